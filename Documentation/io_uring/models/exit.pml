@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Model: the owner of an exclusive ring, or the ring, ends while others push
+ *
+ * What is modelled: io_ring_push() and io_fallback_push() of
+ * io_uring/ring/mailbox.h against an owner who runs its mailbox a last time and
+ * may close it, the fallback worker, and the ring's exit worker (io_uring/task/).
+ * Each of two senders completes a request, which is what its item is; each request
+ * holds a reference to the ring.  Whoever runs an item gives that reference back.
+ *
+ * The senders look at the ring after their push, within RCU; the fallback worker
+ * looks at it after its last item.  Both may be all that is left.
+ *
+ * Checked: each item runs exactly once, nobody looks at a ring that is freed,
+ * nothing hangs, no work is queued on a freed ring.
+ *
+ * Broken on purpose, each has to be found:
+ *   BROKEN_CLOSE	nobody closes the mailbox
+ *   BROKEN_TAKE	the exit worker closes it without the ring lock, so that an
+ *			owner who is about to take opens it again
+ *   BROKEN_RCU	the ring is freed without a grace period
+ *   BROKEN_FLUSH	the ring is freed without waiting for the fallback worker
+ *   BROKEN_ORDER	waits for the fallback worker first and for the grace period
+ *			then, so that a sender may queue it again in between
+ */
+#define ITEMS 2
+
+byte box_top;			/* the mailbox's word: youngest item ... */
+bool box_dead;			/* ... and the mark */
+byte next[ITEMS + 1];		/* in whichever of the two lists */
+byte fall_top;			/* ctx->fallback */
+bool work_queued;
+bool work_running;
+byte refs = ITEMS;
+byte readers;			/* RCU read sections that can see the ring */
+bool freed;
+bool ran[ITEMS + 1];
+bool ring_lock;
+
+#define use_ring assert(!freed)
+
+inline lock()
+{
+	atomic { !ring_lock -> ring_lock = true }
+}
+
+inline unlock()
+{
+	ring_lock = false
+}
+
+inline run_item(item)
+{
+	use_ring;
+	assert(!ran[item]);
+	ran[item] = true;
+	refs--
+}
+
+proctype sender(byte item)
+{
+	byte old;
+	bool dead;
+
+	readers++;
+	use_ring;
+	old = box_top;
+	dead = box_dead;
+	do
+	:: dead -> break
+	:: else ->
+		atomic {
+			if
+			:: box_top == old && !box_dead ->
+				next[item] = old;
+				box_top = item;
+				break
+			:: else ->
+				old = box_top;
+				dead = box_dead
+			fi
+		}
+	od;
+	if
+	:: dead ->
+		use_ring;
+		atomic {
+			old = fall_top;
+			next[item] = old;
+			fall_top = item
+		};
+		if
+		:: old == 0 ->
+			use_ring;
+			work_queued = true
+		:: else
+		fi
+	:: else ->
+		use_ring		/* count, announce, wake */
+	fi;
+	readers--
+}
+
+inline run_list()
+{
+	do
+	:: list != 0 ->
+		item = list;
+		list = next[item];
+		run_item(item)
+	:: else -> break
+	od
+}
+
+/* what io_mail_close() and moving its items to the fallback worker come to */
+inline close_mailbox()
+{
+	atomic {
+		list = box_top;
+		box_top = 0;
+		box_dead = true
+	};
+	run_list()
+}
+
+proctype owner()
+{
+	byte list, item;
+
+	lock();
+	if
+	:: !box_dead && box_top != 0 ->
+		/* taking stores a whole new word */
+		atomic {
+			list = box_top;
+			box_top = 0;
+			box_dead = false
+		};
+		run_list()
+	:: else
+	fi;
+	unlock();
+#ifndef BROKEN_CLOSE
+	if
+	:: close_mailbox()		/* the task exits */
+	:: true				/* the task never comes back */
+	fi
+#endif
+}
+
+proctype fallback()
+{
+	byte list, item;
+
+end:	do
+	:: atomic { work_queued -> work_queued = false; work_running = true };
+	   use_ring;
+	   lock();
+	   atomic { list = fall_top; fall_top = 0 };
+	   run_list();
+	   unlock();
+	   use_ring;
+	   work_running = false
+	od
+}
+
+inline flush_work()
+{
+	(!work_queued && !work_running)
+}
+
+inline grace_period()
+{
+	readers == 0
+}
+
+proctype exit_worker()
+{
+	byte list, item;
+
+#ifndef BROKEN_CLOSE
+#ifndef BROKEN_TAKE
+	lock();
+#endif
+	if
+	:: !box_dead -> close_mailbox()
+	:: else
+	fi;
+#ifndef BROKEN_TAKE
+	unlock();
+#endif
+#endif
+	do
+	:: fall_top != 0 ->
+		lock();
+		atomic { list = fall_top; fall_top = 0 };
+		run_list();
+		unlock()
+	:: refs == 0 -> break
+	od;
+#ifdef BROKEN_RCU
+	flush_work();
+#else
+#ifdef BROKEN_FLUSH
+	grace_period();
+#else
+#ifdef BROKEN_ORDER
+	flush_work();
+	grace_period();
+#else
+	grace_period();
+	flush_work();
+#endif
+#endif
+#endif
+	freed = true;
+	assert(!work_queued)
+}
+
+init {
+	atomic {
+		run sender(1);
+		run sender(2);
+		run owner();
+		run fallback();
+		run exit_worker()
+	}
+}

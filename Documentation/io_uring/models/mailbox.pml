@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Model: a mailbox's count, and the owner who waits for it
+ *
+ * What is modelled: io_mail_push(), io_mail_arm(), io_mail_disarm() and
+ * io_mail_take() of io_uring/ring/mailbox.h with the loop around them in
+ * io_uring/sys/wait.c: the count in mailbox.missing, the forced wake, a wake-up for
+ * another reason (a signal, a timer), and the announcement (IORING_SQ_TASKRUN) to
+ * a program that does not sleep in the kernel.
+ *
+ * Three senders push one item each.  The owner first waits for two items, then for
+ * the third, which is pushed only when the first two have been taken: a waiter for
+ * two that is not woken by two therefore hangs for ever.  With URGENT the first
+ * item is one that must not wait, and the second comes only when it was taken.
+ * With POLLER the owner does not sleep in the kernel: it looks for the flag.
+ *
+ * Checked: no hang, each item taken once, one sender's items in order, nothing
+ * left in a mailbox that was not announced.
+ *
+ * Memory is sequentially consistent here; all accesses that matter are full
+ * barriers in the code (try_cmpxchg(), xchg(), atomic_dec_and_test()).
+ *
+ * Broken on purpose, each has to be found:
+ *   BROKEN_ARM	looks whether the mailbox is empty, then arms, in two steps
+ *   BROKEN_SET	sets the count after arming, so that an arrival between is lost
+ *   BROKEN_DEC	counts by load and store
+ *   BROKEN_URGENT	an item that must not wait is only counted
+ *   BROKEN_CLEAR	takes first and clears the flag then (needs POLLER)
+ */
+#define ITEMS 3
+
+byte next[ITEMS + 1];		/* item -> older item, 0: none */
+byte top;			/* the word: youngest item ... */
+bool armed;			/* ... and the mark */
+short missing;
+bool running = true;		/* the owner's task state */
+bool disturbed;			/* woken once for another reason */
+bool taskrun;			/* IORING_SQ_TASKRUN */
+byte taken;
+bool seen[ITEMS + 1];
+
+inline push(item, urgent)
+{
+	old_top = top;
+	old_armed = armed;
+	do
+	:: atomic {
+		if
+		:: top == old_top && armed == old_armed ->
+			next[item] = old_top;
+			top = item;
+			break
+		:: else ->
+			old_top = top;
+			old_armed = armed
+		fi
+	   }
+	od;
+	if
+	:: old_top == 0 -> taskrun = true
+	:: else
+	fi;
+	if
+	:: old_armed ->
+#ifdef BROKEN_DEC
+		left = missing;
+		left = left - 1;
+		missing = left;
+#else
+		atomic {
+			missing = missing - 1;
+			left = missing
+		};
+#endif
+#ifdef BROKEN_URGENT
+		if
+		:: left == 0 -> running = true
+#else
+		if
+		:: left == 0 || urgent -> running = true
+#endif
+		:: else
+		fi
+	:: else
+	fi
+}
+
+proctype sender(byte item; byte after; bool urgent)
+{
+	byte old_top;
+	bool old_armed;
+	short left;
+
+	taken >= after;
+	push(item, urgent)
+}
+
+inline take()
+{
+#ifndef BROKEN_CLEAR
+	taskrun = false;
+#endif
+	atomic {
+		list = top;
+		top = 0;
+		armed = false
+	};
+#ifdef BROKEN_CLEAR
+	taskrun = false;
+#endif
+	/* youngest first here; the code turns the list round before it runs it */
+	do
+	:: list != 0 ->
+		assert(!seen[list]);
+		seen[list] = true;
+		taken++;
+		list = next[list]
+	:: else -> break
+	od
+}
+
+inline wait_for(goal)
+{
+	do
+	:: running = false;
+#ifndef BROKEN_SET
+	   missing = goal - taken;
+#endif
+#ifdef BROKEN_ARM
+	   sleeps = (top == 0 && !armed);
+	   if
+	   :: sleeps -> armed = true
+	   :: else
+	   fi;
+#else
+	   atomic {
+		sleeps = (top == 0 && !armed);
+		if
+		:: sleeps -> armed = true
+		:: else
+		fi
+	   };
+#endif
+#ifdef BROKEN_SET
+	   missing = goal - taken;
+#endif
+	   if
+	   :: sleeps ->				/* schedule() */
+		if
+		:: running
+		:: !disturbed -> disturbed = true
+		fi
+	   :: else
+	   fi;
+	   running = true;
+	   atomic {
+		if
+		:: top == 0 && armed -> armed = false
+		:: else
+		fi
+	   };
+	   if
+	   :: top != 0 -> take()
+	   :: else
+	   fi;
+	   if
+	   :: taken >= goal -> break
+	   :: else
+	   fi
+	od
+}
+
+proctype owner()
+{
+	byte list;
+	bool sleeps;
+
+#ifdef POLLER
+	do
+	:: taskrun -> take()
+	:: taken == ITEMS -> break
+	od;
+#else
+	wait_for(2);
+	wait_for(3);
+#endif
+	assert(taken == ITEMS && top == 0)
+}
+
+init {
+	atomic {
+		run owner();
+#ifdef URGENT
+		run sender(1, 0, true);
+		run sender(2, 1, false);
+#else
+		run sender(1, 0, false);
+		run sender(2, 0, false);
+#endif
+#ifdef POLLER
+		run sender(3, 0, false)
+#else
+		run sender(3, 2, false)
+#endif
+	}
+}

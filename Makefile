@@ -1,0 +1,63 @@
+# io_uring, written anew for Linux 6.12.y: build, boot, test, measure.
+# 'make help' lists the targets. Every one takes CONFIG=perf (default) or CONFIG=debug,
+# most take KERNEL=ours (default) or KERNEL=stock.
+
+comma := ,
+KERNEL ?= ours
+CONFIG ?= perf
+export KERNEL CONFIG KDIR JOBS ACCEL T WALL PLOT
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test shell kernel kunit selftests liburing bench check models mutants record soak deps clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | \
+		awk -F'\t' '{ printf "  make %-11s %s\n", $$1, $$2 }'
+	@echo
+	@printf '%b\n' '  CONFIG=perf|debug|kcsan  KERNEL=ours|stock  KDIR=/another/6.12.y/tree  T=one,two\n  ACCEL=auto (KVM where it really boots a guest; default: software emulation)'
+
+deps: ## install what is missing, with apt
+	@rig/deps
+
+run: deps ## boot a kernel with this io_uring; fio reads, writes and verifies (one table)
+	@rig/run
+
+test: deps ## everything below that gates a change; last line 'N passed, N failed, N skipped'
+	@rig/test
+
+kernel: deps ## build one image; its path is the last line
+	@rig/kernel
+
+shell: deps ## a root shell in the guest
+	@rig/shell
+
+kunit: deps ## KUnit suites under User Mode Linux
+	@rig/kunit
+
+selftests: deps ## kselftests in the guest (T=name: one program)
+	@rig/selftests
+
+liburing: deps ## liburing's test programs in the guest (T=name,...: some of them)
+	@rig/liburing $(subst $(comma), ,$(T)) $(if $(QUICK),--quick)
+
+bench: deps ## instructions per operation, stock beside ours (WALL=1: time too; PLOT=1: PNG)
+	@rig/bench
+
+check: deps ## checkpatch, sparse, W=1, kernel-doc, layers, our own rules
+	@rig/check
+
+models: deps ## the spin models of Documentation/io_uring/models
+	@Documentation/io_uring/models/check
+
+mutants: deps ## break our code on purpose, one place each; the named test must fail
+	@rig/mutants-run
+
+record: deps ## refresh stock's recorded answers
+	@rig/record
+
+soak: deps ## long loops, KCSAN, ThreadSanitizer, all of liburing on the debug kernel
+	@rig/soak
+
+clean: ## remove what was built, keep downloads and the compiler's cache
+	rm -rf out/ours out/stock out/mutant out/selftests out/log out/base

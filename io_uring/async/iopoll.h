@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: reads and writes whose end is found by asking the device */
+#ifndef IO_ASYNC_IOPOLL_H
+#define IO_ASYNC_IOPOLL_H
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_ASYNC
+#error "async/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "req/req.h"
+
+struct kiocb;
+
+/* Ops that can be polled keep their kiocb at the start of the op's storage. */
+static inline struct kiocb *io_req_kiocb(struct io_kiocb *req)
+{
+	return (struct kiocb *)req->data;
+}
+
+static inline struct io_kiocb *io_kiocb_to_req(struct kiocb *kiocb)
+{
+	return container_of((void *)kiocb, struct io_kiocb, data);
+}
+
+/**
+ * io_iopoll_pending - are polled requests in flight?
+ * @ctx: the ring
+ *
+ * Return: the answer; a snapshot without the ring lock.
+ */
+static inline bool io_iopoll_pending(const struct io_ring_ctx *ctx)
+{
+	return READ_ONCE(ctx->iopoll_list);
+}
+
+/**
+ * io_iopoll_done - a driver is through with a polled request
+ * @req: the request, its result is set; belongs to who reaps it afterwards
+ *
+ * Any context.
+ */
+static inline void io_iopoll_done(struct io_kiocb *req)
+{
+	/* pairs with the acquire load of who reaps */
+	smp_store_release(&req->iopoll_done, 1);
+}
+
+/* Has the driver called back? */
+static inline bool io_iopoll_is_done(const struct io_kiocb *req)
+{
+	/* what the driver noted before io_iopoll_done() is seen afterwards */
+	return smp_load_acquire(&req->iopoll_done);
+}
+
+/**
+ * io_iopoll_add - a request is in the hands of a polled device
+ * @req: the request; ring lock held
+ *
+ * Its mail.run says what to do instead of completing it if it ends with
+ * REQ_F_REISSUE.
+ */
+static inline void io_iopoll_add(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	io_assert_ring(ctx);
+	io_req_move(req, IO_REQ_PARKED);
+	req->mail.next = NULL;
+	WRITE_ONCE(*ctx->iopoll_tail, &req->mail);
+	ctx->iopoll_tail = &req->mail.next;
+}
+
+unsigned int io_iopoll_reap(struct io_ring_ctx *ctx);
+
+#endif

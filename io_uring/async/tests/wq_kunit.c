@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: tests of the worker pool: limits, hashing, cancel and end */
+/*
+ * The test's thread is the owner of the pool.  Workers are made in the owner's
+ * context, by task work if somebody else found that one is needed; the test runs
+ * that while it waits, as a program does when it enters the kernel.
+ */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/sched/signal.h>
+#include <linux/task_work.h>
+
+#include "async/wq.h"
+
+#define POOL_WORKS	12
+
+/**
+ * struct pool_test - a pool, its works and what became of them
+ * @wq: the pool
+ * @hash: serialises hashed work
+ * @gate: works wait here until it is opened
+ * @running: works that run now
+ * @most: most that ever ran at once
+ * @ended: works that ran to their end
+ * @cancelled: works that were run to be cancelled
+ * @put: works that the pool has let go of
+ * @order: numbers of the works in the order in which they began
+ * @nr_order: entries of @order
+ * @bound: limit of bounded workers
+ */
+struct pool_test {
+	struct io_wq		*wq;
+	struct io_wq_hash	*hash;
+	struct completion	gate;
+	atomic_t		running;
+	atomic_t		most;
+	atomic_t		ended;
+	atomic_t		cancelled;
+	atomic_t		put;
+	int			order[POOL_WORKS];
+	atomic_t		nr_order;
+	unsigned int		bound;
+};
+
+/* A work of the test. */
+struct pool_work {
+	struct io_wq_work	work;
+	struct pool_test	*pool;
+	int			nr;
+	bool			waits;
+};
+
+static struct pool_work *to_pool_work(struct io_wq_work *work)
+{
+	return container_of(work, struct pool_work, work);
+}
+
+static void pool_note_most(struct pool_test *pool, int now)
+{
+	int most = atomic_read(&pool->most);
+
+	while (now > most && !atomic_try_cmpxchg(&pool->most, &most, now))
+		;
+}
+
+static struct io_wq_work *pool_run(struct io_wq_work *work)
+{
+	struct pool_work *w = to_pool_work(work);
+	struct pool_test *pool = w->pool;
+
+	if (atomic_read(&work->flags) & IO_WQ_WORK_CANCEL) {
+		atomic_inc(&pool->cancelled);
+		return NULL;
+	}
+	pool->order[atomic_fetch_inc(&pool->nr_order)] = w->nr;
+	pool_note_most(pool, atomic_inc_return(&pool->running));
+	if (w->waits)
+		wait_for_completion_interruptible(&pool->gate);
+	atomic_dec(&pool->running);
+	atomic_inc(&pool->ended);
+	return NULL;
+}
+
+static struct io_wq_work *pool_put(struct io_wq_work *work)
+{
+	atomic_inc(&to_pool_work(work)->pool->put);
+	return NULL;
+}
+
+static struct pool_test *pool_make(struct kunit *test, unsigned int bounded)
+{
+	struct pool_test *pool = kunit_kzalloc(test, sizeof(*pool), GFP_KERNEL);
+	struct io_wq_params params = {
+		.task = current,
+		.run = pool_run,
+		.put = pool_put,
+		.bounded = bounded,
+	};
+
+	KUNIT_ASSERT_NOT_NULL(test, pool);
+	init_completion(&pool->gate);
+	pool->hash = io_wq_hash_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, pool->hash);
+	params.hash = pool->hash;
+	pool->wq = io_wq_create(&params);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(pool->wq));
+	return pool;
+}
+
+/*
+ * What still waits at the gate is signalled, what is queued is cancelled.  All that was
+ * ever queued is let go of, once; threads and pool are gone.
+ */
+static void pool_end(struct kunit *test, struct pool_test *pool, int works)
+{
+	io_wq_exit_start(pool->wq);
+	io_wq_put_and_exit(pool->wq);
+	io_wq_hash_put(pool->hash);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->put), works);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->ended) + atomic_read(&pool->cancelled), works);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->running), 0);
+}
+
+static void pool_queue(struct kunit *test, struct pool_test *pool, int nr, unsigned int flags,
+		       const void *hash_key, bool waits)
+{
+	struct pool_work *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	w->pool = pool;
+	w->nr = nr;
+	w->waits = waits;
+	atomic_set(&w->work.flags, flags);
+	if (hash_key)
+		io_wq_hash_work(&w->work, hash_key);
+	io_wq_enqueue(pool->wq, &w->work);
+}
+
+/* What a task does on its way through the kernel: make workers that are asked for. */
+static void pool_run_task_work(void)
+{
+	if (test_thread_flag(TIF_NOTIFY_SIGNAL))
+		clear_notify_signal();
+	if (task_work_pending(current))
+		task_work_run();
+}
+
+/* Wait until @counter is @want, for two seconds at most. */
+static bool pool_reaches(atomic_t *counter, int want)
+{
+	unsigned long end = jiffies + 2 * HZ;
+
+	while (atomic_read(counter) != want && time_before(jiffies, end)) {
+		pool_run_task_work();
+		usleep_range(1000, 2000);
+	}
+	return atomic_read(counter) == want;
+}
+
+/* Give workers that must not exist the time to show up. */
+static void pool_settle(void)
+{
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		pool_run_task_work();
+		usleep_range(1000, 2000);
+	}
+}
+
+/* Setting limits tells the old ones; zero changes nothing. */
+static void pool_limits_are_told(struct kunit *test)
+{
+	struct pool_test *pool = pool_make(test, 3);
+	unsigned int counts[2] = {};
+
+	KUNIT_EXPECT_EQ(test, io_wq_set_max_workers(pool->wq, counts), 0);
+	KUNIT_EXPECT_EQ(test, counts[0], 3);
+	counts[0] = 2;
+	counts[1] = 5;
+	KUNIT_EXPECT_EQ(test, io_wq_set_max_workers(pool->wq, counts), 0);
+	KUNIT_EXPECT_EQ(test, counts[0], 3);
+	counts[0] = 0;
+	counts[1] = 0;
+	KUNIT_EXPECT_EQ(test, io_wq_set_max_workers(pool->wq, counts), 0);
+	KUNIT_EXPECT_EQ(test, counts[0], 2);
+	KUNIT_EXPECT_EQ(test, counts[1], 5);
+	pool_end(test, pool, 0);
+}
+
+/* No more works run at once than the limit says, and all of them run in the end. */
+static void pool_keeps_the_limit(struct kunit *test)
+{
+	struct pool_test *pool = pool_make(test, 2);
+	int i;
+
+	for (i = 0; i < POOL_WORKS; i++)
+		pool_queue(test, pool, i, 0, NULL, true);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->running, 2));
+	pool_settle();
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->running), 2);
+	complete_all(&pool->gate);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->put, POOL_WORKS));
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->most), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->ended), POOL_WORKS);
+	pool_end(test, pool, POOL_WORKS);
+}
+
+/* A limit that is raised lets waiting work begin. */
+static void pool_raises_the_limit(struct kunit *test)
+{
+	struct pool_test *pool = pool_make(test, 1);
+	unsigned int counts[2] = { 3, 0 };
+	int i;
+
+	for (i = 0; i < 3; i++)
+		pool_queue(test, pool, i, 0, NULL, true);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->running, 1));
+	pool_settle();
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->running), 1);
+	KUNIT_EXPECT_EQ(test, io_wq_set_max_workers(pool->wq, counts), 0);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->running, 3));
+	pool_end(test, pool, 3);
+}
+
+/* Work that may wait for ever does not keep bounded work from running, nor the other way. */
+static void pool_two_lanes(struct kunit *test)
+{
+	struct pool_test *pool = pool_make(test, 1);
+
+	pool_queue(test, pool, 0, 0, NULL, true);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->running, 1));
+	pool_queue(test, pool, 1, IO_WQ_WORK_UNBOUND, NULL, false);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->ended, 1));
+	KUNIT_EXPECT_EQ(test, pool->order[1], 1);
+	pool_end(test, pool, 2);
+}
+
+/* Work with one key runs one after the other, in the order in which it was queued. */
+static void pool_hashed_is_serial(struct kunit *test)
+{
+	struct pool_test *pool = pool_make(test, 4);
+	int i;
+
+	for (i = 0; i < POOL_WORKS; i++)
+		pool_queue(test, pool, i, 0, pool, i == 0);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->running, 1));
+	pool_settle();
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->nr_order), 1);
+	complete_all(&pool->gate);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->put, POOL_WORKS));
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->most), 1);
+	for (i = 0; i < POOL_WORKS; i++)
+		KUNIT_EXPECT_EQ(test, pool->order[i], i);
+	pool_end(test, pool, POOL_WORKS);
+}
+
+/* A key that is busy does not keep other work from running. */
+static void pool_hashed_is_passed(struct kunit *test)
+{
+	struct pool_test *pool = pool_make(test, 2);
+
+	pool_queue(test, pool, 0, 0, pool, true);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->running, 1));
+	pool_queue(test, pool, 1, 0, pool, false);
+	pool_queue(test, pool, 2, 0, NULL, false);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->ended, 1));
+	KUNIT_EXPECT_EQ(test, pool->order[1], 2);
+	pool_end(test, pool, 3);
+}
+
+static bool pool_match_nr(struct io_wq_work *work, void *data)
+{
+	return to_pool_work(work)->nr == *(int *)data;
+}
+
+/* Queued work that is cancelled ends at once, and alone. */
+static void pool_cancels_queued(struct kunit *test)
+{
+	struct pool_test *pool = pool_make(test, 1);
+	int nr = 2, none = 77, i;
+
+	for (i = 0; i < 4; i++)
+		pool_queue(test, pool, i, 0, NULL, true);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->running, 1));
+	KUNIT_EXPECT_EQ(test, io_wq_cancel(pool->wq, pool_match_nr, &none, false),
+			IO_WQ_CANCEL_NOTFOUND);
+	KUNIT_EXPECT_EQ(test, io_wq_cancel(pool->wq, pool_match_nr, &nr, false),
+			IO_WQ_CANCEL_QUEUED);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->cancelled), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->put), 1);
+	complete_all(&pool->gate);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->put, 4));
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->ended), 3);
+	pool_end(test, pool, 4);
+}
+
+/* Running work is told by a signal, and may end then. */
+static void pool_cancels_running(struct kunit *test)
+{
+	struct pool_test *pool = pool_make(test, 1);
+	int nr = 0;
+
+	pool_queue(test, pool, 0, 0, NULL, true);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->running, 1));
+	KUNIT_EXPECT_EQ(test, io_wq_cancel(pool->wq, pool_match_nr, &nr, false),
+			IO_WQ_CANCEL_RUNNING);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->put, 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->ended), 1);
+	pool_end(test, pool, 1);
+}
+
+/* A pool that ends takes queued and running work along. */
+static void pool_ends_with_work(struct kunit *test)
+{
+	struct pool_test *pool = pool_make(test, 2);
+	int i;
+
+	for (i = 0; i < POOL_WORKS; i++)
+		pool_queue(test, pool, i, i & 1 ? IO_WQ_WORK_UNBOUND : 0, i & 2 ? pool : NULL,
+			   true);
+	pool_settle();
+	KUNIT_EXPECT_GT(test, atomic_read(&pool->running), 1);
+	pool_end(test, pool, POOL_WORKS);
+	KUNIT_EXPECT_GT(test, atomic_read(&pool->cancelled), 0);
+}
+
+/* What is queued after the end has begun is cancelled, though nobody ends the pool yet. */
+static void pool_refuses_at_the_end(struct kunit *test)
+{
+	struct pool_test *pool = pool_make(test, 2);
+
+	io_wq_exit_start(pool->wq);
+	pool_queue(test, pool, 0, 0, NULL, true);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->put, 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool->cancelled), 1);
+	pool_end(test, pool, 1);
+}
+
+static struct kunit_case pool_cases[] = {
+	KUNIT_CASE(pool_limits_are_told),
+	KUNIT_CASE(pool_keeps_the_limit),
+	KUNIT_CASE(pool_raises_the_limit),
+	KUNIT_CASE(pool_two_lanes),
+	KUNIT_CASE(pool_hashed_is_serial),
+	KUNIT_CASE(pool_hashed_is_passed),
+	KUNIT_CASE(pool_cancels_queued),
+	KUNIT_CASE(pool_cancels_running),
+	KUNIT_CASE(pool_ends_with_work),
+	KUNIT_CASE(pool_refuses_at_the_end),
+	{}
+};
+
+static struct kunit_suite pool_suite = {
+	.name = "io_uring_wq",
+	.test_cases = pool_cases,
+};
+
+kunit_test_suite(pool_suite);

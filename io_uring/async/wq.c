@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: the worker pool: queues, cancel, limits, begin and end */
+
+/*
+ * Work that cannot be done without blocking goes to a pool of threads.  Each
+ * task that uses io_uring has a pool of its own, whose workers are threads of
+ * that task's process, so that they see its memory, files and limits.
+ *
+ * A pool has two lanes with a limit each: bounded for work that ends by itself
+ * (storage), unbounded for work that may wait for somebody else.  A lane queues
+ * plain work in one FIFO and hashed work in a FIFO a bucket; the bucket comes
+ * from the key (an inode).  Work of a bucket is taken only by who sets its bit
+ * in io_wq_hash->busy, which all pools share that serve one ring; so it runs one
+ * at a time and, within a pool, in order.  Who clears the bit kicks every lane
+ * that has work for it.
+ *
+ * Locks, none of which is held while another of these is taken:
+ *
+ *	lane->lock	queue, and which work each worker runs.  Work moves from the
+ *			queue to a worker inside one section, so that cancel, which
+ *			looks at both in one section, cannot miss it.  The match
+ *			callback is called under it.
+ *	lane->crew_lock	idle workers and counts.  Raw, a leaf: the scheduler's hook
+ *			takes it.  Wakes up tasks.
+ *	hash->lock	list of the pools
+ *	wq->cpus.lock	a mutex: CPUs of the workers
+ *
+ * That no wake-up is lost rests on three pairs, each "write mine, barrier, read
+ * yours":
+ *
+ *	A	who queues writes the queue, then looks for idle and running workers
+ *		(io_wq_kick()); who goes idle, or to sleep in its work, changes
+ *		those, then looks at the queue (io_wq_worker_wait(),
+ *		io_wq_worker_sleeping()).
+ *	B	who queues hashed work sets the lane's bit, and a worker then looks
+ *		at the bucket; who leaves a bucket clears it, then looks at the
+ *		lanes' bits (io_wq_leave_bucket()).
+ *	C	exit sets ->exiting under the lane lock, then takes the crew lock; who
+ *		queues afterwards sees it and has the work reaped, and no worker goes
+ *		idle or is counted in afterwards.
+ */
+#include <linux/cpuhotplug.h>
+#include <linux/cpuset.h>
+#include <linux/hash.h>
+#include <linux/init.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "async/wq_internal.h"
+
+static enum cpuhp_state io_wq_cpuhp;
+
+static void io_wq_fifo_push(struct io_wq_fifo *fifo, struct io_wq_work *work)
+{
+	work->next = NULL;
+	if (fifo->first)
+		fifo->last->next = work;
+	else
+		WRITE_ONCE(fifo->first, work);
+	fifo->last = work;
+}
+
+static struct io_wq_work *io_wq_fifo_pop(struct io_wq_fifo *fifo)
+{
+	struct io_wq_work *work = fifo->first;
+
+	if (work) {
+		WRITE_ONCE(fifo->first, work->next);
+		work->next = NULL;
+	}
+	return work;
+}
+
+/* Move matching work, one or all of it, from @fifo to the end of @out.  Return: was there any? */
+static bool io_wq_fifo_extract(struct io_wq_fifo *fifo, struct io_wq_fifo *out,
+			       io_wq_match_fn match, void *data, bool all)
+{
+	struct io_wq_work **link = &fifo->first;
+	struct io_wq_work *before = NULL, *work;
+	bool found = false;
+
+	while ((work = *link) && (all || !found)) {
+		if (!match(work, data)) {
+			before = work;
+			link = &work->next;
+			continue;
+		}
+		WRITE_ONCE(*link, work->next);
+		if (fifo->last == work)
+			fifo->last = before;
+		io_wq_fifo_push(out, work);
+		found = true;
+	}
+	return found;
+}
+
+static struct io_wq_lane *io_wq_lane_of(struct io_wq *wq, const struct io_wq_work *work)
+{
+	bool unbound = atomic_read(&work->flags) & IO_WQ_WORK_UNBOUND;
+
+	return &wq->lane[unbound ? IO_WQ_UNBOUNDED : IO_WQ_BOUNDED];
+}
+
+static bool io_wq_is_hashed(const struct io_wq_work *work)
+{
+	return atomic_read(&work->flags) & IO_WQ_WORK_HASHED;
+}
+
+static unsigned int io_wq_bucket(const struct io_wq_work *work)
+{
+	return (unsigned int)atomic_read(&work->flags) >> IO_WQ_HASH_SHIFT;
+}
+
+/**
+ * io_wq_hash_work - serialise work with other work of the same key
+ * @work: not queued yet
+ * @key: an address, for instance of an inode; is not looked at
+ *
+ * Keys share BITS_PER_LONG buckets, so that different keys may wait for each
+ * other too; no work may wait for other hashed work to end.
+ */
+void io_wq_hash_work(struct io_wq_work *work, const void *key)
+{
+	unsigned int bucket = hash_ptr(key, ilog2(IO_WQ_BUCKETS));
+
+	BUILD_BUG_ON(ilog2(IO_WQ_BUCKETS) > 32 - IO_WQ_HASH_SHIFT);
+	atomic_or(IO_WQ_WORK_HASHED | bucket << IO_WQ_HASH_SHIFT, &work->flags);
+}
+
+/* Queue work at its place.  Return: false if the pool ends, so that nobody may come for it */
+static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work)
+{
+	guard(spinlock)(&lane->lock);
+	if (io_wq_is_hashed(work)) {
+		unsigned int bucket = io_wq_bucket(work);
+
+		io_wq_fifo_push(&lane->bucket[bucket], work);
+		WRITE_ONCE(lane->hashed, lane->hashed | BIT(bucket));
+	} else {
+		io_wq_fifo_push(&lane->plain, work);
+	}
+	return !io_wq_exiting(lane->wq);
+}
+
+/**
+ * io_wq_lane_runnable - is there work that a worker could take now?
+ * @lane: its lock need not be held
+ *
+ * The caller has executed a full barrier after it changed what whoever queues
+ * looks at (pair A).
+ *
+ * Return: true or false; both may be outdated, but then somebody kicks the lane.
+ */
+bool io_wq_lane_runnable(struct io_wq_lane *lane)
+{
+	unsigned long hashed;
+
+	if (READ_ONCE(lane->plain.first))
+		return true;
+	hashed = READ_ONCE(lane->hashed);
+	if (!hashed)
+		return false;
+	/* pair B, and transitive from the writer of ->hashed: io_wq_leave_bucket() */
+	smp_mb();
+	return hashed & ~READ_ONCE(lane->wq->hash->busy);
+}
+
+/* The oldest work of a free bucket; the bucket is claimed for @worker. */
+static struct io_wq_work *io_wq_take_hashed(struct io_wq_lane *lane, struct io_wq_worker *worker)
+{
+	unsigned long free = lane->hashed;
+	bool exiting = io_wq_exiting(lane->wq);
+
+	while (free) {
+		unsigned long later = free & (~0UL << lane->next_bucket);
+		unsigned int bucket = __ffs(later ?: free);
+		struct io_wq_work *work;
+
+		free &= ~BIT(bucket);
+		/* cancelled work need not be serialised */
+		if (!exiting && test_and_set_bit(bucket, &lane->wq->hash->busy))
+			continue;
+		work = io_wq_fifo_pop(&lane->bucket[bucket]);
+		if (!lane->bucket[bucket].first)
+			WRITE_ONCE(lane->hashed, lane->hashed & ~BIT(bucket));
+		lane->next_bucket = (bucket + 1) % IO_WQ_BUCKETS;
+		worker->bucket = exiting ? IO_WQ_NO_BUCKET : bucket;
+		return work;
+	}
+	return NULL;
+}
+
+/* @worker runs @work from now on; @work was found under the same lock, or is nowhere else. */
+static void io_wq_assign(struct io_wq_worker *worker, struct io_wq_work *work)
+{
+	lockdep_assert_held(&worker->lane->lock);
+	if (io_wq_exiting(worker->lane->wq))
+		atomic_or(IO_WQ_WORK_CANCEL, &work->flags);
+	WRITE_ONCE(worker->cur, work);
+}
+
+/**
+ * io_wq_take - take work from the queue
+ * @worker: current, runs nothing
+ *
+ * Plain and hashed work take turns.  Once the pool ends, all work can be taken
+ * and is marked as cancelled.
+ *
+ * Return: work, which is findable as the worker's, or NULL
+ */
+struct io_wq_work *io_wq_take(struct io_wq_worker *worker)
+{
+	struct io_wq_lane *lane = worker->lane;
+	struct io_wq_work *work = NULL;
+
+	guard(spinlock)(&lane->lock);
+	worker->bucket = IO_WQ_NO_BUCKET;
+	if (lane->plain_next)
+		work = io_wq_fifo_pop(&lane->plain);
+	lane->plain_next = !work;
+	if (!work)
+		work = io_wq_take_hashed(lane, worker);
+	if (!work)
+		work = io_wq_fifo_pop(&lane->plain);
+	if (work)
+		io_wq_assign(worker, work);
+	return work;
+}
+
+/**
+ * io_wq_adopt - take dependent work without the detour through the queue
+ * @worker: current, runs nothing
+ * @work: as params->put() returned it
+ *
+ * Return: @work, which is findable as the worker's; NULL if it was queued instead
+ */
+struct io_wq_work *io_wq_adopt(struct io_wq_worker *worker, struct io_wq_work *work)
+{
+	struct io_wq_lane *lane = worker->lane;
+
+	if (io_wq_is_hashed(work) || io_wq_lane_of(lane->wq, work) != lane) {
+		io_wq_enqueue(lane->wq, work);
+		return NULL;
+	}
+	guard(spinlock)(&lane->lock);
+	io_wq_assign(worker, work);
+	return work;
+}
+
+/* Leave a bucket, and see to it that whoever waits for it goes on. */
+static void io_wq_leave_bucket(struct io_wq_hash *hash, unsigned int bucket)
+{
+	struct io_wq *wq;
+	unsigned int i;
+
+	clear_bit_unlock(bucket, &hash->busy);
+	/* pair B: io_wq_lane_runnable(), io_wq_take_hashed() */
+	smp_mb__after_atomic();
+
+	guard(rcu)();
+	list_for_each_entry_rcu(wq, &hash->pools, hash_link) {
+		for (i = 0; i < IO_WQ_NR_LANES; i++) {
+			if (READ_ONCE(wq->lane[i].hashed) & BIT(bucket))
+				io_wq_kick(&wq->lane[i], false);
+		}
+	}
+}
+
+/**
+ * io_wq_let_go - the work of a worker is done
+ * @worker: current
+ *
+ * Nobody finds the work through the pool any more, its bucket is free.
+ */
+void io_wq_let_go(struct io_wq_worker *worker)
+{
+	struct io_wq_lane *lane = worker->lane;
+	unsigned int bucket = worker->bucket;
+
+	scoped_guard(spinlock, &lane->lock)
+		WRITE_ONCE(worker->cur, NULL);
+	worker->bucket = IO_WQ_NO_BUCKET;
+	if (bucket != IO_WQ_NO_BUCKET)
+		io_wq_leave_bucket(lane->wq->hash, bucket);
+}
+
+/* End work that is in no queue, and what depends on it. */
+static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
+{
+	struct io_wq_work *work, *next;
+
+	while ((work = io_wq_fifo_pop(list))) {
+		atomic_or(IO_WQ_WORK_CANCEL, &work->flags);
+		wq->run(work);
+		next = wq->put(work);
+		if (next)
+			io_wq_fifo_push(list, next);
+		cond_resched();
+	}
+}
+
+/**
+ * io_wq_enqueue - let a worker run work
+ * @wq: pool
+ * @work: in no list
+ *
+ * May be called in the context of any task that may sleep; a worker that has to
+ * be made is made at once if that is the pool's owner.  If the pool ends, or if
+ * no worker can be had, the work ends as cancelled; never within this call, which
+ * the ring lock may be held for.
+ */
+void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
+{
+	struct io_wq_lane *lane = io_wq_lane_of(wq, work);
+	bool concurrent = atomic_read(&work->flags) & IO_WQ_WORK_CONCURRENT;
+
+	/* may run and be freed from here */
+	if (io_wq_push(lane, work))
+		io_wq_kick(lane, concurrent);
+	else
+		queue_work(system_unbound_wq, &lane->reap);
+}
+
+/* Take matching work out of the queue. */
+static bool io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *out,
+			  io_wq_match_fn match, void *data, bool all)
+{
+	unsigned long buckets = lane->hashed;
+	bool found;
+
+	lockdep_assert_held(&lane->lock);
+	found = io_wq_fifo_extract(&lane->plain, out, match, data, all);
+	while (buckets && (all || !found)) {
+		unsigned int bucket = __ffs(buckets);
+
+		buckets &= ~BIT(bucket);
+		found |= io_wq_fifo_extract(&lane->bucket[bucket], out, match, data, all);
+		if (!lane->bucket[bucket].first)
+			WRITE_ONCE(lane->hashed, lane->hashed & ~BIT(bucket));
+	}
+	return found;
+}
+
+/* Tell workers to end what they run if it matches. */
+static bool io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn match, void *data,
+				 bool all)
+{
+	struct io_wq_worker *worker;
+	bool found = false;
+
+	lockdep_assert_held(&lane->lock);
+	list_for_each_entry(worker, &lane->workers, link) {
+		if (!worker->cur || !match(worker->cur, data))
+			continue;
+		/* the flag first: who wakes up looks at it */
+		atomic_or(IO_WQ_WORK_CANCEL, &worker->cur->flags);
+		set_notify_signal(worker->task);
+		found = true;
+		if (!all)
+			break;
+	}
+	return found;
+}
+
+/**
+ * io_wq_cancel - end work, queued or running
+ * @wq: pool
+ * @match: is this the work? called under a spinlock, may take irq-safe ones
+ * @data: for @match
+ * @all: all that matches, else the first that is found
+ *
+ * Queued work is run as cancelled before this returns, in the caller's context,
+ * which holds no lock that this takes.  Running work is marked, and its worker
+ * leaves interruptible waits.
+ *
+ * Return: IO_WQ_CANCEL_RUNNING if work was running, else IO_WQ_CANCEL_QUEUED if
+ * work was queued, else IO_WQ_CANCEL_NOTFOUND.
+ */
+enum io_wq_cancel io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all)
+{
+	struct io_wq_fifo list = {};
+	bool queued = false, running = false;
+	unsigned int i;
+
+	for (i = 0; i < IO_WQ_NR_LANES; i++) {
+		struct io_wq_lane *lane = &wq->lane[i];
+
+		guard(spinlock)(&lane->lock);
+		queued |= io_wq_extract(lane, &list, match, data, all);
+		if (queued && !all)
+			break;
+		running |= io_wq_cancel_running(lane, match, data, all);
+		if (running && !all)
+			break;
+	}
+	io_wq_run_cancelled(wq, &list);
+	if (running)
+		return IO_WQ_CANCEL_RUNNING;
+	return queued ? IO_WQ_CANCEL_QUEUED : IO_WQ_CANCEL_NOTFOUND;
+}
+
+static bool io_wq_match_any(struct io_wq_work *work, void *data)
+{
+	return true;
+}
+
+/* End all that waits in a lane. */
+static void io_wq_cancel_queued(struct io_wq_lane *lane)
+{
+	struct io_wq_fifo list = {};
+
+	scoped_guard(spinlock, &lane->lock)
+		io_wq_extract(lane, &list, io_wq_match_any, NULL, true);
+	io_wq_run_cancelled(lane->wq, &list);
+}
+
+/* The same for who must not do it: holds the ring lock, or is in the scheduler's hook. */
+static void io_wq_reap(struct work_struct *work)
+{
+	io_wq_cancel_queued(container_of(work, struct io_wq_lane, reap));
+}
+
+/**
+ * io_wq_hash_alloc - what the pools of a ring's users share
+ *
+ * Return: with one reference, or NULL
+ */
+struct io_wq_hash *io_wq_hash_alloc(void)
+{
+	struct io_wq_hash *hash = kzalloc(sizeof(*hash), GFP_KERNEL_ACCOUNT);
+
+	if (!hash)
+		return NULL;
+	refcount_set(&hash->refs, 1);
+	spin_lock_init(&hash->lock);
+	INIT_LIST_HEAD(&hash->pools);
+	return hash;
+}
+
+/**
+ * io_wq_hash_get - take a reference
+ * @hash: referenced
+ *
+ * Return: @hash
+ */
+struct io_wq_hash *io_wq_hash_get(struct io_wq_hash *hash)
+{
+	refcount_inc(&hash->refs);
+	return hash;
+}
+
+/**
+ * io_wq_hash_put - give up a reference
+ * @hash: must not be used afterwards
+ */
+void io_wq_hash_put(struct io_wq_hash *hash)
+{
+	if (refcount_dec_and_test(&hash->refs))
+		kfree(hash);
+}
+
+/* What a limit becomes: @want, but not more than the user may have threads, and never none. */
+static unsigned int io_wq_limit(unsigned int want, unsigned long nproc)
+{
+	return clamp_t(unsigned long, want, 1, clamp_t(unsigned long, nproc, 1, INT_MAX));
+}
+
+/**
+ * io_wq_set_max_workers - limits of the lanes
+ * @wq: pool
+ * @counts: bounded, unbounded; 0 leaves a limit as it is.  Old values come back
+ *
+ * Takes effect when the next worker would be made; surplus workers go when they
+ * have been idle.
+ *
+ * Return: 0
+ */
+int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2])
+{
+	unsigned long nproc = rlimit(RLIMIT_NPROC);
+	unsigned int i, old;
+
+	for (i = 0; i < IO_WQ_NR_LANES; i++) {
+		struct io_wq_lane *lane = &wq->lane[i];
+
+		scoped_guard(raw_spinlock, &lane->crew_lock) {
+			old = lane->max_workers;
+			if (counts[i])
+				lane->max_workers = io_wq_limit(counts[i], nproc);
+		}
+		if (counts[i] && io_wq_lane_runnable(lane))
+			io_wq_kick(lane, false);
+		counts[i] = old;
+	}
+	return 0;
+}
+
+/**
+ * io_wq_set_affinity - CPUs of the workers
+ * @wq: pool
+ * @mask: NULL for all CPUs that the owner's cpuset allows
+ *
+ * Each worker moves before it takes more work.
+ *
+ * Return: 0; -EINVAL if the cpuset does not allow all of them
+ */
+int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask)
+{
+	guard(mutex)(&wq->cpus.lock);
+	cpuset_cpus_allowed(wq->task, wq->cpus.allowed);
+	if (mask && !cpumask_subset(mask, wq->cpus.allowed))
+		return -EINVAL;
+	wq->cpus.set = mask;
+	if (mask)
+		cpumask_copy(wq->cpus.wanted, mask);
+	atomic_inc(&wq->cpus.seq);
+	return 0;
+}
+
+/* While a CPU was away, the scheduler may have taken other CPUs than those that were asked for. */
+static int io_wq_cpu_online(unsigned int cpu, struct hlist_node *node)
+{
+	struct io_wq *wq = hlist_entry(node, struct io_wq, cpuhp_node);
+
+	atomic_inc(&wq->cpus.seq);
+	return 0;
+}
+
+static void io_wq_lane_init(struct io_wq *wq, struct io_wq_lane *lane, unsigned int max)
+{
+	lane->wq = wq;
+	spin_lock_init(&lane->lock);
+	INIT_LIST_HEAD(&lane->workers);
+	INIT_WORK(&lane->reap, io_wq_reap);
+	io_wq_lane_init_crew(lane, max);
+}
+
+static void io_wq_free(struct io_wq *wq)
+{
+	put_task_struct(wq->task);
+	io_wq_hash_put(wq->hash);
+	free_cpumask_var(wq->cpus.wanted);
+	free_cpumask_var(wq->cpus.allowed);
+	kfree_rcu(wq, rcu);
+}
+
+/**
+ * io_wq_unref - give up a reference to the pool's memory
+ * @wq: must not be used afterwards
+ */
+void io_wq_unref(struct io_wq *wq)
+{
+	if (refcount_dec_and_test(&wq->refs))
+		io_wq_free(wq);
+}
+
+/* A pool that nobody knows yet. */
+static struct io_wq *io_wq_alloc(const struct io_wq_params *p)
+{
+	unsigned long nproc = rlimit(RLIMIT_NPROC);
+	struct io_wq *wq = kzalloc(sizeof(*wq), GFP_KERNEL_ACCOUNT);
+
+	if (!wq)
+		return NULL;
+	if (!zalloc_cpumask_var(&wq->cpus.wanted, GFP_KERNEL_ACCOUNT) ||
+	    !zalloc_cpumask_var(&wq->cpus.allowed, GFP_KERNEL_ACCOUNT)) {
+		free_cpumask_var(wq->cpus.wanted);
+		kfree(wq);
+		return NULL;
+	}
+	wq->run = p->run;
+	wq->put = p->put;
+	wq->task = get_task_struct(p->task);
+	wq->hash = io_wq_hash_get(p->hash);
+	refcount_set(&wq->refs, 1);
+	refcount_set(&wq->live, 1);
+	init_completion(&wq->drained);
+	mutex_init(&wq->cpus.lock);
+	atomic_set(&wq->cpus.seq, 1);
+	io_wq_lane_init(wq, &wq->lane[IO_WQ_BOUNDED], io_wq_limit(p->bounded, INT_MAX));
+	io_wq_lane_init(wq, &wq->lane[IO_WQ_UNBOUNDED], io_wq_limit(INT_MAX, nproc));
+	return wq;
+}
+
+/**
+ * io_wq_create - make a pool, without workers
+ * @p: what it is made of
+ *
+ * May sleep.
+ *
+ * Return: pool, or ERR_PTR(-ENOMEM), or an error of CPU hotplug
+ */
+struct io_wq *io_wq_create(const struct io_wq_params *p)
+{
+	struct io_wq *wq = io_wq_alloc(p);
+	int ret;
+
+	if (!wq)
+		return ERR_PTR(-ENOMEM);
+	ret = cpuhp_state_add_instance_nocalls(io_wq_cpuhp, &wq->cpuhp_node);
+	if (ret) {
+		io_wq_unref(wq);
+		return ERR_PTR(ret);
+	}
+	scoped_guard(spinlock, &wq->hash->lock)
+		list_add_tail_rcu(&wq->hash_link, &wq->hash->pools);
+	return wq;
+}
+
+/**
+ * io_wq_exit_start - the pool's end begins
+ * @wq: pool
+ *
+ * From here no worker is made, and no work is begun: what is queued, now or later,
+ * ends soon as cancelled, and workers leave.  Does not sleep; may be called more
+ * than once, and by a worker.  io_wq_put_and_exit() has to follow.
+ */
+void io_wq_exit_start(struct io_wq *wq)
+{
+	unsigned int i;
+
+	/* pair C */
+	for (i = 0; i < IO_WQ_NR_LANES; i++) {
+		scoped_guard(spinlock, &wq->lane[i].lock)
+			WRITE_ONCE(wq->exiting, true);
+	}
+	for (i = 0; i < IO_WQ_NR_LANES; i++) {
+		struct io_wq_lane *lane = &wq->lane[i];
+
+		io_wq_dismiss_idle(lane);
+		if (READ_ONCE(lane->plain.first) || READ_ONCE(lane->hashed))
+			queue_work(system_unbound_wq, &lane->reap);
+	}
+}
+
+/**
+ * io_wq_put_and_exit - end a pool
+ * @wq: must not be used afterwards
+ *
+ * Running work is told to end, queued work is cancelled.  Sleeps until no worker
+ * is left, without a time limit, since a device may hold pages of running work;
+ * this is no reason for a report of a hung task.
+ */
+void io_wq_put_and_exit(struct io_wq *wq)
+{
+	unsigned int i;
+
+	io_wq_exit_start(wq);
+	for (i = 0; i < IO_WQ_NR_LANES; i++) {
+		struct io_wq_lane *lane = &wq->lane[i];
+
+		io_wq_stop_creation(lane);
+		guard(spinlock)(&lane->lock);
+		io_wq_cancel_running(lane, io_wq_match_any, NULL, true);
+	}
+	io_wq_live_put(wq);
+	wait_for_completion_state(&wq->drained, TASK_IDLE);
+
+	for (i = 0; i < IO_WQ_NR_LANES; i++) {
+		cancel_work_sync(&wq->lane[i].reap);
+		io_wq_cancel_queued(&wq->lane[i]);
+	}
+	cpuhp_state_remove_instance_nocalls(io_wq_cpuhp, &wq->cpuhp_node);
+	scoped_guard(spinlock, &wq->hash->lock)
+		list_del_rcu(&wq->hash_link);
+	io_wq_unref(wq);
+}
+
+static int __init io_wq_init(void)
+{
+	int ret = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "io-wq/online",
+					  io_wq_cpu_online, NULL);
+
+	if (ret < 0)
+		return ret;
+	io_wq_cpuhp = ret;
+	return 0;
+}
+subsys_initcall(io_wq_init);
+
+#if IS_ENABLED(CONFIG_IO_URING_KUNIT_TEST)
+#include "async/tests/wq_queue_kunit.c"
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: the worker pool of a task */
+#ifndef IO_ASYNC_WQ_H
+#define IO_ASYNC_WQ_H
+
+#include <linux/bits.h>
+#include <linux/io_uring_types.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_ASYNC
+#error "async/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+struct cpumask;
+
+/**
+ * enum io_wq_work_flags - bits of io_wq_work->flags
+ * @IO_WQ_WORK_CANCEL: it has to end with -ECANCELED; set by anybody, never cleared
+ * @IO_WQ_WORK_HASHED: serialised with work of the same key, see io_wq_hash_work()
+ * @IO_WQ_WORK_UNBOUND: may take for ever, is counted against the limit of unbounded workers
+ * @IO_WQ_WORK_CONCURRENT: is known to block: if no worker is idle, start one now
+ *	rather than when those that run go to sleep
+ * @IO_WQ_HASH_SHIFT: not a bit: from here up stands the bucket of hashed work
+ *
+ * The owner of the work sets them before io_wq_enqueue(), later only
+ * IO_WQ_WORK_CANCEL is added, atomically.
+ */
+enum io_wq_work_flags {
+	IO_WQ_WORK_CANCEL	= BIT(0),
+	IO_WQ_WORK_HASHED	= BIT(1),
+	IO_WQ_WORK_UNBOUND	= BIT(2),
+	IO_WQ_WORK_CONCURRENT	= BIT(3),
+	IO_WQ_HASH_SHIFT	= 24,
+};
+
+/**
+ * enum io_wq_cancel - what io_wq_cancel() found
+ * @IO_WQ_CANCEL_NOTFOUND: nothing
+ * @IO_WQ_CANCEL_QUEUED: work in the queue; it has ended
+ * @IO_WQ_CANCEL_RUNNING: (also) work that a worker runs; it was told to end
+ */
+enum io_wq_cancel {
+	IO_WQ_CANCEL_NOTFOUND,
+	IO_WQ_CANCEL_QUEUED,
+	IO_WQ_CANCEL_RUNNING,
+};
+
+typedef struct io_wq_work *(*io_wq_run_fn)(struct io_wq_work *work);
+typedef bool (*io_wq_match_fn)(struct io_wq_work *work, void *data);
+
+/**
+ * struct io_wq_params - what a pool is made of
+ * @hash: serialises hashed work with other pools of the ring's users; the pool takes a
+ *	reference of its own
+ * @task: owner: workers are threads of it, created in its context
+ * @run: do the work, on a worker; or, with IO_WQ_WORK_CANCEL set, end it, also on
+ *	whoever cancels or ends the pool, or on a kernel worker; never inside
+ *	io_wq_enqueue().  Returns NULL.
+ * @put: the pool has let go of the work: give up its reference.  Returns dependent work
+ *	that is to run in its place, or NULL
+ * @bounded: limit of workers for work that ends by itself, 0 counts as 1
+ */
+struct io_wq_params {
+	struct io_wq_hash	*hash;
+	struct task_struct	*task;
+	io_wq_run_fn		run;
+	io_wq_run_fn		put;
+	unsigned int		bounded;
+};
+
+struct io_wq *io_wq_create(const struct io_wq_params *p);
+void io_wq_exit_start(struct io_wq *wq);
+void io_wq_put_and_exit(struct io_wq *wq);
+
+void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work);
+void io_wq_hash_work(struct io_wq_work *work, const void *key);
+enum io_wq_cancel io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all);
+
+int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask);
+int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2]);
+
+bool io_wq_is_worker(void);
+bool io_wq_current_work_canceled(void);
+bool io_wq_worker_stopped(void);
+bool io_wq_worker_killed(void);
+
+struct io_wq_hash *io_wq_hash_alloc(void);
+struct io_wq_hash *io_wq_hash_get(struct io_wq_hash *hash);
+void io_wq_hash_put(struct io_wq_hash *hash);
+
+#endif

@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: the worker pool: threads, their making, sleeping and leaving */
+
+/*
+ * How many workers run is decided as for workqueues: as many as do not sleep
+ * should be one.  Work that is queued wakes an idle worker; without one, a
+ * worker is made only if none runs.  When the last one that runs goes to sleep
+ * in its work, the scheduler calls us, and we wake or make another if work is
+ * there that can be run.
+ *
+ * Idle workers are on a stack.  Who wants one takes it off and counts it as
+ * running at once, so that nobody else relies on it.  A worker that was idle
+ * for five seconds leaves, except the last of its lane.
+ *
+ * A worker is made by create_io_thread(), in the owner's context: by the owner
+ * when it queues work, else in a task work of the owner, which the scheduler's
+ * hook can queue since lane->create is there for it, one a lane.  ->creating says
+ * that it is taken; from then to its end it has a reference to the pool's memory,
+ * and goes through these stations:
+ *
+ *	io_wq_kick()		decides, takes the reference
+ *	io_wq_request()		owner: straight to io_wq_spawn(); else task work
+ *	io_wq_spawn()		looks again whether it is needed, makes the thread
+ *	io_wq_spawn_failed()	later once more through lane->retry, or gives up
+ *	io_wq_stop_creation()	exit: takes it from either queue
+ *	io_wq_creation_over()	end
+ *
+ * Giving up means: if the lane has no worker at all, its work is cancelled.
+ *
+ * A worker sees SIGKILL of its process in get_signal().  Its owner is dying then
+ * (or the dumper of a core waits for all threads), so it ends the pool: no work is
+ * begun any more, queued work is cancelled by whichever worker comes first.
+ */
+#include <linux/cpumask.h>
+#include <linux/cpuset.h>
+#include <linux/resume_user_mode.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/task_work.h>
+
+#include "async/wq_internal.h"
+#include "io-wq.h"
+
+#define IO_WQ_IDLE		(5 * HZ)
+#define IO_WQ_CREATE_TRIES	9
+
+/* The worker that current is, or NULL. */
+static struct io_wq_worker *io_wq_current_worker(void)
+{
+	return current->flags & PF_IO_WORKER ? current->worker_private : NULL;
+}
+
+/**
+ * io_wq_is_worker - is current a worker?
+ *
+ * Return: true also for a worker that is about to leave
+ */
+bool io_wq_is_worker(void)
+{
+	return io_wq_current_worker();
+}
+
+/**
+ * io_wq_current_work_canceled - should the work that current runs end?
+ *
+ * Return: false if current is no worker
+ */
+bool io_wq_current_work_canceled(void)
+{
+	struct io_wq_worker *worker = io_wq_current_worker();
+
+	/* only current writes ->cur */
+	return worker && worker->cur && atomic_read(&worker->cur->flags) & IO_WQ_WORK_CANCEL;
+}
+
+/**
+ * io_wq_worker_stopped - is current a worker whose pool ends?
+ *
+ * Return: true if what it runs should end soon
+ */
+bool io_wq_worker_stopped(void)
+{
+	struct io_wq_worker *worker = io_wq_current_worker();
+
+	return worker && (io_wq_exiting(worker->lane->wq) || fatal_signal_pending(current));
+}
+
+/* The next one may begin.  The caller gives up the pending creation's reference. */
+static void io_wq_creation_end(struct io_wq_lane *lane)
+{
+	lockdep_assert_held(&lane->crew_lock);
+	lane->creating = false;
+	lane->tries = 0;
+}
+
+static void io_wq_creation_over(struct io_wq_lane *lane)
+{
+	scoped_guard(raw_spinlock, &lane->crew_lock)
+		io_wq_creation_end(lane);
+	io_wq_unref(lane->wq);
+}
+
+/*
+ * No worker can be had.  Those that are there have to do; if there are none, what
+ * is queued is cancelled.  What is queued later begins a creation of its own.
+ */
+static void io_wq_give_up(struct io_wq_lane *lane)
+{
+	bool none;
+
+	scoped_guard(raw_spinlock, &lane->crew_lock) {
+		io_wq_creation_end(lane);
+		none = !lane->nr_workers;
+	}
+	/* the pool's end waits for it */
+	if (none)
+		queue_work(system_unbound_wq, &lane->reap);
+	io_wq_unref(lane->wq);
+}
+
+/* Take a worker off the stack of those that are idle. */
+static bool io_wq_call_idle(struct io_wq_lane *lane)
+{
+	struct io_wq_worker *worker;
+
+	lockdep_assert_held(&lane->crew_lock);
+	worker = list_first_entry_or_null(&lane->idle, struct io_wq_worker, idle);
+	if (!worker)
+		return false;
+	list_del(&worker->idle);
+	atomic_inc(&lane->nr_running);
+	WRITE_ONCE(worker->called, true);
+	/* it cannot leave before it has had the lock */
+	wake_up_process(worker->task);
+	return true;
+}
+
+/**
+ * io_wq_dismiss_idle - wake all that are idle, for exit
+ * @lane: of a pool that is exiting
+ */
+void io_wq_dismiss_idle(struct io_wq_lane *lane)
+{
+	bool more = true;
+
+	/* there may be thousands */
+	while (more) {
+		scoped_guard(raw_spinlock, &lane->crew_lock)
+			more = io_wq_call_idle(lane);
+	}
+}
+
+static bool io_wq_should_retry(const struct io_wq_lane *lane, int err)
+{
+	if (fatal_signal_pending(current))
+		return false;
+	switch (err) {
+	case -ERESTARTSYS:
+	case -ERESTARTNOINTR:
+	case -ERESTARTNOHAND:
+		/* the signal will be handled, though the next may be there by then */
+		return true;
+	case -EAGAIN:
+	case -ENOMEM:
+		return lane->tries < IO_WQ_CREATE_TRIES;
+	}
+	return false;
+}
+
+/* Once more in a while; without signals for half a second in all. */
+static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
+{
+	unsigned int delay;
+
+	if (io_wq_exiting(lane->wq) || !io_wq_should_retry(lane, err)) {
+		io_wq_give_up(lane);
+		return;
+	}
+	delay = 1U << min(lane->tries++, IO_WQ_CREATE_TRIES);
+	schedule_delayed_work(&lane->retry, msecs_to_jiffies(delay));
+}
+
+static int io_wq_worker_main(void *data);
+
+/* Make a thread and start it. */
+static int io_wq_spawn_thread(struct io_wq_lane *lane)
+{
+	struct io_wq_worker *worker;
+	struct task_struct *task;
+
+	worker = kzalloc_node(sizeof(*worker), GFP_KERNEL_ACCOUNT, numa_node_id());
+	if (!worker)
+		return -ENOMEM;
+	worker->lane = lane;
+	worker->bucket = IO_WQ_NO_BUCKET;
+	INIT_LIST_HEAD(&worker->idle);
+	task = create_io_thread(io_wq_worker_main, worker, NUMA_NO_NODE);
+	if (IS_ERR(task)) {
+		kfree(worker);
+		return PTR_ERR(task);
+	}
+	worker->task = task;
+	task->worker_private = worker;
+	scoped_guard(spinlock, &lane->lock)
+		list_add_tail(&worker->link, &lane->workers);
+	wake_up_new_task(task);
+	return 0;
+}
+
+/*
+ * Is a worker needed still?  Then count it in.  What is queued later sees either
+ * ->creating, and we see the work, or the end of it.
+ */
+static bool io_wq_spawn_begin(struct io_wq_lane *lane)
+{
+	guard(raw_spinlock)(&lane->crew_lock);
+	/* pair A */
+	smp_mb__after_spinlock();
+	if (io_wq_exiting(lane->wq) || !io_wq_lane_runnable(lane) || io_wq_call_idle(lane) ||
+	    lane->nr_workers >= lane->max_workers) {
+		io_wq_creation_end(lane);
+		return false;
+	}
+	lane->nr_workers++;
+	atomic_inc(&lane->nr_running);
+	refcount_inc(&lane->wq->live);
+	return true;
+}
+
+/* A worker is no longer there to take work. */
+static void io_wq_count_out(struct io_wq_lane *lane)
+{
+	lockdep_assert_held(&lane->crew_lock);
+	lane->nr_workers--;
+	atomic_dec(&lane->nr_running);
+}
+
+/* Make a worker; current is the owner and has the lane's pending creation. */
+static void io_wq_spawn(struct io_wq_lane *lane)
+{
+	struct io_wq *wq = lane->wq;
+	int err;
+
+	if (!io_wq_spawn_begin(lane)) {
+		io_wq_unref(wq);
+		return;
+	}
+	err = io_wq_spawn_thread(lane);
+	if (!err) {
+		io_wq_creation_over(lane);
+		return;
+	}
+	scoped_guard(raw_spinlock, &lane->crew_lock)
+		io_wq_count_out(lane);
+	/* may give up the reference: from there ->live keeps the pool */
+	io_wq_spawn_failed(lane, err);
+	io_wq_live_put(wq);
+}
+
+static void io_wq_create_task_work(struct callback_head *cb)
+{
+	io_wq_spawn(container_of(cb, struct io_wq_lane, create));
+}
+
+static void io_wq_create_retry(struct work_struct *work)
+{
+	struct io_wq_lane *lane = container_of(to_delayed_work(work), struct io_wq_lane, retry);
+
+	if (io_wq_exiting(lane->wq) || task_work_add(lane->wq->task, &lane->create, TWA_SIGNAL))
+		io_wq_give_up(lane);
+}
+
+/* Have a worker made.  May be called in the scheduler's hook, but then current is not the owner. */
+static void io_wq_request(struct io_wq_lane *lane)
+{
+	struct io_wq *wq = lane->wq;
+
+	if (current == wq->task)
+		io_wq_spawn(lane);
+	else if (task_work_add(wq->task, &lane->create, TWA_SIGNAL | TWAF_NO_ALLOC))
+		schedule_delayed_work(&lane->retry, 0);
+}
+
+/* May a worker be made, and is there nobody who does it? */
+static bool io_wq_may_create(struct io_wq_lane *lane, bool concurrent)
+{
+	lockdep_assert_held(&lane->crew_lock);
+	if (io_wq_exiting(lane->wq) || lane->creating || lane->nr_workers >= lane->max_workers)
+		return false;
+	return concurrent || !atomic_read(&lane->nr_running);
+}
+
+/**
+ * io_wq_kick - there may be work that nobody looks after
+ * @lane: has work
+ * @concurrent: make a worker even if another runs
+ *
+ * Wakes an idle worker or makes one if that is needed.  If not, a worker runs that
+ * looks at the queue before it sleeps, or the limit is reached.  Sleeps only if
+ * current is the pool's owner.
+ */
+void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
+{
+	bool create = false;
+
+	scoped_guard(raw_spinlock, &lane->crew_lock) {
+		/* pair A: the queue was written */
+		smp_mb__after_spinlock();
+		if (!io_wq_call_idle(lane) && io_wq_may_create(lane, concurrent)) {
+			lane->creating = true;
+			refcount_inc(&lane->wq->refs);
+			create = true;
+		}
+	}
+	if (create)
+		io_wq_request(lane);
+}
+
+/**
+ * io_wq_stop_creation - take back a pending creation
+ * @lane: of a pool that is exiting
+ *
+ * If it is about to run it ends by itself, when it sees the exit.  May sleep.
+ */
+void io_wq_stop_creation(struct io_wq_lane *lane)
+{
+	if (cancel_delayed_work_sync(&lane->retry))
+		io_wq_creation_over(lane);
+	if (task_work_cancel(lane->wq->task, &lane->create))
+		io_wq_creation_over(lane);
+}
+
+/**
+ * io_wq_lane_init_crew - a lane without workers
+ * @lane: zeroed
+ * @max: limit
+ */
+void io_wq_lane_init_crew(struct io_wq_lane *lane, unsigned int max)
+{
+	raw_spin_lock_init(&lane->crew_lock);
+	INIT_LIST_HEAD(&lane->idle);
+	lane->max_workers = max;
+	init_task_work(&lane->create, io_wq_create_task_work);
+	INIT_DELAYED_WORK(&lane->retry, io_wq_create_retry);
+}
+
+/**
+ * io_wq_live_put - a thread, or who waits for them, is gone
+ * @wq: a thread must not use it afterwards
+ */
+void io_wq_live_put(struct io_wq *wq)
+{
+	if (refcount_dec_and_test(&wq->live))
+		complete(&wq->drained);
+}
+
+/**
+ * io_wq_worker_sleeping - a worker is about to block
+ * @tsk: current; its state is set, so this must not sleep
+ *
+ * Called by the scheduler for every PF_IO_WORKER task, also for the SQPOLL
+ * thread, which is no worker.
+ */
+void io_wq_worker_sleeping(struct task_struct *tsk)
+{
+	struct io_wq_worker *worker = tsk->worker_private;
+	struct io_wq_lane *lane;
+
+	if (!worker || !worker->working || worker->asleep)
+		return;
+	lane = worker->lane;
+	worker->asleep = true;
+	/* pair A: a full barrier */
+	if (atomic_dec_and_test(&lane->nr_running) && io_wq_lane_runnable(lane))
+		io_wq_kick(lane, false);
+}
+
+/**
+ * io_wq_worker_running - a worker goes on
+ * @tsk: current
+ *
+ * Called by the scheduler, as io_wq_worker_sleeping().
+ */
+void io_wq_worker_running(struct task_struct *tsk)
+{
+	struct io_wq_worker *worker = tsk->worker_private;
+
+	if (!worker || !worker->asleep)
+		return;
+	worker->asleep = false;
+	atomic_inc(&worker->lane->nr_running);
+}
+
+/* Go where the user, or hotplug, wants the workers to be. */
+static void io_wq_worker_apply_cpus(struct io_wq_worker *worker)
+{
+	struct io_wq *wq = worker->lane->wq;
+	int seq = atomic_read(&wq->cpus.seq);
+
+	if (worker->cpus_seq == seq)
+		return;
+	worker->cpus_seq = seq;
+	guard(mutex)(&wq->cpus.lock);
+	/* the cpuset may have changed since the user's mask was checked */
+	cpuset_cpus_allowed(wq->task, wq->cpus.allowed);
+	if (wq->cpus.set && cpumask_intersects(wq->cpus.allowed, wq->cpus.wanted))
+		cpumask_and(wq->cpus.allowed, wq->cpus.allowed, wq->cpus.wanted);
+	/* fails if none of them is online, then it stays where it is */
+	set_cpus_allowed_ptr(current, wq->cpus.allowed);
+}
+
+/**
+ * io_wq_worker_killed - take the signals of a worker in the midst of its work
+ *
+ * For work that waits by itself.  The pool ends with the signal that ends the
+ * process: nobody else sees it once it is taken.
+ *
+ * Return: the process ends.
+ */
+bool io_wq_worker_killed(void)
+{
+	struct io_wq_worker *worker = current->worker_private;
+	struct ksignal ksig;
+
+	if (!signal_pending(current) || !get_signal(&ksig))
+		return false;
+	io_wq_exit_start(worker->lane->wq);
+	return true;
+}
+
+/*
+ * What a task does on its way to user space, where a worker never comes.  A
+ * signal that was sent to end the last work must not disturb the next.
+ */
+static void io_wq_worker_settle(struct io_wq_worker *worker)
+{
+	if (test_thread_flag(TIF_NOTIFY_SIGNAL))
+		clear_notify_signal();
+	worker->working = true;
+	if (test_thread_flag(TIF_NOTIFY_RESUME))
+		resume_user_mode_work(NULL);
+	if (task_work_pending(current))
+		task_work_run();
+	worker->working = false;
+	io_wq_worker_killed();
+	io_wq_worker_apply_cpus(worker);
+}
+
+/* Run one work and what depends on it. */
+static void io_wq_worker_run(struct io_wq_worker *worker, struct io_wq_work *work)
+{
+	struct io_wq *wq = worker->lane->wq;
+
+	while (work) {
+		worker->working = true;
+		wq->run(work);
+		io_wq_let_go(worker);
+		work = wq->put(work);
+		worker->working = false;
+		io_wq_worker_settle(worker);
+		if (work)
+			work = io_wq_adopt(worker, work);
+	}
+}
+
+/* Sleep until called, signalled or five seconds idle.  Return: false in the last case. */
+static bool io_wq_worker_sleep(struct io_wq_worker *worker)
+{
+	long left = IO_WQ_IDLE;
+
+	while (left) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (READ_ONCE(worker->called) || signal_pending(current))
+			break;
+		left = schedule_timeout(left);
+	}
+	__set_current_state(TASK_RUNNING);
+	return left;
+}
+
+/* Get on the stack of idle workers, unless the pool ends. */
+static bool io_wq_worker_idle_begin(struct io_wq_worker *worker)
+{
+	struct io_wq_lane *lane = worker->lane;
+
+	guard(raw_spinlock)(&lane->crew_lock);
+	if (io_wq_exiting(lane->wq)) {
+		io_wq_count_out(lane);
+		return false;
+	}
+	list_add(&worker->idle, &lane->idle);
+	atomic_dec(&lane->nr_running);
+	/* pair A; and with io_wq_leave_bucket(), which kicks */
+	smp_mb();
+	return true;
+}
+
+/* Get off it.  Return: false if the worker leaves, and has been counted out */
+static bool io_wq_worker_idle_end(struct io_wq_worker *worker, bool may_leave)
+{
+	struct io_wq_lane *lane = worker->lane;
+
+	guard(raw_spinlock)(&lane->crew_lock);
+	if (worker->called) {
+		WRITE_ONCE(worker->called, false);
+		return true;
+	}
+	list_del(&worker->idle);
+	atomic_inc(&lane->nr_running);
+	if (!may_leave || lane->nr_workers == 1)
+		return true;
+	io_wq_count_out(lane);
+	return false;
+}
+
+/* Nothing to do: wait.  Return: false if the worker has to leave */
+static bool io_wq_worker_wait(struct io_wq_worker *worker)
+{
+	bool stay = true;
+
+	if (!io_wq_worker_idle_begin(worker))
+		return false;
+	if (!io_wq_lane_runnable(worker->lane))
+		stay = io_wq_worker_sleep(worker);
+	return io_wq_worker_idle_end(worker, !stay);
+}
+
+static int io_wq_worker_main(void *data)
+{
+	struct io_wq_worker *worker = data;
+	struct io_wq_lane *lane = worker->lane;
+	struct io_wq *wq = lane->wq;
+	char comm[TASK_COMM_LEN];
+	struct io_wq_work *work;
+
+	snprintf(comm, sizeof(comm), "iou-wrk-%d", wq->task->pid);
+	set_task_comm(current, comm);
+	do {
+		io_wq_worker_settle(worker);
+		while ((work = io_wq_take(worker)))
+			io_wq_worker_run(worker, work);
+	} while (io_wq_worker_wait(worker));
+
+	scoped_guard(spinlock, &lane->lock)
+		list_del(&worker->link);
+	current->worker_private = NULL;
+	kfree(worker);
+	io_wq_live_put(wq);
+	do_exit(0);
+}

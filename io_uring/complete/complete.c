@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: a request is finished */
+
+/*
+ * The order is fixed: CQE, then the chain behind the request, then what it
+ * holds, then its memory.  On shared rings a worker posts the CQE at once under
+ * cq.lock; on exclusive rings it hands the request to the owner.
+ *
+ * A chain goes on with the next request, which is pushed to where it may be
+ * issued (mail.run was set when the chain was built), or it is broken: all that
+ * follows ends with -ECANCELED, or with the error it met while the chain was
+ * built.
+ */
+#include <trace/events/io_uring.h>
+
+#include "complete/complete.h"
+#include "req/free.h"
+#include "req/link.h"
+
+/* Does this end show as a CQE?  IOSQE_CQE_SKIP_SUCCESS hides successes only. */
+static bool io_req_wants_cqe(struct io_kiocb *req)
+{
+	if (likely(!(req->flags & REQ_F_CQE_SKIP)))
+		return true;
+	if (!(req->flags & REQ_F_FAIL) || req->flags & REQ_F_SKIP_LINK_CQES)
+		return false;
+	/* the failure is told; those behind it are cancelled in silence */
+	req->flags |= REQ_F_SKIP_LINK_CQES;
+	return true;
+}
+
+/**
+ * io_trace_complete - tell tracers of a CQE
+ * @req: whose
+ */
+void io_trace_complete(struct io_kiocb *req)
+{
+	if (trace_io_uring_complete_enabled())
+		trace_io_uring_complete(req->ctx, req, req->cqe.user_data, req->cqe.res,
+					req->cqe.flags, 0, 0);
+}
+
+/* What breaks a chain decides the result of each request behind it. */
+static void io_link_fail_one(struct io_kiocb *req, bool silent)
+{
+	if (!(req->flags & REQ_F_FAIL)) {
+		req->cqe.res = -ECANCELED;
+		req->flags |= REQ_F_FAIL;
+	}
+	if (silent)
+		req->flags |= REQ_F_CQE_SKIP | REQ_F_SKIP_LINK_CQES;
+	else
+		req->flags &= ~REQ_F_CQE_SKIP;
+	req->cqe.flags = 0;
+}
+
+/*
+ * It is the turn of @req.  Its submitter, if that is who holds the ring lock,
+ * issues it before it lets go of the lock; everybody else sends it there.
+ */
+static void io_link_go_on(struct io_kiocb *req, bool ring_locked)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	if (!ring_locked || current->io_uring != req->tctx) {
+		io_req_push(req, req->mail.run, IO_PUSH_NOW);
+		return;
+	}
+	io_req_move(req, IO_REQ_MAILED);
+	req->mail.next = NULL;
+	*ctx->ready_tail = &req->mail;
+	ctx->ready_tail = &req->mail.next;
+}
+
+/*
+ * The head of a chain has ended.  @end completes what is cancelled, in the way
+ * that suits the caller's context.
+ */
+static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct io_kiocb *req))
+{
+	bool silent = head->flags & REQ_F_SKIP_LINK_CQES;
+	struct io_kiocb *next = io_link_cut(head);
+
+	if (!io_link_breaks(head)) {
+		io_link_go_on(next, end == io_complete);
+		return;
+	}
+	while (next) {
+		struct io_kiocb *rest = io_link_cut(next);
+
+		trace_io_uring_fail_link(next, head);
+		io_link_fail_one(next, silent);
+		end(next);
+		next = rest;
+	}
+}
+
+/**
+ * io_complete - a request is finished
+ * @req: the request, its result is in req->cqe; ring lock held
+ *
+ * On exclusive rings: called by who may write CQEs.
+ */
+void io_complete(struct io_kiocb *req)
+{
+	io_req_move(req, IO_REQ_DONE);
+	if (likely(io_req_wants_cqe(req))) {
+		io_trace_complete(req);
+		if (unlikely(!io_cq_post_straight(req->ctx, &req->cqe)))
+			io_cq_post(req->ctx, &req->cqe, NULL);
+	}
+	if (unlikely(req->flags & REQ_F_HAS_LINK))
+		io_link_advance(req, io_complete);
+	if (likely(io_req_put_is_last(req)))
+		io_req_free(req);
+}
+
+/**
+ * io_complete_mail - io_complete() as what to do with a request from a mailbox
+ * @ctx: the ring, its lock held
+ * @mail: of the request
+ * @issue_flags: not looked at
+ */
+void io_complete_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	io_complete(io_mail_to_req(mail));
+}
+
+/**
+ * io_complete_later - a request is finished, complete it where that is allowed
+ * @req: the request, its result is in req->cqe
+ *
+ * Any context.
+ */
+void io_complete_later(struct io_kiocb *req)
+{
+	io_req_push(req, io_complete_mail, 0);
+}
+
+/**
+ * io_req_put_unlocked - give up a holder of a request without the ring lock
+ * @req: the request
+ *
+ * Task context, may sleep.
+ */
+void io_req_put_unlocked(struct io_kiocb *req)
+{
+	if (io_req_put_is_last(req))
+		io_req_retire(req);
+}
+
+/**
+ * io_complete_unlocked - a worker has finished a request
+ * @req: the request, its result is in req->cqe
+ *
+ * Task context without the ring lock, may sleep.
+ */
+void io_complete_unlocked(struct io_kiocb *req)
+{
+	if (req->ctx->cq.exclusive) {
+		io_complete_later(req);
+		return;
+	}
+	io_req_move(req, IO_REQ_DONE);
+	if (likely(io_req_wants_cqe(req))) {
+		io_trace_complete(req);
+		io_cq_post_now(req->ctx, &req->cqe, NULL);
+	}
+	if (req->flags & REQ_F_HAS_LINK)
+		io_link_advance(req, io_complete_unlocked);
+	io_req_put_unlocked(req);
+}
+
+/**
+ * io_req_fail - a request that was prepared ends with an error before it is issued
+ * @req: the request; ring lock held
+ * @res: negative errno
+ */
+void io_req_fail(struct io_kiocb *req, s32 res)
+{
+	const struct io_op *op = io_ops[req->opcode];
+
+	io_done(req, res);
+	if (op->fail)
+		op->fail(req);
+	io_complete(req);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: the one way from a result to a CQE */
+#ifndef IO_COMPLETE_H
+#define IO_COMPLETE_H
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_COMPLETE
+#error "complete/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include <linux/tracepoint-defs.h>
+
+#include "req/free.h"
+#include "ring/cq_write.h"
+
+/*
+ * Three verbs:
+ *
+ *	io_complete()		this request is finished: its CQE, its chain, its end
+ *	io_post_more()		one more CQE for a request that lives on
+ *	io_post_to()		a CQE for a ring that no request asked for: tags, notices
+ *
+ * The ring lock is held.  What is not in its right context gets there by
+ * io_complete_later() (any context) or io_complete_unlocked() (workers).
+ */
+void io_complete(struct io_kiocb *req);
+void io_complete_later(struct io_kiocb *req);
+void io_complete_unlocked(struct io_kiocb *req);
+void io_complete_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags);
+void io_req_fail(struct io_kiocb *req, s32 res);
+void io_req_put_unlocked(struct io_kiocb *req);
+
+void io_trace_complete(struct io_kiocb *req);
+DECLARE_TRACEPOINT(io_uring_complete);
+
+/* What a request may have that its end has to look after, besides registered resources. */
+#define IO_REQ_END_FLAGS	(IO_REQ_CLEAN_FLAGS | REQ_F_CQE_SKIP | REQ_F_HAS_LINK | \
+				 REQ_F_REFCOUNT)
+
+/**
+ * io_complete_straight - a request is finished by who issued it, if that is simple
+ * @ctx: the ring
+ * @req: the request, its result is in req->cqe; ring lock held, as io_complete()
+ *
+ * Does what io_complete() does except that the request's memory and charge stay
+ * with the caller, who may use it for the next one.
+ *
+ * Return: false, and nothing was done, if it is not simple.
+ */
+static inline bool io_complete_straight(struct io_ring_ctx *ctx, struct io_kiocb *req)
+{
+	io_req_flags_t flags = req->flags;
+
+	if (unlikely(flags & IO_REQ_END_FLAGS || tracepoint_enabled(io_uring_complete)))
+		return false;
+	if (unlikely(!io_cq_post_straight(ctx, &req->cqe)))
+		return false;
+	io_req_move(req, IO_REQ_DONE);
+	if (flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE)) {
+		if (flags & REQ_F_FILE_NODE)
+			io_node_put(ctx, req->file_node);
+		if (flags & REQ_F_BUF_NODE)
+			io_node_put(ctx, req->buf_node);
+	}
+	io_req_move(req, IO_REQ_FREE);
+	return true;
+}
+
+/**
+ * io_complete_collected - io_complete() for who collects many finished requests
+ * @ctx: the ring
+ * @req: the request, as for io_complete()
+ */
+static inline void io_complete_collected(struct io_ring_ctx *ctx, struct io_kiocb *req)
+{
+	if (unlikely(!io_complete_straight(ctx, req))) {
+		io_complete(req);
+		return;
+	}
+	io_req_uncharge(req);
+	io_req_recycle(req);
+	if (unlikely(ctx->submit_special & IO_SPECIAL_DRAIN))
+		io_req_freed_drain(ctx);
+}
+
+bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags);
+void io_post_to(struct io_ring_ctx *ctx, u64 user_data, s32 res, u32 cflags);
+
+#endif

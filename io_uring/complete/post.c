@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: CQEs that do not end a request */
+
+/*
+ * io_post_more() is for requests that live on; it refuses before any side
+ * effect when the CQE would not fit, so that the op can make it its last.
+ *
+ * io_post_to() is for CQEs that nobody submitted: a registered resource's tag.
+ * It is called with the ring lock held, but not always by who may write an
+ * exclusive ring's CQEs; then the CQE travels as a stored entry through the
+ * mailbox.
+ */
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <trace/events/io_uring.h>
+
+#include "complete/complete.h"
+#include "ring/cq.h"
+
+/**
+ * io_post_more - post a CQE with IORING_CQE_F_MORE for a live request
+ * @req: the request; ring lock held, exclusive rings: by who may write CQEs
+ * @res: result
+ * @cflags: IORING_CQE_F_* besides F_MORE
+ *
+ * Return: false, and nothing was done, if there is no room: the caller ends the
+ * request with this result.
+ */
+bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags)
+{
+	struct io_cqe_val val = {
+		.user_data = req->cqe.user_data,
+		.res = res,
+		.flags = cflags | IORING_CQE_F_MORE,
+	};
+
+	if (!io_cq_post_more(req->ctx, &val))
+		return false;
+	trace_io_uring_complete(req->ctx, req, val.user_data, val.res, val.flags, 0, 0);
+	return true;
+}
+
+/* A stored CQE has arrived at the owner of an exclusive ring. */
+static void io_entry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	struct io_cqe_entry *entry = container_of(mail, struct io_cqe_entry, mail);
+
+	io_cq_post(ctx, &entry->val, entry->extra);
+	kfree(entry);
+}
+
+/* Is current the one who may write an exclusive ring's CQEs? */
+static bool io_is_cq_writer(struct io_ring_ctx *ctx)
+{
+	struct task_struct *owner = READ_ONCE(ctx->submitter_task);
+
+	return !owner || owner == current || io_mail_dead(&ctx->mailbox);
+}
+
+/**
+ * io_post_to - post a CQE that no request asked for
+ * @ctx: the ring, its lock held
+ * @user_data: shown as it is
+ * @res: result
+ * @cflags: IORING_CQE_F_*
+ *
+ * Never refuses; if there is no memory for a CQE that has to travel, it counts
+ * as lost, as an overflowed one would.
+ */
+void io_post_to(struct io_ring_ctx *ctx, u64 user_data, s32 res, u32 cflags)
+{
+	struct io_cqe_val val = { .user_data = user_data, .res = res, .flags = cflags };
+	struct io_cqe_entry *entry;
+
+	trace_io_uring_complete(ctx, NULL, user_data, res, cflags, 0, 0);
+	if (!ctx->cq.exclusive || io_is_cq_writer(ctx)) {
+		io_cq_post(ctx, &val, NULL);
+		return;
+	}
+	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	if (!entry) {
+		set_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq);
+		return;
+	}
+	entry->val = val;
+	entry->mail.run = io_entry_mail;
+	io_ring_push(ctx, &entry->mail, 0);
+}

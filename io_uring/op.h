@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: the contract between submit/ and op/ */
+#ifndef IO_OP_H
+#define IO_OP_H
+
+#include <linux/io_uring_types.h>
+
+/**
+ * enum io_result - what became of a request that was issued
+ * @IO_DONE: finished, the result is in req->cqe; who issued it completes it
+ * @IO_MORE: posted a CQE with IORING_CQE_F_MORE and has to be issued again at the next event
+ * @IO_PARKED: somebody else completes it, or has already done so: the issuer
+ *	must not look at it any more
+ * @IO_AGAIN: would have blocked; retry when the file is ready, or from a worker
+ */
+enum io_result {
+	IO_DONE,
+	IO_MORE,
+	IO_PARKED,
+	IO_AGAIN,
+};
+
+/**
+ * struct io_op - an operation
+ * @needs_file: sqe->fd is a file; it is looked up when the request starts
+ * @iopoll: allowed on IORING_SETUP_IOPOLL rings
+ * @ioprio: uses sqe->ioprio; otherwise it has to be zero
+ * @buffer_select: allows IOSQE_BUFFER_SELECT
+ * @audit_skip: moves data only, no audit record
+ * @hash_reg_file: writes: workers serialise requests on one regular file
+ * @unbound_nonreg_file: may block forever on anything but a regular file
+ * @plug: worth a block plug; for ops with a file
+ * @async_size: bytes of ->async_data, 0 for none
+ * @prep: reads the SQE, each field once, and refuses unknown bits and unused
+ *	fields; 0 or a negative errno. Ring lock held, must not look at req->file
+ * @issue: does the work; issue_flags are IO_URING_F_*
+ * @cleanup: frees what @prep or @issue left behind, called for requests with REQ_F_NEED_CLEANUP
+ * @fail: called before a request that was prepared fails without being issued
+ *	(again), may correct the result
+ */
+struct io_op {
+	bool		needs_file : 1, iopoll : 1, ioprio : 1, buffer_select : 1;
+	bool		audit_skip : 1, hash_reg_file : 1, unbound_nonreg_file : 1, plug : 1;
+	unsigned short	async_size;
+	int		(*prep)(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+	enum io_result	(*issue)(struct io_kiocb *req, unsigned int issue_flags);
+	void		(*cleanup)(struct io_kiocb *req);
+	void		(*fail)(struct io_kiocb *req);
+};
+
+/* one entry for each value of sqe->opcode */
+#define IO_OPS	256
+
+/*
+ * The table, op/table.c.  Opcodes that are not built have an entry that answers
+ * -EOPNOTSUPP; values that are none have one that answers -EINVAL.
+ */
+extern const struct io_op *const io_ops[IO_OPS];
+extern const struct io_op io_op_unsupported;
+
+/* Typed access to the op's own storage in the request, for a struct of the same name. */
+#define IO_OP_DATA(type)						\
+static inline struct type *type(struct io_kiocb *req)			\
+{									\
+	static_assert(sizeof(struct type) <= IO_OP_DATA_SIZE);		\
+	return (struct type *)req->data;				\
+}									\
+static_assert(true)
+
+/**
+ * io_done - a request is finished
+ * @req: the request
+ * @res: its result; negative counts as a failure for links and IOSQE_CQE_SKIP_SUCCESS
+ *
+ * For ->issue to end with; does not complete anything.
+ *
+ * Return: %IO_DONE
+ */
+static inline enum io_result io_done(struct io_kiocb *req, s32 res)
+{
+	if (unlikely(res < 0))
+		req->flags |= REQ_F_FAIL;
+	req->cqe.res = res;
+	return IO_DONE;
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: from what the VFS returns to a result for user space */
+#ifndef IO_OP_RESULT_H
+#define IO_OP_RESULT_H
+
+#include <linux/errno.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_OP
+#error "op/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "op.h"
+
+/*
+ * Codes that ask the entry code to restart a system call mean nothing in a CQE:
+ * there is no call to restart.  Programs see -EINTR and may try again.
+ */
+static inline ssize_t io_no_restart(ssize_t ret)
+{
+	bool restart = ret == -ERESTARTSYS || ret == -ERESTARTNOINTR ||
+		       ret == -ERESTARTNOHAND || ret == -ERESTART_RESTARTBLOCK;
+
+	return restart ? -EINTR : ret;
+}
+
+#endif

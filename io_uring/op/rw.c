@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_READ, WRITE, READV, WRITEV, READ_FIXED, WRITE_FIXED - data of files */
+
+/*
+ * A read or write is a row of attempts on the rest of the data.  The first is
+ * made inline and asks the file not to block.  If it would, or if a regular
+ * file or a block device moved only a part, the next attempt is made
+ *
+ *	buffered reads		again by the submitter, once the folio that is
+ *				missing has been read (io_read_wait_folio())
+ *	all others		by a worker, which may block
+ *
+ * Files that can be polled are never blocked on: a worker waits until they are
+ * ready and asks again.  They, and blocking attempts, may move less than
+ * wanted; that is the result.
+ *
+ * An attempt that returned -EIOCBQUEUED goes on without us, see rw_end.c; the
+ * request is not looked at any more, but on polled rings, where nobody else
+ * completes it.
+ */
+#include <linux/fsnotify.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <trace/events/io_uring.h>
+
+#include "op/result.h"
+#include "op/rw.h"
+#include "ring/locks.h"
+#include "submit/submit.h"
+#include "task/sqpoll.h"
+
+/* Can a file that is neither on disk nor FMODE_NOWAIT be asked not to block? */
+static noinline bool io_rw_nonblocking(const struct file *file)
+{
+	umode_t mode = file_inode(file)->i_mode;
+
+	return file->f_flags & O_NONBLOCK && !S_ISREG(mode) && !S_ISBLK(mode);
+}
+
+/* A worker has handed a request to a polled device: let it be polled. */
+static noinline void io_rw_add_polled(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	scoped_guard(io_ring, ctx)
+		io_iopoll_add(req);
+	if (ctx->flags & IORING_SETUP_SQPOLL && wq_has_sleeper(&ctx->sq_data->wait))
+		wake_up(&ctx->sq_data->wait);
+}
+
+/* An attempt on a polled ring goes on without us. */
+static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flags)
+{
+	if (unlikely(io_iopoll_is_done(req))) {
+		if (!(req->flags & REQ_F_REISSUE))
+			return IO_DONE;
+		req->flags &= ~REQ_F_REISSUE;
+		req->iopoll_done = 0;
+		return IO_AGAIN;
+	}
+	if (unlikely(issue_flags & IO_URING_F_UNLOCKED))
+		io_rw_add_polled(req);
+	else
+		io_iopoll_add(req);
+	return IO_PARKED;
+}
+
+/* Short transfers go on for these; for others they are an answer. */
+static bool io_rw_on_disk(const struct io_kiocb *req)
+{
+	umode_t mode = file_inode(req->file)->i_mode;
+
+	return S_ISREG(mode) || S_ISBLK(mode);
+}
+
+/*
+ * An attempt has not moved all that was wanted.  Return: IO_AGAIN if there is
+ * to be another one; otherwise the request has ended.
+ */
+static noinline enum io_result io_rw_incomplete(struct io_kiocb *req, ssize_t ret)
+{
+	struct io_rw *rw = io_rw(req);
+	bool asked = rw->kiocb.ki_flags & IOCB_NOWAIT;
+
+	/* what some files answer when they are asked not to block */
+	if (ret == -EOPNOTSUPP && asked)
+		ret = -EAGAIN;
+	if (ret == -EAGAIN && !(req->flags & REQ_F_NOWAIT) &&
+	    (asked || req->ctx->iopoll || req->file->f_op->poll))
+		return IO_AGAIN;
+	if (ret <= 0 || rw->done + ret == rw->len || !asked || req->flags & REQ_F_NOWAIT ||
+	    !io_rw_on_disk(req))
+		return io_rw_end(req, ret);
+	if (rw->kiocb.ki_flags & IOCB_WRITE)
+		trace_io_uring_short_write(req->ctx, rw->kiocb.ki_pos - ret, rw->len - rw->done,
+					   ret);
+	rw->done += ret;
+	return IO_AGAIN;
+}
+
+/* The folio that a buffered read waits for has been unlocked; any context. */
+static int io_read_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *arg)
+{
+	struct wait_page_queue *wpq = container_of(wait, struct wait_page_queue, wait);
+	struct io_kiocb *req = wait->private;
+
+	if (!wake_page_match(wpq, arg))
+		return 0;
+	list_del_init(&wait->entry);
+	io_req_push(req, io_issue_mail, IO_PUSH_NOW);
+	return 1;
+}
+
+static bool io_read_may_wait_folio(struct io_kiocb *req)
+{
+	const struct file_operations *f_op = req->file->f_op;
+
+	return !(io_rw(req)->kiocb.ki_flags & (IOCB_DIRECT | IOCB_HIPRI)) &&
+	       f_op->fop_flags & FOP_BUFFER_RASYNC && !f_op->poll;
+}
+
+/*
+ * A buffered read met a folio that is not there: attempt again in a way that
+ * does not block but calls back.
+ */
+static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
+{
+	struct io_rw_async *async = req->async_data;
+	struct io_rw *rw = io_rw(req);
+	struct kiocb *kiocb = &rw->kiocb;
+	ssize_t ret;
+
+	if (!(req->flags & REQ_F_ASYNC_DATA)) {
+		async = io_rw_async_alloc(req, 0);
+		if (!async)
+			return IO_AGAIN;
+	}
+	for (;;) {
+		async->wpq.wait.func = io_read_wake;
+		async->wpq.wait.private = req;
+		async->wpq.wait.flags = 0;
+		INIT_LIST_HEAD(&async->wpq.wait.entry);
+		kiocb->ki_waitq = &async->wpq;
+		kiocb->ki_flags = (kiocb->ki_flags & ~IOCB_NOWAIT) | IOCB_WAITQ;
+		ret = io_rw_attempt(req, READ);
+		if (ret == -EIOCBQUEUED)
+			return IO_PARKED;
+		kiocb->ki_flags &= ~IOCB_WAITQ;
+		if (ret == -EAGAIN)
+			return IO_AGAIN;
+		if (ret <= 0 || rw->done + ret == rw->len)
+			return io_rw_end(req, ret);
+		rw->done += ret;
+	}
+}
+
+/* A worker's turn: files that can be polled are waited for, not blocked on. */
+static noinline bool io_rw_worker_start(struct io_kiocb *req, __poll_t events)
+{
+	struct kiocb *kiocb = &io_rw(req)->kiocb;
+	struct file *file = req->file;
+	bool iter = events & EPOLLIN ? !!file->f_op->read_iter : !!file->f_op->write_iter;
+
+	if (req->flags & REQ_F_NOWAIT)
+		return true;
+	kiocb->ki_flags &= ~IOCB_NOWAIT;
+	if (!file->f_op->poll)
+		return true;
+	/* old style methods cannot be asked not to block, see io_rw_pieces() */
+	if (file->f_mode & FMODE_NOWAIT && iter) {
+		kiocb->ki_flags |= IOCB_NOWAIT;
+		/* what fails at once does not wait; -EAGAIN brings us back here */
+		if (!(req->flags & REQ_F_POLLED)) {
+			req->flags |= REQ_F_POLLED;
+			return true;
+		}
+	}
+	return io_rw_wait_ready(req, events);
+}
+
+static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_rw *rw = io_rw(req);
+	struct kiocb *kiocb = &rw->kiocb;
+	enum io_result result;
+	ssize_t ret;
+
+	if (likely(!kiocb->ki_filp)) {
+		ret = io_rw_start(req, READ);
+		if (unlikely(ret))
+			return io_done(req, io_no_restart(ret));
+	} else {
+		kiocb->ki_flags &= ~IOCB_WAITQ;
+	}
+	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
+		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) && !io_rw_nonblocking(req->file))
+			return IO_AGAIN;
+		kiocb->ki_flags |= IOCB_NOWAIT;
+	} else if (!io_rw_worker_start(req, EPOLLIN)) {
+		return io_rw_end(req, -ECANCELED);
+	}
+	ret = io_rw_attempt(req, READ);
+	if (ret == -EIOCBQUEUED)
+		return issue_flags & IO_URING_F_IOPOLL ? io_rw_queued(req, issue_flags) : IO_PARKED;
+	if (ret == rw->len)
+		return io_rw_end(req, ret);
+	result = io_rw_incomplete(req, ret);
+	if (result == IO_AGAIN && issue_flags & IO_URING_F_NONBLOCK && io_read_may_wait_folio(req))
+		return io_read_wait_folio(req);
+	return result;
+}
+
+/* Buffered writes that cannot be asked not to block. */
+static bool io_write_blocks(const struct kiocb *kiocb)
+{
+	const struct file *file = kiocb->ki_filp;
+
+	return !(kiocb->ki_flags & IOCB_DIRECT) && S_ISREG(file_inode(file)->i_mode) &&
+	       !(file->f_op->fop_flags & FOP_BUFFER_WASYNC);
+}
+
+static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_rw *rw = io_rw(req);
+	struct kiocb *kiocb = &rw->kiocb;
+	ssize_t ret;
+
+	if (likely(!kiocb->ki_filp)) {
+		ret = io_rw_start(req, WRITE);
+		if (unlikely(ret))
+			return io_done(req, io_no_restart(ret));
+	}
+	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
+		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) && !io_rw_nonblocking(req->file))
+			return IO_AGAIN;
+		if (io_write_blocks(kiocb))
+			return IO_AGAIN;
+		kiocb->ki_flags |= IOCB_NOWAIT;
+	} else if (!io_rw_worker_start(req, EPOLLOUT)) {
+		return io_rw_end(req, -ECANCELED);
+	}
+	if (unlikely(!io_write_start(kiocb)))
+		return io_rw_incomplete(req, -EAGAIN);
+	ret = io_rw_attempt(req, WRITE);
+	if (ret == -EIOCBQUEUED)
+		return issue_flags & IO_URING_F_IOPOLL ? io_rw_queued(req, issue_flags) : IO_PARKED;
+	io_write_end(kiocb);
+	if (ret == rw->len)
+		return io_rw_end(req, ret);
+	return io_rw_incomplete(req, ret);
+}
+
+const struct io_op io_op_read = {
+	.needs_file		= 1,
+	.iopoll			= 1,
+	.ioprio			= 1,
+	.audit_skip		= 1,
+	.unbound_nonreg_file	= 1,
+	.plug			= 1,
+	.prep			= io_rw_buf_prep,
+	.issue			= io_read_issue,
+	.fail			= io_rw_fail,
+};
+
+const struct io_op io_op_write = {
+	.needs_file		= 1,
+	.iopoll			= 1,
+	.ioprio			= 1,
+	.audit_skip		= 1,
+	.hash_reg_file		= 1,
+	.unbound_nonreg_file	= 1,
+	.plug			= 1,
+	.prep			= io_rw_buf_prep,
+	.issue			= io_write_issue,
+	.fail			= io_rw_fail,
+};
+
+const struct io_op io_op_readv = {
+	.needs_file		= 1,
+	.iopoll			= 1,
+	.ioprio			= 1,
+	.audit_skip		= 1,
+	.unbound_nonreg_file	= 1,
+	.plug			= 1,
+	.prep			= io_readv_prep,
+	.issue			= io_read_issue,
+	.fail			= io_rw_fail,
+};
+
+const struct io_op io_op_writev = {
+	.needs_file		= 1,
+	.iopoll			= 1,
+	.ioprio			= 1,
+	.audit_skip		= 1,
+	.hash_reg_file		= 1,
+	.unbound_nonreg_file	= 1,
+	.plug			= 1,
+	.prep			= io_writev_prep,
+	.issue			= io_write_issue,
+	.fail			= io_rw_fail,
+};
+
+const struct io_op io_op_read_fixed = {
+	.needs_file		= 1,
+	.iopoll			= 1,
+	.ioprio			= 1,
+	.audit_skip		= 1,
+	.unbound_nonreg_file	= 1,
+	.plug			= 1,
+	.prep			= io_rw_fixed_prep,
+	.issue			= io_read_issue,
+	.fail			= io_rw_fail,
+};
+
+const struct io_op io_op_write_fixed = {
+	.needs_file		= 1,
+	.iopoll			= 1,
+	.ioprio			= 1,
+	.audit_skip		= 1,
+	.hash_reg_file		= 1,
+	.unbound_nonreg_file	= 1,
+	.plug			= 1,
+	.prep			= io_rw_fixed_prep,
+	.issue			= io_write_issue,
+	.fail			= io_rw_fail,
+};

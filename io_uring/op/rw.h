@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: what the files of reads and writes share */
+#ifndef IO_OP_RW_H
+#define IO_OP_RW_H
+
+#include <linux/fs.h>
+#include <linux/ioprio.h>
+#include <linux/pagemap.h>
+#include <linux/uio.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_OP
+#error "op/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "async/iopoll.h"
+#include "op/list.h"
+#include "rsrc/bufs.h"
+
+/**
+ * struct io_rw - a read or a write
+ * @kiocb: what the file sees; ki_filp is NULL until the first attempt, ki_pos
+ *	moves with what is done
+ * @addr: user address of the data, the registered buffer included; several
+ *	pieces are in struct io_rw_async
+ * @len: bytes wanted
+ * @flags: RWF_*, until the first attempt
+ * @done: from then on: bytes that earlier attempts have moved
+ *
+ * Enough to make the iterator of any attempt anew, so that nothing else has to
+ * be kept when a request leaves the submitter.
+ */
+struct io_rw {
+	struct kiocb	kiocb;
+	u64		addr;
+	u32		len;
+	union {
+		rwf_t	flags;
+		u32	done;
+	};
+};
+
+IO_OP_DATA(io_rw);
+static_assert(!offsetof(struct io_rw, kiocb));
+
+/**
+ * struct io_rw_async - the part of a read or write that not all of them need
+ * @wpq: buffered reads: waits for a folio
+ * @nr_segs: entries of @iov, 0 if the data is in one piece
+ * @iov: our copy of the program's vector
+ */
+struct io_rw_async {
+	struct wait_page_queue	wpq;
+	unsigned int		nr_segs;
+	struct iovec		iov[] __counted_by(nr_segs);
+};
+
+struct io_rw_async *io_rw_async_alloc(struct io_kiocb *req, unsigned int nr_segs);
+int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_readv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_writev_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_rw_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter);
+
+int io_rw_set_flags(struct io_kiocb *req, int ddir);
+loff_t *io_rw_current_pos(struct io_kiocb *req);
+ssize_t io_rw_pieces(struct io_kiocb *req, int ddir, struct iov_iter *iter);
+
+void io_read_complete(struct kiocb *kiocb, long res);
+void io_write_complete(struct kiocb *kiocb, long res);
+void io_rw_complete_polled(struct kiocb *kiocb, long res);
+void io_rw_again_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags);
+enum io_result io_rw_end(struct io_kiocb *req, ssize_t ret);
+void io_rw_fail(struct io_kiocb *req);
+
+bool io_rw_wait_ready(struct io_kiocb *req, __poll_t events);
+
+/* Writes to a filesystem that is being frozen wait, or would block. */
+static inline bool io_write_start(struct kiocb *kiocb)
+{
+	struct super_block *sb;
+
+	if (!S_ISREG(file_inode(kiocb->ki_filp)->i_mode))
+		return true;
+	if (!(kiocb->ki_flags & IOCB_NOWAIT)) {
+		kiocb_start_write(kiocb);
+		return true;
+	}
+	sb = file_inode(kiocb->ki_filp)->i_sb;
+	if (!sb_start_write_trylock(sb))
+		return false;
+	/* for lockdep it ends here, who ends the write takes it over */
+	__sb_writers_release(sb, SB_FREEZE_WRITE);
+	return true;
+}
+
+/* Undo io_write_start(); any context. */
+static inline void io_write_end(struct kiocb *kiocb)
+{
+	if (S_ISREG(file_inode(kiocb->ki_filp)->i_mode))
+		kiocb_end_write(kiocb);
+}
+
+/* get_current_ioprio(), without the arithmetic for tasks that nobody has changed. */
+static inline u16 io_rw_current_ioprio(void)
+{
+	if (likely(!current->io_context && current->static_prio == DEFAULT_PRIO &&
+		   current->policy == SCHED_NORMAL))
+		return IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, IOPRIO_BE_NORM);
+	return get_current_ioprio();
+}
+
+/**
+ * io_rw_prep_sqe - read the fields that all reads and writes have
+ * @req: a read or write
+ * @sqe: in shared memory
+ *
+ * Return: 0 or a negative errno.
+ */
+static __always_inline int io_rw_prep_sqe(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_rw *rw = io_rw(req);
+	u16 ioprio = READ_ONCE(sqe->ioprio);
+
+	rw->kiocb.ki_filp = NULL;
+	rw->kiocb.ki_pos = READ_ONCE(sqe->off);
+	rw->addr = READ_ONCE(sqe->addr);
+	rw->len = READ_ONCE(sqe->len);
+	rw->flags = (__force rwf_t)READ_ONCE(sqe->rw_flags);
+	if (likely(!ioprio)) {
+		rw->kiocb.ki_ioprio = io_rw_current_ioprio();
+		return 0;
+	}
+	rw->kiocb.ki_ioprio = ioprio;
+	return ioprio_check_cap(ioprio);
+}
+
+/*
+ * Within the request's registered buffer, which covers it (io_rw_fixed_prep()).  The
+ * iterator holds exactly the segments that it needs, which spares the block
+ * layer a walk.
+ */
+static inline void io_rw_buf_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter)
+{
+	const struct io_buf_node *buf = io_buf_node(req->buf_node);
+	const struct io_rw *rw = io_rw(req);
+	u32 offset = rw->addr - buf->ubuf + rw->done;
+	u32 pos = offset + buf->head;
+	u32 first = pos >> buf->shift;
+	u32 len = rw->len - rw->done;
+
+	*iter = (struct iov_iter) {
+		.iter_type	= ITER_BVEC,
+		.data_source	= ddir,
+		.bvec		= buf->bvec + first,
+		.iov_offset	= first ? pos & (BIT(buf->shift) - 1) : offset,
+		.count		= len,
+		.nr_segs	= ((pos + len - 1) >> buf->shift) - first + 1,
+	};
+}
+
+/**
+ * io_rw_iter - an iterator over what is still to be moved
+ * @req: a read or write
+ * @ddir: %READ or %WRITE
+ * @iter: filled in
+ */
+static inline void io_rw_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter)
+{
+	struct io_rw *rw = io_rw(req);
+
+	if (req->flags & REQ_F_BUF_NODE && likely(rw->len))
+		io_rw_buf_iter(req, ddir, iter);
+	else if (unlikely(req->flags & REQ_F_ASYNC_DATA))
+		io_rw_iter_slow(req, ddir, iter);
+	else
+		iov_iter_ubuf(iter, ddir, u64_to_user_ptr(rw->addr + rw->done),
+			      rw->len - rw->done);
+}
+
+/**
+ * io_rw_start - before the first attempt: the file is known now
+ * @req: a read or write
+ * @ddir: %READ or %WRITE
+ *
+ * Return: 0 or a negative errno.
+ */
+static __always_inline int io_rw_start(struct io_kiocb *req, int ddir)
+{
+	struct io_rw *rw = io_rw(req);
+	struct kiocb *kiocb = &rw->kiocb;
+	struct file *file = req->file;
+	loff_t *pos = &kiocb->ki_pos;
+	int ret;
+
+	if (unlikely(!(file->f_mode & (ddir == READ ? FMODE_READ : FMODE_WRITE))))
+		return -EBADF;
+	kiocb->ki_filp = file;
+	kiocb->ki_flags = file->f_iocb_flags | IOCB_ALLOC_CACHE;
+	kiocb->private = NULL;
+	kiocb->dio_complete = NULL;
+	if (unlikely(rw->flags)) {
+		ret = io_rw_set_flags(req, ddir);
+		if (ret)
+			return ret;
+	}
+	if (ddir == WRITE)
+		kiocb->ki_flags |= IOCB_WRITE;
+	if (req->ctx->iopoll) {
+		if (unlikely(!(kiocb->ki_flags & IOCB_DIRECT) || !file->f_op->iopoll))
+			return -EOPNOTSUPP;
+		kiocb->ki_flags |= IOCB_HIPRI;
+		kiocb->ki_complete = io_rw_complete_polled;
+		req->iopoll_done = 0;
+	} else if (ddir == WRITE) {
+		kiocb->ki_flags |= IOCB_DIO_CALLER_COMP;
+		kiocb->ki_complete = io_write_complete;
+	} else {
+		kiocb->ki_complete = io_read_complete;
+	}
+	if (unlikely(kiocb->ki_pos == -1))
+		pos = io_rw_current_pos(req);
+	rw->done = 0;
+	return rw_verify_area(ddir, file, pos, rw->len);
+}
+
+/**
+ * io_rw_attempt - one attempt on what is still to be moved
+ * @req: a read or write; ki_flags say whether it may block
+ * @ddir: %READ or %WRITE
+ *
+ * Return: as ->read_iter().
+ */
+static __always_inline ssize_t io_rw_attempt(struct io_kiocb *req, int ddir)
+{
+	const struct file_operations *f_op = req->file->f_op;
+	struct kiocb *kiocb = &io_rw(req)->kiocb;
+	/* all of it is written by io_rw_iter() */
+	struct iov_iter iter __uninitialized;
+
+	io_rw_iter(req, ddir, &iter);
+	if (ddir == READ && likely(f_op->read_iter))
+		return f_op->read_iter(kiocb, &iter);
+	if (ddir == WRITE && likely(f_op->write_iter))
+		return f_op->write_iter(kiocb, &iter);
+	return io_rw_pieces(req, ddir, &iter);
+}
+
+#endif

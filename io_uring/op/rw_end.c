@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: reads and writes: the end */
+
+/*
+ * A read or write ends in one of three places:
+ *
+ *	in the attempt itself		io_rw_end(), the issuer completes it
+ *	in ->ki_complete, any context	the result is noted and the request pushed
+ *					to where it may be completed
+ *	in ->ki_complete, polled	the result is noted for who reaps
+ *
+ * ->ki_complete may run before ->read_iter() has returned -EIOCBQUEUED.  What
+ * has to be done in task context, fsnotify and the second half of some direct
+ * writes, is done when the pushed request arrives.  Protection against a
+ * freezing filesystem is given up as soon as the device is through with the data:
+ * who freezes it must not have to wait for the program to fetch the result.  The
+ * second half of a direct write starts no I/O of its own, see
+ * IOCB_DIO_CALLER_COMP.
+ */
+#include <linux/fsnotify.h>
+
+#include "complete/complete.h"
+#include "op/result.h"
+#include "op/rw.h"
+#include "submit/submit.h"
+
+/*
+ * The last attempt has ended with @ret: make the result of all attempts from
+ * it.  What was moved counts, an error after that does not.
+ */
+static void io_rw_set_result(struct io_kiocb *req, ssize_t ret)
+{
+	struct io_rw *rw = io_rw(req);
+
+	if (ret >= 0)
+		ret += rw->done;
+	else if (rw->done)
+		ret = rw->done;
+	else
+		ret = io_no_restart(ret);
+	/* less than wanted is a failure for those linked behind */
+	if (ret != rw->len)
+		req->flags |= REQ_F_FAIL;
+	req->cqe.res = ret;
+}
+
+/* What follows a transfer; task context. */
+static void io_rw_tell(struct io_kiocb *req)
+{
+	struct kiocb *kiocb = &io_rw(req)->kiocb;
+
+	if (unlikely(req->flags & REQ_F_CUR_POS))
+		WRITE_ONCE(req->file->f_pos, kiocb->ki_pos);
+	if (unlikely(req->cqe.res < 0))
+		return;
+	if (kiocb->ki_flags & IOCB_WRITE)
+		fsnotify_modify(req->file);
+	else
+		fsnotify_access(req->file);
+}
+
+/**
+ * io_rw_end - a read or write has ended in the attempt
+ * @req: the request, its issuer's
+ * @ret: what the last attempt returned
+ *
+ * Task context.
+ *
+ * Return: IO_DONE
+ */
+enum io_result io_rw_end(struct io_kiocb *req, ssize_t ret)
+{
+	if (likely(ret == io_rw(req)->len))
+		req->cqe.res = ret;
+	else
+		io_rw_set_result(req, ret);
+	io_rw_tell(req);
+	return IO_DONE;
+}
+
+/**
+ * io_rw_fail - a read or write will not be attempted (again)
+ * @req: the request
+ *
+ * What earlier attempts have moved is told rather than the error.
+ */
+void io_rw_fail(struct io_kiocb *req)
+{
+	struct io_rw *rw = io_rw(req);
+
+	if (rw->kiocb.ki_filp && rw->done)
+		req->cqe.res = rw->done;
+}
+
+/**
+ * io_rw_again_mail - attempt again, by a worker, what must not block here
+ * @ctx: the ring, its lock held
+ * @mail: of the request
+ * @issue_flags: IO_URING_F_*
+ */
+void io_rw_again_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail);
+
+	req->iopoll_done = 0;
+	req->flags &= ~REQ_F_REISSUE;
+	req->flags |= REQ_F_FORCE_ASYNC;
+	io_issue_mail(ctx, mail, issue_flags);
+}
+
+static void io_rw_end_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail);
+
+	if (likely(!(req->flags & (REQ_F_CUR_POS | REQ_F_FAIL)) &&
+		   !(io_rw(req)->kiocb.ki_flags & IOCB_WRITE)))
+		fsnotify_access(req->file);
+	else
+		io_rw_tell(req);
+	io_complete_collected(ctx, req);
+}
+
+/* A direct write that left its second half to us. */
+static void io_rw_dio_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail);
+	struct kiocb *kiocb = &io_rw(req)->kiocb;
+
+	io_rw_set_result(req, kiocb->dio_complete(kiocb->private));
+	io_rw_end_mail(ctx, mail, issue_flags);
+}
+
+/*
+ * A transfer ended with something else than all that was wanted.  Return: it
+ * was refused only because it would have blocked, and may block elsewhere.
+ */
+static noinline bool io_rw_odd(struct io_kiocb *req, long res)
+{
+	if ((res == -EAGAIN || res == -EOPNOTSUPP) && !(req->flags & REQ_F_NOWAIT) &&
+	    io_rw(req)->kiocb.ki_flags & IOCB_NOWAIT) {
+		req->flags |= REQ_F_REISSUE;
+		return true;
+	}
+	io_rw_set_result(req, res);
+	return false;
+}
+
+/* What is linked behind a request waits for it, whatever the ring's owner waits for. */
+static unsigned int io_rw_urgency(const struct io_kiocb *req)
+{
+	return unlikely(req->flags & REQ_F_HAS_LINK) ? IO_PUSH_NOW : 0;
+}
+
+/* Hand a request to where it may be completed, or attempted again. */
+static void io_rw_push(struct io_kiocb *req, long res)
+{
+	if (likely(res == io_rw(req)->len)) {
+		req->cqe.res = res;
+	} else if (io_rw_odd(req, res)) {
+		io_req_push(req, io_rw_again_mail, IO_PUSH_NOW);
+		return;
+	}
+	io_req_push(req, io_rw_end_mail, io_rw_urgency(req));
+}
+
+/**
+ * io_read_complete - ->ki_complete of reads
+ * @kiocb: of the request
+ * @res: bytes or negative errno
+ *
+ * Any context.
+ */
+void io_read_complete(struct kiocb *kiocb, long res)
+{
+	io_rw_push(io_kiocb_to_req(kiocb), res);
+}
+
+/**
+ * io_write_complete - ->ki_complete of writes
+ * @kiocb: of the request
+ * @res: bytes or negative errno
+ *
+ * Any context.
+ */
+void io_write_complete(struct kiocb *kiocb, long res)
+{
+	struct io_kiocb *req = io_kiocb_to_req(kiocb);
+
+	io_write_end(kiocb);
+	if (kiocb->dio_complete)
+		io_req_push(req, io_rw_dio_mail, io_rw_urgency(req));
+	else
+		io_rw_push(req, res);
+}
+
+/**
+ * io_rw_complete_polled - ->ki_complete on polled rings
+ * @kiocb: of the request
+ * @res: bytes or negative errno
+ *
+ * Any context.
+ */
+void io_rw_complete_polled(struct kiocb *kiocb, long res)
+{
+	struct io_kiocb *req = io_kiocb_to_req(kiocb);
+
+	if (kiocb->ki_flags & IOCB_WRITE)
+		io_write_end(kiocb);
+	if (likely(res == io_rw(req)->len))
+		req->cqe.res = res;
+	else if (io_rw_odd(req, res))
+		req->mail.run = io_rw_again_mail;
+	if (unlikely(req->flags & REQ_F_CUR_POS))
+		WRITE_ONCE(req->file->f_pos, kiocb->ki_pos);
+	io_iopoll_done(req);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: reads and writes of files that know no iterators */
+
+/*
+ * Drivers with ->read() and ->write() only: each piece of the data is one call,
+ * until one moves less than it was asked to.  They take user addresses, so a
+ * registered buffer is passed as the address that it was registered with, which
+ * they check as any other; the pinned pages behind it are not used.
+ *
+ * They cannot be asked not to block, but files that are O_NONBLOCK do not.
+ */
+#include "op/rw.h"
+
+/**
+ * io_rw_pieces - one attempt on a file without ->read_iter() or ->write_iter()
+ * @req: a read or write
+ * @ddir: %READ or %WRITE
+ * @iter: what is still to be moved
+ *
+ * Return: bytes moved or a negative errno.
+ */
+ssize_t io_rw_pieces(struct io_kiocb *req, int ddir, struct iov_iter *iter)
+{
+	struct kiocb *kiocb = &io_rw(req)->kiocb;
+	struct file *file = req->file;
+	loff_t *pos = file->f_mode & FMODE_STREAM ? NULL : &kiocb->ki_pos;
+	ssize_t moved = 0;
+
+	if (ddir == READ ? !file->f_op->read : !file->f_op->write)
+		return -EINVAL;
+	if (kiocb->ki_flags & IOCB_HIPRI)
+		return -EOPNOTSUPP;
+	if (kiocb->ki_flags & IOCB_NOWAIT && !(file->f_flags & O_NONBLOCK))
+		return -EAGAIN;
+
+	while (iov_iter_count(iter)) {
+		void __user *base;
+		size_t len;
+		ssize_t ret;
+
+		if (iov_iter_is_bvec(iter)) {
+			base = u64_to_user_ptr(io_rw(req)->addr + io_rw(req)->done + moved);
+			len = iov_iter_count(iter);
+		} else {
+			base = iter_iov_addr(iter);
+			len = iter_iov_len(iter);
+		}
+		if (ddir == READ)
+			ret = file->f_op->read(file, base, len, pos);
+		else
+			ret = file->f_op->write(file, base, len, pos);
+		if (ret < 0)
+			return moved ?: ret;
+		moved += ret;
+		if (ret != len)
+			break;
+		iov_iter_advance(iter, ret);
+	}
+	return moved;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: reads and writes: from the SQE to an iterator */
+
+/*
+ * ->prep takes over everything that belongs to the program and may change once
+ * the SQE is given back: the SQE's fields, and the vector of READV and WRITEV.
+ * A vector of one piece is the same as a buffer and is kept as one, so that a
+ * copy on the heap is made for longer vectors only.
+ *
+ * Addresses are checked here and bad ones refused; the data itself may fault at
+ * any later time.  The file is not known yet.
+ */
+#include <linux/slab.h>
+
+#include "op/rw.h"
+
+/**
+ * io_rw_async_alloc - memory for what does not fit into a request
+ * @req: a read or write that has none
+ * @nr_segs: entries of its vector
+ *
+ * Freed with the request.
+ *
+ * Return: NULL if there is no memory.
+ */
+struct io_rw_async *io_rw_async_alloc(struct io_kiocb *req, unsigned int nr_segs)
+{
+	struct io_rw_async *async;
+
+	async = kmalloc(struct_size(async, iov, nr_segs), GFP_KERNEL_ACCOUNT);
+	if (!async)
+		return NULL;
+	async->nr_segs = nr_segs;
+	req->async_data = async;
+	req->flags |= REQ_F_ASYNC_DATA;
+	return async;
+}
+
+/* READV and WRITEV: take over the vector, whose length is in rw->len. */
+static noinline int io_rw_prep_vec(struct io_kiocb *req, int ddir)
+{
+	struct io_rw *rw = io_rw(req);
+	struct iovec one, *iov = &one;
+	unsigned int nr = rw->len;
+	struct iov_iter iter;
+	ssize_t len;
+
+	if (unlikely(!nr))
+		return 0;
+	if (unlikely(nr > UIO_MAXIOV))
+		return -EINVAL;
+	if (nr > 1) {
+		struct io_rw_async *async = io_rw_async_alloc(req, nr);
+
+		if (!async)
+			return -ENOMEM;
+		iov = async->iov;
+	}
+	len = __import_iovec(ddir, u64_to_user_ptr(rw->addr), nr, nr, &iov, &iter,
+			     req->ctx->compat);
+	if (unlikely(len < 0))
+		return len;
+	if (nr == 1)
+		rw->addr = (uintptr_t)iter.ubuf;
+	rw->len = len;
+	return 0;
+}
+
+/* READV and WRITEV */
+int io_readv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	int ret = io_rw_prep_sqe(req, sqe);
+
+	return unlikely(ret) ? ret : io_rw_prep_vec(req, READ);
+}
+
+int io_writev_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	int ret = io_rw_prep_sqe(req, sqe);
+
+	return unlikely(ret) ? ret : io_rw_prep_vec(req, WRITE);
+}
+
+/* READ and WRITE: data in one piece. */
+int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_rw *rw = io_rw(req);
+	int ret = io_rw_prep_sqe(req, sqe);
+
+	if (unlikely(ret))
+		return ret;
+	rw->len = min(rw->len, MAX_RW_COUNT);
+	return likely(access_ok(u64_to_user_ptr(rw->addr), rw->len)) ? 0 : -EFAULT;
+}
+
+/* READ_FIXED and WRITE_FIXED: data within a registered buffer. */
+int io_rw_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_rw *rw = io_rw(req);
+	int ret = io_rw_prep_sqe(req, sqe);
+
+	if (unlikely(ret))
+		return ret;
+	ret = io_buf_assign(req, 0);
+	if (unlikely(ret))
+		return ret;
+	return likely(io_buf_covers(io_buf_node(req->buf_node), rw->addr, rw->len)) ? 0 : -EFAULT;
+}
+
+/**
+ * io_rw_set_flags - look at RWF_* of the SQE
+ * @req: has a file now
+ * @ddir: %READ or %WRITE
+ *
+ * Return: 0 or a negative errno.
+ */
+int io_rw_set_flags(struct io_kiocb *req, int ddir)
+{
+	struct kiocb *kiocb = &io_rw(req)->kiocb;
+	int ret = kiocb_set_rw_flags(kiocb, io_rw(req)->flags, ddir);
+
+	if (ret)
+		return ret;
+	if (kiocb->ki_flags & IOCB_HIPRI && !req->ctx->iopoll)
+		return -EINVAL;
+	if (kiocb->ki_flags & IOCB_NOWAIT)
+		req->flags |= REQ_F_NOWAIT;
+	return 0;
+}
+
+/**
+ * io_rw_current_pos - offset -1 is the file's position
+ * @req: has a file now
+ *
+ * Return: where it is kept, NULL for files that have none.
+ */
+loff_t *io_rw_current_pos(struct io_kiocb *req)
+{
+	struct kiocb *kiocb = &io_rw(req)->kiocb;
+
+	if (req->file->f_mode & FMODE_STREAM) {
+		kiocb->ki_pos = 0;
+		return NULL;
+	}
+	req->flags |= REQ_F_CUR_POS;
+	kiocb->ki_pos = READ_ONCE(req->file->f_pos);
+	return &kiocb->ki_pos;
+}
+
+/**
+ * io_rw_iter_slow - io_rw_iter() for requests that have a struct io_rw_async
+ * @req: a read or write
+ * @ddir: %READ or %WRITE
+ * @iter: filled in
+ */
+void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter)
+{
+	struct io_rw *rw = io_rw(req);
+	struct io_rw_async *async = req->async_data;
+
+	if (async->nr_segs) {
+		iov_iter_init(iter, ddir, async->iov, async->nr_segs, rw->len);
+		iov_iter_advance(iter, rw->done);
+	} else {
+		iov_iter_ubuf(iter, ddir, u64_to_user_ptr(rw->addr + rw->done),
+			      rw->len - rw->done);
+	}
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IOSQE_IO_DRAIN, requests that wait for all earlier ones */
+
+/*
+ * While a drained request waits, every chain that is submitted after it waits
+ * behind it on ctx->drain_list.  So all requests that are alive but not on the
+ * list were submitted earlier, and the head of the list may go when there are
+ * none: no sequence numbers are needed, and CQEs that end no request
+ * (multishot, tags, messages) do not count.
+ *
+ * The chain after a drained one waits in its turn for the drained one to end
+ * (io_submit marks it REQ_F_IO_DRAIN); others on the list only keep their
+ * order.
+ */
+#include "req/drain.h"
+#include "req/free.h"
+#include "req/link.h"
+
+/* Take the first chain off the list. */
+static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
+{
+	struct io_kiocb *head = io_mail_to_req(ctx->drain_list);
+
+	ctx->drain_list = head->mail.next;
+	if (!ctx->drain_list) {
+		ctx->drain_tail = &ctx->drain_list;
+		WRITE_ONCE(ctx->submit_special, ctx->submit_special & ~IO_SPECIAL_DRAIN);
+	}
+	ctx->nr_drained -= io_link_len(head);
+	return head;
+}
+
+/**
+ * io_drain_add - let a chain wait
+ * @head: its head, or a single request, with ->mail.run set; ring lock held
+ */
+void io_drain_add(struct io_kiocb *head)
+{
+	struct io_ring_ctx *ctx = head->ctx;
+
+	io_assert_ring(ctx);
+	io_req_move(head, IO_REQ_DRAINED);
+	head->mail.next = NULL;
+	*ctx->drain_tail = &head->mail;
+	ctx->drain_tail = &head->mail.next;
+	ctx->nr_drained += io_link_len(head);
+	WRITE_ONCE(ctx->submit_special, ctx->submit_special | IO_SPECIAL_DRAIN);
+	/* pairs with the push in io_req_retire() */
+	smp_mb();
+	io_req_reclaim_retired(ctx);
+	io_drain_check(ctx);
+}
+
+/**
+ * io_drain_check - let go what has nothing to wait for any more
+ * @ctx: the ring, its lock held
+ */
+void io_drain_check(struct io_ring_ctx *ctx)
+{
+	io_assert_ring(ctx);
+	while (ctx->drain_list) {
+		struct io_kiocb *head = io_mail_to_req(ctx->drain_list);
+
+		if (head->flags & REQ_F_IO_DRAIN && io_reqs_alive(ctx) != ctx->nr_drained)
+			return;
+		io_drain_pop(ctx);
+		/* no CQE yet, but a sleeping owner has to issue it */
+		io_req_push(head, head->mail.run, IO_PUSH_NOW);
+	}
+}
+
+/**
+ * io_drain_take_matching - take a chain of a task off the list to cancel it
+ * @ctx: the ring, its lock held
+ * @tctx: whose, or NULL for anybody's
+ *
+ * Return: the head of the chain, or NULL if there is none.
+ */
+struct io_kiocb *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
+{
+	struct io_mail **at = &ctx->drain_list;
+
+	io_assert_ring(ctx);
+	for (; *at; at = &(*at)->next) {
+		struct io_kiocb *head = io_mail_to_req(*at);
+
+		if (tctx && head->tctx != tctx)
+			continue;
+		*at = head->mail.next;
+		if (!*at)
+			ctx->drain_tail = at;
+		ctx->nr_drained -= io_link_len(head);
+		if (!ctx->drain_list)
+			WRITE_ONCE(ctx->submit_special, ctx->submit_special & ~IO_SPECIAL_DRAIN);
+		return head;
+	}
+	return NULL;
+}

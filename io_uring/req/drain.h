@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: IOSQE_IO_DRAIN, requests that wait for all earlier ones */
+#ifndef IO_REQ_DRAIN_H
+#define IO_REQ_DRAIN_H
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_REQ
+#error "req/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "req/req.h"
+
+void io_drain_add(struct io_kiocb *head);
+void io_drain_check(struct io_ring_ctx *ctx);
+struct io_kiocb *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: the end of a request */
+
+/*
+ * Requests are freed under the ring lock.  A worker that has posted a request's
+ * CQE does not wait for that lock, its holder may sleep for long: it leaves the
+ * request on ctx->retired, from where the next holder that needs memory takes
+ * it.  Only if somebody waits for the end of requests, or the request holds a
+ * registered resource whose release others wait for, the worker takes the lock.
+ */
+#include <linux/cred.h>
+#include <linux/file.h>
+#include <linux/slab.h>
+
+#include "req/drain.h"
+#include "req/free.h"
+
+/**
+ * io_req_clean - drop what a request holds of its own
+ * @req: the request, nobody else looks at it
+ *
+ * Task context.  Registered resources are not dropped, they need the ring lock.
+ */
+void io_req_clean(struct io_kiocb *req)
+{
+	if (req->flags & REQ_F_NEED_CLEANUP)
+		io_ops[req->opcode]->cleanup(req);
+	if (req->flags & REQ_F_ASYNC_DATA)
+		kfree(req->async_data);
+	if (req->flags & REQ_F_INFLIGHT)
+		atomic_dec(&req->tctx->inflight_tracked);
+	if (req->flags & REQ_F_FILE_PUT)
+		fput(req->file);
+	if (req->flags & REQ_F_CREDS)
+		put_cred(req->creds);
+	req->flags &= ~IO_REQ_CLEAN_FLAGS;
+}
+
+/**
+ * io_req_freed_drain - a request has ended while others wait for that
+ * @ctx: the ring, its lock held
+ */
+void io_req_freed_drain(struct io_ring_ctx *ctx)
+{
+	io_drain_check(ctx);
+}
+
+/**
+ * io_req_reclaim_retired - free what workers have left behind
+ * @ctx: the ring, its lock held
+ */
+void io_req_reclaim_retired(struct io_ring_ctx *ctx)
+{
+	struct io_mail *mail;
+
+	io_assert_ring(ctx);
+	if (!io_mail_pending(&ctx->retired))
+		return;
+	mail = io_mail_take(&ctx->retired);
+	while (mail) {
+		struct io_kiocb *req = io_mail_to_req(mail);
+
+		mail = mail->next;
+		io_req_free(req);
+	}
+}
+
+/* Does somebody wait for requests to be gone, not just completed? */
+static bool io_req_end_awaited(struct io_ring_ctx *ctx)
+{
+	return READ_ONCE(ctx->submit_special) & IO_SPECIAL_DRAIN || READ_ONCE(ctx->dying);
+}
+
+/**
+ * io_req_retire - the end of a request whose CQE is posted, without the ring lock
+ * @req: the request, without holders
+ *
+ * Task context, may sleep.
+ */
+void io_req_retire(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	bool look = false;
+
+	io_req_clean(req);
+	io_tctx_uncharge(req->tctx);
+	req->tctx = NULL;
+	if (req->flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE)) {
+		guard(io_ring)(ctx);
+		io_req_free(req);
+		return;
+	}
+	/*
+	 * The push is fully ordered, and so is what those who wait do: raise
+	 * the flag, then reclaim.  One of the two sees the other.
+	 */
+	scoped_guard(rcu) {
+		io_mail_push(&ctx->retired, &req->mail);
+		if (io_req_end_awaited(ctx))
+			look = percpu_ref_tryget(&ctx->refs);
+	}
+	if (look) {
+		scoped_guard(io_ring, ctx)
+			io_req_reclaim_retired(ctx);
+		percpu_ref_put(&ctx->refs);
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: what a request may borrow, as the code that frees requests sees it */
+#ifndef IO_REQ_NODE_H
+#define IO_REQ_NODE_H
+
+#include <linux/io_uring_types.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_REQ
+#error "req/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "ring/locks.h"
+
+/**
+ * struct io_rsrc_node - the common part of a registered file or buffer
+ * @refs: (R) the table slot, and each request that uses it.  A plain integer:
+ *	it changes under the ring lock only, which is what makes a registered
+ *	resource cheaper than an atomic per request
+ * @tag: posted as user_data when the last user is gone, 0 for none
+ * @release: frees the node, @tag has been dealt with; ring lock held
+ */
+struct io_rsrc_node {
+	unsigned int	refs;
+	u64		tag;
+	void		(*release)(struct io_ring_ctx *ctx, struct io_rsrc_node *node);
+};
+
+static inline struct io_rsrc_node *io_node_get(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
+{
+	io_assert_ring(ctx);
+	node->refs++;
+	return node;
+}
+
+static inline void io_node_put(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
+{
+	io_assert_ring(ctx);
+	if (!--node->refs)
+		node->release(ctx, node);
+}
+
+#endif

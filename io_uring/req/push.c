@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: handing a request to the context that may go on with it */
+
+/*
+ * On exclusive rings that is the ring's owner.  On shared rings it is the task
+ * that submitted the request, which is reached by task work; its mailbox is
+ * shared by all its rings and holds nothing but requests.  If the task is gone,
+ * the fallback worker of the request's ring takes over.
+ */
+#include <linux/rcupdate.h>
+#include <linux/task_work.h>
+
+#include "req/req.h"
+
+/**
+ * io_tctx_to_fallback - a task can no longer run its task work
+ * @tctx: its state
+ *
+ * Any context.  Everything in its mailbox goes to the fallback workers.
+ */
+void io_tctx_to_fallback(struct io_uring_task *tctx)
+{
+	struct io_mail *mail = io_mail_take(&tctx->mailbox);
+
+	while (mail) {
+		struct io_kiocb *req = io_mail_to_req(mail);
+
+		mail = mail->next;
+		io_fallback_push(req->ctx, &req->mail);
+	}
+}
+
+/* Shared rings: to the submitting task. */
+static void io_tctx_push(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	struct io_uring_task *tctx = req->tctx;
+	unsigned long old;
+
+	/* the ring may go as soon as the request is pushed; the task that is to run it cannot */
+	guard(rcu)();
+	old = io_mail_push(&tctx->mailbox, &req->mail);
+	if (unlikely(old & IO_MAIL_DEAD)) {
+		io_fallback_push(ctx, &req->mail);
+		return;
+	}
+	if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
+		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
+	if (io_mail_was_empty(old) &&
+	    task_work_add(tctx->task, &tctx->task_work, ctx->notify_method))
+		io_tctx_to_fallback(tctx);
+}
+
+/**
+ * io_req_push - go on with a request in the right context
+ * @req: the request, belongs to that context afterwards
+ * @run: what to do there; the ring lock is held
+ * @push_flags: IO_PUSH_*
+ *
+ * Any context.
+ */
+void io_req_push(struct io_kiocb *req,
+		 void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags),
+		 unsigned int push_flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	/* what follows may make the CQEs that a sleeping owner still misses */
+	if (unlikely(req->flags & REQ_F_HAS_LINK ||
+		     READ_ONCE(ctx->submit_special) & IO_SPECIAL_DRAIN))
+		push_flags |= IO_PUSH_NOW;
+	io_req_move(req, IO_REQ_MAILED);
+	req->mail.run = run;
+	if (ctx->cq.exclusive)
+		io_ring_push(ctx, &req->mail, push_flags);
+	else
+		io_tctx_push(req);
+}

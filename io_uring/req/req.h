@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: what a request is and how long it lives */
+#ifndef IO_REQ_H
+#define IO_REQ_H
+
+#include <linux/io_uring_types.h>
+#include <linux/kasan.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_REQ
+#error "req/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "op.h"
+#include "req/state.h"
+#include "ring/locks.h"
+#include "ring/mailbox.h"
+
+/* requests that a ring keeps for reuse */
+#define IO_REQ_CACHE	256
+/* requests that are taken from the slab at once */
+#define IO_REQ_REFILL	16
+
+extern struct kmem_cache *io_req_cachep;
+
+int io_req_cache_init(struct io_ring_ctx *ctx);
+void io_req_cache_free(struct io_ring_ctx *ctx);
+bool io_req_refill(struct io_ring_ctx *ctx);
+void io_req_shrink(struct io_ring_ctx *ctx);
+int io_req_alloc_async_data(struct io_kiocb *req);
+void io_req_push(struct io_kiocb *req,
+		 void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags),
+		 unsigned int push_flags);
+void io_tctx_refill_credit(struct io_uring_task *tctx, unsigned int nr);
+void io_tctx_put_credit(struct io_uring_task *tctx);
+void io_tctx_uncharge(struct io_uring_task *tctx);
+void io_tctx_to_fallback(struct io_uring_task *tctx);
+
+static inline struct io_kiocb *io_mail_to_req(struct io_mail *mail)
+{
+	return container_of(mail, struct io_kiocb, mail);
+}
+
+static inline struct io_kiocb *io_work_to_req(struct io_wq_work *work)
+{
+	return container_of(work, struct io_kiocb, work);
+}
+
+/* Requests of the ring that have not ended. */
+static inline unsigned int io_reqs_alive(const struct io_ring_ctx *ctx)
+{
+	return ctx->nr_reqs - ctx->nr_free;
+}
+
+/**
+ * io_req_take - take a request for the next SQE
+ * @ctx: the ring, its lock held
+ *
+ * Only @ctx is set in it.
+ *
+ * Return: NULL if there is no memory.
+ */
+static inline struct io_kiocb *io_req_take(struct io_ring_ctx *ctx)
+{
+	struct io_kiocb *req;
+
+	io_assert_ring(ctx);
+	if (unlikely(!ctx->nr_free) && !io_req_refill(ctx))
+		return NULL;
+	req = ctx->free_reqs[--ctx->nr_free];
+	kasan_mempool_unpoison_object(req, sizeof(*req));
+	/* KASAN keeps notes in memory that it has poisoned */
+	req->ctx = ctx;
+#ifdef CONFIG_IO_URING_DEBUG
+	req->state = IO_REQ_FREE;
+#endif
+	return req;
+}
+
+/**
+ * io_req_recycle - put a request back on the stack
+ * @req: holds nothing any more; ring lock held
+ */
+static inline void io_req_recycle(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	io_assert_ring(ctx);
+	if (unlikely(ctx->nr_free == IO_REQ_CACHE))
+		io_req_shrink(ctx);
+	kasan_mempool_poison_object(req);
+	ctx->free_reqs[ctx->nr_free++] = req;
+}
+
+/*
+ * References.  A request has one holder, the one who will complete it, until
+ * somebody else needs it too (the worker pool): then REQ_F_REFCOUNT says that
+ * ->refs counts.
+ */
+static inline void io_req_refs_start(struct io_kiocb *req, int holders)
+{
+	atomic_set(&req->refs, holders);
+	req->flags |= REQ_F_REFCOUNT;
+}
+
+static inline void io_req_get(struct io_kiocb *req)
+{
+	WARN_ON_ONCE(!(req->flags & REQ_F_REFCOUNT));
+	atomic_inc(&req->refs);
+}
+
+/* Give up one holder.  Return: it was the last one, free the request. */
+static inline bool io_req_put_is_last(struct io_kiocb *req)
+{
+	return !(req->flags & REQ_F_REFCOUNT) || atomic_dec_and_test(&req->refs);
+}
+
+#endif

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: the only writer of CQEs, of the overflow list and of the published tail */
+
+/*
+ * There are two kinds of ring, decided once at setup.
+ *
+ * Exclusive rings (DEFER_TASKRUN): the result goes straight into its slot when
+ * it is known.  Only the holder of the ring lock may write who is also the
+ * owner; before there is an owner the registering task, after it is dead the
+ * exit or fallback worker.  Everybody else pushes onto ctx->mailbox.
+ *
+ * Shared rings (all others): the holder of the ring lock stages CQEs in
+ * cq.stage and moves them into the ring under cq.lock when the stage is full or
+ * when it commits.  Workers and other rings post under cq.lock at once, so that
+ * a finished event never waits for a task that sleeps in a page fault with the
+ * ring lock held.
+ *
+ * Writing and publishing are separate: user space sees CQEs when the tail is
+ * stored, once per batch, in io_cq_publish().  Barriers:
+ *
+ *	A  io_cq_publish() stores the tail with release, after the CQEs; pairs
+ *	   with the program's acquire load of the tail.
+ *	B  io_cq_refill() reads the head with acquire, before it reuses slots;
+ *	   pairs with the program's release store of the head.
+ *	C  sleepers on shared rings register under cq.lock and look at the tail
+ *	   there; the publisher looks for sleepers under the same lock, so one of
+ *	   the two sees the other (sys/wait.c).
+ *
+ * Once the overflow list is not empty everything follows into it, in order;
+ * cq.limit is kept at cq.tail then, so that the straight way does not test for
+ * it.
+ */
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <trace/events/io_uring.h>
+
+#include "ring/cq_write.h"
+#include "ring/locks.h"
+#include "ring/notify.h"
+
+/* Who may write CQEs at this moment? */
+static void io_assert_cq(struct io_ring_ctx *ctx)
+{
+	if (!IS_ENABLED(CONFIG_PROVE_LOCKING))
+		return;
+	if (ctx->cq.exclusive) {
+		io_assert_ring(ctx);
+		WARN_ON_ONCE(ctx->submitter_task && ctx->submitter_task != current &&
+			     !(current->flags & (PF_KTHREAD | PF_EXITING)));
+	} else {
+		lockdep_assert_held(&ctx->cq.lock);
+	}
+}
+
+/**
+ * io_cq_init - the completion queue of a new ring
+ * @ctx: the ring, with rings, cq_entries and flags set
+ */
+void io_cq_init(struct io_ring_ctx *ctx)
+{
+	struct io_cqring *cq = &ctx->cq;
+
+	cq->mask = ctx->cq_entries - 1;
+	cq->shift = !!(ctx->flags & IORING_SETUP_CQE32);
+	cq->limit = cq->shift ? 0 : ctx->cq_entries;
+	cq->exclusive = !!(ctx->flags & IORING_SETUP_DEFER_TASKRUN);
+	cq->cqes = ctx->rings->cqes;
+	cq->overflow_tail = &cq->overflow;
+	spin_lock_init(&cq->lock);
+}
+
+/**
+ * io_cq_free - give back CQEs that nobody came for
+ * @ctx: the ring, unreachable for everybody else
+ */
+void io_cq_free(struct io_ring_ctx *ctx)
+{
+	struct io_mail *mail = ctx->cq.overflow;
+
+	while (mail) {
+		struct io_cqe_entry *entry = container_of(mail, struct io_cqe_entry, mail);
+
+		mail = mail->next;
+		kfree(entry);
+	}
+	ctx->cq.overflow = NULL;
+}
+
+/* Look how far the program has come.  Return: is there a free slot? */
+static bool io_cq_refill(struct io_ring_ctx *ctx)
+{
+	struct io_cqring *cq = &ctx->cq;
+	u32 used;
+
+	if (cq->overflowed)
+		return false;
+	/* B; whatever the program wrote there, no more than all slots are used */
+	used = cq->tail - smp_load_acquire(&ctx->rings->cq_head);
+	if (used > cq->mask)
+		return false;
+	cq->limit = cq->tail + (cq->mask + 1 - used);
+	return true;
+}
+
+static bool io_cq_has_room(struct io_ring_ctx *ctx)
+{
+	return likely(ctx->cq.tail != ctx->cq.limit) || io_cq_refill(ctx);
+}
+
+static void io_cq_fill(struct io_cqring *cq, const struct io_cqe_val *val, const u64 *extra)
+{
+	struct io_uring_cqe *cqe = io_cq_fill_slot(cq, val);
+
+	if (cq->shift) {
+		cqe->big_cqe[0] = extra ? extra[0] : 0;
+		cqe->big_cqe[1] = extra ? extra[1] : 0;
+		/* keeps io_cq_post_straight() away */
+		cq->limit = cq->tail;
+	}
+}
+
+/* There is no room: keep the CQE until the program has made some. */
+static noinline void io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
+				    const u64 *extra)
+{
+	struct io_cqring *cq = &ctx->cq;
+	struct io_cqe_entry *entry;
+
+	entry = kmalloc(sizeof(*entry), GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	trace_io_uring_cqe_overflow(ctx, val->user_data, val->res, val->flags, entry);
+	if (!entry) {
+		/* Lost.  The program learns the number here and once by -EBADR. */
+		WRITE_ONCE(ctx->rings->cq_overflow, ctx->rings->cq_overflow + 1);
+		set_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq);
+		return;
+	}
+	entry->val = *val;
+	entry->extra[0] = extra ? extra[0] : 0;
+	entry->extra[1] = extra ? extra[1] : 0;
+	entry->mail.next = NULL;
+	*cq->overflow_tail = &entry->mail;
+	cq->overflow_tail = &entry->mail.next;
+	if (!cq->overflowed) {
+		cq->overflowed = true;
+		cq->limit = cq->tail;
+		set_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
+		atomic_or(IORING_SQ_CQ_OVERFLOW, &ctx->rings->sq_flags);
+	}
+}
+
+/* Into the ring or, without room, onto the overflow list. */
+static void io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+{
+	if (io_cq_has_room(ctx))
+		io_cq_fill(&ctx->cq, val, extra);
+	else
+		io_cq_overflow(ctx, val, extra);
+}
+
+/* Shared rings: move the stage into the ring. */
+static void io_cq_unstage(struct io_ring_ctx *ctx)
+{
+	struct io_cqring *cq = &ctx->cq;
+	unsigned int i;
+
+	io_assert_cq(ctx);
+	for (i = 0; i < cq->nr_staged; i++)
+		io_cq_put(ctx, &cq->stage[i], cq->shift ? cq->stage_extra[i] : NULL);
+	cq->nr_staged = 0;
+}
+
+static void io_cq_stage(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+{
+	struct io_cqring *cq = &ctx->cq;
+
+	if (unlikely(cq->nr_staged == IO_CQ_STAGE)) {
+		guard(spinlock)(&cq->lock);
+		io_cq_unstage(ctx);
+	}
+	if (cq->shift) {
+		cq->stage_extra[cq->nr_staged][0] = extra ? extra[0] : 0;
+		cq->stage_extra[cq->nr_staged][1] = extra ? extra[1] : 0;
+	}
+	cq->stage[cq->nr_staged++] = *val;
+}
+
+/**
+ * io_cq_post - post a CQE as part of a batch
+ * @ctx: the ring, its lock held; exclusive rings: by who may write
+ * @val: user_data, res and flags
+ * @extra: two more words for 32-byte CQEs, NULL for zeroes
+ *
+ * Never refuses.  User space sees it at the next commit.
+ */
+void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+{
+	io_assert_ring(ctx);
+	if (likely(ctx->cq.exclusive)) {
+		io_assert_cq(ctx);
+		io_cq_put(ctx, val, extra);
+	} else {
+		io_cq_stage(ctx, val, extra);
+	}
+}
+
+/**
+ * io_cq_post_more - post a CQE that must not be the last of its request
+ * @ctx: the ring, as for io_cq_post()
+ * @val: user_data, res and flags
+ *
+ * Return: false, and nothing was done, if there is no room or CQEs overflowed
+ * already; the caller ends its request with this result then.
+ */
+bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
+{
+	struct io_cqring *cq = &ctx->cq;
+
+	io_assert_ring(ctx);
+	if (cq->exclusive) {
+		if (!io_cq_has_room(ctx))
+			return false;
+		io_cq_fill(cq, val, NULL);
+	} else {
+		/* remote posters may still take the room: then this CQE overflows, in order */
+		u32 used = READ_ONCE(cq->tail) + cq->nr_staged;
+
+		/* the program's release store of the head */
+		used -= smp_load_acquire(&ctx->rings->cq_head);
+		if (READ_ONCE(cq->overflowed) || used > cq->mask)
+			return false;
+		io_cq_stage(ctx, val, NULL);
+	}
+	cq->extra++;
+	return true;
+}
+
+/* Publish.  Return: is there anything new to be seen?  What overflowed is not. */
+static bool io_cq_publish_new(struct io_ring_ctx *ctx)
+{
+	if (ctx->cq.published == ctx->cq.tail)
+		return false;
+	io_cq_publish(ctx);
+	return true;
+}
+
+/**
+ * io_cq_post_now - post a CQE to a shared ring at once, without the ring lock
+ * @ctx: the ring
+ * @val: user_data, res and flags
+ * @extra: two more words for 32-byte CQEs, NULL for zeroes
+ *
+ * Task context.  Published and told when it returns.
+ */
+void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+{
+	bool sleepers;
+
+	if (WARN_ON_ONCE(ctx->cq.exclusive))
+		return;
+	scoped_guard(spinlock, &ctx->cq.lock) {
+		io_cq_put(ctx, val, extra);
+		if (!io_cq_publish_new(ctx))
+			return;
+		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
+	}
+	io_notify_posted(ctx, sleepers);
+}
+
+/**
+ * io_cq_commit_slow - publish a batch; see io_cq_commit()
+ * @ctx: the ring, its lock held
+ */
+void io_cq_commit_slow(struct io_ring_ctx *ctx)
+{
+	bool sleepers = false;
+
+	io_assert_ring(ctx);
+	if (ctx->cq.exclusive) {
+		/* the owner is the only sleeper, and it is here */
+		io_assert_cq(ctx);
+		io_cq_publish(ctx);
+	} else {
+		guard(spinlock)(&ctx->cq.lock);
+		io_cq_unstage(ctx);
+		if (!io_cq_publish_new(ctx))
+			return;
+		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
+	}
+	if (unlikely(sleepers || READ_ONCE(ctx->listeners)))
+		io_notify_posted(ctx, sleepers);
+}
+
+/* Move overflowed CQEs into the ring.  Return: stopped only to let others run. */
+static bool io_cq_refloat(struct io_ring_ctx *ctx)
+{
+	struct io_cqring *cq = &ctx->cq;
+	bool pause = false;
+
+	io_assert_cq(ctx);
+	cq->overflowed = false;
+	while (cq->overflow && !pause && io_cq_has_room(ctx)) {
+		struct io_mail *mail = cq->overflow;
+		struct io_cqe_entry *entry = container_of(mail, struct io_cqe_entry, mail);
+
+		io_cq_fill(cq, &entry->val, entry->extra);
+		cq->overflow = mail->next;
+		kfree(entry);
+		pause = need_resched();
+	}
+	if (cq->overflow) {
+		cq->overflowed = true;
+		cq->limit = cq->tail;
+		return pause;
+	}
+	cq->overflow_tail = &cq->overflow;
+	clear_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
+	atomic_andnot(IORING_SQ_CQ_OVERFLOW, &ctx->rings->sq_flags);
+	return false;
+}
+
+/**
+ * io_cq_flush_overflow - move overflowed CQEs into the ring as far as there is room
+ * @ctx: the ring, its lock held; exclusive rings: by who may write
+ *
+ * May sleep.  Publishes what it moved.
+ */
+void io_cq_flush_overflow(struct io_ring_ctx *ctx)
+{
+	bool again;
+
+	io_assert_ring(ctx);
+	if (!test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq))
+		return;
+	do {
+		bool sleepers = false;
+
+		if (ctx->cq.exclusive) {
+			again = io_cq_refloat(ctx);
+			io_cq_publish(ctx);
+		} else {
+			guard(spinlock)(&ctx->cq.lock);
+			again = io_cq_refloat(ctx);
+			io_cq_publish(ctx);
+			/* C */
+			sleepers = waitqueue_active(&ctx->cq_wait);
+		}
+		io_notify_posted(ctx, sleepers);
+		cond_resched();
+	} while (again);
+}

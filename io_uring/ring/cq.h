@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: the completion queue as complete/ and waiters see it */
+#ifndef IO_RING_CQ_H
+#define IO_RING_CQ_H
+
+#include <linux/io_uring_types.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_RING
+#error "ring/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+void io_cq_init(struct io_ring_ctx *ctx);
+void io_cq_free(struct io_ring_ctx *ctx);
+
+void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, const u64 *extra);
+void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, const u64 *extra);
+bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe);
+void io_cq_commit_slow(struct io_ring_ctx *ctx);
+void io_cq_flush_overflow(struct io_ring_ctx *ctx);
+
+/* Is anything written or staged that user space cannot see yet? */
+static inline bool io_cq_dirty(const struct io_ring_ctx *ctx)
+{
+	return ctx->cq.exclusive ? ctx->cq.tail != ctx->cq.published : ctx->cq.nr_staged;
+}
+
+/* Let user space see what was written: barrier A in ring/cq.c. */
+static inline void io_cq_publish(struct io_ring_ctx *ctx)
+{
+	ctx->cq.published = ctx->cq.tail;
+	/* A */
+	smp_store_release(&ctx->rings->cq_tail, ctx->cq.tail);
+}
+
+/**
+ * io_cq_commit - publish what was posted and tell who waits, once
+ * @ctx: the ring, its lock held
+ */
+static inline void io_cq_commit(struct io_ring_ctx *ctx)
+{
+	if (!io_cq_dirty(ctx))
+		return;
+	if (unlikely(!ctx->cq.exclusive || READ_ONCE(ctx->listeners)))
+		io_cq_commit_slow(ctx);
+	else
+		io_cq_publish(ctx);
+}
+
+/**
+ * io_cq_ready - CQEs that the program has not taken yet
+ * @ctx: the ring
+ *
+ * A snapshot without a lock.
+ *
+ * Return: their number
+ */
+static inline u32 io_cq_ready(const struct io_ring_ctx *ctx)
+{
+	return READ_ONCE(ctx->rings->cq_tail) - READ_ONCE(ctx->rings->cq_head);
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: the stores to CQE memory, for ring/ and complete/ only */
+#ifndef IO_RING_CQ_WRITE_H
+#define IO_RING_CQ_WRITE_H
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_RING
+#error "ring/ may not be seen from below, see io_uring/layer.h"
+#endif
+#if !defined(IO_COMPLETE_H) && IO_LAYER > IO_LAYER_COMPLETE
+#error "CQEs are written by way of complete/complete.h"
+#endif
+
+#include "ring/cq.h"
+
+static_assert(sizeof(struct io_cqe_val) == sizeof(struct io_uring_cqe));
+static_assert(offsetof(struct io_cqe_val, res) == offsetof(struct io_uring_cqe, res));
+static_assert(offsetof(struct io_cqe_val, flags) == offsetof(struct io_uring_cqe, flags));
+
+/* Fill the next slot; there is one. */
+static inline struct io_uring_cqe *io_cq_fill_slot(struct io_cqring *cq,
+						   const struct io_cqe_val *val)
+{
+	struct io_uring_cqe *cqe = &cq->cqes[(cq->tail++ & cq->mask) << cq->shift];
+
+	memcpy(cqe, val, sizeof(*val));
+	return cqe;
+}
+
+/**
+ * io_cq_post_straight - post a CQE as part of a batch, if that is simple
+ * @ctx: the ring, its lock held; exclusive rings: by who may write
+ * @val: user_data, res and flags
+ *
+ * Return: false, and nothing was done, for 32-byte CQEs, without room, or with
+ * a full stage: use io_cq_post().
+ */
+static inline bool io_cq_post_straight(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
+{
+	struct io_cqring *cq = &ctx->cq;
+
+	if (likely(cq->exclusive)) {
+		/* 32-byte CQEs: the limit is kept at the tail, so here slots are CQEs */
+		if (unlikely(cq->tail == cq->limit))
+			return false;
+		memcpy(&cq->cqes[cq->tail++ & cq->mask], val, sizeof(*val));
+		return true;
+	}
+	if (unlikely(cq->nr_staged == IO_CQ_STAGE || cq->shift))
+		return false;
+	cq->stage[cq->nr_staged++] = *val;
+	return true;
+}
+
+#endif

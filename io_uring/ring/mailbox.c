@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: mailboxes, work for another context, first in first out */
+
+/*
+ * What a mailbox is stands in mailbox.h.  Here: taking, and the two mailboxes of a ring.
+ *
+ * ctx->mailbox belongs to exclusive rings (DEFER_TASKRUN).  Its taker is the
+ * owner, who drains it when it enters the ring; the first item after a drain is
+ * announced by SQ_TASKRUN, eventfd and poll, because no CQE can appear before
+ * the owner has come.
+ *
+ * ctx->fallback takes items whose task is gone.  A kworker drains it.
+ *
+ * A pushed request may complete, and with it the ring may go, while the pusher
+ * still looks at the ring: pushes run under RCU, and the ring's memory is freed
+ * after a grace period.
+ */
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+
+#include "ring/locks.h"
+#include "ring/mailbox.h"
+#include "ring/notify.h"
+
+/* The list comes youngest first; hand it out in the order of arrival. */
+static struct io_mail *io_mail_oldest_first(unsigned long word)
+{
+	struct io_mail *mail = (struct io_mail *)(word & ~IO_MAIL_MARKS);
+	struct io_mail *first = NULL;
+
+	while (mail) {
+		struct io_mail *older = mail->next;
+
+		mail->next = first;
+		first = mail;
+		mail = older;
+	}
+	return first;
+}
+
+/**
+ * io_mail_take - take everything
+ * @box: a mailbox that is not dead
+ *
+ * Called by the taker; disarms.
+ *
+ * Return: the items, oldest first.
+ */
+struct io_mail *io_mail_take(struct io_mailbox *box)
+{
+	return io_mail_oldest_first(xchg(&box->head, 0));
+}
+
+/**
+ * io_mail_close - take everything and let nothing in any more
+ * @box: the mailbox
+ *
+ * Return: the items, oldest first.
+ */
+struct io_mail *io_mail_close(struct io_mailbox *box)
+{
+	return io_mail_oldest_first(xchg(&box->head, IO_MAIL_DEAD));
+}
+
+/**
+ * io_fallback_push - hand an item whose task is gone to the fallback worker
+ * @ctx: the ring, kept alive by the item or by RCU
+ * @mail: the item
+ *
+ * Any context.
+ */
+void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail)
+{
+	guard(rcu)();
+	if (io_mail_was_empty(io_mail_push(&ctx->fallback, mail)))
+		mod_delayed_work(system_unbound_wq, &ctx->fallback_work, 0);
+}
+
+/**
+ * io_ring_close - nobody will take from an exclusive ring's mailbox any more
+ * @ctx: the ring; called by its owner, or with its lock held
+ *
+ * What is there, and what would have been pushed, goes to the fallback worker.
+ */
+void io_ring_close(struct io_ring_ctx *ctx)
+{
+	struct io_mail *mail = io_mail_close(&ctx->mailbox);
+
+	while (mail) {
+		struct io_mail *next = mail->next;
+
+		io_fallback_push(ctx, mail);
+		mail = next;
+	}
+}
+
+/**
+ * io_ring_run_ready - run what was put on ctx->ready
+ * @ctx: the ring, its lock held
+ *
+ * Items get there from a context that may run them itself, just not at once;
+ * they may put further ones there.
+ */
+void io_ring_run_ready(struct io_ring_ctx *ctx)
+{
+	while (ctx->ready) {
+		struct io_mail *mail = ctx->ready;
+
+		ctx->ready = mail->next;
+		if (!ctx->ready)
+			ctx->ready_tail = &ctx->ready;
+		mail->run(ctx, mail, IO_URING_F_COMPLETE_DEFER);
+	}
+}
+
+/* Nobody but the owner makes CQEs of what is pushed: say that it should come. */
+static void io_ring_announce(struct io_ring_ctx *ctx)
+{
+	if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
+		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
+	if (READ_ONCE(ctx->listeners))
+		io_notify_listeners(ctx);
+}
+
+/**
+ * io_ring_push - hand an item to the owner of an exclusive ring
+ * @ctx: the ring, kept alive by the item
+ * @mail: the item, with ->run set
+ * @push_flags: IO_PUSH_*
+ *
+ * Any context.  Wakes an owner that waits for CQEs when enough items are there.
+ */
+void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int push_flags)
+{
+	unsigned long old;
+
+	guard(rcu)();
+	old = io_mail_push(&ctx->mailbox, mail);
+	if (unlikely(old & IO_MAIL_DEAD)) {
+		io_fallback_push(ctx, mail);
+		return;
+	}
+	if (io_mail_was_empty(old))
+		io_ring_announce(ctx);
+	if (old & IO_MAIL_ARMED) {
+		if (io_mail_completes(&ctx->mailbox) || (push_flags & IO_PUSH_NOW))
+			wake_up_state(ctx->submitter_task, TASK_INTERRUPTIBLE);
+	}
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: mailboxes, work for another context, first in first out */
+#ifndef IO_RING_MAILBOX_H
+#define IO_RING_MAILBOX_H
+
+#include <linux/io_uring_types.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_RING
+#error "ring/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+/*
+ * Anybody pushes, from any context; one context takes everything at once and
+ * handles it in the order of arrival.  One word holds the youngest item and two
+ * marks, so that each push is a single atomic operation:
+ *
+ * IO_MAIL_ARMED
+ *	the taker sleeps and wants to be woken after mailbox.missing more items.
+ *	It arms an empty mailbox only, by a compare-and-exchange on the word that
+ *	pushes go through: a push is either seen by the taker before it sleeps,
+ *	or sees the mark.  Only then a second atomic operation, the count, is
+ *	spent.
+ * IO_MAIL_DEAD
+ *	the taker is gone for good.  Nothing can be pushed any more; the pusher
+ *	takes its item elsewhere.
+ *
+ * Items are not looked at by other pushers, so the taker may free them as soon as it has them.
+ */
+#define IO_MAIL_ARMED	1UL
+#define IO_MAIL_DEAD	2UL
+#define IO_MAIL_MARKS	(IO_MAIL_ARMED | IO_MAIL_DEAD)
+
+/**
+ * io_mail_push - put an item into a mailbox
+ * @box: the mailbox
+ * @mail: the item, belongs to the taker unless the result has IO_MAIL_DEAD set
+ *
+ * Any context.
+ *
+ * Return: the word as it was before: no pointer in it says that the mailbox was
+ * empty, IO_MAIL_ARMED that the taker sleeps, IO_MAIL_DEAD that
+ * @mail was not taken.
+ */
+static inline unsigned long io_mail_push(struct io_mailbox *box, struct io_mail *mail)
+{
+	unsigned long old = READ_ONCE(box->head);
+
+	do {
+		if (unlikely(old & IO_MAIL_DEAD))
+			return old;
+		mail->next = (struct io_mail *)(old & ~IO_MAIL_MARKS);
+	} while (!try_cmpxchg(&box->head, &old, (unsigned long)mail | (old & IO_MAIL_MARKS)));
+	return old;
+}
+
+static inline bool io_mail_was_empty(unsigned long old)
+{
+	return !(old & ~IO_MAIL_MARKS);
+}
+
+static inline bool io_mail_pending(const struct io_mailbox *box)
+{
+	return READ_ONCE(box->head) & ~IO_MAIL_MARKS;
+}
+
+static inline bool io_mail_dead(const struct io_mailbox *box)
+{
+	return READ_ONCE(box->head) & IO_MAIL_DEAD;
+}
+
+/* Count an arrival for a sleeping taker: is it the one that it waits for? */
+static inline bool io_mail_completes(struct io_mailbox *box)
+{
+	return atomic_dec_and_test(&box->missing);
+}
+
+/**
+ * io_mail_arm - the taker is about to sleep
+ * @box: the mailbox
+ * @nr: items to wait for, at least 1
+ *
+ * The taker's state is set already.
+ *
+ * Return: false if there is something to take, then nothing was armed.
+ */
+static inline bool io_mail_arm(struct io_mailbox *box, int nr)
+{
+	unsigned long empty = 0;
+
+	atomic_set(&box->missing, nr);
+	return try_cmpxchg(&box->head, &empty, IO_MAIL_ARMED);
+}
+
+/* The taker is awake again; taking disarms as well. */
+static inline void io_mail_disarm(struct io_mailbox *box)
+{
+	unsigned long armed = IO_MAIL_ARMED;
+
+	try_cmpxchg(&box->head, &armed, 0);
+}
+
+struct io_mail *io_mail_take(struct io_mailbox *box);
+struct io_mail *io_mail_close(struct io_mailbox *box);
+
+/* What a push asks for besides delivery. */
+#define IO_PUSH_NOW	BIT(0)	/* wake a sleeping owner even if it waits for more items */
+
+void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int push_flags);
+void io_ring_close(struct io_ring_ctx *ctx);
+void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail);
+
+#endif

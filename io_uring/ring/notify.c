@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: telling those who wait: sleepers, poll(2) on the ring, eventfd */
+
+/*
+ * A commit that published CQEs comes here once.  Sleepers in io_uring_enter()
+ * have their own wake functions, which look at the published tail, so each is
+ * examined and only those whose CQEs are there wake up (sys/wait.c).
+ *
+ * The eventfd hangs off the ring by RCU.  Registered with EVENTFD_ASYNC it
+ * fires only for what workers post.  Where the signal itself would recurse (a
+ * wakeup handler of an eventfd posts to a ring that owns an eventfd), it is
+ * sent from an RCU callback instead.
+ */
+#include <linux/eventfd.h>
+#include <linux/poll.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "ring/locks.h"
+#include "ring/notify.h"
+
+/**
+ * struct io_ev_fd - a registered eventfd
+ * @eventfd: the eventfd
+ * @refs: the ring, and a signal that was put off
+ * @pending: (A) a signal was put off
+ * @async_only: signal only what workers post
+ * @rcu: for freeing
+ * @signal_rcu: for putting off
+ */
+struct io_ev_fd {
+	struct eventfd_ctx	*eventfd;
+	refcount_t		refs;
+	atomic_t		pending;
+	bool			async_only;
+	struct rcu_head		rcu;
+	struct rcu_head		signal_rcu;
+};
+
+static void io_ev_fd_free(struct rcu_head *rcu)
+{
+	struct io_ev_fd *ev = container_of(rcu, struct io_ev_fd, rcu);
+
+	eventfd_ctx_put(ev->eventfd);
+	kfree(ev);
+}
+
+/* Readers find it by RCU, so it stays for a grace period after the last put. */
+static void io_ev_fd_put(struct io_ev_fd *ev)
+{
+	if (refcount_dec_and_test(&ev->refs))
+		call_rcu(&ev->rcu, io_ev_fd_free);
+}
+
+static void io_eventfd_late_signal(struct rcu_head *rcu)
+{
+	struct io_ev_fd *ev = container_of(rcu, struct io_ev_fd, signal_rcu);
+
+	atomic_set_release(&ev->pending, 0);
+	eventfd_signal_mask(ev->eventfd, EPOLL_URING_WAKE);
+	io_ev_fd_put(ev);
+}
+
+/* Signal the ring's eventfd, if there is one and it wants to know.  Any context. */
+static void io_eventfd_signal(struct io_ring_ctx *ctx)
+{
+	struct io_ev_fd *ev;
+
+	if (READ_ONCE(ctx->rings->cq_flags) & IORING_CQ_EVENTFD_DISABLED)
+		return;
+	guard(rcu)();
+	ev = rcu_dereference(ctx->io_ev_fd);
+	/* the SQPOLL thread is PF_IO_WORKER, too, but no worker of a pool */
+	if (!ev || (ev->async_only && !(current->flags & PF_IO_WORKER && current->worker_private)))
+		return;
+	if (likely(eventfd_signal_allowed())) {
+		eventfd_signal_mask(ev->eventfd, EPOLL_URING_WAKE);
+		return;
+	}
+	if (!atomic_xchg(&ev->pending, 1)) {
+		if (refcount_inc_not_zero(&ev->refs))
+			call_rcu_hurry(&ev->signal_rcu, io_eventfd_late_signal);
+	}
+}
+
+/**
+ * io_notify_listeners - wake who polls the ring, signal its eventfd
+ * @ctx: the ring
+ *
+ * Any context.
+ *
+ * EPOLL_URING_WAKE stops a ring that polls itself, or a chain of rings that
+ * poll each other, from waking in circles.
+ */
+void io_notify_listeners(struct io_ring_ctx *ctx)
+{
+	if (test_bit(IO_LISTEN_POLL, &ctx->listeners) && wq_has_sleeper(&ctx->poll_wq))
+		__wake_up(&ctx->poll_wq, TASK_NORMAL, 0, poll_to_key(EPOLL_URING_WAKE | EPOLLIN));
+	if (test_bit(IO_LISTEN_EVENTFD, &ctx->listeners))
+		io_eventfd_signal(ctx);
+}
+
+/**
+ * io_notify_posted - tell those who wait that CQEs were published
+ * @ctx: the ring
+ * @sleepers: somebody may sleep on ctx->cq_wait
+ *
+ * Task context; on shared rings after cq.lock was released.
+ */
+void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers)
+{
+	if (sleepers)
+		__wake_up(&ctx->cq_wait, TASK_NORMAL, 0, NULL);
+	if (READ_ONCE(ctx->listeners))
+		io_notify_listeners(ctx);
+}
+
+/**
+ * io_eventfd_register - IORING_REGISTER_EVENTFD and _EVENTFD_ASYNC
+ * @ctx: the ring, its lock held
+ * @arg: user pointer to the descriptor
+ * @async: signal only what workers post
+ *
+ * Return: 0, -EBUSY if there is one, -EFAULT, or what eventfd_ctx_fdget() says.
+ */
+int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
+{
+	struct eventfd_ctx *eventfd;
+	struct io_ev_fd *ev;
+	s32 fd;
+
+	io_assert_ring(ctx);
+	if (rcu_access_pointer(ctx->io_ev_fd))
+		return -EBUSY;
+	if (copy_from_user(&fd, arg, sizeof(fd)))
+		return -EFAULT;
+	eventfd = eventfd_ctx_fdget(fd);
+	if (IS_ERR(eventfd))
+		return PTR_ERR(eventfd);
+	ev = kzalloc(sizeof(*ev), GFP_KERNEL_ACCOUNT);
+	if (!ev) {
+		eventfd_ctx_put(eventfd);
+		return -ENOMEM;
+	}
+	ev->eventfd = eventfd;
+	ev->async_only = async;
+	refcount_set(&ev->refs, 1);
+	rcu_assign_pointer(ctx->io_ev_fd, ev);
+	set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
+	return 0;
+}
+
+/**
+ * io_eventfd_unregister - IORING_UNREGISTER_EVENTFD, and when the ring goes
+ * @ctx: the ring, its lock held
+ *
+ * Return: 0, or -ENXIO if there is none.
+ */
+int io_eventfd_unregister(struct io_ring_ctx *ctx)
+{
+	struct io_ev_fd *ev;
+
+	io_assert_ring(ctx);
+	ev = rcu_dereference_protected(ctx->io_ev_fd, lockdep_is_held(&ctx->uring_lock.mutex));
+	if (!ev)
+		return -ENXIO;
+	clear_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
+	rcu_assign_pointer(ctx->io_ev_fd, NULL);
+	io_ev_fd_put(ev);
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: telling those who wait: sleepers, poll(2) on the ring, eventfd */
+#ifndef IO_RING_NOTIFY_H
+#define IO_RING_NOTIFY_H
+
+#include <linux/io_uring_types.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_RING
+#error "ring/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async);
+int io_eventfd_unregister(struct io_ring_ctx *ctx);
+void io_notify_listeners(struct io_ring_ctx *ctx);
+void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers);
+
+#endif

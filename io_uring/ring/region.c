@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: memory that the kernel and a program share */
+
+/*
+ * A region is a run of pages that the kernel sees at one address.  Either the
+ * kernel allocates it and the program maps it through the ring's file, or the
+ * program brings its own memory (IORING_SETUP_NO_MMAP), whose pages are pinned;
+ * they need not be contiguous, a vmap makes them so for the kernel.  Kernel
+ * memory is charged to the creator's memory cgroup.
+ */
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/pagemap.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "ring/region.h"
+
+/**
+ * io_pin_pages - pin a range of the current task's memory for long
+ * @uaddr: start, need not be page aligned
+ * @len: bytes, not 0
+ * @npages: their number
+ *
+ * May sleep.
+ *
+ * Return: array to be freed by kvfree(), pages to be unpinned; -EOVERFLOW if
+ * the range wraps, -EINVAL if it is too large, -EFAULT, -ENOMEM.
+ */
+struct page **io_pin_pages(unsigned long uaddr, unsigned long len, int *npages)
+{
+	unsigned long first = uaddr >> PAGE_SHIFT;
+	unsigned long end, nr;
+	struct page **pages;
+	int pinned;
+
+	if (check_add_overflow(uaddr, len, &end) || check_add_overflow(end, PAGE_SIZE - 1, &end))
+		return ERR_PTR(-EOVERFLOW);
+	nr = (end >> PAGE_SHIFT) - first;
+	if (WARN_ON_ONCE(!nr) || nr > INT_MAX)
+		return ERR_PTR(-EINVAL);
+
+	pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	if (!pages)
+		return ERR_PTR(-ENOMEM);
+	pinned = pin_user_pages_fast(uaddr, nr, FOLL_WRITE | FOLL_LONGTERM, pages);
+	if (pinned == nr) {
+		*npages = nr;
+		return pages;
+	}
+	if (pinned > 0)
+		unpin_user_pages(pages, pinned);
+	kvfree(pages);
+	return ERR_PTR(pinned < 0 ? pinned : -EFAULT);
+}
+
+/* Small regions are one run of the direct map: no vmap, fewer TLB entries. */
+static bool io_region_alloc_run(struct io_mapped_region *region)
+{
+	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_COMP | __GFP_NORETRY;
+	unsigned int order = get_order((size_t)region->nr_pages << PAGE_SHIFT);
+	struct page *head;
+	unsigned int i;
+
+	if (order > PAGE_ALLOC_COSTLY_ORDER)
+		return false;
+	head = alloc_pages(gfp, order);
+	if (!head)
+		return false;
+	for (i = 0; i < region->nr_pages; i++)
+		region->pages[i] = head + i;
+	region->ptr = page_address(head);
+	return true;
+}
+
+static bool io_region_alloc_pages(struct io_mapped_region *region)
+{
+	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN;
+	unsigned int nr = 0;
+
+	while (nr < region->nr_pages) {
+		unsigned int more = alloc_pages_bulk_array(gfp, region->nr_pages - nr,
+							   region->pages + nr);
+
+		if (!more)
+			break;
+		nr += more;
+	}
+	if (nr == region->nr_pages)
+		region->ptr = vmap(region->pages, nr, VM_MAP, PAGE_KERNEL);
+	if (region->ptr)
+		return true;
+	release_pages(region->pages, nr);
+	return false;
+}
+
+/**
+ * io_region_alloc - a region of kernel memory
+ * @region: empty
+ * @size: bytes, rounded up to pages
+ *
+ * Zeroed, charged to the memory cgroup.  May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int io_region_alloc(struct io_mapped_region *region, size_t size)
+{
+	size_t nr = PAGE_ALIGN(size) >> PAGE_SHIFT;
+
+	if (!nr || nr > INT_MAX)
+		return -ENOMEM;
+	region->pages = kvcalloc(nr, sizeof(*region->pages), GFP_KERNEL_ACCOUNT);
+	if (!region->pages)
+		return -ENOMEM;
+	region->nr_pages = nr;
+	if (io_region_alloc_run(region) || io_region_alloc_pages(region))
+		return 0;
+	kvfree(region->pages);
+	memset(region, 0, sizeof(*region));
+	return -ENOMEM;
+}
+
+/**
+ * io_region_pin - a region of the current task's own memory
+ * @region: empty
+ * @uaddr: its address, page aligned
+ * @size: bytes, rounded up to pages
+ *
+ * May sleep.
+ *
+ * Return: 0, -EINVAL for a bad address, -EFAULT, -EOVERFLOW, -ENOMEM.
+ */
+int io_region_pin(struct io_mapped_region *region, unsigned long uaddr, size_t size)
+{
+	struct page **pages;
+	void *ptr;
+	int nr;
+
+	if (!size || offset_in_page(uaddr))
+		return -EINVAL;
+	pages = io_pin_pages(uaddr, size, &nr);
+	if (IS_ERR(pages))
+		return PTR_ERR(pages);
+	ptr = vmap(pages, nr, VM_MAP, PAGE_KERNEL);
+	if (!ptr) {
+		unpin_user_pages(pages, nr);
+		kvfree(pages);
+		return -ENOMEM;
+	}
+	region->ptr = ptr;
+	region->pages = pages;
+	region->nr_pages = nr;
+	region->user = true;
+	return 0;
+}
+
+/**
+ * io_region_free - undo io_region_alloc() or io_region_pin()
+ * @region: may be empty
+ */
+void io_region_free(struct io_mapped_region *region)
+{
+	if (!region->ptr)
+		return;
+	if (is_vmalloc_addr(region->ptr))
+		vunmap(region->ptr);
+	/* mappings hold references of their own */
+	if (region->user)
+		unpin_user_pages(region->pages, region->nr_pages);
+	else if (PageCompound(region->pages[0]))
+		put_page(region->pages[0]);
+	else
+		release_pages(region->pages, region->nr_pages);
+	kvfree(region->pages);
+	memset(region, 0, sizeof(*region));
+}
+
+/**
+ * io_region_mmap - map a region of kernel memory into the current task
+ * @region: the region
+ * @vma: where
+ *
+ * mmap_lock is held.  A mapping that is longer gets SIGBUS behind the region's end.
+ *
+ * Return: 0, or -EINVAL if the region is the program's own memory.
+ */
+int io_region_mmap(struct io_mapped_region *region, struct vm_area_struct *vma)
+{
+	unsigned long nr = min_t(unsigned long, vma_pages(vma), region->nr_pages);
+
+	if (!region->ptr || region->user)
+		return -EINVAL;
+	vm_flags_set(vma, VM_DONTEXPAND);
+	return vm_insert_pages(vma, vma->vm_start, region->pages, &nr);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: the submission queue reader */
+#ifndef IO_RING_SQ_H
+#define IO_RING_SQ_H
+
+#include <linux/io_uring_types.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_RING
+#error "ring/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "ring/locks.h"
+
+/*
+ * Two barriers with user space: the acquire load of the tail pairs with the
+ * program's release store after it has written SQEs; the release store of the
+ * head tells the program that the kernel has read them.  Everything in between
+ * is read by the holder of the ring lock only.
+ */
+
+/* SQEs that the program has queued; never more than there are slots. */
+static inline unsigned int io_sq_pending(const struct io_ring_ctx *ctx)
+{
+	/* the program's release store, after it has written SQEs */
+	unsigned int tail = smp_load_acquire(&ctx->rings->sq_tail);
+
+	return min(tail - ctx->cached_sq_head, ctx->sq_entries);
+}
+
+/* Is the queue full as the program sees it? */
+static inline bool io_sq_full(const struct io_ring_ctx *ctx)
+{
+	const struct io_rings *r = ctx->rings;
+
+	return READ_ONCE(r->sq_tail) - READ_ONCE(r->sq_head) == ctx->sq_entries;
+}
+
+/**
+ * io_sq_next - take the next SQE
+ * @ctx: the ring, its lock held; io_sq_pending() said that there is one
+ *
+ * Return: the SQE in shared memory, or NULL if the index array named none; that
+ * slot is used up and counted as dropped.
+ */
+static inline const struct io_uring_sqe *io_sq_next(struct io_ring_ctx *ctx)
+{
+	unsigned int mask = ctx->sq_entries - 1;
+	unsigned int index = ctx->cached_sq_head++ & mask;
+
+	if (ctx->sq_array) {
+		index = READ_ONCE(ctx->sq_array[index]);
+		if (unlikely(index >= ctx->sq_entries)) {
+			WRITE_ONCE(ctx->rings->sq_dropped, READ_ONCE(ctx->rings->sq_dropped) + 1);
+			return NULL;
+		}
+		/* what the processor guesses beyond the check stays inside, too */
+		index &= mask;
+	}
+	return &ctx->sq_sqes[index << ctx->sqe_shift];
+}
+
+/* Let the program reuse the slots of what was taken. */
+static inline void io_sq_release(struct io_ring_ctx *ctx)
+{
+	/* after the SQEs were read; pairs with the program's acquire load */
+	smp_store_release(&ctx->rings->sq_head, ctx->cached_sq_head);
+}
+
+#endif

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: tests of mailboxes: order, marks and count */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+
+#include "ring/mailbox.h"
+
+/* An item that knows its place. */
+struct box_item {
+	struct io_mail	mail;
+	int		sender;
+	int		nr;
+};
+
+static void box_push_all(struct io_mailbox *box, struct box_item *items, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		items[i].nr = i;
+		io_mail_push(box, &items[i].mail);
+	}
+}
+
+/* The items are @from, @from + 1 and so on; how many are there? */
+static int box_count_in_order(struct kunit *test, struct io_mail *mail, int from)
+{
+	int nr = 0;
+
+	for (; mail; mail = mail->next, nr++) {
+		struct box_item *item = container_of(mail, struct box_item, mail);
+
+		KUNIT_EXPECT_EQ(test, item->nr, from + nr);
+	}
+	return nr;
+}
+
+/* What was pushed first comes first, and comes once. */
+static void box_first_in_first_out(struct kunit *test)
+{
+	struct box_item items[5] = {};
+	struct io_mailbox box = {};
+
+	KUNIT_EXPECT_FALSE(test, io_mail_pending(&box));
+	box_push_all(&box, items, 5);
+	KUNIT_EXPECT_TRUE(test, io_mail_pending(&box));
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mail_take(&box), 0), 5);
+	KUNIT_EXPECT_FALSE(test, io_mail_pending(&box));
+	KUNIT_EXPECT_NULL(test, io_mail_take(&box));
+}
+
+/* Each push tells whether it is the one that has to announce the mailbox. */
+static void box_tells_the_first(struct kunit *test)
+{
+	struct box_item items[3] = {};
+	struct io_mailbox box = {};
+
+	KUNIT_EXPECT_TRUE(test, io_mail_was_empty(io_mail_push(&box, &items[0].mail)));
+	KUNIT_EXPECT_FALSE(test, io_mail_was_empty(io_mail_push(&box, &items[1].mail)));
+	io_mail_take(&box);
+	KUNIT_EXPECT_TRUE(test, io_mail_was_empty(io_mail_push(&box, &items[2].mail)));
+}
+
+/* A taker that waits for three is completed by the third, and only by it. */
+static void box_counts_for_a_sleeper(struct kunit *test)
+{
+	struct box_item items[4] = {};
+	struct io_mailbox box = {};
+	int i;
+
+	KUNIT_ASSERT_TRUE(test, io_mail_arm(&box, 3));
+	for (i = 0; i < 4; i++) {
+		unsigned long old = io_mail_push(&box, &items[i].mail);
+
+		items[i].nr = i;
+		KUNIT_EXPECT_TRUE(test, old & IO_MAIL_ARMED);
+		KUNIT_EXPECT_EQ(test, io_mail_was_empty(old), i == 0);
+		KUNIT_EXPECT_EQ(test, io_mail_completes(&box), i == 2);
+	}
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mail_take(&box), 0), 4);
+	/* taking has disarmed it */
+	KUNIT_EXPECT_FALSE(test, io_mail_push(&box, &items[0].mail) & IO_MAIL_ARMED);
+}
+
+/* Nobody falls asleep over mail that is there. */
+static void box_arms_only_when_empty(struct kunit *test)
+{
+	struct box_item item = {};
+	struct io_mailbox box = {};
+
+	io_mail_push(&box, &item.mail);
+	KUNIT_EXPECT_FALSE(test, io_mail_arm(&box, 1));
+	KUNIT_EXPECT_PTR_EQ(test, io_mail_take(&box), &item.mail);
+	KUNIT_EXPECT_TRUE(test, io_mail_arm(&box, 1));
+}
+
+/* A taker that woke for another reason is not counted for any more. */
+static void box_disarms(struct kunit *test)
+{
+	struct box_item items[2] = {};
+	struct io_mailbox box = {};
+
+	KUNIT_ASSERT_TRUE(test, io_mail_arm(&box, 1));
+	io_mail_disarm(&box);
+	KUNIT_EXPECT_FALSE(test, io_mail_push(&box, &items[0].mail) & IO_MAIL_ARMED);
+	/* disarming leaves mail alone */
+	io_mail_disarm(&box);
+	KUNIT_EXPECT_PTR_EQ(test, io_mail_take(&box), &items[0].mail);
+}
+
+/* A closed mailbox gives out what it had and takes nothing more. */
+static void box_closes(struct kunit *test)
+{
+	struct box_item items[3] = {};
+	struct io_mailbox box = {};
+
+	box_push_all(&box, items, 2);
+	KUNIT_EXPECT_FALSE(test, io_mail_dead(&box));
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mail_close(&box), 0), 2);
+	KUNIT_EXPECT_TRUE(test, io_mail_dead(&box));
+	KUNIT_EXPECT_TRUE(test, io_mail_push(&box, &items[2].mail) & IO_MAIL_DEAD);
+	KUNIT_EXPECT_FALSE(test, io_mail_pending(&box));
+	KUNIT_EXPECT_FALSE(test, io_mail_arm(&box, 1));
+}
+
+#define BOX_SENDERS	3
+#define BOX_ITEMS	2000
+
+/* One of several senders, and what it sends. */
+struct box_sender {
+	struct io_mailbox	*box;
+	struct box_item		*items;
+	struct completion	done;
+	int			id;
+};
+
+static int box_send(void *data)
+{
+	struct box_sender *sender = data;
+	int i;
+
+	for (i = 0; i < BOX_ITEMS; i++) {
+		sender->items[i].sender = sender->id;
+		sender->items[i].nr = i;
+		io_mail_push(sender->box, &sender->items[i].mail);
+		if (i % 64 == 0)
+			cond_resched();
+	}
+	complete(&sender->done);
+	return 0;
+}
+
+/* Whatever the senders do to each other, each one's items arrive in its order. */
+static void box_keeps_each_senders_order(struct kunit *test)
+{
+	struct box_sender *senders;
+	struct io_mailbox box = {};
+	int next[BOX_SENDERS] = {};
+	int i, left = BOX_SENDERS * BOX_ITEMS;
+
+	senders = kunit_kcalloc(test, BOX_SENDERS, sizeof(*senders), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, senders);
+	for (i = 0; i < BOX_SENDERS; i++) {
+		senders[i].box = &box;
+		senders[i].id = i;
+		senders[i].items = kunit_kcalloc(test, BOX_ITEMS, sizeof(struct box_item),
+						 GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, senders[i].items);
+		init_completion(&senders[i].done);
+	}
+	for (i = 0; i < BOX_SENDERS; i++)
+		KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(box_send, &senders[i], "box_send")));
+	while (left) {
+		struct io_mail *mail = io_mail_take(&box);
+
+		for (; mail; mail = mail->next, left--) {
+			struct box_item *item = container_of(mail, struct box_item, mail);
+
+			KUNIT_EXPECT_EQ(test, item->nr, next[item->sender]++);
+		}
+		cond_resched();
+	}
+	for (i = 0; i < BOX_SENDERS; i++)
+		wait_for_completion(&senders[i].done);
+}
+
+static struct kunit_case box_cases[] = {
+	KUNIT_CASE(box_first_in_first_out),
+	KUNIT_CASE(box_tells_the_first),
+	KUNIT_CASE(box_counts_for_a_sleeper),
+	KUNIT_CASE(box_arms_only_when_empty),
+	KUNIT_CASE(box_disarms),
+	KUNIT_CASE(box_closes),
+	KUNIT_CASE(box_keeps_each_senders_order),
+	{}
+};
+
+static struct kunit_suite box_suite = {
+	.name = "io_uring_mailbox",
+	.test_cases = box_cases,
+};
+
+kunit_test_suite(box_suite);

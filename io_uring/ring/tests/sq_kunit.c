@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: tests of the submission queue reader */
+/*
+ * The tail, the index array and the SQEs are the program's: whatever it writes
+ * there, the reader stays within the queue.
+ */
+#include "ring/sq.h"
+#include "ring/tests/test_ring.h"
+
+/* The program queues one more SQE, by its index. */
+static void sq_push(struct io_ring_ctx *ctx, u32 index)
+{
+	if (ctx->sq_array)
+		ctx->sq_array[ctx->rings->sq_tail & (ctx->sq_entries - 1)] = index;
+	ctx->rings->sq_tail++;
+}
+
+/* Which SQE does the reader take next?  -1: none. */
+static int sq_take(struct io_ring_ctx *ctx)
+{
+	const struct io_uring_sqe *sqe;
+	size_t bytes;
+
+	mutex_lock(&ctx->uring_lock.mutex);
+	sqe = io_sq_next(ctx);
+	io_ring_unlock(ctx);
+	if (!sqe)
+		return -1;
+	bytes = (const char *)sqe - (const char *)ctx->sq_sqes;
+	return bytes / (ctx->flags & IORING_SETUP_SQE128 ? 128 : 64);
+}
+
+/* The order is the index array's. */
+static void sq_follows_the_array(struct kunit *test)
+{
+	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 4);
+
+	sq_push(ctx, 2);
+	sq_push(ctx, 0);
+	sq_push(ctx, 2);
+	KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 3);
+	KUNIT_EXPECT_EQ(test, sq_take(ctx), 2);
+	KUNIT_EXPECT_EQ(test, sq_take(ctx), 0);
+	KUNIT_EXPECT_EQ(test, sq_take(ctx), 2);
+	KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 0);
+}
+
+/* Without the array it is the order of the slots. */
+static void sq_without_array(struct kunit *test)
+{
+	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 4,
+					    .flags = IORING_SETUP_NO_SQARRAY);
+	int i;
+
+	for (i = 0; i < 6; i++) {
+		sq_push(ctx, 0);
+		KUNIT_EXPECT_EQ(test, sq_take(ctx), i % 4);
+		io_sq_release(ctx);
+	}
+}
+
+/* An index that names no SQE uses up its slot and is counted. */
+static void sq_drops_bad_index(struct kunit *test)
+{
+	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 4);
+
+	sq_push(ctx, 4);
+	sq_push(ctx, U32_MAX);
+	sq_push(ctx, 3);
+	KUNIT_EXPECT_EQ(test, sq_take(ctx), -1);
+	KUNIT_EXPECT_EQ(test, sq_take(ctx), -1);
+	KUNIT_EXPECT_EQ(test, sq_take(ctx), 3);
+	KUNIT_EXPECT_EQ(test, ctx->rings->sq_dropped, 2);
+}
+
+/* SQEs of 128 bytes are twice as far apart. */
+static void sq_big_sqes(struct kunit *test)
+{
+	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 4,
+					    .flags = IORING_SETUP_SQE128);
+	int i;
+
+	for (i = 0; i < 4; i++)
+		sq_push(ctx, 3 - i);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, sq_take(ctx), 3 - i);
+}
+
+/* A tail that promises more than fits is not believed. */
+static void sq_lying_tail(struct kunit *test)
+{
+	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 4);
+
+	ctx->rings->sq_tail += 1000;
+	KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 4);
+	ctx->rings->sq_tail = ctx->cached_sq_head - 1;
+	KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 4);
+}
+
+/* Positions run through 2^32. */
+static void sq_wraps(struct kunit *test)
+{
+	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 4, .start = U32_MAX - 1);
+	int i;
+
+	for (i = 0; i < 4; i++)
+		sq_push(ctx, i);
+	KUNIT_EXPECT_TRUE(test, io_sq_full(ctx));
+	KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 4);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, sq_take(ctx), i);
+	KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 0);
+	KUNIT_EXPECT_EQ(test, ctx->cached_sq_head, 2);
+}
+
+/* The program may reuse slots once they are released, not before. */
+static void sq_release_makes_room(struct kunit *test)
+{
+	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 2);
+
+	sq_push(ctx, 0);
+	sq_push(ctx, 1);
+	sq_take(ctx);
+	sq_take(ctx);
+	KUNIT_EXPECT_TRUE(test, io_sq_full(ctx));
+	io_sq_release(ctx);
+	KUNIT_EXPECT_FALSE(test, io_sq_full(ctx));
+}
+
+static struct kunit_case sq_cases[] = {
+	KUNIT_CASE(sq_follows_the_array),
+	KUNIT_CASE(sq_without_array),
+	KUNIT_CASE(sq_drops_bad_index),
+	KUNIT_CASE(sq_big_sqes),
+	KUNIT_CASE(sq_lying_tail),
+	KUNIT_CASE(sq_wraps),
+	KUNIT_CASE(sq_release_makes_room),
+	{}
+};
+
+static struct kunit_suite sq_suite = {
+	.name = "io_uring_sq",
+	.test_cases = sq_cases,
+};
+
+kunit_test_suite(sq_suite);

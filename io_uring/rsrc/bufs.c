@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: registered buffers */
+
+/*
+ * A registered buffer is user memory that stays pinned (rsrc/map.c), so that
+ * reads and writes go to it without looking up its pages each time. The node in
+ * the table holds what an import needs in one cache line; the memory behind it
+ * is counted on its own, because a ring may clone the buffers of another ring
+ * of the same user and mm, without pinning or charging them again.
+ *
+ * io_uring_register(2) gets here with the ring lock held; requests take and
+ * drop references to nodes under it.  Cloning takes two ring locks, in the
+ * order of the rings' addresses.
+ */
+#include <linux/compat.h>
+#include <linux/file.h>
+#include <linux/io_uring.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "rsrc/bufs.h"
+
+static void io_buf_node_release(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
+{
+	struct io_buf_node *buf = io_buf_node(node);
+
+	io_rsrc_post_tag(ctx, node);
+	io_map_put(ctx, buf->map);
+	kfree(buf);
+}
+
+/* The iovec of one buffer, in the layout of the ring's creator; @iovs moves on to the next. */
+static int io_buf_read_iovec(struct io_ring_ctx *ctx, struct iovec *iov, void __user **iovs)
+{
+	struct iovec *read;
+
+	read = iovec_from_user(*iovs, 1, 1, iov, ctx->compat);
+	if (IS_ERR(read))
+		return PTR_ERR(read);
+	*iovs += ctx->compat ? sizeof(struct compat_iovec) : sizeof(*iov);
+	return 0;
+}
+
+static int io_buf_check(const struct iovec *iov, bool has_tag)
+{
+	unsigned long addr = (unsigned long)iov->iov_base;
+	unsigned long end;
+
+	if (!addr && !iov->iov_len)
+		return has_tag ? -EINVAL : 0;
+	if (!addr || !iov->iov_len || iov->iov_len > IO_BUF_SIZE_MAX)
+		return -EFAULT;
+	return check_add_overflow(addr, PAGE_ALIGN(iov->iov_len), &end) ? -EOVERFLOW : 0;
+}
+
+/* Make a node for a buffer.  Return: NULL for an empty slot. */
+static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const struct iovec *iov,
+					     bool has_tag)
+{
+	struct io_mapped_ubuf *map;
+	struct io_buf_node *buf;
+	int err;
+
+	err = io_buf_check(iov, has_tag);
+	if (err)
+		return ERR_PTR(err);
+	if (!iov->iov_base)
+		return NULL;
+	buf = kmalloc(sizeof(*buf), GFP_KERNEL_ACCOUNT);
+	if (!buf)
+		return ERR_PTR(-ENOMEM);
+	map = io_map_pin(ctx, (unsigned long)iov->iov_base, iov->iov_len);
+	if (IS_ERR(map)) {
+		kfree(buf);
+		return ERR_CAST(map);
+	}
+	io_rsrc_node_init(&buf->node, io_buf_node_release);
+	buf->ubuf = (unsigned long)iov->iov_base;
+	buf->len = iov->iov_len;
+	buf->shift = map->shift;
+	buf->head = (1UL << map->shift) - map->bvec[0].bv_len;
+	buf->bvec = map->bvec;
+	buf->map = map;
+	return &buf->node;
+}
+
+/* Fill the slots of a new table; without iovecs they stay empty. */
+static int io_bufs_fill(struct io_ring_ctx *ctx, void __user *iovs, const u64 *tags)
+{
+	struct io_rsrc_table *table = &ctx->buf_table;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < table->nr; i++) {
+		struct io_rsrc_node *node;
+		struct iovec iov = {};
+
+		cond_resched();
+		if (iovs) {
+			err = io_buf_read_iovec(ctx, &iov, &iovs);
+			if (err)
+				return err;
+		}
+		node = io_buf_node_make(ctx, &iov, tags && tags[i]);
+		if (IS_ERR(node))
+			return PTR_ERR(node);
+		if (node && tags)
+			node->tag = tags[i];
+		io_rsrc_set_slot(ctx, table, i, node);
+	}
+	return 0;
+}
+
+static int io_bufs_register(struct io_ring_ctx *ctx, void __user *iovs, unsigned int nr,
+			    const u64 __user *utags)
+{
+	u64 *tags __free(kvfree) = NULL;
+	int err;
+
+	io_assert_ring(ctx);
+	if (ctx->buf_table.nr)
+		return -EBUSY;
+	if (!nr || nr > IO_BUFS_MAX)
+		return -EINVAL;
+	tags = io_rsrc_copy_tags(utags, nr);
+	if (IS_ERR(tags))
+		return PTR_ERR(tags);
+	err = io_rsrc_table_alloc(&ctx->buf_table, nr);
+	if (err)
+		return err;
+	err = io_bufs_fill(ctx, iovs, tags);
+	if (err)
+		io_rsrc_table_free(ctx, &ctx->buf_table);
+	return err;
+}
+
+/**
+ * io_register_buffers - IORING_REGISTER_BUFFERS
+ * @ctx: the ring, its lock held
+ * @arg: array of iovecs in user space
+ * @nr: their number
+ * @tags: one per buffer in user space, or NULL
+ *
+ * Return: 0; -EBUSY if there is a table, -EINVAL for a bad number, a negative
+ * length or a tag without a buffer, -EFAULT, -EOVERFLOW, -ENOMEM also when
+ * RLIMIT_MEMLOCK is reached.
+ */
+int io_register_buffers(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr,
+			u64 __user *tags)
+{
+	return arg ? io_bufs_register(ctx, arg, nr, tags) : -EFAULT;
+}
+
+/**
+ * io_register_buffers2 - IORING_REGISTER_BUFFERS2
+ * @ctx: the ring, its lock held
+ * @arg: struct io_uring_rsrc_register in user space
+ * @size: of it, as the program says
+ *
+ * Return: as io_register_buffers(), and -EINVAL for bad arguments.
+ */
+int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int size)
+{
+	struct io_uring_rsrc_register reg;
+	int err = io_rsrc_read_register(&reg, arg, size);
+
+	if (err)
+		return err;
+	return io_bufs_register(ctx, u64_to_user_ptr(reg.data), reg.nr, u64_to_user_ptr(reg.tags));
+}
+
+/**
+ * io_unregister_buffers - IORING_UNREGISTER_BUFFERS
+ * @ctx: the ring, its lock held
+ *
+ * Requests keep what they use, see rsrc/files.c.
+ *
+ * Return: 0, or -ENXIO if there is no table.
+ */
+int io_unregister_buffers(struct io_ring_ctx *ctx)
+{
+	io_assert_ring(ctx);
+	if (!ctx->buf_table.nr)
+		return -ENXIO;
+	io_rsrc_table_free(ctx, &ctx->buf_table);
+	return 0;
+}
+
+/* The new buffer is complete before the old one goes. */
+static int io_buf_update_one(struct io_ring_ctx *ctx, unsigned int slot, void __user **iovs,
+			     const u64 __user *utag)
+{
+	struct io_rsrc_node *node;
+	struct iovec iov;
+	u64 tag = 0;
+	int err;
+
+	err = io_buf_read_iovec(ctx, &iov, iovs);
+	if (err)
+		return err;
+	if (utag && copy_from_user(&tag, utag, sizeof(tag)))
+		return -EFAULT;
+	node = io_buf_node_make(ctx, &iov, tag);
+	if (IS_ERR(node))
+		return PTR_ERR(node);
+	if (node)
+		node->tag = tag;
+	io_rsrc_set_slot(ctx, &ctx->buf_table, slot, node);
+	return 0;
+}
+
+/**
+ * io_bufs_update - change slots one after the other
+ * @ctx: the ring, its lock held
+ * @up: what to change, checked for reserved fields
+ *
+ * Return: slots that were handled; if there was none, -EOVERFLOW, -ENXIO or
+ * -EINVAL for bad slots, or as io_register_buffers().
+ */
+int io_bufs_update(struct io_ring_ctx *ctx, const struct io_uring_rsrc_update2 *up)
+{
+	const u64 __user *tags = u64_to_user_ptr(up->tags);
+	void __user *iovs = u64_to_user_ptr(up->data);
+	unsigned int done;
+	int err;
+
+	io_assert_ring(ctx);
+	err = io_rsrc_check_range(&ctx->buf_table, up->offset, up->nr);
+	if (err)
+		return err;
+	for (done = 0; done < up->nr; done++) {
+		err = io_buf_update_one(ctx, up->offset + done, &iovs, tags ? tags + done : NULL);
+		if (err)
+			break;
+		cond_resched();
+	}
+	return done ?: err;
+}
+
+/* A ring that the task has registered for itself. */
+static struct file *io_registered_ring(u32 index)
+{
+	struct io_uring_task *tctx = current->io_uring;
+	struct file *file;
+
+	if (index >= IO_RINGFD_REG_MAX || !tctx)
+		return ERR_PTR(-EINVAL);
+	index = array_index_nospec(index, IO_RINGFD_REG_MAX);
+	file = tctx->registered_rings[index];
+	return file ? get_file(file) : ERR_PTR(-EBADF);
+}
+
+/* The ring to clone from. */
+static struct file *io_clone_source(const struct io_uring_clone_buffers *arg)
+{
+	struct file *file;
+
+	if (arg->flags & IORING_REGISTER_SRC_REGISTERED)
+		return io_registered_ring(arg->src_fd);
+	file = fget(arg->src_fd);
+	if (file && io_is_uring_fops(file))
+		return file;
+	if (file)
+		fput(file);
+	return ERR_PTR(file ? -EOPNOTSUPP : -EBADF);
+}
+
+/* Another node for the same memory, without a tag. */
+static struct io_rsrc_node *io_buf_node_clone(struct io_rsrc_node *node)
+{
+	struct io_buf_node *buf = kmemdup(io_buf_node(node), sizeof(*buf), GFP_KERNEL_ACCOUNT);
+
+	if (!buf)
+		return NULL;
+	io_rsrc_node_init(&buf->node, io_buf_node_release);
+	refcount_inc(&buf->map->refs);
+	return &buf->node;
+}
+
+static int io_bufs_clone(struct io_ring_ctx *ctx, struct io_ring_ctx *src)
+{
+	struct io_rsrc_table *table = &ctx->buf_table;
+	unsigned int i;
+
+	io_assert_ring(ctx);
+	io_assert_ring(src);
+	if (table->nr)
+		return -EBUSY;
+	if (ctx->user != src->user || ctx->mm_account != src->mm_account)
+		return -EINVAL;
+	if (!src->buf_table.nr)
+		return -ENXIO;
+	if (io_rsrc_table_alloc(table, src->buf_table.nr))
+		return -ENOMEM;
+	for (i = 0; i < table->nr; i++) {
+		cond_resched();
+		if (!src->buf_table.nodes[i])
+			continue;
+		table->nodes[i] = io_buf_node_clone(src->buf_table.nodes[i]);
+		if (!table->nodes[i]) {
+			io_rsrc_table_free(ctx, table);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* The ring lock is held, take the other ring's too; it may be dropped meanwhile. */
+static void io_clone_lock(struct io_ring_ctx *ctx, struct io_ring_ctx *src)
+{
+	if (ctx < src) {
+		io_ring_lock_nested(src);
+		return;
+	}
+	io_ring_unlock(ctx);
+	io_ring_lock(src);
+	io_ring_lock_nested(ctx);
+}
+
+/**
+ * io_clone_buffers - IORING_REGISTER_CLONE_BUFFERS
+ * @ctx: the ring, its lock held; the lock may be dropped and taken again
+ * @arg: struct io_uring_clone_buffers in user space
+ *
+ * Return: 0; -EBUSY if there is a table, -EFAULT, -EINVAL for bad flags or a
+ * ring of another user or mm, -EBADF, -EOPNOTSUPP if it is no ring, -ENXIO if
+ * it has no buffers, -ENOMEM.
+ */
+int io_clone_buffers(struct io_ring_ctx *ctx, void __user *arg)
+{
+	struct io_uring_clone_buffers clone;
+	struct io_ring_ctx *src;
+	struct file *file;
+	int ret;
+
+	io_assert_ring(ctx);
+	if (ctx->buf_table.nr)
+		return -EBUSY;
+	if (copy_from_user(&clone, arg, sizeof(clone)))
+		return -EFAULT;
+	if (clone.flags & ~IORING_REGISTER_SRC_REGISTERED ||
+	    memchr_inv(clone.pad, 0, sizeof(clone.pad)))
+		return -EINVAL;
+	file = io_clone_source(&clone);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	src = file->private_data;
+	if (src == ctx) {
+		ret = -ENXIO;
+	} else {
+		io_clone_lock(ctx, src);
+		ret = io_bufs_clone(ctx, src);
+		io_ring_unlock(src);
+	}
+	fput(file);
+	return ret;
+}

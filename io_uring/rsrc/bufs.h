@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: registered buffers */
+#ifndef IO_RSRC_BUFS_H
+#define IO_RSRC_BUFS_H
+
+#include <linux/sizes.h>
+#include <linux/uio.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_RSRC
+#error "rsrc/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "rsrc/map.h"
+#include "rsrc/table.h"
+
+/* most registered buffers, and bytes in one */
+#define IO_BUFS_MAX		SZ_16K
+#define IO_BUF_SIZE_MAX		SZ_1G
+
+/**
+ * struct io_buf_node - a registered buffer
+ * @node: references and tag
+ * @ubuf: (-) user address
+ * @len: (-) bytes, at most IO_BUF_SIZE_MAX
+ * @head: (-) bytes that the first segment is short of a full one
+ * @shift: (-) log2 of the bytes in a full segment
+ * @bvec: (-) @map->bvec
+ * @map: (-) the memory, counted
+ */
+struct io_buf_node {
+	struct io_rsrc_node	node;
+	u64			ubuf;
+	u32			len;
+	u32			head;
+	u32			shift;
+	const struct bio_vec	*bvec;
+	struct io_mapped_ubuf	*map;
+};
+
+static inline struct io_buf_node *io_buf_node(struct io_rsrc_node *node)
+{
+	return container_of(node, struct io_buf_node, node);
+}
+
+/**
+ * io_buf_assign - give a request the registered buffer that it names
+ * @req: names it in ->buf_index; keeps what it has if it is asked again
+ * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
+ *
+ * The reference is put by io_req_free().
+ *
+ * Return: 0, or -EFAULT for an empty slot or one that does not exist.
+ */
+static inline int io_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	struct io_rsrc_node *node;
+
+	if (unlikely(req->flags & REQ_F_BUF_NODE))
+		return 0;
+	io_issue_lock(ctx, issue_flags);
+	node = io_rsrc_find(&ctx->buf_table, req->buf_index);
+	if (likely(node)) {
+		req->buf_node = io_node_get(ctx, node);
+		req->flags |= REQ_F_BUF_NODE;
+	}
+	io_issue_unlock(ctx, issue_flags);
+	return likely(node) ? 0 : -EFAULT;
+}
+
+/**
+ * io_buf_covers - is a range of user memory part of a registered buffer?
+ * @buf: the buffer
+ * @addr: user address of the first byte
+ * @len: bytes
+ *
+ * Return: all of it is.
+ */
+static inline bool io_buf_covers(const struct io_buf_node *buf, u64 addr, size_t len)
+{
+	/* below the buffer the difference wraps and is too large as well */
+	return len <= buf->len && addr - buf->ubuf <= buf->len - len;
+}
+
+/**
+ * io_buf_range - an iterator over part of a registered buffer
+ * @buf: the buffer
+ * @ddir: ITER_DEST or ITER_SOURCE
+ * @iter: out
+ * @addr: user address of the first byte
+ * @len: bytes
+ *
+ * The iterator holds exactly the segments that it needs, which spares the block layer a walk.
+ *
+ * Return: 0, or -EFAULT if any of it is outside.
+ */
+static inline int io_buf_range(const struct io_buf_node *buf, int ddir, struct iov_iter *iter,
+			       u64 addr, size_t len)
+{
+	u32 offset = addr - buf->ubuf;
+	unsigned int first, last;
+	u32 pos;
+
+	if (unlikely(!io_buf_covers(buf, addr, len)))
+		return -EFAULT;
+	if (unlikely(!len))
+		offset = 0;
+	pos = offset + buf->head;
+	first = pos >> buf->shift;
+	last = (pos + max_t(size_t, len, 1) - 1) >> buf->shift;
+	iov_iter_bvec(iter, ddir, buf->bvec + first, last - first + 1, len);
+	iter->iov_offset = first ? pos & (BIT(buf->shift) - 1) : offset;
+	return 0;
+}
+
+/**
+ * io_buf_iter - an iterator over part of a request's registered buffer
+ * @req: has a buffer, see io_buf_assign()
+ * @ddir: ITER_DEST or ITER_SOURCE
+ * @iter: out
+ * @addr: user address of the first byte
+ * @len: bytes
+ *
+ * Return: 0, or -EFAULT if any of it is outside.
+ */
+static inline int io_buf_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter, u64 addr,
+			      size_t len)
+{
+	return io_buf_range(io_buf_node(req->buf_node), ddir, iter, addr, len);
+}
+
+/* for io_uring_register(2) */
+int io_register_buffers(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr,
+			u64 __user *tags);
+int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int size);
+int io_unregister_buffers(struct io_ring_ctx *ctx);
+int io_bufs_update(struct io_ring_ctx *ctx, const struct io_uring_rsrc_update2 *up);
+int io_clone_buffers(struct io_ring_ctx *ctx, void __user *arg);
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: personalities, credentials that requests can be issued with */
+
+/*
+ * A task that may do more than another leaves its credentials with the ring; an
+ * SQE names them by number.  Numbers are given out in a cycle, so that one that
+ * was given back is not soon somebody else's.  0 in an SQE means none and is
+ * never given out.
+ *
+ * Called by io_uring_register(2) and for each SQE with a personality, all with the ring lock held.
+ */
+#include <linux/cred.h>
+
+#include "ring/locks.h"
+#include "rsrc/creds.h"
+
+/**
+ * io_register_personality - leave the caller's credentials with the ring
+ * @ctx: the ring, its lock held
+ *
+ * Return: their number; -EBUSY if all are in use, -ENOMEM.
+ */
+int io_register_personality(struct io_ring_ctx *ctx)
+{
+	const struct cred *creds = get_current_cred();
+	u32 id;
+	int ret;
+
+	io_assert_ring(ctx);
+	ret = xa_alloc_cyclic(&ctx->personalities, &id, (void *)creds, XA_LIMIT(1, U16_MAX),
+			      &ctx->pers_next, GFP_KERNEL_ACCOUNT);
+	if (ret < 0) {
+		put_cred(creds);
+		return ret;
+	}
+	return id;
+}
+
+/**
+ * io_unregister_personality - forget credentials
+ * @ctx: the ring, its lock held
+ * @id: their number
+ *
+ * Requests that use them hold references.
+ *
+ * Return: 0, -EINVAL if there are none.
+ */
+int io_unregister_personality(struct io_ring_ctx *ctx, unsigned int id)
+{
+	const struct cred *creds;
+
+	io_assert_ring(ctx);
+	creds = xa_erase(&ctx->personalities, id);
+	if (!creds)
+		return -EINVAL;
+	put_cred(creds);
+	return 0;
+}
+
+/**
+ * io_personality_get - credentials for a request
+ * @ctx: the ring, its lock held
+ * @id: their number
+ *
+ * Return: with a reference, or NULL.
+ */
+const struct cred *io_personality_get(struct io_ring_ctx *ctx, unsigned int id)
+{
+	io_assert_ring(ctx);
+	return get_cred(xa_load(&ctx->personalities, id));
+}
+
+/**
+ * io_personalities_free - the ring ends: forget all credentials
+ * @ctx: the ring, its lock held
+ */
+void io_personalities_free(struct io_ring_ctx *ctx)
+{
+	const struct cred *creds;
+	unsigned long id;
+
+	xa_for_each(&ctx->personalities, id, creds)
+		put_cred(creds);
+	xa_destroy(&ctx->personalities);
+}

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: registered files and direct descriptors */
+
+/*
+ * A registered file is looked up in a table of the ring instead of the task's
+ * descriptors, without counting a reference in the file, and what a read or
+ * write must know about it is gathered once.  Slots are filled by
+ * io_uring_register(2), by IORING_OP_FILES_UPDATE, and by requests that open or
+ * create a file ("direct descriptors"); the latter may leave the choice of the
+ * slot to us, within a range that the program can set.
+ *
+ * Everything runs in task context with the ring lock held.  Rings cannot be
+ * registered: a ring that holds itself would never be freed.
+ *
+ * Unlike earlier kernels, taking a table away does not wait for the requests
+ * that use its files: they keep what they use, and no call sleeps for as long
+ * as a pipe stays empty.  Nor does a tag wait for resources that were updated
+ * before it.
+ */
+#include <linux/file.h>
+#include <linux/io_uring.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "rsrc/files.h"
+
+/**
+ * io_file_caps - what never changes about an open file
+ * @file: the file
+ *
+ * Any context.
+ *
+ * Return: IO_FILE_CAP_* bits.
+ */
+unsigned int io_file_caps(const struct file *file)
+{
+	const struct file_operations *f_op = file->f_op;
+	umode_t mode = file_inode(file)->i_mode;
+	unsigned int caps = 0;
+
+	if (file->f_mode & FMODE_READ)
+		caps |= IO_FILE_CAP_READ;
+	if (file->f_mode & FMODE_WRITE)
+		caps |= IO_FILE_CAP_WRITE;
+	if (file->f_mode & FMODE_STREAM)
+		caps |= IO_FILE_CAP_STREAM;
+	if (file->f_mode & FMODE_NOWAIT && !S_ISFIFO(mode))
+		caps |= IO_FILE_CAP_NOWAIT;
+	if (f_op->read_iter)
+		caps |= IO_FILE_CAP_READ_ITER;
+	if (f_op->write_iter)
+		caps |= IO_FILE_CAP_WRITE_ITER;
+	if (f_op->iopoll)
+		caps |= IO_FILE_CAP_IOPOLL;
+	if (f_op->poll)
+		caps |= IO_FILE_CAP_POLL;
+	if (f_op->fop_flags & FOP_BUFFER_RASYNC)
+		caps |= IO_FILE_CAP_RASYNC;
+	if (f_op->fop_flags & FOP_DIO_PARALLEL_WRITE)
+		caps |= IO_FILE_CAP_PAR_WRITE;
+	if (S_ISREG(mode))
+		caps |= IO_FILE_CAP_REG;
+	if (S_ISBLK(mode))
+		caps |= IO_FILE_CAP_BLK;
+	return caps;
+}
+
+static void io_file_node_release(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
+{
+	io_rsrc_post_tag(ctx, node);
+	fput(io_file_node(node)->file);
+	kfree(io_file_node(node));
+}
+
+/* Make a node for a file, whose reference is taken over in any case. */
+static struct io_rsrc_node *io_file_node_make(struct file *file)
+{
+	struct io_file_node *fnode;
+	int err = -EBADF;
+
+	if (io_is_uring_fops(file))
+		goto refuse;
+	fnode = kmalloc(sizeof(*fnode), GFP_KERNEL_ACCOUNT);
+	err = -ENOMEM;
+	if (!fnode)
+		goto refuse;
+	io_rsrc_node_init(&fnode->node, io_file_node_release);
+	fnode->file = file;
+	fnode->caps = io_file_caps(file);
+	return &fnode->node;
+refuse:
+	fput(file);
+	return ERR_PTR(err);
+}
+
+static struct io_rsrc_node *io_file_node_from_fd(int fd)
+{
+	struct file *file = fget(fd);
+
+	return file ? io_file_node_make(file) : ERR_PTR(-EBADF);
+}
+
+/*
+ * Where will the next automatic choice start to look?  After what was taken, or
+ * at what has become free.
+ */
+static void io_file_alloc_hint(struct io_file_table *table, unsigned int slot)
+{
+	if (slot >= table->alloc_start && slot < table->alloc_end)
+		table->alloc_hint = slot;
+}
+
+/* All changes of single slots, so that the bitmap agrees with them. */
+static void io_file_set_slot(struct io_ring_ctx *ctx, unsigned int slot, struct io_rsrc_node *node)
+{
+	struct io_file_table *table = &ctx->file_table;
+
+	if (node) {
+		__set_bit(slot, table->bitmap);
+		io_file_alloc_hint(table, slot + 1);
+	} else if (__test_and_clear_bit(slot, table->bitmap)) {
+		io_file_alloc_hint(table, slot);
+	}
+	io_rsrc_set_slot(ctx, &table->data, slot, node);
+}
+
+/* Choose an empty slot.  Return: its number, or -ENFILE. */
+static int io_file_find_empty(const struct io_file_table *table)
+{
+	unsigned int hint = table->alloc_hint;
+	unsigned long slot;
+
+	slot = find_next_zero_bit(table->bitmap, table->alloc_end, hint);
+	if (slot < table->alloc_end)
+		return slot;
+	slot = find_next_zero_bit(table->bitmap, hint, table->alloc_start);
+	return slot < hint ? slot : -ENFILE;
+}
+
+/**
+ * io_fixed_fd_install - put a file that a request has opened into a slot
+ * @ctx: the ring, its lock held
+ * @file: its reference is taken over, also if this fails
+ * @file_index: slot + 1 as in an SQE, or IORING_FILE_INDEX_ALLOC
+ *
+ * Return: the slot if it was chosen here, else 0; -EBADF for a ring, -ENFILE
+ * without an empty slot to choose, -ENXIO without a table, -EINVAL for a slot
+ * that does not exist, -ENOMEM.
+ */
+int io_fixed_fd_install(struct io_ring_ctx *ctx, struct file *file, u32 file_index)
+{
+	bool choose = file_index == IORING_FILE_INDEX_ALLOC;
+	struct io_rsrc_node *node = io_file_node_make(file);
+	u32 slot = file_index - 1;
+	int ret = 0;
+
+	io_assert_ring(ctx);
+	if (IS_ERR(node))
+		return PTR_ERR(node);
+	if (choose) {
+		ret = io_file_find_empty(&ctx->file_table);
+		slot = ret;
+	} else if (!ctx->file_table.data.nr) {
+		ret = -ENXIO;
+	} else if (slot >= ctx->file_table.data.nr) {
+		ret = -EINVAL;
+	}
+	if (ret < 0)
+		io_node_put(ctx, node);
+	else
+		io_file_set_slot(ctx, slot, node);
+	return ret;
+}
+
+/**
+ * io_fixed_fd_remove - empty a slot
+ * @ctx: the ring, its lock held
+ * @slot: the slot
+ *
+ * Return: 0; -ENXIO without a table, -EINVAL for a slot that does not exist,
+ * -EBADF for an empty one.
+ */
+int io_fixed_fd_remove(struct io_ring_ctx *ctx, u32 slot)
+{
+	if (!ctx->file_table.data.nr)
+		return -ENXIO;
+	if (slot >= ctx->file_table.data.nr)
+		return -EINVAL;
+	if (!io_rsrc_find(&ctx->file_table.data, slot))
+		return -EBADF;
+	io_file_set_slot(ctx, slot, NULL);
+	return 0;
+}
+
+/*
+ * One file into a slot that the program named; the old one goes even if the new
+ * one turns out not to exist.
+ */
+static int io_file_update_one(struct io_ring_ctx *ctx, unsigned int slot, const s32 __user *ufd,
+			      const u64 __user *utag)
+{
+	struct io_rsrc_node *node;
+	u64 tag = 0;
+	s32 fd;
+
+	if (utag && copy_from_user(&tag, utag, sizeof(tag)))
+		return -EFAULT;
+	if (get_user(fd, ufd))
+		return -EFAULT;
+	if ((fd == IORING_REGISTER_FILES_SKIP || fd == -1) && tag)
+		return -EINVAL;
+	if (fd == IORING_REGISTER_FILES_SKIP)
+		return 0;
+
+	io_file_set_slot(ctx, slot, NULL);
+	if (fd == -1)
+		return 0;
+	node = io_file_node_from_fd(fd);
+	if (IS_ERR(node))
+		return PTR_ERR(node);
+	node->tag = tag;
+	io_file_set_slot(ctx, slot, node);
+	return 0;
+}
+
+/**
+ * io_files_update - change slots one after the other
+ * @ctx: the ring, its lock held
+ * @up: what to change, checked for reserved fields
+ *
+ * Return: slots that were handled; if there was none, -EOVERFLOW, -ENXIO or
+ * -EINVAL for bad slots, -EFAULT, -EINVAL for a tag without a file, -EBADF,
+ * -ENOMEM.
+ */
+int io_files_update(struct io_ring_ctx *ctx, const struct io_uring_rsrc_update2 *up)
+{
+	const s32 __user *fds = u64_to_user_ptr(up->data);
+	const u64 __user *tags = u64_to_user_ptr(up->tags);
+	unsigned int done;
+	int err;
+
+	io_assert_ring(ctx);
+	err = io_rsrc_check_range(&ctx->file_table.data, up->offset, up->nr);
+	if (err)
+		return err;
+	for (done = 0; done < up->nr; done++) {
+		err = io_file_update_one(ctx, up->offset + done, fds + done,
+					 tags ? tags + done : NULL);
+		if (err)
+			break;
+		cond_resched();
+	}
+	return done ?: err;
+}
+
+/**
+ * io_update_files - IORING_REGISTER_FILES_UPDATE
+ * @ctx: the ring, its lock held
+ * @arg: struct io_uring_files_update in user space
+ * @nr: slots
+ *
+ * Return: as io_files_update().
+ */
+int io_update_files(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	struct io_uring_rsrc_update2 up = { .nr = nr };
+	struct io_uring_rsrc_update old;
+
+	if (!nr)
+		return -EINVAL;
+	if (copy_from_user(&old, arg, sizeof(old)))
+		return -EFAULT;
+	if (old.resv)
+		return -EINVAL;
+	up.offset = old.offset;
+	up.data = old.data;
+	return io_files_update(ctx, &up);
+}
+
+/*
+ * A file into a slot of our choice, whose number takes the place of the
+ * descriptor in user memory.
+ */
+static int io_file_alloc_one(struct io_ring_ctx *ctx, s32 __user *ufd)
+{
+	struct file *file;
+	int slot;
+	s32 fd;
+
+	if (get_user(fd, ufd))
+		return -EFAULT;
+	file = fget(fd);
+	if (!file)
+		return -EBADF;
+	slot = io_fixed_fd_install(ctx, file, IORING_FILE_INDEX_ALLOC);
+	if (slot < 0)
+		return slot;
+	if (!put_user(slot, ufd))
+		return 0;
+	io_fixed_fd_remove(ctx, slot);
+	return -EFAULT;
+}
+
+/**
+ * io_files_update_op - IORING_OP_FILES_UPDATE
+ * @ctx: the ring, its lock held
+ * @fds_uaddr: array of descriptors in user space
+ * @offset: first slot, or IORING_FILE_INDEX_ALLOC: choose empty slots and write
+ *	their numbers back to the array
+ * @nr: descriptors
+ *
+ * Return: descriptors that were handled, or a negative errno if there was none.
+ */
+int io_files_update_op(struct io_ring_ctx *ctx, u64 fds_uaddr, u32 offset, u32 nr)
+{
+	struct io_uring_rsrc_update2 up = { .offset = offset, .data = fds_uaddr, .nr = nr };
+	s32 __user *fds = u64_to_user_ptr(fds_uaddr);
+	unsigned int done;
+	int err;
+
+	io_assert_ring(ctx);
+	if (!nr)
+		return -EINVAL;
+	if (offset != IORING_FILE_INDEX_ALLOC)
+		return io_files_update(ctx, &up);
+	if (!ctx->file_table.data.nr)
+		return -ENXIO;
+	for (done = 0; done < nr; done++) {
+		err = io_file_alloc_one(ctx, fds + done);
+		if (err)
+			break;
+		cond_resched();
+	}
+	return done ?: err;
+}
+
+static void io_file_set_alloc_range(struct io_file_table *table, unsigned int start,
+				    unsigned int end)
+{
+	table->alloc_start = start;
+	table->alloc_hint = start;
+	table->alloc_end = end;
+}
+
+/**
+ * io_register_file_alloc_range - IORING_REGISTER_FILE_ALLOC_RANGE
+ * @ctx: the ring, its lock held
+ * @arg: struct io_uring_file_index_range in user space
+ *
+ * Return: 0; -EFAULT, -EOVERFLOW if the range wraps, -EINVAL beyond the table.
+ */
+int io_register_file_alloc_range(struct io_ring_ctx *ctx, void __user *arg)
+{
+	struct io_uring_file_index_range range;
+	u32 end;
+
+	io_assert_ring(ctx);
+	if (copy_from_user(&range, arg, sizeof(range)))
+		return -EFAULT;
+	if (check_add_overflow(range.off, range.len, &end))
+		return -EOVERFLOW;
+	if (range.resv || end > ctx->file_table.data.nr)
+		return -EINVAL;
+	io_file_set_alloc_range(&ctx->file_table, range.off, end);
+	return 0;
+}
+
+static int io_file_table_alloc(struct io_file_table *table, unsigned int nr)
+{
+	table->bitmap = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL_ACCOUNT);
+	if (!table->bitmap)
+		return -ENOMEM;
+	if (io_rsrc_table_alloc(&table->data, nr)) {
+		kvfree(table->bitmap);
+		table->bitmap = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Fill the slots of a new table; no descriptors at all, or -1 among them, leave slots empty. */
+static int io_files_fill(struct io_ring_ctx *ctx, const s32 __user *fds, const u64 *tags)
+{
+	unsigned int i;
+
+	for (i = 0; i < ctx->file_table.data.nr; i++) {
+		struct io_rsrc_node *node;
+		s32 fd = -1;
+
+		cond_resched();
+		if (fds && get_user(fd, fds + i))
+			return -EFAULT;
+		if (fd == -1) {
+			if (tags && tags[i])
+				return -EINVAL;
+			continue;
+		}
+		node = io_file_node_from_fd(fd);
+		if (IS_ERR(node))
+			return PTR_ERR(node);
+		node->tag = tags ? tags[i] : 0;
+		io_file_set_slot(ctx, i, node);
+	}
+	return 0;
+}
+
+static int io_files_register(struct io_ring_ctx *ctx, const s32 __user *fds, unsigned int nr,
+			     const u64 __user *utags)
+{
+	u64 *tags __free(kvfree) = NULL;
+	int err;
+
+	io_assert_ring(ctx);
+	if (ctx->file_table.data.nr)
+		return -EBUSY;
+	if (!nr)
+		return -EINVAL;
+	if (nr > IO_FILES_MAX || nr > rlimit(RLIMIT_NOFILE))
+		return -EMFILE;
+	tags = io_rsrc_copy_tags(utags, nr);
+	if (IS_ERR(tags))
+		return PTR_ERR(tags);
+	err = io_file_table_alloc(&ctx->file_table, nr);
+	if (err)
+		return err;
+	err = io_files_fill(ctx, fds, tags);
+	if (err) {
+		io_unregister_files(ctx);
+		return err;
+	}
+	io_file_set_alloc_range(&ctx->file_table, 0, nr);
+	return 0;
+}
+
+/**
+ * io_register_files - IORING_REGISTER_FILES
+ * @ctx: the ring, its lock held
+ * @arg: array of descriptors in user space
+ * @nr: their number
+ * @tags: one per descriptor in user space, or NULL
+ *
+ * Return: 0; -EFAULT, -EBUSY if there is a table, -EINVAL for none or a tag
+ * without a file, -EMFILE for too many, -EBADF, -ENOMEM.
+ */
+int io_register_files(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr,
+		      u64 __user *tags)
+{
+	return arg ? io_files_register(ctx, arg, nr, tags) : -EFAULT;
+}
+
+/**
+ * io_register_files2 - IORING_REGISTER_FILES2
+ * @ctx: the ring, its lock held
+ * @arg: struct io_uring_rsrc_register in user space
+ * @size: of it, as the program says
+ *
+ * Return: as io_register_files(), and -EINVAL for bad arguments.
+ */
+int io_register_files2(struct io_ring_ctx *ctx, void __user *arg, unsigned int size)
+{
+	struct io_uring_rsrc_register reg;
+	int err = io_rsrc_read_register(&reg, arg, size);
+
+	if (err)
+		return err;
+	return io_files_register(ctx, u64_to_user_ptr(reg.data), reg.nr, u64_to_user_ptr(reg.tags));
+}
+
+/**
+ * io_unregister_files - IORING_UNREGISTER_FILES
+ * @ctx: the ring, its lock held
+ *
+ * Return: 0, or -ENXIO if there is no table.
+ */
+int io_unregister_files(struct io_ring_ctx *ctx)
+{
+	struct io_file_table *table = &ctx->file_table;
+
+	io_assert_ring(ctx);
+	if (!table->data.nr)
+		return -ENXIO;
+	io_file_set_alloc_range(table, 0, 0);
+	kvfree(table->bitmap);
+	table->bitmap = NULL;
+	io_rsrc_table_free(ctx, &table->data);
+	return 0;
+}

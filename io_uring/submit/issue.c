@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: issue a request and act on what became of it */
+
+/*
+ * A request is issued in one of three contexts: by its submitter, inline,
+ * without blocking; from a mailbox, in the same way; by a worker, which may
+ * block and does not hold the ring lock.  What the op says decides where it
+ * goes:
+ *
+ *	IO_DONE		complete it here
+ *	IO_PARKED	somebody else completes it; it must not be touched any more
+ *	IO_AGAIN	inline: queue it to a worker; worker: try again
+ */
+#include <linux/audit.h>
+#include <linux/cred.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/io_uring.h>
+#include <linux/sched/signal.h>
+#include <trace/events/io_uring.h>
+
+#include "async/wq.h"
+#include "complete/complete.h"
+#include "req/free.h"
+#include "rsrc/files.h"
+#include "submit/issue.h"
+
+/*
+ * Requests that hold a ring's file keep that ring alive; an exiting task has
+ * to find them, or rings that hold each other would never go.
+ */
+static void io_req_track_ring(struct io_kiocb *req)
+{
+	if (req->flags & REQ_F_INFLIGHT)
+		return;
+	req->flags |= REQ_F_INFLIGHT;
+	atomic_inc(&req->tctx->inflight_tracked);
+}
+
+/**
+ * io_file_assign_plain - look up the file of a descriptor
+ * @req: the request, the descriptor is in ->cqe.res
+ *
+ * Return: found?
+ */
+bool io_file_assign_plain(struct io_kiocb *req)
+{
+	int fd = req->cqe.res;
+
+	req->file = fget(fd);
+	trace_io_uring_file_get(req, fd);
+	if (!req->file)
+		return false;
+	req->flags |= REQ_F_FILE_PUT;
+	if (unlikely(io_is_uring_fops(req->file)))
+		io_req_track_ring(req);
+	return true;
+}
+
+/**
+ * io_issue_unusual - issue on behalf of other credentials, or with an audit record
+ * @req: the request
+ * @op: its operation
+ * @issue_flags: IO_URING_F_*
+ *
+ * Return: what ->issue said
+ */
+enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
+				unsigned int issue_flags)
+{
+	const struct cred *old = NULL;
+	enum io_result result;
+
+	if (req->flags & REQ_F_CREDS && req->creds != current_cred())
+		old = override_creds(req->creds);
+	if (!op->audit_skip)
+		audit_uring_entry(req->opcode);
+	result = op->issue(req, issue_flags);
+	if (!op->audit_skip) {
+		/* the request is still ours only if it is finished */
+		s32 res = result == IO_DONE ? req->cqe.res : 0;
+
+		audit_uring_exit(res >= 0, res);
+	}
+	if (old)
+		revert_creds(old);
+	return result;
+}
+
+static enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	const struct io_op *op = io_ops[req->opcode];
+
+	io_req_move(req, IO_REQ_ISSUING);
+	if (op->needs_file && !req->file && !io_file_assign(req, issue_flags))
+		return io_done(req, -EBADF);
+	if (likely(op->audit_skip && !(req->flags & REQ_F_CREDS)))
+		return op->issue(req, issue_flags);
+	return io_issue_unusual(req, op, issue_flags);
+}
+
+/**
+ * io_issue_result - act on what became of a request that was issued inline
+ * @req: the request; ring lock held, task context of the submitter
+ * @result: what ->issue said
+ */
+void io_issue_result(struct io_kiocb *req, enum io_result result)
+{
+	switch (result) {
+	case IO_DONE:
+		io_complete(req);
+		break;
+	case IO_AGAIN:
+		io_queue_to_worker(req);
+		break;
+	case IO_MORE:
+		WARN_ON_ONCE(1);
+		break;
+	case IO_PARKED:
+		break;
+	}
+}
+
+/**
+ * io_issue_inline - issue a request without blocking
+ * @req: the request; ring lock held, task context of the submitter
+ */
+void io_issue_inline(struct io_kiocb *req)
+{
+	unsigned int flags = IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER;
+
+	io_issue_result(req, io_issue(req, flags | req->ctx->issue_flags));
+}
+
+/* May current still issue requests, or is it on its way out? */
+static bool io_issue_allowed(const struct io_kiocb *req, unsigned int issue_flags)
+{
+	if (issue_flags & IO_URING_F_TASK_DEAD || current->io_uring != req->tctx)
+		return false;
+	return !(current->flags & PF_EXITING) && !atomic_read(&req->tctx->in_cancel);
+}
+
+/**
+ * io_issue_mail - what to do with a request that may be issued now
+ * @ctx: the ring, its lock held
+ * @mail: of the request
+ * @issue_flags: IO_URING_F_TASK_DEAD if its task is gone: then it is cancelled
+ */
+void io_issue_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail);
+
+	if (unlikely(!io_issue_allowed(req, issue_flags)))
+		io_req_fail(req, -ECANCELED);
+	else if (req->flags & REQ_F_FORCE_ASYNC)
+		io_queue_to_worker(req);
+	else
+		io_issue_inline(req);
+}
+
+/* Writes to one regular file go one after the other, unless it takes them in parallel. */
+static bool io_work_needs_hash(const struct io_kiocb *req)
+{
+	const struct file *file = req->file;
+
+	if (req->ctx->iopoll)
+		return true;
+	if (!io_ops[req->opcode]->hash_reg_file)
+		return false;
+	return !(file->f_flags & O_DIRECT && file->f_op->fop_flags & FOP_DIO_PARALLEL_WRITE);
+}
+
+/* Which kind of worker: may the work block for ever, must it be serialised? */
+static void io_work_classify(struct io_kiocb *req)
+{
+	umode_t mode = req->file ? file_inode(req->file)->i_mode : 0;
+
+	/* who asks for a worker wants them side by side, not one when the other sleeps */
+	atomic_set(&req->work.flags, req->flags & REQ_F_FORCE_ASYNC ? IO_WQ_WORK_CONCURRENT : 0);
+	if (S_ISREG(mode)) {
+		if (io_work_needs_hash(req))
+			io_wq_hash_work(&req->work, file_inode(req->file));
+	} else if (!S_ISBLK(mode) && io_ops[req->opcode]->unbound_nonreg_file) {
+		atomic_or(IO_WQ_WORK_UNBOUND, &req->work.flags);
+	}
+}
+
+/**
+ * io_queue_to_worker - let a worker issue a request
+ * @req: the request; ring lock held, task context of the submitter
+ */
+void io_queue_to_worker(struct io_kiocb *req)
+{
+	struct io_uring_task *tctx = req->tctx;
+
+	if (io_ops[req->opcode]->needs_file && !req->file &&
+	    !io_file_assign(req, IO_URING_F_COMPLETE_DEFER)) {
+		io_req_fail(req, -EBADF);
+		return;
+	}
+	if (WARN_ON_ONCE(current->io_uring != tctx) || !tctx->io_wq) {
+		io_req_fail(req, -ECANCELED);
+		return;
+	}
+	if (!(req->flags & REQ_F_CREDS)) {
+		req->creds = get_current_cred();
+		req->flags |= REQ_F_CREDS;
+	}
+	io_work_classify(req);
+	trace_io_uring_queue_async_work(req, !!(atomic_read(&req->work.flags) & IO_WQ_WORK_HASHED));
+	/* what was completed before must not come after what the worker posts */
+	if (!req->ctx->cq.exclusive)
+		io_cq_commit(req->ctx);
+	io_req_move(req, IO_REQ_QUEUED);
+	if (req->flags & REQ_F_REFCOUNT)
+		io_req_get(req);
+	else
+		io_req_refs_start(req, 2);
+	io_wq_enqueue(tctx->io_wq, &req->work);
+}
+
+/**
+ * io_work_run - issue a request from a worker; io_wq_params->run
+ * @work: of the request; with IO_WQ_WORK_CANCEL set it ends with -ECANCELED
+ *
+ * Return: NULL; a link's successor goes through the mailbox.
+ */
+struct io_wq_work *io_work_run(struct io_wq_work *work)
+{
+	struct io_kiocb *req = io_work_to_req(work);
+	unsigned int flags = IO_URING_F_UNLOCKED | IO_URING_F_IOWQ | req->ctx->issue_flags;
+
+	for (;;) {
+		enum io_result result;
+
+		if (atomic_read(&work->flags) & IO_WQ_WORK_CANCEL) {
+			io_done(req, -ECANCELED);
+			io_complete_unlocked(req);
+			return NULL;
+		}
+		result = io_issue(req, flags);
+		if (result == IO_DONE)
+			io_complete_unlocked(req);
+		if (result != IO_AGAIN)
+			return NULL;
+		/* a device without free tags on a polled ring: others have to reap */
+		if (io_wq_worker_stopped())
+			atomic_or(IO_WQ_WORK_CANCEL, &work->flags);
+		cond_resched();
+	}
+}
+
+/**
+ * io_work_put - the pool has let go of a request; io_wq_params->put
+ * @work: of the request
+ *
+ * Return: NULL
+ */
+struct io_wq_work *io_work_put(struct io_wq_work *work)
+{
+	io_req_put_unlocked(io_work_to_req(work));
+	return NULL;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: issuing requests, inside submit/ */
+#ifndef IO_SUBMIT_ISSUE_H
+#define IO_SUBMIT_ISSUE_H
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_SUBMIT
+#error "submit/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "op.h"
+#include "rsrc/files.h"
+#include "submit/submit.h"
+
+bool io_file_assign_plain(struct io_kiocb *req);
+enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
+				unsigned int issue_flags);
+void io_issue_result(struct io_kiocb *req, enum io_result result);
+void io_issue_inline(struct io_kiocb *req);
+void io_queue_to_worker(struct io_kiocb *req);
+
+int io_init_special(struct io_kiocb *req, u8 sqe_flags, u16 personality);
+void io_submit_chained(struct io_kiocb *req);
+void io_submit_end_chain(struct io_ring_ctx *ctx);
+
+/* Look up the file whose descriptor waits in ->cqe.res.  Return: found? */
+static inline bool io_file_assign(struct io_kiocb *req, unsigned int issue_flags)
+{
+	if (req->flags & REQ_F_FIXED_FILE)
+		return io_file_assign_fixed(req, req->cqe.res, issue_flags);
+	return io_file_assign_plain(req);
+}
+
+/* Issue a request for the first time, with current's credentials. */
+static inline enum io_result io_issue_fresh(struct io_kiocb *req, const struct io_op *op,
+					    unsigned int issue_flags)
+{
+	io_req_move(req, IO_REQ_ISSUING);
+	if (op->needs_file) {
+		req->file = NULL;
+		if (unlikely(!io_file_assign(req, issue_flags)))
+			return io_done(req, -EBADF);
+	}
+	if (likely(op->audit_skip))
+		return op->issue(req, issue_flags);
+	return io_issue_unusual(req, op, issue_flags);
+}
+
+/* What takes a request off the straight way once its SQE is read. */
+#define IO_REQ_CHAIN_FLAGS	(REQ_F_LINK | REQ_F_HARDLINK)
+#define IO_REQ_SPECIAL_FLAGS	(IO_REQ_CHAIN_FLAGS | REQ_F_FORCE_ASYNC | REQ_F_IO_DRAIN | \
+				 REQ_F_FAIL)
+
+#endif

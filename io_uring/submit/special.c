@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: what takes a SQE off the straight way: flags, restrictions, chains, drain */
+
+/*
+ * SQE flags and personalities are looked at before ->prep, in
+ * io_init_special(); where a request goes that is not simply issued is decided
+ * after it, in io_submit_chained().
+ *
+ * A chain is built in ctx->link_head until the first SQE without a link flag,
+ * or the end of the batch.  What is refused on the way stays in the chain with
+ * its error, so that CQEs come in the order of submission.
+ */
+#include <linux/cred.h>
+#include <linux/nospec.h>
+#include <linux/security.h>
+#include <trace/events/io_uring.h>
+
+#include "complete/complete.h"
+#include "req/drain.h"
+#include "req/link.h"
+#include "rsrc/creds.h"
+#include "submit/issue.h"
+
+/* What a restricted ring allows.  Return: is this SQE allowed? */
+static bool io_sqe_allowed(struct io_ring_ctx *ctx, unsigned int opcode, u8 sqe_flags)
+{
+	const struct io_restriction *r = &ctx->restrictions;
+
+	if (!test_bit(opcode, r->sqe_op))
+		return false;
+	if ((sqe_flags & r->flags.required) != r->flags.required)
+		return false;
+	return !(sqe_flags & ~(r->flags.allowed | r->flags.required));
+}
+
+static int io_init_personality(struct io_kiocb *req, u16 id)
+{
+	int ret;
+
+	req->creds = io_personality_get(req->ctx, id);
+	if (!req->creds)
+		return -EINVAL;
+	req->flags |= REQ_F_CREDS;
+	ret = security_uring_override_creds(req->creds);
+	if (ret) {
+		req->flags &= ~REQ_F_CREDS;
+		put_cred(req->creds);
+	}
+	return ret;
+}
+
+static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	if (sqe_flags & ~IO_SQE_FLAGS_VALID) {
+		/* bits beyond the known ones mean something else in req->flags */
+		req->flags &= (__force io_req_flags_t)(u64)IO_SQE_FLAGS_VALID;
+		return -EINVAL;
+	}
+	if (sqe_flags & IOSQE_BUFFER_SELECT && !io_ops[req->opcode]->buffer_select)
+		return -EOPNOTSUPP;
+	if (sqe_flags & IOSQE_CQE_SKIP_SUCCESS)
+		ctx->drain_disabled = true;
+	if (sqe_flags & IOSQE_IO_DRAIN && ctx->drain_disabled)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/**
+ * io_init_special - everything about a SQE that is unusual and comes before ->prep
+ * @req: the request, with opcode and flags
+ * @sqe_flags: what was read from the SQE
+ * @personality: what was read from it
+ *
+ * Return: 0, -EINVAL for an opcode, flags or a personality that do not exist,
+ * -EOPNOTSUPP for flags that the op does not take, -EACCES if the ring is
+ * restricted.
+ */
+int io_init_special(struct io_kiocb *req, u8 sqe_flags, u16 personality)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	int ret;
+
+	if (req->opcode >= IORING_OP_LAST)
+		return -EINVAL;
+	ret = io_init_flags(req, sqe_flags);
+	if (ret)
+		return ret;
+	if (ctx->submit_special & IO_SPECIAL_RESTRICTED &&
+	    !io_sqe_allowed(ctx, array_index_nospec(req->opcode, IORING_OP_LAST), sqe_flags))
+		return -EACCES;
+	return personality ? io_init_personality(req, personality) : 0;
+}
+
+/* A drained chain waits for all before it, and the next chain waits for it. */
+static void io_chain_mark_drain(struct io_kiocb *head)
+{
+	struct io_ring_ctx *ctx = head->ctx;
+	bool drained = false;
+	struct io_kiocb *req;
+
+	for (req = head; ; req = req->link) {
+		drained |= !!(req->flags & REQ_F_IO_DRAIN);
+		if (!(req->flags & REQ_F_HAS_LINK))
+			break;
+	}
+	if (drained || ctx->drain_next)
+		head->flags |= REQ_F_IO_DRAIN;
+	ctx->drain_next = drained;
+	if (drained)
+		ctx->submit_special |= IO_SPECIAL_LINK;
+}
+
+/* A chain is whole: fail it, let it wait, or start its head. */
+static void io_chain_start(struct io_kiocb *head)
+{
+	struct io_ring_ctx *ctx = head->ctx;
+
+	io_chain_mark_drain(head);
+	if (head->flags & REQ_F_FAIL) {
+		/* a chain that could not be built breaks, hard link or not */
+		head->flags &= ~REQ_F_HARDLINK;
+		if (head->flags & REQ_F_PREPPED)
+			io_req_fail(head, head->cqe.res);
+		else
+			io_complete(head);
+	} else if (head->flags & REQ_F_IO_DRAIN || ctx->submit_special & IO_SPECIAL_DRAIN) {
+		trace_io_uring_defer(head);
+		head->mail.run = io_issue_mail;
+		io_drain_add(head);
+	} else if (head->flags & REQ_F_FORCE_ASYNC) {
+		io_queue_to_worker(head);
+	} else {
+		io_issue_inline(head);
+	}
+}
+
+/* Put a request at the end of the chain that is being built. */
+static void io_chain_append(struct io_ring_ctx *ctx, struct io_kiocb *req)
+{
+	struct io_kiocb *head = ctx->link_head;
+
+	trace_io_uring_link(req, head);
+	req->mail.run = io_issue_mail;
+	io_link_append(ctx->link_last, req);
+	ctx->link_last = req;
+	if (req->flags & REQ_F_FAIL && !(head->flags & REQ_F_FAIL)) {
+		/* the failure is told by @req; those before it are cancelled */
+		if (head->flags & REQ_F_CQE_SKIP)
+			head->flags = (head->flags & ~REQ_F_CQE_SKIP) | REQ_F_SKIP_LINK_CQES;
+		io_done(head, -ECANCELED);
+	}
+}
+
+/**
+ * io_submit_end_chain - nothing more can follow: start the chain that is being built
+ * @ctx: the ring, its lock held
+ */
+void io_submit_end_chain(struct io_ring_ctx *ctx)
+{
+	struct io_kiocb *head = ctx->link_head;
+
+	ctx->link_head = NULL;
+	ctx->submit_special &= ~IO_SPECIAL_LINK;
+	io_chain_start(head);
+}
+
+/**
+ * io_submit_chained - a request, or a refused SQE, that is not simply issued
+ * @req: the request; ring lock held
+ */
+void io_submit_chained(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	bool goes_on = req->flags & IO_REQ_CHAIN_FLAGS;
+
+	if (ctx->link_head) {
+		io_chain_append(ctx, req);
+	} else {
+		ctx->link_head = req;
+		ctx->link_last = req;
+	}
+	if (goes_on)
+		ctx->submit_special |= IO_SPECIAL_LINK;
+	else
+		io_submit_end_chain(ctx);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: the straight way of a usual SQE, inside submit/ */
+#ifndef IO_SUBMIT_STRAIGHT_H
+#define IO_SUBMIT_STRAIGHT_H
+
+#include <linux/blkdev.h>
+#include <trace/events/io_uring.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_SUBMIT
+#error "submit/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "complete/complete.h"
+#include "submit/issue.h"
+
+/*
+ * Inlined into the loop of submit.c: what every SQE passes through costs no call
+ * but those of the op.
+ */
+
+/* fewer requests than that are not worth a plug */
+#define IO_PLUG_MIN	3
+
+/**
+ * struct io_submit_batch - the state of one run of the loop
+ * @ctx: the ring
+ * @nr: SQEs to take; a refused one ends the batch by lowering it, unless the ring has SUBMIT_ALL
+ * @left: requests that did not come back on the straight way
+ * @issue_flags: IO_URING_F_* of this ring's submitter
+ * @plugged: ctx->plug has been started
+ */
+struct io_submit_batch {
+	struct io_ring_ctx	*ctx;
+	unsigned int		nr;
+	unsigned int		left;
+	unsigned int		issue_flags;
+	bool			plugged;
+};
+
+/*
+ * The first four bytes of a SQE are opcode, flags and ioprio, those from
+ * buf_index on that and the personality.  Read as one word each, in the order of
+ * the bytes.
+ */
+static_assert(offsetof(struct io_uring_sqe, opcode) == 0);
+static_assert(offsetof(struct io_uring_sqe, flags) == 1);
+static_assert(offsetof(struct io_uring_sqe, ioprio) == 2);
+static_assert(offsetof(struct io_uring_sqe, personality) ==
+	      offsetof(struct io_uring_sqe, buf_index) + 2);
+
+#define IO_HEAD_OPCODE(head)	((u8)(head))
+#define IO_HEAD_FLAGS(head)	((u8)((head) >> 8))
+#define IO_HEAD_STRAIGHT	(0xff | IOSQE_FIXED_FILE << 8)
+
+static inline u32 io_sqe_word(const void *at)
+{
+	return le32_to_cpu(READ_ONCE(*(const __le32 *)at));
+}
+
+/* The first request of the batch that goes to a block device starts the plug. */
+static inline void io_batch_plug(struct io_submit_batch *batch)
+{
+	if (batch->plugged || batch->nr < IO_PLUG_MIN)
+		return;
+	blk_start_plug_nr_ios(&batch->ctx->plug, min(batch->nr, USHRT_MAX));
+	batch->plugged = true;
+}
+
+/* What is the same for all SQEs; ->prep does the rest.  Return: 0 or a negative errno. */
+static __always_inline int io_req_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe,
+				       const struct io_op *op, struct io_submit_batch *batch)
+{
+	if (unlikely(batch->ctx->iopoll && !op->iopoll))
+		return -EINVAL;
+	if (op->needs_file) {
+		/* kept where the result goes until the file is looked up, at issue */
+		req->cqe.res = READ_ONCE(sqe->fd);
+		if (op->plug)
+			io_batch_plug(batch);
+	}
+	return op->prep(req, sqe);
+}
+
+void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe *sqe, int err,
+		       struct io_submit_batch *batch);
+void io_submit_unusual(struct io_kiocb *req, const struct io_uring_sqe *sqe, u32 head,
+		       u16 personality, struct io_submit_batch *batch);
+
+/* A usual SQE.  Return: it is finished and the request may be used again. */
+static __always_inline bool io_submit_straight(struct io_ring_ctx *ctx, struct io_kiocb *req,
+					       const struct io_uring_sqe *sqe,
+					       struct io_submit_batch *batch)
+{
+	const struct io_op *op = io_ops[req->opcode];
+	enum io_result result;
+	int err;
+
+	err = io_req_prep(req, sqe, op, batch);
+	if (unlikely(err)) {
+		io_submit_refused(req, sqe, err, batch);
+		return false;
+	}
+	trace_io_uring_submit_req(req);
+	io_req_move(req, IO_REQ_PREPPED);
+	result = io_issue_fresh(req, op, batch->issue_flags);
+	if (likely(result == IO_DONE) && likely(io_complete_straight(ctx, req)))
+		return true;
+	io_issue_result(req, result);
+	return false;
+}
+
+/* Take one SQE.  Return: @req is finished and may be used again. */
+static __always_inline bool io_submit_one(struct io_ring_ctx *ctx, struct io_kiocb *req,
+					  const struct io_uring_sqe *sqe,
+					  struct io_submit_batch *batch)
+{
+	u32 head = io_sqe_word(sqe), tail = io_sqe_word(&sqe->buf_index);
+
+	req->cqe.user_data = READ_ONCE(sqe->user_data);
+	req->cqe.flags = 0;
+	req->opcode = IO_HEAD_OPCODE(head);
+	req->flags = (__force io_req_flags_t)(u64)IO_HEAD_FLAGS(head) | REQ_F_PREPPED;
+	req->buf_index = tail;
+	if (unlikely(head & ~IO_HEAD_STRAIGHT || ctx->submit_special || tail >> 16)) {
+		io_submit_unusual(req, sqe, head, tail >> 16, batch);
+		return false;
+	}
+	return io_submit_straight(ctx, req, sqe, batch);
+}
+
+#endif

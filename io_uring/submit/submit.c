@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: the submission loop, from SQE to issue */
+
+/*
+ * For each SQE: read it into a request (->prep does the fields of the op),
+ * issue it, and if that finishes it write its CQE.  This straight way is
+ * io_submit_straight(); a request that is finished on it serves for the next
+ * SQE at once.
+ *
+ * Everything unusual about a SQE shows in one test of what is read first:
+ * flags, an ioprio, a personality, and ctx->submit_special, which says that the
+ * ring is restricted, that requests wait for a drained one, or that the SQE
+ * continues a chain.  That is io_submit_unusual() and special.c.
+ *
+ * SQE memory belongs to the program: each field is read once, and not at all
+ * after this loop has given the slot back.
+ */
+#include <linux/blkdev.h>
+#include <trace/events/io_uring.h>
+
+#include "complete/complete.h"
+#include "req/free.h"
+#include "ring/sq.h"
+#include "submit/straight.h"
+
+/**
+ * io_submit_refused - a SQE ends with an error of its own, in its place in the chain
+ * @req: the request that it was read into
+ * @sqe: the SQE, for tracing
+ * @err: negative errno
+ * @batch: the batch, which may end with it
+ */
+noinline void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe *sqe,
+				       int err, struct io_submit_batch *batch)
+{
+	/* in a chain the rest of it is taken, to be cancelled with it */
+	bool stop = !(req->flags & IO_REQ_CHAIN_FLAGS) &&
+		    !(batch->ctx->flags & IORING_SETUP_SUBMIT_ALL);
+
+	trace_io_uring_req_failed(sqe, req, err);
+	/* nothing that was prepared is there to be cleaned up, or it has a flag of its own */
+	req->flags &= ~REQ_F_PREPPED;
+	if (req->opcode >= IORING_OP_LAST)
+		req->opcode = IORING_OP_NOP;
+	io_done(req, err);
+	io_req_move(req, IO_REQ_PREPPED);
+	io_submit_chained(req);
+	if (stop)
+		batch->nr = 0;
+}
+
+/**
+ * io_submit_unusual - a SQE with something unusual about it, see the head of this file
+ * @req: the request, belongs to somebody else afterwards
+ * @sqe: the SQE
+ * @head: its first word
+ * @personality: what was read from it
+ * @batch: the batch
+ */
+noinline void io_submit_unusual(struct io_kiocb *req, const struct io_uring_sqe *sqe, u32 head,
+				       u16 personality, struct io_submit_batch *batch)
+{
+	const struct io_op *op = io_ops[req->opcode];
+	int err;
+
+	req->file = NULL;
+	err = io_init_special(req, IO_HEAD_FLAGS(head), personality);
+	if (!err && head >> 16 && !op->ioprio)
+		err = -EINVAL;
+	if (!err)
+		err = io_req_prep(req, sqe, op, batch);
+	if (err) {
+		io_submit_refused(req, sqe, err, batch);
+		return;
+	}
+	trace_io_uring_submit_req(req);
+	io_req_move(req, IO_REQ_PREPPED);
+	if (req->flags & IO_REQ_SPECIAL_FLAGS || batch->ctx->submit_special)
+		io_submit_chained(req);
+	else
+		io_issue_inline(req);
+}
+
+/* The loop.  Return: the number of SQEs that were taken. */
+static unsigned int io_submit_loop(struct io_ring_ctx *ctx, struct io_submit_batch *batch)
+{
+	struct io_uring_task *tctx = current->io_uring;
+	struct io_kiocb *req = NULL;
+	unsigned int taken = 0;
+
+	do {
+		const struct io_uring_sqe *sqe;
+
+		if (!req) {
+			req = io_req_take(ctx);
+			if (unlikely(!req))
+				break;
+			req->tctx = tctx;
+		}
+		sqe = io_sq_next(ctx);
+		if (unlikely(!sqe))
+			break;
+		taken++;
+		if (unlikely(!io_submit_one(ctx, req, sqe, batch))) {
+			batch->left++;
+			req = NULL;
+		}
+	} while (taken < batch->nr);
+	if (req)
+		io_req_recycle(req);
+	return taken;
+}
+
+/* Charge current for a batch at once; what is not used goes back at its end. */
+static void io_submit_charge(struct io_uring_task *tctx, unsigned int nr)
+{
+	if (unlikely(tctx->credit < (int)nr))
+		io_tctx_refill_credit(tctx, nr);
+	tctx->credit -= nr;
+}
+
+/**
+ * io_submit_sqes - take and issue SQEs
+ * @ctx: the ring, its lock held, current has a node for it
+ * @nr: at most so many
+ *
+ * May sleep.
+ *
+ * Return: the number of SQEs that were taken, which is less than @nr if there
+ * were fewer, if one was refused and the ring does not have SUBMIT_ALL, or if the
+ * index array named no SQE; -EAGAIN if there was no memory for the first.
+ */
+int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
+{
+	struct io_uring_task *tctx = current->io_uring;
+	struct io_submit_batch batch;
+	unsigned int taken;
+
+	io_assert_ring(ctx);
+	nr = min(nr, io_sq_pending(ctx));
+	if (unlikely(!nr))
+		return 0;
+	batch.ctx = ctx;
+	batch.nr = nr;
+	batch.left = 0;
+	batch.issue_flags = IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER | ctx->issue_flags;
+	batch.plugged = false;
+
+	io_submit_charge(tctx, nr);
+	taken = io_submit_loop(ctx, &batch);
+	tctx->credit += nr - batch.left;
+	if (unlikely(ctx->link_head))
+		io_submit_end_chain(ctx);
+	if (batch.plugged)
+		blk_finish_plug(&ctx->plug);
+	io_sq_release(ctx);
+	if (unlikely(!taken && !ctx->nr_free))
+		return -EAGAIN;
+	return taken;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: from SQE to issue, as tasks, system calls and workers see it */
+#ifndef IO_SUBMIT_H
+#define IO_SUBMIT_H
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_SUBMIT
+#error "submit/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "req/req.h"
+
+int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr);
+
+/* what follows may be issued: a request out of a mailbox */
+void io_issue_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags);
+
+/* the worker pool's callbacks, see struct io_wq_params */
+struct io_wq_work *io_work_run(struct io_wq_work *work);
+struct io_wq_work *io_work_put(struct io_wq_work *work);
+
+#endif

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: io_uring_enter(2) */
+
+/*
+ * Submit, then wait.  If anything was submitted its number is the result, and
+ * whatever the wait meets is not told; fewer SQEs taken than asked for means no
+ * waiting at all.
+ *
+ * On exclusive rings the owner runs its mailbox here, under the lock that it
+ * has for submitting.  On IOPOLL rings waiting means polling the devices.
+ */
+#include <linux/file.h>
+#include <linux/io_uring.h>
+#include <linux/sched/signal.h>
+#include <linux/syscalls.h>
+
+#include "async/iopoll.h"
+#include "ring/cq.h"
+#include "ring/sq.h"
+#include "submit/submit.h"
+#include "sys/wait.h"
+#include "task/run.h"
+#include "task/sqpoll.h"
+#include "task/tctx.h"
+
+#define IO_ENTER_FLAGS	(IORING_ENTER_GETEVENTS | IORING_ENTER_SQ_WAKEUP | IORING_ENTER_SQ_WAIT | \
+			 IORING_ENTER_EXT_ARG | IORING_ENTER_REGISTERED_RING | \
+			 IORING_ENTER_ABS_TIMER)
+
+/* What keeps the poll loop from going on, looked at in each round. */
+static bool io_poll_loop_interrupted(struct io_ring_ctx *ctx)
+{
+	return !io_iopoll_pending(ctx) || ctx->ready || io_local_pending(ctx) ||
+	       task_work_pending(current);
+}
+
+/*
+ * Others have to get the lock, or work has to be done that does not poll.
+ * Return: CQEs or the end of the list say that the loop is over.
+ */
+static bool io_poll_loop_yield(struct io_ring_ctx *ctx)
+{
+	u32 tail = ctx->cq.published;
+
+	if (ctx->cq.exclusive)
+		io_run_local_locked(ctx);
+	if (task_work_pending(current) || ctx->ready || !io_iopoll_pending(ctx)) {
+		io_ring_unlock(ctx);
+		io_run_task_work();
+		io_ring_lock(ctx);
+	}
+	io_cq_commit(ctx);
+	return READ_ONCE(ctx->cq.published) != tail || !io_iopoll_pending(ctx);
+}
+
+/* Poll the devices until @nr requests are there.  Return: 0 or -EINTR. */
+static int io_poll_loop(struct io_ring_ctx *ctx, u32 nr)
+{
+	u32 reaped = 0;
+
+	io_assert_ring(ctx);
+	do {
+		if (io_poll_loop_interrupted(ctx) && io_poll_loop_yield(ctx))
+			break;
+		reaped += io_iopoll_reap(ctx);
+		if (task_sigpending(current))
+			return -EINTR;
+		if (need_resched())
+			break;
+	} while (reaped < nr);
+	return 0;
+}
+
+/* GETEVENTS on an IOPOLL ring; ring lock held. */
+static int io_enter_poll(struct io_ring_ctx *ctx, u32 nr)
+{
+	if (!io_may_wait(ctx))
+		return -EEXIST;
+	io_cq_commit(ctx);
+	if (unlikely(ctx->check_cq)) {
+		io_cq_flush_overflow(ctx);
+		if (test_and_clear_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq))
+			return -EBADR;
+	}
+	if (io_cq_ready(ctx))
+		return 0;
+	return io_poll_loop(ctx, min(nr, ctx->cq_entries));
+}
+
+/* SQPOLL rings: the thread submits, we only see to it that it does. */
+static int io_enter_sqpoll(struct io_ring_ctx *ctx, u32 to_submit, u32 flags)
+{
+	if (unlikely(io_sqpoll_dead(ctx->sq_data)))
+		return -EOWNERDEAD;
+	if (flags & IORING_ENTER_SQ_WAKEUP)
+		wake_up(&ctx->sq_data->wait);
+	if (flags & IORING_ENTER_SQ_WAIT)
+		io_sqpoll_wait_room(ctx);
+	return to_submit;
+}
+
+/* Is enough there, so that nothing of a wait needs to be set up? */
+static bool io_enough_ready(struct io_ring_ctx *ctx, u32 min_complete)
+{
+	return io_cq_ready(ctx) >= min_complete && likely(!READ_ONCE(ctx->check_cq)) &&
+	       !task_work_pending(current);
+}
+
+/*
+ * Submit, and while the lock is held do what else needs it.  Return: SQEs taken
+ * or a negative errno; *@waited says that nothing is left to wait for.
+ */
+static int io_enter_submit(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u32 flags,
+			   bool *waited)
+{
+	int ret = io_tctx_attach_submitter(ctx);
+
+	if (unlikely(ret))
+		return ret;
+	guard(io_ring)(ctx);
+	ret = io_submit_sqes(ctx, to_submit);
+	if (ret != to_submit || !(flags & IORING_ENTER_GETEVENTS))
+		return ret;
+	if (ctx->syscall_iopoll) {
+		io_enter_poll(ctx, min_complete);
+		*waited = true;
+		return ret;
+	}
+	if (ctx->cq.exclusive && io_local_pending(ctx))
+		io_run_local_locked(ctx);
+	io_cq_commit(ctx);
+	*waited = io_enough_ready(ctx, min_complete);
+	return ret;
+}
+
+static int io_enter_wait(struct io_ring_ctx *ctx, u32 min_complete, u32 flags,
+			 const void __user *argp, size_t size)
+{
+	struct io_wait_arg arg;
+	int ret;
+
+	/* nothing that could be wrong about the argument, nothing to wait for */
+	if (!(flags & IORING_ENTER_EXT_ARG) && !ctx->syscall_iopoll && io_may_wait(ctx) &&
+	    !io_local_pending(ctx) && io_enough_ready(ctx, min_complete))
+		return 0;
+	ret = io_wait_arg_read(&arg, flags, argp, size);
+	if (ret)
+		return ret;
+	if (ctx->syscall_iopoll) {
+		guard(io_ring)(ctx);
+		return io_enter_poll(ctx, min_complete);
+	}
+	return io_wait_cqes(ctx, min_complete, &arg);
+}
+
+static int io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u32 flags,
+		    const void __user *argp, size_t size)
+{
+	bool waited = false;
+	int taken = 0, ret = 0;
+
+	if (unlikely(READ_ONCE(ctx->flags) & IORING_SETUP_R_DISABLED))
+		return -EBADFD;
+	if (ctx->flags & IORING_SETUP_SQPOLL) {
+		taken = io_enter_sqpoll(ctx, to_submit, flags);
+		if (taken < 0)
+			return taken;
+	} else if (to_submit) {
+		taken = io_enter_submit(ctx, to_submit, min_complete, flags, &waited);
+		if (taken != to_submit)
+			return taken;
+	}
+	if (flags & IORING_ENTER_GETEVENTS && !waited)
+		ret = io_enter_wait(ctx, min_complete, flags, argp, size);
+	return taken ?: ret;
+}
+
+SYSCALL_DEFINE6(io_uring_enter, unsigned int, fd, u32, to_submit, u32, min_complete, u32, flags,
+		const void __user *, argp, size_t, argsz)
+{
+	struct file *file;
+	struct fd f;
+	int ret;
+
+	if (unlikely(flags & ~IO_ENTER_FLAGS))
+		return -EINVAL;
+	if (flags & IORING_ENTER_REGISTERED_RING) {
+		file = io_ringfd_get(fd);
+		if (IS_ERR(file))
+			return PTR_ERR(file);
+		return io_enter(file->private_data, to_submit, min_complete, flags, argp, argsz);
+	}
+	f = fdget(fd);
+	file = fd_file(f);
+	if (unlikely(!file))
+		return -EBADF;
+	ret = -EOPNOTSUPP;
+	if (likely(io_is_uring_fops(file)))
+		ret = io_enter(file->private_data, to_submit, min_complete, flags, argp, argsz);
+	fdput(f);
+	return ret;
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: what /proc/PID/fdinfo shows of a ring */
+/*
+ * A picture for people who look for the reason why a program hangs, so it must come
+ * out whatever the ring is doing, and must not make things worse:
+ *
+ * - The ring lock is only tried.  Its holder may sleep, in a page fault for
+ *   instance that the reader of this file is to handle.  Without the lock what it
+ *   guards is left out: the lists of files, buffers and personalities, and on
+ *   exclusive rings the overflow list.
+ * - cq.lock of shared rings is taken: nobody sleeps with it.
+ * - The words and entries of the two queues are shared with the program and are read
+ *   without a lock; whatever they say, no more than a queue's size is listed.
+ * - The SQPOLL thread may end at any time; what is known about it is asked of
+ *   task/sqpoll.c, which copes with that.
+ *
+ * Order and form of the lines are what programs parse.  One difference to older
+ * kernels is meant: SQEs that wait are listed with IORING_SETUP_NO_SQARRAY, too.
+ */
+#include <linux/cred.h>
+#include <linux/fs.h>
+#include <linux/io_uring.h>
+#include <linux/nospec.h>
+#include <linux/seq_file.h>
+#include <linux/uidgid.h>
+#include <linux/user_namespace.h>
+#include <linux/xarray.h>
+
+#include "ring/cq.h"
+#include "ring/locks.h"
+#include "rsrc/bufs.h"
+#include "rsrc/files.h"
+#include "sys/fdinfo.h"
+#include "task/sqpoll.h"
+
+/* One SQE that waits, from memory that the program may be writing to. */
+static void io_show_sqe(struct seq_file *m, struct io_ring_ctx *ctx, u32 index)
+{
+	bool big = ctx->flags & IORING_SETUP_SQE128;
+	const struct io_uring_sqe *sqe = &ctx->sq_sqes[index << big];
+	const u64 *extra = (const u64 *)(sqe + 1);
+	unsigned int i;
+
+	seq_printf(m, "%5u: opcode:%s, fd:%d, flags:%x, off:%llu, addr:0x%llx, rw_flags:0x%x, buf_index:%d user_data:%llu",
+		   index, io_uring_get_opcode(READ_ONCE(sqe->opcode)), READ_ONCE(sqe->fd),
+		   READ_ONCE(sqe->flags), READ_ONCE(sqe->off), READ_ONCE(sqe->addr),
+		   READ_ONCE(sqe->rw_flags), READ_ONCE(sqe->buf_index),
+		   READ_ONCE(sqe->user_data));
+	for (i = 0; big && i < sizeof(*sqe) / sizeof(*extra); i++)
+		seq_printf(m, ", e%u:0x%llx", i, READ_ONCE(extra[i]));
+	seq_putc(m, '\n');
+}
+
+static void io_show_sqes(struct seq_file *m, struct io_ring_ctx *ctx, u32 head, u32 tail)
+{
+	u32 nr = min(tail - head, ctx->sq_entries);
+	u32 mask = ctx->sq_entries - 1;
+	u32 index, i;
+
+	seq_printf(m, "SQEs:\t%u\n", tail - head);
+	for (i = 0; i < nr && !seq_has_overflowed(m); i++) {
+		index = (head + i) & mask;
+		if (ctx->sq_array)
+			index = READ_ONCE(ctx->sq_array[index]);
+		if (index < ctx->sq_entries)
+			io_show_sqe(m, ctx, array_index_nospec(index, ctx->sq_entries));
+	}
+}
+
+static void io_show_cqes(struct seq_file *m, struct io_ring_ctx *ctx, u32 head, u32 tail)
+{
+	u32 nr = min(tail - head, ctx->cq_entries);
+	u32 mask = ctx->cq_entries - 1;
+	bool big = ctx->flags & IORING_SETUP_CQE32;
+	u32 i;
+
+	seq_printf(m, "CQEs:\t%u\n", tail - head);
+	for (i = 0; i < nr && !seq_has_overflowed(m); i++) {
+		u32 slot = (head + i) & mask;
+		const struct io_uring_cqe *cqe = &ctx->rings->cqes[slot << big];
+
+		seq_printf(m, "%5u: user_data:%llu, res:%d, flag:%x", slot,
+			   READ_ONCE(cqe->user_data), READ_ONCE(cqe->res), READ_ONCE(cqe->flags));
+		/* an empty line follows, as ever */
+		if (big)
+			seq_printf(m, ", extra1:%llu, extra2:%llu\n",
+				   READ_ONCE(cqe->big_cqe[0]), READ_ONCE(cqe->big_cqe[1]));
+		seq_putc(m, '\n');
+	}
+}
+
+/* Both queues, as user space sees them and as the kernel does. */
+static void io_show_queues(struct seq_file *m, struct io_ring_ctx *ctx)
+{
+	struct io_rings *rings = ctx->rings;
+	u32 sq_head = READ_ONCE(rings->sq_head);
+	u32 sq_tail = READ_ONCE(rings->sq_tail);
+	u32 cq_head = READ_ONCE(rings->cq_head);
+	u32 cq_tail = READ_ONCE(rings->cq_tail);
+
+	seq_printf(m, "SqMask:\t0x%x\n", ctx->sq_entries - 1);
+	seq_printf(m, "SqHead:\t%u\n", sq_head);
+	seq_printf(m, "SqTail:\t%u\n", sq_tail);
+	/* a snapshot: the ring lock is not held */
+	seq_printf(m, "CachedSqHead:\t%u\n", data_race(ctx->cached_sq_head));
+	seq_printf(m, "CqMask:\t0x%x\n", ctx->cq_entries - 1);
+	seq_printf(m, "CqHead:\t%u\n", cq_head);
+	seq_printf(m, "CqTail:\t%u\n", cq_tail);
+	/* likewise */
+	seq_printf(m, "CachedCqTail:\t%u\n", data_race(ctx->cq.tail));
+	io_show_sqes(m, ctx, sq_head, sq_tail);
+	io_show_cqes(m, ctx, cq_head, cq_tail);
+}
+
+static void io_show_sq_thread(struct seq_file *m, struct io_ring_ctx *ctx)
+{
+	struct io_sq_stat stat;
+
+	if (!io_sq_stat(ctx, &stat))
+		stat = (struct io_sq_stat) { .pid = -1, .cpu = -1 };
+	seq_printf(m, "SqThread:\t%d\n", stat.pid);
+	seq_printf(m, "SqThreadCpu:\t%d\n", stat.cpu);
+	seq_printf(m, "SqTotalTime:\t%llu\n", stat.total_us);
+	seq_printf(m, "SqWorkTime:\t%llu\n", stat.work_us);
+}
+
+static void io_show_files(struct seq_file *m, struct io_ring_ctx *ctx, bool locked)
+{
+	struct io_rsrc_table *table = &ctx->file_table.data;
+	unsigned int nr = READ_ONCE(table->nr);
+	unsigned int i;
+
+	seq_printf(m, "UserFiles:\t%u\n", nr);
+	for (i = 0; locked && i < nr && !seq_has_overflowed(m); i++) {
+		struct io_rsrc_node *node = io_rsrc_find(table, i);
+
+		if (node)
+			seq_printf(m, "%5u: %pD\n", i, io_file_node(node)->file);
+		else
+			seq_printf(m, "%5u: <none>\n", i);
+	}
+}
+
+static void io_show_bufs(struct seq_file *m, struct io_ring_ctx *ctx, bool locked)
+{
+	struct io_rsrc_table *table = &ctx->buf_table;
+	unsigned int nr = READ_ONCE(table->nr);
+	unsigned int i;
+
+	seq_printf(m, "UserBufs:\t%u\n", nr);
+	for (i = 0; locked && i < nr && !seq_has_overflowed(m); i++) {
+		struct io_rsrc_node *node = io_rsrc_find(table, i);
+		/* an empty slot is told by values that no buffer can have */
+		u64 ubuf = node ? io_buf_node(node)->ubuf : U64_MAX;
+		u32 len = node ? io_buf_node(node)->len : U32_MAX;
+
+		seq_printf(m, "%5u: 0x%llx/%u\n", i, ubuf, len);
+	}
+}
+
+/* Ids as the reader's user namespace knows them. */
+static void io_show_cred(struct seq_file *m, const struct cred *cred)
+{
+	struct user_namespace *ns = seq_user_ns(m);
+	const struct group_info *groups = cred->group_info;
+	int i;
+
+	seq_printf(m, "\tUid:\t%u\t\t%u\t\t%u\t\t%u\n",
+		   from_kuid_munged(ns, cred->uid), from_kuid_munged(ns, cred->euid),
+		   from_kuid_munged(ns, cred->suid), from_kuid_munged(ns, cred->fsuid));
+	seq_printf(m, "\tGid:\t%u\t\t%u\t\t%u\t\t%u\n",
+		   from_kgid_munged(ns, cred->gid), from_kgid_munged(ns, cred->egid),
+		   from_kgid_munged(ns, cred->sgid), from_kgid_munged(ns, cred->fsgid));
+	seq_puts(m, "\tGroups:\t");
+	for (i = 0; i < groups->ngroups; i++)
+		seq_printf(m, "%s%u", i ? " " : "", from_kgid_munged(ns, groups->gid[i]));
+	seq_printf(m, "\n\tCapEff:\t%016llx\n", cred->cap_effective.val);
+}
+
+static void io_show_personalities(struct seq_file *m, struct io_ring_ctx *ctx)
+{
+	const struct cred *cred;
+	unsigned long id;
+
+	io_assert_ring(ctx);
+	if (xa_empty(&ctx->personalities))
+		return;
+	seq_puts(m, "Personalities:\n");
+	xa_for_each(&ctx->personalities, id, cred) {
+		seq_printf(m, "%5lu\n", id);
+		io_show_cred(m, cred);
+	}
+}
+
+/* CQEs that the program has not made room for. */
+static void io_show_overflow(struct seq_file *m, struct io_ring_ctx *ctx)
+{
+	const struct io_mail *mail;
+
+	for (mail = ctx->cq.overflow; mail && !seq_has_overflowed(m); mail = mail->next) {
+		const struct io_cqe_entry *entry = container_of(mail, struct io_cqe_entry, mail);
+
+		seq_printf(m, "  user_data=%llu, res=%d, flags=%x\n",
+			   entry->val.user_data, entry->val.res, entry->val.flags);
+	}
+}
+
+static void io_show_overflow_list(struct seq_file *m, struct io_ring_ctx *ctx, bool locked)
+{
+	seq_puts(m, "CqOverflowList:\n");
+	if (ctx->cq.exclusive) {
+		if (locked)
+			io_show_overflow(m, ctx);
+		return;
+	}
+	spin_lock(&ctx->cq.lock);
+	io_show_overflow(m, ctx);
+	spin_unlock(&ctx->cq.lock);
+}
+
+void io_uring_show_fdinfo(struct seq_file *m, struct file *file)
+{
+	struct io_ring_ctx *ctx = file->private_data;
+	bool locked;
+
+	io_show_queues(m, ctx);
+	io_show_sq_thread(m, ctx);
+	locked = io_ring_trylock(ctx);
+	io_show_files(m, ctx, locked);
+	io_show_bufs(m, ctx, locked);
+	if (locked)
+		io_show_personalities(m, ctx);
+	seq_puts(m, "PollList:\n");
+	io_show_overflow_list(m, ctx, locked);
+	if (locked)
+		io_ring_unlock(ctx);
+	seq_puts(m, "NAPI:\tdisabled\n");
+}

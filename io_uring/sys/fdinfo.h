@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: what /proc/PID/fdinfo shows of a ring */
+#ifndef IO_FDINFO_H
+#define IO_FDINFO_H
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_SYS
+#error "sys/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+struct file;
+struct seq_file;
+
+/**
+ * io_uring_show_fdinfo - ->show_fdinfo() of a ring
+ * @m: where to print
+ * @file: the ring, private_data is its struct io_ring_ctx
+ *
+ * Context: task context, no lock of io_uring.  Waits for none either.
+ */
+void io_uring_show_fdinfo(struct seq_file *m, struct file *file);
+
+#endif

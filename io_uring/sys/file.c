@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: the ring as a file: poll, mmap, release */
+
+#include <linux/anon_inodes.h>
+#include <linux/fs.h>
+#include <linux/io_uring.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/poll.h>
+#include <linux/rcupdate.h>
+
+#include "ring/cq.h"
+#include "ring/region.h"
+#include "ring/sq.h"
+#include "sys/fdinfo.h"
+#include "sys/file.h"
+#include "task/exit.h"
+#include "task/run.h"
+
+/*
+ * Who publishes CQEs looks at ctx->listeners without a barrier.  After
+ * the first poll each CPU has to pass one before the CQ is looked at: then either
+ * we see the CQE, or its publisher sees the flag.
+ */
+static void io_poll_activate(struct io_ring_ctx *ctx)
+{
+	if (test_and_set_bit(IO_LISTEN_POLL, &ctx->listeners))
+		return;
+	synchronize_rcu_expedited();
+}
+
+static __poll_t io_ring_poll(struct file *file, poll_table *wait)
+{
+	struct io_ring_ctx *ctx = file->private_data;
+	__poll_t mask = 0;
+
+	io_poll_activate(ctx);
+	poll_wait(file, &ctx->poll_wq, wait);
+	/* pairs with wq_has_sleeper() in io_notify_listeners() */
+	smp_mb();
+	if (!io_sq_full(ctx))
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	/* overflowed CQEs and mail become visible when the program enters */
+	if (io_cq_ready(ctx) || test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq) ||
+	    (ctx->cq.exclusive && io_local_pending(ctx)))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	return mask;
+}
+
+static int io_ring_release(struct inode *inode, struct file *file)
+{
+	struct io_ring_ctx *ctx = file->private_data;
+
+	file->private_data = NULL;
+	io_ring_kill(ctx);
+	return 0;
+}
+
+/* Which memory an mmap offset means, or NULL. */
+static struct io_mapped_region *io_ring_region(struct io_ring_ctx *ctx, u64 offset)
+{
+	switch (offset) {
+	case IORING_OFF_SQ_RING:
+	case IORING_OFF_CQ_RING:
+		return &ctx->ring_region;
+	case IORING_OFF_SQES:
+		return &ctx->sqe_region;
+	default:
+		return NULL;
+	}
+}
+
+static int io_ring_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct io_mapped_region *region;
+
+	region = io_ring_region(file->private_data, (u64)vma->vm_pgoff << PAGE_SHIFT);
+	return region ? io_region_mmap(region, vma) : -EINVAL;
+}
+
+static unsigned long io_ring_get_unmapped_area(struct file *file, unsigned long addr,
+					       unsigned long len, unsigned long pgoff,
+					       unsigned long flags)
+{
+	struct io_mapped_region *region;
+
+	/* the kernel's own mapping may decide the colour: no wishes */
+	if (addr)
+		return -EINVAL;
+	region = io_ring_region(file->private_data, (u64)pgoff << PAGE_SHIFT);
+	if (!region || !region->ptr || region->user)
+		return -ENOMEM;
+#ifdef SHM_COLOUR
+	addr = (unsigned long)region->ptr;
+	pgoff = addr >> PAGE_SHIFT;
+#endif
+	return mm_get_unmapped_area(current->mm, NULL, addr, len, pgoff, flags | MAP_SHARED);
+}
+
+static const struct file_operations io_ring_fops = {
+	.release		= io_ring_release,
+	.mmap			= io_ring_mmap,
+	.get_unmapped_area	= io_ring_get_unmapped_area,
+	.poll			= io_ring_poll,
+#ifdef CONFIG_PROC_FS
+	.show_fdinfo		= io_uring_show_fdinfo,
+#endif
+};
+
+/**
+ * io_is_uring_fops - see include/linux/io_uring.h
+ * @file: see there
+ *
+ * Return: see there
+ */
+bool io_is_uring_fops(struct file *file)
+{
+	return file->f_op == &io_ring_fops;
+}
+
+/**
+ * io_ring_open_file - the file of a new ring
+ * @ctx: the ring; belongs to the file if there is no error
+ *
+ * Return: the file or ERR_PTR()
+ */
+struct file *io_ring_open_file(struct io_ring_ctx *ctx)
+{
+	return anon_inode_create_getfile("[io_uring]", &io_ring_fops, ctx, O_RDWR | O_CLOEXEC,
+					 NULL);
+}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: io_uring_register(2) */
+
+/*
+ * One line of io_reg_ops[] an opcode: its handler and what its two arguments
+ * have to be.  Handlers run under the ring lock; those that have to meet other
+ * tasks let go of it for a while.
+ */
+#include <linux/compat.h>
+#include <linux/cpumask.h>
+#include <linux/file.h>
+#include <linux/io_uring.h>
+#include <linux/nospec.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/syscalls.h>
+#include <linux/uaccess.h>
+#include <trace/events/io_uring.h>
+
+#include "async/wq.h"
+#include "op.h"
+#include "ring/locks.h"
+#include "ring/notify.h"
+#include "rsrc/bufs.h"
+#include "rsrc/creds.h"
+#include "rsrc/files.h"
+#include "task/sqpoll.h"
+#include "task/tctx.h"
+
+/* what the user pointer has to be */
+enum io_reg_arg {
+	IO_ARG_ANY,		/* the handler looks */
+	IO_ARG_NULL,		/* NULL, else -EINVAL */
+	IO_ARG_SET,		/* not NULL, else -EINVAL */
+	IO_ARG_FAULT,		/* not NULL, else -EFAULT */
+};
+
+/**
+ * struct io_reg_op - an opcode of io_uring_register(2)
+ * @run: handler; ring lock held
+ * @arg: what the pointer has to be
+ * @nr_min: smallest number
+ * @nr_max: largest number, else -EINVAL
+ */
+struct io_reg_op {
+	int		(*run)(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr);
+	enum io_reg_arg	arg;
+	unsigned int	nr_min;
+	unsigned int	nr_max;
+};
+
+static int io_reg_buffers(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_register_buffers(ctx, arg, nr, NULL);
+}
+
+static int io_reg_no_buffers(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_unregister_buffers(ctx);
+}
+
+static int io_reg_files(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_register_files(ctx, arg, nr, NULL);
+}
+
+static int io_reg_no_files(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_unregister_files(ctx);
+}
+
+static int io_reg_files_update2(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_update_rsrc(ctx, arg, nr, false);
+}
+
+static int io_reg_buffers_update(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_update_rsrc(ctx, arg, nr, true);
+}
+
+static int io_reg_alloc_range(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_register_file_alloc_range(ctx, arg);
+}
+
+static int io_reg_clone(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_clone_buffers(ctx, arg);
+}
+
+static int io_reg_eventfd(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_eventfd_register(ctx, arg, false);
+}
+
+static int io_reg_eventfd_async(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_eventfd_register(ctx, arg, true);
+}
+
+static int io_reg_no_eventfd(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_eventfd_unregister(ctx);
+}
+
+static int io_reg_personality(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_register_personality(ctx);
+}
+
+static int io_reg_no_personality(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_unregister_personality(ctx, nr);
+}
+
+/* Which opcodes can be used; the program hands in zeroes. */
+static int io_reg_probe(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	size_t size = struct_size_t(struct io_uring_probe, ops, nr);
+	struct io_uring_probe *probe __free(kfree) = memdup_user(arg, size);
+	unsigned int i;
+
+	if (IS_ERR(probe))
+		return PTR_ERR(no_free_ptr(probe));
+	if (memchr_inv(probe, 0, size))
+		return -EINVAL;
+	probe->last_op = IORING_OP_LAST - 1;
+	probe->ops_len = min(nr, IORING_OP_LAST);
+	for (i = 0; i < probe->ops_len; i++) {
+		probe->ops[i].op = i;
+		if (io_ops[i] != &io_op_unsupported)
+			probe->ops[i].flags = IO_URING_OP_SUPPORTED;
+	}
+	return copy_to_user(arg, probe, size) ? -EFAULT : 0;
+}
+
+/* One restriction.  Return: 0 or -EINVAL. */
+static int io_restrict_one(struct io_restriction *r, const struct io_uring_restriction *res)
+{
+	switch (res->opcode) {
+	case IORING_RESTRICTION_REGISTER_OP:
+		if (res->register_op >= IORING_REGISTER_LAST)
+			return -EINVAL;
+		__set_bit(res->register_op, r->register_op);
+		return 0;
+	case IORING_RESTRICTION_SQE_OP:
+		if (res->sqe_op >= IORING_OP_LAST)
+			return -EINVAL;
+		__set_bit(res->sqe_op, r->sqe_op);
+		return 0;
+	case IORING_RESTRICTION_SQE_FLAGS_ALLOWED:
+		r->flags.allowed = res->sqe_flags;
+		return 0;
+	case IORING_RESTRICTION_SQE_FLAGS_REQUIRED:
+		r->flags.required = res->sqe_flags;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+#define IO_MAX_RESTRICTIONS	(IORING_RESTRICTION_LAST + IORING_REGISTER_LAST + IORING_OP_LAST)
+
+static int io_reg_restrictions(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	struct io_restriction r = { .registered = true };
+	struct io_uring_restriction *all;
+	unsigned int i;
+	int ret = 0;
+
+	if (!(ctx->flags & IORING_SETUP_R_DISABLED))
+		return -EBADFD;
+	if (ctx->restrictions.registered)
+		return -EBUSY;
+	if (!arg || nr > IO_MAX_RESTRICTIONS)
+		return -EINVAL;
+	all = memdup_array_user(arg, nr, sizeof(*all));
+	if (IS_ERR(all))
+		return PTR_ERR(all);
+	for (i = 0; i < nr && !ret; i++)
+		ret = io_restrict_one(&r, &all[i]);
+	kfree(all);
+	if (!ret)
+		ctx->restrictions = r;
+	return ret;
+}
+
+static int io_reg_enable(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	if (!(ctx->flags & IORING_SETUP_R_DISABLED))
+		return -EBADFD;
+	if (ctx->flags & IORING_SETUP_SINGLE_ISSUER && !ctx->submitter_task)
+		WRITE_ONCE(ctx->submitter_task, get_task_struct(current));
+	if (ctx->restrictions.registered) {
+		ctx->restricted = true;
+		ctx->submit_special |= IO_SPECIAL_RESTRICTED;
+	}
+	WRITE_ONCE(ctx->flags, ctx->flags & ~IORING_SETUP_R_DISABLED);
+	if (ctx->sq_data)
+		wake_up(&ctx->sq_data->wait);
+	return 0;
+}
+
+/*
+ * CPUs of the workers: of current's, or of the SQPOLL thread's, which the ring
+ * lock must not be held for.
+ */
+static int io_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
+{
+	int ret;
+
+	if (!(ctx->flags & IORING_SETUP_SQPOLL)) {
+		if (!current->io_uring || !current->io_uring->io_wq)
+			return -EINVAL;
+		return io_wq_set_affinity(current->io_uring->io_wq, mask);
+	}
+	io_ring_unlock(ctx);
+	ret = io_sqpoll_set_affinity(ctx, mask);
+	io_ring_lock(ctx);
+	return ret;
+}
+
+/* A 32-bit program's words are in another order on big endian machines. */
+static int io_copy_compat_bits(unsigned long *bits, void __user *arg, unsigned int len)
+{
+#ifdef CONFIG_COMPAT
+	return compat_get_bitmap(bits, arg, BITS_PER_BYTE * len);
+#else
+	return -EINVAL;
+#endif
+}
+
+static int io_copy_cpumask(struct cpumask *mask, void __user *arg, unsigned int len)
+{
+	if (len > cpumask_size())
+		len = cpumask_size();
+	cpumask_clear(mask);
+	if (IS_ENABLED(CONFIG_COMPAT) && in_compat_syscall())
+		return io_copy_compat_bits(cpumask_bits(mask), arg, len);
+	return copy_from_user(mask, arg, len) ? -EFAULT : 0;
+}
+
+static int io_reg_affinity(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	cpumask_var_t mask;
+	int ret;
+
+	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
+		return -ENOMEM;
+	ret = io_copy_cpumask(mask, arg, nr);
+	if (!ret)
+		ret = io_set_affinity(ctx, mask);
+	free_cpumask_var(mask);
+	return ret;
+}
+
+static int io_reg_no_affinity(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_set_affinity(ctx, NULL);
+}
+
+/* Tell the pools of all tasks that use the ring by now. */
+static void io_spread_limits(struct io_ring_ctx *ctx)
+{
+	struct io_tctx_node *node;
+
+	guard(mutex)(&io_tctx_mutex);
+	list_for_each_entry(node, &ctx->tctx_list, ctx_link) {
+		u32 limits[2] = { ctx->iowq_limits[0], ctx->iowq_limits[1] };
+
+		if (node->tctx->io_wq && node->tctx != current->io_uring)
+			io_wq_set_max_workers(node->tctx->io_wq, limits);
+	}
+}
+
+/* Limits of the workers: bounded, unbounded.  What they were comes back. */
+static int io_reg_max_workers(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	u32 limits[2], old[2] = { };
+	int i, ret = 0;
+
+	if (copy_from_user(limits, arg, sizeof(limits)))
+		return -EFAULT;
+	if (limits[0] > INT_MAX || limits[1] > INT_MAX)
+		return -EINVAL;
+	for (i = 0; i < 2; i++) {
+		if (limits[i])
+			ctx->iowq_limits[i] = limits[i];
+	}
+	ctx->iowq_limits_set = true;
+	memcpy(old, limits, sizeof(old));
+
+	io_ring_unlock(ctx);
+	if (ctx->flags & IORING_SETUP_SQPOLL)
+		ret = io_sqpoll_max_workers(ctx, old);
+	else if (current->io_uring && current->io_uring->io_wq)
+		ret = io_wq_set_max_workers(current->io_uring->io_wq, old);
+	else
+		memset(old, 0, sizeof(old));
+	if (!ret && !(ctx->flags & IORING_SETUP_SQPOLL))
+		io_spread_limits(ctx);
+	io_ring_lock(ctx);
+	if (ret)
+		return ret;
+	return copy_to_user(arg, old, sizeof(old)) ? -EFAULT : 0;
+}
+
+/* The clock of waits. */
+static int io_reg_clock(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	struct io_uring_clock_register reg;
+
+	if (copy_from_user(&reg, arg, sizeof(reg)))
+		return -EFAULT;
+	if (reg.clockid != CLOCK_MONOTONIC && reg.clockid != CLOCK_BOOTTIME)
+		return -EINVAL;
+	if (memchr_inv(reg.__resv, 0, sizeof(reg.__resv)))
+		return -EINVAL;
+	ctx->clockid = reg.clockid;
+	return 0;
+}
+
+static const struct io_reg_op io_reg_ops[IORING_REGISTER_LAST] = {
+	[IORING_REGISTER_BUFFERS]		= { io_reg_buffers, IO_ARG_FAULT, 0, UINT_MAX },
+	[IORING_UNREGISTER_BUFFERS]		= { io_reg_no_buffers, IO_ARG_NULL, 0, 0 },
+	[IORING_REGISTER_FILES]			= { io_reg_files, IO_ARG_FAULT, 0, UINT_MAX },
+	[IORING_UNREGISTER_FILES]		= { io_reg_no_files, IO_ARG_NULL, 0, 0 },
+	[IORING_REGISTER_FILES_UPDATE]		= { io_update_files, IO_ARG_ANY, 0, UINT_MAX },
+	[IORING_REGISTER_EVENTFD]		= { io_reg_eventfd, IO_ARG_ANY, 1, 1 },
+	[IORING_REGISTER_EVENTFD_ASYNC]		= { io_reg_eventfd_async, IO_ARG_ANY, 1, 1 },
+	[IORING_UNREGISTER_EVENTFD]		= { io_reg_no_eventfd, IO_ARG_NULL, 0, 0 },
+	[IORING_REGISTER_PROBE]			= { io_reg_probe, IO_ARG_SET, 0, 256 },
+	[IORING_REGISTER_PERSONALITY]		= { io_reg_personality, IO_ARG_NULL, 0, 0 },
+	[IORING_UNREGISTER_PERSONALITY] = {
+		io_reg_no_personality, IO_ARG_NULL, 0, UINT_MAX
+	},
+	[IORING_REGISTER_RESTRICTIONS]		= { io_reg_restrictions, IO_ARG_ANY, 0, UINT_MAX },
+	[IORING_REGISTER_ENABLE_RINGS]		= { io_reg_enable, IO_ARG_NULL, 0, 0 },
+	[IORING_REGISTER_FILES2]		= { io_register_files2, IO_ARG_ANY, 0, UINT_MAX },
+	[IORING_REGISTER_FILES_UPDATE2]		= { io_reg_files_update2, IO_ARG_ANY, 0, UINT_MAX },
+	[IORING_REGISTER_BUFFERS2]		= { io_register_buffers2, IO_ARG_ANY, 0, UINT_MAX },
+	[IORING_REGISTER_BUFFERS_UPDATE] = {
+		io_reg_buffers_update, IO_ARG_ANY, 0, UINT_MAX
+	},
+	[IORING_REGISTER_IOWQ_AFF]		= { io_reg_affinity, IO_ARG_SET, 1, UINT_MAX },
+	[IORING_UNREGISTER_IOWQ_AFF]		= { io_reg_no_affinity, IO_ARG_NULL, 0, 0 },
+	[IORING_REGISTER_IOWQ_MAX_WORKERS]	= { io_reg_max_workers, IO_ARG_SET, 2, 2 },
+	[IORING_REGISTER_RING_FDS]		= { io_ringfd_register, IO_ARG_ANY, 0, UINT_MAX },
+	[IORING_UNREGISTER_RING_FDS]		= { io_ringfd_unregister, IO_ARG_ANY, 0, UINT_MAX },
+	[IORING_REGISTER_FILE_ALLOC_RANGE]	= { io_reg_alloc_range, IO_ARG_SET, 0, 0 },
+	[IORING_REGISTER_CLOCK]			= { io_reg_clock, IO_ARG_SET, 0, 0 },
+	[IORING_REGISTER_CLONE_BUFFERS]		= { io_reg_clone, IO_ARG_SET, 1, 1 },
+};
+
+static int io_reg_check(const struct io_reg_op *op, const void __user *arg, unsigned int nr)
+{
+	/* not built */
+	if (!op->run)
+		return -EINVAL;
+	if (op->arg == IO_ARG_FAULT && !arg)
+		return -EFAULT;
+	if ((op->arg == IO_ARG_SET && !arg) || (op->arg == IO_ARG_NULL && arg))
+		return -EINVAL;
+	return nr < op->nr_min || nr > op->nr_max ? -EINVAL : 0;
+}
+
+static int io_register(struct io_ring_ctx *ctx, unsigned int opcode, void __user *arg,
+		       unsigned int nr)
+{
+	const struct io_reg_op *op;
+	int ret;
+
+	io_assert_ring(ctx);
+	if (ctx->submitter_task && ctx->submitter_task != current)
+		return -EEXIST;
+	opcode = array_index_nospec(opcode, IORING_REGISTER_LAST);
+	if (ctx->restricted && !test_bit(opcode, ctx->restrictions.register_op))
+		return -EACCES;
+	op = &io_reg_ops[opcode];
+	ret = io_reg_check(op, arg, nr);
+	return ret ?: op->run(ctx, arg, nr);
+}
+
+SYSCALL_DEFINE4(io_uring_register, unsigned int, fd, unsigned int, opcode, void __user *, arg,
+		unsigned int, nr_args)
+{
+	bool registered = opcode & IORING_REGISTER_USE_REGISTERED_RING;
+	struct io_ring_ctx *ctx;
+	struct file *file;
+	int ret;
+
+	opcode &= ~IORING_REGISTER_USE_REGISTERED_RING;
+	if (opcode >= IORING_REGISTER_LAST)
+		return -EINVAL;
+	if (registered) {
+		file = io_ringfd_get(fd);
+		if (IS_ERR(file))
+			return PTR_ERR(file);
+		/* the call may take it out of its slot */
+		get_file(file);
+	} else {
+		file = fget(fd);
+		if (!file)
+			return -EBADF;
+	}
+	ret = -EOPNOTSUPP;
+	if (io_is_uring_fops(file)) {
+		ctx = file->private_data;
+		io_ring_lock(ctx);
+		ret = io_register(ctx, opcode, arg, nr_args);
+		trace_io_uring_register(ctx, opcode, ctx->file_table.data.nr, ctx->buf_table.nr,
+					ret);
+		io_ring_unlock(ctx);
+	}
+	fput(file);
+	return ret;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: sleeping for CQEs */
+
+/*
+ * Exclusive rings have one possible sleeper, the owner.  It runs its mailbox,
+ * and when that is empty it arms it with the number of items that are missing:
+ * the pusher of the last one wakes it (ring/mailbox.h).
+ *
+ * Shared rings may have many sleepers, each with a target, the tail at which it
+ * has what it wants.  A sleeper registers under cq.lock, where posters look for
+ * sleepers too (C in ring/cq.c); its wake function wakes it only at its target.
+ *
+ * Task work interrupts the sleep like a signal, so both kinds look for it each time they wake.
+ */
+#include <linux/compat.h>
+#include <linux/hrtimer.h>
+#include <linux/sched/signal.h>
+#include <linux/signal.h>
+#include <linux/time_namespace.h>
+#include <linux/uaccess.h>
+#include <trace/events/io_uring.h>
+
+#include "ring/cq.h"
+#include "ring/locks.h"
+#include "ring/mailbox.h"
+#include "sys/wait.h"
+#include "task/run.h"
+#include "task/tctx.h"
+
+/**
+ * struct io_waiter - a task that waits for CQEs
+ * @entry: on ctx->cq_wait, shared rings
+ * @ctx: the ring
+ * @target: tail at which the wait ends
+ * @deadline: end of the wait, KTIME_MAX for never
+ * @min_deadline: from here on one CQE is enough, 0 if that does not apply
+ */
+struct io_waiter {
+	struct wait_queue_entry	entry;
+	struct io_ring_ctx	*ctx;
+	u32			target;
+	ktime_t			deadline;
+	ktime_t			min_deadline;
+};
+
+static int io_read_ext_arg(struct io_wait_arg *arg, const void __user *argp, size_t size)
+{
+	struct io_uring_getevents_arg ext;
+
+	if (size != sizeof(ext))
+		return -EINVAL;
+	if (copy_from_user(&ext, argp, sizeof(ext)))
+		return -EFAULT;
+	arg->sig = u64_to_user_ptr(ext.sigmask);
+	arg->sig_size = ext.sigmask_sz;
+	arg->ts = u64_to_user_ptr(ext.ts);
+	arg->min_wait = (u64)ext.min_wait_usec * NSEC_PER_USEC;
+	return 0;
+}
+
+/**
+ * io_wait_arg_read - read the last two arguments of io_uring_enter()
+ * @arg: result
+ * @enter_flags: IORING_ENTER_*
+ * @argp: a signal mask, or with EXT_ARG a struct io_uring_getevents_arg
+ * @size: of what @argp points to
+ *
+ * Return: 0, -EINVAL for a wrong size, -EFAULT
+ */
+int io_wait_arg_read(struct io_wait_arg *arg, unsigned int enter_flags, const void __user *argp,
+		     size_t size)
+{
+	arg->absolute = enter_flags & IORING_ENTER_ABS_TIMER;
+	if (enter_flags & IORING_ENTER_EXT_ARG)
+		return io_read_ext_arg(arg, argp, size);
+	arg->sig = argp;
+	arg->sig_size = size;
+	arg->ts = NULL;
+	arg->min_wait = 0;
+	return 0;
+}
+
+static ktime_t io_wait_now(const struct io_ring_ctx *ctx)
+{
+	return ctx->clockid == CLOCK_BOOTTIME ? ktime_get_boottime() : ktime_get();
+}
+
+static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *arg)
+{
+	struct io_ring_ctx *ctx = w->ctx;
+	struct timespec64 ts;
+
+	w->deadline = KTIME_MAX;
+	w->min_deadline = 0;
+	if (arg->min_wait)
+		w->min_deadline = ktime_add_ns(io_wait_now(ctx), arg->min_wait);
+	if (!arg->ts)
+		return 0;
+	if (get_timespec64(&ts, arg->ts))
+		return -EFAULT;
+	w->deadline = timespec64_to_ktime(ts);
+	if (arg->absolute)
+		w->deadline = timens_ktime_to_host(ctx->clockid, w->deadline);
+	else
+		w->deadline = ktime_add_safe(w->deadline, io_wait_now(ctx));
+	return 0;
+}
+
+static bool io_waiter_ready(const struct io_waiter *w)
+{
+	return (s32)(READ_ONCE(w->ctx->rings->cq_tail) - w->target) >= 0;
+}
+
+/* Called by who posted, without cq.lock. */
+static int io_waiter_wake(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
+{
+	struct io_waiter *w = container_of(entry, struct io_waiter, entry);
+
+	if (!io_waiter_ready(w))
+		return 0;
+	return autoremove_wake_function(entry, mode, flags, key);
+}
+
+/* Tell who would wake us, set our state.  Return: really sleep? */
+static bool io_waiter_register(struct io_waiter *w)
+{
+	struct io_ring_ctx *ctx = w->ctx;
+
+	if (ctx->cq.exclusive) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		return io_mail_arm(&ctx->mailbox, w->target - READ_ONCE(ctx->rings->cq_tail));
+	}
+	guard(spinlock)(&ctx->cq.lock);
+	prepare_to_wait(&ctx->cq_wait, &w->entry, TASK_INTERRUPTIBLE);
+	return !io_waiter_ready(w);
+}
+
+static void io_waiter_unregister(struct io_waiter *w)
+{
+	__set_current_state(TASK_RUNNING);
+	if (w->ctx->cq.exclusive)
+		io_mail_disarm(&w->ctx->mailbox);
+	else
+		finish_wait(&w->ctx->cq_wait, &w->entry);
+}
+
+/* Sleep once, registered.  Return: 0, or -ETIME at @until. */
+static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
+{
+	struct io_uring_task *tctx = current->io_uring;
+	int ret = 0;
+
+	/* a wait for nothing in flight is not I/O */
+	if (tctx && io_tctx_inflight(tctx))
+		current->in_iowait = 1;
+	if (until == KTIME_MAX)
+		schedule();
+	else if (!schedule_hrtimeout_range_clock(&until, current->timer_slack_ns,
+						 HRTIMER_MODE_ABS, w->ctx->clockid))
+		ret = -ETIME;
+	current->in_iowait = 0;
+	return ret;
+}
+
+/* Run what arrived and see where that leaves the ring.  Return: 0 or -EBADR. */
+static int io_wait_catch_up(struct io_ring_ctx *ctx)
+{
+	if (ctx->cq.exclusive && io_local_pending(ctx)) {
+		guard(io_ring)(ctx);
+		io_run_local_locked(ctx);
+	}
+	io_run_task_work();
+	if (unlikely(READ_ONCE(ctx->check_cq))) {
+		if (test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq)) {
+			guard(io_ring)(ctx);
+			io_cq_flush_overflow(ctx);
+		}
+		if (test_and_clear_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq))
+			return -EBADR;
+	}
+	return 0;
+}
+
+/* The time is up: at the first of two deadlines one CQE is enough from now on. */
+static int io_waiter_timeout(struct io_waiter *w)
+{
+	if (!w->min_deadline || w->min_deadline > w->deadline)
+		return -ETIME;
+	w->min_deadline = 0;
+	w->target = READ_ONCE(w->ctx->rings->cq_head) + 1;
+	return 0;
+}
+
+static int io_wait_loop(struct io_waiter *w)
+{
+	int ret, timeout;
+
+	for (;;) {
+		ktime_t until = w->deadline;
+
+		if (w->min_deadline)
+			until = min(until, w->min_deadline);
+		timeout = 0;
+		if (io_waiter_register(w) && !signal_pending(current))
+			timeout = io_waiter_schedule(w, until);
+		io_waiter_unregister(w);
+
+		ret = io_wait_catch_up(w->ctx);
+		if (ret || io_waiter_ready(w))
+			return ret;
+		if (task_sigpending(current))
+			return -EINTR;
+		if (timeout)
+			timeout = io_waiter_timeout(w);
+		/* a lower target may be reached already */
+		if (timeout || io_waiter_ready(w))
+			return timeout;
+		cond_resched();
+	}
+}
+
+static int io_wait_set_sigmask(const struct io_wait_arg *arg)
+{
+	if (!arg->sig)
+		return 0;
+	if (in_compat_syscall())
+		return set_compat_user_sigmask((const compat_sigset_t __user *)arg->sig,
+					       arg->sig_size);
+	return set_user_sigmask(arg->sig, arg->sig_size);
+}
+
+/**
+ * io_wait_cqes - wait until there are CQEs
+ * @ctx: the ring, its lock not held
+ * @nr: so many, more than the ring has count as all
+ * @arg: signal mask and times
+ *
+ * Return: 0 if there is any CQE in the end; else -EINTR, -ETIME, -EFAULT,
+ * -EINVAL for the signal mask, -EEXIST for a stranger on an exclusive ring;
+ * -EBADR if a CQE was lost.
+ */
+int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
+{
+	struct io_waiter w = {
+		.entry = {
+			.func = io_waiter_wake,
+			.private = current,
+			.entry = LIST_HEAD_INIT(w.entry.entry),
+		},
+		.ctx = ctx,
+	};
+	int ret;
+
+	if (!io_may_wait(ctx))
+		return -EEXIST;
+	ret = io_wait_catch_up(ctx);
+	if (ret)
+		return ret;
+	nr = min(nr, ctx->cq_entries);
+	if (io_cq_ready(ctx) >= nr)
+		return 0;
+	w.target = READ_ONCE(ctx->rings->cq_head) + nr;
+	ret = io_waiter_deadlines(&w, arg);
+	if (!ret)
+		ret = io_wait_set_sigmask(arg);
+	if (ret)
+		return ret;
+	trace_io_uring_cqring_wait(ctx, nr);
+	ret = io_wait_loop(&w);
+	if (arg->sig)
+		restore_saved_sigmask_unless(ret == -EINTR);
+	return ret != -EBADR && io_cq_ready(ctx) ? 0 : ret;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: sleeping for CQEs */
+#ifndef IO_SYS_WAIT_H
+#define IO_SYS_WAIT_H
+
+#include <linux/io_uring_types.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_SYS
+#error "sys/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+/**
+ * struct io_wait_arg - what io_uring_enter() was told about waiting
+ * @sig: user pointer to a signal mask, or NULL
+ * @sig_size: its size
+ * @ts: user pointer to a struct __kernel_timespec, or NULL
+ * @min_wait: nanoseconds during which only min_complete CQEs end the wait
+ * @absolute: @ts is a point in time on the ring's clock
+ */
+struct io_wait_arg {
+	const sigset_t __user			*sig;
+	size_t					sig_size;
+	const struct __kernel_timespec __user	*ts;
+	u64					min_wait;
+	bool					absolute;
+};
+
+int io_wait_arg_read(struct io_wait_arg *arg, unsigned int enter_flags, const void __user *argp,
+		     size_t size);
+int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg);
+
+/* May current wait here?  Exclusive rings: only their owner. */
+static inline bool io_may_wait(const struct io_ring_ctx *ctx)
+{
+	return !ctx->cq.exclusive || READ_ONCE(ctx->submitter_task) == current;
+}
+
+#endif

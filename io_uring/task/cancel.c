@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: finding requests in flight and ending them */
+
+/*
+ * A request in flight is in one of these places, and each has its way out:
+ *
+ *	queued to or running on a worker	io_wq_cancel(): ends it, or signals the worker
+ *	on ctx->drain_list			taken off and failed with its chain
+ *	polled for (IOPOLL)			reaped until it is there
+ *	in a mailbox				run it
+ *	at a device				comes by itself, into a mailbox
+ *
+ * One pass over all of them is io_cancel_requests(); callers repeat it until
+ * nothing is left, and sleep while a pass finds nothing to do: the end of each
+ * request wakes them.
+ *
+ * Requests move between these places while we look.  Whoever moves one looks at
+ * ctx->dying and tctx->in_cancel afterwards (io_issue_allowed(),
+ * io_wq_enqueue()), so that none slips from a place we have not seen yet to one
+ * that we have left behind.
+ */
+#include <linux/sched/signal.h>
+
+#include "async/iopoll.h"
+#include "async/wq.h"
+#include "complete/complete.h"
+#include "req/drain.h"
+#include "req/free.h"
+#include "task/cancel.h"
+#include "task/run.h"
+#include "task/sqpoll.h"
+#include "task/tctx.h"
+
+static bool io_cancel_match(struct io_kiocb *req, const struct io_cancel_scope *what)
+{
+	if (req->ctx != what->ctx || (what->tctx && req->tctx != what->tctx))
+		return false;
+	return !what->tracked || req->flags & REQ_F_INFLIGHT;
+}
+
+static bool io_cancel_match_work(struct io_wq_work *work, void *data)
+{
+	return io_cancel_match(io_work_to_req(work), data);
+}
+
+static bool io_cancel_pool(struct io_wq *wq, const struct io_cancel_scope *what)
+{
+	/* what runs has been signalled; that it ends is seen when it does, not by asking again */
+	return wq && io_wq_cancel(wq, io_cancel_match_work, (void *)what, true) ==
+		     IO_WQ_CANCEL_QUEUED;
+}
+
+/* Workers of the task, or of all tasks that use the ring.  Return: was anything queued? */
+static bool io_cancel_workers(const struct io_cancel_scope *what)
+{
+	struct io_tctx_node *node;
+	bool found = false;
+
+	if (what->tctx)
+		return io_cancel_pool(what->tctx->io_wq, what);
+	/* a pool stays while a node of its task is there */
+	guard(mutex)(&io_tctx_mutex);
+	list_for_each_entry(node, &what->ctx->tctx_list, ctx_link)
+		found |= io_cancel_pool(node->tctx->io_wq, what);
+	return found;
+}
+
+/* Chains that wait for earlier requests. */
+static bool io_cancel_drained(const struct io_cancel_scope *what)
+{
+	struct io_kiocb *head;
+	bool found = false;
+
+	if (what->tracked)
+		return false;
+	while ((head = io_drain_take_matching(what->ctx, what->tctx))) {
+		head->flags &= ~REQ_F_HARDLINK;
+		io_req_fail(head, -ECANCELED);
+		found = true;
+	}
+	return found;
+}
+
+/* Is current the one to run an exclusive ring's mailbox? */
+static bool io_owns_mailbox(const struct io_ring_ctx *ctx)
+{
+	return ctx->cq.exclusive && READ_ONCE(ctx->submitter_task) == current &&
+	       !io_mail_dead(&ctx->mailbox);
+}
+
+/**
+ * io_cancel_requests - one pass: end what can be ended now
+ * @what: which requests
+ *
+ * Task context without locks, may sleep.
+ *
+ * Return: something was found, and another pass may find more.
+ */
+bool io_cancel_requests(const struct io_cancel_scope *what)
+{
+	struct io_ring_ctx *ctx = what->ctx;
+	bool found = io_cancel_workers(what);
+
+	scoped_guard(io_ring, ctx) {
+		bool writer = !ctx->cq.exclusive || io_owns_mailbox(ctx) ||
+			      io_mail_dead(&ctx->mailbox) || !ctx->submitter_task;
+
+		io_req_reclaim_retired(ctx);
+		if (writer) {
+			found |= io_cancel_drained(what);
+			if (ctx->iopoll)
+				found |= io_iopoll_reap(ctx) > 0;
+		}
+		if (io_owns_mailbox(ctx))
+			found |= io_run_local_locked(ctx) > 0;
+	}
+	found |= io_run_task_work();
+	return found;
+}
+
+/* One pass over all rings of current. */
+static bool io_cancel_pass(struct io_uring_task *tctx, bool tracked)
+{
+	struct io_cancel_scope what = { .tctx = tctx, .tracked = tracked };
+	struct io_tctx_node *node;
+	unsigned long index;
+	bool found = false;
+
+	xa_for_each(&tctx->nodes, index, node) {
+		struct io_ring_ctx *ctx;
+
+		/* the exit worker may take the node away, but not a ring that we hold */
+		scoped_guard(mutex, &io_tctx_mutex) {
+			node = xa_load(&tctx->nodes, index);
+			ctx = node ? node->ctx : NULL;
+			if (ctx && !percpu_ref_tryget(&ctx->refs))
+				ctx = NULL;
+		}
+		if (!ctx)
+			continue;
+		what.ctx = ctx;
+		found |= io_cancel_requests(&what);
+		percpu_ref_put(&ctx->refs);
+	}
+	return found;
+}
+
+static long io_cancel_left(struct io_uring_task *tctx, bool cancel_all)
+{
+	return cancel_all ? io_tctx_inflight(tctx) : atomic_read(&tctx->inflight_tracked);
+}
+
+/* Does a mailbox of current have something that arrived since the last pass? */
+static bool io_cancel_mail_pending(struct io_uring_task *tctx)
+{
+	struct io_tctx_node *node;
+	unsigned long index;
+
+	guard(mutex)(&io_tctx_mutex);
+	xa_for_each(&tctx->nodes, index, node) {
+		if (io_owns_mailbox(node->ctx) && io_local_pending(node->ctx))
+			return true;
+	}
+	return task_work_pending(current);
+}
+
+/* Sleep until a request ends or something arrives. */
+static void io_cancel_sleep(struct io_uring_task *tctx, bool cancel_all)
+{
+	long left = io_cancel_left(tctx, cancel_all);
+	DEFINE_WAIT(wait);
+
+	prepare_to_wait(&tctx->wait, &wait, TASK_INTERRUPTIBLE);
+	/*
+	 * Exclusive rings wake their owner directly, for which it would have to
+	 * arm their mailboxes: with several rings a short nap is simpler.
+	 */
+	if (left && left == io_cancel_left(tctx, cancel_all) && !task_work_pending(current))
+		schedule_timeout(HZ / 50 ?: 1);
+	finish_wait(&tctx->wait, &wait);
+}
+
+/* Exclusive rings that current owned: what comes from now on goes to the fallback worker. */
+static void io_cancel_close_mailboxes(struct io_uring_task *tctx)
+{
+	struct io_tctx_node *node;
+	unsigned long index;
+
+	guard(mutex)(&io_tctx_mutex);
+	xa_for_each(&tctx->nodes, index, node) {
+		if (io_owns_mailbox(node->ctx))
+			io_ring_close(node->ctx);
+	}
+}
+
+/**
+ * io_cancel_task - end what current has in flight, then its share of io_uring
+ * @tctx: current's
+ * @cancel_all: exec: everything, and the task goes on without a tctx; exit: only
+ *	what holds a ring's file, the rest ends with its ring
+ *
+ * May sleep until requests have ended.  Workers are gone afterwards.
+ */
+void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
+{
+	if (tctx->io_wq)
+		io_wq_exit_start(tctx->io_wq);
+	atomic_inc(&tctx->in_cancel);
+	/* who does not see in_cancel has pushed or queued before we look */
+	smp_mb__after_atomic();
+	while (io_cancel_left(tctx, cancel_all)) {
+		if (io_cancel_pass(tctx, !cancel_all)) {
+			cond_resched();
+			continue;
+		}
+		if (!io_cancel_mail_pending(tctx))
+			io_cancel_sleep(tctx, cancel_all);
+	}
+	if (!cancel_all)
+		io_cancel_close_mailboxes(tctx);
+	io_tctx_detach_all(tctx);
+	io_tctx_put_credit(tctx);
+	if (cancel_all) {
+		/* exec goes on without; the state goes with its last request, which is gone */
+		atomic_dec(&tctx->in_cancel);
+		current->io_uring = NULL;
+		io_tctx_free(tctx);
+	}
+}

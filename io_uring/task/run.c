@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: running what waits in mailboxes */
+
+/*
+ * Three contexts: the owner of an exclusive ring, when it enters the ring; the
+ * submitter on a shared ring, as task work; the fallback worker when either is
+ * gone.  Each takes everything that is there, runs it under the ring lock, and
+ * what was completed is published by one commit.
+ */
+#include <trace/events/io_uring.h>
+
+#include "complete/complete.h"
+#include "req/free.h"
+#include "ring/locks.h"
+#include "task/run.h"
+
+/* Finished requests are what nearly all mail is: no indirect call for them. */
+static void io_mail_run(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	if (likely(mail->run == io_complete_mail))
+		io_complete_collected(ctx, io_mail_to_req(mail));
+	else
+		mail->run(ctx, mail, issue_flags);
+}
+
+static void io_clear_taskrun(struct io_ring_ctx *ctx)
+{
+	if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
+		atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
+}
+
+/**
+ * io_run_local_locked - the owner of an exclusive ring runs its mailbox
+ * @ctx: the ring, its lock held
+ *
+ * Runs until nothing is left, but at most what was there twice over, so that
+ * requests which cause each other cannot keep the owner.
+ * Return: items run.
+ */
+int io_run_local_locked(struct io_ring_ctx *ctx)
+{
+	unsigned int flags = IO_URING_F_COMPLETE_DEFER;
+	unsigned int loops;
+	int count = 0;
+
+	io_assert_ring(ctx);
+	io_clear_taskrun(ctx);
+	for (loops = 0; loops < 2 && io_local_pending(ctx); loops++) {
+		struct io_mail *mail = io_mail_take(&ctx->mailbox);
+
+		while (mail) {
+			struct io_mail *next = mail->next;
+
+			io_mail_run(ctx, mail, flags);
+			mail = next;
+			count++;
+		}
+	}
+	trace_io_uring_local_work_run(ctx, count, loops);
+	return count;
+}
+
+/*
+ * The mailbox has been taken already, so that something may have arrived in
+ * between whose flag is wiped here: then say it again.  Pushers raise the flag
+ * after their push, so one of the two comes last.
+ */
+static void io_clear_taskrun_late(struct io_uring_task *tctx, struct io_ring_ctx *ctx)
+{
+	if (!(ctx->flags & IORING_SETUP_TASKRUN_FLAG))
+		return;
+	io_clear_taskrun(ctx);
+	/* the flag is down before the mailbox is looked at; pairs with the push */
+	smp_mb__after_atomic();
+	if (io_mail_pending(&tctx->mailbox))
+		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
+}
+
+/* The next item is of another ring, or others want the CPU. */
+static struct io_ring_ctx *io_run_switch(struct io_ring_ctx *from, struct io_ring_ctx *to)
+{
+	if (from) {
+		io_ring_unlock(from);
+		percpu_ref_put(&from->refs);
+	}
+	if (to) {
+		percpu_ref_get(&to->refs);
+		io_ring_lock(to);
+		io_clear_taskrun_late(current->io_uring, to);
+	}
+	return to;
+}
+
+/**
+ * io_tctx_task_work - task work: run current's mailbox
+ * @cb: in struct io_uring_task
+ */
+void io_tctx_task_work(struct callback_head *cb)
+{
+	struct io_uring_task *tctx = container_of(cb, struct io_uring_task, task_work);
+	struct io_mail *mail = io_mail_take(&tctx->mailbox);
+	struct io_ring_ctx *ctx = NULL;
+	unsigned int count = 0;
+
+	if (WARN_ON_ONCE(tctx->task != current))
+		return;
+	while (mail) {
+		struct io_kiocb *req = io_mail_to_req(mail);
+		struct io_mail *next = mail->next;
+
+		if (req->ctx != ctx)
+			ctx = io_run_switch(ctx, req->ctx);
+		io_mail_run(ctx, mail, IO_URING_F_COMPLETE_DEFER);
+		mail = next;
+		count++;
+		if (unlikely(need_resched())) {
+			ctx = io_run_switch(ctx, NULL);
+			cond_resched();
+		}
+	}
+	io_run_switch(ctx, NULL);
+	/* the exiting task has given back its credit already */
+	if (unlikely(atomic_read(&tctx->in_cancel)))
+		io_tctx_put_credit(tctx);
+	trace_io_uring_task_work_run(tctx, count);
+}
+
+/**
+ * io_fallback_work - run what belongs to tasks that are gone
+ * @work: fallback_work of a ring
+ */
+void io_fallback_work(struct work_struct *work)
+{
+	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, fallback_work.work);
+	struct io_mail *mail;
+
+	/* whatever is there holds a reference, without one there is nothing */
+	if (!percpu_ref_tryget(&ctx->refs))
+		return;
+	scoped_guard(io_ring, ctx) {
+		mail = io_mail_take(&ctx->fallback);
+		while (mail) {
+			struct io_mail *next = mail->next;
+
+			io_mail_run(ctx, mail, IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD);
+			mail = next;
+		}
+	}
+	percpu_ref_put(&ctx->refs);
+}

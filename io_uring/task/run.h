@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: running what waits in mailboxes */
+#ifndef IO_TASK_RUN_H
+#define IO_TASK_RUN_H
+
+#include <linux/resume_user_mode.h>
+#include <linux/sched/signal.h>
+#include <linux/task_work.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_TASK
+#error "task/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "req/req.h"
+
+void io_tctx_task_work(struct callback_head *cb);
+int io_run_local_locked(struct io_ring_ctx *ctx);
+void io_fallback_work(struct work_struct *work);
+
+/**
+ * io_run_task_work - run current's task work while it is inside a call
+ *
+ * Task context without locks.
+ *
+ * Return: did anything run?
+ */
+static inline bool io_run_task_work(void)
+{
+	/* what was signalled runs below, or with the next pass through here */
+	if (test_thread_flag(TIF_NOTIFY_SIGNAL))
+		clear_notify_signal();
+	/* io threads never return to user mode, where this is usually done */
+	if (current->flags & PF_IO_WORKER && test_thread_flag(TIF_NOTIFY_RESUME)) {
+		__set_current_state(TASK_RUNNING);
+		resume_user_mode_work(NULL);
+	}
+	if (!task_work_pending(current))
+		return false;
+	__set_current_state(TASK_RUNNING);
+	task_work_run();
+	return true;
+}
+
+/* Does an exclusive ring's owner have something to do? */
+static inline bool io_local_pending(const struct io_ring_ctx *ctx)
+{
+	return io_mail_pending(&ctx->mailbox);
+}
+
+#endif

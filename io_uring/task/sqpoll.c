@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: the SQPOLL thread, which submits without system calls */
+
+/*
+ * The thread belongs to the process that set up the ring and shares its files
+ * and memory.  It goes round its rings: submit, reap (IOPOLL), run task work;
+ * after some idle time it says IORING_SQ_NEED_WAKEUP and sleeps.
+ *
+ * Barrier pair with the program: the thread sets the flag, then looks at the
+ * tails again; the program stores its tail, then looks at the flag. Both need a
+ * full barrier in between, here it is in io_sq_say_sleep().
+ *
+ * The thread holds sqd->lock while it works and lets go when somebody asks by
+ * io_sqpoll_park(): to attach or remove a ring, to look at the thread. When it
+ * ends, by kill or because its process goes, it ends its requests, leaves its
+ * rings marked NEED_WAKEUP, and enter says -EOWNERDEAD.
+ */
+#include <linux/audit.h>
+#include <linux/cpuset.h>
+#include <linux/file.h>
+#include <linux/io_uring.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+
+#include "async/iopoll.h"
+#include "async/wq.h"
+#include "ring/cq.h"
+#include "ring/sq.h"
+#include "submit/submit.h"
+#include "task/cancel.h"
+#include "task/run.h"
+#include "task/sqpoll.h"
+#include "task/tctx.h"
+
+/* a turn on a thread that serves several rings */
+#define IO_SQ_TURN	8
+
+/**
+ * io_sqpoll_park - make the thread let go of its rings, and keep it from going on
+ * @sqd: the thread's data
+ *
+ * Takes sqd->lock; not for the thread itself.
+ */
+void io_sqpoll_park(struct io_sq_data *sqd)
+{
+	WARN_ON_ONCE(READ_ONCE(sqd->thread) == current);
+	atomic_inc(&sqd->park_pending);
+	set_bit(IO_SQ_PARK, &sqd->state);
+	wake_up(&sqd->wait);
+	mutex_lock(&sqd->lock);
+	if (sqd->thread)
+		wake_up_process(sqd->thread);
+}
+
+/**
+ * io_sqpoll_unpark - undo io_sqpoll_park()
+ * @sqd: the thread's data
+ */
+void io_sqpoll_unpark(struct io_sq_data *sqd)
+{
+	/* the last one clears the bit: the thread waits for that under the lock */
+	if (atomic_dec_and_test(&sqd->park_pending))
+		clear_bit(IO_SQ_PARK, &sqd->state);
+	mutex_unlock(&sqd->lock);
+	wake_up(&sqd->wait);
+}
+
+/* End the thread and wait until it touches nothing any more. */
+static void io_sq_stop(struct io_sq_data *sqd)
+{
+	set_bit(IO_SQ_STOP, &sqd->state);
+	scoped_guard(mutex, &sqd->lock) {
+		if (sqd->thread)
+			wake_up_process(sqd->thread);
+	}
+	wake_up(&sqd->wait);
+	wait_for_completion(&sqd->exited);
+}
+
+static void io_sq_put(struct io_sq_data *sqd)
+{
+	if (refcount_dec_and_test(&sqd->refs)) {
+		io_sq_stop(sqd);
+		kfree(sqd);
+	}
+}
+
+/* The thread stays awake for as long as the most patient of its rings wants. */
+static void io_sq_update_idle(struct io_sq_data *sqd)
+{
+	struct io_ring_ctx *ctx;
+
+	lockdep_assert_held(&sqd->lock);
+	sqd->idle = 0;
+	list_for_each_entry(ctx, &sqd->ctx_list, sqd_list) {
+		if (ctx->sq_thread_idle > sqd->idle)
+			sqd->idle = ctx->sq_thread_idle;
+	}
+}
+
+/**
+ * io_sqpoll_finish - a ring leaves its thread; the last one ends it
+ * @ctx: the ring
+ *
+ * May sleep.
+ */
+void io_sqpoll_finish(struct io_ring_ctx *ctx)
+{
+	struct io_sq_data *sqd = ctx->sq_data;
+
+	if (!sqd)
+		return;
+	io_sqpoll_park(sqd);
+	list_del_init(&ctx->sqd_list);
+	io_sq_update_idle(sqd);
+	io_sqpoll_unpark(sqd);
+	io_sq_put(sqd);
+	ctx->sq_data = NULL;
+}
+
+static struct io_sq_data *io_sq_alloc(void)
+{
+	struct io_sq_data *sqd = kzalloc(sizeof(*sqd), GFP_KERNEL_ACCOUNT);
+
+	if (!sqd)
+		return NULL;
+	refcount_set(&sqd->refs, 1);
+	mutex_init(&sqd->lock);
+	INIT_LIST_HEAD(&sqd->ctx_list);
+	init_waitqueue_head(&sqd->wait);
+	init_completion(&sqd->exited);
+	sqd->cpu = -1;
+	return sqd;
+}
+
+/* The thread of another ring, by IORING_SETUP_ATTACH_WQ. */
+static struct io_sq_data *io_sq_attach(struct io_uring_params *p)
+{
+	struct file *file __free(fput) = fget(p->wq_fd);
+	struct io_ring_ctx *other;
+	struct io_sq_data *sqd;
+
+	if (!file)
+		return ERR_PTR(-ENXIO);
+	if (!io_is_uring_fops(file))
+		return ERR_PTR(-EINVAL);
+	other = file->private_data;
+	sqd = other->sq_data;
+	if (!sqd)
+		return ERR_PTR(-EINVAL);
+	if (sqd->task_tgid != current->tgid)
+		return ERR_PTR(-EPERM);
+	refcount_inc(&sqd->refs);
+	return sqd;
+}
+
+/* Own or shared data for a new ring. */
+static struct io_sq_data *io_sq_get(struct io_uring_params *p, bool *attached)
+{
+	struct io_sq_data *sqd;
+
+	*attached = false;
+	if (p->flags & IORING_SETUP_ATTACH_WQ) {
+		sqd = io_sq_attach(p);
+		*attached = !IS_ERR(sqd);
+		/* another process's ring is no error, it just does not help */
+		if (*attached || PTR_ERR(sqd) != -EPERM)
+			return sqd;
+	}
+	return io_sq_alloc() ?: ERR_PTR(-ENOMEM);
+}
+
+/* Tell all rings that they have to wake the thread, before it looks for work a last time. */
+static void io_sq_say_sleep(struct io_sq_data *sqd)
+{
+	struct io_ring_ctx *ctx;
+
+	list_for_each_entry(ctx, &sqd->ctx_list, sqd_list)
+		atomic_or(IORING_SQ_NEED_WAKEUP, &ctx->rings->sq_flags);
+	/* the flag is out before the tails are read; pairs with the program's barrier */
+	smp_mb();
+}
+
+static void io_sq_say_awake(struct io_sq_data *sqd)
+{
+	struct io_ring_ctx *ctx;
+
+	list_for_each_entry(ctx, &sqd->ctx_list, sqd_list)
+		atomic_andnot(IORING_SQ_NEED_WAKEUP, &ctx->rings->sq_flags);
+}
+
+static bool io_sq_ring_has_work(struct io_ring_ctx *ctx)
+{
+	if (ctx->iopoll && io_iopoll_pending(ctx))
+		return true;
+	return io_sq_pending(ctx) && !(READ_ONCE(ctx->flags) & IORING_SETUP_R_DISABLED);
+}
+
+static bool io_sq_has_work(struct io_sq_data *sqd)
+{
+	struct io_ring_ctx *ctx;
+
+	list_for_each_entry(ctx, &sqd->ctx_list, sqd_list) {
+		if (io_sq_ring_has_work(ctx))
+			return true;
+	}
+	return false;
+}
+
+/* Submit and reap for one ring.  Return: did anything happen? */
+static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
+{
+	unsigned int nr = io_sq_pending(ctx);
+	const struct cred *creds = NULL;
+	bool busy = false;
+
+	if (turn)
+		nr = min(nr, IO_SQ_TURN);
+	if (!nr && !(ctx->iopoll && io_iopoll_pending(ctx)))
+		return false;
+	/* no memory is no reason to end: try again with the next round */
+	if (io_tctx_attach(ctx))
+		return false;
+	if (ctx->sq_creds != current_cred())
+		creds = override_creds(ctx->sq_creds);
+	scoped_guard(io_ring, ctx) {
+		if (ctx->iopoll && io_iopoll_pending(ctx))
+			busy |= io_iopoll_reap(ctx) > 0;
+		if (nr && !ctx->dying && !(ctx->flags & IORING_SETUP_R_DISABLED))
+			busy |= io_submit_sqes(ctx, nr) > 0;
+	}
+	if (wq_has_sleeper(&ctx->sqo_sq_wait))
+		wake_up(&ctx->sqo_sq_wait);
+	if (creds)
+		revert_creds(creds);
+	return busy;
+}
+
+/* Let others have the lock, and see whether the end has come.  Return: go on? */
+static bool io_sq_yield(struct io_sq_data *sqd)
+{
+	if (test_bit(IO_SQ_PARK, &sqd->state) || signal_pending(current)) {
+		struct ksignal ksig;
+		bool killed = false;
+
+		mutex_unlock(&sqd->lock);
+		if (signal_pending(current))
+			killed = get_signal(&ksig);
+		/* whoever parks us may take its time */
+		wait_event_state(sqd->wait, !test_bit(IO_SQ_PARK, &sqd->state), TASK_IDLE);
+		mutex_lock(&sqd->lock);
+		if (killed)
+			return false;
+	}
+	return !test_bit(IO_SQ_STOP, &sqd->state);
+}
+
+/* One round over all rings. */
+static bool io_sq_round(struct io_sq_data *sqd)
+{
+	bool turn = !list_is_singular(&sqd->ctx_list);
+	struct io_ring_ctx *ctx;
+	bool busy = false;
+
+	list_for_each_entry(ctx, &sqd->ctx_list, sqd_list)
+		busy |= io_sq_serve_ring(ctx, turn);
+	return busy | io_run_task_work();
+}
+
+/* Nothing to do for long: sleep until the program, a completion or an end wakes the thread. */
+static void io_sq_sleep(struct io_sq_data *sqd)
+{
+	DEFINE_WAIT(wait);
+
+	prepare_to_wait(&sqd->wait, &wait, TASK_INTERRUPTIBLE);
+	io_sq_say_sleep(sqd);
+	if (!io_sq_has_work(sqd) && !task_work_pending(current) && !sqd->state) {
+		mutex_unlock(&sqd->lock);
+		schedule();
+		mutex_lock(&sqd->lock);
+	}
+	io_sq_say_awake(sqd);
+	finish_wait(&sqd->wait, &wait);
+}
+
+static void io_sq_loop(struct io_sq_data *sqd)
+{
+	unsigned long deadline = jiffies + sqd->idle;
+
+	while (io_sq_yield(sqd)) {
+		u64 start = ktime_get_ns();
+
+		if (io_sq_round(sqd)) {
+			WRITE_ONCE(sqd->work_time, sqd->work_time +
+				   div_u64(ktime_get_ns() - start, NSEC_PER_USEC));
+			deadline = jiffies + sqd->idle;
+		} else if (time_after(jiffies, deadline)) {
+			io_sq_sleep(sqd);
+			deadline = jiffies + sqd->idle;
+		}
+		if (need_resched()) {
+			mutex_unlock(&sqd->lock);
+			cond_resched();
+			mutex_lock(&sqd->lock);
+		}
+	}
+}
+
+/* The thread has ended its work: whoever waits for it has to know. */
+static void io_sq_say_dead(struct io_sq_data *sqd)
+{
+	struct io_ring_ctx *ctx;
+
+	WRITE_ONCE(sqd->thread, NULL);
+	list_for_each_entry(ctx, &sqd->ctx_list, sqd_list) {
+		atomic_or(IORING_SQ_NEED_WAKEUP, &ctx->rings->sq_flags);
+		wake_up_all(&ctx->sqo_sq_wait);
+	}
+}
+
+static void io_sq_pin(struct io_sq_data *sqd)
+{
+	if (sqd->cpu == -1) {
+		set_cpus_allowed_ptr(current, cpu_online_mask);
+		return;
+	}
+	set_cpus_allowed_ptr(current, cpumask_of(sqd->cpu));
+	sqd->cpu = raw_smp_processor_id();
+}
+
+static int io_sq_thread(void *data)
+{
+	struct io_sq_data *sqd = data;
+	char name[TASK_COMM_LEN];
+
+	snprintf(name, sizeof(name), "iou-sqp-%d", sqd->task_pid);
+	set_task_comm(current, name);
+	sqd->task_pid = current->pid;
+	io_sq_pin(sqd);
+	/* audit wants its context set up before the first request */
+	audit_uring_entry(IORING_OP_NOP);
+	audit_uring_exit(true, 0);
+
+	mutex_lock(&sqd->lock);
+	io_sq_loop(sqd);
+	if (current->io_uring)
+		io_cancel_task(current->io_uring, true);
+	io_sq_say_dead(sqd);
+	io_run_task_work();
+	mutex_unlock(&sqd->lock);
+
+	complete(&sqd->exited);
+	do_exit(0);
+}
+
+static int io_sq_check_cpu(unsigned int cpu)
+{
+	cpumask_var_t allowed;
+	bool ok;
+
+	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
+		return -EINVAL;
+	if (!alloc_cpumask_var(&allowed, GFP_KERNEL))
+		return -ENOMEM;
+	cpuset_cpus_allowed(current, allowed);
+	ok = cpumask_test_cpu(cpu, allowed);
+	free_cpumask_var(allowed);
+	return ok ? 0 : -EINVAL;
+}
+
+/* On failure the thread may have been made; it sees IO_SQ_STOP then. */
+static int io_sq_start(struct io_ring_ctx *ctx, const struct io_uring_params *p)
+{
+	struct io_sq_data *sqd = ctx->sq_data;
+	struct task_struct *thread;
+	int ret;
+
+	if (p->flags & IORING_SETUP_SQ_AFF) {
+		ret = io_sq_check_cpu(p->sq_thread_cpu);
+		if (ret)
+			return ret;
+		sqd->cpu = p->sq_thread_cpu;
+	}
+	sqd->task_pid = current->pid;
+	sqd->task_tgid = current->tgid;
+	thread = create_io_thread(io_sq_thread, sqd, NUMA_NO_NODE);
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	ret = io_tctx_create(ctx, thread);
+	if (ret)
+		set_bit(IO_SQ_STOP, &sqd->state);
+	sqd->thread = thread;
+	wake_up_new_task(thread);
+	return ret;
+}
+
+/* IORING_SETUP_ATTACH_WQ means nothing more without SQPOLL, but the descriptor is checked. */
+static int io_sq_check_attach(const struct io_uring_params *p)
+{
+	struct file *file __free(fput) = fget(p->wq_fd);
+
+	if (!file)
+		return -ENXIO;
+	return io_is_uring_fops(file) ? 0 : -EINVAL;
+}
+
+/**
+ * io_sqpoll_create - give a new ring its SQPOLL thread, own or shared
+ * @ctx: the ring; nobody else knows it yet
+ * @p: its parameters
+ *
+ * Also checks the flags that go with it.  May sleep.
+ *
+ * Return: 0, -EINVAL, -ENXIO for a descriptor to attach to that is none or a
+ * thread that is dying, or what creating a thread says.  On failure
+ * io_sqpoll_finish() cleans up.
+ */
+int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p)
+{
+	struct io_sq_data *sqd;
+	bool attached;
+	int ret;
+
+	if (!(ctx->flags & IORING_SETUP_SQPOLL)) {
+		if (p->flags & IORING_SETUP_ATTACH_WQ) {
+			ret = io_sq_check_attach(p);
+			if (ret)
+				return ret;
+		}
+		return p->flags & IORING_SETUP_SQ_AFF ? -EINVAL : 0;
+	}
+	ret = security_uring_sqpoll();
+	if (ret)
+		return ret;
+	sqd = io_sq_get(p, &attached);
+	if (IS_ERR(sqd))
+		return PTR_ERR(sqd);
+
+	ctx->sq_creds = get_current_cred();
+	ctx->sq_data = sqd;
+	ctx->sq_thread_idle = msecs_to_jiffies(p->sq_thread_idle) ?: HZ;
+	io_sqpoll_park(sqd);
+	list_add(&ctx->sqd_list, &sqd->ctx_list);
+	io_sq_update_idle(sqd);
+	ret = attached && !sqd->thread ? -ENXIO : 0;
+	io_sqpoll_unpark(sqd);
+	if (ret || attached)
+		return ret;
+	ret = io_sq_start(ctx, p);
+	if (!sqd->thread)
+		complete(&sqd->exited);
+	return ret;
+}
+
+/**
+ * io_sqpoll_wait_room - IORING_ENTER_SQ_WAIT: wait until the SQ has room
+ * @ctx: a SQPOLL ring
+ *
+ * Interruptible; a signal ends the wait and shows itself later.
+ */
+void io_sqpoll_wait_room(struct io_ring_ctx *ctx)
+{
+	DEFINE_WAIT(wait);
+
+	while (io_sq_full(ctx)) {
+		prepare_to_wait(&ctx->sqo_sq_wait, &wait, TASK_INTERRUPTIBLE);
+		if (!io_sq_full(ctx) || signal_pending(current) || io_sqpoll_dead(ctx->sq_data))
+			break;
+		schedule();
+	}
+	finish_wait(&ctx->sqo_sq_wait, &wait);
+}
+
+/**
+ * io_sqpoll_set_affinity - where the thread's workers may run
+ * @ctx: a SQPOLL ring, its lock not held
+ * @mask: CPUs, NULL for all that are allowed
+ *
+ * Return: 0, -EINVAL without a thread or with a mask outside of what is allowed.
+ */
+int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
+{
+	struct io_sq_data *sqd = ctx->sq_data;
+	int ret = -EINVAL;
+
+	if (!sqd)
+		return ret;
+	io_sqpoll_park(sqd);
+	if (sqd->thread && sqd->thread->io_uring)
+		ret = io_wq_set_affinity(sqd->thread->io_uring->io_wq, mask);
+	io_sqpoll_unpark(sqd);
+	return ret;
+}
+
+/**
+ * io_sqpoll_max_workers - limits of the thread's worker pool
+ * @ctx: a SQPOLL ring, its lock not held
+ * @counts: as io_wq_set_max_workers()
+ *
+ * Return: 0, or -EINVAL without a thread
+ */
+int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2])
+{
+	struct io_sq_data *sqd = ctx->sq_data;
+	int ret = -EINVAL;
+
+	if (!sqd)
+		return ret;
+	io_sqpoll_park(sqd);
+	if (sqd->thread && sqd->thread->io_uring)
+		ret = io_wq_set_max_workers(sqd->thread->io_uring->io_wq, counts);
+	io_sqpoll_unpark(sqd);
+	return ret;
+}
+
+/**
+ * io_sq_stat - look at the thread without stopping it
+ * @ctx: any ring, held by its file
+ * @stat: result
+ *
+ * Takes no lock that the thread holds.
+ *
+ * Return: is there a thread?
+ */
+bool io_sq_stat(struct io_ring_ctx *ctx, struct io_sq_stat *stat)
+{
+	struct io_sq_data *sqd = ctx->sq_data;
+	struct task_struct *thread;
+
+	if (!sqd)
+		return false;
+	/* it may end at any time, but its task_struct stays for a grace period */
+	guard(rcu)();
+	thread = READ_ONCE(sqd->thread);
+	if (!thread)
+		return false;
+	stat->pid = task_pid_nr(thread);
+	stat->cpu = sqd->cpu == -1 ? task_cpu(thread) : sqd->cpu;
+	/* a snapshot for people: a torn one on 32 bits does no harm */
+	stat->total_us = div_u64(data_race(thread->se.sum_exec_runtime), NSEC_PER_USEC);
+	stat->work_us = READ_ONCE(sqd->work_time);
+	return true;
+}

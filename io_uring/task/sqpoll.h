@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: the SQPOLL thread, which submits without system calls */
+#ifndef IO_TASK_SQPOLL_H
+#define IO_TASK_SQPOLL_H
+
+#include <linux/io_uring_types.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_TASK
+#error "task/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+/**
+ * struct io_sq_data - a SQPOLL thread and the rings that it serves
+ * @refs: rings
+ * @lock: the thread holds it while it works; outermost
+ * @park_pending: (A) tasks that want @lock
+ * @state: (A) bits IO_SQ_*
+ * @ctx_list: rings, under @lock
+ * @wait: the idle thread
+ * @thread: under @lock, NULL once it has gone
+ * @idle: jiffies without work before the thread sleeps: the longest of its rings
+ * @cpu: pinned to, or -1
+ * @task_pid: creator, for the thread's name
+ * @task_tgid: whose rings may attach
+ * @work_time: (A) microseconds spent with work
+ * @exited: the thread will touch nothing any more
+ */
+struct io_sq_data {
+	/* see above */
+	struct mutex		lock;
+	struct list_head	ctx_list;
+	struct task_struct	*thread;
+	struct wait_queue_head	wait;
+	struct completion	exited;
+	unsigned long		state;
+	atomic_t		park_pending;
+	refcount_t		refs;
+	u64			work_time;
+	unsigned int		idle;
+	int			cpu;
+	pid_t			task_pid;
+	pid_t			task_tgid;
+};
+
+#define IO_SQ_STOP	0	/* the last ring is going */
+#define IO_SQ_PARK	1	/* somebody wants the lock */
+
+/**
+ * struct io_sq_stat - what can be told about a SQPOLL thread
+ * @pid: in the initial namespace
+ * @cpu: where it is pinned to or ran last
+ * @total_us: time that it has run
+ * @work_us: time that it spent with work
+ */
+struct io_sq_stat {
+	pid_t	pid;
+	int	cpu;
+	u64	total_us;
+	u64	work_us;
+};
+
+bool io_sq_stat(struct io_ring_ctx *ctx, struct io_sq_stat *stat);
+int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p);
+void io_sqpoll_finish(struct io_ring_ctx *ctx);
+void io_sqpoll_park(struct io_sq_data *sqd);
+void io_sqpoll_unpark(struct io_sq_data *sqd);
+void io_sqpoll_wait_room(struct io_ring_ctx *ctx);
+int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask);
+int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2]);
+
+/* Is the thread still there?  A snapshot. */
+static inline bool io_sqpoll_dead(const struct io_sq_data *sqd)
+{
+	return !READ_ONCE(sqd->thread);
+}
+
+#endif

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: a task's share of io_uring, and which tasks use which ring */
+
+/*
+ * A task gets a struct io_uring_task when it sets up its first ring or submits
+ * to one for the first time; it is freed with the task_struct.  A node says
+ * that a task uses a ring.  Nodes are made by the task, and removed by it when
+ * it exits, or by the exit worker of the ring; one mutex for the whole system
+ * guards both directions.  It is taken when a task meets a ring for the first
+ * time and when one of the two goes, never by a request.
+ */
+#include <linux/file.h>
+#include <linux/io_uring.h>
+#include <linux/nospec.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "async/wq.h"
+#include "submit/submit.h"
+#include "task/run.h"
+#include "task/tctx.h"
+
+/* tctx->nodes and ctx->tctx_list of all tasks and rings */
+DEFINE_MUTEX(io_tctx_mutex);
+
+/* Hashed work is serialised for all tasks that use the ring. */
+static struct io_wq_hash *io_tctx_hash(struct io_ring_ctx *ctx)
+{
+	guard(io_ring)(ctx);
+	if (!ctx->hash_map)
+		ctx->hash_map = io_wq_hash_alloc();
+	return ctx->hash_map;
+}
+
+static struct io_wq *io_tctx_wq(struct io_ring_ctx *ctx, struct task_struct *task)
+{
+	struct io_wq_params params = {
+		.hash = io_tctx_hash(ctx),
+		.task = task,
+		.run = io_work_run,
+		.put = io_work_put,
+		.bounded = min(ctx->sq_entries, 4 * num_online_cpus()),
+	};
+
+	if (!params.hash)
+		return ERR_PTR(-ENOMEM);
+	return io_wq_create(&params);
+}
+
+/**
+ * io_tctx_create - give a task its share of io_uring
+ * @ctx: the first ring that it uses, its lock not held
+ * @task: current, or a thread that does not run yet; without a share
+ *
+ * May sleep.
+ *
+ * Return: 0, -ENOMEM, or an error from creating the worker pool.
+ */
+int io_tctx_create(struct io_ring_ctx *ctx, struct task_struct *task)
+{
+	struct io_uring_task *tctx = kzalloc(sizeof(*tctx), GFP_KERNEL_ACCOUNT);
+
+	if (!tctx)
+		return -ENOMEM;
+	tctx->io_wq = io_tctx_wq(ctx, task);
+	if (IS_ERR(tctx->io_wq)) {
+		int ret = PTR_ERR(tctx->io_wq);
+
+		kfree(tctx);
+		return ret;
+	}
+	tctx->task = task;
+	xa_init_flags(&tctx->nodes, XA_FLAGS_ACCOUNT);
+	init_waitqueue_head(&tctx->wait);
+	init_task_work(&tctx->task_work, io_tctx_task_work);
+	task->io_uring = tctx;
+	return 0;
+}
+
+/**
+ * io_tctx_free - free a task's state
+ * @tctx: no requests, no nodes; the pool is gone
+ */
+void io_tctx_free(struct io_uring_task *tctx)
+{
+	WARN_ON_ONCE(!xa_empty(&tctx->nodes));
+	WARN_ON_ONCE(tctx->io_wq);
+	WARN_ON_ONCE(tctx->credit);
+	kfree(tctx);
+}
+
+/* A ring was told how many workers its users shall have. */
+static int io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
+{
+	u32 limits[2];
+
+	scoped_guard(io_ring, ctx) {
+		if (!ctx->iowq_limits_set)
+			return 0;
+		memcpy(limits, ctx->iowq_limits, sizeof(limits));
+	}
+	return io_wq_set_max_workers(tctx->io_wq, limits);
+}
+
+static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
+{
+	struct io_tctx_node *node;
+	int ret;
+
+	if (xa_load(&tctx->nodes, (unsigned long)ctx))
+		return 0;
+	ret = io_tctx_apply_limits(ctx, tctx);
+	if (ret)
+		return ret;
+	node = kmalloc(sizeof(*node), GFP_KERNEL_ACCOUNT);
+	if (!node)
+		return -ENOMEM;
+	node->tctx = tctx;
+	node->ctx = ctx;
+
+	guard(mutex)(&io_tctx_mutex);
+	ret = xa_err(xa_store(&tctx->nodes, (unsigned long)ctx, node, GFP_KERNEL));
+	if (ret) {
+		/* a failed store may leave an empty entry behind */
+		xa_erase(&tctx->nodes, (unsigned long)ctx);
+		kfree(node);
+		return ret;
+	}
+	list_add(&node->ctx_link, &ctx->tctx_list);
+	return 0;
+}
+
+/**
+ * io_tctx_attach - current uses a ring
+ * @ctx: the ring, its lock not held
+ *
+ * May sleep.
+ *
+ * Return: 0, -ENOMEM, or an error from creating the worker pool.
+ */
+int io_tctx_attach(struct io_ring_ctx *ctx)
+{
+	int ret = current->io_uring ? 0 : io_tctx_create(ctx, current);
+
+	return ret ?: io_tctx_add_node(ctx, current->io_uring);
+}
+
+static void io_tctx_remove_node(struct io_tctx_node *node)
+{
+	lockdep_assert_held(&io_tctx_mutex);
+	/* the task may look at ->last now, but not at this ring: it has no reference */
+	cmpxchg(&node->tctx->last, node->ctx, NULL);
+	xa_erase(&node->tctx->nodes, (unsigned long)node->ctx);
+	list_del(&node->ctx_link);
+	kfree(node);
+}
+
+/**
+ * io_tctx_detach_all - current uses no ring any more, its pool ends
+ * @tctx: current's, its requests were cancelled
+ *
+ * May sleep until workers have ended.
+ */
+void io_tctx_detach_all(struct io_uring_task *tctx)
+{
+	struct io_wq *wq = tctx->io_wq;
+	struct io_tctx_node *node;
+	unsigned long index;
+
+	scoped_guard(mutex, &io_tctx_mutex) {
+		xa_for_each(&tctx->nodes, index, node)
+			io_tctx_remove_node(node);
+	}
+	if (wq) {
+		/* nobody can find it through a ring any more */
+		io_wq_put_and_exit(wq);
+		tctx->io_wq = NULL;
+	}
+}
+
+/**
+ * io_tctx_forget_ring - a ring is gone
+ * @ctx: the ring, without references
+ */
+void io_tctx_forget_ring(struct io_ring_ctx *ctx)
+{
+	struct io_tctx_node *node, *next;
+
+	guard(mutex)(&io_tctx_mutex);
+	list_for_each_entry_safe(node, next, &ctx->tctx_list, ctx_link)
+		io_tctx_remove_node(node);
+}
+
+/**
+ * io_ringfd_get - the ring that current has registered under an index
+ * @index: from user space
+ *
+ * Only current may take the file away again, so no reference is needed while
+ * current uses it.
+ *
+ * Return: the file, ERR_PTR(-EINVAL) for an index that cannot be,
+ * ERR_PTR(-EBADF) for an empty one.
+ */
+struct file *io_ringfd_get(unsigned int index)
+{
+	struct io_uring_task *tctx = current->io_uring;
+
+	if (!tctx || index >= IO_RINGFD_REG_MAX)
+		return ERR_PTR(-EINVAL);
+	index = array_index_nospec(index, IO_RINGFD_REG_MAX);
+	return tctx->registered_rings[index] ?: ERR_PTR(-EBADF);
+}
+
+/* Put a file into the first free slot of [first, end). */
+static int io_ringfd_install(struct file *file, unsigned int first, unsigned int end)
+{
+	struct io_uring_task *tctx = current->io_uring;
+
+	for (; first < end; first++) {
+		unsigned int slot = array_index_nospec(first, end);
+
+		if (tctx->registered_rings[slot])
+			continue;
+		tctx->registered_rings[slot] = file;
+		return slot;
+	}
+	return -EBUSY;
+}
+
+/**
+ * io_ringfd_add - register a ring's file without a descriptor
+ * @file: the ring's, the slot takes over the reference
+ *
+ * Return: its index or -EBUSY
+ */
+int io_ringfd_add(struct file *file)
+{
+	return io_ringfd_install(file, 0, IO_RINGFD_REG_MAX);
+}
+
+/* Which slot an element of either call means: one, or any for an offset of ~0. */
+static int io_ringfd_range(const struct io_uring_rsrc_update *reg, unsigned int *first,
+			   unsigned int *end)
+{
+	*first = 0;
+	*end = IO_RINGFD_REG_MAX;
+	if (reg->resv)
+		return -EINVAL;
+	if (reg->offset == -1U)
+		return 0;
+	if (reg->offset >= IO_RINGFD_REG_MAX)
+		return -EINVAL;
+	*first = array_index_nospec(reg->offset, IO_RINGFD_REG_MAX);
+	*end = *first + 1;
+	return 0;
+}
+
+static void io_ringfd_drop(unsigned int slot)
+{
+	struct file *file = current->io_uring->registered_rings[slot];
+
+	current->io_uring->registered_rings[slot] = NULL;
+	if (file)
+		fput(file);
+}
+
+/* One element of IORING_REGISTER_RING_FDS, which comes back with the slot in it. */
+static int io_ringfd_register_one(struct io_uring_rsrc_update __user *user)
+{
+	struct io_uring_rsrc_update reg;
+	unsigned int first, end;
+	struct file *file;
+	int ret;
+
+	if (copy_from_user(&reg, user, sizeof(reg)))
+		return -EFAULT;
+	ret = io_ringfd_range(&reg, &first, &end);
+	if (ret)
+		return ret;
+	file = fget(reg.data);
+	if (!file)
+		return -EBADF;
+	ret = io_is_uring_fops(file) ? io_ringfd_install(file, first, end) : -EOPNOTSUPP;
+	if (ret < 0) {
+		fput(file);
+		return ret;
+	}
+	if (!put_user((u32)ret, &user->offset))
+		return 0;
+	io_ringfd_drop(ret);
+	return -EFAULT;
+}
+
+/* One element of IORING_UNREGISTER_RING_FDS. */
+static int io_ringfd_unregister_one(struct io_uring_rsrc_update __user *user)
+{
+	struct io_uring_rsrc_update reg;
+	unsigned int slot, end;
+	int ret;
+
+	if (copy_from_user(&reg, user, sizeof(reg)))
+		return -EFAULT;
+	ret = io_ringfd_range(&reg, &slot, &end);
+	if (ret || reg.data || end - slot != 1)
+		return -EINVAL;
+	io_ringfd_drop(slot);
+	return 0;
+}
+
+/* Elements done, or the error of the first. */
+static int io_ringfd_each(struct io_uring_rsrc_update __user *user, unsigned int nr,
+			  int (*one)(struct io_uring_rsrc_update __user *user))
+{
+	unsigned int done;
+	int ret = 0;
+
+	for (done = 0; done < nr; done++) {
+		ret = one(&user[done]);
+		if (ret)
+			break;
+	}
+	return done ? done : ret;
+}
+
+/**
+ * io_ringfd_register - IORING_REGISTER_RING_FDS
+ * @ctx: the ring through which it was called, its lock held
+ * @arg: array of struct io_uring_rsrc_update
+ * @nr: its elements
+ *
+ * Return: elements done, or the error of the first.
+ */
+int io_ringfd_register(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	int ret;
+
+	if (!nr || nr > IO_RINGFD_REG_MAX)
+		return -EINVAL;
+	/* meeting a ring for the first time takes its lock */
+	io_ring_unlock(ctx);
+	ret = io_tctx_attach(ctx);
+	io_ring_lock(ctx);
+	return ret ?: io_ringfd_each(arg, nr, io_ringfd_register_one);
+}
+
+/**
+ * io_ringfd_unregister - IORING_UNREGISTER_RING_FDS
+ * @ctx: the ring through which it was called
+ * @arg: array of struct io_uring_rsrc_update
+ * @nr: its elements
+ *
+ * Return: elements done, or the error of the first.
+ */
+int io_ringfd_unregister(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	if (!nr || nr > IO_RINGFD_REG_MAX)
+		return -EINVAL;
+	return current->io_uring ? io_ringfd_each(arg, nr, io_ringfd_unregister_one) : 0;
+}
+
+/**
+ * io_ringfd_drop_all - current exits or execs: let go of its registered rings
+ */
+void io_ringfd_drop_all(void)
+{
+	unsigned int slot;
+
+	for (slot = 0; slot < IO_RINGFD_REG_MAX; slot++)
+		io_ringfd_drop(slot);
+}

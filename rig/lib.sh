@@ -1,0 +1,50 @@
+# shellcheck shell=bash
+# Shared by every script of the rig: paths, progress, failure. Sourced, not run.
+
+set -euo pipefail
+export LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+OUT=$TOP/out
+LOG=$OUT/log
+BUILD_LOCK=${BUILD_LOCK:-$OUT/build.lock}
+KERNEL=${KERNEL:-ours}
+CONFIG=${CONFIG:-perf}
+SRC=$OUT/$KERNEL/src
+OBJ=$OUT/$KERNEL/$CONFIG
+JOBS=${JOBS:-$(nproc)}
+mkdir -p "$LOG"
+
+# Same time, user and host in every image: the two kernels differ by their source alone.
+export KBUILD_BUILD_TIMESTAMP='1970-01-01' KBUILD_BUILD_USER=rig KBUILD_BUILD_HOST=rig
+export CCACHE_DIR=${CCACHE_DIR:-$OUT/ccache} CCACHE_BASEDIR=$OUT CCACHE_NOHASHDIR=1
+export CCACHE_SLOPPINESS=time_macros CCACHE_COMPILERCHECK=content CCACHE_MAXSIZE=4G
+
+# Progress goes to stderr, so that a script's stdout stays its result.
+say() { printf '%s\n' "$*" >&2; }
+die() { say "error: $*"; exit 1; }
+
+# stage NAME LOGFILE COMMAND...: one line with the elapsed time; on failure the log's end and its path.
+stage() {
+	local name=$1 log=$2 begin=$SECONDS rc=0
+	shift 2
+	printf '  %-34s ' "$name" >&2
+	"$@" >"$log" 2>&1 </dev/null || rc=$?
+	if [ $rc -eq 0 ]; then
+		printf '%4d s\n' $((SECONDS - begin)) >&2
+		return 0
+	fi
+	printf 'FAILED after %d s\n' $((SECONDS - begin)) >&2
+	tail -n 20 "$log" | sed 's/^/    /' >&2
+	say "  whole log: $log"
+	say "  command:   $*"
+	return $rc
+}
+
+# kmake ARGS...: make in the chosen kernel's source with its own object folder.
+kmake() {
+	make -C "$SRC" O="$OBJ" CC='ccache gcc' HOSTCC='ccache gcc' --no-print-directory "$@"
+}
+
+# mutant: ours with one patch of rig/mutants/ on top, in a tree of its own.
+case $KERNEL in ours|stock|mutant) ;; *) die "KERNEL is 'ours' or 'stock', not '$KERNEL'" ;; esac

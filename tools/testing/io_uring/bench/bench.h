@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring bench: what the rows share: marks, the row table's type, a minimal ring */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/types.h>
+#include <stdlib.h>
+#include <sys/types.h>
+
+#include "../../../../include/uapi/linux/io_uring.h"
+
+#define ARRAY_SIZE(x)	(sizeof(x) / sizeof((x)[0]))
+
+/* The two ends of a measured region, long NOPs that the counting plugin knows. */
+static inline void mark_begin(void)
+{
+	asm volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 0x01, 0x6e, 0x67, 0x62" ::: "memory");
+}
+
+static inline void mark_end(void)
+{
+	asm volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 0x02, 0x64, 0x6e, 0x65" ::: "memory");
+}
+
+#define MAX_BATCH	128
+#define BLOCK		4096u
+#define CACHED_BLOCKS	256u	/* what ROW_BUFFERED touches */
+
+/**
+ * enum row_flags - what a row wants beside its opcode
+ * @ROW_RING:		a ring
+ * @ROW_AIO:		a libaio context
+ * @ROW_FIXED_FILE:	the file is registered
+ * @ROW_FIXED_BUF:	the buffers are registered
+ * @ROW_BUFFERED:	no O_DIRECT; what is touched stays in the page cache
+ * @ROW_ASYNC:		IOSQE_ASYNC
+ * @ROW_LINK:		a batch is one chain
+ * @ROW_VECTOR:		a request has an iovec
+ * @ROW_EVENTFD:	the ring has an eventfd
+ * @ROW_REG_RING:	enter names the ring by its registered index
+ * @ROW_WRITE:		peers: write instead of read
+ * @ROW_HIPRI:		peers: RWF_HIPRI
+ */
+enum row_flags {
+	ROW_RING	= 1 << 0,
+	ROW_AIO		= 1 << 1,
+	ROW_FIXED_FILE	= 1 << 2,
+	ROW_FIXED_BUF	= 1 << 3,
+	ROW_BUFFERED	= 1 << 4,
+	ROW_ASYNC	= 1 << 5,
+	ROW_LINK	= 1 << 6,
+	ROW_VECTOR	= 1 << 7,
+	ROW_EVENTFD	= 1 << 8,
+	ROW_REG_RING	= 1 << 9,
+	ROW_WRITE	= 1 << 10,
+	ROW_HIPRI	= 1 << 11,
+};
+
+struct bench;
+
+/**
+ * struct row - one line of the table
+ * @name:	what/how/b<batch>, unique
+ * @run:	does so many rounds; 0, or a negative errno
+ * @opcode:	IORING_OP_* of each request
+ * @batch:	operations a round
+ * @len:	bytes an operation
+ * @dev:	file to open, or NULL
+ * @setup:	IORING_SETUP_* of the row's ring
+ * @flags:	ROW_*
+ */
+struct row {
+	const char	*name;
+	int		(*run)(struct bench *b, unsigned int rounds);
+	unsigned int	opcode;
+	unsigned int	batch;
+	unsigned int	len;
+	const char	*dev;
+	unsigned int	setup;
+	unsigned int	flags;
+};
+
+/* Rounds a region: 512 operations, mostly less than from one timer tick to the next. */
+static inline unsigned int row_rounds(const struct row *row)
+{
+	return row->batch == 1 ? 256 : 512 / row->batch;
+}
+
+/**
+ * struct ring - the mapped memory of one io_uring
+ * @fd:		the ring's descriptor
+ * @enter_fd:	what enter is given: the descriptor or the registered index
+ * @enter_flags: IORING_ENTER_* that go with @enter_fd
+ * @sq_mask:	entries of the SQ, less one
+ * @cq_mask:	entries of the CQ, less one
+ * @sq_tail:	ours to write, in shared memory
+ * @cq_head:	ours to write, in shared memory
+ * @cq_tail:	the kernel's, in shared memory
+ * @sqes:	the submission entries, mapped
+ * @cqes:	the completion entries, inside @map
+ * @map:	both rings' heads and tails, the SQ array and the CQEs
+ * @map_size:	bytes of @map
+ * @sqes_size:	bytes of @sqes
+ */
+struct ring {
+	int			fd;
+	int			enter_fd;
+	unsigned int		enter_flags;
+	unsigned int		sq_mask;
+	unsigned int		cq_mask;
+	unsigned int		*sq_tail;
+	unsigned int		*cq_head;
+	unsigned int		*cq_tail;
+	struct io_uring_sqe	*sqes;
+	struct io_uring_cqe	*cqes;
+	void			*map;
+	size_t			map_size;
+	size_t			sqes_size;
+};
+
+/**
+ * struct bench - a row while it runs
+ * @row:	its description
+ * @ring:	its ring, for rows that have one
+ * @fd:		the file that is read or written, -1: none
+ * @event_fd:	the ring's eventfd, -1: none
+ * @aio:	libaio's context
+ * @buf:	MAX_BATCH blocks of memory
+ * @seed:	state of the offsets' sequence
+ */
+struct bench {
+	const struct row	*row;
+	struct ring		ring;
+	int			fd;
+	int			event_fd;
+	unsigned long		aio;
+	unsigned char		*buf;
+	__u64		seed;
+};
+
+extern const struct row rows[];
+extern const unsigned int nr_rows;
+
+int ring_open(struct ring *ring, const struct row *row);
+void ring_close(struct ring *ring);
+int ring_register(struct ring *ring, unsigned int op, const void *arg, unsigned int nr);
+int ring_enter(struct ring *ring, unsigned int submit, unsigned int wait,
+	       unsigned int flags, const void *arg, size_t size);
+
+/*
+ * A block's place: scattered, so that the block layer cannot merge neighbours;
+ * through the page cache one after the other, so that the warm-up brings them all.
+ */
+static inline __u64 next_offset(struct bench *b)
+{
+	if (b->row->flags & ROW_BUFFERED)
+		return b->seed++ % CACHED_BLOCKS * BLOCK;
+	b->seed = b->seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (b->seed >> 40) % (1u << 16) * 2 * BLOCK;
+}
+
+#endif

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring bench: set-up, the measuring loop, the report */
+
+/*
+ * Runs as init of a small guest, from an initramfs that holds little else, or
+ * as an ordinary program.  Three modes:
+ *
+ *	count	each row runs once unmeasured and then REPEATS times between two
+ *		marks, which the counting plugin sees; no clock is read
+ *	wall	each row runs for SLICES short whiles, the best time for an
+ *		operation is told
+ *	exec	each line of /programs runs between two marks: a name, how many
+ *		operations it does, and a command without quotes
+ *
+ * The report goes to /dev/ttyS1 where that is a line of its own, else to stdout,
+ * after the last row: a console's interrupts would fall into the next region.
+ *
+ *	version <uname -r>
+ *	size <slab cache> <bytes of an object>
+ *	row <name> <batch> <operations a region> <number of the first region> <regions>
+ *	wall <name> <picoseconds an operation>
+ *	exec <name> <operations> <number of the region>
+ *	fail <name> <errno> <text>
+ *	done
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define REPEATS		5
+#define SLICES		20
+#define SLICE_NSEC	5000000ull
+
+static char report_text[1 << 16];
+static size_t report_len;
+static unsigned int nr_regions;
+
+static void report(const char *fmt, ...)
+{
+	size_t left = sizeof(report_text) - report_len;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(report_text + report_len, left, fmt, ap);
+	va_end(ap);
+	if (n > 0 && (size_t)n < left)
+		report_len += n;
+}
+
+static void report_write(bool init)
+{
+	int fd = init ? open("/dev/ttyS1", O_WRONLY | O_NOCTTY) : -1;
+	size_t done = 0;
+
+	while (done < report_len) {
+		ssize_t n = write(fd < 0 ? 1 : fd, report_text + done, report_len - done);
+
+		if (n <= 0)
+			break;
+		done += n;
+	}
+	if (fd >= 0) {
+		tcdrain(fd);
+		close(fd);
+	}
+}
+
+static int put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, strlen(text));
+	close(fd);
+	return n < 0 ? -errno : 0;
+}
+
+/* A null_blk whose requests end in a timer's interrupt, 10 us later. */
+static void make_timer_device(void)
+{
+	static const char dir[] = "/sys/kernel/config/nullb/nullt";
+	static const char * const set[][2] = {
+		{ "size", "16384" }, { "irqmode", "2" }, { "completion_nsec", "10000" },
+		{ "submit_queues", "1" }, { "hw_queue_depth", "1024" }, { "power", "1" },
+	};
+	char path[128];
+	size_t i;
+
+	if (mkdir(dir, 0755))
+		return;
+	for (i = 0; i < ARRAY_SIZE(set); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, set[i][0]);
+		put(path, set[i][1]);
+	}
+}
+
+static int make_cached_file(void)
+{
+	static unsigned char block[BLOCK];
+	int fd = open("/tmp/cached", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	unsigned int i;
+
+	if (fd < 0)
+		return -errno;
+	for (i = 0; i < CACHED_BLOCKS; i++)
+		if (write(fd, block, sizeof(block)) != sizeof(block))
+			break;
+	close(fd);
+	return i == CACHED_BLOCKS ? 0 : -EIO;
+}
+
+static void init_machine(void)
+{
+	mkdir("/proc", 0755);
+	mkdir("/sys", 0755);
+	mkdir("/dev", 0755);
+	mkdir("/tmp", 0755);
+	mount("proc", "/proc", "proc", 0, NULL);
+	mount("sysfs", "/sys", "sysfs", 0, NULL);
+	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
+	mount("tmpfs", "/tmp", "tmpfs", 0, NULL);
+	mount("configfs", "/sys/kernel/config", "configfs", 0, NULL);
+	make_timer_device();
+}
+
+static void report_machine(void)
+{
+	static const char * const caches[] = { "io_kiocb", "io_ring_ctx" };
+	struct utsname uts;
+	char path[128], text[32];
+	size_t i;
+
+	uname(&uts);
+	report("version %s\n", uts.release);
+	for (i = 0; i < ARRAY_SIZE(caches); i++) {
+		ssize_t n;
+		int fd;
+
+		snprintf(path, sizeof(path), "/sys/kernel/slab/%s/object_size", caches[i]);
+		fd = open(path, O_RDONLY);
+		if (fd < 0)
+			continue;
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+		if (n > 0)
+			report("size %s %d\n", caches[i], atoi(text));
+	}
+}
+
+static int register_resources(struct bench *b)
+{
+	const struct row *row = b->row;
+	struct iovec vec[MAX_BATCH];
+	unsigned int i;
+	int ret = 0;
+
+	if (row->flags & ROW_FIXED_FILE)
+		ret = ring_register(&b->ring, IORING_REGISTER_FILES, &b->fd, 1);
+	if (!ret && row->flags & ROW_FIXED_BUF) {
+		for (i = 0; i < MAX_BATCH; i++) {
+			vec[i].iov_base = b->buf + i * BLOCK;
+			vec[i].iov_len = BLOCK;
+		}
+		ret = ring_register(&b->ring, IORING_REGISTER_BUFFERS, vec, MAX_BATCH);
+	}
+	if (!ret && row->flags & ROW_EVENTFD) {
+		b->event_fd = eventfd(0, EFD_NONBLOCK);
+		ret = ring_register(&b->ring, IORING_REGISTER_EVENTFD, &b->event_fd, 1);
+	}
+	return ret;
+}
+
+static void row_close(struct bench *b)
+{
+	if (b->ring.fd >= 0)
+		ring_close(&b->ring);
+	if (b->aio)
+		syscall(__NR_io_destroy, b->aio);
+	if (b->fd >= 0)
+		close(b->fd);
+	if (b->event_fd >= 0)
+		close(b->event_fd);
+	munmap(b->buf, MAX_BATCH * BLOCK);
+}
+
+static int row_open(struct bench *b, const struct row *row)
+{
+	int ret = 0;
+
+	memset(b, 0, sizeof(*b));
+	b->row = row;
+	b->ring.fd = -1;
+	b->fd = -1;
+	b->event_fd = -1;
+	b->seed = 42;
+	b->buf = mmap(NULL, MAX_BATCH * BLOCK, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (b->buf == MAP_FAILED)
+		return -ENOMEM;
+	memset(b->buf, 0x5a, MAX_BATCH * BLOCK);
+	if (row->dev) {
+		b->fd = open(row->dev, O_RDWR | (row->flags & ROW_BUFFERED ? 0 : O_DIRECT));
+		if (b->fd < 0)
+			ret = -errno;
+	}
+	if (!ret && row->flags & ROW_AIO) {
+		if (syscall(__NR_io_setup, MAX_BATCH, &b->aio))
+			ret = -errno;
+	} else if (!ret && row->flags & ROW_RING) {
+		ret = ring_open(&b->ring, row);
+		if (!ret)
+			ret = register_resources(b);
+		else
+			b->ring.fd = -1;
+	}
+	if (ret)
+		row_close(b);
+	return ret;
+}
+
+/* Once to warm up (allocations, workers, page tables), then what is measured. */
+static int count_row(struct bench *b)
+{
+	const struct row *row = b->row;
+	unsigned int first = nr_regions;
+	int ret = row->run(b, row_rounds(row));
+	int i;
+
+	for (i = 0; !ret && i < REPEATS; i++) {
+		mark_begin();
+		ret = row->run(b, row_rounds(row));
+		mark_end();
+		nr_regions++;
+	}
+	if (!ret)
+		report("row %s %u %u %u %u\n", row->name, row->batch,
+		       row->batch * row_rounds(row), first, nr_regions - first);
+	return ret;
+}
+
+static __u64 now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* The best of many short slices: what else the host does only ever adds. */
+static int wall_row(struct bench *b)
+{
+	const struct row *row = b->row;
+	__u64 best = ~0ull;
+	int ret = row->run(b, row_rounds(row));
+	int i;
+
+	for (i = 0; !ret && i < SLICES; i++) {
+		__u64 ops = 0, spent = 0, start = now();
+
+		while (!ret && spent < SLICE_NSEC) {
+			ret = row->run(b, row_rounds(row));
+			ops += row->batch * row_rounds(row);
+			spent = now() - start;
+		}
+		if (ops && spent * 1000 / ops < best)
+			best = spent * 1000 / ops;
+	}
+	if (!ret)
+		report("wall %s %llu\n", row->name, (unsigned long long)best);
+	return ret;
+}
+
+#define MAX_WORDS	40
+
+/* One command, counted from fork to exit. */
+static int exec_words(char **words)
+{
+	int status;
+	pid_t pid;
+
+	mark_begin();
+	pid = fork();
+	if (!pid) {
+		execv(words[0], words);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		status = -1;
+	mark_end();
+	nr_regions++;
+	return status;
+}
+
+static void exec_programs(void)
+{
+	char line[1024], *words[MAX_WORDS + 1];
+	FILE *file = fopen("/programs", "r");
+
+	if (!file) {
+		report("fail /programs %d %s\n", errno, strerror(errno));
+		return;
+	}
+	while (fgets(line, sizeof(line), file)) {
+		char *word = strtok(line, "\n ");
+		int n, status;
+
+		for (n = 0; word && n < MAX_WORDS; n++) {
+			words[n] = word;
+			word = strtok(NULL, "\n ");
+		}
+		words[n] = NULL;
+		if (n < 3)
+			continue;
+		status = exec_words(words + 2);
+		if (status)
+			report("fail %s %d ended with status %#x\n", words[0], EIO, status);
+		else
+			report("exec %s %s %u\n", words[0], words[1], nr_regions - 1);
+	}
+	fclose(file);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+static void run_row(const struct row *row, bool wall)
+{
+	struct bench b;
+	int ret = row_open(&b, row);
+
+	if (!ret) {
+		alarm(20);
+		ret = wall ? wall_row(&b) : count_row(&b);
+		alarm(0);
+		row_close(&b);
+	}
+	if (ret)
+		report("fail %s %d %s\n", row->name, -ret, strerror(-ret));
+}
+
+/*
+ * bench [count|wall|exec] [part of a row's name]; init takes them from the kernel's
+ * command line, as bench_mode= and bench_rows=, which come as its environment.
+ */
+int main(int argc, char **argv)
+{
+	struct sigaction sa = { .sa_handler = on_alarm };
+	bool init = getpid() == 1;
+	const char *mode = init ? getenv("bench_mode") : argv[1];
+	const char *only = init ? getenv("bench_rows") : argc > 2 ? argv[2] : NULL;
+	bool wall = mode && !strcmp(mode, "wall");
+	bool exec = mode && !strcmp(mode, "exec");
+	unsigned int i;
+
+	sigaction(SIGALRM, &sa, NULL);
+	if (init)
+		init_machine();
+	make_cached_file();
+	report_machine();
+	if (exec)
+		exec_programs();
+	for (i = 0; i < nr_rows && !exec; i++)
+		if (!only || strstr(rows[i].name, only))
+			run_row(&rows[i], wall);
+	report("done\n");
+	report_write(init);
+	if (init)
+		reboot(RB_POWER_OFF);
+	return 0;
+}

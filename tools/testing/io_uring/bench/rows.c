@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring bench: the rows, and what each does in its measured region */
+
+/*
+ * A row is one shape of work, repeated: so many operations a round, so many
+ * rounds a region.  All that is constant (files, buffers, rings) is made before
+ * the region; inside it stand the system calls alone and the filling and
+ * emptying of the rings.  Each result is checked, so a row that does not do its
+ * work fails instead of being fast.
+ */
+
+#include <errno.h>
+#include <linux/aio_abi.h>
+#include <linux/time_types.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+static void fill_sqe(struct bench *b, struct io_uring_sqe *sqe, unsigned int i)
+{
+	static struct iovec vec[MAX_BATCH];
+	const struct row *row = b->row;
+
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->opcode = row->opcode;
+	sqe->user_data = i;
+	if (row->flags & ROW_ASYNC)
+		sqe->flags |= IOSQE_ASYNC;
+	if (row->flags & ROW_LINK && i + 1 < row->batch)
+		sqe->flags |= IOSQE_IO_LINK;
+	if (row->opcode == IORING_OP_NOP)
+		return;
+	sqe->fd = b->fd;
+	if (row->flags & ROW_FIXED_FILE) {
+		sqe->fd = 0;
+		sqe->flags |= IOSQE_FIXED_FILE;
+	}
+	sqe->off = next_offset(b);
+	sqe->addr = (uintptr_t)b->buf + i * BLOCK;
+	sqe->len = row->len;
+	if (row->flags & ROW_FIXED_BUF)
+		sqe->buf_index = i;
+	if (row->flags & ROW_VECTOR) {
+		vec[i].iov_base = b->buf + i * BLOCK;
+		vec[i].iov_len = row->len;
+		sqe->addr = (uintptr_t)&vec[i];
+		sqe->len = 1;
+	}
+}
+
+/* Take @want completions, waiting for those that the submission did not bring. */
+static int reap(struct bench *b, unsigned int want)
+{
+	struct ring *ring = &b->ring;
+	unsigned int head = *ring->cq_head;
+	unsigned int got = 0;
+
+	for (;;) {
+		unsigned int tail = __atomic_load_n(ring->cq_tail, __ATOMIC_ACQUIRE);
+		int ret;
+
+		for (; head != tail; head++, got++) {
+			int res = ring->cqes[head & ring->cq_mask].res;
+
+			if (res != (int)b->row->len)
+				return res < 0 ? res : -EIO;
+		}
+		__atomic_store_n(ring->cq_head, head, __ATOMIC_RELEASE);
+		if (got >= want)
+			return got == want ? 0 : -EOVERFLOW;
+		ret = ring_enter(ring, 0, want - got, IORING_ENTER_GETEVENTS, NULL, 0);
+		if (ret < 0)
+			return ret;
+	}
+}
+
+static int run_ring(struct bench *b, unsigned int rounds)
+{
+	struct ring *ring = &b->ring;
+	unsigned int batch = b->row->batch;
+	unsigned int tail = *ring->sq_tail;
+
+	while (rounds--) {
+		unsigned int i;
+		int ret;
+
+		for (i = 0; i < batch; i++)
+			fill_sqe(b, &ring->sqes[tail++ & ring->sq_mask], i);
+		__atomic_store_n(ring->sq_tail, tail, __ATOMIC_RELEASE);
+		ret = ring_enter(ring, batch, batch, IORING_ENTER_GETEVENTS, NULL, 0);
+		if (ret != (int)batch)
+			return ret < 0 ? ret : -EIO;
+		ret = reap(b, batch);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Wait for one event while one is there: nothing to submit, nothing to sleep for. */
+static int run_wait_ready(struct bench *b, unsigned int rounds)
+{
+	struct ring *ring = &b->ring;
+	unsigned int tail = *ring->sq_tail;
+	int ret;
+
+	if (*ring->cq_head == __atomic_load_n(ring->cq_tail, __ATOMIC_ACQUIRE)) {
+		fill_sqe(b, &ring->sqes[tail & ring->sq_mask], 0);
+		__atomic_store_n(ring->sq_tail, tail + 1, __ATOMIC_RELEASE);
+		ret = ring_enter(ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+		if (ret != 1)
+			return ret < 0 ? ret : -EIO;
+	}
+	while (rounds--) {
+		ret = ring_enter(ring, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Wait for an event that never comes, 10 us at a time. */
+static int run_wait_timeout(struct bench *b, unsigned int rounds)
+{
+	struct __kernel_timespec ts = { .tv_nsec = 10000 };
+	struct io_uring_getevents_arg arg = { .ts = (uintptr_t)&ts };
+
+	while (rounds--) {
+		int ret = ring_enter(&b->ring, 0, 1,
+				     IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG,
+				     &arg, sizeof(arg));
+
+		if (ret != -ETIME)
+			return ret < 0 ? ret : -EIO;
+	}
+	return 0;
+}
+
+static int run_getppid(struct bench *b, unsigned int rounds)
+{
+	(void)b;
+	while (rounds--)
+		syscall(__NR_getppid);
+	return 0;
+}
+
+static int run_sync(struct bench *b, unsigned int rounds)
+{
+	const struct row *row = b->row;
+	struct iovec vec = { b->buf, row->len };
+
+	while (rounds--) {
+		__u64 off = next_offset(b);
+		long ret;
+
+		if (row->flags & ROW_HIPRI)
+			ret = syscall(__NR_preadv2, b->fd, &vec, 1, off, 0, RWF_HIPRI);
+		else if (row->flags & ROW_WRITE)
+			ret = syscall(__NR_pwrite64, b->fd, b->buf, row->len, off);
+		else
+			ret = syscall(__NR_pread64, b->fd, b->buf, row->len, off);
+		if (ret != (long)row->len)
+			return ret < 0 ? -errno : -EIO;
+	}
+	return 0;
+}
+
+static int run_libaio(struct bench *b, unsigned int rounds)
+{
+	static struct iocb iocbs[MAX_BATCH], *list[MAX_BATCH];
+	static struct io_event events[MAX_BATCH];
+	const struct row *row = b->row;
+
+	while (rounds--) {
+		unsigned int i;
+		long ret;
+
+		for (i = 0; i < row->batch; i++) {
+			memset(&iocbs[i], 0, sizeof(iocbs[i]));
+			iocbs[i].aio_lio_opcode = row->flags & ROW_WRITE ? IOCB_CMD_PWRITE :
+									   IOCB_CMD_PREAD;
+			iocbs[i].aio_fildes = b->fd;
+			iocbs[i].aio_buf = (uintptr_t)b->buf + i * BLOCK;
+			iocbs[i].aio_nbytes = row->len;
+			iocbs[i].aio_offset = next_offset(b);
+			list[i] = &iocbs[i];
+		}
+		ret = syscall(__NR_io_submit, b->aio, row->batch, list);
+		if (ret != (long)row->batch)
+			return ret < 0 ? -errno : -EIO;
+		ret = syscall(__NR_io_getevents, b->aio, row->batch, row->batch, events, NULL);
+		if (ret != (long)row->batch)
+			return ret < 0 ? -errno : -EIO;
+		for (i = 0; i < row->batch; i++)
+			if (events[i].res != (long long)row->len)
+				return -EIO;
+	}
+	return 0;
+}
+
+#define DEFER	(IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN)
+#define POLLED	IORING_SETUP_IOPOLL
+#define FIXED	(ROW_RING | ROW_FIXED_FILE | ROW_FIXED_BUF)
+#define NULLB	"/dev/nullb0"
+#define TIMERB	"/dev/nullt"
+#define TMPFILE	"/tmp/cached"
+
+/* name, run, opcode, batch, bytes, file, ring, wants */
+const struct row rows[] = {
+	{ "getppid", run_getppid, 0, 1, 0, NULL, 0, 0 },
+
+	{ "nop/defer/b1", run_ring, IORING_OP_NOP, 1, 0, NULL, DEFER, ROW_RING },
+	{ "nop/defer/b8", run_ring, IORING_OP_NOP, 8, 0, NULL, DEFER, ROW_RING },
+	{ "nop/defer/b32", run_ring, IORING_OP_NOP, 32, 0, NULL, DEFER, ROW_RING },
+	{ "nop/defer/b128", run_ring, IORING_OP_NOP, 128, 0, NULL, DEFER, ROW_RING },
+	{ "nop/plain/b1", run_ring, IORING_OP_NOP, 1, 0, NULL, 0, ROW_RING },
+	{ "nop/plain/b8", run_ring, IORING_OP_NOP, 8, 0, NULL, 0, ROW_RING },
+	{ "nop/plain/b32", run_ring, IORING_OP_NOP, 32, 0, NULL, 0, ROW_RING },
+	{ "nop/plain/b128", run_ring, IORING_OP_NOP, 128, 0, NULL, 0, ROW_RING },
+	{ "nop/defer+ringfd/b1", run_ring, IORING_OP_NOP, 1, 0,
+	  NULL, DEFER, ROW_RING | ROW_REG_RING },
+	{ "nop/defer+eventfd/b1", run_ring, IORING_OP_NOP, 1, 0,
+	  NULL, DEFER, ROW_RING | ROW_EVENTFD },
+	{ "nop/defer+eventfd/b32", run_ring, IORING_OP_NOP, 32, 0,
+	  NULL, DEFER, ROW_RING | ROW_EVENTFD },
+	{ "nop/plain+eventfd/b32", run_ring, IORING_OP_NOP, 32, 0,
+	  NULL, 0, ROW_RING | ROW_EVENTFD },
+	{ "nop/defer+link/b32", run_ring, IORING_OP_NOP, 32, 0,
+	  NULL, DEFER, ROW_RING | ROW_LINK },
+	{ "nop/defer+worker/b1", run_ring, IORING_OP_NOP, 1, 0,
+	  NULL, DEFER, ROW_RING | ROW_ASYNC },
+	{ "nop/defer+worker/b32", run_ring, IORING_OP_NOP, 32, 0,
+	  NULL, DEFER, ROW_RING | ROW_ASYNC },
+	{ "nop/plain+worker/b32", run_ring, IORING_OP_NOP, 32, 0, NULL, 0, ROW_RING | ROW_ASYNC },
+	{ "wait/ready", run_wait_ready, IORING_OP_NOP, 1, 0, NULL, DEFER, ROW_RING },
+	{ "wait/timeout", run_wait_timeout, IORING_OP_NOP, 1, 0, NULL, DEFER, ROW_RING },
+
+	{ "read4k/poll+fixed/b1", run_ring, IORING_OP_READ_FIXED, 1, 4096,
+	  NULLB, DEFER | POLLED, FIXED },
+	{ "read4k/poll+fixed/b32", run_ring, IORING_OP_READ_FIXED, 32, 4096,
+	  NULLB, DEFER | POLLED, FIXED },
+	{ "read4k/poll+fixed/b128", run_ring, IORING_OP_READ_FIXED, 128, 4096,
+	  NULLB, DEFER | POLLED, FIXED },
+	{ "read4k/poll/b1", run_ring, IORING_OP_READ, 1, 4096, NULLB, DEFER | POLLED, ROW_RING },
+	{ "read4k/poll/b32", run_ring, IORING_OP_READ, 32, 4096,
+	  NULLB, DEFER | POLLED, ROW_RING },
+	{ "read4k/plainpoll+fixed/b1", run_ring, IORING_OP_READ_FIXED, 1, 4096,
+	  NULLB, POLLED, FIXED },
+	{ "read4k/plainpoll+fixed/b32", run_ring, IORING_OP_READ_FIXED, 32, 4096,
+	  NULLB, POLLED, FIXED },
+	{ "read512/poll+fixed/b32", run_ring, IORING_OP_READ_FIXED, 32, 512,
+	  NULLB, DEFER | POLLED, FIXED },
+	{ "read512/poll+fixed/b128", run_ring, IORING_OP_READ_FIXED, 128, 512,
+	  NULLB, DEFER | POLLED, FIXED },
+	{ "write4k/poll+fixed/b32", run_ring, IORING_OP_WRITE_FIXED, 32, 4096,
+	  NULLB, DEFER | POLLED, FIXED },
+
+	{ "read4k/irq+fixed/b1", run_ring, IORING_OP_READ_FIXED, 1, 4096, NULLB, DEFER, FIXED },
+	{ "read4k/irq+fixed/b32", run_ring, IORING_OP_READ_FIXED, 32, 4096, NULLB, DEFER, FIXED },
+	{ "read4k/irq/b1", run_ring, IORING_OP_READ, 1, 4096, NULLB, DEFER, ROW_RING },
+	{ "read4k/irq/b32", run_ring, IORING_OP_READ, 32, 4096, NULLB, DEFER, ROW_RING },
+	{ "readv4k/irq/b32", run_ring, IORING_OP_READV, 32, 4096,
+	  NULLB, DEFER, ROW_RING | ROW_VECTOR },
+	{ "read4k/plainirq+fixed/b1", run_ring, IORING_OP_READ_FIXED, 1, 4096, NULLB, 0, FIXED },
+	{ "read4k/plainirq+fixed/b32", run_ring, IORING_OP_READ_FIXED, 32, 4096,
+	  NULLB, 0, FIXED },
+	{ "write4k/irq+fixed/b32", run_ring, IORING_OP_WRITE_FIXED, 32, 4096,
+	  NULLB, DEFER, FIXED },
+	{ "write4k/irq/b32", run_ring, IORING_OP_WRITE, 32, 4096, NULLB, DEFER, ROW_RING },
+	{ "read4k/timer+fixed/b1", run_ring, IORING_OP_READ_FIXED, 1, 4096,
+	  TIMERB, DEFER, FIXED },
+	{ "read4k/timer+fixed/b32", run_ring, IORING_OP_READ_FIXED, 32, 4096,
+	  TIMERB, DEFER, FIXED },
+
+	{ "read4k/cached/b1", run_ring, IORING_OP_READ, 1, 4096,
+	  NULLB, DEFER, ROW_RING | ROW_BUFFERED },
+	{ "read4k/cached/b32", run_ring, IORING_OP_READ, 32, 4096,
+	  NULLB, DEFER, ROW_RING | ROW_BUFFERED },
+	{ "read4k/tmpfs/b32", run_ring, IORING_OP_READ, 32, 4096,
+	  TMPFILE, DEFER, ROW_RING | ROW_BUFFERED },
+	{ "write4k/tmpfs/b32", run_ring, IORING_OP_WRITE, 32, 4096,
+	  TMPFILE, DEFER, ROW_RING | ROW_BUFFERED },
+
+	{ "pread4k", run_sync, 0, 1, 4096, NULLB, 0, 0 },
+	{ "preadv2-hipri4k", run_sync, 0, 1, 4096, NULLB, 0, ROW_HIPRI },
+	{ "pwrite4k", run_sync, 0, 1, 4096, NULLB, 0, ROW_WRITE },
+	{ "libaio4k/b1", run_libaio, 0, 1, 4096, NULLB, 0, ROW_AIO },
+	{ "libaio4k/b32", run_libaio, 0, 32, 4096, NULLB, 0, ROW_AIO },
+};
+
+const unsigned int nr_rows = ARRAY_SIZE(rows);

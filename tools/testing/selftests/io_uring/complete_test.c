@@ -1,0 +1,826 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: completions - order, overflow, waiting, timeouts, signals */
+#include <poll.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include "iou_test.h"
+
+FIXTURE(complete) {
+	struct iou r;
+	int p[2];
+	char buf[256];
+};
+
+FIXTURE_VARIANT(complete) {
+	unsigned int flags;
+};
+
+IOU_KINDS(complete);
+
+FIXTURE_SETUP(complete)
+{
+	ASSERT_EQ(0, iou_init_cq(&self->r, 4, 8, variant->flags));
+	ASSERT_EQ(0, pipe(self->p));
+}
+
+FIXTURE_TEARDOWN(complete)
+{
+	iou_exit(&self->r);
+	close(self->p[0]);
+	close(self->p[1]);
+}
+
+/* A read that stays until somebody writes to the pipe. */
+static void start_read(struct iou *r, int fd, void *buf, unsigned long long data)
+{
+	iou_prep(r, IORING_OP_READ, fd, buf, 1, 0)->user_data = data;
+	iou_submit(r);
+}
+
+/* Submit @nr NOPs numbered from @first, a few at a time. */
+static int submit_nops(struct iou *r, unsigned int first, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (!iou_nop(r, first + i))
+			return -EBUSY;
+		if (iou_submit(r) < 0)
+			return -EIO;
+	}
+	return nr;
+}
+
+/* Wait until the thread of an SQPOLL ring has taken everything. */
+static void settle(struct iou *r)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+
+	while (load_acq(r->sq_head) != r->sent && iou_now_us() < end) {
+		if (load_acq(r->sq_flags) & IORING_SQ_NEED_WAKEUP)
+			iou_enter(r, 0, 0, IORING_ENTER_SQ_WAKEUP);
+		sched_yield();
+	}
+}
+
+/*
+ * More completions than the ring holds: none is lost, none passes another, and
+ * the flag tells that some are kept.
+ *
+ *   ring   |0 1 2 3 4 5 6 7|          overflow  8 9 10 ... 39
+ */
+TEST_F(complete, overflow_keeps_order)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i;
+
+	ASSERT_EQ(40, submit_nops(r, 0, 40));
+	settle(r);
+	EXPECT_EQ(8, iou_ready(r));
+	EXPECT_EQ(IORING_SQ_CQ_OVERFLOW,
+		  load_acq(r->sq_flags) & IORING_SQ_CQ_OVERFLOW);
+	for (i = 0; i < 40; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		ASSERT_EQ(i, cqe.user_data);
+		ASSERT_EQ(0, cqe.res);
+	}
+	EXPECT_EQ(0, iou_wait_ms(r, 0, 10));
+	EXPECT_EQ(0, iou_ready(r));
+	EXPECT_EQ(0, load_acq(r->sq_flags) & IORING_SQ_CQ_OVERFLOW);
+	EXPECT_EQ(0, *r->cq_lost);
+}
+
+/* Whatever completes while some are kept comes after them. */
+TEST_F(complete, overflow_is_not_passed)
+{
+	struct iou *r = &self->r;
+	unsigned int next = 12, seen = 0, round;
+	struct io_uring_cqe cqe;
+
+	ASSERT_EQ(12, submit_nops(r, 0, 12));
+	settle(r);
+	for (round = 0; round < iou_rounds(200); round++) {
+		/* room appears first, then a new completion */
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		ASSERT_EQ(seen++, cqe.user_data);
+		ASSERT_EQ(1, submit_nops(r, next++, 1));
+		settle(r);
+	}
+	while (seen < next) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		ASSERT_EQ(seen++, cqe.user_data);
+	}
+	EXPECT_EQ(0, *r->cq_lost);
+}
+
+/* The same from workers, with no order asked for. */
+TEST_F(complete, overflow_from_workers)
+{
+	unsigned int i, k, seen = 0;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	for (i = 0; i < 30; i++) {
+		ASSERT_NE(NULL, iou_prep(r, IORING_OP_READ, self->p[0], self->buf + i,
+					 1, 0));
+		((struct io_uring_sqe *)((char *)r->sqes +
+		  ((r->next - 1) & 3) * (size_t)r->sqe_size))->user_data = i;
+		ASSERT_LE(0, iou_submit(r));
+		settle(r);
+	}
+	iou_fill(self->buf + 64, 30, 0, 1);
+	ASSERT_EQ(30, write(self->p[1], self->buf + 64, 30));
+	for (k = 0; k < 30; k++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		ASSERT_EQ(1, cqe.res);
+		ASSERT_LT(cqe.user_data, 30);
+		seen |= 1U << cqe.user_data;
+	}
+	EXPECT_EQ((1U << 30) - 1, seen);
+	EXPECT_EQ(0, *r->cq_lost);
+}
+
+/* A long list comes out completely, and a full ring never makes a waiter spin. */
+TEST_F(complete, overflow_long)
+{
+	unsigned int i, nr = iou_rounds(2000);
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	for (i = 0; i < nr; i += 4) {
+		ASSERT_EQ(4, submit_nops(r, i, 4));
+		settle(r);
+	}
+	EXPECT_EQ(0, iou_wait_ms(r, 8, 1000));
+	EXPECT_EQ(0, iou_wait_ms(r, 100, 1000));
+	for (i = 0; i < nr; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		ASSERT_EQ(i, cqe.user_data);
+	}
+	EXPECT_EQ(0, *r->cq_lost);
+}
+
+/* The second halves of large CQEs are zero, in the ring and out of overflow. */
+TEST_F(complete, large_cqes_are_clean)
+{
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	if (!(variant->flags & IORING_SETUP_CQE32))
+		SKIP(return, "CQEs of 16 bytes");
+	for (i = 0; i < 8; i++) {
+		iou_cqe_at(r, i)->big_cqe[0] = ~0ULL;
+		iou_cqe_at(r, i)->big_cqe[1] = ~0ULL;
+	}
+	ASSERT_EQ(16, submit_nops(r, 0, 16));
+	settle(r);
+	for (i = 0; i < 16; i++) {
+		struct io_uring_cqe *cqe;
+
+		ASSERT_EQ(0, iou_wait(r, 1));
+		cqe = iou_cqe_at(r, 0);
+		EXPECT_EQ(i, cqe->user_data);
+		EXPECT_EQ(0, cqe->big_cqe[0]);
+		EXPECT_EQ(0, cqe->big_cqe[1]);
+		cqe->big_cqe[0] = ~0ULL;
+		cqe->big_cqe[1] = ~0ULL;
+		iou_seen(r, 1);
+	}
+}
+
+/* CQEs of a batch come in the order of its SQEs when all finish inline. */
+TEST_F(complete, inline_order)
+{
+	unsigned int round, i, data = 0, seen = 0;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	for (round = 0; round < iou_rounds(100); round++) {
+		for (i = 0; i < 4; i++)
+			iou_nop(r, data++);
+		ASSERT_EQ(4, iou_submit_wait(r, 4));
+		for (i = 0; i < 4; i++) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			ASSERT_EQ(seen++, cqe.user_data);
+		}
+	}
+}
+
+static unsigned long long elapsed_ms(unsigned long long since_us)
+{
+	return (iou_now_us() - since_us) / 1000;
+}
+
+TEST_F(complete, timeout)
+{
+	unsigned long long start = iou_now_us();
+	struct iou *r = &self->r;
+
+	EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 50));
+	EXPECT_LE(50, elapsed_ms(start));
+	EXPECT_GT(1000, elapsed_ms(start));
+	/* what is there ends the wait in time or not, and is no error */
+	iou_nop(r, 1);
+	ASSERT_EQ(1, iou_submit(r));
+	settle(r);
+	start = iou_now_us();
+	EXPECT_EQ(0, iou_wait_ms(r, 2, 50));
+	EXPECT_LE(50, elapsed_ms(start));
+	start = iou_now_us();
+	EXPECT_EQ(0, iou_wait_ms(r, 1, 1000));
+	EXPECT_GT(900, elapsed_ms(start));
+	EXPECT_EQ(0, iou_wait_ms(r, 0, 1000));
+}
+
+/* Submit and wait in one call: what was submitted is what is returned. */
+TEST_F(complete, submit_hides_timeout)
+{
+	struct __kernel_timespec ts = { .tv_nsec = 50000000 };
+	struct io_uring_getevents_arg arg = { .ts = (uintptr_t)&ts };
+	struct iou *r = &self->r;
+
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "enter submits nothing here");
+	iou_prep(r, IORING_OP_READ, self->p[0], self->buf, 1, 0);
+	iou_flush(r);
+	EXPECT_EQ(1, iou_enter_arg(r, 1, 1, IORING_ENTER_GETEVENTS, &arg));
+	EXPECT_EQ(0, iou_ready(r));
+	EXPECT_EQ(-ETIME, iou_enter_arg(r, 0, 1, IORING_ENTER_GETEVENTS, &arg));
+	ASSERT_EQ(1, write(self->p[1], "x", 1));
+	EXPECT_EQ(0, iou_discard(r, 1));
+}
+
+/* Fewer taken than asked for: the call returns at once. */
+TEST_F(complete, partial_submit_does_not_wait)
+{
+	unsigned long long start = iou_now_us();
+	struct __kernel_timespec ts = { .tv_sec = 5 };
+	struct io_uring_getevents_arg arg = { .ts = (uintptr_t)&ts };
+	struct iou *r = &self->r;
+
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "enter submits nothing here");
+	iou_nop(r, 1);
+	iou_flush(r);
+	EXPECT_EQ(1, iou_enter_arg(r, 3, 5, IORING_ENTER_GETEVENTS, &arg));
+	EXPECT_GT(4000, elapsed_ms(start));
+}
+
+/* The minimum is not more than the ring can hold. */
+TEST_F(complete, minimum_is_clamped)
+{
+	unsigned long long start = iou_now_us();
+	struct iou *r = &self->r;
+
+	ASSERT_EQ(8, submit_nops(r, 0, 8));
+	settle(r);
+	EXPECT_EQ(0, iou_wait_ms(r, ~0U, 5000));
+	EXPECT_GT(4000, elapsed_ms(start));
+	EXPECT_EQ(8, iou_ready(r));
+}
+
+static int wait_args(struct iou *r, unsigned int min, unsigned int flags,
+		     struct __kernel_timespec *ts, unsigned int min_us)
+{
+	struct io_uring_getevents_arg arg = {
+		.ts = (uintptr_t)ts, .min_wait_usec = min_us,
+	};
+
+	return iou_enter_arg(r, 0, min, flags | IORING_ENTER_GETEVENTS, &arg);
+}
+
+TEST_F(complete, absolute_timeout)
+{
+	static const int clocks[] = { -1, CLOCK_MONOTONIC, CLOCK_BOOTTIME };
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(clocks); i++) {
+		struct io_uring_clock_register reg = { .clockid = clocks[i] };
+		struct __kernel_timespec ts;
+		unsigned long long start;
+		struct timespec now;
+
+		if (clocks[i] >= 0)
+			ASSERT_EQ(0, iou_register(r, IORING_REGISTER_CLOCK, &reg, 0));
+		clock_gettime(clocks[i] < 0 ? CLOCK_MONOTONIC : clocks[i], &now);
+		ts.tv_sec = now.tv_sec;
+		ts.tv_nsec = now.tv_nsec + 60000000;
+		if (ts.tv_nsec >= 1000000000) {
+			ts.tv_sec++;
+			ts.tv_nsec -= 1000000000;
+		}
+		start = iou_now_us();
+		EXPECT_EQ(-ETIME, wait_args(r, 1, IORING_ENTER_ABS_TIMER, &ts, 0));
+		EXPECT_LE(55, elapsed_ms(start));
+		EXPECT_GT(2000, elapsed_ms(start));
+		/* one that has passed */
+		ts.tv_sec = 1;
+		start = iou_now_us();
+		EXPECT_EQ(-ETIME, wait_args(r, 1, IORING_ENTER_ABS_TIMER, &ts, 0));
+		EXPECT_GT(1000, elapsed_ms(start));
+	}
+}
+
+/*
+ * min_wait: until it has passed the whole minimum is needed, afterwards one CQE
+ * is enough, and the timeout ends it anyway.
+ */
+TEST_F(complete, min_wait)
+{
+	struct __kernel_timespec ts = { .tv_sec = 5 };
+	struct iou *r = &self->r;
+	unsigned long long start;
+
+	ASSERT_EQ(1, submit_nops(r, 0, 1));
+	settle(r);
+	start = iou_now_us();
+	EXPECT_EQ(0, wait_args(r, 4, 0, &ts, 60000));
+	EXPECT_LE(60, elapsed_ms(start));
+	EXPECT_GT(3000, elapsed_ms(start));
+	ASSERT_EQ(3, submit_nops(r, 1, 3));
+	settle(r);
+	start = iou_now_us();
+	EXPECT_EQ(0, wait_args(r, 4, 0, &ts, 3000000));
+	EXPECT_GT(2000, elapsed_ms(start));
+	EXPECT_EQ(0, iou_discard(r, 4));
+	/* nothing comes at all */
+	ts = (struct __kernel_timespec){ .tv_nsec = 80000000 };
+	start = iou_now_us();
+	EXPECT_EQ(-ETIME, wait_args(r, 4, 0, &ts, 20000));
+	EXPECT_LE(80, elapsed_ms(start));
+	EXPECT_GT(3000, elapsed_ms(start));
+}
+
+struct late {
+	int fd;
+	unsigned int nr, ms;
+};
+
+static void *write_late(void *arg)
+{
+	struct late *late = arg;
+	unsigned int i;
+
+	for (i = 0; i < late->nr; i++) {
+		iou_sleep_ms(late->ms);
+		if (write(late->fd, "x", 1) != 1)
+			break;
+	}
+	return NULL;
+}
+
+/* After min_wait the next single completion ends the wait. */
+TEST_F(complete, min_wait_then_one)
+{
+	struct __kernel_timespec ts = { .tv_sec = 8 };
+	struct late late = { self->p[1], 1, 150 };
+	struct iou *r = &self->r;
+	unsigned long long start = iou_now_us();
+	pthread_t thread;
+
+	start_read(r, self->p[0], self->buf, 1);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, write_late, &late));
+	EXPECT_EQ(0, wait_args(r, 4, 0, &ts, 20000));
+	EXPECT_LE(140, elapsed_ms(start));
+	EXPECT_GT(6000, elapsed_ms(start));
+	EXPECT_EQ(1, iou_ready(r));
+	pthread_join(thread, NULL);
+}
+
+/* A waiter for N sees N, although they come one by one. */
+TEST_F(complete, wait_for_many)
+{
+	unsigned int n, i;
+	struct iou *r = &self->r;
+	pthread_t thread;
+
+	for (n = 1; n <= 8; n++) {
+		struct late late = { self->p[1], n, 3 };
+
+		for (i = 0; i < n; i++) {
+			start_read(r, self->p[0], self->buf + i, i);
+			settle(r);
+		}
+		ASSERT_EQ(0, pthread_create(&thread, NULL, write_late, &late));
+		EXPECT_EQ(0, iou_wait_ms(r, n, IOU_PATIENCE));
+		EXPECT_EQ(n, iou_ready(r));
+		iou_seen(r, iou_ready(r));
+		pthread_join(thread, NULL);
+	}
+}
+
+static int signals;
+
+static void on_signal(int sig)
+{
+	__atomic_fetch_add(&signals, 1, __ATOMIC_SEQ_CST);
+}
+
+static void *signal_late(void *arg)
+{
+	iou_sleep_ms(50);
+	pthread_kill(*(pthread_t *)arg, SIGUSR1);
+	return NULL;
+}
+
+TEST_F(complete, signal_ends_a_wait)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+	struct iou *r = &self->r;
+	pthread_t me = pthread_self(), thread;
+
+	sigaction(SIGUSR1, &act, NULL);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, signal_late, &me));
+	EXPECT_EQ(-EINTR, iou_wait_ms(r, 1, IOU_PATIENCE));
+	EXPECT_EQ(1, load_acq(&signals));
+	pthread_join(thread, NULL);
+	/* with something there, the signal is no error */
+	ASSERT_EQ(1, submit_nops(r, 0, 1));
+	settle(r);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, signal_late, &me));
+	EXPECT_EQ(0, iou_wait_ms(r, 2, IOU_PATIENCE));
+	EXPECT_EQ(2, load_acq(&signals));
+	pthread_join(thread, NULL);
+}
+
+/* The mask holds for the wait only, and is in force before it starts. */
+TEST_F(complete, signal_mask)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+	__u64 none = 0, usr1 = 1ULL << (SIGUSR1 - 1);
+	struct __kernel_timespec ts = { .tv_nsec = 100000000 };
+	struct io_uring_getevents_arg arg = {
+		.sigmask_sz = sizeof(none), .ts = (uintptr_t)&ts,
+	};
+	struct iou *r = &self->r;
+	sigset_t set, now;
+
+	sigaction(SIGUSR1, &act, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	raise(SIGUSR1);
+	EXPECT_EQ(0, load_acq(&signals));
+	/* a pending signal that stays blocked does not end the wait */
+	arg.sigmask = (uintptr_t)&usr1;
+	EXPECT_EQ(-ETIME, iou_enter_arg(r, 0, 1, IORING_ENTER_GETEVENTS, &arg));
+	EXPECT_EQ(0, load_acq(&signals));
+	arg.sigmask = (uintptr_t)&none;
+	EXPECT_EQ(-EINTR, iou_enter_arg(r, 0, 1, IORING_ENTER_GETEVENTS, &arg));
+	EXPECT_EQ(1, load_acq(&signals));
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	EXPECT_EQ(1, sigismember(&now, SIGUSR1));
+	/* the same in the older form of the call */
+	raise(SIGUSR1);
+	EXPECT_EQ(-EINTR, iou_sys_enter(r->fd, 0, 1, IORING_ENTER_GETEVENTS, &none,
+					sizeof(none)));
+	EXPECT_EQ(2, load_acq(&signals));
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	EXPECT_EQ(1, sigismember(&now, SIGUSR1));
+}
+
+/* Whose turn it is to show a completion that came from elsewhere. */
+TEST_F(complete, when_it_is_visible)
+{
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	start_read(r, self->p[0], self->buf, 1);
+	settle(r);
+	iou_sleep_ms(20);
+	ASSERT_EQ(1, write(self->p[1], "x", 1));
+	if (variant->flags & IORING_SETUP_DEFER_TASKRUN) {
+		/* not before its owner asks for events */
+		iou_sleep_ms(100);
+		EXPECT_EQ(0, iou_ready(r));
+		EXPECT_EQ(0, iou_enter(r, 0, 0, 0));
+		EXPECT_EQ(0, iou_ready(r));
+		EXPECT_EQ(0, iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS));
+	} else {
+		/* any system call will do */
+		for (i = 0; i < 1000 && !iou_ready(r); i++)
+			iou_sleep_ms(1);
+	}
+	EXPECT_EQ(1, iou_ready(r));
+}
+
+/* With the flag asked for, work that waits for the task is announced. */
+TEST(taskrun_flag)
+{
+	static const unsigned int flags[] = {
+		IOU_DEFER | IORING_SETUP_TASKRUN_FLAG, IOU_COOP,
+	};
+	unsigned long long end;
+	unsigned int i, seen;
+	struct iou r;
+	int p[2], go[2], pid;
+	char c;
+
+	for (i = 0; i < ARRAY_LEN(flags); i++) {
+		ASSERT_EQ(0, pipe(p));
+		ASSERT_EQ(0, pipe(go));
+		ASSERT_EQ(0, iou_init(&r, 4, flags[i]));
+		start_read(&r, p[0], &c, 1);
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			if (read(go[0], &c, 1) != 1)
+				_exit(1);
+			iou_sleep_ms(20);
+			_exit(write(p[1], "x", 1) != 1);
+		}
+		ASSERT_EQ(1, write(go[1], "x", 1));
+		/* spin without a system call: clock_gettime() needs none */
+		end = iou_now_us() + 2000000;
+		do {
+			seen = load_acq(r.sq_flags) & IORING_SQ_TASKRUN;
+		} while (!seen && !iou_ready(&r) && iou_now_us() < end);
+		/* any other interruption may run what a COOP ring has waiting */
+		if (flags[i] & IORING_SETUP_DEFER_TASKRUN) {
+			EXPECT_EQ(IORING_SQ_TASKRUN, seen);
+			EXPECT_EQ(0, iou_ready(&r));
+		} else {
+			EXPECT_TRUE(seen || iou_ready(&r));
+		}
+		EXPECT_EQ(0, iou_enter(&r, 0, 1, IORING_ENTER_GETEVENTS));
+		EXPECT_EQ(0, load_acq(r.sq_flags) & IORING_SQ_TASKRUN);
+		EXPECT_EQ(1, iou_ready(&r));
+		iou_exit(&r);
+		waitpid(pid, NULL, 0);
+		close(p[0]);
+		close(p[1]);
+		close(go[0]);
+		close(go[1]);
+	}
+}
+
+TEST_F(complete, poll_tells_of_completions)
+{
+	struct iou *r = &self->r;
+	struct pollfd pfd = { .fd = r->fd, .events = POLLIN };
+	struct late late = { self->p[1], 1, 50 };
+	pthread_t thread;
+
+	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	start_read(r, self->p[0], self->buf, 1);
+	settle(r);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, write_late, &late));
+	EXPECT_EQ(1, poll(&pfd, 1, IOU_PATIENCE));
+	EXPECT_EQ(POLLIN, pfd.revents);
+	pthread_join(thread, NULL);
+	/* a completion that waits for its owner is one, too */
+	ASSERT_EQ(0, iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS));
+	EXPECT_EQ(1, iou_ready(r));
+	EXPECT_EQ(1, poll(&pfd, 1, 0));
+	iou_seen(r, 1);
+	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	/* kept ones count as well */
+	ASSERT_EQ(12, submit_nops(r, 0, 12));
+	settle(r);
+	EXPECT_EQ(1, poll(&pfd, 1, 0));
+}
+
+TEST(skip_of_success)
+{
+	static const unsigned int flags[] = { 0, IOU_DEFER };
+	struct io_uring_cqe cqe;
+	unsigned int i;
+	struct iou r;
+
+	for (i = 0; i < ARRAY_LEN(flags); i++) {
+		ASSERT_EQ(0, iou_init(&r, 8, flags[i]));
+		iou_nop(&r, 1)->flags = IOSQE_CQE_SKIP_SUCCESS;
+		iou_nop(&r, 2);
+		ASSERT_EQ(2, iou_submit(&r));
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		EXPECT_EQ(2, cqe.user_data);
+		EXPECT_EQ(0, iou_ready(&r));
+		/* a failure is told */
+		iou_prep(&r, IORING_OP_READ, -1, NULL, 0, 0)->flags =
+			IOSQE_CQE_SKIP_SUCCESS;
+		EXPECT_EQ(-EBADF, iou_one(&r));
+		iou_exit(&r);
+	}
+}
+
+/* Waiting again after a partial wait, with a second thread that waits for less. */
+struct waiter {
+	struct iou *r;
+	unsigned int min;
+	int ret;
+	unsigned int ready;
+};
+
+static void *wait_thread(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->ret = iou_wait_ms(w->r, w->min, IOU_PATIENCE);
+	w->ready = iou_ready(w->r);
+	return NULL;
+}
+
+TEST(two_waiters_two_minimums)
+{
+	unsigned int round, i;
+	struct waiter few, many;
+	pthread_t t[2];
+	char buf[8];
+	struct iou r;
+	int p[2];
+
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(0, iou_init(&r, 8, 0));
+	for (round = 0; round < iou_rounds(20); round++) {
+		for (i = 0; i < 5; i++)
+			start_read(&r, p[0], buf + i, i);
+		few = (struct waiter){ &r, 1 + round % 2 };
+		many = (struct waiter){ &r, 5 };
+		/* either may be the first in the queue */
+		if (round % 4 < 2)
+			ASSERT_EQ(0, pthread_create(&t[0], NULL, wait_thread, &many));
+		iou_sleep_ms(5);
+		ASSERT_EQ(0, pthread_create(&t[1], NULL, wait_thread, &few));
+		iou_sleep_ms(5);
+		if (round % 4 >= 2)
+			ASSERT_EQ(0, pthread_create(&t[0], NULL, wait_thread, &many));
+		iou_sleep_ms(5);
+		ASSERT_EQ(2, write(p[1], "xx", 2));
+		pthread_join(t[1], NULL);
+		EXPECT_EQ(0, few.ret);
+		EXPECT_LE(few.min, few.ready);
+		ASSERT_EQ(3, write(p[1], "xxx", 3));
+		pthread_join(t[0], NULL);
+		EXPECT_EQ(0, many.ret);
+		EXPECT_EQ(5, many.ready);
+		iou_seen(&r, 5);
+	}
+	iou_exit(&r);
+	close(p[0]);
+	close(p[1]);
+}
+
+/*
+ * No wake-up gets lost: a writer feeds reads one after another while the owner
+ * waits for a changing number of them.
+ */
+static void *feed(void *arg)
+{
+	struct late *late = arg;
+	unsigned int i;
+
+	for (i = 0; i < late->nr; i++) {
+		if (write(late->fd, "x", 1) != 1)
+			break;
+		if (i % 16 == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+FIXTURE(wake) {
+	struct iou r;
+	int p[2];
+};
+
+FIXTURE_VARIANT(wake) {
+	unsigned int flags;
+};
+
+IOU_KINDS_OF_TASK(wake);
+
+FIXTURE_SETUP(wake)
+{
+	ASSERT_EQ(0, iou_init(&self->r, 16, variant->flags));
+	ASSERT_EQ(0, pipe(self->p));
+}
+
+FIXTURE_TEARDOWN(wake)
+{
+	iou_exit(&self->r);
+	close(self->p[0]);
+	close(self->p[1]);
+}
+
+TEST_F(wake, storm)
+{
+	unsigned int want, i, started = 0, done = 0, total = iou_rounds(4000);
+	struct late late = { self->p[1], total, 0 };
+	struct iou *r = &self->r;
+	pthread_t thread;
+	char buf[16];
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, feed, &late));
+	while (done < total) {
+		while (started < total && started - done < 8) {
+			ASSERT_NE(NULL, iou_prep(r, IORING_OP_READ, self->p[0],
+						 buf + started % 16, 1, 0));
+			started++;
+		}
+		ASSERT_LE(0, iou_submit(r));
+		want = 1 + done % (started - done);
+		ASSERT_EQ(0, iou_wait(r, want)) {
+			TH_LOG("done %u of %u, waiting for %u", done, total, want);
+		}
+		for (i = iou_ready(r); i; i--) {
+			ASSERT_EQ(1, iou_cqe_at(r, 0)->res);
+			iou_seen(r, 1);
+			done++;
+		}
+	}
+	pthread_join(thread, NULL);
+}
+
+/* The same through a busy second thread that posts into the ring, too. */
+struct nopper {
+	struct iou *r;
+	pthread_mutex_t lock;
+	unsigned int nr;
+};
+
+static void *nop_thread(void *arg)
+{
+	struct nopper *n = arg;
+	unsigned int i;
+
+	for (i = 0; i < n->nr;) {
+		pthread_mutex_lock(&n->lock);
+		if (iou_nop(n->r, 1) && iou_submit(n->r) == 1)
+			i++;
+		pthread_mutex_unlock(&n->lock);
+	}
+	return NULL;
+}
+
+TEST(two_submitters)
+{
+	struct nopper n = { .nr = iou_rounds(2000) };
+	unsigned int done = 0, i;
+	pthread_t t[2];
+	struct iou r;
+
+	pthread_mutex_init(&n.lock, NULL);
+	ASSERT_EQ(0, iou_init(&r, 8, 0));
+	n.r = &r;
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&t[i], NULL, nop_thread, &n));
+	while (done < 2 * n.nr) {
+		unsigned int left = 2 * n.nr - done;
+
+		ASSERT_EQ(0, iou_wait(&r, left < 3 ? left : 3));
+		i = iou_ready(&r);
+		iou_seen(&r, i);
+		done += i;
+	}
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
+	iou_exit(&r);
+}
+
+/*
+ * A CQE that no memory could be found for is counted, and told once by -EBADR.
+ * Which allocation fails is picked one after another.
+ */
+static int fail_nth(int nr)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", nr);
+	return iou_put("/proc/thread-self/fail-nth", text);
+}
+
+TEST(dropped_for_want_of_memory)
+{
+	unsigned int nth, lost = 0;
+	struct iou r;
+	int i, ret;
+
+	if (fail_nth(0))
+		SKIP(return, "needs fault injection");
+	for (nth = 1; nth < 8 && !lost; nth++) {
+		ASSERT_EQ(0, iou_init_cq(&r, 1, 1, 0));
+		ASSERT_EQ(2, submit_nops(&r, 0, 2));
+		iou_nop(&r, 2);
+		iou_flush(&r);
+		ASSERT_EQ(0, fail_nth(nth));
+		ret = iou_enter(&r, 1, 0, 0);
+		fail_nth(0);
+		lost = load_acq(r.cq_lost);
+		if (lost) {
+			EXPECT_EQ(1, ret);
+			EXPECT_EQ(1, lost);
+			EXPECT_EQ(-EBADR, iou_enter(&r, 0, 1,
+						    IORING_ENTER_GETEVENTS));
+			for (i = 0; i < 2; i++)
+				EXPECT_EQ(0, iou_discard(&r, 1));
+			EXPECT_EQ(-ETIME, iou_wait_ms(&r, 1, 20));
+			EXPECT_EQ(1, load_acq(r.cq_lost));
+		}
+		iou_exit(&r);
+	}
+	EXPECT_EQ(1, lost);
+}
+
+TEST_HARNESS_MAIN

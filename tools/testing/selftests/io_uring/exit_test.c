@@ -1,0 +1,636 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: the end of tasks and rings with everything in flight */
+/*
+ * A victim process fills rings of every kind with requests of every kind and
+ * keeps them busy.  At a random moment it is killed, executes another program,
+ * forks, closes its rings or loses the thread that owns them.  Whatever it is,
+ * the process is gone soon, and nothing of it stays behind.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include "iou_test.h"
+
+/* How long a dead process may take to go, in milliseconds */
+static unsigned int grace(void)
+{
+	return iou_slow_kernel() ? 20000 : 2000;
+}
+
+FIXTURE(end) {
+	int alive[2];		/* whose write end only the victim holds */
+	unsigned int seed;
+};
+
+FIXTURE_VARIANT(end) {
+	unsigned int flags;
+};
+
+IOU_KINDS_OF_TASK(end);
+IOU_KIND(end, iopoll, IORING_SETUP_IOPOLL);
+IOU_KIND(end, defer_large, IOU_DEFER | IOU_LARGE);
+
+FIXTURE_SETUP(end)
+{
+	const char *seed = getenv("IOU_SEED");
+
+	self->seed = seed ? strtoul(seed, NULL, 0) : iou_now_us();
+	ASSERT_EQ(0, pipe(self->alive));
+	signal(SIGPIPE, SIG_IGN);
+}
+
+FIXTURE_TEARDOWN(end)
+{
+	close(self->alive[0]);
+	close(self->alive[1]);
+}
+
+static unsigned int next_random(unsigned int *state)
+{
+	*state = *state * 1103515245 + 12345;
+	return *state >> 8;
+}
+
+/* What a victim works with. */
+struct victim {
+	struct iou r;
+	unsigned int flags;
+	int pipe[2], sock[2], efd, file, disk;
+	char *buf;
+	unsigned int seed;
+};
+
+static int victim_init(struct victim *v, unsigned int flags, unsigned int seed)
+{
+	v->flags = flags;
+	v->seed = seed;
+	v->buf = iou_map_anon(64 * IOU_PAGE);
+	v->efd = eventfd(0, EFD_SEMAPHORE);
+	v->file = memfd_create("victim", 0);
+	v->disk = open(iou_scratch(), O_RDWR | O_DIRECT);
+	if (pipe(v->pipe) || socketpair(AF_UNIX, SOCK_STREAM, 0, v->sock))
+		return 1;
+	return iou_init_cq(&v->r, 32, 64, flags);
+}
+
+/* One request more: some finish, some wait for ever, some stand in a worker. */
+static void victim_prep(struct victim *v)
+{
+	unsigned int x = next_random(&v->seed);
+	char *buf = v->buf + x % 64 * IOU_PAGE;
+	struct iou *r = &v->r;
+	struct io_uring_sqe *sqe;
+
+	if (v->flags & IORING_SETUP_IOPOLL) {
+		if (v->disk >= 0 && x % 4)
+			sqe = iou_prep(r, x % 2 ? IORING_OP_READ : IORING_OP_WRITE,
+				       v->disk, buf, 4096, x % 16 * 4096);
+		else
+			sqe = iou_nop(r, x);
+		/*
+		 * Not in a worker: it would wait for a tag that a request holds
+		 * which its own dying process no longer polls, for ever on 6.12.
+		 */
+		return;
+	}
+	switch (x % 8) {
+	case 0:
+		sqe = iou_prep(r, IORING_OP_READ, v->pipe[0], buf, 8, 0);
+		break;
+	case 1:
+		sqe = iou_prep(r, IORING_OP_READ, v->efd, buf, 8, 0);
+		break;
+	case 2:
+		sqe = iou_prep(r, IORING_OP_READ, v->sock[0], buf, 8, 0);
+		break;
+	case 3:
+		sqe = iou_prep(r, IORING_OP_WRITE, v->file, buf, 4096, x % 64 * 4096);
+		break;
+	case 4:
+		sqe = iou_prep(r, IORING_OP_FSYNC, v->file, NULL, 0, 0);
+		break;
+	case 5:
+		sqe = iou_prep(r, IORING_OP_READ, v->disk >= 0 ? v->disk : v->file,
+			       buf, 4096, x % 16 * 4096);
+		break;
+	case 6:
+		sqe = iou_prep(r, IORING_OP_READ, v->file, buf, 4096, 0);
+		break;
+	default:
+		sqe = iou_nop(r, x);
+	}
+	sqe->flags = x & 64 ? IOSQE_ASYNC : 0;
+}
+
+/* Keep it busy until the end, whoever brings that about; waits now and then. */
+static void victim_run(struct victim *v)
+{
+	struct iou *r = &v->r;
+	unsigned int i;
+
+	for (;;) {
+		for (i = next_random(&v->seed) % 16 + 1; i && iou_sq_room(r); i--)
+			victim_prep(v);
+		iou_submit(r);
+		if (next_random(&v->seed) % 4 == 0 &&
+		    write(v->pipe[1], "12345678", 8) != 8)
+			return;
+		if (next_random(&v->seed) % 8 == 0)
+			iou_wait_ms(r, 4, 1);
+		/* sometimes let the ring overflow */
+		if (next_random(&v->seed) % 4)
+			iou_seen(r, iou_ready(r));
+	}
+}
+
+static int start_victim(int alive[2], unsigned int flags, unsigned int seed)
+{
+	int pid = fork();
+
+	if (!pid) {
+		struct victim v;
+
+		close(alive[0]);
+		if (victim_init(&v, flags, seed))
+			_exit(99);
+		if (write(alive[1], "r", 1) != 1)
+			_exit(98);
+		victim_run(&v);
+		_exit(97);
+	}
+	return pid;
+}
+
+/* Where the tasks of a process stand that should have gone long ago. */
+static void print_stacks(int pid)
+{
+	static const char *const files[] = { "comm", "wchan", "stack" };
+	char path[320], line[256];
+	struct dirent *entry;
+	unsigned int i;
+	DIR *dir;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		for (i = 0; i < ARRAY_LEN(files); i++) {
+			snprintf(path, sizeof(path), "/proc/%d/task/%s/%s", pid,
+				 entry->d_name, files[i]);
+			f = fopen(path, "r");
+			while (f && fgets(line, sizeof(line), f))
+				printf("# %s %s: %s%s", entry->d_name, files[i], line,
+				       strchr(line, '\n') ? "" : "\n");
+			if (f)
+				fclose(f);
+		}
+	}
+	if (dir)
+		closedir(dir);
+	fflush(stdout);
+}
+
+/* Does the process still run this program?  Loading another one takes its time. */
+static bool still_ours(int pid)
+{
+	char path[64], name[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	f = fopen(path, "r");
+	if (f && !fgets(name, sizeof(name), f))
+		name[0] = '\0';
+	if (f)
+		fclose(f);
+	return !strncmp(name, "exit_test", 9);
+}
+
+static int gone(int pid, int *status)
+{
+	unsigned long long start = iou_now_us();
+	unsigned long long end = start + grace() * 1000ULL;
+
+	while (iou_now_us() < end ||
+	       (!still_ours(pid) && iou_now_us() < start + 3000ULL * IOU_PATIENCE)) {
+		if (waitpid(pid, status, WNOHANG) == pid)
+			return 0;
+		iou_sleep_ms(1);
+	}
+	print_stacks(pid);
+	return -ETIME;
+}
+
+TEST_F(end, kill)
+{
+	unsigned int round, rounds = iou_rounds(40);
+	int pid, status;
+	char c;
+
+	for (round = 0; round < rounds; round++) {
+		pid = start_victim(self->alive, variant->flags, self->seed + round);
+		ASSERT_LT(0, pid);
+		ASSERT_EQ(1, read(self->alive[0], &c, 1));
+		usleep(next_random(&self->seed) % 20000);
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		ASSERT_EQ(0, gone(pid, &status)) {
+			TH_LOG("round %u, seed %u: process %d does not go", round,
+			       self->seed, pid);
+		}
+		ASSERT_TRUE(WIFSIGNALED(status)) {
+			TH_LOG("exit status %d", WEXITSTATUS(status));
+		}
+	}
+}
+
+TEST_F(end, stop_then_kill)
+{
+	unsigned int round, rounds = iou_rounds(10);
+	int pid, status;
+	char c;
+
+	for (round = 0; round < rounds; round++) {
+		pid = start_victim(self->alive, variant->flags, self->seed + round);
+		ASSERT_LT(0, pid);
+		ASSERT_EQ(1, read(self->alive[0], &c, 1));
+		usleep(next_random(&self->seed) % 20000);
+		ASSERT_EQ(0, kill(pid, SIGSTOP));
+		usleep(next_random(&self->seed) % 20000);
+		if (round % 2) {
+			ASSERT_EQ(0, kill(pid, SIGCONT));
+			usleep(next_random(&self->seed) % 20000);
+		}
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		ASSERT_EQ(0, gone(pid, &status));
+	}
+}
+
+/* A second thread ends the process by a system call of its own. */
+struct ender {
+	unsigned int after_us;
+	int how;
+};
+
+static void *end_process(void *arg)
+{
+	struct ender *e = arg;
+
+	usleep(e->after_us);
+	if (e->how == 0)
+		_exit(0);
+	if (e->how == 1)
+		execl("/bin/true", "true", NULL);
+	if (e->how == 2)
+		abort();
+	return NULL;
+}
+
+static int victim_with_ender(unsigned int flags, unsigned int seed, int how)
+{
+	int pid = fork();
+
+	if (!pid) {
+		struct ender e = { seed % 20000, how };
+		struct rlimit no_core = { };
+		struct victim v;
+		pthread_t t;
+
+		setrlimit(RLIMIT_CORE, &no_core);
+		if (victim_init(&v, flags, seed))
+			_exit(99);
+		pthread_create(&t, NULL, end_process, &e);
+		victim_run(&v);
+		_exit(97);
+	}
+	return pid;
+}
+
+TEST_F(end, exit_exec_abort)
+{
+	unsigned int round, rounds = iou_rounds(30);
+	int pid, status;
+
+	for (round = 0; round < rounds; round++) {
+		pid = victim_with_ender(variant->flags, next_random(&self->seed),
+					round % 3);
+		ASSERT_LT(0, pid);
+		ASSERT_EQ(0, gone(pid, &status)) {
+			TH_LOG("round %u: process %d does not go", round, pid);
+		}
+		if (round % 3 == 2)
+			ASSERT_TRUE(WIFSIGNALED(status));
+		if (round % 3 != 2)
+			ASSERT_EQ(0, status);
+	}
+}
+
+/* The process itself calls exec with everything in flight. */
+TEST_F(end, exec_in_the_submitter)
+{
+	unsigned int round, i, rounds = iou_rounds(15);
+	int pid, status;
+
+	for (round = 0; round < rounds; round++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			struct victim v;
+
+			if (victim_init(&v, variant->flags, self->seed + round))
+				_exit(99);
+			for (i = 0; i < 8; i++) {
+				while (iou_sq_room(&v.r) > 8)
+					victim_prep(&v);
+				iou_submit(&v.r);
+			}
+			execl("/bin/true", "true", NULL);
+			_exit(98);
+		}
+		ASSERT_EQ(0, gone(pid, &status)) {
+			TH_LOG("round %u", round);
+		}
+		ASSERT_EQ(0, status);
+	}
+}
+
+/* A ring is closed and its memory unmapped while all is under way. */
+TEST_F(end, close)
+{
+	unsigned int round, i, rounds = iou_rounds(40);
+	struct victim v;
+
+	ASSERT_EQ(0, victim_init(&v, variant->flags, self->seed));
+	for (round = 0; round < rounds; round++) {
+		for (i = 0; i < 4; i++) {
+			while (iou_sq_room(&v.r) > 4)
+				victim_prep(&v);
+			ASSERT_LE(0, iou_submit(&v.r));
+			iou_seen(&v.r, iou_ready(&v.r));
+		}
+		usleep(next_random(&self->seed) % 500);
+		iou_exit(&v.r);
+		ASSERT_EQ(0, iou_init_cq(&v.r, 32, 64, variant->flags));
+	}
+	iou_exit(&v.r);
+}
+
+/*
+ * What a request holds is given back when its ring is closed: the read end of a
+ * pipe on which a read waits is then closed for good, and the writer told.
+ */
+TEST_F(end, close_gives_files_back)
+{
+	unsigned char flags[] = { 0, IOSQE_ASYNC };
+	struct pollfd pfd = { .events = POLLOUT };
+	unsigned int i, k;
+	struct iou r;
+	char buf[8];
+	int p[2];
+
+	if (variant->flags & IORING_SETUP_IOPOLL)
+		SKIP(return, "no pipes on a ring that polls");
+	for (i = 0; i < ARRAY_LEN(flags); i++) {
+		ASSERT_EQ(0, pipe(p));
+		ASSERT_EQ(0, iou_init(&r, 8, variant->flags));
+		iou_prep(&r, IORING_OP_READ, p[0], buf, 8, 0)->flags = flags[i];
+		ASSERT_EQ(1, iou_submit(&r));
+		iou_sleep_ms(20);
+		close(p[0]);
+		iou_exit(&r);
+		pfd.fd = p[1];
+		for (k = 0; k < grace(); k++) {
+			poll(&pfd, 1, 0);
+			if (pfd.revents & POLLERR)
+				break;
+			iou_sleep_ms(1);
+		}
+		EXPECT_TRUE(pfd.revents & POLLERR) {
+			TH_LOG("flags %x", flags[i]);
+		}
+		close(p[1]);
+	}
+}
+
+/* The thread that submitted ends; the process and the ring go on. */
+static void *submit_and_end(void *arg)
+{
+	struct victim *v = arg;
+	unsigned int i;
+
+	for (i = 0; i < 12; i++)
+		victim_prep(v);
+	iou_submit(&v->r);
+	return NULL;
+}
+
+TEST_F(end, thread)
+{
+	unsigned int round, rounds = iou_rounds(30), i;
+	struct victim v;
+	pthread_t t;
+
+	if (variant->flags & IORING_SETUP_SINGLE_ISSUER)
+		SKIP(return, "see the next test");
+	for (round = 0; round < rounds; round++) {
+		ASSERT_EQ(0, victim_init(&v, variant->flags, self->seed + round));
+		ASSERT_EQ(0, pthread_create(&t, NULL, submit_and_end, &v));
+		pthread_join(t, NULL);
+		/* requests of a dead thread are answered, all of them */
+		for (i = 0; i < 12; i++)
+			if (write(v.pipe[1], "12345678", 8) != 8 ||
+			    write(v.sock[1], "12345678", 8) != 8 ||
+			    eventfd_write(v.efd, 1))
+				break;
+		for (i = 0; i < 12; i++) {
+			struct io_uring_cqe cqe;
+			int ret = iou_reap(&v.r, &cqe);
+
+			ASSERT_EQ(0, ret) {
+				TH_LOG("round %u: %u of 12 are there", round, i);
+			}
+		}
+		iou_exit(&v.r);
+		close(v.pipe[0]);
+		close(v.pipe[1]);
+		close(v.sock[0]);
+		close(v.sock[1]);
+		close(v.efd);
+		close(v.file);
+		close(v.disk);
+		munmap(v.buf, 64 * IOU_PAGE);
+	}
+}
+
+static void *own_ring_and_end(void *arg)
+{
+	struct victim *v = arg;
+
+	if (victim_init(v, v->flags, v->seed))
+		return (void *)1;
+	submit_and_end(v);
+	return NULL;
+}
+
+TEST_F(end, owner_thread)
+{
+	unsigned int round, rounds = iou_rounds(30);
+	struct victim v;
+	pthread_t t;
+	void *ret;
+
+	for (round = 0; round < rounds; round++) {
+		v.flags = variant->flags;
+		v.seed = self->seed + round;
+		ASSERT_EQ(0, pthread_create(&t, NULL, own_ring_and_end, &v));
+		pthread_join(t, &ret);
+		ASSERT_EQ(NULL, ret);
+		if (write(v.pipe[1], "12345678", 8) != 8)
+			break;
+		/* the ring can be looked at and closed, by anybody */
+		iou_enter(&v.r, 0, 0, IORING_ENTER_GETEVENTS);
+		iou_exit(&v.r);
+		close(v.pipe[0]);
+		close(v.pipe[1]);
+		close(v.sock[0]);
+		close(v.sock[1]);
+		close(v.efd);
+		close(v.file);
+		close(v.disk);
+		munmap(v.buf, 64 * IOU_PAGE);
+	}
+}
+
+/* Children that share the ring by descriptor and mapping, and end at random. */
+TEST_F(end, fork_storm)
+{
+	unsigned int round, rounds = iou_rounds(40);
+	struct victim v;
+	int pid, status;
+
+	ASSERT_EQ(0, victim_init(&v, variant->flags, self->seed));
+	for (round = 0; round < rounds; round++) {
+		unsigned int i;
+
+		for (i = 0; i < 4 && iou_sq_room(&v.r); i++)
+			victim_prep(&v);
+		ASSERT_LE(0, iou_submit(&v.r));
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			/* waits in the parent's ring, perhaps */
+			if (round % 2)
+				iou_wait_ms(&v.r, 1, 2);
+			if (round % 3 == 0)
+				execl("/bin/true", "true", NULL);
+			_exit(0);
+		}
+		iou_seen(&v.r, iou_ready(&v.r));
+		ASSERT_EQ(0, gone(pid, &status));
+		ASSERT_EQ(0, status);
+	}
+	iou_exit(&v.r);
+}
+
+/*
+ * A child submits into its parent's ring and ends.  What a worker had is
+ * cancelled with it; what waits for data is answered when the data comes, though
+ * nobody is left who could read it.
+ */
+TEST(submitter_is_a_dead_child)
+{
+	static const unsigned char flags[] = { 0, IOSQE_ASYNC };
+	struct io_uring_cqe cqe;
+	unsigned int i;
+	struct iou r;
+	int pid, p[2];
+	char *buf;
+
+	for (i = 0; i < ARRAY_LEN(flags); i++) {
+		ASSERT_EQ(0, pipe(p));
+		ASSERT_EQ(0, iou_init(&r, 8, 0));
+		buf = iou_map_anon(IOU_PAGE);
+		pid = fork();
+		if (!pid) {
+			iou_prep(&r, IORING_OP_READ, p[0], buf, 8, 0)->flags = flags[i];
+			_exit(iou_submit(&r) != 1);
+		}
+		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+		r.next = *r.sq_tail;
+		r.sent = r.next;
+		ASSERT_EQ(8, write(p[1], "12345678", 8));
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		EXPECT_TRUE(cqe.res == -ECANCELED || cqe.res == -EINTR) {
+			TH_LOG("result %d", cqe.res);
+		}
+		iou_nop(&r, 1);
+		EXPECT_EQ(0, iou_one(&r));
+		iou_exit(&r);
+		close(p[0]);
+		close(p[1]);
+	}
+}
+
+/* Two threads enter for the first time at once, over and over. */
+static void *first_submit(void *arg)
+{
+	struct iou *r = arg;
+	int ret;
+
+	do {
+		ret = iou_sys_enter(r->fd, 1, 0, 0, NULL, 0);
+	} while (ret == 0 && load_acq(r->sq_head) != load_acq(r->sq_tail));
+	return NULL;
+}
+
+TEST(first_submit_of_many_threads)
+{
+	unsigned int round, i, rounds = iou_rounds(60);
+	struct io_uring_cqe cqe;
+	pthread_t t[4];
+	struct iou r;
+
+	for (round = 0; round < rounds; round++) {
+		ASSERT_EQ(0, iou_init(&r, 8, 0));
+		for (i = 0; i < 8; i++)
+			iou_nop(&r, i)->flags = i % 2 ? IOSQE_ASYNC : 0;
+		iou_flush(&r);
+		for (i = 0; i < 4; i++)
+			ASSERT_EQ(0, pthread_create(&t[i], NULL, first_submit, &r));
+		for (i = 0; i < 4; i++)
+			pthread_join(t[i], NULL);
+		ASSERT_LE(0, iou_enter(&r, 8, 0, 0));
+		for (i = 0; i < 8; i++) {
+			ASSERT_EQ(0, iou_reap(&r, &cqe));
+			/* a thread that ends takes what its workers have along */
+			EXPECT_TRUE(!cqe.res || cqe.res == -ECANCELED);
+		}
+		iou_exit(&r);
+	}
+}
+
+/* After all of that, no worker and no thread of a ring is left in this process. */
+TEST_F(end, nothing_stays)
+{
+	struct victim v;
+	unsigned int i;
+	int pid = fork(), status;
+
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (victim_init(&v, variant->flags, self->seed))
+			_exit(99);
+		for (i = 0; i < 16; i++)
+			victim_prep(&v);
+		iou_submit(&v.r);
+		iou_exit(&v.r);
+		/* workers may idle on, threads of a closed ring may not */
+		for (i = 0; i < grace() && iou_threads(getpid(), "iou-sqp-"); i++)
+			iou_sleep_ms(1);
+		_exit(iou_threads(getpid(), "iou-sqp-") ? 1 : 0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring selftests: rings by bare system calls, for every program of this folder */
+/*
+ * A test that finds a fault in the kernel must not hide it behind a library, so
+ * the programs talk to io_uring by its three system calls alone.  What lives
+ * here is the little that all of them need: a ring mapped or placed in own
+ * memory, SQEs taken one by one, and ways to wait that give up after a time.
+ *
+ * Every call returns what the kernel said: a count, or a negative errno.  None
+ * of them exits or prints; the caller asserts.  One ring is used by one thread
+ * at a time, unless a test says otherwise and does its own locking.
+ *
+ * Loops are scaled by the environment: IOU_SOAK multiplies their rounds.  Times
+ * a test allows are longer on a kernel with lock debugging, which is slow.
+ */
+#ifndef IOU_H
+#define IOU_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+/* the header under test, not the one installed with the C library */
+#include "../../../../include/uapi/linux/io_uring.h"
+
+#ifndef __NR_io_uring_setup
+#define __NR_io_uring_setup	425
+#define __NR_io_uring_enter	426
+#define __NR_io_uring_register	427
+#endif
+
+#define IOU_PAGE	4096UL
+/* Nothing that a test waits for takes longer than this, in milliseconds */
+#define IOU_PATIENCE	10000
+#define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
+
+#define load_acq(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define store_rel(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define full_barrier()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
+
+/* One ring: its two mappings, and our copies of what never changes. */
+struct iou {
+	int		fd;		/* descriptor, or registered index */
+	bool		by_index;	/* fd is an index */
+	unsigned int	flags;		/* IORING_SETUP_* */
+	unsigned int	next;		/* SQ tail that is not published yet */
+	unsigned int	sent;		/* SQ tail that a submit has covered */
+	unsigned int	sqe_size;
+	unsigned int	cqe_size;
+	void		*rings;
+	size_t		rings_len;
+	void		*sqes;
+	size_t		sqes_len;
+	unsigned int	*sq_head, *sq_tail, *sq_flags, *sq_dropped, *sq_array;
+	unsigned int	*cq_head, *cq_tail, *cq_flags, *cq_lost;
+	char		*cqes;
+	struct io_uring_params p;
+};
+
+static inline long iou_ret(long ret)
+{
+	return ret < 0 ? -errno : ret;
+}
+
+static inline int iou_sys_setup(unsigned int entries, struct io_uring_params *p)
+{
+	return iou_ret(syscall(__NR_io_uring_setup, entries, p));
+}
+
+static inline int iou_sys_enter(int fd, unsigned int submit, unsigned int min,
+				unsigned int flags, const void *arg,
+				size_t size)
+{
+	return iou_ret(syscall(__NR_io_uring_enter, fd, submit, min, flags, arg,
+			       size));
+}
+
+static inline int iou_sys_register(int fd, unsigned int op, const void *arg,
+				   unsigned int nr)
+{
+	return iou_ret(syscall(__NR_io_uring_register, fd, op, arg, nr));
+}
+
+/* Lock debugging, and KASAN with it, makes a kernel several times slower. */
+static inline bool iou_slow_kernel(void)
+{
+	return !access("/proc/lockdep", F_OK) || getenv("IOU_SLOW");
+}
+
+static inline unsigned long iou_rounds(unsigned long rounds)
+{
+	const char *soak = getenv("IOU_SOAK");
+
+	if (soak)
+		return rounds * strtoul(soak, NULL, 0);
+	if (iou_slow_kernel() && rounds >= 8)
+		return rounds / 4;
+	return rounds;
+}
+
+static inline unsigned long long iou_now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
+}
+
+static inline void iou_sleep_ms(unsigned int ms)
+{
+	usleep(ms * 1000);
+}
+
+static inline void *iou_map_anon(size_t len)
+{
+	void *mem = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
+static inline size_t iou_page_up(size_t len)
+{
+	return (len + IOU_PAGE - 1) & ~(IOU_PAGE - 1);
+}
+
+static inline unsigned int iou_pow2(unsigned int n)
+{
+	unsigned int up = 1;
+
+	while (up < n)
+		up <<= 1;
+	return up;
+}
+
+/* Ring memory of our own has to be large enough before the kernel says how large. */
+static inline int iou_place(struct iou *r, unsigned int entries)
+{
+	unsigned int sq = iou_pow2(entries), cq = 2 * sq;
+
+	if (r->p.flags & IORING_SETUP_CQSIZE)
+		cq = iou_pow2(r->p.cq_entries);
+	r->rings_len = iou_page_up(IOU_PAGE + cq * r->cqe_size + sq * 4);
+	r->sqes_len = iou_page_up(sq * r->sqe_size);
+	r->rings = iou_map_anon(r->rings_len);
+	r->sqes = iou_map_anon(r->sqes_len);
+	if (!r->rings || !r->sqes)
+		return -ENOMEM;
+	r->p.cq_off.user_addr = (uintptr_t)r->rings;
+	r->p.sq_off.user_addr = (uintptr_t)r->sqes;
+	return 0;
+}
+
+static inline int iou_map(struct iou *r)
+{
+	size_t cq = r->p.cq_off.cqes + r->p.cq_entries * r->cqe_size;
+	size_t sq = r->p.sq_off.array + r->p.sq_entries * 4;
+
+	r->rings_len = cq > sq ? cq : sq;
+	r->rings = mmap(NULL, r->rings_len, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_POPULATE, r->fd, IORING_OFF_SQ_RING);
+	if (r->rings == MAP_FAILED)
+		return -errno;
+	r->sqes_len = r->p.sq_entries * r->sqe_size;
+	r->sqes = mmap(NULL, r->sqes_len, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_POPULATE, r->fd, IORING_OFF_SQES);
+	if (r->sqes == MAP_FAILED)
+		return -errno;
+	return 0;
+}
+
+static inline unsigned int *iou_word(struct iou *r, unsigned int offset)
+{
+	return (unsigned int *)((char *)r->rings + offset);
+}
+
+static inline void iou_find_words(struct iou *r)
+{
+	unsigned int i;
+
+	r->sq_head = iou_word(r, r->p.sq_off.head);
+	r->sq_tail = iou_word(r, r->p.sq_off.tail);
+	r->sq_flags = iou_word(r, r->p.sq_off.flags);
+	r->sq_dropped = iou_word(r, r->p.sq_off.dropped);
+	r->cq_head = iou_word(r, r->p.cq_off.head);
+	r->cq_tail = iou_word(r, r->p.cq_off.tail);
+	r->cq_flags = iou_word(r, r->p.cq_off.flags);
+	r->cq_lost = iou_word(r, r->p.cq_off.overflow);
+	r->cqes = (char *)r->rings + r->p.cq_off.cqes;
+	if (r->flags & IORING_SETUP_NO_SQARRAY)
+		return;
+	r->sq_array = iou_word(r, r->p.sq_off.array);
+	for (i = 0; i < r->p.sq_entries; i++)
+		r->sq_array[i] = i;
+}
+
+static inline void iou_exit(struct iou *r)
+{
+	if (r->sqes && r->sqes != MAP_FAILED)
+		munmap(r->sqes, r->sqes_len);
+	if (r->rings && r->rings != MAP_FAILED)
+		munmap(r->rings, r->rings_len);
+	if (r->fd >= 0 && !r->by_index)
+		close(r->fd);
+	memset(r, 0, sizeof(*r));
+	r->fd = -1;
+}
+
+/* Make a ring from *p, which is taken over with the kernel's answers in it. */
+static inline int iou_init_params(struct iou *r, unsigned int entries,
+				  const struct io_uring_params *p)
+{
+	int ret = 0;
+
+	memset(r, 0, sizeof(*r));
+	r->p = *p;
+	r->flags = p->flags;
+	r->sqe_size = p->flags & IORING_SETUP_SQE128 ? 128 : 64;
+	r->cqe_size = p->flags & IORING_SETUP_CQE32 ? 32 : 16;
+	r->fd = -1;
+	if (p->flags & IORING_SETUP_NO_MMAP)
+		ret = iou_place(r, entries);
+	if (!ret)
+		ret = iou_sys_setup(entries, &r->p);
+	if (ret < 0)
+		goto fail;
+	r->fd = ret;
+	r->by_index = p->flags & IORING_SETUP_REGISTERED_FD_ONLY;
+	ret = p->flags & IORING_SETUP_NO_MMAP ? 0 : iou_map(r);
+	if (ret)
+		goto fail;
+	iou_find_words(r);
+	return 0;
+fail:
+	iou_exit(r);
+	return ret;
+}
+
+static inline int iou_init(struct iou *r, unsigned int entries, unsigned int flags)
+{
+	struct io_uring_params p = { .flags = flags };
+
+	/* long enough to be awake while a test submits, short enough to see sleep */
+	if (flags & IORING_SETUP_SQPOLL)
+		p.sq_thread_idle = 50;
+	return iou_init_params(r, entries, &p);
+}
+
+/* Like iou_init(), with the CQ's size given too. */
+static inline int iou_init_cq(struct iou *r, unsigned int sq, unsigned int cq,
+			      unsigned int flags)
+{
+	struct io_uring_params p = {
+		.flags = flags | IORING_SETUP_CQSIZE,
+		.cq_entries = cq,
+		.sq_thread_idle = flags & IORING_SETUP_SQPOLL ? 50 : 0,
+	};
+
+	return iou_init_params(r, sq, &p);
+}
+
+static inline int iou_register(struct iou *r, unsigned int op, const void *arg,
+			       unsigned int nr)
+{
+	if (r->by_index)
+		op |= IORING_REGISTER_USE_REGISTERED_RING;
+	return iou_sys_register(r->fd, op, arg, nr);
+}
+
+static inline int iou_enter(struct iou *r, unsigned int submit,
+			    unsigned int min, unsigned int flags)
+{
+	if (r->by_index)
+		flags |= IORING_ENTER_REGISTERED_RING;
+	return iou_sys_enter(r->fd, submit, min, flags, NULL, 0);
+}
+
+static inline int iou_enter_arg(struct iou *r, unsigned int submit,
+				unsigned int min, unsigned int flags,
+				const struct io_uring_getevents_arg *arg)
+{
+	flags |= IORING_ENTER_EXT_ARG;
+	if (r->by_index)
+		flags |= IORING_ENTER_REGISTERED_RING;
+	return iou_sys_enter(r->fd, submit, min, flags, arg, sizeof(*arg));
+}
+
+static inline unsigned int iou_sq_room(struct iou *r)
+{
+	return r->p.sq_entries - (r->next - load_acq(r->sq_head));
+}
+
+/* The next SQE, zeroed; NULL while the SQ is full, for long if a thread takes them. */
+static inline struct io_uring_sqe *iou_sqe(struct iou *r)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	struct io_uring_sqe *sqe;
+
+	while (!iou_sq_room(r)) {
+		/* a thread posts CQEs before it gives the SQEs' slots back */
+		if (!(r->flags & IORING_SETUP_SQPOLL) || iou_now_us() > end ||
+		    r->next - r->sent == r->p.sq_entries)
+			return NULL;
+		sched_yield();
+	}
+	sqe = (void *)((char *)r->sqes +
+		       (r->next & (r->p.sq_entries - 1)) * (size_t)r->sqe_size);
+	r->next++;
+	memset(sqe, 0, r->sqe_size);
+	return sqe;
+}
+
+static inline struct io_uring_sqe *iou_prep(struct iou *r, int op, int fd,
+					    const void *addr, unsigned int len,
+					    unsigned long long off)
+{
+	struct io_uring_sqe *sqe = iou_sqe(r);
+
+	if (!sqe)
+		return NULL;
+	sqe->opcode = op;
+	sqe->fd = fd;
+	sqe->addr = (uintptr_t)addr;
+	sqe->len = len;
+	sqe->off = off;
+	return sqe;
+}
+
+static inline struct io_uring_sqe *iou_nop(struct iou *r, unsigned long long data)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_NOP, -1, NULL, 0, 0);
+
+	if (sqe)
+		sqe->user_data = data;
+	return sqe;
+}
+
+/* Publish what was prepared; tells how many SQEs that is. */
+static inline unsigned int iou_flush(struct iou *r)
+{
+	unsigned int new = r->next - r->sent;
+
+	store_rel(r->sq_tail, r->next);
+	r->sent = r->next;
+	return new;
+}
+
+/* Submit what was prepared and wait for @min CQEs, for good. */
+static inline int iou_submit_wait(struct iou *r, unsigned int min)
+{
+	unsigned int flags = min ? IORING_ENTER_GETEVENTS : 0;
+	unsigned int nr = iou_flush(r);
+
+	if (r->flags & IORING_SETUP_SQPOLL) {
+		full_barrier();
+		if (load_acq(r->sq_flags) & IORING_SQ_NEED_WAKEUP)
+			flags |= IORING_ENTER_SQ_WAKEUP;
+		if (!flags)
+			return nr;
+	}
+	return iou_enter(r, nr, min, flags);
+}
+
+static inline int iou_submit(struct iou *r)
+{
+	return iou_submit_wait(r, 0);
+}
+
+static inline unsigned int iou_ready(struct iou *r)
+{
+	return load_acq(r->cq_tail) - *r->cq_head;
+}
+
+static inline struct io_uring_cqe *iou_cqe_at(struct iou *r, unsigned int i)
+{
+	unsigned int slot = (*r->cq_head + i) & (r->p.cq_entries - 1);
+
+	return (void *)(r->cqes + slot * (size_t)r->cqe_size);
+}
+
+static inline void iou_seen(struct iou *r, unsigned int nr)
+{
+	store_rel(r->cq_head, *r->cq_head + nr);
+}
+
+/* Wait at most @ms milliseconds until @min CQEs are in the ring. */
+static inline int iou_wait_ms(struct iou *r, unsigned int min, unsigned int ms)
+{
+	struct __kernel_timespec ts = {
+		.tv_sec = ms / 1000,
+		.tv_nsec = ms % 1000 * 1000000LL,
+	};
+	struct io_uring_getevents_arg arg = { .ts = (uintptr_t)&ts };
+
+	return iou_enter_arg(r, 0, min, IORING_ENTER_GETEVENTS, &arg);
+}
+
+/* Wait until @min are there; a signal or a task's exit does not end it. */
+static inline int iou_wait(struct iou *r, unsigned int min)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	int ret;
+
+	while (iou_ready(r) < min) {
+		ret = iou_wait_ms(r, min, IOU_PATIENCE);
+		if (ret < 0 && ret != -EINTR)
+			return ret;
+		if (iou_now_us() > end)
+			return -ETIME;
+	}
+	return 0;
+}
+
+/* Wait for one CQE, copy its first 16 bytes and give the slot back. */
+static inline int iou_reap(struct iou *r, struct io_uring_cqe *cqe)
+{
+	int ret = iou_wait(r, 1);
+
+	if (ret)
+		return ret;
+	memcpy(cqe, iou_cqe_at(r, 0), 16);
+	iou_seen(r, 1);
+	return 0;
+}
+
+/* Take @nr CQEs and forget them; the first that is negative is returned. */
+static inline int iou_discard(struct iou *r, unsigned int nr)
+{
+	struct io_uring_cqe cqe;
+	int ret, first = 0;
+
+	while (nr--) {
+		ret = iou_reap(r, &cqe);
+		if (ret)
+			return ret;
+		if (cqe.res < 0 && !first)
+			first = cqe.res;
+	}
+	return first;
+}
+
+/* Submit the single SQE prepared before, and return its result. */
+static inline int iou_one(struct iou *r)
+{
+	struct io_uring_cqe cqe;
+	int ret = iou_submit(r);
+
+	if (ret != 1)
+		return ret < 0 ? ret : -ENODATA;
+	ret = iou_reap(r, &cqe);
+	return ret ? ret : cqe.res;
+}
+
+/* Bytes that tell where in a file they belong, so that a shift is seen. */
+static inline unsigned char iou_pattern_at(unsigned long long pos, unsigned int seed)
+{
+	return (pos ^ pos >> 8 ^ pos >> 16) * 31 + seed;
+}
+
+static inline void iou_fill(void *buf, size_t len, unsigned long long pos,
+			    unsigned int seed)
+{
+	unsigned char *p = buf;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		p[i] = iou_pattern_at(pos + i, seed);
+}
+
+/* The index of the first wrong byte, or -1. */
+static inline long iou_verify(const void *buf, size_t len,
+			      unsigned long long pos, unsigned int seed)
+{
+	const unsigned char *p = buf;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (p[i] != iou_pattern_at(pos + i, seed))
+			return i;
+	return -1;
+}
+
+/* A file without a name in @dir, of @size bytes of pattern. */
+static inline int iou_file_in(const char *dir, size_t size, unsigned int seed)
+{
+	char buf[IOU_PAGE];
+	char path[256];
+	size_t at;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/iou.XXXXXX", dir);
+	fd = mkstemp(path);
+	if (fd < 0)
+		return -errno;
+	unlink(path);
+	for (at = 0; at < size; at += sizeof(buf)) {
+		size_t len = size - at < sizeof(buf) ? size - at : sizeof(buf);
+
+		iou_fill(buf, len, at, seed);
+		if (pwrite(fd, buf, len, at) != (ssize_t)len) {
+			close(fd);
+			return -EIO;
+		}
+	}
+	return fd;
+}
+
+static inline int iou_file(size_t size, unsigned int seed)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return iou_file_in(dir ? dir : "/tmp", size, seed);
+}
+
+static inline int iou_put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/*
+ * A device of which the contents may go, and which can be polled: IOU_SCRATCH,
+ * or a null device in memory, made at the first call and left for the next.
+ */
+#define IOU_NULLB	"/sys/kernel/config/nullb/nullb9/"
+
+/* null_blk may not find memory for a block while it is polled, so give it some. */
+static inline void iou_touch(const char *device)
+{
+	char *zero = iou_map_anon(1 << 20);
+	int fd = open(device, O_RDWR);
+
+	if (fd >= 0 && pwrite(fd, zero, 1 << 20, 0) > 0)
+		fsync(fd);
+	close(fd);
+	munmap(zero, 1 << 20);
+}
+
+static inline const char *iou_scratch(void)
+{
+	const char *name = getenv("IOU_SCRATCH");
+
+	if (name)
+		return name;
+	if (access(IOU_NULLB, F_OK)) {
+		mount("none", "/sys/kernel/config", "configfs", 0, NULL);
+		if (mkdir(IOU_NULLB, 0700))
+			return "/dev/null/none";
+		iou_put(IOU_NULLB "size", "64");
+		iou_put(IOU_NULLB "blocksize", "4096");
+		iou_put(IOU_NULLB "memory_backed", "1");
+		iou_put(IOU_NULLB "submit_queues", "2");
+		iou_put(IOU_NULLB "poll_queues", "2");
+		/* tags for more polled requests than any test has */
+		iou_put(IOU_NULLB "hw_queue_depth", "1024");
+		iou_put(IOU_NULLB "power", "1");
+		iou_touch("/dev/nullb9");
+	}
+	return "/dev/nullb9";
+}
+
+/* How many threads of process @pid have a name that starts with @prefix. */
+static inline int iou_threads(int pid, const char *prefix)
+{
+	char path[320], name[32];
+	struct dirent *entry;
+	int nr = 0;
+	DIR *dir;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/comm", pid,
+			 entry->d_name);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (fgets(name, sizeof(name), f) &&
+		    !strncmp(name, prefix, strlen(prefix)))
+			nr++;
+		fclose(f);
+	}
+	closedir(dir);
+	return nr;
+}
+
+/* A number from /proc/PID/status, in that file's unit. */
+static inline long iou_status(int pid, const char *key)
+{
+	char path[64], line[256];
+	size_t len = strlen(key);
+	long value = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "r");
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, len) && line[len] == ':')
+			value = strtol(line + len + 1, NULL, 0);
+	fclose(f);
+	return value;
+}
+
+#endif

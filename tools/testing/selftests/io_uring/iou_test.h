@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring selftests: the kinds of ring that a test body runs on */
+/*
+ * Most rules of io_uring hold on every kind of ring, and most mistakes are made
+ * on one kind alone.  A fixture that takes IOU_KINDS() runs each of its tests on
+ * all kinds on which ordinary requests work; IOPOLL has fixtures of its own.
+ */
+#ifndef IOU_TEST_H
+#define IOU_TEST_H
+
+#include "iou.h"
+#include "../kselftest_harness.h"
+
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	120
+
+#define IOU_DEFER	(IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN)
+#define IOU_COOP	(IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG)
+/* every change of geometry at once */
+#define IOU_LARGE	(IORING_SETUP_SQE128 | IORING_SETUP_CQE32 | \
+			 IORING_SETUP_NO_SQARRAY | IORING_SETUP_NO_MMAP)
+
+#define IOU_KIND(fixture, kind, bits) \
+	FIXTURE_VARIANT_ADD(fixture, kind) { .flags = (bits) }
+
+/* The kinds that differ in who runs what, and when */
+#define IOU_KINDS_OF_TASK(fixture) \
+	IOU_KIND(fixture, plain, 0); \
+	IOU_KIND(fixture, coop, IOU_COOP); \
+	IOU_KIND(fixture, defer, IOU_DEFER); \
+	IOU_KIND(fixture, sqpoll, IORING_SETUP_SQPOLL)
+
+/* Those, and the ones that differ in the layout of memory */
+#define IOU_KINDS(fixture) \
+	IOU_KINDS_OF_TASK(fixture); \
+	IOU_KIND(fixture, cqe32, IORING_SETUP_CQE32); \
+	IOU_KIND(fixture, sqe128, IORING_SETUP_SQE128); \
+	IOU_KIND(fixture, no_sqarray, IORING_SETUP_NO_SQARRAY); \
+	IOU_KIND(fixture, no_mmap, IORING_SETUP_NO_MMAP); \
+	IOU_KIND(fixture, defer_large, IOU_DEFER | IOU_LARGE); \
+	IOU_KIND(fixture, sqpoll_large, IORING_SETUP_SQPOLL | IOU_LARGE)
+
+#endif

@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: what else a ring can be told - eventfd, rights, limits */
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include "iou_test.h"
+
+FIXTURE(reg) {
+	struct iou r;
+	int efd;
+	int p[2];
+	char buf[64];
+};
+
+FIXTURE_VARIANT(reg) {
+	unsigned int flags;
+};
+
+IOU_KINDS_OF_TASK(reg);
+
+FIXTURE_SETUP(reg)
+{
+	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
+	self->efd = eventfd(0, EFD_NONBLOCK);
+	ASSERT_LE(0, self->efd);
+	ASSERT_EQ(0, pipe(self->p));
+}
+
+FIXTURE_TEARDOWN(reg)
+{
+	iou_exit(&self->r);
+	close(self->efd);
+	close(self->p[0]);
+	close(self->p[1]);
+}
+
+/* How often the eventfd was signalled since the last look. */
+static int signals(int efd)
+{
+	__u64 value;
+
+	if (read(efd, &value, 8) != 8)
+		return 0;
+	return value;
+}
+
+/* Like that, and give a worker or a thread the time to do it. */
+static int signals_soon(int efd)
+{
+	struct pollfd pfd = { .fd = efd, .events = POLLIN };
+
+	poll(&pfd, 1, 3000);
+	return signals(efd);
+}
+
+TEST_F(reg, eventfd_inline)
+{
+	struct iou *r = &self->r;
+	int nr;
+
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_EVENTFD, &self->efd, 1));
+	EXPECT_EQ(0, signals(self->efd));
+	iou_nop(r, 1);
+	EXPECT_EQ(0, iou_one(r));
+	EXPECT_LE(1, signals_soon(self->efd));
+	EXPECT_EQ(0, signals(self->efd));
+	/* once or more for a batch, not more than its completions */
+	for (nr = 0; nr < 4; nr++)
+		iou_nop(r, nr);
+	ASSERT_EQ(4, iou_submit_wait(r, 4));
+	nr = signals_soon(self->efd);
+	EXPECT_LE(1, nr);
+	EXPECT_GE(4, nr);
+	EXPECT_EQ(0, iou_discard(r, 4));
+	/* an enter without a completion tells nothing */
+	EXPECT_EQ(0, iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS));
+	EXPECT_EQ(0, signals(self->efd));
+	ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_EVENTFD, NULL, 0));
+	iou_nop(r, 1);
+	EXPECT_EQ(0, iou_one(r));
+	EXPECT_EQ(0, signals(self->efd));
+}
+
+TEST_F(reg, eventfd_later_completion)
+{
+	struct iou *r = &self->r;
+
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_EVENTFD, &self->efd, 1));
+	iou_prep(r, IORING_OP_READ, self->p[0], self->buf, 8, 0);
+	ASSERT_EQ(1, iou_submit(r));
+	iou_sleep_ms(50);
+	EXPECT_EQ(0, signals(self->efd));
+	ASSERT_EQ(2, write(self->p[1], "ab", 2));
+	EXPECT_LE(1, signals_soon(self->efd));
+	/* where the owner decides when, the signal comes before the CQE */
+	if (variant->flags & IORING_SETUP_DEFER_TASKRUN)
+		EXPECT_EQ(0, iou_ready(r));
+	EXPECT_EQ(0, iou_discard(r, 1));
+}
+
+TEST_F(reg, eventfd_switched_off)
+{
+	struct iou *r = &self->r;
+
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_EVENTFD, &self->efd, 1));
+	store_rel(r->cq_flags, IORING_CQ_EVENTFD_DISABLED);
+	iou_nop(r, 1);
+	EXPECT_EQ(0, iou_one(r));
+	iou_sleep_ms(30);
+	EXPECT_EQ(0, signals(self->efd));
+	store_rel(r->cq_flags, 0);
+	iou_nop(r, 1);
+	EXPECT_EQ(0, iou_one(r));
+	EXPECT_LE(1, signals_soon(self->efd));
+}
+
+/* This kind tells of what workers complete, not of what is inline. */
+TEST_F(reg, eventfd_async)
+{
+	struct iou *r = &self->r;
+	int fd = memfd_create("async", 0);
+
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_EVENTFD_ASYNC, &self->efd, 1));
+	iou_nop(r, 1);
+	EXPECT_EQ(0, iou_one(r));
+	iou_sleep_ms(30);
+	EXPECT_EQ(0, signals(self->efd));
+	iou_prep(r, IORING_OP_WRITE, fd, self->buf, 8, 0)->flags = IOSQE_ASYNC;
+	EXPECT_EQ(8, iou_one(r));
+	EXPECT_LE(1, signals_soon(self->efd));
+	close(fd);
+}
+
+/* A completion that finds no room is not in the ring yet, and tells nothing. */
+TEST_F(reg, eventfd_on_overflow)
+{
+	struct iou *r = &self->r;
+	int i;
+
+	for (i = 0; i < 16; i++) {
+		iou_nop(r, i);
+		ASSERT_EQ(1, iou_submit(r));
+	}
+	iou_sleep_ms(30);
+	ASSERT_EQ(16, iou_ready(r));
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_EVENTFD, &self->efd, 1));
+	iou_nop(r, i);
+	ASSERT_EQ(1, iou_submit(r));
+	iou_sleep_ms(50);
+	EXPECT_EQ(IORING_SQ_CQ_OVERFLOW,
+		  load_acq(r->sq_flags) & IORING_SQ_CQ_OVERFLOW);
+	EXPECT_EQ(0, signals(self->efd));
+	EXPECT_EQ(0, iou_discard(r, 17));
+}
+
+struct storm {
+	struct iou *r;
+	int efd;
+	bool stop;
+};
+
+static void *toggle_eventfd(void *arg)
+{
+	struct storm *s = arg;
+
+	while (!load_acq(&s->stop)) {
+		iou_register(s->r, IORING_REGISTER_EVENTFD, &s->efd, 1);
+		sched_yield();
+		iou_register(s->r, IORING_UNREGISTER_EVENTFD, NULL, 0);
+	}
+	return NULL;
+}
+
+TEST_F(reg, eventfd_comes_and_goes)
+{
+	struct storm s = { .r = &self->r, .efd = self->efd };
+	unsigned int i, rounds = iou_rounds(2000);
+	pthread_t thread;
+
+	if (variant->flags & IORING_SETUP_SINGLE_ISSUER)
+		SKIP(return, "another thread may not register");
+	ASSERT_EQ(0, pthread_create(&thread, NULL, toggle_eventfd, &s));
+	for (i = 0; i < rounds; i++) {
+		iou_nop(&self->r, i)->flags = i % 4 ? 0 : IOSQE_ASYNC;
+		ASSERT_EQ(0, iou_one(&self->r));
+	}
+	store_rel(&s.stop, true);
+	pthread_join(thread, NULL);
+}
+
+/* What the probe says has to be what a submission answers. */
+TEST_F(reg, probe)
+{
+	static const unsigned char scope[] = {
+		IORING_OP_NOP, IORING_OP_READV, IORING_OP_WRITEV, IORING_OP_FSYNC,
+		IORING_OP_READ_FIXED, IORING_OP_WRITE_FIXED,
+		IORING_OP_SYNC_FILE_RANGE, IORING_OP_FALLOCATE,
+		IORING_OP_FILES_UPDATE, IORING_OP_READ, IORING_OP_WRITE,
+	};
+	size_t size = sizeof(struct io_uring_probe) +
+		      256 * sizeof(struct io_uring_probe_op);
+	struct io_uring_probe *probe = calloc(1, size);
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_PROBE, probe, 256));
+	EXPECT_EQ(IORING_OP_LAST - 1, probe->last_op);
+	EXPECT_EQ(IORING_OP_LAST, probe->ops_len);
+	for (i = 0; i < IORING_OP_LAST; i++)
+		EXPECT_EQ(i, probe->ops[i].op);
+	for (i = 0; i < ARRAY_LEN(scope); i++)
+		EXPECT_EQ(IO_URING_OP_SUPPORTED, probe->ops[scope[i]].flags);
+	EXPECT_EQ(0, probe->ops[IORING_OP_LAST].op);
+	EXPECT_EQ(0, probe->ops[IORING_OP_LAST].flags);
+	memset(probe, 0, size);
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_PROBE, probe, 3));
+	EXPECT_EQ(3, probe->ops_len);
+	EXPECT_EQ(IORING_OP_LAST - 1, probe->last_op);
+	EXPECT_EQ(2, probe->ops[2].op);
+	EXPECT_EQ(0, probe->ops[3].op);
+	free(probe);
+}
+
+TEST_F(reg, ring_index)
+{
+	struct io_uring_rsrc_update slot = { .offset = ~0U, .data = self->r.fd };
+	unsigned int by_index = IORING_REGISTER_USE_REGISTERED_RING;
+	struct iou *r = &self->r;
+	int fd = r->fd;
+
+	/* anywhere, and at a place */
+	ASSERT_EQ(1, iou_register(r, IORING_REGISTER_RING_FDS, &slot, 1));
+	EXPECT_EQ(0, slot.offset);
+	slot.offset = 15;
+	ASSERT_EQ(1, iou_register(r, IORING_REGISTER_RING_FDS, &slot, 1));
+	EXPECT_EQ(15, slot.offset);
+	EXPECT_EQ(0, iou_sys_register(15, IORING_REGISTER_EVENTFD | by_index,
+				      &self->efd, 1));
+	EXPECT_EQ(0, iou_sys_register(0, IORING_UNREGISTER_EVENTFD | by_index, NULL, 0));
+	r->fd = 15;
+	r->by_index = true;
+	iou_nop(r, 1);
+	EXPECT_EQ(0, iou_one(r));
+	slot.offset = 0;
+	slot.data = 0;
+	ASSERT_EQ(1, iou_register(r, IORING_UNREGISTER_RING_FDS, &slot, 1));
+	EXPECT_EQ(-EBADF, iou_sys_enter(0, 0, 0, IORING_ENTER_REGISTERED_RING, NULL, 0));
+	/* the ring lives by its index alone */
+	close(fd);
+	iou_nop(r, 2);
+	EXPECT_EQ(0, iou_one(r));
+	slot.offset = 15;
+	ASSERT_EQ(1, iou_register(r, IORING_UNREGISTER_RING_FDS, &slot, 1));
+	EXPECT_EQ(-EBADF, iou_enter(r, 0, 0, 0));
+}
+
+static void *enter_by_index(void *arg)
+{
+	return (void *)(long)iou_sys_enter(0, 0, 0, IORING_ENTER_REGISTERED_RING, NULL,
+					   0);
+}
+
+/* The table belongs to one thread, and is not inherited. */
+TEST_F(reg, ring_index_is_private)
+{
+	struct io_uring_rsrc_update slot = { .offset = 0, .data = self->r.fd };
+	pthread_t thread;
+	int status, pid;
+	void *ret;
+
+	ASSERT_EQ(1, iou_register(&self->r, IORING_REGISTER_RING_FDS, &slot, 1));
+	EXPECT_EQ(0, (long)enter_by_index(NULL));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, enter_by_index, NULL));
+	pthread_join(thread, &ret);
+	EXPECT_EQ(-EINVAL, (long)ret);
+	pid = fork();
+	if (!pid)
+		_exit(enter_by_index(NULL) == (void *)-EINVAL ? 0 : 1);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/*
+ * Who acts: a write by somebody without rights clears the set-user-id bit of the
+ * file, root's own does not.
+ */
+static int suid_file(void)
+{
+	int fd = iou_file(64, 1);
+
+	if (fd >= 0 && fchmod(fd, 04777))
+		return -EIO;
+	return fd;
+}
+
+static bool has_suid(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && (st.st_mode & S_ISUID);
+}
+
+static int personality_of(struct iou *r, int uid)
+{
+	int id;
+
+	if (seteuid(uid))
+		return -errno;
+	id = iou_register(r, IORING_REGISTER_PERSONALITY, NULL, 0);
+	if (seteuid(0))
+		return -errno;
+	return id;
+}
+
+TEST_F(reg, personality)
+{
+	static const unsigned char flags[] = { 0, IOSQE_ASYNC };
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	int id, fd, i;
+
+	if (getuid())
+		SKIP(return, "needs to be root");
+	id = personality_of(r, 4242);
+	ASSERT_LT(0, id);
+	for (i = 0; i < 2; i++) {
+		fd = suid_file();
+		ASSERT_LE(0, fd);
+		sqe = iou_prep(r, IORING_OP_WRITE, fd, "x", 1, 0);
+		sqe->flags = flags[i];
+		EXPECT_EQ(1, iou_one(r));
+		EXPECT_TRUE(has_suid(fd));
+		sqe = iou_prep(r, IORING_OP_WRITE, fd, "x", 1, 0);
+		sqe->flags = flags[i];
+		sqe->personality = id;
+		EXPECT_EQ(1, iou_one(r));
+		EXPECT_FALSE(has_suid(fd));
+		close(fd);
+		/* the next one acts as root again */
+		fd = suid_file();
+		sqe = iou_prep(r, IORING_OP_WRITE, fd, "x", 1, 0);
+		sqe->flags = flags[i];
+		EXPECT_EQ(1, iou_one(r));
+		EXPECT_TRUE(has_suid(fd));
+		close(fd);
+	}
+	/* a request that waits keeps its identity after it was unregistered */
+	ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_PERSONALITY, NULL, id));
+	iou_nop(r, 1)->personality = id;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	EXPECT_EQ(-EINVAL, iou_register(r, IORING_UNREGISTER_PERSONALITY, NULL, id));
+}
+
+/* The ids go round; each one works, none is lost. */
+TEST(personality_ids_wrap)
+{
+	unsigned int i, rounds = iou_slow_kernel() ? 66500 : 70000;
+	struct iou r;
+	int id, keep;
+
+	ASSERT_EQ(0, iou_init(&r, 8, 0));
+	keep = iou_register(&r, IORING_REGISTER_PERSONALITY, NULL, 0);
+	ASSERT_LT(0, keep);
+	for (i = 0; i < rounds; i++) {
+		id = iou_register(&r, IORING_REGISTER_PERSONALITY, NULL, 0);
+		ASSERT_LT(0, id);
+		ASSERT_GE(0xffff, id);
+		ASSERT_NE(keep, id);
+		if (i % 1000 == 0 || i > 65500) {
+			iou_nop(&r, 1)->personality = id;
+			ASSERT_EQ(0, iou_one(&r));
+		}
+		ASSERT_EQ(0, iou_register(&r, IORING_UNREGISTER_PERSONALITY, NULL, id));
+	}
+	iou_nop(&r, 1)->personality = keep;
+	EXPECT_EQ(0, iou_one(&r));
+	iou_exit(&r);
+}
+
+TEST_F(reg, worker_limits)
+{
+	unsigned int limits[2] = { 0, 0 };
+	struct iou *r = &self->r;
+	unsigned int first[2];
+
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2));
+	memcpy(first, limits, sizeof(first));
+	EXPECT_LT(0, first[0]);
+	EXPECT_LT(0, first[1]);
+	limits[0] = 3;
+	limits[1] = 5;
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2));
+	EXPECT_EQ(first[0], limits[0]);
+	EXPECT_EQ(first[1], limits[1]);
+	limits[0] = 0;
+	limits[1] = 7;
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2));
+	EXPECT_EQ(3, limits[0]);
+	EXPECT_EQ(5, limits[1]);
+	memset(limits, 0, sizeof(limits));
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2));
+	EXPECT_EQ(3, limits[0]);
+	EXPECT_EQ(7, limits[1]);
+}
+
+/* The CPUs that worker @tid may run on, as a mask of the first 64. */
+static unsigned long cpus_of(int tid)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(tid, sizeof(set), &set))
+		return 0;
+	return *(unsigned long *)&set;
+}
+
+static int find_worker(void)
+{
+	char path[320], name[32] = "";
+	struct dirent *entry;
+	int tid = 0;
+	DIR *dir;
+	FILE *f;
+
+	dir = opendir("/proc/self/task");
+	while ((entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (fgets(name, sizeof(name), f) && !strncmp(name, "iou-wrk", 7))
+			tid = atoi(entry->d_name);
+		fclose(f);
+	}
+	closedir(dir);
+	return tid;
+}
+
+TEST(worker_affinity)
+{
+	unsigned long one = 1;
+	char buf[8];
+	int fd = memfd_create("aff", 0);
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init(&r, 8, 0));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_IOWQ_AFF, &one, sizeof(one)));
+	iou_prep(&r, IORING_OP_WRITE, fd, buf, 8, 0)->flags = IOSQE_ASYNC;
+	ASSERT_EQ(8, iou_one(&r));
+	ASSERT_LT(0, find_worker());
+	EXPECT_EQ(1, cpus_of(find_worker()));
+	ASSERT_EQ(0, iou_register(&r, IORING_UNREGISTER_IOWQ_AFF, NULL, 0));
+	iou_prep(&r, IORING_OP_WRITE, fd, buf, 8, 0)->flags = IOSQE_ASYNC;
+	ASSERT_EQ(8, iou_one(&r));
+	iou_exit(&r);
+	close(fd);
+}
+
+static void *enable_ring(void *arg)
+{
+	struct iou *r = arg;
+	int ret = iou_register(r, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+
+	if (ret)
+		return (void *)(long)ret;
+	iou_nop(r, 1);
+	return (void *)(long)iou_one(r);
+}
+
+TEST(enable)
+{
+	static const unsigned int kinds[] = {
+		0, IOU_DEFER, IORING_SETUP_SINGLE_ISSUER, IORING_SETUP_SQPOLL,
+		IORING_SETUP_IOPOLL,
+	};
+	pthread_t thread;
+	unsigned int i;
+	struct iou r;
+	void *ret;
+
+	for (i = 0; i < ARRAY_LEN(kinds); i++) {
+		ASSERT_EQ(0, iou_init(&r, 8, kinds[i] | IORING_SETUP_R_DISABLED));
+		iou_nop(&r, 1);
+		iou_flush(&r);
+		EXPECT_EQ(-EBADFD, iou_enter(&r, 1, 0, 0));
+		iou_sleep_ms(20);
+		EXPECT_EQ(0, iou_ready(&r));
+		EXPECT_EQ(0, iou_register(&r, IORING_REGISTER_ENABLE_RINGS, NULL, 0));
+		EXPECT_EQ(-EBADFD, iou_register(&r, IORING_REGISTER_ENABLE_RINGS, NULL,
+						0));
+		r.sent = 0;
+		EXPECT_EQ(0, iou_one(&r));
+		iou_exit(&r);
+	}
+	/* the one who enables it owns it */
+	ASSERT_EQ(0, iou_init(&r, 8, IOU_DEFER | IORING_SETUP_R_DISABLED));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, enable_ring, &r));
+	pthread_join(thread, &ret);
+	EXPECT_EQ(0, (long)ret);
+	iou_nop(&r, 1);
+	EXPECT_EQ(-EEXIST, iou_submit(&r));
+	EXPECT_EQ(-EEXIST, iou_register(&r, IORING_UNREGISTER_FILES, NULL, 0));
+	iou_exit(&r);
+}
+
+static void *foreign_calls(void *arg)
+{
+	struct iou *r = arg;
+
+	iou_nop(r, 1);
+	iou_flush(r);
+	if (iou_enter(r, 1, 0, 0) != -EEXIST)
+		return (void *)1;
+	if (iou_register(r, IORING_UNREGISTER_FILES, NULL, 0) != -EEXIST)
+		return (void *)2;
+	if (iou_enter(r, 0, 1, IORING_ENTER_GETEVENTS) !=
+	    (r->flags & IORING_SETUP_DEFER_TASKRUN ? -EEXIST : 0))
+		return (void *)3;
+	return NULL;
+}
+
+TEST(single_issuer)
+{
+	static const unsigned int kinds[] = { IORING_SETUP_SINGLE_ISSUER, IOU_DEFER };
+	pthread_t thread;
+	unsigned int i;
+	struct iou r;
+	void *ret;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, iou_init(&r, 8, kinds[i]));
+		iou_nop(&r, 1);
+		ASSERT_EQ(1, iou_submit(&r));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, foreign_calls, &r));
+		pthread_join(thread, &ret);
+		EXPECT_EQ(0, (long)ret);
+		iou_exit(&r);
+	}
+}
+
+TEST(restrictions)
+{
+	struct io_uring_restriction res[] = {
+		{ .opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_NOP },
+		{ .opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_WRITE },
+		{ .opcode = IORING_RESTRICTION_REGISTER_OP,
+		  .register_op = IORING_REGISTER_FILES },
+		{ .opcode = IORING_RESTRICTION_REGISTER_OP,
+		  .register_op = IORING_REGISTER_ENABLE_RINGS },
+		{ .opcode = IORING_RESTRICTION_SQE_FLAGS_ALLOWED,
+		  .sqe_flags = IOSQE_ASYNC | IOSQE_FIXED_FILE },
+		{ .opcode = IORING_RESTRICTION_SQE_FLAGS_REQUIRED,
+		  .sqe_flags = IOSQE_FIXED_FILE },
+	};
+	static const struct {
+		unsigned char op, flags;
+		int ret;
+	} rows[] = {
+		{ IORING_OP_NOP, IOSQE_FIXED_FILE, 0 },
+		{ IORING_OP_NOP, 0, -EACCES },
+		{ IORING_OP_NOP, IOSQE_FIXED_FILE | IOSQE_ASYNC, 0 },
+		{ IORING_OP_NOP, IOSQE_FIXED_FILE | IOSQE_CQE_SKIP_SUCCESS, -EACCES },
+		{ IORING_OP_WRITE, IOSQE_FIXED_FILE, 1 },
+		{ IORING_OP_WRITE, IOSQE_FIXED_FILE | IOSQE_ASYNC, 1 },
+		{ IORING_OP_WRITE, 0, -EACCES },
+		{ IORING_OP_READ, IOSQE_FIXED_FILE, -EACCES },
+		{ IORING_OP_FSYNC, IOSQE_FIXED_FILE | IOSQE_ASYNC, -EACCES },
+	};
+	int fd = memfd_create("res", 0), fds[2] = { fd, -1 };
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init(&r, 8, IORING_SETUP_R_DISABLED));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_RESTRICTIONS, res,
+				  ARRAY_LEN(res)));
+	EXPECT_EQ(-EBUSY, iou_register(&r, IORING_REGISTER_RESTRICTIONS, res, 1));
+	/* in force from the start of the ring on, not before */
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_FILES, fds, 2));
+	ASSERT_EQ(0, iou_register(&r, IORING_UNREGISTER_FILES, NULL, 0));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_ENABLE_RINGS, NULL, 0));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_FILES, fds, 2));
+	EXPECT_EQ(-EACCES, iou_register(&r, IORING_UNREGISTER_FILES, NULL, 0));
+	EXPECT_EQ(-EACCES, iou_register(&r, IORING_REGISTER_PROBE, NULL, 0));
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
+		sqe = iou_prep(&r, rows[i].op, 0, rows[i].op ? "x" : NULL,
+			       rows[i].op ? 1 : 0, 0);
+		sqe->flags = rows[i].flags;
+		EXPECT_EQ(rows[i].ret, iou_one(&r)) {
+			TH_LOG("row %u", i);
+		}
+	}
+	iou_exit(&r);
+	/* an empty list allows nothing */
+	ASSERT_EQ(0, iou_init(&r, 8, IORING_SETUP_R_DISABLED));
+	i = iou_register(&r, IORING_REGISTER_RESTRICTIONS, res, 0);
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_ENABLE_RINGS, NULL, 0));
+	iou_nop(&r, 1);
+	EXPECT_EQ(i ? 0 : -EACCES, iou_one(&r));
+	iou_exit(&r);
+	close(fd);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,1281 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: every operation on files - reads, writes, sync, allocation */
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include "iou_test.h"
+
+#define FILE_SIZE	(256 * 1024)
+#define SEED		7
+/* slots of the file table that the fixture registers */
+#define SLOT_FILE	3
+#define SLOTS		8
+#define BUF_SIZE	(FILE_SIZE + IOU_PAGE)
+
+/*
+ * The data of each test: one file of pattern, also registered, and one buffer,
+ * also registered as buffer 1; buffer 0 is a page elsewhere.
+ */
+FIXTURE(rw) {
+	struct iou r;
+	int fd;
+	unsigned char *buf;
+	unsigned char *page;
+};
+
+FIXTURE_VARIANT(rw) {
+	unsigned int flags;
+	bool disk;		/* a file on a disk, where IOU_EXT4 is mounted */
+};
+
+IOU_KINDS(rw);
+
+FIXTURE_VARIANT_ADD(rw, plain_disk) {
+	.disk = true,
+};
+
+FIXTURE_VARIANT_ADD(rw, defer_disk) {
+	.flags = IOU_DEFER, .disk = true,
+};
+
+FIXTURE_VARIANT_ADD(rw, sqpoll_disk) {
+	.flags = IORING_SETUP_SQPOLL, .disk = true,
+};
+
+FIXTURE_SETUP(rw)
+{
+	int fds[SLOTS];
+	struct iovec iov[2];
+
+	self->r.fd = -1;
+	self->fd = -1;
+	if (variant->disk && !getenv("IOU_EXT4"))
+		SKIP(return, "needs a file system on a disk in IOU_EXT4");
+	memset(fds, 0xff, sizeof(fds));
+	ASSERT_EQ(0, iou_init(&self->r, 32, variant->flags));
+	self->fd = variant->disk ? iou_file_in(getenv("IOU_EXT4"), FILE_SIZE, SEED) :
+		   iou_file(FILE_SIZE, SEED);
+	ASSERT_LE(0, self->fd);
+	fds[SLOT_FILE] = self->fd;
+	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_FILES, fds, SLOTS));
+	self->buf = iou_map_anon(BUF_SIZE);
+	self->page = iou_map_anon(IOU_PAGE);
+	ASSERT_NE(NULL, self->buf);
+	ASSERT_NE(NULL, self->page);
+	iov[0] = (struct iovec){ self->page, IOU_PAGE };
+	iov[1] = (struct iovec){ self->buf, BUF_SIZE };
+	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_BUFFERS, iov, 2));
+}
+
+FIXTURE_TEARDOWN(rw)
+{
+	iou_exit(&self->r);
+	if (self->fd >= 0)
+		close(self->fd);
+	munmap(self->buf, BUF_SIZE);
+	munmap(self->page, IOU_PAGE);
+}
+
+/* One way to reach the file: by which operation, with which SQE flags. */
+struct way {
+	const char *name;
+	int op;
+	unsigned char flags;
+};
+
+static const struct way read_ways[] = {
+	{ "read", IORING_OP_READ, 0 },
+	{ "read async", IORING_OP_READ, IOSQE_ASYNC },
+	{ "read slot", IORING_OP_READ, IOSQE_FIXED_FILE },
+	{ "read slot async", IORING_OP_READ, IOSQE_FIXED_FILE | IOSQE_ASYNC },
+	{ "readv", IORING_OP_READV, 0 },
+	{ "readv async", IORING_OP_READV, IOSQE_ASYNC },
+	{ "readv slot", IORING_OP_READV, IOSQE_FIXED_FILE },
+	{ "readv slot async", IORING_OP_READV, IOSQE_FIXED_FILE | IOSQE_ASYNC },
+	{ "fixed", IORING_OP_READ_FIXED, 0 },
+	{ "fixed async", IORING_OP_READ_FIXED, IOSQE_ASYNC },
+	{ "fixed slot", IORING_OP_READ_FIXED, IOSQE_FIXED_FILE },
+	{ "fixed slot async", IORING_OP_READ_FIXED, IOSQE_FIXED_FILE | IOSQE_ASYNC },
+};
+
+static const struct way write_ways[] = {
+	{ "write", IORING_OP_WRITE, 0 },
+	{ "write async", IORING_OP_WRITE, IOSQE_ASYNC },
+	{ "write slot", IORING_OP_WRITE, IOSQE_FIXED_FILE },
+	{ "write slot async", IORING_OP_WRITE, IOSQE_FIXED_FILE | IOSQE_ASYNC },
+	{ "writev", IORING_OP_WRITEV, 0 },
+	{ "writev async", IORING_OP_WRITEV, IOSQE_ASYNC },
+	{ "writev slot", IORING_OP_WRITEV, IOSQE_FIXED_FILE },
+	{ "writev slot async", IORING_OP_WRITEV, IOSQE_FIXED_FILE | IOSQE_ASYNC },
+	{ "fixed", IORING_OP_WRITE_FIXED, 0 },
+	{ "fixed async", IORING_OP_WRITE_FIXED, IOSQE_ASYNC },
+	{ "fixed slot", IORING_OP_WRITE_FIXED, IOSQE_FIXED_FILE },
+	{ "fixed slot async", IORING_OP_WRITE_FIXED, IOSQE_FIXED_FILE | IOSQE_ASYNC },
+};
+
+/* Prepare @way on @len bytes at @pos; @iov has to live until the submit only. */
+static struct io_uring_sqe *prep_way(struct iou *r, const struct way *way, int fd,
+				     void *buf, unsigned int len,
+				     unsigned long long pos, struct iovec *iov)
+{
+	struct io_uring_sqe *sqe;
+
+	if (way->flags & IOSQE_FIXED_FILE)
+		fd = SLOT_FILE;
+	if (way->op == IORING_OP_READV || way->op == IORING_OP_WRITEV) {
+		iov[0] = (struct iovec){ buf, len / 3 };
+		iov[1] = (struct iovec){ buf + len / 3, len - len / 3 };
+		sqe = iou_prep(r, way->op, fd, iov, 2, pos);
+	} else {
+		sqe = iou_prep(r, way->op, fd, buf, len, pos);
+	}
+	if (!sqe)
+		return NULL;
+	sqe->flags = way->flags;
+	if (way->op == IORING_OP_READ_FIXED || way->op == IORING_OP_WRITE_FIXED)
+		sqe->buf_index = 1;
+	return sqe;
+}
+
+static const unsigned int lengths[] = {
+	1, 511, 4096, 4097, 65536 + 13, FILE_SIZE - 5,
+};
+
+TEST_F(rw, read)
+{
+	unsigned int w, i, pos = 5;
+	struct iovec iov[2];
+	int ret;
+
+	for (w = 0; w < ARRAY_LEN(read_ways); w++) {
+		for (i = 0; i < ARRAY_LEN(lengths); i++) {
+			unsigned int len = lengths[i];
+
+			memset(self->buf, 0, BUF_SIZE);
+			ASSERT_NE(NULL, prep_way(&self->r, &read_ways[w], self->fd,
+						 self->buf + i, len, pos, iov));
+			ret = iou_one(&self->r);
+			ASSERT_EQ(len, ret) {
+				TH_LOG("%s", read_ways[w].name);
+			}
+			ASSERT_EQ(-1, iou_verify(self->buf + i, len, pos, SEED)) {
+				TH_LOG("%s of %u", read_ways[w].name, len);
+			}
+			ASSERT_EQ(0, self->buf[i + len]);
+		}
+	}
+}
+
+TEST_F(rw, write)
+{
+	unsigned char *back = iou_map_anon(BUF_SIZE);
+	unsigned int w, i, pos = 5;
+	struct iovec iov[2];
+	int ret;
+
+	ASSERT_NE(NULL, back);
+	for (w = 0; w < ARRAY_LEN(write_ways); w++) {
+		for (i = 0; i < ARRAY_LEN(lengths); i++) {
+			unsigned int len = lengths[i], seed = w * 16 + i;
+
+			iou_fill(self->buf + i, len, pos, seed);
+			ASSERT_NE(NULL, prep_way(&self->r, &write_ways[w], self->fd,
+						 self->buf + i, len, pos, iov));
+			ret = iou_one(&self->r);
+			ASSERT_EQ(len, ret) {
+				TH_LOG("%s", write_ways[w].name);
+			}
+			ASSERT_EQ(len, pread(self->fd, back, len, pos));
+			ASSERT_EQ(-1, iou_verify(back, len, pos, seed)) {
+				TH_LOG("%s of %u", write_ways[w].name, len);
+			}
+		}
+	}
+	munmap(back, BUF_SIZE);
+}
+
+/* 32 requests at once, each with its own piece, results told apart by user_data. */
+TEST_F(rw, many_at_once)
+{
+	const unsigned int piece = 4096, nr = 32;
+	unsigned int w, i, seen;
+	struct iovec iov[32][2];
+	struct io_uring_cqe cqe;
+
+	for (w = 0; w < ARRAY_LEN(read_ways); w++) {
+		memset(self->buf, 0, BUF_SIZE);
+		for (i = 0; i < nr; i++) {
+			unsigned int at = (i * 7 % nr) * piece;
+
+			prep_way(&self->r, &read_ways[w], self->fd, self->buf + at,
+				 piece, at, iov[i])->user_data = i;
+		}
+		ASSERT_EQ(nr, iou_submit_wait(&self->r, nr));
+		for (i = 0, seen = 0; i < nr; i++) {
+			ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+			ASSERT_EQ(piece, cqe.res);
+			ASSERT_LT(cqe.user_data, nr);
+			seen |= 1U << cqe.user_data;
+		}
+		EXPECT_EQ(~0U, seen);
+		EXPECT_EQ(-1, iou_verify(self->buf, nr * piece, 0, SEED));
+	}
+}
+
+/* Nothing is in the page cache: reads wait for the disk, in whatever way. */
+TEST_F(rw, cold)
+{
+	const unsigned int piece = FILE_SIZE / 32, nr = 32;
+	struct iovec iov[32][2];
+	struct io_uring_cqe cqe;
+	unsigned int w, i;
+
+	for (w = 0; w < ARRAY_LEN(read_ways); w++) {
+		ASSERT_EQ(0, fsync(self->fd));
+		ASSERT_EQ(0, posix_fadvise(self->fd, 0, 0, POSIX_FADV_DONTNEED));
+		memset(self->buf, 0, BUF_SIZE);
+		for (i = 0; i < nr; i++) {
+			unsigned int at = (i * 11 % nr) * piece;
+
+			prep_way(&self->r, &read_ways[w], self->fd, self->buf + at,
+				 piece, at, iov[i]);
+		}
+		ASSERT_EQ(nr, iou_submit_wait(&self->r, nr));
+		for (i = 0; i < nr; i++) {
+			ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+			ASSERT_EQ(piece, cqe.res) {
+				TH_LOG("%s", read_ways[w].name);
+			}
+		}
+		ASSERT_EQ(-1, iou_verify(self->buf, FILE_SIZE, 0, SEED)) {
+			TH_LOG("%s", read_ways[w].name);
+		}
+		/* one long read, half of which is there */
+		ASSERT_EQ(0, posix_fadvise(self->fd, FILE_SIZE / 2, 0,
+					   POSIX_FADV_DONTNEED));
+		memset(self->buf, 0, BUF_SIZE);
+		prep_way(&self->r, &read_ways[w], self->fd, self->buf, FILE_SIZE, 0,
+			 iov[0]);
+		ASSERT_EQ(FILE_SIZE, iou_one(&self->r)) {
+			TH_LOG("%s", read_ways[w].name);
+		}
+		ASSERT_EQ(-1, iou_verify(self->buf, FILE_SIZE, 0, SEED));
+	}
+}
+
+/* What an SQE points to is no longer needed once the submit has returned. */
+TEST_F(rw, iovec_is_free_after_submit)
+{
+	static const unsigned char flags[] = { 0, IOSQE_ASYNC };
+	struct iovec iov[2];
+	unsigned int i;
+	int pipefd[2];
+
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "the thread takes the SQE at an unknown time");
+	ASSERT_EQ(0, pipe(pipefd));
+	for (i = 0; i < ARRAY_LEN(flags); i++) {
+		memset(self->buf, 0, 64);
+		iov[0] = (struct iovec){ self->buf, 3 };
+		iov[1] = (struct iovec){ self->buf + 8, 5 };
+		iou_prep(&self->r, IORING_OP_READV, pipefd[0], iov, 2, 0)->flags =
+			flags[i];
+		ASSERT_EQ(1, iou_submit(&self->r));
+		memset(iov, 0xff, sizeof(iov));
+		ASSERT_EQ(8, write(pipefd[1], "abcdefgh", 8));
+		ASSERT_EQ(0, iou_wait(&self->r, 1));
+		EXPECT_EQ(8, iou_cqe_at(&self->r, 0)->res);
+		iou_seen(&self->r, 1);
+		EXPECT_EQ(0, memcmp(self->buf, "abc\0\0\0\0\0defgh", 13));
+	}
+	close(pipefd[0]);
+	close(pipefd[1]);
+}
+
+TEST_F(rw, end_of_file)
+{
+	struct iovec iov[2];
+	unsigned int w;
+
+	for (w = 0; w < ARRAY_LEN(read_ways); w++) {
+		prep_way(&self->r, &read_ways[w], self->fd, self->buf, 4096,
+			 FILE_SIZE - 100, iov);
+		EXPECT_EQ(100, iou_one(&self->r)) {
+			TH_LOG("%s", read_ways[w].name);
+		}
+		EXPECT_EQ(-1, iou_verify(self->buf, 100, FILE_SIZE - 100, SEED));
+		prep_way(&self->r, &read_ways[w], self->fd, self->buf, 4096,
+			 FILE_SIZE, iov);
+		EXPECT_EQ(0, iou_one(&self->r));
+		prep_way(&self->r, &read_ways[w], self->fd, self->buf, 4096,
+			 1ULL << 40, iov);
+		EXPECT_EQ(0, iou_one(&self->r));
+	}
+}
+
+/* Offset -1: the file's own position is used and moved. */
+TEST_F(rw, current_position)
+{
+	struct iovec iov[2];
+	unsigned int w, pos;
+
+	for (w = 0; w < ARRAY_LEN(read_ways); w++) {
+		ASSERT_EQ(0, lseek(self->fd, 0, SEEK_SET));
+		for (pos = 0; pos < 5 * 1000; pos += 1000) {
+			prep_way(&self->r, &read_ways[w], self->fd, self->buf, 1000,
+				 -1ULL, iov);
+			ASSERT_EQ(1000, iou_one(&self->r)) {
+				TH_LOG("%s", read_ways[w].name);
+			}
+			ASSERT_EQ(-1, iou_verify(self->buf, 1000, pos, SEED));
+		}
+		EXPECT_EQ(pos, lseek(self->fd, 0, SEEK_CUR));
+		/* an explicit offset leaves it alone */
+		prep_way(&self->r, &read_ways[w], self->fd, self->buf, 1000, 0, iov);
+		EXPECT_EQ(1000, iou_one(&self->r));
+		EXPECT_EQ(pos, lseek(self->fd, 0, SEEK_CUR));
+	}
+	for (w = 0; w < ARRAY_LEN(write_ways); w++) {
+		ASSERT_EQ(100, lseek(self->fd, 100, SEEK_SET));
+		prep_way(&self->r, &write_ways[w], self->fd, self->buf, 50, -1ULL,
+			 iov);
+		EXPECT_EQ(50, iou_one(&self->r));
+		EXPECT_EQ(150, lseek(self->fd, 0, SEEK_CUR));
+	}
+}
+
+/* The same flags through preadv2() and pwritev2(), which know what is right. */
+static const int rwf_rows[] = {
+	0, RWF_DSYNC, RWF_SYNC, RWF_APPEND, RWF_HIPRI, RWF_NOWAIT,
+	RWF_DSYNC | RWF_SYNC, RWF_APPEND | RWF_DSYNC, RWF_APPEND | 0x20, 0x20,
+	0x40, 0x80, 0x40000000,
+};
+
+TEST_F(rw, rwf_flags_like_the_system_call)
+{
+	struct iovec one = { self->buf, 512 };
+	unsigned int i, w;
+	struct iovec iov[2];
+	int ret, want;
+
+	for (i = 0; i < ARRAY_LEN(rwf_rows); i++) {
+		int rwf = rwf_rows[i];
+
+		/* polling is a property of the ring */
+		want = iou_ret(preadv2(self->fd, &one, 1, 0, rwf));
+		if (rwf & RWF_HIPRI)
+			want = -EINVAL;
+		for (w = 0; w < ARRAY_LEN(read_ways); w += 4) {
+			prep_way(&self->r, &read_ways[w], self->fd, self->buf, 512, 0,
+				 iov)->rw_flags = rwf;
+			ret = iou_one(&self->r);
+			EXPECT_EQ(want, ret) {
+				TH_LOG("%s, flags %x", read_ways[w].name, rwf);
+			}
+		}
+		want = iou_ret(pwritev2(self->fd, &one, 1, 0, rwf));
+		if (rwf & RWF_HIPRI)
+			want = -EINVAL;
+		/* a file system without such writes would block: that is the answer */
+		if (rwf & RWF_NOWAIT && variant->disk)
+			want = -EAGAIN;
+		for (w = 0; w < ARRAY_LEN(write_ways); w += 4) {
+			prep_way(&self->r, &write_ways[w], self->fd, self->buf, 512, 0,
+				 iov)->rw_flags = rwf;
+			ret = iou_one(&self->r);
+			EXPECT_EQ(want, ret) {
+				TH_LOG("%s, flags %x", write_ways[w].name, rwf);
+			}
+		}
+	}
+}
+
+TEST_F(rw, append)
+{
+	unsigned int i, w;
+	struct iovec iov[2];
+	unsigned char back[64];
+
+	for (w = 0; w < ARRAY_LEN(write_ways); w++) {
+		memset(self->buf, 'a' + w, 64);
+		prep_way(&self->r, &write_ways[w], self->fd, self->buf, 64, 0,
+			 iov)->rw_flags = RWF_APPEND;
+		ASSERT_EQ(64, iou_one(&self->r));
+	}
+	EXPECT_EQ(FILE_SIZE + 64 * ARRAY_LEN(write_ways),
+		  lseek(self->fd, 0, SEEK_END));
+	for (w = 0; w < ARRAY_LEN(write_ways); w++) {
+		ASSERT_EQ(64, pread(self->fd, back, 64, FILE_SIZE + 64 * w));
+		for (i = 0; i < 64; i++)
+			ASSERT_EQ('a' + w, back[i]);
+	}
+	ASSERT_EQ(FILE_SIZE, pread(self->fd, self->buf, FILE_SIZE, 0));
+	EXPECT_EQ(-1, iou_verify(self->buf, FILE_SIZE, 0, SEED));
+}
+
+TEST_F(rw, iovec_shapes)
+{
+	struct iovec *iov = calloc(1025, sizeof(*iov));
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	ASSERT_NE(NULL, iov);
+	for (i = 0; i < 1025; i++)
+		iov[i] = (struct iovec){ self->buf + i * 16, 16 };
+	iou_prep(r, IORING_OP_READV, self->fd, iov, 1024, 0);
+	EXPECT_EQ(1024 * 16, iou_one(r));
+	EXPECT_EQ(-1, iou_verify(self->buf, 1024 * 16, 0, SEED));
+	iou_prep(r, IORING_OP_READV, self->fd, iov, 1024, 0)->flags = IOSQE_ASYNC;
+	EXPECT_EQ(1024 * 16, iou_one(r));
+	iou_prep(r, IORING_OP_READV, self->fd, iov, 1025, 0);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	iou_prep(r, IORING_OP_READV, self->fd, iov, 0, 0);
+	EXPECT_EQ(0, iou_one(r));
+	iou_prep(r, IORING_OP_READV, self->fd, NULL, 0, 0);
+	EXPECT_EQ(0, iou_one(r));
+	iou_prep(r, IORING_OP_READV, self->fd, NULL, 1, 0);
+	EXPECT_EQ(-EFAULT, iou_one(r));
+	iov[1].iov_len = 0;
+	iou_prep(r, IORING_OP_READV, self->fd, iov, 3, 0);
+	EXPECT_EQ(32, iou_one(r));
+	iov[1] = (struct iovec){ (void *)8, 16 };
+	iou_prep(r, IORING_OP_READV, self->fd, iov, 3, 0);
+	EXPECT_EQ(16, iou_one(r));
+	iov[1].iov_len = -1UL;
+	iou_prep(r, IORING_OP_READV, self->fd, iov, 3, 0);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	free(iov);
+}
+
+static const unsigned char both_flags[] = { 0, IOSQE_ASYNC };
+
+TEST_F(rw, bad_memory)
+{
+	char *hole = mmap(NULL, 2 * IOU_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	ASSERT_NE(MAP_FAILED, hole);
+	ASSERT_EQ(0, munmap(hole + IOU_PAGE, IOU_PAGE));
+	for (i = 0; i < ARRAY_LEN(both_flags); i++) {
+		unsigned char flags = both_flags[i];
+
+		iou_prep(r, IORING_OP_READ, self->fd, (void *)8, 100, 0)->flags =
+			flags;
+		EXPECT_EQ(-EFAULT, iou_one(r));
+		iou_prep(r, IORING_OP_WRITE, self->fd, (void *)8, 100, 0)->flags =
+			flags;
+		EXPECT_EQ(-EFAULT, iou_one(r));
+		iou_prep(r, IORING_OP_READ, self->fd, (void *)-4096L, 100, 0)->flags =
+			flags;
+		EXPECT_EQ(-EFAULT, iou_one(r));
+		/* what fits before the hole is read */
+		iou_prep(r, IORING_OP_READ, self->fd, hole + IOU_PAGE - 50, 100,
+			 0)->flags = flags;
+		EXPECT_EQ(50, iou_one(r));
+		EXPECT_EQ(-1, iou_verify(hole + IOU_PAGE - 50, 50, 0, SEED));
+		iou_prep(r, IORING_OP_READ, self->fd, NULL, 0, 0)->flags = flags;
+		EXPECT_EQ(0, iou_one(r));
+	}
+	munmap(hole, IOU_PAGE);
+}
+
+TEST_F(rw, bad_files)
+{
+	static const unsigned char ops[] = {
+		IORING_OP_READ, IORING_OP_READV, IORING_OP_READ_FIXED,
+		IORING_OP_WRITE, IORING_OP_WRITEV, IORING_OP_WRITE_FIXED,
+		IORING_OP_FSYNC, IORING_OP_SYNC_FILE_RANGE, IORING_OP_FALLOCATE,
+	};
+	struct iovec iov = { self->buf, 16 };
+	struct iou *r = &self->r;
+	unsigned int i, k;
+	void *mem;
+
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+			bool vec = ops[i] == IORING_OP_READV ||
+				   ops[i] == IORING_OP_WRITEV;
+
+			mem = self->page;
+			if (ops[i] == IORING_OP_FSYNC ||
+			    ops[i] == IORING_OP_SYNC_FILE_RANGE)
+				mem = NULL;
+			if (vec)
+				mem = &iov;
+			iou_prep(r, ops[i], -1, mem, vec ? 1 : mem ? 16 : 0, 0)->flags =
+				both_flags[k];
+			EXPECT_EQ(-EBADF, iou_one(r)) {
+				TH_LOG("op %d", ops[i]);
+			}
+			iou_prep(r, ops[i], SLOTS, mem, vec ? 1 : mem ? 16 : 0,
+				 0)->flags = both_flags[k] | IOSQE_FIXED_FILE;
+			EXPECT_EQ(-EBADF, iou_one(r)) {
+				TH_LOG("op %d", ops[i]);
+			}
+			/* a slot that is empty */
+			iou_prep(r, ops[i], 0, mem, vec ? 1 : mem ? 16 : 0, 0)->flags =
+				both_flags[k] | IOSQE_FIXED_FILE;
+			EXPECT_EQ(-EBADF, iou_one(r)) {
+				TH_LOG("op %d", ops[i]);
+			}
+		}
+	}
+}
+
+TEST_F(rw, wrong_direction)
+{
+	struct iou *r = &self->r;
+	int rd = open("/proc/self/exe", O_RDONLY);
+	int wr = open("/dev/null", O_WRONLY);
+	int dir = open("/", O_RDONLY | O_DIRECTORY);
+	int path = open("/", O_PATH);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(both_flags); i++) {
+		unsigned char flags = both_flags[i];
+
+		iou_prep(r, IORING_OP_WRITE, rd, self->buf, 16, 0)->flags = flags;
+		EXPECT_EQ(-EBADF, iou_one(r));
+		iou_prep(r, IORING_OP_READ, wr, self->buf, 16, 0)->flags = flags;
+		EXPECT_EQ(-EBADF, iou_one(r));
+		iou_prep(r, IORING_OP_READ, path, self->buf, 16, 0)->flags = flags;
+		EXPECT_EQ(-EBADF, iou_one(r));
+		iou_prep(r, IORING_OP_READ, dir, self->buf, 16, 0)->flags = flags;
+		EXPECT_EQ(-EISDIR, iou_one(r));
+	}
+	close(rd);
+	close(wr);
+	close(dir);
+	close(path);
+}
+
+TEST_F(rw, fixed_buffer_bounds)
+{
+	struct iou *r = &self->r;
+	struct {
+		unsigned int index;
+		void *addr;
+		unsigned int len;
+		int ret;
+	} rows[] = {
+		{ 1, self->buf, BUF_SIZE, FILE_SIZE },
+		{ 1, self->buf + BUF_SIZE - 1, 1, 1 },
+		{ 1, self->buf + BUF_SIZE - 1, 2, -EFAULT },
+		{ 1, self->buf - 1, 2, -EFAULT },
+		{ 1, self->buf + BUF_SIZE, 1, -EFAULT },
+		{ 0, self->page, IOU_PAGE, IOU_PAGE },
+		{ 0, self->buf, 16, -EFAULT },
+		{ 2, self->buf, 16, -EFAULT },
+		{ 0xffff, self->buf, 16, -EFAULT },
+		{ 1, (void *)-16L, 32, -EFAULT },
+		{ 1, self->buf, ~0U, -EFAULT },
+	};
+	unsigned int i, k;
+
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
+		for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+			struct io_uring_sqe *sqe;
+
+			sqe = iou_prep(r, IORING_OP_READ_FIXED, self->fd, rows[i].addr,
+				       rows[i].len, 0);
+			sqe->buf_index = rows[i].index;
+			sqe->flags = both_flags[k];
+			EXPECT_EQ(rows[i].ret, iou_one(r)) {
+				TH_LOG("row %u", i);
+			}
+		}
+	}
+}
+
+TEST_F(rw, sync)
+{
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(both_flags); i++) {
+		unsigned char flags = both_flags[i];
+
+		iou_prep(r, IORING_OP_FSYNC, self->fd, NULL, 0, 0)->flags = flags;
+		EXPECT_EQ(0, iou_one(r));
+		iou_prep(r, IORING_OP_FSYNC, self->fd, NULL, 4096, 100)->flags = flags;
+		EXPECT_EQ(0, iou_one(r));
+		iou_prep(r, IORING_OP_FSYNC, self->fd, NULL, 0, 0)->fsync_flags =
+			IORING_FSYNC_DATASYNC;
+		EXPECT_EQ(0, iou_one(r));
+		iou_prep(r, IORING_OP_FSYNC, self->fd, NULL, 0, 0)->fsync_flags = 2;
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		iou_prep(r, IORING_OP_FSYNC, SLOT_FILE, NULL, 0, 0)->flags =
+			flags | IOSQE_FIXED_FILE;
+		EXPECT_EQ(0, iou_one(r));
+		iou_prep(r, IORING_OP_SYNC_FILE_RANGE, self->fd, NULL, 8192,
+			 4096)->flags = flags;
+		EXPECT_EQ(0, iou_one(r));
+		iou_prep(r, IORING_OP_SYNC_FILE_RANGE, self->fd, NULL, 0,
+			 0)->sync_range_flags = SYNC_FILE_RANGE_WRITE;
+		EXPECT_EQ(0, iou_one(r));
+		iou_prep(r, IORING_OP_SYNC_FILE_RANGE, self->fd, NULL, 0,
+			 0)->sync_range_flags = 8;
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		iou_prep(r, IORING_OP_SYNC_FILE_RANGE, SLOT_FILE, NULL, 0, 0)->flags =
+			flags | IOSQE_FIXED_FILE;
+		EXPECT_EQ(0, iou_one(r));
+	}
+}
+
+/* Length in addr, mode in len. */
+TEST_F(rw, allocate)
+{
+	struct iou *r = &self->r;
+	unsigned int i, w;
+
+	for (i = 0; i < 4; i++) {
+		unsigned char flags = i & 1 ? IOSQE_ASYNC : 0;
+		int fd = i & 2 ? SLOT_FILE : self->fd;
+
+		if (i & 2)
+			flags |= IOSQE_FIXED_FILE;
+		ASSERT_EQ(0, ftruncate(self->fd, FILE_SIZE));
+		iou_prep(r, IORING_OP_FALLOCATE, fd, (void *)8192UL, 0,
+			 FILE_SIZE)->flags = flags;
+		ASSERT_EQ(0, iou_one(r));
+		EXPECT_EQ(FILE_SIZE + 8192, lseek(self->fd, 0, SEEK_END));
+		iou_prep(r, IORING_OP_FALLOCATE, fd, (void *)8192UL,
+			 FALLOC_FL_KEEP_SIZE, FILE_SIZE + 8192)->flags = flags;
+		ASSERT_EQ(0, iou_one(r));
+		EXPECT_EQ(FILE_SIZE + 8192, lseek(self->fd, 0, SEEK_END));
+		iou_prep(r, IORING_OP_FALLOCATE, fd, (void *)4096UL,
+			 FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, 4096)->flags =
+			flags;
+		ASSERT_EQ(0, iou_one(r));
+		memset(self->buf, 1, 4096);
+		ASSERT_EQ(4096, pread(self->fd, self->buf, 4096, 4096));
+		for (w = 0; w < 4096; w++)
+			ASSERT_EQ(0, self->buf[w]);
+		iou_prep(r, IORING_OP_FALLOCATE, fd, NULL, 0, 0)->flags = flags;
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		iou_prep(r, IORING_OP_FALLOCATE, fd, (void *)1UL, 0x8000,
+			 0)->flags = flags;
+		EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
+	}
+}
+
+TEST_F(rw, files_update)
+{
+	struct iou *r = &self->r;
+	int fds[3] = { -1, -1, -1 };
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(both_flags); i++) {
+		unsigned char flags = both_flags[i];
+
+		fds[0] = self->fd;
+		fds[1] = self->fd;
+		iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 3, 4)->flags = flags;
+		EXPECT_EQ(3, iou_one(r));
+		sqe = iou_prep(r, IORING_OP_READ, 5, self->buf, 100, 0);
+		sqe->flags = IOSQE_FIXED_FILE;
+		EXPECT_EQ(100, iou_one(r));
+		sqe = iou_prep(r, IORING_OP_READ, 6, self->buf, 100, 0);
+		sqe->flags = IOSQE_FIXED_FILE;
+		EXPECT_EQ(-EBADF, iou_one(r));
+		/* pick free slots; their numbers come back in the array */
+		fds[0] = self->fd;
+		fds[1] = self->fd;
+		iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 2,
+			 IORING_FILE_INDEX_ALLOC)->flags = flags;
+		EXPECT_EQ(2, iou_one(r));
+		EXPECT_NE(fds[0], fds[1]);
+		EXPECT_TRUE(fds[0] >= 0 && fds[0] < SLOTS);
+		sqe = iou_prep(r, IORING_OP_READ, fds[1], self->buf, 100, 0);
+		sqe->flags = IOSQE_FIXED_FILE;
+		EXPECT_EQ(100, iou_one(r));
+		memset(fds, 0xff, sizeof(fds));
+		for (int slot = 0; slot < SLOTS; slot++) {
+			if (slot == SLOT_FILE)
+				continue;
+			iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 1, slot);
+			EXPECT_EQ(1, iou_one(r));
+		}
+		iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 2, SLOTS - 1);
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 0, 0);
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		iou_prep(r, IORING_OP_FILES_UPDATE, -1, (void *)8, 1, 0);
+		EXPECT_EQ(-EFAULT, iou_one(r));
+	}
+}
+
+TEST_F(rw, nop)
+{
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(both_flags); i++) {
+		struct io_uring_sqe *sqe = iou_nop(r, 0x1234567890abcdefULL);
+
+		sqe->flags = both_flags[i];
+		ASSERT_EQ(1, iou_submit(r));
+		ASSERT_EQ(0, iou_wait(r, 1));
+		EXPECT_EQ(0x1234567890abcdefULL, iou_cqe_at(r, 0)->user_data);
+		EXPECT_EQ(0, iou_cqe_at(r, 0)->res);
+		iou_seen(r, 1);
+		sqe = iou_nop(r, 1);
+		sqe->flags = both_flags[i];
+		sqe->nop_flags = IORING_NOP_INJECT_RESULT;
+		sqe->len = -77;
+		EXPECT_EQ(-77, iou_one(r));
+		iou_nop(r, 1)->nop_flags = 1 << 30;
+		EXPECT_EQ(-EINVAL, iou_one(r));
+	}
+}
+
+/* Files on which an operation may have to wait for somebody. */
+TEST_F(rw, pipe_reads_in_any_order_of_data)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i, k;
+	int p[8][2];
+
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		for (i = 0; i < 8; i++) {
+			struct io_uring_sqe *sqe;
+
+			ASSERT_EQ(0, pipe(p[i]));
+			sqe = iou_prep(r, IORING_OP_READ, p[i][0], self->buf + i * 64,
+				       64, 0);
+			sqe->user_data = i;
+			sqe->flags = both_flags[k];
+		}
+		ASSERT_EQ(8, iou_submit(r));
+		for (i = 0; i < 8; i++) {
+			unsigned int who = i * 5 % 8;
+
+			ASSERT_EQ(3, write(p[who][1], "abc", 3));
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			EXPECT_EQ(who, cqe.user_data);
+			EXPECT_EQ(3, cqe.res);
+		}
+		for (i = 0; i < 8; i++) {
+			close(p[i][0]);
+			close(p[i][1]);
+		}
+	}
+}
+
+TEST_F(rw, pipe_hang_up)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int k;
+	int p[2];
+
+	signal(SIGPIPE, SIG_IGN);
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		ASSERT_EQ(0, pipe(p));
+		iou_prep(r, IORING_OP_READ, p[0], self->buf, 64, 0)->flags =
+			both_flags[k];
+		ASSERT_EQ(1, iou_submit(r));
+		iou_sleep_ms(20);
+		close(p[1]);
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(0, cqe.res);
+		close(p[0]);
+
+		ASSERT_EQ(0, pipe(p));
+		close(p[0]);
+		iou_prep(r, IORING_OP_WRITE, p[1], self->buf, 64, 0)->flags =
+			both_flags[k];
+		EXPECT_EQ(-EPIPE, iou_one(r));
+		close(p[1]);
+	}
+}
+
+TEST_F(rw, pipe_write_waits_for_room)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int k;
+	char *sink;
+	int p[2], size;
+
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		ASSERT_EQ(0, pipe(p));
+		size = fcntl(p[1], F_GETPIPE_SZ);
+		sink = malloc(size);
+		ASSERT_EQ(size, write(p[1], self->buf, size));
+		iou_prep(r, IORING_OP_WRITE, p[1], "tail", 4, 0)->flags =
+			both_flags[k];
+		ASSERT_EQ(1, iou_submit(r));
+		iou_sleep_ms(20);
+		EXPECT_EQ(0, iou_ready(r));
+		ASSERT_EQ(size, read(p[0], sink, size));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(4, cqe.res);
+		ASSERT_EQ(4, read(p[0], sink, size));
+		EXPECT_EQ(0, memcmp(sink, "tail", 4));
+		free(sink);
+		close(p[0]);
+		close(p[1]);
+	}
+}
+
+/* O_NONBLOCK is for read(): a request waits, as it was asked to. */
+TEST_F(rw, nonblocking_pipe)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int k;
+	int p[2];
+
+	ASSERT_EQ(0, pipe2(p, O_NONBLOCK));
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		iou_prep(r, IORING_OP_READ, p[0], self->buf, 64, 0)->flags =
+			both_flags[k];
+		ASSERT_EQ(1, iou_submit(r));
+		iou_sleep_ms(20);
+		ASSERT_EQ(0, iou_ready(r));
+		ASSERT_EQ(3, write(p[1], "abc", 3));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(3, cqe.res);
+	}
+	close(p[0]);
+	close(p[1]);
+}
+
+TEST_F(rw, pipe_with_nowait)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	unsigned int k;
+	int p[2];
+
+	ASSERT_EQ(0, pipe(p));
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		sqe = iou_prep(r, IORING_OP_READ, p[0], self->buf, 64, 0);
+		sqe->flags = both_flags[k];
+		sqe->rw_flags = RWF_NOWAIT;
+		ASSERT_EQ(-EAGAIN, iou_one(r));
+	}
+	close(p[0]);
+	close(p[1]);
+}
+
+TEST_F(rw, socket)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int k;
+	int s[2];
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, s));
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		iou_prep(r, IORING_OP_READ, s[0], self->buf, 64, 0)->flags =
+			both_flags[k];
+		ASSERT_EQ(1, iou_submit(r));
+		iou_sleep_ms(10);
+		ASSERT_EQ(5, send(s[1], "hello", 5, 0));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(5, cqe.res);
+		EXPECT_EQ(0, memcmp(self->buf, "hello", 5));
+		iou_prep(r, IORING_OP_WRITE, s[0], "back", 4, 0)->flags =
+			both_flags[k];
+		EXPECT_EQ(4, iou_one(r));
+		ASSERT_EQ(4, recv(s[1], self->buf, 64, 0));
+		EXPECT_EQ(0, memcmp(self->buf, "back", 4));
+	}
+	close(s[0]);
+	close(s[1]);
+}
+
+TEST_F(rw, eventfd)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	__u64 value = 3;
+	unsigned int k;
+	int fd = eventfd(0, 0);
+
+	ASSERT_LE(0, fd);
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		memset(self->buf, 0, 8);
+		iou_prep(r, IORING_OP_READ, fd, self->buf, 8, 0)->flags =
+			both_flags[k];
+		ASSERT_EQ(1, iou_submit(r));
+		iou_sleep_ms(10);
+		EXPECT_EQ(0, iou_ready(r));
+		ASSERT_EQ(8, write(fd, &value, 8));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(8, cqe.res);
+		EXPECT_EQ(3, *(__u64 *)self->buf);
+		iou_prep(r, IORING_OP_WRITE, fd, &value, 8, 0)->flags = both_flags[k];
+		EXPECT_EQ(8, iou_one(r));
+		EXPECT_EQ(8, read(fd, self->buf, 8));
+		EXPECT_EQ(3, *(__u64 *)self->buf);
+		iou_prep(r, IORING_OP_READ, fd, self->buf, 4, 0)->flags =
+			both_flags[k];
+		EXPECT_EQ(-EINVAL, iou_one(r));
+	}
+	close(fd);
+}
+
+/* Files that have a read function for plain buffers only. */
+TEST_F(rw, file_without_iterator)
+{
+	int fd = open("/proc/self/auxv", O_RDONLY);
+	char want[1024];
+	struct iovec iov[3] = {
+		{ self->buf, 7 }, { self->buf + 7, 9 }, { self->buf + 16, 16 },
+	};
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	unsigned int k;
+	ssize_t len;
+
+	ASSERT_LE(0, fd);
+	len = pread(fd, want, sizeof(want), 0);
+	ASSERT_LT(32, len);
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		memset(self->buf, 0, 1024);
+		iou_prep(r, IORING_OP_READ, fd, self->buf, sizeof(want), 0)->flags =
+			both_flags[k];
+		EXPECT_EQ(len, iou_one(r));
+		EXPECT_EQ(0, memcmp(want, self->buf, len));
+		memset(self->buf, 0, 1024);
+		iou_prep(r, IORING_OP_READV, fd, iov, 3, 0)->flags = both_flags[k];
+		EXPECT_EQ(32, iou_one(r));
+		EXPECT_EQ(0, memcmp(want, self->buf, 32));
+		sqe = iou_prep(r, IORING_OP_READ_FIXED, fd, self->buf, 32, 0);
+		sqe->buf_index = 1;
+		sqe->flags = both_flags[k];
+		EXPECT_EQ(32, iou_one(r));
+		/* one position after another, as read() would go */
+		ASSERT_EQ(0, lseek(fd, 0, SEEK_SET));
+		iou_prep(r, IORING_OP_READ, fd, self->buf, 16, -1ULL)->flags =
+			both_flags[k];
+		EXPECT_EQ(16, iou_one(r));
+		EXPECT_EQ(16, lseek(fd, 0, SEEK_CUR));
+		iou_prep(r, IORING_OP_READ, fd, self->buf, 16, -1ULL)->flags =
+			both_flags[k];
+		EXPECT_EQ(16, iou_one(r));
+		EXPECT_EQ(0, memcmp(want + 16, self->buf, 16));
+	}
+	close(fd);
+}
+
+TEST_F(rw, zero_and_null)
+{
+	int zero = open("/dev/zero", O_RDWR), null = open("/dev/null", O_RDWR);
+	struct iou *r = &self->r;
+	unsigned int k, i;
+
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		memset(self->buf, 1, BUF_SIZE);
+		iou_prep(r, IORING_OP_READ, zero, self->buf, BUF_SIZE, 0)->flags =
+			both_flags[k];
+		EXPECT_EQ(BUF_SIZE, iou_one(r));
+		for (i = 0; i < BUF_SIZE; i++)
+			ASSERT_EQ(0, self->buf[i]);
+		iou_prep(r, IORING_OP_WRITE, null, self->buf, BUF_SIZE, 0)->flags =
+			both_flags[k];
+		EXPECT_EQ(BUF_SIZE, iou_one(r));
+		iou_prep(r, IORING_OP_READ, null, self->buf, 100, 0)->flags =
+			both_flags[k];
+		EXPECT_EQ(0, iou_one(r));
+	}
+	close(zero);
+	close(null);
+}
+
+/* The most that one request can carry, as with read(). */
+TEST_F(rw, length_is_capped)
+{
+	int null = open("/dev/null", O_RDWR);
+	struct iou *r = &self->r;
+
+	iou_prep(r, IORING_OP_WRITE, null, NULL, 0x7fffffff, 0);
+	EXPECT_EQ(0x7ffff000, iou_one(r));
+	iou_prep(r, IORING_OP_WRITE, null, NULL, ~0U, 0);
+	EXPECT_EQ(0x7ffff000, iou_one(r));
+	close(null);
+}
+
+/* A file that is closed while the request waits stays open for the request. */
+TEST_F(rw, closed_while_waiting)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int k;
+	int p[2];
+
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		ASSERT_EQ(0, pipe(p));
+		iou_prep(r, IORING_OP_READ, p[0], self->buf, 64, 0)->flags =
+			both_flags[k];
+		ASSERT_EQ(1, iou_submit(r));
+		iou_sleep_ms(20);
+		close(p[0]);
+		ASSERT_EQ(3, write(p[1], "abc", 3));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(3, cqe.res);
+		close(p[1]);
+	}
+}
+
+FIXTURE(direct) {
+	struct iou r;
+	int fd;
+	unsigned char *buf;
+};
+
+FIXTURE_VARIANT(direct) {
+	unsigned int flags;
+};
+
+IOU_KINDS_OF_TASK(direct);
+IOU_KIND(direct, iopoll, IORING_SETUP_IOPOLL);
+IOU_KIND(direct, iopoll_defer, IORING_SETUP_IOPOLL | IOU_DEFER);
+IOU_KIND(direct, iopoll_sqpoll, IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL);
+IOU_KIND(direct, iopoll_large, IORING_SETUP_IOPOLL | IOU_LARGE);
+
+#define BLOCKS	64
+#define BLOCK	4096
+#define AREA	(BLOCKS * BLOCK)
+
+FIXTURE_SETUP(direct)
+{
+	struct iovec iov;
+	int fds[SLOTS];
+
+	self->r.fd = -1;
+	self->buf = iou_map_anon(AREA);
+	self->fd = open(iou_scratch(), O_RDWR | O_DIRECT);
+	if (self->fd < 0)
+		SKIP(return, "needs a device in IOU_SCRATCH");
+	ASSERT_NE(NULL, self->buf);
+	iou_fill(self->buf, AREA, 0, SEED);
+	ASSERT_EQ(AREA, pwrite(self->fd, self->buf, AREA, 0));
+	ASSERT_EQ(0, iou_init(&self->r, BLOCKS, variant->flags));
+	memset(fds, 0xff, sizeof(fds));
+	fds[SLOT_FILE] = self->fd;
+	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_FILES, fds, SLOTS));
+	iov = (struct iovec){ self->buf, AREA };
+	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_BUFFERS,
+				  (struct iovec[]){ { NULL, 0 }, iov }, 2));
+}
+
+FIXTURE_TEARDOWN(direct)
+{
+	iou_exit(&self->r);
+	if (self->fd >= 0)
+		close(self->fd);
+	munmap(self->buf, AREA);
+}
+
+/* Null devices without memory lose what was written. */
+static bool keeps_data(int fd)
+{
+	unsigned char *back = iou_map_anon(BLOCK);
+	bool keeps = pread(fd, back, BLOCK, BLOCK) == BLOCK &&
+		     iou_verify(back, BLOCK, BLOCK, SEED) < 0;
+
+	munmap(back, BLOCK);
+	return keeps;
+}
+
+TEST_F(direct, read_blocks_in_any_order)
+{
+	struct iovec iov[BLOCKS][2];
+	struct io_uring_cqe cqe;
+	struct iou *r = &self->r;
+	bool keeps = keeps_data(self->fd);
+	unsigned int w, i;
+	unsigned long long seen;
+
+	for (w = 0; w < ARRAY_LEN(read_ways); w++) {
+		const struct way *way = &read_ways[w];
+
+		memset(self->buf, 0, AREA);
+		for (i = 0; i < BLOCKS; i++) {
+			unsigned int at = (i * 37 % BLOCKS) * BLOCK;
+			struct io_uring_sqe *sqe;
+
+			sqe = prep_way(r, way, self->fd, self->buf + at, BLOCK, at,
+				       iov[i]);
+			sqe->user_data = i;
+			/* pieces of a block would not be aligned */
+			if (way->op == IORING_OP_READV) {
+				iov[i][0] = (struct iovec){ self->buf + at, BLOCK };
+				sqe->len = 1;
+			}
+		}
+		ASSERT_EQ(BLOCKS, iou_submit_wait(r, BLOCKS));
+		for (i = 0, seen = 0; i < BLOCKS; i++) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			ASSERT_EQ(BLOCK, cqe.res) {
+				TH_LOG("%s", way->name);
+			}
+			seen |= 1ULL << cqe.user_data;
+		}
+		EXPECT_EQ(~0ULL, seen);
+		if (keeps) {
+			ASSERT_EQ(-1, iou_verify(self->buf, AREA, 0, SEED)) {
+				TH_LOG("%s", way->name);
+			}
+		}
+	}
+}
+
+TEST_F(direct, write_blocks_in_any_order)
+{
+	struct iovec iov[BLOCKS][2];
+	struct io_uring_cqe cqe;
+	struct iou *r = &self->r;
+	bool keeps = keeps_data(self->fd);
+	unsigned int w, i;
+
+	for (w = 0; w < ARRAY_LEN(write_ways); w++) {
+		const struct way *way = &write_ways[w];
+
+		iou_fill(self->buf, AREA, 0, 100 + w);
+		for (i = 0; i < BLOCKS; i++) {
+			unsigned int at = (i * 37 % BLOCKS) * BLOCK;
+			struct io_uring_sqe *sqe;
+
+			sqe = prep_way(r, way, self->fd, self->buf + at, BLOCK, at,
+				       iov[i]);
+			if (way->op == IORING_OP_WRITEV) {
+				iov[i][0] = (struct iovec){ self->buf + at, BLOCK };
+				sqe->len = 1;
+			}
+		}
+		ASSERT_EQ(BLOCKS, iou_submit_wait(r, BLOCKS));
+		for (i = 0; i < BLOCKS; i++) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			ASSERT_EQ(BLOCK, cqe.res) {
+				TH_LOG("%s", way->name);
+			}
+		}
+		memset(self->buf, 0, AREA);
+		ASSERT_EQ(AREA, pread(self->fd, self->buf, AREA, 0));
+		if (keeps) {
+			ASSERT_EQ(-1, iou_verify(self->buf, AREA, 0, 100 + w)) {
+				TH_LOG("%s", way->name);
+			}
+		}
+	}
+}
+
+TEST_F(direct, one_large_request)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	unsigned int k;
+
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		memset(self->buf, 0, AREA);
+		iou_prep(r, IORING_OP_READ, self->fd, self->buf, AREA, 0)->flags =
+			both_flags[k];
+		ASSERT_EQ(AREA, iou_one(r));
+		if (keeps_data(self->fd))
+			EXPECT_EQ(-1, iou_verify(self->buf, AREA, 0, SEED));
+		memset(self->buf, 0, AREA);
+		sqe = iou_prep(r, IORING_OP_READ_FIXED, self->fd,
+			       self->buf + BLOCK, AREA - BLOCK, BLOCK);
+		sqe->flags = both_flags[k];
+		sqe->buf_index = 1;
+		ASSERT_EQ(AREA - BLOCK, iou_one(r));
+		if (keeps_data(self->fd))
+			EXPECT_EQ(-1, iou_verify(self->buf + BLOCK, AREA - BLOCK,
+						 BLOCK, SEED));
+	}
+}
+
+TEST_F(direct, unaligned)
+{
+	struct iou *r = &self->r;
+	unsigned int k;
+
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		iou_prep(r, IORING_OP_READ, self->fd, self->buf, 100, 0)->flags =
+			both_flags[k];
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		iou_prep(r, IORING_OP_READ, self->fd, self->buf, BLOCK, 100)->flags =
+			both_flags[k];
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		iou_prep(r, IORING_OP_READ, self->fd, (void *)4096, BLOCK, 0)->flags =
+			both_flags[k];
+		EXPECT_EQ(-EFAULT, iou_one(r));
+	}
+}
+
+/* On a ring that polls, what cannot be polled is refused. */
+TEST_F(direct, what_polling_refuses)
+{
+	static const unsigned char refused[] = {
+		IORING_OP_FSYNC, IORING_OP_SYNC_FILE_RANGE, IORING_OP_FALLOCATE,
+	};
+	struct iou *r = &self->r;
+	struct iovec iov = { self->buf, BLOCK };
+	unsigned int i;
+	int fd;
+
+	if (!(variant->flags & IORING_SETUP_IOPOLL))
+		SKIP(return, "a ring that does not poll");
+	for (i = 0; i < ARRAY_LEN(refused); i++) {
+		iou_prep(r, refused[i], self->fd, NULL, 0, 0);
+		EXPECT_EQ(-EINVAL, iou_one(r));
+	}
+	/* a file that is not direct, and one that has no way to poll */
+	fd = open(iou_scratch(), O_RDWR);
+	iou_prep(r, IORING_OP_READ, fd, self->buf, BLOCK, 0);
+	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
+	iou_prep(r, IORING_OP_READV, fd, &iov, 1, 0)->flags = IOSQE_ASYNC;
+	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
+	close(fd);
+	fd = open("/dev/zero", O_RDWR);
+	iou_prep(r, IORING_OP_READ, fd, self->buf, BLOCK, 0);
+	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
+	close(fd);
+	iou_nop(r, 1);
+	EXPECT_EQ(0, iou_one(r));
+	fd = -1;
+	iou_prep(r, IORING_OP_FILES_UPDATE, -1, &fd, 1, 0);
+	EXPECT_EQ(1, iou_one(r));
+}
+
+/* Keep many in flight and reap some at a time, mixed with inline results. */
+TEST_F(direct, steady_depth)
+{
+	unsigned int started = 0, done = 0, total = iou_rounds(512), i;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	while (done < total) {
+		while (started < total && started - done < 32) {
+			if (started % 8 == 3) {
+				iou_nop(r, started);
+			} else {
+				unsigned int at = started % BLOCKS * BLOCK;
+
+				iou_prep(r, IORING_OP_READ, self->fd, self->buf + at,
+					 BLOCK, at)->user_data = started;
+			}
+			started++;
+		}
+		ASSERT_LE(0, iou_submit_wait(r, 1));
+		for (i = iou_ready(r); i; i--) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			ASSERT_EQ(cqe.user_data % 8 == 3 ? 0 : BLOCK, cqe.res);
+			done++;
+		}
+	}
+	EXPECT_EQ(0, iou_ready(r));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: the thread that submits - sleep, sharing, identity, end */
+#include <pthread.h>
+#include <sys/wait.h>
+#include "iou_test.h"
+
+/* The names of the threads of process @pid, as they are in /proc */
+#define THREADS(pid)	iou_threads(pid, "iou-sqp-")
+
+/* Wait until @cond, no longer than a patient test may. */
+#define soon(cond) ({ \
+	unsigned long long _end = iou_now_us() + IOU_PATIENCE * 1000ULL; \
+	while (!(cond) && iou_now_us() < _end) \
+		iou_sleep_ms(1); \
+	(cond); \
+})
+
+static bool asleep(struct iou *r)
+{
+	return load_acq(r->sq_flags) & IORING_SQ_NEED_WAKEUP;
+}
+
+static int ring_with_idle(struct iou *r, unsigned int idle, unsigned int flags, int wq)
+{
+	struct io_uring_params p = {
+		.flags = IORING_SETUP_SQPOLL | flags,
+		.sq_thread_idle = idle,
+		.wq_fd = wq,
+	};
+
+	return iou_init_params(r, 8, &p);
+}
+
+TEST(name)
+{
+	char want[32];
+	struct iou r;
+
+	EXPECT_EQ(0, THREADS(getpid()));
+	ASSERT_EQ(0, ring_with_idle(&r, 50, 0, 0));
+	snprintf(want, sizeof(want), "iou-sqp-%d", getpid());
+	/* a thread gives itself its name */
+	EXPECT_TRUE(soon(iou_threads(getpid(), want) == 1));
+	iou_nop(&r, 1);
+	EXPECT_EQ(0, iou_one(&r));
+	iou_exit(&r);
+	EXPECT_TRUE(soon(!THREADS(getpid())));
+}
+
+TEST(sleeps_and_wakes)
+{
+	unsigned int i, rounds = iou_rounds(40);
+	struct iou r;
+
+	ASSERT_EQ(0, ring_with_idle(&r, 5, 0, 0));
+	for (i = 0; i < rounds; i++) {
+		ASSERT_TRUE(soon(asleep(&r)));
+		/* it does not look by itself */
+		iou_nop(&r, i);
+		iou_flush(&r);
+		iou_sleep_ms(5);
+		ASSERT_EQ(0, iou_ready(&r));
+		ASSERT_EQ(0, iou_enter(&r, 0, 0, IORING_ENTER_SQ_WAKEUP));
+		ASSERT_TRUE(soon(iou_ready(&r)));
+		iou_seen(&r, 1);
+	}
+	iou_exit(&r);
+}
+
+/* While it is awake no system call is needed at all. */
+TEST(awake_needs_no_call)
+{
+	unsigned int i;
+	struct iou r;
+
+	/* it starts asleep; from the first work on the time counts */
+	ASSERT_EQ(0, ring_with_idle(&r, 2000, 0, 0));
+	iou_nop(&r, 0);
+	iou_flush(&r);
+	ASSERT_EQ(0, iou_enter(&r, 0, 1, IORING_ENTER_SQ_WAKEUP |
+			       IORING_ENTER_GETEVENTS));
+	iou_seen(&r, 1);
+	for (i = 0; i < 100; i++) {
+		ASSERT_NE(NULL, iou_nop(&r, i));
+		iou_flush(&r);
+		ASSERT_TRUE(soon(iou_ready(&r)));
+		ASSERT_FALSE(asleep(&r));
+		iou_seen(&r, 1);
+	}
+	iou_exit(&r);
+}
+
+/* The edge between awake and asleep: submissions at random times get through. */
+TEST(no_wake_up_is_lost)
+{
+	unsigned int i, rounds = iou_rounds(400);
+	struct iou r;
+
+	ASSERT_EQ(0, ring_with_idle(&r, 1, 0, 0));
+	for (i = 0; i < rounds; i++) {
+		ASSERT_NE(NULL, iou_nop(&r, i));
+		ASSERT_LE(0, iou_submit(&r));
+		ASSERT_EQ(0, iou_wait(&r, 1));
+		iou_seen(&r, 1);
+		usleep(i * 37 % 3000);
+	}
+	iou_exit(&r);
+}
+
+TEST(idle_default_is_a_second)
+{
+	unsigned long long start;
+	struct iou r;
+
+	ASSERT_EQ(0, ring_with_idle(&r, 0, 0, 0));
+	iou_nop(&r, 0);
+	ASSERT_EQ(0, iou_one(&r));
+	start = iou_now_us();
+	EXPECT_TRUE(soon(asleep(&r)));
+	EXPECT_LE(900000, iou_now_us() - start);
+	iou_exit(&r);
+}
+
+/* The call waits until the thread has made room. */
+TEST(wait_for_room)
+{
+	unsigned int i, ready, nr = 0, total = iou_rounds(2000);
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init_cq(&r, 4, 64, IORING_SETUP_SQPOLL));
+	for (i = 0; i < total; i++) {
+		while (!iou_sq_room(&r)) {
+			iou_flush(&r);
+			ASSERT_LE(0, iou_enter(&r, 0, 0, IORING_ENTER_SQ_WAIT |
+					       (asleep(&r) ? IORING_ENTER_SQ_WAKEUP : 0)));
+		}
+		ASSERT_NE(NULL, iou_nop(&r, i));
+		iou_submit(&r);
+		ready = iou_ready(&r);
+		iou_seen(&r, ready);
+		nr += ready;
+	}
+	while (nr < total) {
+		ASSERT_EQ(0, iou_discard(&r, 1));
+		nr++;
+	}
+	iou_exit(&r);
+}
+
+TEST(bound_to_a_cpu)
+{
+	struct io_uring_params p = {
+		.flags = IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF,
+		.sq_thread_idle = 50,
+	};
+	int cpus = sysconf(_SC_NPROCESSORS_ONLN), cpu;
+	char line[128] = "";
+	struct iou r;
+	char path[64];
+	FILE *f;
+
+	for (cpu = 0; cpu < cpus; cpu++) {
+		long where = -1;
+
+		p.sq_thread_cpu = cpu;
+		ASSERT_EQ(0, iou_init_params(&r, 8, &p));
+		iou_nop(&r, 1);
+		ASSERT_EQ(0, iou_one(&r));
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", r.fd);
+		f = fopen(path, "r");
+		while (fgets(line, sizeof(line), f))
+			if (!strncmp(line, "SqThreadCpu:", 12))
+				where = strtol(line + 12, NULL, 0);
+		fclose(f);
+		EXPECT_EQ(cpu, where);
+		iou_exit(&r);
+	}
+}
+
+/* Four rings, one thread; each gets its turn, also while others are busy. */
+TEST(shared)
+{
+	unsigned int i, k, rounds = iou_rounds(200);
+	struct iou r[4];
+
+	ASSERT_EQ(0, ring_with_idle(&r[0], 50, 0, 0));
+	for (k = 1; k < 4; k++)
+		ASSERT_EQ(0, ring_with_idle(&r[k], 50, IORING_SETUP_ATTACH_WQ, r[0].fd));
+	EXPECT_TRUE(soon(THREADS(getpid()) == 1));
+	for (i = 0; i < rounds; i++) {
+		for (k = 0; k < 4; k++) {
+			ASSERT_NE(NULL, iou_nop(&r[k], i));
+			ASSERT_LE(0, iou_submit(&r[k]));
+		}
+		for (k = 0; k < 4; k++)
+			ASSERT_EQ(0, iou_discard(&r[k], 1));
+	}
+	/* the first may go; the thread stays with the others */
+	iou_exit(&r[0]);
+	EXPECT_EQ(1, THREADS(getpid()));
+	iou_nop(&r[2], 1);
+	EXPECT_EQ(0, iou_one(&r[2]));
+	iou_exit(&r[3]);
+	iou_nop(&r[1], 1);
+	EXPECT_EQ(0, iou_one(&r[1]));
+	iou_exit(&r[1]);
+	iou_exit(&r[2]);
+	EXPECT_TRUE(soon(!THREADS(getpid())));
+}
+
+/* One of the rings closes with a request in flight; the others do not hang. */
+TEST(shared_and_one_closes_busy)
+{
+	struct iou r[4];
+	int p[4][2], k;
+	char c[4];
+
+	ASSERT_EQ(0, ring_with_idle(&r[0], 50, 0, 0));
+	for (k = 1; k < 4; k++)
+		ASSERT_EQ(0, ring_with_idle(&r[k], 50, IORING_SETUP_ATTACH_WQ, r[0].fd));
+	for (k = 0; k < 4; k++) {
+		ASSERT_EQ(0, pipe(p[k]));
+		iou_prep(&r[k], IORING_OP_READ, p[k][0], &c[k], 1, 0);
+		ASSERT_LE(0, iou_submit(&r[k]));
+	}
+	iou_sleep_ms(20);
+	iou_exit(&r[2]);
+	for (k = 0; k < 4; k++) {
+		if (k == 2)
+			continue;
+		ASSERT_EQ(1, write(p[k][1], "x", 1));
+		EXPECT_EQ(0, iou_discard(&r[k], 1));
+		iou_exit(&r[k]);
+	}
+	EXPECT_TRUE(soon(!THREADS(getpid())));
+}
+
+/* Another process cannot share the thread, and gets one of its own. */
+TEST(attach_from_another_process)
+{
+	struct iou r, mine;
+	int status, pid;
+
+	ASSERT_EQ(0, ring_with_idle(&r, 50, 0, 0));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (ring_with_idle(&mine, 50, IORING_SETUP_ATTACH_WQ, r.fd))
+			_exit(1);
+		if (!soon(THREADS(getpid()) == 1))
+			_exit(2);
+		iou_nop(&mine, 1);
+		_exit(iou_one(&mine) ? 3 : 0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	iou_exit(&r);
+}
+
+static int attach_to(int fd, unsigned int flags)
+{
+	struct io_uring_params p = {
+		.flags = flags | IORING_SETUP_ATTACH_WQ, .wq_fd = fd,
+	};
+	int ret = iou_sys_setup(4, &p);
+
+	if (ret < 0)
+		return ret;
+	close(ret);
+	return 0;
+}
+
+TEST(attach_needs_a_thread)
+{
+	struct iou plain, poll;
+
+	ASSERT_EQ(0, iou_init(&plain, 4, 0));
+	ASSERT_EQ(0, ring_with_idle(&poll, 50, 0, 0));
+	EXPECT_EQ(-EINVAL, attach_to(plain.fd, IORING_SETUP_SQPOLL));
+	EXPECT_EQ(0, attach_to(plain.fd, 0));
+	EXPECT_EQ(0, attach_to(poll.fd, 0));
+	EXPECT_EQ(0, attach_to(poll.fd, IORING_SETUP_SQPOLL));
+	iou_exit(&plain);
+	iou_exit(&poll);
+}
+
+/* The thread is who its maker was, whatever the maker becomes. */
+TEST(identity)
+{
+	struct stat st;
+	struct iou r, plain;
+	int fd;
+
+	if (getuid())
+		SKIP(return, "needs to be root");
+	ASSERT_EQ(0, ring_with_idle(&r, 50, 0, 0));
+	ASSERT_EQ(0, iou_init(&plain, 4, 0));
+	fd = iou_file(64, 1);
+	ASSERT_EQ(0, fchmod(fd, 04777));
+	ASSERT_EQ(0, seteuid(4242));
+	/* root's write leaves the bit, ours clears it */
+	iou_prep(&r, IORING_OP_WRITE, fd, "x", 1, 0);
+	EXPECT_EQ(1, iou_one(&r));
+	fstat(fd, &st);
+	EXPECT_EQ(04777, st.st_mode & 07777);
+	iou_prep(&plain, IORING_OP_WRITE, fd, "x", 1, 0);
+	EXPECT_EQ(1, iou_one(&plain));
+	fstat(fd, &st);
+	EXPECT_EQ(0777, st.st_mode & 07777);
+	ASSERT_EQ(0, seteuid(0));
+	iou_exit(&plain);
+	iou_exit(&r);
+	close(fd);
+}
+
+/* Who only holds the descriptor is told when the owner and its thread are gone. */
+TEST(owner_is_gone)
+{
+	int pid, status, go[2], done[2];
+	struct iou r;
+	char c;
+
+	/* the ring is made by a child and reaches us by pidfd_getfd() */
+	ASSERT_EQ(0, pipe(go));
+	ASSERT_EQ(0, pipe(done));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (ring_with_idle(&r, 50, 0, 0))
+			_exit(1);
+		if (write(done[1], &r.fd, sizeof(int)) != sizeof(int))
+			_exit(2);
+		_exit(read(go[0], &c, 1) != 1);
+	}
+	ASSERT_EQ(sizeof(int), read(done[0], &status, sizeof(int)));
+	r.fd = syscall(__NR_pidfd_getfd, syscall(__NR_pidfd_open, pid, 0), status, 0);
+	ASSERT_LE(0, r.fd);
+	EXPECT_EQ(0, iou_sys_enter(r.fd, 0, 0, IORING_ENTER_SQ_WAKEUP, NULL, 0));
+	ASSERT_EQ(1, write(go[1], "x", 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_TRUE(soon(iou_sys_enter(r.fd, 0, 0, 0, NULL, 0) == -EOWNERDEAD));
+	close(r.fd);
+}
+
+/* Polled and bound rings that have never been enabled go as quietly. */
+TEST(disabled_ring_goes)
+{
+	struct iou r;
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(0, ring_with_idle(&r, 50, IORING_SETUP_R_DISABLED |
+					    (i & 1 ? IORING_SETUP_IOPOLL : 0), 0));
+		if (i & 2)
+			ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_ENABLE_RINGS, NULL,
+						  0));
+		iou_exit(&r);
+	}
+	EXPECT_TRUE(soon(!THREADS(getpid())));
+}
+
+/* Bad SQEs are told by CQEs; the thread goes on with the next. */
+TEST(bad_sqes)
+{
+	struct io_uring_cqe cqe;
+	struct iou r;
+	int i;
+
+	ASSERT_EQ(0, ring_with_idle(&r, 50, 0, 0));
+	for (i = 0; i < 8; i++)
+		iou_nop(&r, i)->opcode = i % 2 ? 200 : IORING_OP_NOP;
+	ASSERT_LE(0, iou_submit(&r));
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		EXPECT_EQ(i, cqe.user_data);
+		EXPECT_EQ(i % 2 ? -EINVAL : 0, cqe.res);
+	}
+	iou_exit(&r);
+}
+
+struct racer {
+	int wq;
+	bool stop;
+	int err;
+};
+
+static void *attach_loop(void *arg)
+{
+	struct racer *race = arg;
+	struct iou r;
+	int ret;
+
+	while (!load_acq(&race->stop)) {
+		ret = ring_with_idle(&r, 5, IORING_SETUP_ATTACH_WQ, race->wq);
+		if (ret) {
+			race->err = ret;
+			break;
+		}
+		iou_nop(&r, 1);
+		if (iou_one(&r))
+			race->err = -EIO;
+		iou_exit(&r);
+	}
+	return NULL;
+}
+
+/* Rings join and leave a thread that is at work, sleeps, and is told limits. */
+TEST(join_and_leave)
+{
+	unsigned int i, limits[2], rounds = iou_rounds(100);
+	struct racer race = { };
+	pthread_t thread;
+	struct iou r;
+
+	ASSERT_EQ(0, ring_with_idle(&r, 5, 0, 0));
+	race.wq = r.fd;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, attach_loop, &race));
+	for (i = 0; i < rounds; i++) {
+		iou_nop(&r, i);
+		ASSERT_EQ(0, iou_one(&r));
+		memset(limits, 0, sizeof(limits));
+		ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits,
+					  2));
+		if (i % 16 == 0)
+			iou_sleep_ms(10);
+	}
+	store_rel(&race.stop, true);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, race.err);
+	iou_exit(&r);
+	EXPECT_TRUE(soon(!THREADS(getpid())));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: workers - how many, for what, in which order, how they end */
+/*
+ * A worker is kept busy by a page that is missing: it reads a file into memory
+ * that userfaultfd watches, and stands in the fault until the test gives the
+ * page.  So a test decides how long each piece of work takes.
+ */
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include "iou_test.h"
+
+#define PAGES	64
+
+FIXTURE(wq) {
+	struct iou r;
+	int uffd;
+	char *hole;
+	char *zero;
+	int file;
+};
+
+FIXTURE_VARIANT(wq) {
+	unsigned int flags;
+};
+
+IOU_KINDS_OF_TASK(wq);
+
+FIXTURE_SETUP(wq)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	self->r.fd = -1;
+	self->uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (self->uffd < 0 || ioctl(self->uffd, UFFDIO_API, &api))
+		SKIP(return, "needs userfaultfd");
+	self->hole = mmap(NULL, PAGES * IOU_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	reg.range.start = (uintptr_t)self->hole;
+	reg.range.len = PAGES * IOU_PAGE;
+	ASSERT_EQ(0, ioctl(self->uffd, UFFDIO_REGISTER, &reg));
+	self->zero = iou_map_anon(IOU_PAGE);
+	self->file = iou_file(4096, 1);
+	ASSERT_LE(0, self->file);
+	ASSERT_EQ(0, iou_init(&self->r, PAGES, variant->flags));
+}
+
+FIXTURE_TEARDOWN(wq)
+{
+	iou_exit(&self->r);
+	close(self->uffd);
+	close(self->file);
+}
+
+/* Let whoever waits for page @nr go on. */
+static int give(int uffd, char *hole, char *zero, unsigned int nr)
+{
+	struct uffdio_copy copy = {
+		.dst = (uintptr_t)hole + nr * IOU_PAGE,
+		.src = (uintptr_t)zero, .len = IOU_PAGE,
+	};
+
+	return ioctl(uffd, UFFDIO_COPY, &copy);
+}
+
+/* How many faults stand at once, after some time for more to come. */
+static unsigned int faults(int uffd, unsigned int expected)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	struct uffd_msg msg;
+	unsigned int nr = 0;
+
+	while (nr < expected && iou_now_us() < end) {
+		if (read(uffd, &msg, sizeof(msg)) == sizeof(msg))
+			nr++;
+		else
+			iou_sleep_ms(1);
+	}
+	/* one too many would come soon */
+	iou_sleep_ms(100);
+	while (read(uffd, &msg, sizeof(msg)) == sizeof(msg))
+		nr++;
+	return nr;
+}
+
+static int set_limits(struct iou *r, unsigned int bounded, unsigned int unbounded)
+{
+	unsigned int limits[2] = { bounded, unbounded };
+
+	return iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2);
+}
+
+/* One piece of work on each of @nr pages. */
+static void busy_reads(struct iou *r, int fd, char *hole, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct io_uring_sqe *sqe;
+
+		sqe = iou_prep(r, IORING_OP_READ, fd, hole + i * IOU_PAGE, 16, 0);
+		sqe->flags = IOSQE_ASYNC;
+		sqe->user_data = i;
+	}
+	iou_submit(r);
+}
+
+/* Whose threads the workers are: the submitter's, or the polling thread's. */
+TEST_F(wq, name)
+{
+	char want[32];
+
+	busy_reads(&self->r, self->file, self->hole, 1);
+	ASSERT_EQ(1, faults(self->uffd, 1));
+	EXPECT_EQ(1, iou_threads(getpid(), "iou-wrk-"));
+	snprintf(want, sizeof(want), "iou-wrk-%d\n", getpid());
+	if (!(variant->flags & IORING_SETUP_SQPOLL))
+		EXPECT_EQ(1, iou_threads(getpid(), want));
+	give(self->uffd, self->hole, self->zero, 0);
+	EXPECT_EQ(0, iou_discard(&self->r, 1));
+}
+
+TEST_F(wq, bounded_limit)
+{
+	unsigned int i;
+
+	ASSERT_EQ(0, set_limits(&self->r, 3, 1));
+	busy_reads(&self->r, self->file, self->hole, 12);
+	EXPECT_EQ(3, faults(self->uffd, 3));
+	EXPECT_EQ(3, iou_threads(getpid(), "iou-wrk-"));
+	for (i = 0; i < 12; i++)
+		give(self->uffd, self->hole, self->zero, i);
+	EXPECT_EQ(0, iou_discard(&self->r, 12));
+}
+
+/* Files that may keep a worker for ever have a limit of their own. */
+TEST_F(wq, unbounded_limit)
+{
+	int zero = open("/dev/zero", O_RDONLY);
+	unsigned int i;
+
+	ASSERT_EQ(0, set_limits(&self->r, 1, 4));
+	busy_reads(&self->r, zero, self->hole, 10);
+	EXPECT_EQ(4, faults(self->uffd, 4));
+	/* the bounded one is not in the way of those, and the other way round */
+	busy_reads(&self->r, self->file, self->hole + 10 * IOU_PAGE, 2);
+	EXPECT_EQ(1, faults(self->uffd, 1));
+	EXPECT_EQ(5, iou_threads(getpid(), "iou-wrk-"));
+	for (i = 0; i < 12; i++)
+		give(self->uffd, self->hole, self->zero, i);
+	EXPECT_EQ(0, iou_discard(&self->r, 12));
+	close(zero);
+}
+
+/* A worker that blocks is replaced, so that short work is not stuck behind it. */
+TEST_F(wq, blocked_worker_does_not_stop_others)
+{
+	struct io_uring_cqe cqe;
+	unsigned int i;
+
+	ASSERT_EQ(0, set_limits(&self->r, 4, 4));
+	busy_reads(&self->r, self->file, self->hole, 1);
+	ASSERT_EQ(1, faults(self->uffd, 1));
+	for (i = 0; i < 20; i++) {
+		struct io_uring_sqe *sqe;
+
+		sqe = iou_prep(&self->r, IORING_OP_READ, self->file, self->zero, 16, 0);
+		sqe->flags = IOSQE_ASYNC;
+		sqe->user_data = 100;
+		ASSERT_LE(0, iou_submit(&self->r));
+		ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+		ASSERT_EQ(100, cqe.user_data);
+	}
+	give(self->uffd, self->hole, self->zero, 0);
+	EXPECT_EQ(0, iou_discard(&self->r, 1));
+}
+
+/*
+ * Writes to one file go one by one and in order; another file does not wait.
+ *
+ *   file A:  [0 stands in a fault] 1 2 3 ...      file B: done
+ */
+TEST_F(wq, writes_of_a_file_are_ordered)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	unsigned int i;
+	int other = iou_file(16, 1);
+
+	for (i = 0; i < 16; i++) {
+		sqe = iou_prep(r, IORING_OP_WRITE, self->file,
+			       i ? self->zero : self->hole, 16, 16 * i);
+		sqe->flags = IOSQE_ASYNC;
+		sqe->user_data = i;
+	}
+	ASSERT_LE(0, iou_submit(r));
+	ASSERT_EQ(1, faults(self->uffd, 1));
+	EXPECT_EQ(0, iou_ready(r));
+	sqe = iou_prep(r, IORING_OP_WRITE, other, self->zero, 16, 0);
+	sqe->flags = IOSQE_ASYNC;
+	sqe->user_data = 100;
+	ASSERT_LE(0, iou_submit(r));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(100, cqe.user_data);
+	/* reads of the same file pass, too */
+	sqe = iou_prep(r, IORING_OP_READ, self->file, self->zero + 100, 16, 0);
+	sqe->flags = IOSQE_ASYNC;
+	sqe->user_data = 101;
+	ASSERT_LE(0, iou_submit(r));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(101, cqe.user_data);
+	give(self->uffd, self->hole, self->zero, 0);
+	for (i = 0; i < 16; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(i, cqe.user_data);
+		EXPECT_EQ(16, cqe.res);
+	}
+	close(other);
+}
+
+/* Many files at once: each in its own order, whatever share of the hash they have. */
+TEST_F(wq, order_of_many_files)
+{
+	unsigned int i, k, round, last[8];
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	int fd[8];
+
+	for (k = 0; k < 8; k++) {
+		fd[k] = memfd_create("order", 0);
+		last[k] = 0;
+	}
+	for (round = 0; round < iou_rounds(20); round++) {
+		for (i = 0; i < 32; i++) {
+			k = i * 5 % 8;
+			sqe = iou_prep(r, IORING_OP_WRITE, fd[k], self->zero, 64, 0);
+			sqe->flags = IOSQE_ASYNC;
+			sqe->user_data = (round * 32ULL + i + 1) * 8 + k;
+		}
+		ASSERT_LE(0, iou_submit(r));
+		for (i = 0; i < 32; i++) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			ASSERT_EQ(64, cqe.res);
+			k = cqe.user_data % 8;
+			ASSERT_LT(last[k], cqe.user_data / 8);
+			last[k] = cqe.user_data / 8;
+		}
+	}
+	for (k = 0; k < 8; k++)
+		close(fd[k]);
+}
+
+/* After seconds without work one worker stays, the rest have gone. */
+TEST_F(wq, idle_workers_leave)
+{
+	unsigned int i;
+
+	if (variant->flags)
+		SKIP(return, "slow, and the same on each kind");
+	ASSERT_EQ(0, set_limits(&self->r, 8, 8));
+	busy_reads(&self->r, self->file, self->hole, 8);
+	EXPECT_EQ(8, faults(self->uffd, 8));
+	for (i = 0; i < 8; i++)
+		give(self->uffd, self->hole, self->zero, i);
+	EXPECT_EQ(0, iou_discard(&self->r, 8));
+	for (i = 0; i < 150 && iou_threads(getpid(), "iou-wrk-") > 1; i++)
+		iou_sleep_ms(100);
+	EXPECT_GE(1, iou_threads(getpid(), "iou-wrk-"));
+	iou_prep(&self->r, IORING_OP_READ, self->file, self->zero, 16, 0)->flags =
+		IOSQE_ASYNC;
+	EXPECT_EQ(16, iou_one(&self->r));
+}
+
+/* The end of the process takes running and queued work along, at once. */
+TEST_F(wq, exit_with_queued_work)
+{
+	unsigned long long start;
+	int status, pid;
+	struct iou r;
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct uffdio_api api = { .api = UFFD_API };
+		struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+		int uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+		/* the watch over the memory is not inherited */
+		ioctl(uffd, UFFDIO_API, &api);
+		reg.range.start = (uintptr_t)self->hole;
+		reg.range.len = PAGES * IOU_PAGE;
+		if (ioctl(uffd, UFFDIO_REGISTER, &reg))
+			_exit(1);
+		if (iou_init(&r, PAGES, variant->flags) || set_limits(&r, 2, 2))
+			_exit(2);
+		busy_reads(&r, self->file, self->hole, PAGES);
+		_exit(faults(uffd, 2) == 2 ? 0 : 3);
+	}
+	start = iou_now_us();
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_GT(iou_slow_kernel() ? 20 : 3, (iou_now_us() - start) / 1000000);
+}
+
+/* A ring that closes while its workers stand takes its work along, too. */
+TEST_F(wq, close_with_queued_work)
+{
+	unsigned int i;
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init(&r, PAGES, variant->flags));
+	ASSERT_EQ(0, set_limits(&r, 2, 2));
+	busy_reads(&r, self->file, self->hole, PAGES);
+	EXPECT_EQ(2, faults(self->uffd, 2));
+	iou_exit(&r);
+	/* the ring's end goes on behind the close */
+	iou_sleep_ms(300);
+	/* what was only queued never starts; what runs ends with its page */
+	give(self->uffd, self->hole, self->zero, 0);
+	give(self->uffd, self->hole, self->zero, 1);
+	EXPECT_EQ(0, faults(self->uffd, 0));
+	for (i = 2; i < PAGES; i++)
+		give(self->uffd, self->hole, self->zero, i);
+	/* the workers serve the next ring */
+	iou_nop(&self->r, 1)->flags = IOSQE_ASYNC;
+	EXPECT_EQ(0, iou_one(&self->r));
+}
+
+/* Workers that come and go in number, under changing limits. */
+TEST_F(wq, churn)
+{
+	unsigned int i, round, rounds = iou_rounds(60);
+	struct iou *r = &self->r;
+
+	for (round = 0; round < rounds; round++) {
+		ASSERT_EQ(0, set_limits(r, 1 + round % 5, 1 + round % 3));
+		for (i = 0; i < PAGES; i++) {
+			struct io_uring_sqe *sqe;
+
+			sqe = iou_prep(r, i % 2 ? IORING_OP_READ : IORING_OP_WRITE,
+				       self->file, self->zero, 16, 0);
+			sqe->flags = IOSQE_ASYNC;
+		}
+		ASSERT_LE(0, iou_submit(r));
+		ASSERT_EQ(0, iou_discard(r, PAGES));
+	}
+}
+
+TEST_HARNESS_MAIN
