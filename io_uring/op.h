@@ -30,6 +30,8 @@ enum io_result {
  * @hash_reg_file: writes: workers serialise requests on one regular file
  * @unbound_nonreg_file: may block forever on anything but a regular file
  * @plug: worth a block plug; for ops with a file
+ * @poll_in: on IO_AGAIN wait until the file can be read, if it can be polled
+ * @poll_out: until it can be written
  * @async_size: bytes of ->async_data, 0 for none
  * @prep: reads the SQE, each field once, and refuses unknown bits and unused
  *	fields; 0 or a negative errno. Ring lock held, must not look at req->file
@@ -37,15 +39,25 @@ enum io_result {
  * @cleanup: frees what @prep or @issue left behind, called for requests with REQ_F_NEED_CLEANUP
  * @fail: called before a request that was prepared fails without being issued
  *	(again), may correct the result
+ * @cancel: ends a request that the op has parked (req/parked.h) with
+ *	-ECANCELED; ring lock held, any task. It must not complete it here, but
+ *	hand it to io_complete_later() or the like. False if the request has
+ *	begun to end by itself; needed by ops that park requests themselves
+ * @unlinked: the request before this one in a chain has ended and let it go;
+ *	ring lock held. True: the caller ends it with -ECANCELED; false: it ends
+ *	by itself. For a LINK_TIMEOUT whose timer runs
  */
 struct io_op {
 	bool		needs_file : 1, iopoll : 1, ioprio : 1, buffer_select : 1;
 	bool		audit_skip : 1, hash_reg_file : 1, unbound_nonreg_file : 1, plug : 1;
+	bool		poll_in : 1, poll_out : 1;
 	unsigned short	async_size;
 	int		(*prep)(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 	enum io_result	(*issue)(struct io_kiocb *req, unsigned int issue_flags);
 	void		(*cleanup)(struct io_kiocb *req);
 	void		(*fail)(struct io_kiocb *req);
+	bool		(*cancel)(struct io_kiocb *req);
+	bool		(*unlinked)(struct io_kiocb *req);
 };
 
 /* one entry for each value of sqe->opcode */

@@ -38,6 +38,7 @@
 struct eventfd_ctx;
 struct io_kiocb;
 struct io_mail;
+struct io_poll;
 struct io_ring_ctx;
 struct io_ev_fd;
 struct io_sq_data;
@@ -106,7 +107,6 @@ struct io_mailbox {
  * struct io_wq_work - a request as the worker pool sees it (see io_uring/async/wq.h)
  * @next: next work of the queue
  * @flags: (A) IO_WQ_WORK_* and the hash key
- * @claim: (A) the word that decides who completes a published request
  *
  * The pool calls params->run(work) and, once nobody can find the work through
  * the pool any more, params->put(work), which gives up the pool's reference to
@@ -116,7 +116,6 @@ struct io_mailbox {
 struct io_wq_work {
 	struct io_wq_work	*next;
 	atomic_t		flags;
-	atomic_t		claim;
 };
 
 /*
@@ -151,10 +150,11 @@ enum {
 	REQ_F_REISSUE_BIT,		/* completion wants a second attempt by a worker */
 
 	/* async/ */
-	REQ_F_POLLED_BIT,		/* armed for a retry by the poll engine */
-	REQ_F_MULTISHOT_BIT,
-	REQ_F_ARM_LTIMEOUT_BIT,
-	REQ_F_LINK_TIMEOUT_BIT,
+	REQ_F_POLLED_BIT,		/* ->poll is there: a retry waits for the file */
+	REQ_F_PARKED_BIT,		/* on ctx->parked, written under the ring lock */
+	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
+	REQ_F_HAS_LTIMEOUT_BIT,		/* the next of the chain is a LINK_TIMEOUT */
+	REQ_F_LTIMEOUT_BIT,		/* a LINK_TIMEOUT whose timer runs */
 	__REQ_F_LAST_BIT,
 };
 
@@ -188,9 +188,10 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_PARTIAL_IO	IO_REQ_FLAG(REQ_F_PARTIAL_IO_BIT)
 #define REQ_F_REISSUE		IO_REQ_FLAG(REQ_F_REISSUE_BIT)
 #define REQ_F_POLLED		IO_REQ_FLAG(REQ_F_POLLED_BIT)
+#define REQ_F_PARKED		IO_REQ_FLAG(REQ_F_PARKED_BIT)
 #define REQ_F_MULTISHOT		IO_REQ_FLAG(REQ_F_MULTISHOT_BIT)
-#define REQ_F_ARM_LTIMEOUT	IO_REQ_FLAG(REQ_F_ARM_LTIMEOUT_BIT)
-#define REQ_F_LINK_TIMEOUT	IO_REQ_FLAG(REQ_F_LINK_TIMEOUT_BIT)
+#define REQ_F_HAS_LTIMEOUT	IO_REQ_FLAG(REQ_F_HAS_LTIMEOUT_BIT)
+#define REQ_F_LTIMEOUT		IO_REQ_FLAG(REQ_F_LTIMEOUT_BIT)
 
 /* SQE flags that take a request off the straight way at submission */
 #define IO_SQE_FLAGS_VALID						\
@@ -229,8 +230,18 @@ struct io_kiocb {
 	struct io_uring_task	*tctx;
 	/** @flags: REQ_F_*; written by who owns the request at the moment */
 	io_req_flags_t		flags;
-	/** @cqe: user_data and result */
-	struct io_cqe_val	cqe;
+	union {
+		/** @cqe: user_data and result */
+		struct io_cqe_val	cqe;
+		struct {
+			u64		parked_user_data;
+			/**
+			 * @poll: (R) what waits for the file, valid with
+			 * REQ_F_POLLED, while there is no result
+			 */
+			struct io_poll	*poll;
+		};
+	};
 	/** @opcode: IORING_OP_*, below IORING_OP_LAST */
 	u8			opcode;
 	/** @iopoll_done: (A) set by the driver's completion on polled rings */
@@ -253,8 +264,12 @@ struct io_kiocb {
 	 * list of polled requests
 	 */
 	struct io_mail		mail;
-	/** @work: for the worker pool */
-	struct io_wq_work	work;
+	union {
+		/** @work: for the worker pool */
+		struct io_wq_work	work;
+		/** @parked: (R) on ctx->parked, see io_uring/req/parked.h */
+		struct hlist_node	parked;
+	};
 	/** @creds: valid with REQ_F_CREDS */
 	const struct cred	*creds;
 	/** @link: next request of the chain, valid with REQ_F_HAS_LINK */
@@ -512,6 +527,8 @@ struct io_ring_ctx {
 		struct io_file_table	file_table;
 		/** @buf_table: (R) registered buffers */
 		struct io_rsrc_table	buf_table;
+		/** @parked: (R) requests that wait for an event or a time, by user_data */
+		struct hlist_head	*parked;
 		/** @drain_list: (R) chains that wait for earlier requests, linked by ->mail */
 		struct io_mail		*drain_list;
 		/** @drain_tail: (R) where the next one is linked */
@@ -600,6 +617,8 @@ struct io_ring_ctx {
 	struct rcu_head		rcu;
 	/** @cq_entries: (-) size of the completion queue */
 	unsigned int		cq_entries;
+	/** @parked_bits: (-) ctx->parked has 1 << parked_bits buckets */
+	u8			parked_bits;
 };
 
 #define IO_RINGFD_REG_MAX	16

@@ -285,6 +285,24 @@ void io_wq_let_go(struct io_wq_worker *worker)
 		io_wq_leave_bucket(lane->wq->hash, bucket);
 }
 
+/**
+ * io_wq_disown - the work that current runs goes on without the pool
+ *
+ * Called by a worker from inside params->run(), with the lock held under which
+ * those who look for the work find it elsewhere.  params->put() follows all the
+ * same.
+ *
+ * Return: false if the work was told to end before; from here on it cannot be.
+ */
+bool io_wq_disown(void)
+{
+	struct io_wq_worker *worker = current->worker_private;
+	struct io_wq_work *work = worker->cur;
+
+	io_wq_let_go(worker);
+	return !(atomic_read(&work->flags) & IO_WQ_WORK_CANCEL);
+}
+
 /* End work that is in no queue, and what depends on it. */
 static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
 {

@@ -82,6 +82,7 @@ int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2]);
 bool io_wq_is_worker(void);
 bool io_wq_current_work_canceled(void);
 bool io_wq_worker_stopped(void);
+bool io_wq_disown(void);
 bool io_wq_worker_killed(void);
 
 struct io_wq_hash *io_wq_hash_alloc(void);

@@ -22,6 +22,7 @@
 #define CREATE_TRACE_POINTS
 #include <trace/events/io_uring.h>
 
+#include "req/parked.h"
 #include "req/req.h"
 #include "ring/cq.h"
 #include "ring/region.h"
@@ -113,14 +114,15 @@ static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 		kfree(ctx);
 		return NULL;
 	}
-	if (io_req_cache_init(ctx)) {
+	ctx->flags = p->flags;
+	ctx->sq_entries = p->sq_entries;
+	ctx->cq_entries = p->cq_entries;
+	if (io_req_cache_init(ctx) || io_parked_init(ctx)) {
+		kvfree(ctx->free_reqs);
 		percpu_ref_exit(&ctx->refs);
 		kfree(ctx);
 		return NULL;
 	}
-	ctx->flags = p->flags;
-	ctx->sq_entries = p->sq_entries;
-	ctx->cq_entries = p->cq_entries;
 	mutex_init(&ctx->uring_lock.mutex);
 	init_waitqueue_head(&ctx->cq_wait);
 	init_waitqueue_head(&ctx->poll_wq);

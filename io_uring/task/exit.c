@@ -28,6 +28,7 @@
 
 #include "async/wq.h"
 #include "req/free.h"
+#include "req/parked.h"
 #include "ring/cq.h"
 #include "ring/mailbox.h"
 #include "ring/notify.h"
@@ -89,6 +90,7 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 		io_wq_hash_put(ctx->hash_map);
 	percpu_ref_exit(&ctx->refs);
 	xa_destroy(&ctx->personalities);
+	io_parked_free(ctx);
 	kvfree(ctx->free_reqs);
 	kfree(ctx);
 }
