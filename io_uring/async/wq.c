@@ -333,6 +333,8 @@ void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 	struct io_wq_lane *lane = io_wq_lane_of(wq, work);
 	bool concurrent = atomic_read(&work->flags) & IO_WQ_WORK_CONCURRENT;
 
+	if (concurrent && !READ_ONCE(lane->concurrent))
+		WRITE_ONCE(lane->concurrent, true);
 	/* may run and be freed from here */
 	if (io_wq_push(lane, work))
 		io_wq_kick(lane, concurrent);

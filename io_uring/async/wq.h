@@ -19,7 +19,7 @@ struct cpumask;
  * @IO_WQ_WORK_HASHED: serialised with work of the same key, see io_wq_hash_work()
  * @IO_WQ_WORK_UNBOUND: may take for ever, is counted against the limit of unbounded workers
  * @IO_WQ_WORK_CONCURRENT: is known to block: if no worker is idle, start one now
- *	rather than when those that run go to sleep
+ *	rather than when those that run go to sleep, up to one for each CPU
  * @IO_WQ_HASH_SHIFT: not a bit: from here up stands the bucket of hashed work
  *
  * The owner of the work sets them before io_wq_enqueue(), later only

@@ -64,6 +64,7 @@ struct io_wq_hash {
  * @nr_running: workers that are neither idle nor asleep in their work
  * @create: task work of the owner
  * @retry: the same, later
+ * @concurrent: (A) work that wants to run side by side has been queued
  */
 struct io_wq_lane {
 	struct io_wq		*wq;
@@ -86,6 +87,7 @@ struct io_wq_lane {
 	atomic_t		nr_running;
 	struct callback_head	create;
 	struct delayed_work	retry;
+	bool			concurrent;
 };
 
 enum { IO_WQ_BOUNDED, IO_WQ_UNBOUNDED, IO_WQ_NR_LANES };

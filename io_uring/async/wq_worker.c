@@ -291,14 +291,20 @@ static bool io_wq_may_create(struct io_wq_lane *lane, bool concurrent)
 	return concurrent || !atomic_read(&lane->nr_running);
 }
 
+/* Would one more worker that runs only wait for a CPU? */
+static bool io_wq_crew_is_busy(int running)
+{
+	return running >= (int)num_online_cpus();
+}
+
 /**
  * io_wq_kick - there may be work that nobody looks after
  * @lane: has work
  * @concurrent: make a worker even if another runs
  *
- * Wakes an idle worker or makes one if that is needed.  If not, a worker runs that
- * looks at the queue before it sleeps, or the limit is reached.  Sleeps only if
- * current is the pool's owner.
+ * Wakes an idle worker or makes one if that is needed.  If not, there is a
+ * running worker for each CPU, which looks at the queue before it sleeps, or
+ * the limit is reached.  Sleeps only if current is the pool's owner.
  */
 void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 {
@@ -307,6 +313,8 @@ void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 	scoped_guard(raw_spinlock, &lane->crew_lock) {
 		/* pair A: the queue was written */
 		smp_mb__after_spinlock();
+		if (io_wq_crew_is_busy(atomic_read(&lane->nr_running)))
+			break;
 		if (!io_wq_call_idle(lane) && io_wq_may_create(lane, concurrent)) {
 			lane->creating = true;
 			refcount_inc(&lane->wq->refs);
@@ -372,8 +380,9 @@ void io_wq_worker_sleeping(struct task_struct *tsk)
 	lane = worker->lane;
 	worker->asleep = true;
 	/* pair A: a full barrier */
-	if (atomic_dec_and_test(&lane->nr_running) && io_wq_lane_runnable(lane))
-		io_wq_kick(lane, false);
+	if (!io_wq_crew_is_busy(atomic_dec_return(&lane->nr_running)) &&
+	    io_wq_lane_runnable(lane))
+		io_wq_kick(lane, READ_ONCE(lane->concurrent));
 }
 
 /**

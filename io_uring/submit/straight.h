@@ -106,6 +106,8 @@ static __always_inline bool io_submit_straight(struct io_ring_ctx *ctx, struct i
 	result = io_issue_fresh(req, op, batch->issue_flags);
 	if (likely(result == IO_DONE) && likely(io_complete_straight(ctx, req)))
 		return true;
+	if (result == IO_PARKED)
+		return false;
 	io_issue_result(req, result);
 	return false;
 }

@@ -136,7 +136,7 @@ static int io_enter_submit(struct io_ring_ctx *ctx, u32 to_submit, u32 min_compl
 static int io_enter_wait(struct io_ring_ctx *ctx, u32 min_complete, u32 flags,
 			 const void __user *argp, size_t size)
 {
-	struct io_wait_arg arg;
+	struct io_wait_arg arg __uninitialized;
 	int ret;
 
 	/* nothing that could be wrong about the argument, nothing to wait for */

@@ -45,7 +45,7 @@ struct io_waiter {
 
 static int io_read_ext_arg(struct io_wait_arg *arg, const void __user *argp, size_t size)
 {
-	struct io_uring_getevents_arg ext;
+	struct io_uring_getevents_arg ext __uninitialized;
 
 	if (size != sizeof(ext))
 		return -EINVAL;
@@ -88,7 +88,7 @@ static ktime_t io_wait_now(const struct io_ring_ctx *ctx)
 static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *arg)
 {
 	struct io_ring_ctx *ctx = w->ctx;
-	struct timespec64 ts;
+	struct timespec64 ts __uninitialized;
 
 	w->deadline = KTIME_MAX;
 	w->min_deadline = 0;
@@ -163,7 +163,7 @@ static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
 }
 
 /* Run what arrived and see where that leaves the ring.  Return: 0 or -EBADR. */
-static int io_wait_catch_up(struct io_ring_ctx *ctx)
+static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx)
 {
 	if (ctx->cq.exclusive && io_local_pending(ctx)) {
 		guard(io_ring)(ctx);
@@ -179,6 +179,15 @@ static int io_wait_catch_up(struct io_ring_ctx *ctx)
 			return -EBADR;
 	}
 	return 0;
+}
+
+/* The same where mostly nothing did. */
+static int io_wait_catch_up(struct io_ring_ctx *ctx)
+{
+	if (likely(!io_local_pending(ctx) && !READ_ONCE(ctx->check_cq) &&
+		   !task_work_pending(current) && !test_thread_flag(TIF_NOTIFY_SIGNAL)))
+		return 0;
+	return io_wait_do_catch_up(ctx);
 }
 
 /* The time is up: at the first of two deadlines one CQE is enough from now on. */
@@ -241,14 +250,7 @@ static int io_wait_set_sigmask(const struct io_wait_arg *arg)
  */
 int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 {
-	struct io_waiter w = {
-		.entry = {
-			.func = io_waiter_wake,
-			.private = current,
-			.entry = LIST_HEAD_INIT(w.entry.entry),
-		},
-		.ctx = ctx,
-	};
+	struct io_waiter w __uninitialized;
 	int ret;
 
 	if (!io_may_wait(ctx))
@@ -259,7 +261,13 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 	nr = min(nr, ctx->cq_entries);
 	if (io_cq_ready(ctx) >= nr)
 		return 0;
+	w.ctx = ctx;
 	w.target = READ_ONCE(ctx->rings->cq_head) + nr;
+	if (!ctx->cq.exclusive) {
+		init_waitqueue_func_entry(&w.entry, io_waiter_wake);
+		INIT_LIST_HEAD(&w.entry.entry);
+		w.entry.private = current;
+	}
 	ret = io_waiter_deadlines(&w, arg);
 	if (!ret)
 		ret = io_wait_set_sigmask(arg);
