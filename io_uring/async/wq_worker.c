@@ -430,12 +430,21 @@ static void io_wq_worker_apply_cpus(struct io_wq_worker *worker)
 bool io_wq_worker_killed(void)
 {
 	struct io_wq_worker *worker = current->worker_private;
-	struct ksignal ksig;
+	struct ksignal ksig __uninitialized;
 
 	if (!signal_pending(current) || !get_signal(&ksig))
 		return false;
 	io_wq_exit_start(worker->lane->wq);
 	return true;
+}
+
+/* A signal, a task work, or other CPUs: it is all rare. */
+static bool io_wq_worker_is_settled(const struct io_wq_worker *worker)
+{
+	unsigned long flags = _TIF_NOTIFY_SIGNAL | _TIF_SIGPENDING | _TIF_NOTIFY_RESUME;
+
+	return !(read_thread_flags() & flags) && !task_work_pending(current) &&
+	       worker->cpus_seq == atomic_read(&worker->lane->wq->cpus.seq);
 }
 
 /*
@@ -444,6 +453,8 @@ bool io_wq_worker_killed(void)
  */
 static void io_wq_worker_settle(struct io_wq_worker *worker)
 {
+	if (likely(io_wq_worker_is_settled(worker)))
+		return;
 	if (test_thread_flag(TIF_NOTIFY_SIGNAL))
 		clear_notify_signal();
 	worker->working = true;
@@ -480,6 +491,8 @@ static bool io_wq_worker_sleep(struct io_wq_worker *worker)
 
 	while (left) {
 		set_current_state(TASK_INTERRUPTIBLE);
+		/* who was told of the last work may have the next: let it run first */
+		cond_resched();
 		if (READ_ONCE(worker->called) || signal_pending(current))
 			break;
 		left = schedule_timeout(left);

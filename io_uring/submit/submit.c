@@ -111,14 +111,6 @@ static unsigned int io_submit_loop(struct io_ring_ctx *ctx, struct io_submit_bat
 	return taken;
 }
 
-/* Charge current for a batch at once; what is not used goes back at its end. */
-static void io_submit_charge(struct io_uring_task *tctx, unsigned int nr)
-{
-	if (unlikely(tctx->credit < (int)nr))
-		io_tctx_refill_credit(tctx, nr);
-	tctx->credit -= nr;
-}
-
 /**
  * io_submit_sqes - take and issue SQEs
  * @ctx: the ring, its lock held, current has a node for it
@@ -146,9 +138,11 @@ int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 	batch.issue_flags = IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER | ctx->issue_flags;
 	batch.plugged = false;
 
-	io_submit_charge(tctx, nr);
+	/* enough for the whole batch; taken off at its end, nobody else looks at it */
+	if (unlikely(tctx->credit < (int)nr))
+		io_tctx_refill_credit(tctx, nr);
 	taken = io_submit_loop(ctx, &batch);
-	tctx->credit += nr - batch.left;
+	tctx->credit -= batch.left;
 	if (unlikely(ctx->link_head))
 		io_submit_end_chain(ctx);
 	if (batch.plugged)

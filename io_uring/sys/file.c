@@ -97,7 +97,7 @@ static unsigned long io_ring_get_unmapped_area(struct file *file, unsigned long 
 	return mm_get_unmapped_area(current->mm, NULL, addr, len, pgoff, flags | MAP_SHARED);
 }
 
-static const struct file_operations io_ring_fops = {
+const struct file_operations io_ring_fops = {
 	.release		= io_ring_release,
 	.mmap			= io_ring_mmap,
 	.get_unmapped_area	= io_ring_get_unmapped_area,

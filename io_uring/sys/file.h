@@ -10,6 +10,8 @@
 #error "sys/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+extern const struct file_operations io_ring_fops;
+
 struct file *io_ring_open_file(struct io_ring_ctx *ctx);
 
 #endif
