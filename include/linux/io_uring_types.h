@@ -603,7 +603,7 @@ struct io_ring_ctx {
 	unsigned int		sq_thread_idle;
 	/** @sqd_list: in sq_data->ctx_list, under sq_data->lock */
 	struct list_head	sqd_list;
-	/** @tctx_list: tasks that use the ring, under the lock of task/tctx.c */
+	/** @tctx_list: tasks that use the ring, changes under (R) and the lock of task/tctx.c */
 	struct list_head	tctx_list;
 	/** @ring_region: (-) words, CQEs, index array */
 	struct io_mapped_region	ring_region;

@@ -72,13 +72,13 @@ static struct io_wq_work *io_wq_fifo_pop(struct io_wq_fifo *fifo)
 	return work;
 }
 
-/* Move matching work, one or all of it, from @fifo to the end of @out.  Return: was there any? */
-static bool io_wq_fifo_extract(struct io_wq_fifo *fifo, struct io_wq_fifo *out,
-			       io_wq_match_fn match, void *data, bool all)
+/* Move matching work, one or all of it, from @fifo to the end of @out.  Return: how many. */
+static unsigned int io_wq_fifo_extract(struct io_wq_fifo *fifo, struct io_wq_fifo *out,
+				       io_wq_match_fn match, void *data, bool all)
 {
 	struct io_wq_work **link = &fifo->first;
 	struct io_wq_work *before = NULL, *work;
-	bool found = false;
+	unsigned int found = 0;
 
 	while ((work = *link) && (all || !found)) {
 		if (!match(work, data)) {
@@ -90,7 +90,7 @@ static bool io_wq_fifo_extract(struct io_wq_fifo *fifo, struct io_wq_fifo *out,
 		if (fifo->last == work)
 			fifo->last = before;
 		io_wq_fifo_push(out, work);
-		found = true;
+		found++;
 	}
 	return found;
 }
@@ -342,12 +342,12 @@ void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 		queue_work(system_unbound_wq, &lane->reap);
 }
 
-/* Take matching work out of the queue. */
-static bool io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *out,
-			  io_wq_match_fn match, void *data, bool all)
+/* Take matching work out of the queue.  Return: how many. */
+static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *out,
+				  io_wq_match_fn match, void *data, bool all)
 {
 	unsigned long buckets = lane->hashed;
-	bool found;
+	unsigned int found;
 
 	lockdep_assert_held(&lane->lock);
 	found = io_wq_fifo_extract(&lane->plain, out, match, data, all);
@@ -355,19 +355,19 @@ static bool io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *out,
 		unsigned int bucket = __ffs(buckets);
 
 		buckets &= ~BIT(bucket);
-		found |= io_wq_fifo_extract(&lane->bucket[bucket], out, match, data, all);
+		found += io_wq_fifo_extract(&lane->bucket[bucket], out, match, data, all);
 		if (!lane->bucket[bucket].first)
 			WRITE_ONCE(lane->hashed, lane->hashed & ~BIT(bucket));
 	}
 	return found;
 }
 
-/* Tell workers to end what they run if it matches. */
-static bool io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn match, void *data,
-				 bool all)
+/* Tell workers to end what they run if it matches.  Return: how many. */
+static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn match,
+					 void *data, bool all)
 {
 	struct io_wq_worker *worker;
-	bool found = false;
+	unsigned int found = 0;
 
 	lockdep_assert_held(&lane->lock);
 	list_for_each_entry(worker, &lane->workers, link) {
@@ -376,7 +376,7 @@ static bool io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn match, 
 		/* the flag first: who wakes up looks at it */
 		atomic_or(IO_WQ_WORK_CANCEL, &worker->cur->flags);
 		set_notify_signal(worker->task);
-		found = true;
+		found++;
 		if (!all)
 			break;
 	}
@@ -391,33 +391,30 @@ static bool io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn match, 
  * @all: all that matches, else the first that is found
  *
  * Queued work is run as cancelled before this returns, in the caller's context,
- * which holds no lock that this takes.  Running work is marked, and its worker
- * leaves interruptible waits.
+ * which may hold the ring lock.  Running work is marked, and its worker leaves
+ * interruptible waits.
  *
- * Return: IO_WQ_CANCEL_RUNNING if work was running, else IO_WQ_CANCEL_QUEUED if
- * work was queued, else IO_WQ_CANCEL_NOTFOUND.
+ * Return: how many of each there were.
  */
-enum io_wq_cancel io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all)
+struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all)
 {
+	struct io_wq_found found = {};
 	struct io_wq_fifo list = {};
-	bool queued = false, running = false;
 	unsigned int i;
 
 	for (i = 0; i < IO_WQ_NR_LANES; i++) {
 		struct io_wq_lane *lane = &wq->lane[i];
 
 		guard(spinlock)(&lane->lock);
-		queued |= io_wq_extract(lane, &list, match, data, all);
-		if (queued && !all)
+		found.queued += io_wq_extract(lane, &list, match, data, all);
+		if (found.queued && !all)
 			break;
-		running |= io_wq_cancel_running(lane, match, data, all);
-		if (running && !all)
+		found.running += io_wq_cancel_running(lane, match, data, all);
+		if (found.running && !all)
 			break;
 	}
 	io_wq_run_cancelled(wq, &list);
-	if (running)
-		return IO_WQ_CANCEL_RUNNING;
-	return queued ? IO_WQ_CANCEL_QUEUED : IO_WQ_CANCEL_NOTFOUND;
+	return found;
 }
 
 static bool io_wq_match_any(struct io_wq_work *work, void *data)

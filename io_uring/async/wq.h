@@ -34,15 +34,13 @@ enum io_wq_work_flags {
 };
 
 /**
- * enum io_wq_cancel - what io_wq_cancel() found
- * @IO_WQ_CANCEL_NOTFOUND: nothing
- * @IO_WQ_CANCEL_QUEUED: work in the queue; it has ended
- * @IO_WQ_CANCEL_RUNNING: (also) work that a worker runs; it was told to end
+ * struct io_wq_found - what io_wq_cancel() found
+ * @queued: works in the queue; they have ended
+ * @running: works that a worker runs; they were told to end
  */
-enum io_wq_cancel {
-	IO_WQ_CANCEL_NOTFOUND,
-	IO_WQ_CANCEL_QUEUED,
-	IO_WQ_CANCEL_RUNNING,
+struct io_wq_found {
+	unsigned int	queued;
+	unsigned int	running;
 };
 
 typedef struct io_wq_work *(*io_wq_run_fn)(struct io_wq_work *work);
@@ -54,10 +52,10 @@ typedef bool (*io_wq_match_fn)(struct io_wq_work *work, void *data);
  *	reference of its own
  * @task: owner: workers are threads of it, created in its context
  * @run: do the work, on a worker; or, with IO_WQ_WORK_CANCEL set, end it, also on
- *	whoever cancels or ends the pool, or on a kernel worker; never inside
- *	io_wq_enqueue().  Returns NULL.
- * @put: the pool has let go of the work: give up its reference.  Returns dependent work
- *	that is to run in its place, or NULL
+ *	whoever cancels, with the locks that are held there, or ends the pool, or on a
+ *	kernel worker; never inside io_wq_enqueue().  Returns NULL.
+ * @put: the pool has let go of the work: give up its reference.  Called where @run
+ *	was.  Returns dependent work that is to run in its place, or NULL
  * @bounded: limit of workers for work that ends by itself, 0 counts as 1
  */
 struct io_wq_params {
@@ -74,7 +72,7 @@ void io_wq_put_and_exit(struct io_wq *wq);
 
 void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work);
 void io_wq_hash_work(struct io_wq_work *work, const void *key);
-enum io_wq_cancel io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all);
+struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all);
 
 int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask);
 int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2]);

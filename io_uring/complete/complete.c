@@ -171,6 +171,15 @@ void io_complete_unlocked(struct io_kiocb *req)
 	io_req_put_unlocked(req);
 }
 
+static void io_req_set_failed(struct io_kiocb *req, s32 res)
+{
+	const struct io_op *op = io_ops[req->opcode];
+
+	io_done(req, res);
+	if (op->fail)
+		op->fail(req);
+}
+
 /**
  * io_req_fail - a request that was prepared ends with an error before it is issued
  * @req: the request; ring lock held
@@ -178,10 +187,19 @@ void io_complete_unlocked(struct io_kiocb *req)
  */
 void io_req_fail(struct io_kiocb *req, s32 res)
 {
-	const struct io_op *op = io_ops[req->opcode];
-
-	io_done(req, res);
-	if (op->fail)
-		op->fail(req);
+	io_req_set_failed(req, res);
 	io_complete(req);
+}
+
+/**
+ * io_req_fail_later - io_req_fail() where a request must not be completed
+ * @req: the request, belongs to somebody else afterwards
+ * @res: negative errno
+ *
+ * Any context.
+ */
+void io_req_fail_later(struct io_kiocb *req, s32 res)
+{
+	io_req_set_failed(req, res);
+	io_complete_later(req);
 }

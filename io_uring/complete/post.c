@@ -49,14 +49,6 @@ static void io_entry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigne
 	kfree(entry);
 }
 
-/* Is current the one who may write an exclusive ring's CQEs? */
-static bool io_is_cq_writer(struct io_ring_ctx *ctx)
-{
-	struct task_struct *owner = READ_ONCE(ctx->submitter_task);
-
-	return !owner || owner == current || io_mail_dead(&ctx->mailbox);
-}
-
 /**
  * io_post_to - post a CQE that no request asked for
  * @ctx: the ring, its lock held
@@ -73,7 +65,7 @@ void io_post_to(struct io_ring_ctx *ctx, u64 user_data, s32 res, u32 cflags)
 	struct io_cqe_entry *entry;
 
 	trace_io_uring_complete(ctx, NULL, user_data, res, cflags, 0, 0);
-	if (!ctx->cq.exclusive || io_is_cq_writer(ctx)) {
+	if (io_cq_is_writer(ctx)) {
 		io_cq_post(ctx, &val, NULL);
 		return;
 	}

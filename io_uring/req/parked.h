@@ -29,7 +29,19 @@ static inline struct hlist_head *io_parked_bucket(struct io_ring_ctx *ctx, u64 u
 	return &ctx->parked[hash_64(user_data, ctx->parked_bits)];
 }
 
-/* Put a request into the lot; ring lock held. */
+/*
+ * May a request be parked still?  Who ends a task or a ring raises one of these
+ * flags, then looks through the lot under the ring lock.  So who parks asks in
+ * the same hold of the lock, and ends the request with -ECANCELED if the answer
+ * is no: either it sees the flag, or its request is found.
+ */
+static inline bool io_may_park(const struct io_kiocb *req)
+{
+	io_assert_ring(req->ctx);
+	return !READ_ONCE(req->ctx->dying) && !atomic_read(&req->tctx->in_cancel);
+}
+
+/* Put a request into the lot; ring lock held, io_may_park(). */
 static inline void io_park(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = req->ctx;

@@ -43,13 +43,11 @@ static void io_assert_cq(struct io_ring_ctx *ctx)
 {
 	if (!IS_ENABLED(CONFIG_PROVE_LOCKING))
 		return;
-	if (ctx->cq.exclusive) {
+	if (ctx->cq.exclusive)
 		io_assert_ring(ctx);
-		WARN_ON_ONCE(ctx->submitter_task && ctx->submitter_task != current &&
-			     !(current->flags & (PF_KTHREAD | PF_EXITING)));
-	} else {
+	else
 		lockdep_assert_held(&ctx->cq.lock);
-	}
+	WARN_ON_ONCE(!io_cq_is_writer(ctx));
 }
 
 /**

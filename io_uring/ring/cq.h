@@ -10,6 +10,8 @@
 #error "ring/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "ring/mailbox.h"
+
 void io_cq_init(struct io_ring_ctx *ctx);
 void io_cq_free(struct io_ring_ctx *ctx);
 
@@ -18,6 +20,18 @@ void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, const
 bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe);
 void io_cq_commit_slow(struct io_ring_ctx *ctx);
 void io_cq_flush_overflow(struct io_ring_ctx *ctx);
+
+/*
+ * May current, who holds the ring lock, write CQEs?  On exclusive rings that is
+ * the owner; anybody as long as there is none, and once it is gone, when nothing
+ * gets into its mailbox any more.
+ */
+static inline bool io_cq_is_writer(const struct io_ring_ctx *ctx)
+{
+	const struct task_struct *owner = READ_ONCE(ctx->submitter_task);
+
+	return !ctx->cq.exclusive || !owner || owner == current || io_mail_dead(&ctx->mailbox);
+}
 
 /* Is anything written or staged that user space cannot see yet? */
 static inline bool io_cq_dirty(const struct io_ring_ctx *ctx)

@@ -235,8 +235,8 @@ struct io_wq_work *io_work_run(struct io_wq_work *work)
 		enum io_result result;
 
 		if (atomic_read(&work->flags) & IO_WQ_WORK_CANCEL) {
-			io_done(req, -ECANCELED);
-			io_complete_unlocked(req);
+			/* not here, the ring lock may be held */
+			io_req_fail_later(req, -ECANCELED);
 			return NULL;
 		}
 		result = io_issue(req, flags);
@@ -254,6 +254,9 @@ struct io_wq_work *io_work_run(struct io_wq_work *work)
 /**
  * io_work_put - the pool has let go of a request; io_wq_params->put
  * @work: of the request
+ *
+ * The ring lock may be held by who has just cancelled the work: then it is not
+ * the last holder, and does not need the lock.
  *
  * Return: NULL
  */

@@ -4,6 +4,7 @@
 /*
  * A request in flight is in one of these places, and each has its way out:
  *
+ *	parked					io_parked_cancel(): claims it, its mail ends it
  *	queued to or running on a worker	io_wq_cancel(): ends it, or signals the worker
  *	on ctx->drain_list			taken off and failed with its chain
  *	polled for (IOPOLL)			reaped until it is there
@@ -14,10 +15,11 @@
  * nothing is left, and sleep while a pass finds nothing to do: the end of each
  * request wakes them.
  *
- * Requests move between these places while we look.  Whoever moves one looks at
- * ctx->dying and tctx->in_cancel afterwards (io_issue_allowed(),
- * io_wq_enqueue()), so that none slips from a place we have not seen yet to one
- * that we have left behind.
+ * Requests move between these places while we look.  Between workers and the lot
+ * of parked ones they move under the ring lock, which is held while both are
+ * searched.  Whoever moves one elsewhere looks at ctx->dying and tctx->in_cancel
+ * (io_may_park(), io_issue_allowed(), io_wq_enqueue()), so that none slips from a
+ * place we have not seen yet to one that we have left behind.
  */
 #include <linux/sched/signal.h>
 
@@ -26,6 +28,8 @@
 #include "complete/complete.h"
 #include "req/drain.h"
 #include "req/free.h"
+#include "req/parked.h"
+#include "ring/cq.h"
 #include "task/cancel.h"
 #include "task/run.h"
 #include "task/sqpoll.h"
@@ -35,7 +39,8 @@ static bool io_cancel_match(struct io_kiocb *req, const struct io_cancel_scope *
 {
 	if (req->ctx != what->ctx || (what->tctx && req->tctx != what->tctx))
 		return false;
-	return !what->tracked || req->flags & REQ_F_INFLIGHT;
+	/* a worker may be about to change other flags */
+	return !what->tracked || data_race(req->flags) & REQ_F_INFLIGHT;
 }
 
 static bool io_cancel_match_work(struct io_wq_work *work, void *data)
@@ -43,25 +48,52 @@ static bool io_cancel_match_work(struct io_wq_work *work, void *data)
 	return io_cancel_match(io_work_to_req(work), data);
 }
 
-static bool io_cancel_pool(struct io_wq *wq, const struct io_cancel_scope *what)
-{
-	/* what runs has been signalled; that it ends is seen when it does, not by asking again */
-	return wq && io_wq_cancel(wq, io_cancel_match_work, (void *)what, true) ==
-		     IO_WQ_CANCEL_QUEUED;
-}
-
 /* Workers of the task, or of all tasks that use the ring.  Return: was anything queued? */
 static bool io_cancel_workers(const struct io_cancel_scope *what)
 {
 	struct io_tctx_node *node;
+	bool queued = false;
+
+	io_assert_ring(what->ctx);
+	list_for_each_entry(node, &what->ctx->tctx_list, ctx_link) {
+		struct io_wq_found found;
+
+		if (what->tctx && node->tctx != what->tctx)
+			continue;
+		found = io_wq_cancel(node->tctx->io_wq, io_cancel_match_work, (void *)what, true);
+		/* what runs was told; that it ends is seen then, not by asking again */
+		queued |= found.queued;
+	}
+	return queued;
+}
+
+/**
+ * io_parked_cancel - end a parked request
+ * @req: the request; ring lock held
+ *
+ * Any task.  The request ends, with -ECANCELED, where and when its mail is run.
+ *
+ * Return: false if it has begun to end by itself, or was cancelled before.
+ */
+bool io_parked_cancel(struct io_kiocb *req)
+{
+	io_assert_ring(req->ctx);
+	return io_ops[req->opcode]->cancel(req);
+}
+
+/* Requests that wait for an event or a time. */
+static bool io_cancel_parked(const struct io_cancel_scope *what)
+{
+	struct io_ring_ctx *ctx = what->ctx;
+	struct hlist_head *bucket;
+	struct hlist_node *tmp;
+	struct io_kiocb *req;
 	bool found = false;
 
-	if (what->tctx)
-		return io_cancel_pool(what->tctx->io_wq, what);
-	/* a pool stays while a node of its task is there */
-	guard(mutex)(&io_tctx_mutex);
-	list_for_each_entry(node, &what->ctx->tctx_list, ctx_link)
-		found |= io_cancel_pool(node->tctx->io_wq, what);
+	io_for_each_parked(ctx, bucket, tmp, req) {
+		if (io_cancel_match(req, what))
+			found |= io_parked_cancel(req);
+	}
 	return found;
 }
 
@@ -99,14 +131,13 @@ static bool io_owns_mailbox(const struct io_ring_ctx *ctx)
 bool io_cancel_requests(const struct io_cancel_scope *what)
 {
 	struct io_ring_ctx *ctx = what->ctx;
-	bool found = io_cancel_workers(what);
+	bool found = false;
 
 	scoped_guard(io_ring, ctx) {
-		bool writer = !ctx->cq.exclusive || io_owns_mailbox(ctx) ||
-			      io_mail_dead(&ctx->mailbox) || !ctx->submitter_task;
-
 		io_req_reclaim_retired(ctx);
-		if (writer) {
+		found |= io_cancel_workers(what);
+		found |= io_cancel_parked(what);
+		if (io_cq_is_writer(ctx)) {
 			found |= io_cancel_drained(what);
 			if (ctx->iopoll)
 				found |= io_iopoll_reap(ctx) > 0;

@@ -22,6 +22,7 @@ struct io_cancel_scope {
 	bool			tracked;
 };
 
+bool io_parked_cancel(struct io_kiocb *req);
 bool io_cancel_requests(const struct io_cancel_scope *what);
 void io_cancel_task(struct io_uring_task *tctx, bool cancel_all);
 

@@ -128,7 +128,8 @@ static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 		kfree(node);
 		return ret;
 	}
-	list_add(&node->ctx_link, &ctx->tctx_list);
+	scoped_guard(io_ring, ctx)
+		list_add(&node->ctx_link, &ctx->tctx_list);
 	return 0;
 }
 
@@ -153,7 +154,8 @@ static void io_tctx_remove_node(struct io_tctx_node *node)
 	/* the task may look at ->last now, but not at this ring: it has no reference */
 	cmpxchg(&node->tctx->last, node->ctx, NULL);
 	xa_erase(&node->tctx->nodes, (unsigned long)node->ctx);
-	list_del(&node->ctx_link);
+	scoped_guard(io_ring, node->ctx)
+		list_del(&node->ctx_link);
 	kfree(node);
 }
 
@@ -174,7 +176,7 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 			io_tctx_remove_node(node);
 	}
 	if (wq) {
-		/* nobody can find it through a ring any more */
+		/* who searches a ring does not find it any more */
 		io_wq_put_and_exit(wq);
 		tctx->io_wq = NULL;
 	}

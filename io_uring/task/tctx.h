@@ -18,7 +18,9 @@
  * @ctx: the ring
  * @ctx_link: in ctx->tctx_list
  *
- * Also in tctx->nodes, under the ring's address.  Both under io_tctx_mutex.
+ * Also in tctx->nodes, under the ring's address.  Both change under io_tctx_mutex,
+ * the list under the ring lock as well, so that either of them keeps it as it is.
+ * A task's pool stays until its nodes are gone.
  */
 struct io_tctx_node {
 	struct io_uring_task	*tctx;

@@ -276,19 +276,26 @@ static bool pool_match_nr(struct io_wq_work *work, void *data)
 	return to_pool_work(work)->nr == *(int *)data;
 }
 
+static void pool_expect_cancel(struct kunit *test, struct pool_test *pool, int nr,
+			       unsigned int queued, unsigned int running)
+{
+	struct io_wq_found found = io_wq_cancel(pool->wq, pool_match_nr, &nr, false);
+
+	KUNIT_EXPECT_EQ(test, found.queued, queued);
+	KUNIT_EXPECT_EQ(test, found.running, running);
+}
+
 /* Queued work that is cancelled ends at once, and alone. */
 static void pool_cancels_queued(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 1);
-	int nr = 2, none = 77, i;
+	int i;
 
 	for (i = 0; i < 4; i++)
 		pool_queue(test, pool, i, 0, NULL, true);
 	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->running, 1));
-	KUNIT_EXPECT_EQ(test, io_wq_cancel(pool->wq, pool_match_nr, &none, false),
-			IO_WQ_CANCEL_NOTFOUND);
-	KUNIT_EXPECT_EQ(test, io_wq_cancel(pool->wq, pool_match_nr, &nr, false),
-			IO_WQ_CANCEL_QUEUED);
+	pool_expect_cancel(test, pool, 77, 0, 0);
+	pool_expect_cancel(test, pool, 2, 1, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&pool->cancelled), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&pool->put), 1);
 	complete_all(&pool->gate);
@@ -301,12 +308,10 @@ static void pool_cancels_queued(struct kunit *test)
 static void pool_cancels_running(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 1);
-	int nr = 0;
 
 	pool_queue(test, pool, 0, 0, NULL, true);
 	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->running, 1));
-	KUNIT_EXPECT_EQ(test, io_wq_cancel(pool->wq, pool_match_nr, &nr, false),
-			IO_WQ_CANCEL_RUNNING);
+	pool_expect_cancel(test, pool, 0, 0, 1);
 	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->put, 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&pool->ended), 1);
 	pool_end(test, pool, 1);
