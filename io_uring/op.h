@@ -41,8 +41,9 @@ enum io_result {
  *	(again), may correct the result
  * @cancel: ends a request that the op has parked (req/parked.h) with
  *	-ECANCELED; ring lock held, any task. It must not complete it here, but
- *	hand it to io_complete_later() or the like. False if the request has
- *	begun to end by itself; needed by ops that park requests themselves
+ *	hand it to io_complete_later() or the like. True if the request will end
+ *	like that, also when it was cancelled before; false if it has begun to end
+ *	by itself. Needed by ops that park requests themselves
  * @unlinked: the request before this one in a chain has ended and let it go;
  *	ring lock held. True: the caller ends it with -ECANCELED; false: it ends
  *	by itself. For a LINK_TIMEOUT whose timer runs

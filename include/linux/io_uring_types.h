@@ -603,6 +603,8 @@ struct io_ring_ctx {
 	unsigned int		sq_thread_idle;
 	/** @sqd_list: in sq_data->ctx_list, under sq_data->lock */
 	struct list_head	sqd_list;
+	/** @work_wait: who waits for workers to let go of requests */
+	struct wait_queue_head	work_wait;
 	/** @tctx_list: tasks that use the ring, changes under (R) and the lock of task/tctx.c */
 	struct list_head	tctx_list;
 	/** @ring_region: (-) words, CQEs, index array */

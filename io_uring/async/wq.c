@@ -651,6 +651,40 @@ void io_wq_exit_start(struct io_wq *wq)
 	}
 }
 
+/* What runs is told to end, once; from here on ->drained will come. */
+static void io_wq_exit_tell(struct io_wq *wq)
+{
+	unsigned int i;
+
+	if (wq->told)
+		return;
+	wq->told = true;
+	for (i = 0; i < IO_WQ_NR_LANES; i++) {
+		struct io_wq_lane *lane = &wq->lane[i];
+
+		io_wq_stop_creation(lane);
+		guard(spinlock)(&lane->lock);
+		io_wq_cancel_running(lane, io_wq_match_any, NULL, true);
+	}
+	io_wq_live_put(wq);
+}
+
+/**
+ * io_wq_exit_wait - wait for a while until the workers of a pool are gone
+ * @wq: io_wq_exit_start() was called; the caller ends it
+ * @timeout: jiffies
+ *
+ * Running work is told to end.  For who has to do something meanwhile, and calls
+ * again.
+ *
+ * Return: no worker is left
+ */
+bool io_wq_exit_wait(struct io_wq *wq, unsigned long timeout)
+{
+	io_wq_exit_tell(wq);
+	return wait_for_completion_timeout(&wq->drained, timeout);
+}
+
 /**
  * io_wq_put_and_exit - end a pool
  * @wq: must not be used afterwards
@@ -664,14 +698,7 @@ void io_wq_put_and_exit(struct io_wq *wq)
 	unsigned int i;
 
 	io_wq_exit_start(wq);
-	for (i = 0; i < IO_WQ_NR_LANES; i++) {
-		struct io_wq_lane *lane = &wq->lane[i];
-
-		io_wq_stop_creation(lane);
-		guard(spinlock)(&lane->lock);
-		io_wq_cancel_running(lane, io_wq_match_any, NULL, true);
-	}
-	io_wq_live_put(wq);
+	io_wq_exit_tell(wq);
 	wait_for_completion_state(&wq->drained, TASK_IDLE);
 
 	for (i = 0; i < IO_WQ_NR_LANES; i++) {

@@ -119,7 +119,8 @@ struct io_wq_cpus {
  * @exiting: no more workers, all work is cancelled; set under each lane's lock and
  *	followed by a section under each crew_lock, never cleared
  * @refs: memory: whoever created the pool, and each lane's pending creation
- * @live: threads, and one until io_wq_put_and_exit() waits for them
+ * @told: who ends the pool has told running work to end, and waits for the threads
+ * @live: threads, and one until @told
  * @drained: @live has reached zero
  * @cpus: where workers may run
  * @cpuhp_node: CPU hotplug
@@ -139,6 +140,7 @@ struct io_wq {
 	struct list_head	hash_link;
 
 	refcount_t		refs;
+	bool			told;
 	refcount_t		live;
 	struct completion	drained;
 	struct rcu_head		rcu;

@@ -360,7 +360,7 @@ void io_wq_lane_init_crew(struct io_wq_lane *lane, unsigned int max)
 void io_wq_live_put(struct io_wq *wq)
 {
 	if (refcount_dec_and_test(&wq->live))
-		complete(&wq->drained);
+		complete_all(&wq->drained);
 }
 
 /**

@@ -74,14 +74,10 @@ static inline bool io_complete_straight(struct io_ring_ctx *ctx, struct io_kiocb
  */
 static inline void io_complete_collected(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
-	if (unlikely(!io_complete_straight(ctx, req))) {
+	if (likely(io_complete_straight(ctx, req)))
+		io_req_give_back(ctx, req);
+	else
 		io_complete(req);
-		return;
-	}
-	io_req_uncharge(req);
-	io_req_recycle(req);
-	if (unlikely(ctx->submit_special & IO_SPECIAL_DRAIN))
-		io_req_freed_drain(ctx);
 }
 
 bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags);

@@ -71,7 +71,7 @@ void io_post_to(struct io_ring_ctx *ctx, u64 user_data, s32 res, u32 cflags)
 	}
 	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
 	if (!entry) {
-		set_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq);
+		io_cq_lost(ctx);
 		return;
 	}
 	entry->val = val;

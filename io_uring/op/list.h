@@ -18,6 +18,7 @@ extern const struct io_op io_op_fsync;
 extern const struct io_op io_op_read_fixed;
 extern const struct io_op io_op_write_fixed;
 extern const struct io_op io_op_sync_file_range;
+extern const struct io_op io_op_async_cancel;
 extern const struct io_op io_op_fallocate;
 extern const struct io_op io_op_files_update;
 extern const struct io_op io_op_read;

@@ -55,6 +55,7 @@ const struct io_op *const io_ops[IO_OPS] = {
 	[IORING_OP_READ_FIXED]		= &io_op_read_fixed,
 	[IORING_OP_WRITE_FIXED]		= &io_op_write_fixed,
 	[IORING_OP_SYNC_FILE_RANGE]	= &io_op_sync_file_range,
+	[IORING_OP_ASYNC_CANCEL]	= &io_op_async_cancel,
 	[IORING_OP_FALLOCATE]		= &io_op_fallocate,
 	[IORING_OP_FILES_UPDATE]	= &io_op_files_update,
 	[IORING_OP_READ]		= &io_op_read,

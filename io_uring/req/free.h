@@ -37,6 +37,15 @@ static inline void io_req_uncharge(struct io_kiocb *req)
 /* Stuff for the slow end of io_req_free(): does anybody wait for requests to end? */
 void io_req_freed_drain(struct io_ring_ctx *ctx);
 
+/* What held it is dropped: back onto the stack with it, and off its task's account. */
+static inline void io_req_give_back(struct io_ring_ctx *ctx, struct io_kiocb *req)
+{
+	io_req_uncharge(req);
+	io_req_recycle(req);
+	if (unlikely(ctx->submit_special & IO_SPECIAL_DRAIN))
+		io_req_freed_drain(ctx);
+}
+
 /**
  * io_req_free - give back a request and what it holds
  * @req: the request, without holders, its CQE is posted; ring lock held
@@ -52,11 +61,8 @@ static inline void io_req_free(struct io_kiocb *req)
 		io_node_put(ctx, req->file_node);
 	if (flags & REQ_F_BUF_NODE)
 		io_node_put(ctx, req->buf_node);
-	io_req_uncharge(req);
 	io_req_move(req, IO_REQ_FREE);
-	io_req_recycle(req);
-	if (unlikely(ctx->submit_special & IO_SPECIAL_DRAIN))
-		io_req_freed_drain(ctx);
+	io_req_give_back(ctx, req);
 }
 
 #endif

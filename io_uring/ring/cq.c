@@ -117,6 +117,18 @@ static void io_cq_fill(struct io_cqring *cq, const struct io_cqe_val *val, const
 	}
 }
 
+/**
+ * io_cq_lost - a CQE is lost for want of memory
+ * @ctx: the ring; as for io_cq_post()
+ *
+ * The program learns their number from the ring, and once by -EBADR.
+ */
+void io_cq_lost(struct io_ring_ctx *ctx)
+{
+	WRITE_ONCE(ctx->rings->cq_overflow, ctx->rings->cq_overflow + 1);
+	set_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq);
+}
+
 /* There is no room: keep the CQE until the program has made some. */
 static noinline void io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
 				    const u64 *extra)
@@ -127,9 +139,7 @@ static noinline void io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe
 	entry = kmalloc(sizeof(*entry), GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	trace_io_uring_cqe_overflow(ctx, val->user_data, val->res, val->flags, entry);
 	if (!entry) {
-		/* Lost.  The program learns the number here and once by -EBADR. */
-		WRITE_ONCE(ctx->rings->cq_overflow, ctx->rings->cq_overflow + 1);
-		set_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq);
+		io_cq_lost(ctx);
 		return;
 	}
 	entry->val = *val;

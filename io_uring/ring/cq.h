@@ -19,6 +19,7 @@ void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, const u64
 void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, const u64 *extra);
 bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe);
 void io_cq_commit_slow(struct io_ring_ctx *ctx);
+void io_cq_lost(struct io_ring_ctx *ctx);
 void io_cq_flush_overflow(struct io_ring_ctx *ctx);
 
 /*

@@ -262,6 +262,11 @@ struct io_wq_work *io_work_run(struct io_wq_work *work)
  */
 struct io_wq_work *io_work_put(struct io_wq_work *work)
 {
-	io_req_put_unlocked(io_work_to_req(work));
+	struct io_kiocb *req = io_work_to_req(work);
+
+	/* who waits has registered before it looked for the work: sys/sync_cancel.c */
+	if (unlikely(waitqueue_active(&req->ctx->work_wait)))
+		wake_up_all(&req->ctx->work_wait);
+	io_req_put_unlocked(req);
 	return NULL;
 }

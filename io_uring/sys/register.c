@@ -24,6 +24,7 @@
 #include "rsrc/bufs.h"
 #include "rsrc/creds.h"
 #include "rsrc/files.h"
+#include "sys/sync_cancel.h"
 #include "task/sqpoll.h"
 #include "task/tctx.h"
 
@@ -348,6 +349,7 @@ static const struct io_reg_op io_reg_ops[IORING_REGISTER_LAST] = {
 	[IORING_REGISTER_IOWQ_MAX_WORKERS]	= { io_reg_max_workers, IO_ARG_SET, 2, 2 },
 	[IORING_REGISTER_RING_FDS]		= { io_ringfd_register, IO_ARG_ANY, 0, UINT_MAX },
 	[IORING_UNREGISTER_RING_FDS]		= { io_ringfd_unregister, IO_ARG_ANY, 0, UINT_MAX },
+	[IORING_REGISTER_SYNC_CANCEL]		= { io_sync_cancel, IO_ARG_SET, 1, 1 },
 	[IORING_REGISTER_FILE_ALLOC_RANGE]	= { io_reg_alloc_range, IO_ARG_SET, 0, 0 },
 	[IORING_REGISTER_CLOCK]			= { io_reg_clock, IO_ARG_SET, 0, 0 },
 	[IORING_REGISTER_CLONE_BUFFERS]		= { io_reg_clone, IO_ARG_SET, 1, 1 },

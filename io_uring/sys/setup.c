@@ -129,6 +129,7 @@ static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 	init_waitqueue_head(&ctx->sqo_sq_wait);
 	init_completion(&ctx->ref_comp);
 	INIT_LIST_HEAD(&ctx->tctx_list);
+	init_waitqueue_head(&ctx->work_wait);
 	INIT_LIST_HEAD(&ctx->sqd_list);
 	INIT_DELAYED_WORK(&ctx->fallback_work, io_fallback_work);
 	xa_init_flags(&ctx->personalities, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);

@@ -35,6 +35,9 @@
 #include "task/sqpoll.h"
 #include "task/tctx.h"
 
+/* between two looks at what no event tells of */
+#define IO_CANCEL_NAP	(HZ / 50 ?: 1)
+
 static bool io_cancel_match(struct io_kiocb *req, const struct io_cancel_scope *what)
 {
 	if (req->ctx != what->ctx || (what->tctx && req->tctx != what->tctx))
@@ -48,23 +51,35 @@ static bool io_cancel_match_work(struct io_wq_work *work, void *data)
 	return io_cancel_match(io_work_to_req(work), data);
 }
 
-/* Workers of the task, or of all tasks that use the ring.  Return: was anything queued? */
-static bool io_cancel_workers(const struct io_cancel_scope *what)
+/**
+ * io_cancel_work - end what worker pools have
+ * @ctx: the ring; its lock is held
+ * @tctx: of this task, or NULL for all that use the ring
+ * @match: see io_wq_cancel()
+ * @data: for @match
+ * @all: all that matches, else the first that is found
+ *
+ * Return: how many were queued, and how many run
+ */
+struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_uring_task *tctx,
+				  io_wq_match_fn match, void *data, bool all)
 {
+	struct io_wq_found sum = {};
 	struct io_tctx_node *node;
-	bool queued = false;
 
-	io_assert_ring(what->ctx);
-	list_for_each_entry(node, &what->ctx->tctx_list, ctx_link) {
+	io_assert_ring(ctx);
+	list_for_each_entry(node, &ctx->tctx_list, ctx_link) {
 		struct io_wq_found found;
 
-		if (what->tctx && node->tctx != what->tctx)
+		if (tctx && node->tctx != tctx)
 			continue;
-		found = io_wq_cancel(node->tctx->io_wq, io_cancel_match_work, (void *)what, true);
-		/* what runs was told; that it ends is seen then, not by asking again */
-		queued |= found.queued;
+		found = io_wq_cancel(node->tctx->io_wq, match, data, all);
+		sum.queued += found.queued;
+		sum.running += found.running;
+		if (!all && (sum.queued || sum.running))
+			break;
 	}
-	return queued;
+	return sum;
 }
 
 /**
@@ -73,7 +88,7 @@ static bool io_cancel_workers(const struct io_cancel_scope *what)
  *
  * Any task.  The request ends, with -ECANCELED, where and when its mail is run.
  *
- * Return: false if it has begun to end by itself, or was cancelled before.
+ * Return: false if it ends by itself.
  */
 bool io_parked_cancel(struct io_kiocb *req)
 {
@@ -81,20 +96,18 @@ bool io_parked_cancel(struct io_kiocb *req)
 	return io_ops[req->opcode]->cancel(req);
 }
 
-/* Requests that wait for an event or a time. */
-static bool io_cancel_parked(const struct io_cancel_scope *what)
+/* Requests that wait for an event or a time.  That they end is seen when their mail is run. */
+static void io_cancel_parked(const struct io_cancel_scope *what)
 {
 	struct io_ring_ctx *ctx = what->ctx;
 	struct hlist_head *bucket;
 	struct hlist_node *tmp;
 	struct io_kiocb *req;
-	bool found = false;
 
 	io_for_each_parked(ctx, bucket, tmp, req) {
 		if (io_cancel_match(req, what))
-			found |= io_parked_cancel(req);
+			io_parked_cancel(req);
 	}
-	return found;
 }
 
 /* Chains that wait for earlier requests. */
@@ -135,8 +148,10 @@ bool io_cancel_requests(const struct io_cancel_scope *what)
 
 	scoped_guard(io_ring, ctx) {
 		io_req_reclaim_retired(ctx);
-		found |= io_cancel_workers(what);
-		found |= io_cancel_parked(what);
+		/* what runs was told; that it ends is seen then, not by asking again */
+		found |= io_cancel_work(ctx, what->tctx, io_cancel_match_work, (void *)what,
+					true).queued;
+		io_cancel_parked(what);
 		if (io_cq_is_writer(ctx)) {
 			found |= io_cancel_drained(what);
 			if (ctx->iopoll)
@@ -207,8 +222,32 @@ static void io_cancel_sleep(struct io_uring_task *tctx, bool cancel_all)
 	 * arm their mailboxes: with several rings a short nap is simpler.
 	 */
 	if (left && left == io_cancel_left(tctx, cancel_all) && !task_work_pending(current))
-		schedule_timeout(HZ / 50 ?: 1);
+		schedule_timeout(IO_CANCEL_NAP);
 	finish_wait(&tctx->wait, &wait);
+}
+
+/* Does current use a ring that has to be polled for completions? */
+static bool io_cancel_must_reap(struct io_uring_task *tctx)
+{
+	struct io_tctx_node *node;
+	unsigned long index;
+
+	guard(mutex)(&io_tctx_mutex);
+	xa_for_each(&tctx->nodes, index, node) {
+		if (node->ctx->iopoll)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What workers run has been told to end.  One may wait for a tag which a polled
+ * request has, that nobody comes for but us.
+ */
+static void io_cancel_await_workers(struct io_uring_task *tctx)
+{
+	while (io_cancel_must_reap(tctx) && !io_wq_exit_wait(tctx->io_wq, IO_CANCEL_NAP))
+		io_cancel_pass(tctx, true);
 }
 
 /* Exclusive rings that current owned: what comes from now on goes to the fallback worker. */
@@ -247,6 +286,7 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 		if (!io_cancel_mail_pending(tctx))
 			io_cancel_sleep(tctx, cancel_all);
 	}
+	io_cancel_await_workers(tctx);
 	if (!cancel_all)
 		io_cancel_close_mailboxes(tctx);
 	io_tctx_detach_all(tctx);

@@ -8,6 +8,7 @@
 #error "task/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "async/wq.h"
 #include "req/req.h"
 
 /**
@@ -22,7 +23,37 @@ struct io_cancel_scope {
 	bool			tracked;
 };
 
+/**
+ * struct io_cancel_key - which requests a program means
+ * @ctx: of this ring
+ * @user_data: with IORING_ASYNC_CANCEL_USERDATA: that have it
+ * @file: with IORING_ASYNC_CANCEL_FD: that work on it
+ * @self: the request that cancels, or NULL
+ * @flags: IORING_ASYNC_CANCEL_*
+ * @opcode: with IORING_ASYNC_CANCEL_OP: of this operation
+ */
+struct io_cancel_key {
+	struct io_ring_ctx	*ctx;
+	u64			user_data;
+	const struct file	*file;
+	const struct io_kiocb	*self;
+	u32			flags;
+	u8			opcode;
+};
+
+/* What a program may ask for. */
+#define IO_CANCEL_FLAGS	(IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_FD |		\
+			 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_FD_FIXED |	\
+			 IORING_ASYNC_CANCEL_USERDATA | IORING_ASYNC_CANCEL_OP)
+
+void io_cancel_key_init(struct io_cancel_key *key, struct io_ring_ctx *ctx, u64 user_data,
+			u32 flags);
+int io_cancel_by_key(const struct io_cancel_key *key);
+int io_cancel_request(struct io_kiocb *req);
+
 bool io_parked_cancel(struct io_kiocb *req);
+struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_uring_task *tctx,
+				  io_wq_match_fn match, void *data, bool all);
 bool io_cancel_requests(const struct io_cancel_scope *what);
 void io_cancel_task(struct io_uring_task *tctx, bool cancel_all);
 

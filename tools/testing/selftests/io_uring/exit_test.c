@@ -166,7 +166,7 @@ static int start_victim(int alive[2], unsigned int flags, unsigned int seed)
 /* Where the tasks of a process stand that should have gone long ago. */
 static void print_stacks(int pid)
 {
-	static const char *const files[] = { "comm", "wchan", "stack" };
+	static const char *const files[] = { "comm", "stat", "syscall", "wchan", "stack" };
 	char path[320], line[256];
 	struct dirent *entry;
 	unsigned int i;

@@ -106,6 +106,17 @@ static inline bool iou_slow_kernel(void)
 	return !access("/proc/lockdep", F_OK) || getenv("IOU_SLOW");
 }
 
+/*
+ * Does the program run on the 6.12 that it was compared with?  Who starts it says
+ * so, for the few things that are meant to be otherwise here: stock/README.
+ */
+static inline bool iou_on_stock(void)
+{
+	const char *kernel = getenv("IOU_KERNEL");
+
+	return kernel && !strcmp(kernel, "stock");
+}
+
 static inline unsigned long iou_rounds(unsigned long rounds)
 {
 	const char *soak = getenv("IOU_SOAK");

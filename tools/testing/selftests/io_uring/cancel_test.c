@@ -1,0 +1,954 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: cancel - who is found, what it is told, and that it ends once */
+/*
+ * Requests wait in different places: for a file to become ready, for a time, in
+ * the queue of a worker, on a worker.  Each is found by each key that names it,
+ * and by nothing else; what was found ends with one CQE.
+ *
+ * Work that a worker runs is a read into a page that is missing and that
+ * userfaultfd watches, so a test decides how long it takes.
+ */
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include "iou_test.h"
+
+#define ALL		IORING_ASYNC_CANCEL_ALL
+#define FD		IORING_ASYNC_CANCEL_FD
+#define ANY		IORING_ASYNC_CANCEL_ANY
+#define FD_FIXED	IORING_ASYNC_CANCEL_FD_FIXED
+#define USERDATA	IORING_ASYNC_CANCEL_USERDATA
+#define OP		IORING_ASYNC_CANCEL_OP
+#define FLAGS_END	64
+
+/* user_data of the requests that cancel */
+#define CANCELLER	0xcafe
+
+#define PAGES		4
+
+static struct __kernel_timespec long_time = { .tv_sec = 1000 };
+
+FIXTURE(cancel) {
+	struct iou r;
+	int a[2], b[2];		/* pipes */
+	char buf[64];
+};
+
+FIXTURE_VARIANT(cancel) {
+	unsigned int flags;
+};
+
+IOU_KINDS_OF_TASK(cancel);
+IOU_KIND(cancel, defer_large, IOU_DEFER | IOU_LARGE);
+
+FIXTURE_SETUP(cancel)
+{
+	ASSERT_EQ(0, pipe(self->a));
+	ASSERT_EQ(0, pipe(self->b));
+	ASSERT_EQ(0, iou_init(&self->r, 32, variant->flags));
+}
+
+FIXTURE_TEARDOWN(cancel)
+{
+	iou_exit(&self->r);
+	close(self->a[0]);
+	close(self->a[1]);
+	close(self->b[0]);
+	close(self->b[1]);
+}
+
+static struct io_uring_sqe *prep_poll(struct iou *r, int fd, __u64 data)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL, 0, 0);
+
+	sqe->poll32_events = POLLIN;
+	sqe->user_data = data;
+	return sqe;
+}
+
+static struct io_uring_sqe *prep_read(struct iou *r, int fd, void *buf, __u64 data)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_READ, fd, buf, 8, 0);
+
+	sqe->user_data = data;
+	return sqe;
+}
+
+static struct io_uring_sqe *prep_timeout(struct iou *r, const struct __kernel_timespec *ts,
+					 __u64 data)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_TIMEOUT, -1, ts, 1, 0);
+
+	sqe->user_data = data;
+	return sqe;
+}
+
+static struct io_uring_sqe *prep_link_timeout(struct iou *r, const struct __kernel_timespec *ts,
+					      __u64 data)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, ts, 1, 0);
+
+	sqe->user_data = data;
+	return sqe;
+}
+
+static struct io_uring_sqe *prep_cancel(struct iou *r, __u64 data, int fd, unsigned int op,
+					unsigned int flags)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, fd, NULL, op, 0);
+
+	sqe->addr = data;
+	sqe->cancel_flags = flags;
+	sqe->user_data = CANCELLER;
+	return sqe;
+}
+
+static int sync_cancel_for(struct iou *r, __u64 data, int fd, unsigned int op,
+			   unsigned int flags, long long sec, long long nsec)
+{
+	struct io_uring_sync_cancel_reg reg = {
+		.addr = data, .fd = fd, .flags = flags, .opcode = op,
+		.timeout = { sec, nsec },
+	};
+
+	return iou_register(r, IORING_REGISTER_SYNC_CANCEL, &reg, 1);
+}
+
+static int sync_cancel(struct iou *r, __u64 data, int fd, unsigned int op, unsigned int flags)
+{
+	return sync_cancel_for(r, data, fd, op, flags, -1, -1);
+}
+
+/* What has ended, by user_data below 8. */
+struct ended {
+	int nr[8];		/* CQEs without F_MORE */
+	int more[8];
+	int res[8];		/* the last one's */
+	int cancel;		/* the canceller's result */
+	int nr_cancel;
+};
+
+/* Take what is there once @nr CQEs are, or after @ms. */
+static void collect(struct iou *r, struct ended *e, unsigned int nr, unsigned int ms)
+{
+	unsigned long long end = iou_now_us() + ms * 1000ULL;
+
+	while (iou_ready(r) < nr && iou_now_us() < end)
+		iou_wait_ms(r, nr, ms);
+	for (; iou_ready(r); iou_seen(r, 1)) {
+		struct io_uring_cqe *cqe = iou_cqe_at(r, 0);
+
+		if (cqe->user_data == CANCELLER) {
+			e->cancel = cqe->res;
+			e->nr_cancel++;
+		} else if (cqe->user_data < 8 && cqe->flags & IORING_CQE_F_MORE) {
+			e->more[cqe->user_data]++;
+		} else if (cqe->user_data < 8) {
+			e->nr[cqe->user_data]++;
+			e->res[cqe->user_data] = cqe->res;
+		}
+	}
+}
+
+/* Let the thread of a SQPOLL ring take what was submitted, and it is issued. */
+static void issued(struct iou *r)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+
+	iou_submit(r);
+	while (load_acq(r->sq_head) != r->next && iou_now_us() < end)
+		sched_yield();
+	/* a turn in which the last ones have come to rest */
+	if (r->flags & IORING_SETUP_SQPOLL)
+		iou_sleep_ms(2);
+}
+
+/* Cancel by an SQE, and tell its result. */
+static int cancel_one(struct iou *r, struct ended *e, __u64 data, int fd, unsigned int op,
+		      unsigned int flags, unsigned int others)
+{
+	e->nr_cancel = 0;
+	e->cancel = -ENODATA;
+	prep_cancel(r, data, fd, op, flags);
+	iou_submit(r);
+	collect(r, e, 1 + others, IOU_PATIENCE);
+	return e->nr_cancel == 1 ? e->cancel : -ENODATA;
+}
+
+/*
+ * The requests of the test of all keys, each with its file: 0 is pipe a, 1 is b,
+ * -1 none.  Named is what has user_data 1, works on pipe a, and is a poll.
+ */
+static const struct {
+	int op, file;
+	__u64 data;
+} crowd[] = {
+	{ IORING_OP_POLL_ADD, 0, 1 },
+	{ IORING_OP_POLL_ADD, 1, 1 },
+	{ IORING_OP_POLL_ADD, 0, 2 },
+	{ IORING_OP_READ, 0, 3 },
+	{ IORING_OP_TIMEOUT, -1, 1 },
+	{ IORING_OP_READ, 1, 1 },
+	{ IORING_OP_TIMEOUT, -1, 5 },
+};
+
+static bool named(unsigned int i, unsigned int flags)
+{
+	if (!(flags & (FD | OP | ANY)))
+		flags |= USERDATA;
+	if (flags & ANY)
+		return !(flags & FD) || crowd[i].file >= 0;
+	if (flags & FD && crowd[i].file != 0)
+		return false;
+	if (flags & OP && crowd[i].op != IORING_OP_POLL_ADD)
+		return false;
+	return !(flags & USERDATA) || crowd[i].data == 1;
+}
+
+static void start_crowd(struct iou *r, const int *fds, char *buf)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(crowd); i++) {
+		if (crowd[i].op == IORING_OP_POLL_ADD)
+			prep_poll(r, fds[crowd[i].file], crowd[i].data);
+		else if (crowd[i].op == IORING_OP_READ)
+			prep_read(r, fds[crowd[i].file], buf, crowd[i].data);
+		else
+			prep_timeout(r, &long_time, crowd[i].data);
+	}
+	issued(r);
+}
+
+/* What the crowd is told of by @flags; *@nr is how many have to end. */
+static int expected(unsigned int flags, bool sync, int want[8], unsigned int *nr)
+{
+	unsigned int i, matches = 0;
+
+	memset(want, 0, 8 * sizeof(*want));
+	*nr = 0;
+	if (!sync && flags & ANY && flags & (FD | OP))
+		return -EINVAL;
+	for (i = 0; i < ARRAY_LEN(crowd); i++) {
+		if (named(i, flags)) {
+			want[crowd[i].data]++;
+			matches++;
+		}
+	}
+	*nr = flags & (ALL | ANY) ? matches : 1;
+	return flags & (ALL | ANY) ? matches : 0;
+}
+
+/* All keys and all their combinations, by SQE and by the call. */
+TEST_F(cancel, keys)
+{
+	int fds[2] = { self->a[0], self->b[0] };
+	struct iou *r = &self->r;
+	unsigned int flags, sync, nr, i;
+	int want[8], res;
+
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILES, fds, 2));
+	for (flags = 0; flags < 2 * FLAGS_END; flags++) {
+		unsigned int f = flags / 2;
+		int fd = f & FD_FIXED ? 0 : self->a[0];
+		struct ended e = { };
+
+		sync = flags % 2;
+		start_crowd(r, fds, self->buf);
+		res = expected(f, sync, want, &nr);
+		if (sync) {
+			EXPECT_EQ(res, sync_cancel(r, 1, fd, IORING_OP_POLL_ADD, f)) {
+				TH_LOG("flags %u", f);
+			}
+			collect(r, &e, nr, IOU_PATIENCE);
+		} else {
+			EXPECT_EQ(res, cancel_one(r, &e, 1, fd, IORING_OP_POLL_ADD, f, nr)) {
+				TH_LOG("flags %u", f);
+			}
+		}
+		for (i = 0; i < 8; i++) {
+			/* one of several: any of them */
+			if (f & (ALL | ANY)) {
+				EXPECT_EQ(want[i], e.nr[i]);
+			} else {
+				EXPECT_LE(e.nr[i], want[i]);
+			}
+			EXPECT_EQ(e.nr[i] ? -ECANCELED : 0, e.res[i]);
+			nr -= e.nr[i];
+		}
+		EXPECT_EQ(0, nr) {
+			TH_LOG("flags %u%s: %d more than ended", f, sync ? " sync" : "", nr);
+		}
+		sync_cancel(r, 0, 0, 0, ANY);
+		collect(r, &e, ARRAY_LEN(crowd) - e.nr[1] - e.nr[2] - e.nr[3] - e.nr[5],
+			IOU_PATIENCE);
+		EXPECT_EQ(ARRAY_LEN(crowd), e.nr[1] + e.nr[2] + e.nr[3] + e.nr[5]);
+	}
+}
+
+TEST_F(cancel, bad_arguments)
+{
+	struct io_uring_sync_cancel_reg reg = { .timeout = { -1, -1 } };
+	int fds[2] = { self->a[0], -1 };
+	struct iou *r = &self->r;
+	struct ended e = { };
+	unsigned int i;
+
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILES, fds, 2));
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 1, 0, 0, 0, 0));
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, CANCELLER, 0, 0, 0, 0));
+	EXPECT_EQ(0, cancel_one(r, &e, 0, 0, 0, ANY, 0));
+	EXPECT_EQ(0, cancel_one(r, &e, 1, 0, 0, ALL, 0));
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 1, 0, 255, OP, 0));
+	EXPECT_EQ(-EBADF, cancel_one(r, &e, 1, -1, 0, FD, 0));
+	EXPECT_EQ(-EBADF, cancel_one(r, &e, 1, 900, 0, FD, 0));
+	EXPECT_EQ(-EBADF, cancel_one(r, &e, 1, 1, 0, FD | FD_FIXED, 0));
+	EXPECT_EQ(-EBADF, cancel_one(r, &e, 1, 2, 0, FD | FD_FIXED, 0));
+	EXPECT_EQ(-EBADF, cancel_one(r, &e, 1, -1, 0, FD | FD_FIXED, 0));
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 1, 900, 0, FD_FIXED, 0));
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 1, self->a[0], 0, FD, 0));
+	for (i = 6; i < 32; i++)
+		EXPECT_EQ(-EINVAL, cancel_one(r, &e, 1, 0, 0, 1U << i, 0));
+
+	EXPECT_EQ(-ENOENT, sync_cancel(r, 1, 0, 0, 0));
+	EXPECT_EQ(0, sync_cancel(r, 1, 0, 0, ANY));
+	EXPECT_EQ(-EBADF, sync_cancel(r, 1, 900, 0, FD));
+	EXPECT_EQ(-EBADF, sync_cancel(r, 1, 1, 0, FD | FD_FIXED));
+	EXPECT_EQ(-EBADF, sync_cancel(r, 1, -1, 0, FD | FD_FIXED));
+	EXPECT_EQ(-ENOENT, sync_cancel(r, 1, 0, 255, OP));
+	for (i = 6; i < 32; i++)
+		EXPECT_EQ(-EINVAL, sync_cancel(r, 1, 0, 0, 1U << i));
+	EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_SYNC_CANCEL, &reg, 0));
+	EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_SYNC_CANCEL, &reg, 2));
+	EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_SYNC_CANCEL, NULL, 1));
+	EXPECT_EQ(-EFAULT, iou_register(r, IORING_REGISTER_SYNC_CANCEL, (void *)8, 1));
+	/* what must be zero is looked at before the descriptor */
+	reg.flags = FD;
+	reg.fd = -1;
+	for (i = 0; i < 7; i++) {
+		memset(reg.pad, 0, sizeof(reg.pad));
+		reg.pad[i] = 1;
+		EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_SYNC_CANCEL, &reg, 1));
+	}
+	memset(reg.pad, 0, sizeof(reg.pad));
+	for (i = 0; i < 3; i++) {
+		memset(reg.pad2, 0, sizeof(reg.pad2));
+		reg.pad2[i] = 1ULL << 63;
+		EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_SYNC_CANCEL, &reg, 1));
+	}
+}
+
+/* A slot may also be named by IOSQE_FIXED_FILE. */
+TEST_F(cancel, slot_by_sqe_flag)
+{
+	int fds[2] = { self->a[0], self->b[0] };
+	struct iou *r = &self->r;
+	struct ended e = { };
+
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILES, fds, 2));
+	prep_poll(r, self->a[0], 1);
+	prep_poll(r, 1, 2)->flags = IOSQE_FIXED_FILE;
+	issued(r);
+	prep_cancel(r, 0, 0, 0, FD)->flags = IOSQE_FIXED_FILE;
+	iou_submit(r);
+	collect(r, &e, 2, IOU_PATIENCE);
+	EXPECT_EQ(0, e.cancel);
+	EXPECT_EQ(1, e.nr[1]);
+	/* a request that works on a slot is found by the file's descriptor too */
+	EXPECT_EQ(0, cancel_one(r, &e, 0, self->b[0], 0, FD, 1));
+	EXPECT_EQ(1, e.nr[2]);
+}
+
+/* It is the file that counts, not its number. */
+TEST_F(cancel, file_not_number)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+	int fd = dup(self->a[0]);
+
+	prep_poll(r, self->a[0], 1);
+	prep_poll(r, self->a[0], 2);
+	issued(r);
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 0, fd, 0, FD | USERDATA, 0));
+	EXPECT_EQ(0, e.nr[1]);
+	EXPECT_EQ(0, cancel_one(r, &e, 1, fd, 0, FD | USERDATA, 1));
+	EXPECT_EQ(1, e.nr[1]);
+	/* the number now means another pipe */
+	ASSERT_EQ(self->a[0], dup2(self->b[0], self->a[0]));
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 0, self->a[0], 0, FD, 0));
+	EXPECT_EQ(0, cancel_one(r, &e, 0, fd, 0, FD, 1));
+	EXPECT_EQ(1, e.nr[2]);
+	close(fd);
+}
+
+/* Requests without a file are never taken for ones of the file that was there before. */
+TEST_F(cancel, no_file_is_no_match)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+	unsigned int i;
+
+	/* the memory of these is used again by those */
+	for (i = 0; i < 16; i++)
+		prep_poll(r, self->a[0], 1);
+	issued(r);
+	EXPECT_EQ(16, cancel_one(r, &e, 0, self->a[0], 0, FD | ALL, 16));
+	EXPECT_EQ(16, e.nr[1]);
+	for (i = 0; i < 24; i++)
+		prep_timeout(r, &long_time, 2);
+	issued(r);
+	EXPECT_EQ(0, cancel_one(r, &e, 0, self->a[0], 0, FD | ALL, 0));
+	EXPECT_EQ(24, cancel_one(r, &e, 0, 0, IORING_OP_TIMEOUT, OP | ALL, 24));
+	EXPECT_EQ(24, e.nr[2]);
+}
+
+/* Cancelled again before its end was seen: a poll is found once more, a timer is not. */
+TEST_F(cancel, twice)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+
+	prep_poll(r, self->a[0], 1);
+	prep_timeout(r, &long_time, 2);
+	issued(r);
+	EXPECT_EQ(0, cancel_one(r, &e, 2, 0, 0, 0, 1));
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 2, 0, 0, 0, 0));
+	EXPECT_EQ(0, cancel_one(r, &e, 1, 0, 0, 0, 1));
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 1, 0, 0, 0, 0));
+	EXPECT_EQ(1, e.nr[1]);
+	EXPECT_EQ(1, e.nr[2]);
+	EXPECT_EQ(-ECANCELED, e.res[1]);
+	EXPECT_EQ(-ECANCELED, e.res[2]);
+
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		return;
+	prep_poll(r, self->a[0], 3)->len = IORING_POLL_ADD_MULTI;
+	issued(r);
+	memset(&e, 0, sizeof(e));
+	prep_cancel(r, 3, 0, 0, 0);
+	prep_cancel(r, 3, 0, 0, 0);
+	iou_submit(r);
+	collect(r, &e, 3, IOU_PATIENCE);
+	EXPECT_EQ(2, e.nr_cancel);
+	EXPECT_EQ(0, e.cancel);
+	EXPECT_EQ(1, e.nr[3]);
+	EXPECT_EQ(-ECANCELED, e.res[3]);
+}
+
+/*
+ * On a ring whose owner comes when it likes, what has happened and was not told
+ * yet: a poll's event is lost to the cancel, a timer that has fired is not found.
+ */
+TEST_F(cancel, happened_but_not_told)
+{
+	struct __kernel_timespec soon = { .tv_nsec = 1000000 };
+	struct iou *r = &self->r;
+	struct ended e = { };
+	unsigned long long end;
+	unsigned int i;
+
+	if (!(variant->flags & IORING_SETUP_DEFER_TASKRUN))
+		SKIP(return, "told at once");
+	prep_poll(r, self->a[0], 1);
+	prep_poll(r, self->a[0], 2)->len = IORING_POLL_ADD_MULTI;
+	prep_read(r, self->a[0], self->buf, 3);
+	prep_timeout(r, &soon, 4)->off = 0;
+	ASSERT_EQ(4, iou_submit(r));
+	ASSERT_EQ(1, write(self->a[1], "x", 1));
+	for (end = iou_now_us() + 20000; iou_now_us() < end; )
+		;
+	for (i = 1; i <= 4; i++)
+		prep_cancel(r, i, 0, 0, 0)->user_data = 0x100 + i;
+	ASSERT_EQ(4, iou_submit(r));
+	for (i = 1; i <= 4; i++) {
+		struct io_uring_cqe *cqe = iou_cqe_at(r, i - 1);
+
+		ASSERT_LE(i, iou_ready(r));
+		EXPECT_EQ(0x100 + i, cqe->user_data);
+		EXPECT_EQ(i == 4 ? -ENOENT : 0, cqe->res);
+	}
+	iou_seen(r, 4);
+	collect(r, &e, 4, IOU_PATIENCE);
+	for (i = 1; i <= 4; i++) {
+		EXPECT_EQ(1, e.nr[i]);
+		EXPECT_EQ(0, e.more[i]);
+		EXPECT_EQ(i == 4 ? -ETIME : -ECANCELED, e.res[i]);
+	}
+}
+
+/* A chain is found by its head alone, and goes with it. */
+TEST_F(cancel, chains)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+
+	prep_poll(r, self->a[0], 1)->flags = IOSQE_IO_LINK;
+	iou_nop(r, 2);
+	prep_poll(r, self->a[0], 3)->flags = IOSQE_IO_HARDLINK;
+	iou_nop(r, 4);
+	issued(r);
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 2, 0, 0, 0, 0));
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 0, 0, IORING_OP_NOP, OP, 0));
+	EXPECT_EQ(0, cancel_one(r, &e, 1, 0, 0, 0, 2));
+	EXPECT_EQ(1, e.nr[1]);
+	EXPECT_EQ(1, e.nr[2]);
+	EXPECT_EQ(-ECANCELED, e.res[2]);
+	EXPECT_EQ(0, cancel_one(r, &e, 3, 0, 0, 0, 2));
+	EXPECT_EQ(1, e.nr[3]);
+	EXPECT_EQ(1, e.nr[4]);
+	EXPECT_EQ(0, e.res[4]);
+}
+
+TEST_F(cancel, linked_timeout)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+
+	prep_poll(r, self->a[0], 1)->flags = IOSQE_IO_LINK;
+	prep_link_timeout(r, &long_time, 2)->flags = IOSQE_IO_LINK;
+	iou_nop(r, 3);
+	issued(r);
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 2, 0, 0, 0, 0));
+	EXPECT_EQ(1, cancel_one(r, &e, 0, 0, 0, ANY, 3));
+	EXPECT_EQ(1, e.nr[1]);
+	EXPECT_EQ(1, e.nr[2]);
+	EXPECT_EQ(1, e.nr[3]);
+	EXPECT_EQ(-ECANCELED, e.res[1]);
+	EXPECT_EQ(-ECANCELED, e.res[2]);
+	EXPECT_EQ(-ECANCELED, e.res[3]);
+}
+
+/* Cancels in a chain: the one that finds nothing breaks it. */
+TEST_F(cancel, cancel_in_a_chain)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+
+	prep_timeout(r, &long_time, 1);
+	prep_cancel(r, 1, 0, 0, 0)->flags = IOSQE_IO_LINK;
+	iou_nop(r, 2)->flags = IOSQE_IO_LINK;
+	prep_cancel(r, 1, 0, 0, 0)->flags = IOSQE_IO_LINK;
+	iou_nop(r, 3);
+	iou_submit(r);
+	collect(r, &e, 5, IOU_PATIENCE);
+	EXPECT_EQ(1, e.nr[1]);
+	EXPECT_EQ(0, e.res[2]);
+	EXPECT_EQ(2, e.nr_cancel);
+	EXPECT_EQ(-ENOENT, e.cancel);
+	EXPECT_EQ(-ECANCELED, e.res[3]);
+}
+
+/* What waits for a drain is not found; what it waits for is, and lets it go. */
+TEST_F(cancel, drained)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+
+	prep_poll(r, self->a[0], 1);
+	iou_nop(r, 2)->flags = IOSQE_IO_DRAIN;
+	/* waits behind it, and is not issued before */
+	prep_cancel(r, 1, 0, 0, 0);
+	issued(r);
+	EXPECT_EQ(-ENOENT, sync_cancel(r, 2, 0, 0, 0));
+	EXPECT_EQ(-ENOENT, sync_cancel(r, CANCELLER, 0, 0, 0));
+	EXPECT_EQ(1, sync_cancel(r, 0, 0, 0, ANY));
+	collect(r, &e, 3, IOU_PATIENCE);
+	EXPECT_EQ(-ECANCELED, e.res[1]);
+	EXPECT_EQ(1, e.nr[2]);
+	EXPECT_EQ(0, e.res[2]);
+	EXPECT_EQ(-ENOENT, e.cancel);
+}
+
+/* From a worker: the request that cancels is there itself. */
+TEST_F(cancel, by_a_worker)
+{
+	static const struct {
+		__u64 data;
+		unsigned int op, flags;
+		int alone, with_poll;
+	} rows[] = {
+		{ 0, 0, ANY | ALL, 0, 1 },
+		{ 0, 0, ANY, 0, 1 },
+		{ 1, 0, 0, -ENOENT, 0 },
+		{ 1, 0, ALL, 0, 1 },
+		{ 0, IORING_OP_ASYNC_CANCEL, OP | ALL, 0, 0 },
+		{ 0, IORING_OP_ASYNC_CANCEL, OP, -EALREADY, -EALREADY },
+		{ CANCELLER, 0, 0, -EALREADY, -EALREADY },
+	};
+	struct iou *r = &self->r;
+	unsigned int i, poll;
+
+	for (i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+		struct ended e = { };
+		int want = i % 2 ? rows[i / 2].with_poll : rows[i / 2].alone;
+
+		poll = i % 2;
+		if (poll)
+			prep_poll(r, self->a[0], 1);
+		issued(r);
+		prep_cancel(r, rows[i / 2].data, 0, rows[i / 2].op,
+			    rows[i / 2].flags)->flags = IOSQE_ASYNC;
+		iou_submit(r);
+		collect(r, &e, 1, IOU_PATIENCE);
+		if (!e.nr_cancel)
+			collect(r, &e, 1, IOU_PATIENCE);
+		EXPECT_EQ(1, e.nr_cancel);
+		EXPECT_EQ(want, e.cancel) {
+			TH_LOG("row %u", i);
+		}
+		if (poll && !e.nr[1]) {
+			sync_cancel(r, 1, 0, 0, 0);
+			collect(r, &e, 1, IOU_PATIENCE);
+		}
+		EXPECT_EQ(poll, e.nr[1]);
+	}
+}
+
+/* Hidden successes: neither side shows more than it has to. */
+TEST_F(cancel, skipped)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+
+	prep_poll(r, self->a[0], 1)->flags = IOSQE_CQE_SKIP_SUCCESS;
+	issued(r);
+	prep_cancel(r, 1, 0, 0, 0)->flags = IOSQE_CQE_SKIP_SUCCESS;
+	iou_submit(r);
+	collect(r, &e, 1, IOU_PATIENCE);
+	collect(r, &e, 1, 20);
+	EXPECT_EQ(1, e.nr[1]);
+	EXPECT_EQ(-ECANCELED, e.res[1]);
+	EXPECT_EQ(0, e.nr_cancel);
+}
+
+struct helper {
+	struct iou *r;
+	int fd;
+	char buf[8];
+	unsigned int stage;
+};
+
+static void *submit_and_stay(void *arg)
+{
+	struct helper *h = arg;
+
+	prep_poll(h->r, h->fd, 1);
+	prep_read(h->r, h->fd, h->buf, 2);
+	prep_timeout(h->r, &long_time, 3);
+	issued(h->r);
+	store_rel(&h->stage, 1);
+	while (load_acq(&h->stage) != 2)
+		iou_sleep_ms(1);
+	return NULL;
+}
+
+/* Requests of another task of the ring, which stands somewhere else meanwhile. */
+TEST_F(cancel, of_another_task)
+{
+	struct helper h = { .r = &self->r, .fd = self->a[0] };
+	struct iou *r = &self->r;
+	struct ended e = { };
+	pthread_t thread;
+
+	if (variant->flags & IORING_SETUP_SINGLE_ISSUER)
+		SKIP(return, "one task only");
+	ASSERT_EQ(0, pthread_create(&thread, NULL, submit_and_stay, &h));
+	while (load_acq(&h.stage) != 1)
+		iou_sleep_ms(1);
+	EXPECT_EQ(0, cancel_one(r, &e, 1, 0, 0, 0, 1));
+	EXPECT_EQ(0, sync_cancel(r, 2, 0, 0, 0));
+	EXPECT_EQ(1, sync_cancel(r, 3, 0, 0, ALL));
+	collect(r, &e, 2, IOU_PATIENCE);
+	EXPECT_EQ(-ECANCELED, e.res[1]);
+	EXPECT_EQ(-ECANCELED, e.res[2]);
+	EXPECT_EQ(-ECANCELED, e.res[3]);
+	store_rel(&h.stage, 2);
+	pthread_join(thread, NULL);
+}
+
+/* A process that has no ring of its own may cancel in one that it was left. */
+TEST_F(cancel, sync_by_a_child)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+	int pid, status;
+
+	prep_poll(r, self->a[0], 1);
+	issued(r);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(-sync_cancel(r, 1, 0, 0, 0));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	if (variant->flags & IORING_SETUP_SINGLE_ISSUER) {
+		EXPECT_EQ(EEXIST, WEXITSTATUS(status));
+		EXPECT_EQ(0, sync_cancel(r, 1, 0, 0, 0));
+	} else {
+		EXPECT_EQ(0, status);
+	}
+	collect(r, &e, 1, IOU_PATIENCE);
+	EXPECT_EQ(-ECANCELED, e.res[1]);
+}
+
+TEST(sync_on_other_rings)
+{
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init(&r, 4, IORING_SETUP_R_DISABLED));
+	EXPECT_EQ(-ENOENT, sync_cancel(&r, 1, 0, 0, 0));
+	EXPECT_EQ(0, sync_cancel(&r, 0, 0, 0, ANY));
+	iou_exit(&r);
+	ASSERT_EQ(0, iou_init(&r, 4, IORING_SETUP_IOPOLL));
+	EXPECT_EQ(-ENOENT, sync_cancel(&r, 1, 0, 0, 0));
+	prep_cancel(&r, 1, 0, 0, 0);
+	EXPECT_EQ(-EINVAL, iou_one(&r));
+	iou_exit(&r);
+}
+
+/* Reads on workers: the first of them runs, the others are queued. */
+FIXTURE(work) {
+	struct iou r;
+	int uffd;
+	int file;
+	char *hole;
+	char *zero;
+};
+
+FIXTURE_VARIANT(work) {
+	unsigned int flags;
+};
+
+IOU_KINDS_OF_TASK(work);
+
+FIXTURE_SETUP(work)
+{
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_api api = { .api = UFFD_API };
+	unsigned int limits[2] = { 1, 1 };
+
+	self->r.fd = -1;
+	self->uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (self->uffd < 0 || ioctl(self->uffd, UFFDIO_API, &api))
+		SKIP(return, "needs userfaultfd");
+	self->hole = mmap(NULL, PAGES * IOU_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	self->zero = iou_map_anon(PAGES * IOU_PAGE);
+	reg.range.start = (uintptr_t)self->hole;
+	reg.range.len = PAGES * IOU_PAGE;
+	ASSERT_EQ(0, ioctl(self->uffd, UFFDIO_REGISTER, &reg));
+	self->file = iou_file(IOU_PAGE, 1);
+	ASSERT_LE(0, self->file);
+	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
+	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2));
+}
+
+FIXTURE_TEARDOWN(work)
+{
+	iou_exit(&self->r);
+	close(self->uffd);
+	close(self->file);
+}
+
+/* Requests 1 to @nr; 1 stands in its fault when this returns. */
+static int start_work(struct iou *r, int file, int uffd, char *hole, unsigned int nr)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	struct uffd_msg msg;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct io_uring_sqe *sqe;
+
+		sqe = iou_prep(r, IORING_OP_READ, file, hole + i * IOU_PAGE, 16, 0);
+		sqe->flags = IOSQE_ASYNC;
+		sqe->user_data = i + 1;
+	}
+	issued(r);
+	while (read(uffd, &msg, sizeof(msg)) != sizeof(msg)) {
+		if (iou_now_us() > end)
+			return -ETIME;
+		iou_sleep_ms(1);
+	}
+	return 0;
+}
+
+static int give_all(int uffd, char *hole, char *zero)
+{
+	struct uffdio_copy copy = {
+		.dst = (uintptr_t)hole, .src = (uintptr_t)zero, .len = PAGES * IOU_PAGE,
+	};
+
+	return ioctl(uffd, UFFDIO_COPY, &copy);
+}
+
+TEST_F(work, queued_and_running)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+
+	ASSERT_EQ(0, start_work(r, self->file, self->uffd, self->hole, 4));
+	EXPECT_EQ(-EALREADY, cancel_one(r, &e, 1, 0, 0, 0, 0));
+	EXPECT_EQ(0, cancel_one(r, &e, 2, 0, 0, 0, 1));
+	EXPECT_EQ(1, e.nr[2]);
+	EXPECT_EQ(-ECANCELED, e.res[2]);
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 2, 0, 0, 0, 0));
+	EXPECT_EQ(-EALREADY, cancel_one(r, &e, 1, 0, 0, 0, 0));
+	/* one that can be ended goes before one that runs */
+	EXPECT_EQ(0, cancel_one(r, &e, 0, self->file, 0, FD, 1));
+	EXPECT_EQ(0, cancel_one(r, &e, 0, 0, IORING_OP_READ, OP, 1));
+	EXPECT_EQ(1, e.nr[3]);
+	EXPECT_EQ(1, e.nr[4]);
+	EXPECT_EQ(-EALREADY, cancel_one(r, &e, 0, self->file, 0, FD, 0));
+	EXPECT_EQ(0, e.nr[1]);
+	ASSERT_EQ(0, give_all(self->uffd, self->hole, self->zero));
+	collect(r, &e, 1, IOU_PATIENCE);
+	EXPECT_EQ(1, e.nr[1]);
+	EXPECT_EQ(16, e.res[1]);
+}
+
+/* What runs is told, but not counted; 6.12 does not count what is queued either. */
+TEST_F(work, all)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+	int res;
+
+	ASSERT_EQ(0, start_work(r, self->file, self->uffd, self->hole, 4));
+	res = cancel_one(r, &e, 0, 0, 0, ANY, 3);
+	if (!iou_on_stock())
+		EXPECT_EQ(3, res);
+	EXPECT_EQ(0, e.nr[1]);
+	EXPECT_EQ(1, e.nr[2]);
+	EXPECT_EQ(1, e.nr[3]);
+	EXPECT_EQ(1, e.nr[4]);
+	EXPECT_EQ(0, cancel_one(r, &e, 1, 0, 0, ALL, 0));
+	EXPECT_EQ(0, sync_cancel(r, 1, 0, 0, ALL));
+	EXPECT_EQ(0, sync_cancel(r, 0, 0, 0, ANY));
+	ASSERT_EQ(0, give_all(self->uffd, self->hole, self->zero));
+	collect(r, &e, 1, IOU_PATIENCE);
+	EXPECT_EQ(1, e.nr[1]);
+}
+
+/* What runs and what is parked have one name: both are told, the one that ends counts. */
+TEST_F(work, running_and_parked)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+
+	ASSERT_EQ(0, start_work(r, self->file, self->uffd, self->hole, 1));
+	prep_timeout(r, &long_time, 1);
+	issued(r);
+	EXPECT_EQ(0, cancel_one(r, &e, 1, 0, 0, 0, 1));
+	EXPECT_EQ(-ECANCELED, e.res[1]);
+	EXPECT_EQ(-EALREADY, cancel_one(r, &e, 1, 0, 0, 0, 0));
+	ASSERT_EQ(0, give_all(self->uffd, self->hole, self->zero));
+	collect(r, &e, 1, IOU_PATIENCE);
+	EXPECT_EQ(2, e.nr[1]);
+}
+
+/* A chain whose head is queued goes with it. */
+TEST_F(work, chain)
+{
+	struct iou *r = &self->r;
+	struct ended e = { };
+	struct io_uring_sqe *sqe;
+
+	ASSERT_EQ(0, start_work(r, self->file, self->uffd, self->hole, 1));
+	sqe = iou_prep(r, IORING_OP_READ, self->file, self->zero, 16, 0);
+	sqe->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+	sqe->user_data = 2;
+	iou_nop(r, 3);
+	issued(r);
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 3, 0, 0, 0, 0));
+	EXPECT_EQ(0, cancel_one(r, &e, 2, 0, 0, 0, 2));
+	EXPECT_EQ(-ECANCELED, e.res[2]);
+	EXPECT_EQ(-ECANCELED, e.res[3]);
+	ASSERT_EQ(0, give_all(self->uffd, self->hole, self->zero));
+	collect(r, &e, 1, IOU_PATIENCE);
+}
+
+struct later {
+	int uffd;
+	char *hole, *zero;
+	unsigned int after_ms;
+};
+
+static void *give_later(void *arg)
+{
+	struct later *l = arg;
+
+	iou_sleep_ms(l->after_ms);
+	give_all(l->uffd, l->hole, l->zero);
+	return NULL;
+}
+
+/* On 6.12 the call finds what workers of its own task have. */
+#define SYNC_FINDS_WORK(flags)	(!iou_on_stock() || !((flags) & IORING_SETUP_SQPOLL))
+
+/* The call waits for what runs, as long as it was told. */
+TEST_F(work, sync_waits)
+{
+	struct later later = { self->uffd, self->hole, self->zero, 300 };
+	struct iou *r = &self->r;
+	unsigned long long start;
+	struct ended e = { };
+	pthread_t thread;
+
+	if (!SYNC_FINDS_WORK(variant->flags))
+		SKIP(return, "not found");
+	ASSERT_EQ(0, start_work(r, self->file, self->uffd, self->hole, 2));
+	start = iou_now_us();
+	EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, 0, 50000000));
+	EXPECT_LE(50000, iou_now_us() - start);
+	EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, 0, 0));
+	EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, -1, 0));
+	EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, 0, -1));
+	EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, -5, 1));
+	/* nanoseconds are counted, not refused */
+	start = iou_now_us();
+	EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, 0, 1100000000));
+	EXPECT_LE(1100000, iou_now_us() - start);
+	/* queued: nothing to wait for */
+	EXPECT_EQ(0, sync_cancel_for(r, 2, 0, 0, 0, 0, 0));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, give_later, &later));
+	start = iou_now_us();
+	if (iou_on_stock() && variant->flags & IORING_SETUP_DEFER_TASKRUN) {
+		/* it is woken for CQEs, which nobody makes there: it would wait for ever */
+		EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, 1, 0));
+	} else {
+		EXPECT_EQ(0, sync_cancel(r, 1, 0, 0, 0));
+		EXPECT_LE(100000, iou_now_us() - start);
+		EXPECT_EQ(-ENOENT, sync_cancel(r, 1, 0, 0, 0));
+	}
+	pthread_join(thread, NULL);
+	collect(r, &e, 2, IOU_PATIENCE);
+	EXPECT_EQ(16, e.res[1]);
+	EXPECT_EQ(-ECANCELED, e.res[2]);
+}
+
+static void nothing(int sig)
+{
+}
+
+TEST_F(work, sync_is_interrupted)
+{
+	struct sigaction sa = { .sa_handler = nothing, .sa_flags = SA_RESTART };
+	struct itimerval soon = { .it_value = { .tv_usec = 100000 } };
+	struct iou *r = &self->r;
+	struct ended e = { };
+
+	if (!SYNC_FINDS_WORK(variant->flags))
+		SKIP(return, "not found");
+	ASSERT_EQ(0, start_work(r, self->file, self->uffd, self->hole, 1));
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	EXPECT_EQ(-EINTR, sync_cancel(r, 1, 0, 0, 0));
+	ASSERT_EQ(0, give_all(self->uffd, self->hole, self->zero));
+	collect(r, &e, 1, IOU_PATIENCE);
+	EXPECT_EQ(1, e.nr[1]);
+}
+
+TEST_HARNESS_MAIN
