@@ -234,6 +234,7 @@ struct io_kiocb {
 		/** @cqe: user_data and result */
 		struct io_cqe_val	cqe;
 		struct {
+			/** @parked_user_data: the same as in @cqe */
 			u64		parked_user_data;
 			/**
 			 * @poll: (R) what waits for the file, valid with
@@ -250,11 +251,18 @@ struct io_kiocb {
 	u16			buf_index;
 	/** @refs: (A) holders, valid with REQ_F_REFCOUNT */
 	atomic_t		refs;
-	/**
-	 * @async_data: the op's copy of what must outlive the submission, valid
-	 * with REQ_F_ASYNC_DATA
-	 */
-	void			*async_data;
+	union {
+		/**
+		 * @async_data: the op's copy of what must outlive the
+		 * submission, valid with REQ_F_ASYNC_DATA
+		 */
+		void			*async_data;
+		/**
+		 * @timed: (R) LINK_TIMEOUT, valid with REQ_F_LTIMEOUT: the
+		 * request that it limits, NULL once that has ended
+		 */
+		struct io_kiocb		*timed;
+	};
 
 	/** @data: the op's own storage, see IO_OP_DATA() */
 	u8			data[IO_OP_DATA_SIZE] __aligned(8);
@@ -331,6 +339,22 @@ struct io_cqe_entry {
 	u64			extra[2];
 };
 
+/**
+ * struct io_cq_target - a number of CQEs that somebody waits for (see io_uring/ring/cq.c)
+ * @next: (C) the target that is reached next
+ * @left: (C) CQEs that are missing once the target before it is reached
+ * @listed: (C) in the list of the ring
+ * @reached: called once, when they are published; in the context of who posted
+ *	the last one, on shared rings under cq.lock.  It does not happen if the
+ *	target is removed before
+ */
+struct io_cq_target {
+	struct io_cq_target	*next;
+	u32			left;
+	bool			listed;
+	void			(*reached)(struct io_cq_target *target);
+};
+
 #define IO_CQ_STAGE	16
 
 /**
@@ -370,6 +394,16 @@ struct io_cqring {
 	struct io_mail		*overflow;
 	/** @overflow_tail: (C) where the next one is linked */
 	struct io_mail		**overflow_tail;
+	/** @timeouts: (R) timeouts that have come, whose CQEs no target counts; read under (C) */
+	u32			timeouts;
+	/** @timeouts_seen: (R) those of them that are published, see io_cq_settle_timeouts() */
+	u32			timeouts_seen;
+	/** @timeouts_at: (C) @published when @timeouts_seen was brought up to date */
+	u32			timeouts_at;
+	/** @targets_from: (C) CQEs that @targets have counted */
+	u32			targets_from;
+	/** @targets: (C) who waits for a number of CQEs, the first to be reached first */
+	struct io_cq_target	*targets;
 	/** @stage: (R) shared rings: CQEs that are not in the ring yet */
 	struct io_cqe_val	stage[IO_CQ_STAGE];
 	/** @stage_extra: (R) their extra words, 32-byte CQEs only */
@@ -441,6 +475,7 @@ struct io_mapped_region {
 /* bits of ctx->listeners */
 #define IO_LISTEN_POLL		0	/* the ring's file has been polled */
 #define IO_LISTEN_EVENTFD	1	/* an eventfd is registered */
+#define IO_LISTEN_TARGETS	2	/* somebody waits for a number of CQEs: cq.targets */
 
 /* what io_uring_enter() has to look at before it waits, in ctx->check_cq */
 #define IO_CHECK_CQ_OVERFLOW	0	/* bit: CQEs wait for room */

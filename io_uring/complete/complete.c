@@ -73,6 +73,27 @@ static void io_link_go_on(struct io_kiocb *req, bool ring_locked)
 }
 
 /*
+ * The head of a chain had a LINK_TIMEOUT, which ends with it.  If its timer has
+ * expired it ends by itself, and has left the chain perhaps.  What is to be told
+ * of it does not depend on how the head ended.
+ *
+ * Return: what follows.
+ */
+static struct io_kiocb *io_link_end_timeout(struct io_kiocb *next, void (*end)(struct io_kiocb *))
+{
+	struct io_kiocb *rest;
+
+	if (!next || next->opcode != IORING_OP_LINK_TIMEOUT)
+		return next;
+	rest = io_link_cut(next);
+	if (!(next->flags & REQ_F_LTIMEOUT) || io_ops[next->opcode]->unlinked(next)) {
+		next->cqe.res = -ECANCELED;
+		end(next);
+	}
+	return rest;
+}
+
+/*
  * The head of a chain has ended.  @end completes what is cancelled, in the way
  * that suits the caller's context.
  */
@@ -81,6 +102,10 @@ static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct i
 	bool silent = head->flags & REQ_F_SKIP_LINK_CQES;
 	struct io_kiocb *next = io_link_cut(head);
 
+	if (head->flags & REQ_F_HAS_LTIMEOUT)
+		next = io_link_end_timeout(next, end);
+	if (!next)
+		return;
 	if (!io_link_breaks(head)) {
 		io_link_go_on(next, end == io_complete);
 		return;
@@ -149,11 +174,24 @@ void io_req_put_unlocked(struct io_kiocb *req)
 		io_req_retire(req);
 }
 
+/* The rest of io_complete_unlocked(), with the ring lock. */
+static void io_complete_rest(struct io_ring_ctx *ctx, struct io_mail *mail,
+			     unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail);
+
+	io_req_move(req, IO_REQ_DONE);
+	io_link_advance(req, io_complete);
+	if (io_req_put_is_last(req))
+		io_req_free(req);
+}
+
 /**
  * io_complete_unlocked - a worker has finished a request
  * @req: the request, its result is in req->cqe
  *
- * Task context without the ring lock, may sleep.
+ * Task context without the ring lock, may sleep.  The CQE is posted at once; the
+ * end of a LINK_TIMEOUT behind it needs the lock.
  */
 void io_complete_unlocked(struct io_kiocb *req)
 {
@@ -165,6 +203,10 @@ void io_complete_unlocked(struct io_kiocb *req)
 	if (likely(io_req_wants_cqe(req))) {
 		io_trace_complete(req);
 		io_cq_post_now(req->ctx, &req->cqe, NULL);
+	}
+	if (req->flags & REQ_F_HAS_LTIMEOUT) {
+		io_req_push(req, io_complete_rest, IO_PUSH_NOW);
+		return;
 	}
 	if (req->flags & REQ_F_HAS_LINK)
 		io_link_advance(req, io_complete_unlocked);

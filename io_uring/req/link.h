@@ -36,6 +36,17 @@ static inline struct io_kiocb *io_link_cut(struct io_kiocb *head)
 	return rest;
 }
 
+/*
+ * Take @next out of the chain, from behind its running @head; ring lock held.
+ * A worker may be about to change the flags of @head, so that REQ_F_HAS_LINK
+ * stays although there may be nothing behind it any more.
+ */
+static inline void io_link_leave(struct io_kiocb *head, struct io_kiocb *next)
+{
+	io_assert_ring(head->ctx);
+	head->link = io_link_cut(next);
+}
+
 /* Does the end of @req cut its chain? */
 static inline bool io_link_breaks(const struct io_kiocb *req)
 {

@@ -26,6 +26,11 @@
  *	   there; the publisher looks for sleepers under the same lock, so one of
  *	   the two sees the other (sys/wait.c).
  *
+ * Who waits for a number of CQEs, without sleeping for them, is a target.
+ * Targets count what is published, except the CQEs of timeouts, which would
+ * otherwise end each other.  They are looked at by each commit while there are
+ * any; what they do then goes through a mailbox, so a commit never re-enters.
+ *
  * Once the overflow list is not empty everything follows into it, in order;
  * cq.limit is kept at cq.tail then, so that the straight way does not test for
  * it.
@@ -242,12 +247,144 @@ bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 	return true;
 }
 
+/*
+ * On exclusive rings commits are too frequent to note what is published with
+ * them.  But @published stands still only as long as nothing new is published,
+ * and what was counted before it moved is.
+ */
+static void io_cq_settle_timeouts(struct io_cqring *cq)
+{
+	if (cq->exclusive && cq->timeouts_at != cq->published) {
+		cq->timeouts_seen = cq->timeouts;
+		cq->timeouts_at = cq->published;
+	}
+}
+
+/**
+ * io_cq_count_timeout - a timeout ends, or goes on
+ * @ctx: the ring, as for io_cq_post()
+ * @hidden: it has no CQE, else that is posted in the same batch
+ */
+void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden)
+{
+	struct io_cqring *cq = &ctx->cq;
+
+	io_assert_ring(ctx);
+	io_cq_settle_timeouts(cq);
+	WRITE_ONCE(cq->timeouts, cq->timeouts + 1);
+	if (hidden) {
+		/* no commit comes for it; sleepers look, see io_cq_timeouts() */
+		smp_store_release(&cq->timeouts_seen, cq->timeouts_seen + 1);
+	}
+}
+
+/* Something was published: do targets count it? */
+static void io_cq_reach_targets(struct io_ring_ctx *ctx)
+{
+	struct io_cqring *cq = &ctx->cq;
+	/* a staged CQE of a timeout is counted before it moves the tail */
+	u32 counted = cq->tail - READ_ONCE(cq->timeouts);
+	u32 new = counted - cq->targets_from;
+	struct io_cq_target *target;
+
+	if ((s32)new <= 0)
+		return;
+	cq->targets_from = counted;
+	while ((target = cq->targets)) {
+		if (new < target->left) {
+			target->left -= new;
+			return;
+		}
+		new -= target->left;
+		cq->targets = target->next;
+		target->listed = false;
+		target->reached(target);
+	}
+	clear_bit(IO_LISTEN_TARGETS, &ctx->listeners);
+}
+
+static void io_cq_target_insert(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 nr)
+{
+	struct io_cqring *cq = &ctx->cq;
+	struct io_cq_target **at = &cq->targets;
+	u32 counted;
+
+	io_cq_settle_timeouts(cq);
+	counted = cq->published - cq->timeouts_seen;
+	if (!*at)
+		cq->targets_from = counted;
+	nr += counted - cq->targets_from;
+	for (; *at && (*at)->left <= nr; at = &(*at)->next)
+		nr -= (*at)->left;
+	target->left = nr;
+	target->listed = true;
+	target->next = *at;
+	if (target->next)
+		target->next->left -= nr;
+	*at = target;
+	set_bit(IO_LISTEN_TARGETS, &ctx->listeners);
+}
+
+static void io_cq_target_unlist(struct io_ring_ctx *ctx, struct io_cq_target *target)
+{
+	struct io_cq_target **at = &ctx->cq.targets;
+
+	if (!target->listed)
+		return;
+	while (*at != target)
+		at = &(*at)->next;
+	*at = target->next;
+	if (target->next)
+		target->next->left += target->left;
+	target->listed = false;
+	if (!ctx->cq.targets)
+		clear_bit(IO_LISTEN_TARGETS, &ctx->listeners);
+}
+
+/**
+ * io_cq_target_add - wait for a number of CQEs
+ * @ctx: the ring, its lock held; exclusive rings: by who may write
+ * @target: with ->reached set
+ * @nr: so many after those that are published, at least 1
+ */
+void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 nr)
+{
+	io_assert_ring(ctx);
+	if (ctx->cq.exclusive) {
+		io_cq_target_insert(ctx, target, nr);
+		return;
+	}
+	guard(spinlock)(&ctx->cq.lock);
+	io_cq_target_insert(ctx, target, nr);
+}
+
+/**
+ * io_cq_target_remove - wait no more
+ * @ctx: the ring, its lock held
+ * @target: was added, may have been reached
+ *
+ * Nobody looks at @target afterwards.
+ */
+void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
+{
+	io_assert_ring(ctx);
+	if (ctx->cq.exclusive) {
+		io_cq_target_unlist(ctx, target);
+		return;
+	}
+	/* also to wait for who has just reached it */
+	guard(spinlock)(&ctx->cq.lock);
+	io_cq_target_unlist(ctx, target);
+}
+
 /* Publish.  Return: is there anything new to be seen?  What overflowed is not. */
 static bool io_cq_publish_new(struct io_ring_ctx *ctx)
 {
 	if (ctx->cq.published == ctx->cq.tail)
 		return false;
 	io_cq_publish(ctx);
+	if (unlikely(ctx->cq.targets))
+		io_cq_reach_targets(ctx);
 	return true;
 }
 
@@ -286,11 +423,16 @@ void io_cq_commit_slow(struct io_ring_ctx *ctx)
 	if (ctx->cq.exclusive) {
 		/* the owner is the only sleeper, and it is here */
 		io_assert_cq(ctx);
-		io_cq_publish(ctx);
+		io_cq_publish_new(ctx);
 	} else {
 		guard(spinlock)(&ctx->cq.lock);
+		bool new;
+
 		io_cq_unstage(ctx);
-		if (!io_cq_publish_new(ctx))
+		new = io_cq_publish_new(ctx);
+		/* sleepers return for a timeout, and find its CQE: io_cq_timeouts() */
+		smp_store_release(&ctx->cq.timeouts_seen, ctx->cq.timeouts);
+		if (!new)
 			return;
 		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
 	}
@@ -344,11 +486,11 @@ void io_cq_flush_overflow(struct io_ring_ctx *ctx)
 
 		if (ctx->cq.exclusive) {
 			again = io_cq_refloat(ctx);
-			io_cq_publish(ctx);
+			io_cq_publish_new(ctx);
 		} else {
 			guard(spinlock)(&ctx->cq.lock);
 			again = io_cq_refloat(ctx);
-			io_cq_publish(ctx);
+			io_cq_publish_new(ctx);
 			/* C */
 			sleepers = waitqueue_active(&ctx->cq_wait);
 		}

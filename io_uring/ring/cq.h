@@ -22,6 +22,10 @@ void io_cq_commit_slow(struct io_ring_ctx *ctx);
 void io_cq_lost(struct io_ring_ctx *ctx);
 void io_cq_flush_overflow(struct io_ring_ctx *ctx);
 
+void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 nr);
+void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target);
+void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden);
+
 /*
  * May current, who holds the ring lock, write CQEs?  On exclusive rings that is
  * the owner; anybody as long as there is none, and once it is gone, when nothing
@@ -60,6 +64,23 @@ static inline void io_cq_commit(struct io_ring_ctx *ctx)
 		io_cq_commit_slow(ctx);
 	else
 		io_cq_publish(ctx);
+}
+
+/**
+ * io_cq_timeouts - timeouts that have come
+ * @ctx: the ring
+ *
+ * For sleepers, whom a timeout sends back to the program; on exclusive rings for
+ * the owner, without the ring lock held.
+ *
+ * Return: their number; the CQEs of those are published.
+ */
+static inline u32 io_cq_timeouts(const struct io_ring_ctx *ctx)
+{
+	if (ctx->cq.exclusive)
+		return ctx->cq.timeouts;
+	/* before the tail is looked at */
+	return smp_load_acquire(&ctx->cq.timeouts_seen);
 }
 
 /**

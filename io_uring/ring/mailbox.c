@@ -143,7 +143,8 @@ void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int pu
 	if (io_mail_was_empty(old))
 		io_ring_announce(ctx);
 	if (old & IO_MAIL_ARMED) {
-		if (io_mail_completes(&ctx->mailbox) || (push_flags & IO_PUSH_NOW))
+		if (io_mail_completes(&ctx->mailbox) || (push_flags & IO_PUSH_NOW) ||
+		    test_bit(IO_LISTEN_TARGETS, &ctx->listeners))
 			wake_up_state(ctx->submitter_task, TASK_INTERRUPTIBLE);
 	}
 }

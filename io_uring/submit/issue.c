@@ -122,6 +122,19 @@ void io_issue_result(struct io_kiocb *req, enum io_result result)
 	}
 }
 
+/* A request that has a LINK_TIMEOUT does not finish at once: start its timer, but only once. */
+static noinline void io_issue_link_timeout(struct io_kiocb *head)
+{
+	struct io_kiocb *next = head->link;
+
+	io_assert_ring(head->ctx);
+	/* it has expired, and left the chain, if it is not there */
+	if (!next || next->opcode != IORING_OP_LINK_TIMEOUT || next->flags & REQ_F_LTIMEOUT)
+		return;
+	next->timed = head;
+	io_issue(next, IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER);
+}
+
 /**
  * io_issue_inline - issue a request without blocking
  * @req: the request; ring lock held, task context of the submitter
@@ -129,8 +142,14 @@ void io_issue_result(struct io_kiocb *req, enum io_result result)
 void io_issue_inline(struct io_kiocb *req)
 {
 	unsigned int flags = IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER;
+	bool timed = req->flags & REQ_F_HAS_LTIMEOUT;
+	enum io_result result;
 
-	io_issue_result(req, io_issue(req, flags | req->ctx->issue_flags));
+	result = io_issue(req, flags | req->ctx->issue_flags);
+	/* whoever ends it needs the ring lock, so it is still there */
+	if (unlikely(timed) && result != IO_DONE)
+		io_issue_link_timeout(req);
+	io_issue_result(req, result);
 }
 
 /* May current still issue requests, or is it on its way out? */
@@ -212,6 +231,8 @@ void io_queue_to_worker(struct io_kiocb *req)
 	/* what was completed before must not come after what the worker posts */
 	if (!req->ctx->cq.exclusive)
 		io_cq_commit(req->ctx);
+	if (req->flags & REQ_F_HAS_LTIMEOUT)
+		io_issue_link_timeout(req);
 	io_req_move(req, IO_REQ_QUEUED);
 	if (req->flags & REQ_F_REFCOUNT)
 		io_req_get(req);

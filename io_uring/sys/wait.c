@@ -32,6 +32,7 @@
  * @entry: on ctx->cq_wait, shared rings
  * @ctx: the ring
  * @target: tail at which the wait ends
+ * @timeouts: IORING_OP_TIMEOUTs that had come when it began, one more ends it
  * @deadline: end of the wait, KTIME_MAX for never
  * @min_deadline: from here on one CQE is enough, 0 if that does not apply
  */
@@ -39,6 +40,7 @@ struct io_waiter {
 	struct wait_queue_entry	entry;
 	struct io_ring_ctx	*ctx;
 	u32			target;
+	u32			timeouts;
 	ktime_t			deadline;
 	ktime_t			min_deadline;
 };
@@ -108,7 +110,10 @@ static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *ar
 
 static bool io_waiter_ready(const struct io_waiter *w)
 {
-	return (s32)(READ_ONCE(w->ctx->rings->cq_tail) - w->target) >= 0;
+	/* first, so that who returns for a timeout finds its CQE */
+	bool timeout = io_cq_timeouts(w->ctx) != w->timeouts;
+
+	return (s32)(READ_ONCE(w->ctx->rings->cq_tail) - w->target) >= 0 || timeout;
 }
 
 /* Called by who posted, without cq.lock. */
@@ -263,6 +268,7 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 		return 0;
 	w.ctx = ctx;
 	w.target = READ_ONCE(ctx->rings->cq_head) + nr;
+	w.timeouts = io_cq_timeouts(ctx);
 	if (!ctx->cq.exclusive) {
 		init_waitqueue_func_entry(&w.entry, io_waiter_wake);
 		INIT_LIST_HEAD(&w.entry.entry);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: requests with a timer of their own */
+#ifndef IO_ASYNC_TIMER_H
+#define IO_ASYNC_TIMER_H
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_ASYNC
+#error "async/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include <linux/hrtimer.h>
+
+#include "op.h"
+#include "req/parked.h"
+
+/**
+ * struct io_timer - the timer of a TIMEOUT or a LINK_TIMEOUT
+ * @hrtimer: from io_timer_start() on
+ * @time: until then: when it expires, relative unless IORING_TIMEOUT_ABS is set
+ * @nr: until then: for a TIMEOUT how many CQEs end it, or how often it repeats
+ *
+ * It takes the whole of the op's storage, so that a timer needs no memory of
+ * its own.  The flags of the SQE are in req->buf_index, see io_timer_flags().
+ */
+struct io_timer {
+	union {
+		struct hrtimer	hrtimer;
+		struct {
+			ktime_t	time;
+			u32	nr;
+		};
+	};
+};
+
+IO_OP_DATA(io_timer);
+
+/* sqe->timeout_flags of a request; neither op uses a buffer. */
+static inline unsigned int io_timer_flags(const struct io_kiocb *req)
+{
+	return req->buf_index;
+}
+
+static inline struct io_kiocb *io_hrtimer_to_req(struct hrtimer *hrtimer)
+{
+	return container_of((void *)hrtimer, struct io_kiocb, data);
+}
+
+int io_timer_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_timer_read(const struct __kernel_timespec __user *ts, ktime_t *time);
+void io_timer_start(struct io_kiocb *req,
+		    enum hrtimer_restart (*expired)(struct hrtimer *hrtimer));
+void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode);
+int io_timer_stop(struct io_kiocb *req);
+struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, u8 opcode, u64 user_data);
+
+#endif

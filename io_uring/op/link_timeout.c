@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_LINK_TIMEOUT - limits the time of the request before it in a chain */
+
+/*
+ * A LINK_TIMEOUT is never issued in its turn: it is issued together with the
+ * request before it, its head, if that does not finish at once.  Then its timer
+ * runs and it is parked, but stays in the chain.
+ *
+ * All that follows happens under the ring lock, the head's end too (see
+ * io_complete_unlocked()).  Either the head ends first: it lets go of the
+ * LINK_TIMEOUT, which ends with -ECANCELED.  Or the timer has expired: then the
+ * LINK_TIMEOUT leaves the chain and cancels the head, this very request,
+ * wherever it is.  If the head ends while the mail of the expired timer is
+ * under way, the mail finds that there is no head any more.
+ *
+ * Whether there is a CQE is decided by IOSQE_CQE_SKIP_SUCCESS alone, however it
+ * ends: it counts as a success.
+ */
+#include "async/timer.h"
+#include "complete/complete.h"
+#include "op/list.h"
+#include "req/link.h"
+#include "task/cancel.h"
+
+static int io_link_timeout_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	int ret;
+
+	if (READ_ONCE(sqe->off))
+		return -EINVAL;
+	/* there is nothing to repeat, but the flag has always been taken */
+	ret = io_timer_prep(req, sqe);
+	if (ret)
+		return ret;
+	if (!ctx->link_head || ctx->link_last->opcode == IORING_OP_LINK_TIMEOUT)
+		return -EINVAL;
+	ctx->link_last->flags |= REQ_F_HAS_LTIMEOUT;
+	return 0;
+}
+
+/* The time is up. */
+static void io_link_timeout_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
+				 unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail), *head = req->timed;
+	int ret = -ENOENT;
+
+	io_unpark(req);
+	if (head) {
+		io_link_leave(head, req);
+		/* the end of its task has cancelled the head already */
+		ret = issue_flags & IO_URING_F_TASK_DEAD ? -ECANCELED : io_cancel_request(head);
+	}
+	req->cqe.res = ret ?: -ETIME;
+	io_complete(req);
+}
+
+static enum hrtimer_restart io_link_timeout_expired(struct hrtimer *hrtimer)
+{
+	/* what ends may be more than this */
+	io_req_push(io_hrtimer_to_req(hrtimer), io_link_timeout_mail, IO_PUSH_NOW);
+	return HRTIMER_NORESTART;
+}
+
+/* Called by who issues the head, which is in ->timed; see submit/issue.c. */
+static enum io_result io_link_timeout_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	req->flags |= REQ_F_LTIMEOUT;
+	io_park(req);
+	io_req_move(req, IO_REQ_PARKED);
+	io_timer_start(req, io_link_timeout_expired);
+	return IO_PARKED;
+}
+
+/* It goes with its head. */
+static bool io_link_timeout_cancel(struct io_kiocb *req)
+{
+	return false;
+}
+
+static bool io_link_timeout_unlinked(struct io_kiocb *req)
+{
+	req->timed = NULL;
+	if (io_timer_stop(req) != 1)
+		return false;
+	io_unpark(req);
+	return true;
+}
+
+const struct io_op io_op_link_timeout = {
+	.audit_skip	= 1,
+	.prep		= io_link_timeout_prep,
+	.issue		= io_link_timeout_issue,
+	.cancel		= io_link_timeout_cancel,
+	.unlinked	= io_link_timeout_unlinked,
+};

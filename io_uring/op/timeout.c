@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_TIMEOUT, TIMEOUT_REMOVE - a CQE at a time, or after a number of CQEs */
+
+/*
+ * A timeout ends when its time has come, when a number of CQEs was posted, or
+ * when it is removed.  Each of the three first stops the timer; who succeeds
+ * decides the result and sends the request to where it ends, io_timeout_mail().
+ * It stays in the lot until then.
+ *
+ * One that repeats is started again by its mail.  What is done to it while that
+ * is under way counts for the time after: an update changes the interval, a
+ * removal makes this time the last.
+ */
+#include "async/timer.h"
+#include "complete/complete.h"
+#include "op/list.h"
+#include "ring/cq.h"
+
+/**
+ * struct io_timeout_more - what not every timeout has
+ * @target: CQEs that end it
+ * @interval: time until the next CQE of one that repeats
+ * @repeats: CQEs that it has left, 0 for no limit
+ * @stopped: it was removed while its mail was under way
+ * @req: the request
+ */
+struct io_timeout_more {
+	struct io_cq_target	target;
+	ktime_t			interval;
+	u32			repeats;
+	bool			stopped;
+	struct io_kiocb		*req;
+};
+
+/* What a TIMEOUT_REMOVE asks for. */
+struct io_timeout_change {
+	u64		user_data;
+	ktime_t		time;
+	/* IORING_TIMEOUT_* */
+	unsigned int	flags;
+};
+
+IO_OP_DATA(io_timeout_change);
+
+static struct io_timeout_more *io_timeout_more(const struct io_kiocb *req)
+{
+	return req->async_data;
+}
+
+static bool io_timeout_repeats(const struct io_kiocb *req)
+{
+	return req->flags & REQ_F_MULTISHOT;
+}
+
+/* Does the time's coming count as a failure?  -ECANCELED always does. */
+static bool io_timeout_failed(const struct io_kiocb *req)
+{
+	if (req->cqe.res == -ETIME)
+		return !(io_timer_flags(req) & IORING_TIMEOUT_ETIME_SUCCESS);
+	return req->cqe.res < 0;
+}
+
+/* A timeout that is the caller's waits for no CQEs any more. */
+static void io_timeout_unlist(struct io_kiocb *req)
+{
+	if (req->flags & REQ_F_ASYNC_DATA && !io_timeout_repeats(req))
+		io_cq_target_remove(req->ctx, &io_timeout_more(req)->target);
+}
+
+static void io_timeout_end(struct io_kiocb *req)
+{
+	bool hidden;
+
+	io_unpark(req);
+	io_timeout_unlist(req);
+	if (io_timeout_failed(req))
+		req->flags |= REQ_F_FAIL;
+	hidden = (req->flags & (REQ_F_CQE_SKIP | REQ_F_FAIL)) == REQ_F_CQE_SKIP;
+	io_cq_count_timeout(req->ctx, hidden);
+	io_complete(req);
+}
+
+/* Post a CQE and start again.  Return: false if this time is the last. */
+static bool io_timeout_again(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_timeout_more *more = io_timeout_more(req);
+
+	if (issue_flags & IO_URING_F_TASK_DEAD || more->stopped || !io_may_park(req)) {
+		req->cqe.res = -ECANCELED;
+		return false;
+	}
+	if (more->repeats == 1)
+		return false;
+	if (!io_post_more(req, -ETIME, 0))
+		return false;
+	io_cq_count_timeout(req->ctx, false);
+	if (more->repeats)
+		more->repeats--;
+	io_req_move(req, IO_REQ_PARKED);
+	io_timer_restart(req, more->interval, HRTIMER_MODE_REL);
+	return true;
+}
+
+/* A timeout has come to where it may be ended. */
+static void io_timeout_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
+			    unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail);
+
+	if (io_timeout_repeats(req) && req->cqe.res == -ETIME &&
+	    io_timeout_again(req, issue_flags))
+		return;
+	io_timeout_end(req);
+}
+
+/* The caller has stopped the timer, or it has expired: any context. */
+static void io_timeout_send(struct io_kiocb *req, s32 res)
+{
+	req->cqe.res = res;
+	/* ends a wait, for however many CQEs it is */
+	io_req_push(req, io_timeout_mail, IO_PUSH_NOW);
+}
+
+static enum hrtimer_restart io_timeout_expired(struct hrtimer *hrtimer)
+{
+	io_timeout_send(io_hrtimer_to_req(hrtimer), -ETIME);
+	return HRTIMER_NORESTART;
+}
+
+/* The CQEs are there; called under (C), which io_cq_target_remove() waits for. */
+static void io_timeout_reached(struct io_cq_target *target)
+{
+	struct io_kiocb *req = container_of(target, struct io_timeout_more, target)->req;
+
+	if (io_timer_stop(req) == 1)
+		io_timeout_send(req, 0);
+}
+
+static int io_timeout_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_timeout_more *more;
+	struct io_timer *timer = io_timer(req);
+	int ret;
+
+	ret = io_timer_prep(req, sqe);
+	if (ret)
+		return ret;
+	/* starting a timer does not block */
+	req->flags &= ~REQ_F_FORCE_ASYNC;
+	if (io_timer_flags(req) & IORING_TIMEOUT_MULTISHOT)
+		req->flags |= REQ_F_MULTISHOT;
+	else if (!timer->nr)
+		return 0;
+	if (io_req_alloc_async_data(req))
+		return -ENOMEM;
+	more = io_timeout_more(req);
+	memset(more, 0, sizeof(*more));
+	more->interval = timer->time;
+	more->repeats = timer->nr;
+	more->req = req;
+	return 0;
+}
+
+static enum io_result io_timeout_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	u32 nr = io_timer(req)->nr;
+
+	if (!io_may_park(req))
+		return io_done(req, -ECANCELED);
+	io_park(req);
+	io_req_move(req, IO_REQ_PARKED);
+	/* first, so that a target which is reached at once has a timer to stop */
+	io_timer_start(req, io_timeout_expired);
+	if (nr && !io_timeout_repeats(req)) {
+		struct io_timeout_more *more = io_timeout_more(req);
+
+		more->target.reached = io_timeout_reached;
+		io_cq_target_add(req->ctx, &more->target, nr);
+	}
+	return IO_PARKED;
+}
+
+/* Return: 0 if it ends with -ECANCELED, -ENOENT or -EALREADY if it has ended by itself. */
+static int io_timeout_remove(struct io_kiocb *req)
+{
+	int ret = io_timer_stop(req);
+
+	if (io_timeout_repeats(req)) {
+		if (io_timeout_more(req)->stopped)
+			return -ENOENT;
+		io_timeout_more(req)->stopped = true;
+	} else if (ret != 1) {
+		return ret ? -EALREADY : -ENOENT;
+	}
+	/* else its mail is under way, and finds that it was stopped */
+	if (ret == 1)
+		io_timeout_send(req, -ECANCELED);
+	return 0;
+}
+
+static bool io_timeout_cancel(struct io_kiocb *req)
+{
+	return !io_timeout_remove(req);
+}
+
+static enum hrtimer_mode io_change_mode(const struct io_timeout_change *change)
+{
+	return change->flags & IORING_TIMEOUT_ABS ? HRTIMER_MODE_ABS : HRTIMER_MODE_REL;
+}
+
+/* Give a timeout another time.  Return: 0 or a negative errno. */
+static int io_timeout_update(struct io_kiocb *req, const struct io_timeout_change *change)
+{
+	int ret;
+
+	/* it would have to be an interval as well */
+	if (io_timeout_repeats(req) && change->flags & IORING_TIMEOUT_ABS)
+		return -EINVAL;
+	ret = io_timer_stop(req);
+	if (io_timeout_repeats(req)) {
+		if (io_timeout_more(req)->stopped)
+			return -ENOENT;
+		io_timeout_more(req)->interval = change->time;
+	} else if (ret != 1) {
+		return ret ? -EALREADY : -ENOENT;
+	}
+	if (ret == 1) {
+		io_timeout_unlist(req);
+		io_timer_restart(req, change->time, io_change_mode(change));
+	}
+	return 0;
+}
+
+static int io_timeout_change_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_timeout_change *change = io_timeout_change(req);
+	unsigned int flags = READ_ONCE(sqe->timeout_flags);
+
+	if (req->flags & (REQ_F_FIXED_FILE | REQ_F_BUFFER_SELECT))
+		return -EINVAL;
+	if (req->buf_index || READ_ONCE(sqe->len) || READ_ONCE(sqe->splice_fd_in) ||
+	    READ_ONCE(sqe->addr3) || READ_ONCE(sqe->__pad2[0]))
+		return -EINVAL;
+	change->user_data = READ_ONCE(sqe->addr);
+	change->flags = flags;
+	if (!(flags & IORING_TIMEOUT_UPDATE_MASK))
+		return flags ? -EINVAL : 0;
+	if (hweight32(flags & IORING_TIMEOUT_CLOCK_MASK) > 1)
+		return -EINVAL;
+	if (flags & ~(IORING_TIMEOUT_UPDATE_MASK | IORING_TIMEOUT_ABS))
+		return -EINVAL;
+	return io_timer_read(u64_to_user_ptr(READ_ONCE(sqe->addr2)), &change->time);
+}
+
+/* Give the timeout of a running link another time.  Return: 0 or a negative errno. */
+static int io_link_timeout_update(struct io_ring_ctx *ctx, const struct io_timeout_change *change)
+{
+	struct io_kiocb *req;
+	int ret;
+
+	req = io_timer_find(ctx, IORING_OP_LINK_TIMEOUT, change->user_data);
+	if (!req)
+		return -ENOENT;
+	ret = io_timer_stop(req);
+	if (ret != 1)
+		return ret ? -EALREADY : -ENOENT;
+	io_timer_restart(req, change->time, io_change_mode(change));
+	return 0;
+}
+
+static int io_timeout_change_do(struct io_ring_ctx *ctx, const struct io_timeout_change *change)
+{
+	bool update = change->flags & IORING_TIMEOUT_UPDATE;
+	struct io_kiocb *req;
+
+	/* alone, the flag does not make an update of a removal */
+	if (update && change->flags & IORING_LINK_TIMEOUT_UPDATE)
+		return io_link_timeout_update(ctx, change);
+	req = io_timer_find(ctx, IORING_OP_TIMEOUT, change->user_data);
+	if (!req)
+		return -ENOENT;
+	return update ? io_timeout_update(req, change) : io_timeout_remove(req);
+}
+
+static enum io_result io_timeout_change_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	int ret;
+
+	io_issue_lock(ctx, issue_flags);
+	ret = io_timeout_change_do(ctx, io_timeout_change(req));
+	io_issue_unlock(ctx, issue_flags);
+	return io_done(req, ret);
+}
+
+const struct io_op io_op_timeout = {
+	.audit_skip	= 1,
+	.async_size	= sizeof(struct io_timeout_more),
+	.prep		= io_timeout_prep,
+	.issue		= io_timeout_issue,
+	.cancel		= io_timeout_cancel,
+};
+
+const struct io_op io_op_timeout_remove = {
+	.audit_skip	= 1,
+	.prep		= io_timeout_change_prep,
+	.issue		= io_timeout_change_issue,
+};

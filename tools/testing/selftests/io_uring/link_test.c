@@ -1,0 +1,685 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: chains of linked requests, and LINK_TIMEOUT in them */
+/*
+ * What a chain comes to depends on how each of its requests ends and on the
+ * link behind it.  A LINK_TIMEOUT limits the time of the request before it,
+ * which may finish at once, wait for a worker, an event or a time, wait for
+ * drained ones, or be refused.  Whatever happens, every request has one CQE.
+ */
+#include "timer.h"
+#include <pthread.h>
+
+FIXTURE(chain) {
+	struct iou r;
+	int p[2];
+	char buf[64];
+};
+
+FIXTURE_VARIANT(chain) {
+	unsigned int flags;
+};
+
+IOU_KINDS_OF_TASK(chain);
+IOU_KIND(chain, defer_large, IOU_DEFER | IOU_LARGE);
+
+FIXTURE_SETUP(chain)
+{
+	ASSERT_EQ(0, iou_init(&self->r, 64, variant->flags));
+	ASSERT_EQ(0, pipe(self->p));
+}
+
+FIXTURE_TEARDOWN(chain)
+{
+	iou_exit(&self->r);
+	close(self->p[0]);
+	close(self->p[1]);
+}
+
+#define LINK	IOSQE_IO_LINK
+#define HARD	IOSQE_IO_HARDLINK
+#define HIDE	IOSQE_CQE_SKIP_SUCCESS
+
+static void nop(struct iou *r, unsigned long long data, unsigned int flags)
+{
+	iou_nop(r, data)->flags = flags;
+}
+
+/* A nop that fails. */
+static void bad(struct iou *r, unsigned long long data, unsigned int flags)
+{
+	struct io_uring_sqe *sqe = iou_nop(r, data);
+
+	sqe->nop_flags = IORING_NOP_INJECT_RESULT;
+	sqe->len = -EINTR;
+	sqe->flags = flags;
+}
+
+/* One that is refused. */
+static void refused(struct iou *r, unsigned long long data, unsigned int flags)
+{
+	struct io_uring_sqe *sqe = iou_nop(r, data);
+
+	sqe->nop_flags = 1U << 31;
+	sqe->flags = flags;
+}
+
+static void wait_for(struct iou *r, long long ns, unsigned long long data, unsigned int flags)
+{
+	timeout(r, ns, 0, IORING_TIMEOUT_ETIME_SUCCESS, data)->flags = flags;
+}
+
+static void limit(struct iou *r, long long ns, unsigned long long data, unsigned int flags)
+{
+	link_timeout(r, ns, 0, data)->flags = flags;
+}
+
+static void read_pipe(struct iou *r, int fd, char *buf, unsigned long long data,
+		      unsigned int flags)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_READ, fd, buf, 8, 0);
+
+	sqe->user_data = data;
+	sqe->flags = flags;
+}
+
+static struct io_uring_sqe *cancel(struct iou *r, unsigned long long target,
+				   unsigned long long data)
+{
+	struct io_uring_sqe *sqe;
+
+	sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)(uintptr_t)target, 0, 0);
+	sqe->user_data = data;
+	return sqe;
+}
+
+TEST_F(chain, breaks)
+{
+	struct iou *r = &self->r;
+
+	nop(r, 1, LINK);
+	nop(r, 2, LINK);
+	nop(r, 3, 0);
+	nop(r, 4, 0);
+	EXPECT_STREQ("1:0 2:0 3:0 4:0", sorted(submit_cqes(r, 4)));
+	nop(r, 1, LINK);
+	bad(r, 2, LINK);
+	nop(r, 3, LINK);
+	nop(r, 4, 0);
+	nop(r, 5, 0);
+	EXPECT_STREQ("1:0 2:EINTR 3:ECANCELED 4:ECANCELED 5:0", sorted(submit_cqes(r, 5)));
+	bad(r, 1, HARD);
+	bad(r, 2, LINK | HARD);
+	bad(r, 3, LINK);
+	nop(r, 4, HARD);
+	nop(r, 5, 0);
+	EXPECT_STREQ("1:EINTR 2:EINTR 3:EINTR 4:ECANCELED 5:ECANCELED", submit_cqes(r, 5));
+	nop(r, 1, HARD);
+	refused(r, 2, HARD);
+	nop(r, 3, HARD);
+	nop(r, 4, 0);
+	EXPECT_STREQ("1:ECANCELED 2:EINVAL 3:ECANCELED 4:ECANCELED", submit_cqes(r, 4));
+	/* the end of the batch is the end of the chain */
+	nop(r, 1, LINK);
+	bad(r, 2, LINK);
+	EXPECT_STREQ("1:0 2:EINTR", submit_cqes(r, 2));
+	nop(r, 3, 0);
+	EXPECT_STREQ("3:0", submit_cqes(r, 1));
+}
+
+TEST_F(chain, breaks_at_a_short_read)
+{
+	struct iou *r = &self->r;
+
+	ASSERT_EQ(4, write(self->p[1], "1234", 4));
+	read_pipe(r, self->p[0], self->buf, 1, LINK);
+	nop(r, 2, 0);
+	EXPECT_STREQ("1:4 2:ECANCELED", submit_cqes(r, 2));
+	ASSERT_EQ(4, write(self->p[1], "1234", 4));
+	read_pipe(r, self->p[0], self->buf, 1, HARD);
+	nop(r, 2, 0);
+	EXPECT_STREQ("1:4 2:0", submit_cqes(r, 2));
+	ASSERT_EQ(8, write(self->p[1], "12345678", 8));
+	read_pipe(r, self->p[0], self->buf, 1, LINK | IOSQE_ASYNC);
+	nop(r, 2, 0);
+	EXPECT_STREQ("1:8 2:0", submit_cqes(r, 2));
+	read_pipe(r, self->p[0], self->buf, 1, LINK);
+	nop(r, 2, 0);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	ASSERT_EQ(4, write(self->p[1], "1234", 4));
+	EXPECT_STREQ("1:4 2:ECANCELED", cqes(r, 2));
+}
+
+TEST_F(chain, hides)
+{
+	struct iou *r = &self->r;
+
+	nop(r, 1, LINK | HIDE);
+	nop(r, 2, LINK | HIDE);
+	nop(r, 3, 0);
+	EXPECT_STREQ("3:0", submit_cqes(r, 1));
+	/* a failure is told, and what is cancelled by it is not */
+	bad(r, 1, LINK | HIDE);
+	nop(r, 2, LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("1:EINTR", submit_cqes(r, 1));
+	nop(r, 1, LINK | HIDE);
+	bad(r, 2, LINK);
+	nop(r, 3, LINK | HIDE);
+	nop(r, 4, 0);
+	EXPECT_STREQ("2:EINTR 3:ECANCELED 4:ECANCELED", submit_cqes(r, 3));
+	refused(r, 1, LINK | HIDE);
+	nop(r, 2, 0);
+	EXPECT_STREQ("1:EINVAL", submit_cqes(r, 1));
+	nop(r, 1, LINK | HIDE);
+	refused(r, 2, 0);
+	EXPECT_STREQ("1:ECANCELED", submit_cqes(r, 1));
+}
+
+/* A LINK_TIMEOUT whose head finishes at once. */
+TEST_F(chain, limit_is_not_needed)
+{
+	struct iou *r = &self->r;
+
+	nop(r, 1, LINK);
+	limit(r, HOUR, 2, 0);
+	EXPECT_STREQ("1:0 2:ECANCELED", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	limit(r, HOUR, 2, LINK);
+	nop(r, 3, LINK);
+	limit(r, HOUR, 4, 0);
+	EXPECT_STREQ("1:0 2:ECANCELED 3:0 4:ECANCELED", sorted(submit_cqes(r, 4)));
+	bad(r, 1, LINK);
+	limit(r, HOUR, 2, LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("1:EINTR 2:ECANCELED 3:ECANCELED", sorted(submit_cqes(r, 3)));
+	bad(r, 1, HARD);
+	limit(r, HOUR, 2, LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("1:EINTR 2:ECANCELED 3:0", sorted(submit_cqes(r, 3)));
+	nop(r, 1, LINK | IOSQE_ASYNC);
+	limit(r, HOUR, 2, LINK);
+	nop(r, 3, LINK | IOSQE_ASYNC);
+	limit(r, HOUR, 4, LINK);
+	nop(r, 5, 0);
+	EXPECT_STREQ("1:0 2:ECANCELED 3:0 4:ECANCELED 5:0", sorted(submit_cqes(r, 5)));
+	bad(r, 1, LINK | IOSQE_ASYNC);
+	limit(r, HOUR, 2, LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("1:EINTR 2:ECANCELED 3:ECANCELED", sorted(submit_cqes(r, 3)));
+	/* a time of its own ends it before */
+	wait_for(r, 10 * MS, 1, LINK);
+	limit(r, HOUR, 2, LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("1:ETIME 2:ECANCELED 3:0", sorted(submit_cqes(r, 3)));
+}
+
+TEST_F(chain, limit_is_reached)
+{
+	struct iou *r = &self->r;
+	long long start = now_on(CLOCK_MONOTONIC);
+
+	wait_for(r, HOUR, 1, LINK);
+	limit(r, 20 * MS, 2, 0);
+	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
+	EXPECT_LE(start + 20 * MS, now_on(CLOCK_MONOTONIC));
+	wait_for(r, HOUR, 1, LINK);
+	limit(r, MS, 2, LINK);
+	nop(r, 3, LINK);
+	limit(r, MS, 4, 0);
+	EXPECT_STREQ("1:ECANCELED 2:ETIME 3:ECANCELED 4:ECANCELED", sorted(submit_cqes(r, 4)));
+	wait_for(r, HOUR, 1, HARD);
+	limit(r, MS, 2, LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("1:ECANCELED 2:ETIME 3:0", sorted(submit_cqes(r, 3)));
+	/* the second of a chain, the third */
+	nop(r, 1, LINK);
+	wait_for(r, 2 * MS, 2, LINK);
+	limit(r, HOUR, 3, LINK);
+	wait_for(r, HOUR, 4, LINK);
+	limit(r, 5 * MS, 5, LINK);
+	nop(r, 6, 0);
+	EXPECT_STREQ("1:0 2:ETIME 3:ECANCELED 4:ECANCELED 5:ETIME 6:ECANCELED",
+		     sorted(submit_cqes(r, 6)));
+	/* no time at all */
+	wait_for(r, HOUR, 1, LINK);
+	limit(r, 0, 2, 0);
+	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
+	/* absolute, on other clocks */
+	wait_for(r, HOUR, 1, LINK);
+	link_timeout(r, now_on(CLOCK_MONOTONIC) + 5 * MS, IORING_TIMEOUT_ABS, 2);
+	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
+	wait_for(r, HOUR, 1, LINK);
+	link_timeout(r, now_on(CLOCK_REALTIME) + 5 * MS,
+		     IORING_TIMEOUT_ABS | IORING_TIMEOUT_REALTIME, 2);
+	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
+	wait_for(r, HOUR, 1, LINK);
+	link_timeout(r, 5 * MS, IORING_TIMEOUT_BOOTTIME | IORING_TIMEOUT_ETIME_SUCCESS, 2);
+	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
+	/* one that repeats is stopped by it, too */
+	timeout(r, HOUR, 0, IORING_TIMEOUT_MULTISHOT, 1)->flags = LINK;
+	limit(r, MS, 2, 0);
+	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
+	/* which does not repeat itself */
+	wait_for(r, HOUR, 1, LINK);
+	link_timeout(r, MS, IORING_TIMEOUT_MULTISHOT, 2);
+	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
+}
+
+static bool has_poll(struct iou *r)
+{
+	struct io_uring_probe *probe = calloc(1, sizeof(*probe) + 256 * sizeof(probe->ops[0]));
+	bool has;
+
+	has = !iou_register(r, IORING_REGISTER_PROBE, probe, 256) &&
+	      probe->ops[IORING_OP_POLL_ADD].flags & IO_URING_OP_SUPPORTED;
+	free(probe);
+	return has;
+}
+
+/* A read that waits, for data or for its limit. */
+TEST_F(chain, limit_of_a_read)
+{
+	struct iou *r = &self->r;
+	unsigned int async;
+
+	if (!has_poll(r))
+		SKIP(return, "a read that waits stands in a worker");
+	for (async = 0; async < 2; async++) {
+		unsigned int flags = LINK | (async ? IOSQE_ASYNC : 0);
+
+		read_pipe(r, self->p[0], self->buf, 1, flags);
+		limit(r, 10 * MS, 2, LINK);
+		nop(r, 3, 0);
+		EXPECT_STREQ("1:ECANCELED 2:ETIME 3:ECANCELED", sorted(submit_cqes(r, 3)));
+		read_pipe(r, self->p[0], self->buf, 1, flags);
+		limit(r, HOUR, 2, LINK);
+		nop(r, 3, 0);
+		EXPECT_STREQ("", submit_cqes(r, 0));
+		ASSERT_EQ(8, write(self->p[1], "12345678", 8));
+		EXPECT_STREQ("1:8 2:ECANCELED 3:0", sorted(cqes(r, 3)));
+		read_pipe(r, self->p[0], self->buf, 1, flags);
+		limit(r, HOUR, 2, LINK);
+		nop(r, 3, 0);
+		EXPECT_STREQ("", submit_cqes(r, 0));
+		ASSERT_EQ(4, write(self->p[1], "1234", 4));
+		EXPECT_STREQ("1:4 2:ECANCELED 3:ECANCELED", sorted(cqes(r, 3)));
+	}
+}
+
+TEST_F(chain, limit_refused)
+{
+	struct iou *r = &self->r;
+
+	limit(r, HOUR, 1, 0);
+	EXPECT_STREQ("1:EINVAL", submit_cqes(r, 1));
+	limit(r, HOUR, 1, LINK);
+	nop(r, 2, 0);
+	EXPECT_STREQ("1:EINVAL 2:ECANCELED", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	limit(r, HOUR, 2, LINK);
+	limit(r, HOUR, 3, LINK);
+	nop(r, 4, 0);
+	EXPECT_STREQ("1:ECANCELED 2:ECANCELED 3:EINVAL 4:ECANCELED", sorted(submit_cqes(r, 4)));
+	nop(r, 1, LINK);
+	link_timeout(r, HOUR, 0, 2)->off = 1;
+	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	link_timeout(r, HOUR, IORING_TIMEOUT_MULTISHOT | IORING_TIMEOUT_ABS, 2);
+	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	link_timeout(r, HOUR, IORING_TIMEOUT_UPDATE, 2);
+	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	link_timeout(r, HOUR, IORING_TIMEOUT_CLOCK_MASK, 2);
+	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	link_timeout(r, -1, 0, 2);
+	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	link_timeout(r, 0, 0, 2)->addr = 0;
+	EXPECT_STREQ("1:ECANCELED 2:EFAULT", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	link_timeout(r, 0, 0, 2)->len = 2;
+	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	link_timeout(r, 0, 0, 2)->buf_index = 2;
+	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	link_timeout(r, 0, 0, 2)->splice_fd_in = 2;
+	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	link_timeout(r, 0, 0, 2)->addr3 = 2;
+	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	link_timeout(r, 0, 0, 2)->ioprio = 2;
+	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
+	/* the chain ends before it */
+	nop(r, 1, 0);
+	limit(r, HOUR, 2, 0);
+	EXPECT_STREQ("1:0 2:EINVAL", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	EXPECT_STREQ("1:0", submit_cqes(r, 1));
+	limit(r, HOUR, 2, 0);
+	EXPECT_STREQ("2:EINVAL", submit_cqes(r, 1));
+	/* a head that is refused, or something behind it */
+	refused(r, 1, LINK);
+	limit(r, HOUR, 2, LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("1:EINVAL 2:ECANCELED 3:ECANCELED", sorted(submit_cqes(r, 3)));
+	nop(r, 1, LINK);
+	limit(r, HOUR, 2, LINK);
+	refused(r, 3, 0);
+	EXPECT_STREQ("1:ECANCELED 2:ECANCELED 3:EINVAL", sorted(submit_cqes(r, 3)));
+}
+
+/* Its own flag alone decides whether its CQE is seen. */
+TEST_F(chain, limit_hidden)
+{
+	struct iou *r = &self->r;
+
+	nop(r, 1, LINK);
+	limit(r, HOUR, 2, HIDE);
+	EXPECT_STREQ("1:0", submit_cqes(r, 1));
+	nop(r, 1, LINK | HIDE);
+	limit(r, HOUR, 2, 0);
+	EXPECT_STREQ("2:ECANCELED", submit_cqes(r, 1));
+	nop(r, 1, LINK | HIDE);
+	limit(r, HOUR, 2, HIDE | LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("3:0", submit_cqes(r, 1));
+	bad(r, 1, LINK);
+	limit(r, HOUR, 2, HIDE | LINK);
+	nop(r, 3, HIDE);
+	EXPECT_STREQ("1:EINTR 3:ECANCELED", sorted(submit_cqes(r, 2)));
+	bad(r, 1, LINK | HIDE);
+	limit(r, HOUR, 2, LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("1:EINTR 2:ECANCELED", sorted(submit_cqes(r, 2)));
+	wait_for(r, HOUR, 1, LINK);
+	limit(r, MS, 2, HIDE | LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("1:ECANCELED 3:ECANCELED", sorted(submit_cqes(r, 2)));
+	wait_for(r, HOUR, 1, LINK | HIDE);
+	limit(r, MS, 2, LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
+	wait_for(r, MS, 1, LINK | HIDE);
+	limit(r, HOUR, 2, LINK | HIDE);
+	nop(r, 3, 0);
+	EXPECT_STREQ("3:0", sorted(submit_cqes(r, 1)));
+}
+
+TEST_F(chain, limit_updated)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+
+	wait_for(r, HOUR, 1, LINK);
+	limit(r, HOUR, 2, 0);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	/* not without the other flag */
+	sqe = timeout_update(r, 2, 0, 0, 3);
+	sqe->timeout_flags = IORING_LINK_TIMEOUT_UPDATE;
+	EXPECT_STREQ("3:ENOENT", submit_cqes(r, 1));
+	timeout_update(r, 2, 10 * MS, IORING_LINK_TIMEOUT_UPDATE, 3);
+	EXPECT_STREQ("1:ECANCELED 2:ETIME 3:0", sorted(submit_cqes(r, 3)));
+	wait_for(r, HOUR, 1, LINK);
+	limit(r, 200 * MS, 2, 0);
+	ASSERT_LE(0, iou_submit(r));
+	timeout_update(r, 2, HOUR, IORING_LINK_TIMEOUT_UPDATE, 3);
+	EXPECT_STREQ("3:0", submit_cqes(r, 1));
+	iou_sleep_ms(200);
+	timeout_update(r, 2, now_on(CLOCK_MONOTONIC) + 2 * MS,
+		       IORING_LINK_TIMEOUT_UPDATE | IORING_TIMEOUT_ABS, 3);
+	EXPECT_STREQ("1:ECANCELED 2:ETIME 3:0", sorted(submit_cqes(r, 3)));
+	/* it is no timeout */
+	wait_for(r, HOUR, 1, LINK);
+	limit(r, HOUR, 2, 0);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	timeout_update(r, 2, 0, 0, 3);
+	EXPECT_STREQ("3:ENOENT", submit_cqes(r, 1));
+	timeout_remove(r, 2, 3);
+	EXPECT_STREQ("3:ENOENT", submit_cqes(r, 1));
+	timeout_update(r, 1, 0, IORING_LINK_TIMEOUT_UPDATE, 3);
+	EXPECT_STREQ("3:ENOENT", submit_cqes(r, 1));
+	timeout_remove(r, 1, 3);
+	EXPECT_STREQ("1:ECANCELED 2:ECANCELED 3:0", sorted(submit_cqes(r, 3)));
+	timeout_update(r, 2, 0, IORING_LINK_TIMEOUT_UPDATE, 3);
+	EXPECT_STREQ("3:ENOENT", submit_cqes(r, 1));
+	/* not before it runs */
+	wait_for(r, HOUR, 1, LINK);
+	nop(r, 2, LINK);
+	limit(r, HOUR, 3, 0);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	timeout_update(r, 3, 0, IORING_LINK_TIMEOUT_UPDATE, 4);
+	EXPECT_STREQ("4:ENOENT", submit_cqes(r, 1));
+	timeout_update(r, 1, 0, 0, 4);
+	EXPECT_STREQ("1:ETIME 2:0 3:ECANCELED 4:0", sorted(submit_cqes(r, 4)));
+}
+
+TEST_F(chain, limited_one_cancelled)
+{
+	struct iou *r = &self->r;
+
+	wait_for(r, HOUR, 1, LINK);
+	limit(r, HOUR, 2, LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	/* it follows its head */
+	cancel(r, 2, 9);
+	EXPECT_STREQ("9:ENOENT", submit_cqes(r, 1));
+	cancel(r, 1, 9);
+	EXPECT_STREQ("1:ECANCELED 2:ECANCELED 3:ECANCELED 9:0", sorted(submit_cqes(r, 4)));
+	wait_for(r, HOUR, 1, LINK);
+	limit(r, HOUR, 2, 0);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	cancel(r, 0, 9)->cancel_flags = IORING_ASYNC_CANCEL_ANY;
+	EXPECT_STREQ("1:ECANCELED 2:ECANCELED 9:1", sorted(submit_cqes(r, 3)));
+}
+
+/* A drained head's time does not run before it does. */
+TEST_F(chain, drained)
+{
+	struct iou *r = &self->r;
+
+	wait_for(r, 60 * MS, 1, 0);
+	wait_for(r, 5 * MS, 2, LINK | IOSQE_IO_DRAIN);
+	limit(r, 40 * MS, 3, 0);
+	nop(r, 4, 0);
+	EXPECT_STREQ("1:ETIME 2:ETIME 3:ECANCELED 4:0", sorted(submit_cqes(r, 4)));
+	wait_for(r, 20 * MS, 1, 0);
+	wait_for(r, HOUR, 2, LINK | IOSQE_IO_DRAIN);
+	limit(r, 5 * MS, 3, LINK);
+	nop(r, 4, 0);
+	nop(r, 5, 0);
+	EXPECT_STREQ("1:ETIME 2:ECANCELED 3:ETIME 4:ECANCELED 5:0", sorted(submit_cqes(r, 5)));
+	/* the drain bit of a later request counts for the whole chain */
+	wait_for(r, 20 * MS, 1, 0);
+	nop(r, 2, LINK);
+	limit(r, HOUR, 3, LINK);
+	nop(r, 4, IOSQE_IO_DRAIN);
+	EXPECT_STREQ("1:ETIME 2:0 3:ECANCELED 4:0", sorted(submit_cqes(r, 4)));
+}
+
+/*
+ * A head that ends by its own time at about the time of its limit, while it may
+ * be cancelled as well.  Each of the chain's requests has one CQE, and they fit.
+ */
+struct ends {
+	int nr[4];
+	int res[4];
+};
+
+static const char *bad_end(const struct ends *e, bool cancelled)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		if (e->nr[i] != 1)
+			return "not one CQE each";
+	if (e->res[0] == -ETIME) {
+		if (e->res[2])
+			return "the head ended well, what follows did not";
+		/* the limit came too late, or not at all */
+		if (e->res[1] != -ECANCELED && e->res[1] != -ENOENT && e->res[1] != -EALREADY &&
+		    e->res[1] != -ETIME)
+			return "what became of the limit?";
+		return NULL;
+	}
+	if (e->res[0] != -ECANCELED || e->res[2] != -ECANCELED)
+		return "the head was not cancelled, or what follows was not";
+	if (e->res[1] == -ETIME || (cancelled && (e->res[1] == -ECANCELED ||
+						  e->res[1] == -ENOENT)))
+		return NULL;
+	return "who cancelled the head?";
+}
+
+FIXTURE(edge) {
+	struct iou r;
+};
+
+FIXTURE_VARIANT(edge) {
+	unsigned int flags;
+};
+
+IOU_KINDS_OF_TASK(edge);
+
+FIXTURE_SETUP(edge)
+{
+	ASSERT_EQ(0, iou_init(&self->r, 128, variant->flags));
+}
+
+FIXTURE_TEARDOWN(edge)
+{
+	iou_exit(&self->r);
+}
+
+#define CHAINS	16
+
+TEST_F(edge, limit)
+{
+	unsigned int round, i, limited = 0, rounds = iou_rounds(125);
+	struct iou *r = &self->r;
+
+	for (round = 0; round < rounds; round++) {
+		bool with_cancel = round % 4 == 3;
+		struct ends e[CHAINS + 1] = {};
+		unsigned int left = CHAINS * 3 + (with_cancel ? CHAINS : 0);
+
+		for (i = 0; i < CHAINS; i++) {
+			long long delay = 200000 + i * 20000;
+
+			wait_for(r, delay, i * 4, IOSQE_IO_LINK);
+			/* from 20 us before to 20 us after */
+			limit(r, delay + ((long long)(round * 37 % 160) - 80) * 250, i * 4 + 1,
+			      IOSQE_IO_LINK);
+			nop(r, i * 4 + 2, 0);
+		}
+		ASSERT_LE(0, iou_submit(r));
+		for (i = 0; with_cancel && i < CHAINS; i++) {
+			long long end = now_on(CLOCK_MONOTONIC) + 15000;
+
+			cancel(r, i * 4, CHAINS * 4);
+			ASSERT_LE(0, iou_submit(r));
+			while (now_on(CLOCK_MONOTONIC) < end)
+				;
+		}
+		while (left) {
+			struct io_uring_cqe cqe;
+
+			ASSERT_EQ(0, iou_reap(r, &cqe)) TH_LOG("%u are missing", left);
+			left--;
+			if (cqe.user_data == CHAINS * 4)
+				continue;
+			e[cqe.user_data / 4].nr[cqe.user_data % 4]++;
+			e[cqe.user_data / 4].res[cqe.user_data % 4] = cqe.res;
+		}
+		ASSERT_EQ(0, iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS));
+		ASSERT_EQ(0, iou_ready(r));
+		for (i = 0; i < CHAINS; i++) {
+			ASSERT_EQ(NULL, bad_end(&e[i], with_cancel)) {
+				TH_LOG("%s: %d %d %d", bad_end(&e[i], with_cancel), e[i].res[0],
+				       e[i].res[1], e[i].res[2]);
+			}
+			limited += e[i].res[0] == -ECANCELED;
+		}
+	}
+	printf("# %u of %u were limited\n", limited, rounds * CHAINS);
+}
+
+/* Reads that a writer feeds at about the time of their limit; some stand in workers. */
+struct feeder {
+	int fd;
+	unsigned int nr;
+	bool stop;
+};
+
+static void *feed(void *arg)
+{
+	struct feeder *f = arg;
+
+	while (!__atomic_load_n(&f->stop, __ATOMIC_RELAXED)) {
+		if (write(f->fd, "12345678", 8) != 8)
+			break;
+		usleep(f->nr++ * 7 % 120);
+	}
+	return NULL;
+}
+
+TEST_F(edge, limit_of_reads)
+{
+	unsigned int round, i, limited = 0, rounds = iou_rounds(120);
+	struct feeder f = {};
+	struct iou *r = &self->r;
+	pthread_t thread;
+	char buf[8];
+	int p[2];
+
+	signal(SIGPIPE, SIG_IGN);
+	ASSERT_EQ(0, pipe(p));
+	f.fd = p[1];
+	ASSERT_EQ(0, pthread_create(&thread, NULL, feed, &f));
+	for (round = 0; round < rounds; round++) {
+		struct ends e[CHAINS] = {};
+		unsigned int left = CHAINS * 3;
+
+		for (i = 0; i < CHAINS; i++) {
+			read_pipe(r, p[0], buf, i * 4,
+				  IOSQE_IO_LINK | (i % 2 ? IOSQE_ASYNC : 0));
+			limit(r, (round * 31 + i * 7) % 200 * 1000, i * 4 + 1, IOSQE_IO_LINK);
+			nop(r, i * 4 + 2, 0);
+		}
+		ASSERT_LE(0, iou_submit(r));
+		while (left) {
+			struct io_uring_cqe cqe;
+
+			ASSERT_EQ(0, iou_reap(r, &cqe)) TH_LOG("%u are missing", left);
+			left--;
+			e[cqe.user_data / 4].nr[cqe.user_data % 4]++;
+			e[cqe.user_data / 4].res[cqe.user_data % 4] = cqe.res;
+		}
+		ASSERT_EQ(0, iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS));
+		ASSERT_EQ(0, iou_ready(r));
+		for (i = 0; i < CHAINS; i++) {
+			int res = e[i].res[0];
+
+			ASSERT_TRUE(e[i].nr[0] == 1 && e[i].nr[1] == 1 && e[i].nr[2] == 1);
+			ASSERT_TRUE(res == 8 || res == -ECANCELED || res == -EINTR);
+			ASSERT_EQ(res == 8 ? 0 : -ECANCELED, e[i].res[2]);
+			ASSERT_TRUE(e[i].res[1] == -ETIME || e[i].res[1] == -EALREADY ||
+				    (res == 8 && (e[i].res[1] == -ECANCELED ||
+						  e[i].res[1] == -ENOENT))) {
+				TH_LOG("read %d, limit %d", res, e[i].res[1]);
+			}
+			limited += res != 8;
+		}
+	}
+	__atomic_store_n(&f.stop, true, __ATOMIC_RELAXED);
+	/* a full pipe does not keep it */
+	close(p[0]);
+	pthread_join(thread, NULL);
+	close(p[1]);
+	printf("# %u of %u were limited\n", limited, rounds * CHAINS);
+}
+
+TEST_HARNESS_MAIN
