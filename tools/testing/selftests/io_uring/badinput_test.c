@@ -12,6 +12,7 @@
  * so that `badinput_test | sed -n 's/^# row //p'` makes such a record.
  */
 #include <linux/falloc.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -620,6 +621,36 @@ TEST_F(bad, register_probe)
 	ROW(k, "probe good", 0, REG(PROBE, probe, 256));
 }
 
+TEST_F(bad, register_sync_cancel)
+{
+	struct io_uring_sync_cancel_reg reg = { .fd = BAD_FD, .timeout = { -1, -1 } };
+	const char *k = self->kind;
+	int fd = self->r.fd;
+
+	ROW(k, "sync cancel null", -EINVAL, REG(SYNC_CANCEL, NULL, 1));
+	ROW(k, "sync cancel nowhere", -EFAULT, REG(SYNC_CANCEL, NOWHERE, 1));
+	ROW(k, "sync cancel nr 0", -EINVAL, REG(SYNC_CANCEL, &reg, 0));
+	ROW(k, "sync cancel nr 2", -EINVAL, REG(SYNC_CANCEL, &reg, 2));
+	ROW(k, "sync cancel nothing", -ENOENT, REG(SYNC_CANCEL, &reg, 1));
+	reg.flags = 1U << 6;
+	ROW(k, "sync cancel flag 6", -EINVAL, REG(SYNC_CANCEL, &reg, 1));
+	reg.flags = IORING_ASYNC_CANCEL_FD;
+	ROW(k, "sync cancel fd", -EBADF, REG(SYNC_CANCEL, &reg, 1));
+	reg.flags |= IORING_ASYNC_CANCEL_FD_FIXED;
+	ROW(k, "sync cancel slot", -EBADF, REG(SYNC_CANCEL, &reg, 1));
+	reg.pad[6] = 1;
+	ROW(k, "sync cancel slot, pad", -EINVAL, REG(SYNC_CANCEL, &reg, 1));
+	reg.pad[6] = 0;
+	reg.pad2[0] = 1;
+	ROW(k, "sync cancel slot, pad2", -EINVAL, REG(SYNC_CANCEL, &reg, 1));
+	reg.pad2[0] = 0;
+	reg.flags = IORING_ASYNC_CANCEL_OP;
+	reg.opcode = 255;
+	ROW(k, "sync cancel op 255", -ENOENT, REG(SYNC_CANCEL, &reg, 1));
+	reg.flags |= IORING_ASYNC_CANCEL_ANY;
+	ROW(k, "sync cancel any", 0, REG(SYNC_CANCEL, &reg, 1));
+}
+
 TEST_F(bad, register_rest)
 {
 	bool off = variant->flags & IORING_SETUP_R_DISABLED;
@@ -802,8 +833,39 @@ struct swept_op {
 	const char *name;
 	int op;
 	__u64 addr, off;
-	__u32 len;
+	__u32 len, rw_flags;
 };
+
+static int cancel_any(struct iou *r)
+{
+	struct io_uring_sync_cancel_reg reg = {
+		.flags = IORING_ASYNC_CANCEL_ANY, .timeout = { -1, -1 },
+	};
+
+	return iou_register(r, IORING_REGISTER_SYNC_CANCEL, &reg, 1);
+}
+
+/* The first result; a poll that does not end at once, or what goes on, is cancelled. */
+static int one_cut_short(struct iou *r, struct io_uring_sqe with)
+{
+	struct io_uring_sqe *sqe = iou_sqe(r);
+	struct io_uring_cqe cqe;
+	int ret, res;
+
+	memcpy(sqe, &with, 64);
+	ret = iou_submit(r);
+	if (ret != 1)
+		return ret < 0 ? ret : -ENODATA;
+	if (with.opcode == IORING_OP_POLL_ADD && !iou_ready(r))
+		cancel_any(r);
+	ret = iou_reap(r, &cqe);
+	res = cqe.res;
+	while (!ret && cqe.flags & IORING_CQE_F_MORE) {
+		cancel_any(r);
+		ret = iou_reap(r, &cqe);
+	}
+	return ret ? ret : res;
+}
 
 static const char *const fields[] = {
 	"flags", "ioprio", "fd", "off", "addr", "len", "rw_flags", "user_data",
@@ -918,6 +980,12 @@ TEST_F(sweep, fields)
 		{ "read_fixed", IORING_OP_READ_FIXED, mem + 128, 0, 512 },
 		{ "write_fixed", IORING_OP_WRITE_FIXED, mem + 128, 0, 512 },
 		{ "sync_file_range", IORING_OP_SYNC_FILE_RANGE, 0, 0, 4096 },
+		{ "poll_add", IORING_OP_POLL_ADD, 0, 0, 0, POLLIN },
+		{ "poll_remove", IORING_OP_POLL_REMOVE, 77 },
+		{ "timeout", IORING_OP_TIMEOUT, mem + 1024, 0, 1 },
+		{ "timeout_remove", IORING_OP_TIMEOUT_REMOVE, 77, mem + 1024 },
+		{ "async_cancel", IORING_OP_ASYNC_CANCEL, 77 },
+		{ "link_timeout", IORING_OP_LINK_TIMEOUT, mem + 1024, 0, 1 },
 		{ "fallocate", IORING_OP_FALLOCATE, 4096, 0, 0 },
 		{ "files_update", IORING_OP_FILES_UPDATE, mem + 32, 0, 1 },
 		{ "read", IORING_OP_READ, mem + 128, 0, 512 },
@@ -928,12 +996,14 @@ TEST_F(sweep, fields)
 	unsigned int o, f, v, differ = 0;
 
 	for (o = 0; o < ARRAY_LEN(ops); o++) {
+		if (!iou_has_op(&self->r, ops[o].op))
+			continue;
 		for (f = 0; f < ARRAY_LEN(fields); f++) {
 			for (v = 0; v < ARRAY_LEN(odd_values); v++) {
 				struct io_uring_sqe sqe = {
 					.opcode = ops[o].op, .fd = self->fd,
 					.addr = ops[o].addr, .off = ops[o].off,
-					.len = ops[o].len,
+					.len = ops[o].len, .rw_flags = ops[o].rw_flags,
 				};
 				char name[128], row[160], text[32];
 				const char *want;
@@ -951,7 +1021,9 @@ TEST_F(sweep, fields)
 				*(struct iovec *)(self->mem + 64) =
 					(struct iovec){ self->mem + 128, 512 };
 				*(int *)(self->mem + 32) = -1;
-				got = one(&self->r, sqe);
+				*(struct __kernel_timespec *)(self->mem + 1024) =
+					(struct __kernel_timespec){ .tv_nsec = 1000000 };
+				got = one_cut_short(&self->r, sqe);
 				snprintf(name, sizeof(name), "%s %s=%llx", ops[o].name,
 					 fields[f], (unsigned long long)odd_values[v]);
 				print_row(kind, name, got);

@@ -60,12 +60,14 @@ struct victim {
 	int pipe[2], sock[2], efd, file, disk;
 	char *buf;
 	unsigned int seed;
+	bool waits;		/* has requests that nothing may answer */
 };
 
 static int victim_init(struct victim *v, unsigned int flags, unsigned int seed)
 {
 	v->flags = flags;
 	v->seed = seed;
+	v->waits = true;
 	v->buf = iou_map_anon(64 * IOU_PAGE);
 	v->efd = eventfd(0, EFD_SEMAPHORE);
 	v->file = memfd_create("victim", 0);
@@ -73,6 +75,56 @@ static int victim_init(struct victim *v, unsigned int flags, unsigned int seed)
 	if (pipe(v->pipe) || socketpair(AF_UNIX, SOCK_STREAM, 0, v->sock))
 		return 1;
 	return iou_init_cq(&v->r, 32, 64, flags);
+}
+
+static struct __kernel_timespec victim_times[] = {
+	{ .tv_nsec = 500000 }, { .tv_nsec = 5000000 }, { .tv_sec = 1000 },
+};
+
+static struct io_uring_sqe *prep_poll(struct iou *r, int fd, bool multishot)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL, multishot, 0);
+
+	sqe->poll32_events = POLLIN;
+	return sqe;
+}
+
+/* What waits for an event or a time, alone or with a time limit. */
+static void victim_prep_waiting(struct victim *v, unsigned int x)
+{
+	struct __kernel_timespec *ts = &victim_times[x / 8 % 3];
+	struct iou *r = &v->r;
+
+	switch (x % 8) {
+	case 0:
+		prep_poll(r, v->pipe[0], false);
+		break;
+	case 1:
+		prep_poll(r, v->sock[0], true);
+		break;
+	case 2:
+		/* a ring that is held by a request of its own */
+		prep_poll(r, r->fd, x & 64);
+		break;
+	case 3:
+		iou_prep(r, IORING_OP_TIMEOUT, -1, ts, 1, 0);
+		break;
+	case 4:
+		iou_prep(r, IORING_OP_TIMEOUT, -1, ts, 1, x / 64 % 4);
+		break;
+	case 5:
+		prep_poll(r, v->efd, false)->flags = IOSQE_IO_LINK;
+		iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, ts, 1, 0);
+		break;
+	case 6:
+		iou_prep(r, IORING_OP_READ, v->pipe[0], v->buf, 8, 0)->flags = IOSQE_IO_LINK;
+		iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, ts, 1, 0);
+		break;
+	default:
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, v->pipe[0], NULL, IORING_OP_POLL_ADD,
+			 0)->cancel_flags = x & 64 ? IORING_ASYNC_CANCEL_FD :
+						     IORING_ASYNC_CANCEL_OP;
+	}
 }
 
 /* One request more: some finish, some wait for ever, some stand in a worker. */
@@ -89,10 +141,13 @@ static void victim_prep(struct victim *v)
 				       v->disk, buf, 4096, x % 16 * 4096);
 		else
 			sqe = iou_nop(r, x);
-		/*
-		 * Not in a worker: it would wait for a tag that a request holds
-		 * which its own dying process no longer polls, for ever on 6.12.
-		 */
+		/* on 6.12 a worker would wait for ever for a tag: see below */
+		if (!iou_on_stock())
+			sqe->flags = x & 64 ? IOSQE_ASYNC : 0;
+		return;
+	}
+	if (v->waits && x & 128 && iou_sq_room(r) >= 2) {
+		victim_prep_waiting(v, x >> 8);
 		return;
 	}
 	switch (x % 8) {
@@ -434,6 +489,7 @@ TEST_F(end, thread)
 		SKIP(return, "see the next test");
 	for (round = 0; round < rounds; round++) {
 		ASSERT_EQ(0, victim_init(&v, variant->flags, self->seed + round));
+		v.waits = false;
 		ASSERT_EQ(0, pthread_create(&t, NULL, submit_and_end, &v));
 		pthread_join(t, NULL);
 		/* requests of a dead thread are answered, all of them */
@@ -607,6 +663,81 @@ TEST(first_submit_of_many_threads)
 		}
 		iou_exit(&r);
 	}
+}
+
+/*
+ * A polled device with two tags.  The victim's polled reads have them, and its
+ * workers wait for one.  Nobody polls any more once it is killed.
+ */
+#define SMALL_NULLB	"/sys/kernel/config/nullb/nullb8/"
+
+static const char *small_disk(void)
+{
+	if (!access(SMALL_NULLB, F_OK))
+		return "/dev/nullb8";
+	mount("none", "/sys/kernel/config", "configfs", 0, NULL);
+	if (mkdir(SMALL_NULLB, 0700))
+		return "/dev/null/none";
+	iou_put(SMALL_NULLB "size", "16");
+	iou_put(SMALL_NULLB "blocksize", "4096");
+	iou_put(SMALL_NULLB "submit_queues", "1");
+	iou_put(SMALL_NULLB "poll_queues", "1");
+	iou_put(SMALL_NULLB "hw_queue_depth", "2");
+	iou_put(SMALL_NULLB "power", "1");
+	iou_put("/sys/block/nullb8/queue/scheduler", "none");
+	return "/dev/nullb8";
+}
+
+static void take_tags_and_wait(struct iou *r, int disk, int alive)
+{
+	char *buf = iou_map_anon(4 * IOU_PAGE);
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		iou_prep(r, IORING_OP_READ, disk, buf + i * IOU_PAGE, IOU_PAGE,
+			 i * IOU_PAGE)->flags = i < 2 ? 0 : IOSQE_ASYNC;
+	if (iou_submit(r) != 4)
+		_exit(99);
+	/* until the workers stand there */
+	iou_sleep_ms(100);
+	if (write(alive, "r", 1) != 1)
+		_exit(98);
+	for (;;)
+		pause();
+}
+
+TEST(killed_while_workers_wait_for_tags)
+{
+	unsigned int round, rounds = iou_rounds(4);
+	int disk = open(small_disk(), O_RDWR | O_DIRECT);
+	int pid, status, alive[2], ret;
+	struct iou r;
+	char c;
+
+	if (disk < 0)
+		SKIP(return, "needs null_blk with configfs");
+	for (round = 0; round < rounds; round++) {
+		ASSERT_EQ(0, pipe(alive));
+		ASSERT_EQ(0, iou_init(&r, 8, IORING_SETUP_IOPOLL));
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			take_tags_and_wait(&r, disk, alive[1]);
+		ASSERT_EQ(1, read(alive[0], &c, 1));
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		ret = gone(pid, &status);
+		/* 6.12 waits for ever: poll on its behalf */
+		while (ret && waitpid(pid, &status, WNOHANG) != pid)
+			iou_enter(&r, 0, 0, IORING_ENTER_GETEVENTS);
+		EXPECT_TRUE(!ret || iou_on_stock()) {
+			TH_LOG("round %u: the process did not go", round);
+		}
+		EXPECT_TRUE(WIFSIGNALED(status));
+		iou_exit(&r);
+		close(alive[0]);
+		close(alive[1]);
+	}
+	close(disk);
 }
 
 /* After all of that, no worker and no thread of a ring is left in this process. */

@@ -297,6 +297,19 @@ static inline int iou_register(struct iou *r, unsigned int op, const void *arg,
 	return iou_sys_register(r->fd, op, arg, nr);
 }
 
+/* Does the kernel say that it has the operation? */
+static inline bool iou_has_op(struct iou *r, unsigned int op)
+{
+	struct io_uring_probe *probe;
+	bool has;
+
+	probe = calloc(1, sizeof(*probe) + 256 * sizeof(probe->ops[0]));
+	has = probe && !iou_register(r, IORING_REGISTER_PROBE, probe, 256) &&
+	      probe->ops[op].flags & IO_URING_OP_SUPPORTED;
+	free(probe);
+	return has;
+}
+
 static inline int iou_enter(struct iou *r, unsigned int submit,
 			    unsigned int min, unsigned int flags)
 {
