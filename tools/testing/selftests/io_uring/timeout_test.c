@@ -115,10 +115,11 @@ TEST_F(to, ends_a_wait)
 	/* also when nothing is told of it */
 	timeout(r, 20 * MS, 0, IORING_TIMEOUT_ETIME_SUCCESS, 1)->flags = IOSQE_CQE_SKIP_SUCCESS;
 	ASSERT_LE(0, iou_submit(r));
-	if (!(r->flags & IORING_SETUP_SQPOLL))
-		EXPECT_EQ(0, iou_enter(r, 0, 4, IORING_ENTER_GETEVENTS));
-	else
+	if (r->flags & IORING_SETUP_SQPOLL) {
 		iou_sleep_ms(100);
+	} else {
+		EXPECT_EQ(0, iou_enter(r, 0, 4, IORING_ENTER_GETEVENTS));
+	}
 	EXPECT_STREQ("", cqes(r, 0));
 	/* one that counted its CQEs */
 	timeout(r, 60000 * MS, 1, 0, 1);
