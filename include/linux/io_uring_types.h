@@ -39,6 +39,7 @@ struct eventfd_ctx;
 struct io_kiocb;
 struct io_mail;
 struct io_poll;
+struct io_poll_retry;
 struct io_ring_ctx;
 struct io_ev_fd;
 struct io_sq_data;
@@ -151,6 +152,7 @@ enum {
 
 	/* async/ */
 	REQ_F_POLLED_BIT,		/* ->poll is there: a retry waits for the file */
+	REQ_F_POLL_TRIED_BIT,		/* ->poll_tries counts */
 	REQ_F_PARKED_BIT,		/* on ctx->parked, written under the ring lock */
 	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
 	REQ_F_HAS_LTIMEOUT_BIT,		/* the next of the chain is a LINK_TIMEOUT */
@@ -188,6 +190,7 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_PARTIAL_IO	IO_REQ_FLAG(REQ_F_PARTIAL_IO_BIT)
 #define REQ_F_REISSUE		IO_REQ_FLAG(REQ_F_REISSUE_BIT)
 #define REQ_F_POLLED		IO_REQ_FLAG(REQ_F_POLLED_BIT)
+#define REQ_F_POLL_TRIED	IO_REQ_FLAG(REQ_F_POLL_TRIED_BIT)
 #define REQ_F_PARKED		IO_REQ_FLAG(REQ_F_PARKED_BIT)
 #define REQ_F_MULTISHOT		IO_REQ_FLAG(REQ_F_MULTISHOT_BIT)
 #define REQ_F_HAS_LTIMEOUT	IO_REQ_FLAG(REQ_F_HAS_LTIMEOUT_BIT)
@@ -237,16 +240,23 @@ struct io_kiocb {
 			/** @parked_user_data: the same as in @cqe */
 			u64		parked_user_data;
 			/**
-			 * @poll: (R) what waits for the file, valid with
-			 * REQ_F_POLLED, while there is no result
+			 * @poll: (R) what waits for the file, valid while a
+			 * POLL_ADD is parked, or another op with REQ_F_POLLED
 			 */
 			struct io_poll	*poll;
 		};
 	};
 	/** @opcode: IORING_OP_*, below IORING_OP_LAST */
 	u8			opcode;
-	/** @iopoll_done: (A) set by the driver's completion on polled rings */
-	u8			iopoll_done;
+	union {
+		/** @iopoll_done: (A) set by the driver's completion on polled rings */
+		u8		iopoll_done;
+		/**
+		 * @poll_tries: other rings: how often the file was ready and
+		 * would have blocked all the same, valid with REQ_F_POLL_TRIED
+		 */
+		u8		poll_tries;
+	};
 	/** @buf_index: registered buffer or buffer group, as the op defines */
 	u16			buf_index;
 	/** @refs: (A) holders, valid with REQ_F_REFCOUNT */
@@ -564,6 +574,10 @@ struct io_ring_ctx {
 		struct io_rsrc_table	buf_table;
 		/** @parked: (R) requests that wait for an event or a time, by user_data */
 		struct hlist_head	*parked;
+		/** @free_polls: (R) to be used next for a retry that waits for its file */
+		struct io_poll_retry	*free_polls;
+		/** @nr_free_polls: (R) their number */
+		unsigned int		nr_free_polls;
 		/** @drain_list: (R) chains that wait for earlier requests, linked by ->mail */
 		struct io_mail		*drain_list;
 		/** @drain_tail: (R) where the next one is linked */
@@ -602,6 +616,8 @@ struct io_ring_ctx {
 
 	/* the rest is cold */
 
+	/** @notify_work: wakes listeners when the poster must not */
+	struct work_struct	notify_work;
 	/** @restricted: (R) @restrictions hold */
 	bool			restricted;
 	/** @restrictions: (R) registered before the ring was enabled */

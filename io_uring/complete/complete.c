@@ -60,16 +60,11 @@ static void io_link_fail_one(struct io_kiocb *req, bool silent)
  */
 static void io_link_go_on(struct io_kiocb *req, bool ring_locked)
 {
-	struct io_ring_ctx *ctx = req->ctx;
-
 	if (!ring_locked || current->io_uring != req->tctx) {
 		io_req_push(req, req->mail.run, IO_PUSH_NOW);
 		return;
 	}
-	io_req_move(req, IO_REQ_MAILED);
-	req->mail.next = NULL;
-	*ctx->ready_tail = &req->mail;
-	ctx->ready_tail = &req->mail.next;
+	io_req_run_soon(req, req->mail.run);
 }
 
 /*

@@ -17,6 +17,8 @@ extern const struct io_op io_op_writev;
 extern const struct io_op io_op_fsync;
 extern const struct io_op io_op_read_fixed;
 extern const struct io_op io_op_write_fixed;
+extern const struct io_op io_op_poll_add;
+extern const struct io_op io_op_poll_remove;
 extern const struct io_op io_op_sync_file_range;
 extern const struct io_op io_op_async_cancel;
 extern const struct io_op io_op_timeout;

@@ -10,9 +10,9 @@
  *				missing has been read (io_read_wait_folio())
  *	all others		by a worker, which may block
  *
- * Files that can be polled are never blocked on: a worker waits until they are
- * ready and asks again.  They, and blocking attempts, may move less than
- * wanted; that is the result.
+ * Files that can be polled are not blocked on: the request waits until they are
+ * ready and asks again (async/poll.c).  They, and blocking attempts, may move
+ * less than wanted; that is the result.
  *
  * An attempt that returned -EIOCBQUEUED goes on without us, see rw_end.c; the
  * request is not looked at any more, but on polled rings, where nobody else
@@ -29,12 +29,15 @@
 #include "submit/submit.h"
 #include "task/sqpoll.h"
 
-/* Can a file that is neither on disk nor FMODE_NOWAIT be asked not to block? */
-static noinline bool io_rw_nonblocking(const struct file *file)
+/* A file that is not FMODE_NOWAIT: will it not block all the same? */
+static noinline bool io_rw_nonblocking(struct file *file, __poll_t events)
 {
+	struct poll_table_struct pt = { ._key = events };
 	umode_t mode = file_inode(file)->i_mode;
 
-	return file->f_flags & O_NONBLOCK && !S_ISREG(mode) && !S_ISBLK(mode);
+	if (file->f_flags & O_NONBLOCK && !S_ISREG(mode) && !S_ISBLK(mode))
+		return true;
+	return file_can_poll(file) && vfs_poll(file, &pt) & events;
 }
 
 /* A worker has handed a request to a polled device: let it be polled. */
@@ -85,8 +88,7 @@ static noinline enum io_result io_rw_incomplete(struct io_kiocb *req, ssize_t re
 	/* what some files answer when they are asked not to block */
 	if (ret == -EOPNOTSUPP && asked)
 		ret = -EAGAIN;
-	if (ret == -EAGAIN && !(req->flags & REQ_F_NOWAIT) &&
-	    (asked || req->ctx->iopoll || req->file->f_op->poll))
+	if (ret == -EAGAIN && !(req->flags & REQ_F_NOWAIT) && (asked || req->ctx->iopoll))
 		return IO_AGAIN;
 	if (ret <= 0 || rw->done + ret == rw->len || !asked || req->flags & REQ_F_NOWAIT ||
 	    !io_rw_on_disk(req))
@@ -154,30 +156,6 @@ static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 	}
 }
 
-/* A worker's turn: files that can be polled are waited for, not blocked on. */
-static noinline bool io_rw_worker_start(struct io_kiocb *req, __poll_t events)
-{
-	struct kiocb *kiocb = &io_rw(req)->kiocb;
-	struct file *file = req->file;
-	bool iter = events & EPOLLIN ? !!file->f_op->read_iter : !!file->f_op->write_iter;
-
-	if (req->flags & REQ_F_NOWAIT)
-		return true;
-	kiocb->ki_flags &= ~IOCB_NOWAIT;
-	if (!file->f_op->poll)
-		return true;
-	/* old style methods cannot be asked not to block, see io_rw_pieces() */
-	if (file->f_mode & FMODE_NOWAIT && iter) {
-		kiocb->ki_flags |= IOCB_NOWAIT;
-		/* what fails at once does not wait; -EAGAIN brings us back here */
-		if (!(req->flags & REQ_F_POLLED)) {
-			req->flags |= REQ_F_POLLED;
-			return true;
-		}
-	}
-	return io_rw_wait_ready(req, events);
-}
-
 static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_rw *rw = io_rw(req);
@@ -193,11 +171,12 @@ static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_fla
 		kiocb->ki_flags &= ~IOCB_WAITQ;
 	}
 	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
-		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) && !io_rw_nonblocking(req->file))
+		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) &&
+		    !io_rw_nonblocking(req->file, EPOLLIN))
 			return IO_AGAIN;
 		kiocb->ki_flags |= IOCB_NOWAIT;
-	} else if (!io_rw_worker_start(req, EPOLLIN)) {
-		return io_rw_end(req, -ECANCELED);
+	} else if (!(req->flags & REQ_F_NOWAIT)) {
+		kiocb->ki_flags &= ~IOCB_NOWAIT;
 	}
 	ret = io_rw_attempt(req, READ);
 	if (ret == -EIOCBQUEUED)
@@ -231,13 +210,14 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 			return io_done(req, io_no_restart(ret));
 	}
 	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
-		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) && !io_rw_nonblocking(req->file))
+		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) &&
+		    !io_rw_nonblocking(req->file, EPOLLOUT))
 			return IO_AGAIN;
 		if (io_write_blocks(kiocb))
 			return IO_AGAIN;
 		kiocb->ki_flags |= IOCB_NOWAIT;
-	} else if (!io_rw_worker_start(req, EPOLLOUT)) {
-		return io_rw_end(req, -ECANCELED);
+	} else if (!(req->flags & REQ_F_NOWAIT)) {
+		kiocb->ki_flags &= ~IOCB_NOWAIT;
 	}
 	if (unlikely(!io_write_start(kiocb)))
 		return io_rw_incomplete(req, -EAGAIN);
@@ -257,6 +237,7 @@ const struct io_op io_op_read = {
 	.audit_skip		= 1,
 	.unbound_nonreg_file	= 1,
 	.plug			= 1,
+	.poll_in		= 1,
 	.prep			= io_rw_buf_prep,
 	.issue			= io_read_issue,
 	.fail			= io_rw_fail,
@@ -270,6 +251,7 @@ const struct io_op io_op_write = {
 	.hash_reg_file		= 1,
 	.unbound_nonreg_file	= 1,
 	.plug			= 1,
+	.poll_out		= 1,
 	.prep			= io_rw_buf_prep,
 	.issue			= io_write_issue,
 	.fail			= io_rw_fail,
@@ -282,6 +264,7 @@ const struct io_op io_op_readv = {
 	.audit_skip		= 1,
 	.unbound_nonreg_file	= 1,
 	.plug			= 1,
+	.poll_in		= 1,
 	.prep			= io_readv_prep,
 	.issue			= io_read_issue,
 	.fail			= io_rw_fail,
@@ -295,6 +278,7 @@ const struct io_op io_op_writev = {
 	.hash_reg_file		= 1,
 	.unbound_nonreg_file	= 1,
 	.plug			= 1,
+	.poll_out		= 1,
 	.prep			= io_writev_prep,
 	.issue			= io_write_issue,
 	.fail			= io_rw_fail,
@@ -307,6 +291,7 @@ const struct io_op io_op_read_fixed = {
 	.audit_skip		= 1,
 	.unbound_nonreg_file	= 1,
 	.plug			= 1,
+	.poll_in		= 1,
 	.prep			= io_rw_fixed_prep,
 	.issue			= io_read_issue,
 	.fail			= io_rw_fail,
@@ -320,6 +305,7 @@ const struct io_op io_op_write_fixed = {
 	.hash_reg_file		= 1,
 	.unbound_nonreg_file	= 1,
 	.plug			= 1,
+	.poll_out		= 1,
 	.prep			= io_rw_fixed_prep,
 	.issue			= io_write_issue,
 	.fail			= io_rw_fail,

@@ -73,8 +73,6 @@ void io_rw_again_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned in
 enum io_result io_rw_end(struct io_kiocb *req, ssize_t ret);
 void io_rw_fail(struct io_kiocb *req);
 
-bool io_rw_wait_ready(struct io_kiocb *req, __poll_t events);
-
 /* Writes to a filesystem that is being frozen wait, or would block. */
 static inline bool io_write_start(struct kiocb *kiocb)
 {

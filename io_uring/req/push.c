@@ -76,3 +76,22 @@ void io_req_push(struct io_kiocb *req,
 	else
 		io_tctx_push(req);
 }
+
+/**
+ * io_req_run_soon - go on with a request before the ring lock is released
+ * @req: the request; ring lock held, by the task that submitted it
+ * @run: what to do then
+ */
+void io_req_run_soon(struct io_kiocb *req,
+		     void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail,
+				 unsigned int flags))
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	io_assert_ring(ctx);
+	io_req_move(req, IO_REQ_MAILED);
+	req->mail.run = run;
+	req->mail.next = NULL;
+	*ctx->ready_tail = &req->mail;
+	ctx->ready_tail = &req->mail.next;
+}

@@ -31,6 +31,9 @@ int io_req_alloc_async_data(struct io_kiocb *req);
 void io_req_push(struct io_kiocb *req,
 		 void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags),
 		 unsigned int push_flags);
+void io_req_run_soon(struct io_kiocb *req,
+		     void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail,
+				 unsigned int flags));
 void io_tctx_refill_credit(struct io_uring_task *tctx, unsigned int nr);
 void io_tctx_put_credit(struct io_uring_task *tctx);
 void io_tctx_uncharge(struct io_uring_task *tctx);

@@ -25,7 +25,7 @@ static const u16 io_req_moves[IO_REQ_NR_STATES] = {
 	/* a driver may complete before the issuer has noted that it parked */
 	[IO_REQ_PARKED]	 = TO(MAILED) | TO(ISSUING) | TO(QUEUED) | TO(DONE),
 	[IO_REQ_QUEUED]	 = TO(ISSUING) | TO(MAILED) | TO(DONE),
-	/* parked again: what may post more than one CQE */
+	/* to be parked again: it was woken for nothing, or goes on after an event */
 	[IO_REQ_MAILED]	 = TO(ISSUING) | TO(PARKED) | TO(QUEUED) | TO(DONE),
 	[IO_REQ_DONE]	 = TO(FREE) | TO(MAILED),
 };

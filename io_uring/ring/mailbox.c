@@ -114,11 +114,15 @@ void io_ring_run_ready(struct io_ring_ctx *ctx)
 }
 
 /* Nobody but the owner makes CQEs of what is pushed: say that it should come. */
-static void io_ring_announce(struct io_ring_ctx *ctx)
+static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 {
 	if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
 		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
-	if (READ_ONCE(ctx->listeners))
+	if (likely(!READ_ONCE(ctx->listeners)))
+		return;
+	if (unlikely(push_flags & IO_PUSH_LATE))
+		io_notify_listeners_late(ctx);
+	else
 		io_notify_listeners(ctx);
 }
 
@@ -141,7 +145,7 @@ void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int pu
 		return;
 	}
 	if (io_mail_was_empty(old))
-		io_ring_announce(ctx);
+		io_ring_announce(ctx, push_flags);
 	if (old & IO_MAIL_ARMED) {
 		if (io_mail_completes(&ctx->mailbox) || (push_flags & IO_PUSH_NOW) ||
 		    test_bit(IO_LISTEN_TARGETS, &ctx->listeners))

@@ -10,6 +10,12 @@
  * fires only for what workers post.  Where the signal itself would recurse (a
  * wakeup handler of an eventfd posts to a ring that owns an eventfd), it is
  * sent from an RCU callback instead.
+ *
+ * Who is woken may push to a ring itself: a ring that polls this one, an epoll
+ * instance or an eventfd that this one wakes, or this one itself.  The wake's key
+ * has EPOLL_URING_WAKE, which epoll hands on, and whoever sees it in a wake-up
+ * leaves the news of its own ring to ctx->notify_work (IO_PUSH_LATE): the locks
+ * of two rings' waitqueues never nest.
  */
 #include <linux/eventfd.h>
 #include <linux/poll.h>
@@ -18,6 +24,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 
 #include "ring/locks.h"
 #include "ring/notify.h"
@@ -101,6 +108,34 @@ void io_notify_listeners(struct io_ring_ctx *ctx)
 		__wake_up(&ctx->poll_wq, TASK_NORMAL, 0, poll_to_key(EPOLL_URING_WAKE | EPOLLIN));
 	if (test_bit(IO_LISTEN_EVENTFD, &ctx->listeners))
 		io_eventfd_signal(ctx);
+}
+
+static void io_notify_work(struct work_struct *work)
+{
+	io_notify_listeners(container_of(work, struct io_ring_ctx, notify_work));
+}
+
+/**
+ * io_notify_init - for a new ring
+ * @ctx: the ring
+ */
+void io_notify_init(struct io_ring_ctx *ctx)
+{
+	init_waitqueue_head(&ctx->cq_wait);
+	init_waitqueue_head(&ctx->poll_wq);
+	INIT_WORK(&ctx->notify_work, io_notify_work);
+}
+
+/**
+ * io_notify_listeners_late - io_notify_listeners(), soon
+ * @ctx: the ring; the caller is within RCU, or holds a reference
+ *
+ * Any context, in particular the wake-up of another ring's listeners, or of
+ * those of this one.
+ */
+void io_notify_listeners_late(struct io_ring_ctx *ctx)
+{
+	queue_work(system_unbound_wq, &ctx->notify_work);
 }
 
 /**

@@ -12,7 +12,9 @@
 
 int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async);
 int io_eventfd_unregister(struct io_ring_ctx *ctx);
+void io_notify_init(struct io_ring_ctx *ctx);
 void io_notify_listeners(struct io_ring_ctx *ctx);
+void io_notify_listeners_late(struct io_ring_ctx *ctx);
 void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers);
 
 #endif

@@ -9,7 +9,12 @@
  *
  *	IO_DONE		complete it here
  *	IO_PARKED	somebody else completes it; it must not be touched any more
- *	IO_AGAIN	inline: queue it to a worker; worker: try again
+ *	IO_AGAIN	if its file can be polled: wait until that is ready, then
+ *			issue it again, inline; else a worker may block on it
+ *
+ * A worker that meets a file that can be polled does not block on it either, if
+ * it can be helped: it asks not to be blocked, lets the request wait for the
+ * file and is free for other work.
  */
 #include <linux/audit.h>
 #include <linux/cred.h>
@@ -19,6 +24,7 @@
 #include <linux/sched/signal.h>
 #include <trace/events/io_uring.h>
 
+#include "async/poll.h"
 #include "async/wq.h"
 #include "complete/complete.h"
 #include "req/free.h"
@@ -100,6 +106,50 @@ static enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
 	return io_issue_unusual(req, op, issue_flags);
 }
 
+/*
+ * An event, or a cancel, for a request that waits for its file.  Until it has
+ * something to do it stays parked.
+ */
+static void io_retry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail);
+	enum io_poll_verdict verdict;
+	__poll_t mask;
+
+	do {
+		verdict = io_poll_look(req, issue_flags, &mask);
+	} while (verdict == IO_POLL_NOTHING && !io_poll_release(req));
+	if (verdict == IO_POLL_NOTHING)
+		return;
+	io_poll_hold_end(req);
+	if (verdict == IO_POLL_CANCELLED)
+		io_req_fail(req, -ECANCELED);
+	else
+		io_issue_mail(ctx, mail, issue_flags);
+}
+
+/* An inline attempt would have blocked. */
+static void io_issue_again(struct io_kiocb *req)
+{
+	enum io_poll_hold hold = IO_POLL_BLOCK;
+
+	if (io_poll_may_hold(req))
+		hold = io_poll_hold(req, io_retry_mail, 0);
+	switch (hold) {
+	case IO_POLL_HOLD:
+		break;
+	case IO_POLL_RETRY:
+		io_req_run_soon(req, io_issue_mail);
+		break;
+	case IO_POLL_BLOCK:
+		io_queue_to_worker(req);
+		break;
+	case IO_POLL_END:
+		io_req_fail(req, -ECANCELED);
+		break;
+	}
+}
+
 /**
  * io_issue_result - act on what became of a request that was issued inline
  * @req: the request; ring lock held, task context of the submitter
@@ -112,7 +162,7 @@ void io_issue_result(struct io_kiocb *req, enum io_result result)
 		io_complete(req);
 		break;
 	case IO_AGAIN:
-		io_queue_to_worker(req);
+		io_issue_again(req);
 		break;
 	case IO_MORE:
 		WARN_ON_ONCE(1);
@@ -241,6 +291,27 @@ void io_queue_to_worker(struct io_kiocb *req)
 	io_wq_enqueue(tctx->io_wq, &req->work);
 }
 
+/*
+ * A worker's attempt would have blocked.  Return: try again; false if the
+ * request waits for its file, it is not ours then.
+ */
+static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
+{
+	enum io_poll_hold hold;
+
+	if (!(*flags & IO_URING_F_NONBLOCK))
+		return true;
+	scoped_guard(io_ring, req->ctx)
+		hold = io_poll_hold(req, io_retry_mail, IO_URING_F_UNLOCKED);
+	if (hold == IO_POLL_HOLD)
+		return false;
+	if (hold == IO_POLL_BLOCK)
+		*flags &= ~IO_URING_F_NONBLOCK;
+	else if (hold == IO_POLL_END)
+		atomic_or(IO_WQ_WORK_CANCEL, &req->work.flags);
+	return true;
+}
+
 /**
  * io_work_run - issue a request from a worker; io_wq_params->run
  * @work: of the request; with IO_WQ_WORK_CANCEL set it ends with -ECANCELED
@@ -252,6 +323,8 @@ struct io_wq_work *io_work_run(struct io_wq_work *work)
 	struct io_kiocb *req = io_work_to_req(work);
 	unsigned int flags = IO_URING_F_UNLOCKED | IO_URING_F_IOWQ | req->ctx->issue_flags;
 
+	if (io_poll_may_hold(req))
+		flags |= IO_URING_F_NONBLOCK;
 	for (;;) {
 		enum io_result result;
 
@@ -263,7 +336,7 @@ struct io_wq_work *io_work_run(struct io_wq_work *work)
 		result = io_issue(req, flags);
 		if (result == IO_DONE)
 			io_complete_unlocked(req);
-		if (result != IO_AGAIN)
+		if (result != IO_AGAIN || !io_work_again(req, &flags))
 			return NULL;
 		/* a device without free tags on a polled ring: others have to reap */
 		if (io_wq_worker_stopped())

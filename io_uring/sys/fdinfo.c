@@ -22,10 +22,12 @@
 #include <linux/io_uring.h>
 #include <linux/nospec.h>
 #include <linux/seq_file.h>
+#include <linux/task_work.h>
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 #include <linux/xarray.h>
 
+#include "req/parked.h"
 #include "ring/cq.h"
 #include "ring/locks.h"
 #include "rsrc/bufs.h"
@@ -192,6 +194,23 @@ static void io_show_personalities(struct seq_file *m, struct io_ring_ctx *ctx)
 	}
 }
 
+/* Requests that wait for their file, polls and others. */
+static void io_show_polls(struct seq_file *m, struct io_ring_ctx *ctx, bool locked)
+{
+	struct hlist_head *bucket;
+	struct hlist_node *tmp;
+	struct io_kiocb *req;
+
+	seq_puts(m, "PollList:\n");
+	if (!locked)
+		return;
+	io_for_each_parked(ctx, bucket, tmp, req) {
+		if (req->opcode == IORING_OP_POLL_ADD || req->flags & REQ_F_POLLED)
+			seq_printf(m, "  op=%d, task_works=%d\n", req->opcode,
+				   task_work_pending(req->tctx->task));
+	}
+}
+
 /* CQEs that the program has not made room for. */
 static void io_show_overflow(struct seq_file *m, struct io_ring_ctx *ctx)
 {
@@ -230,7 +249,7 @@ void io_uring_show_fdinfo(struct seq_file *m, struct file *file)
 	io_show_bufs(m, ctx, locked);
 	if (locked)
 		io_show_personalities(m, ctx);
-	seq_puts(m, "PollList:\n");
+	io_show_polls(m, ctx, locked);
 	io_show_overflow_list(m, ctx, locked);
 	if (locked)
 		io_ring_unlock(ctx);

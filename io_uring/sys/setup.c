@@ -25,6 +25,7 @@
 #include "req/parked.h"
 #include "req/req.h"
 #include "ring/cq.h"
+#include "ring/notify.h"
 #include "ring/region.h"
 #include "sys/file.h"
 #include "sys/sysctl.h"
@@ -50,7 +51,8 @@
 #define IO_FEATURES							\
 	(IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP |				\
 	 IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_RW_CUR_POS |			\
-	 IORING_FEAT_CUR_PERSONALITY | IORING_FEAT_SQPOLL_NONFIXED |		\
+	 IORING_FEAT_CUR_PERSONALITY | IORING_FEAT_FAST_POLL |			\
+	 IORING_FEAT_POLL_32BITS | IORING_FEAT_SQPOLL_NONFIXED |		\
 	 IORING_FEAT_EXT_ARG | IORING_FEAT_NATIVE_WORKERS |			\
 	 IORING_FEAT_RSRC_TAGS | IORING_FEAT_CQE_SKIP |				\
 	 IORING_FEAT_LINKED_FILE | IORING_FEAT_REG_REG_RING |			\
@@ -124,8 +126,7 @@ static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 		return NULL;
 	}
 	mutex_init(&ctx->uring_lock.mutex);
-	init_waitqueue_head(&ctx->cq_wait);
-	init_waitqueue_head(&ctx->poll_wq);
+	io_notify_init(ctx);
 	init_waitqueue_head(&ctx->sqo_sq_wait);
 	init_completion(&ctx->ref_comp);
 	INIT_LIST_HEAD(&ctx->tctx_list);

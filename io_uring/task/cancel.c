@@ -24,6 +24,7 @@
 #include <linux/sched/signal.h>
 
 #include "async/iopoll.h"
+#include "async/poll.h"
 #include "async/wq.h"
 #include "complete/complete.h"
 #include "req/drain.h"
@@ -93,6 +94,8 @@ struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_uring_task 
 bool io_parked_cancel(struct io_kiocb *req)
 {
 	io_assert_ring(req->ctx);
+	if (req->flags & REQ_F_POLLED)
+		return io_poll_cancel(req);
 	return io_ops[req->opcode]->cancel(req);
 }
 

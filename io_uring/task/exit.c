@@ -26,6 +26,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "async/poll.h"
 #include "async/wq.h"
 #include "req/free.h"
 #include "req/parked.h"
@@ -73,6 +74,7 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 	scoped_guard(io_ring, ctx) {
 		io_rsrc_free_all(ctx);
 		io_req_cache_free(ctx);
+		io_poll_cache_free(ctx);
 		io_eventfd_unregister(ctx);
 	}
 	io_cq_free(ctx);
@@ -120,6 +122,7 @@ static void io_ring_exit_work(struct work_struct *work)
 	/* who has pushed to the ring is done looking at it, and at its fallback work */
 	synchronize_rcu();
 	cancel_delayed_work_sync(&ctx->fallback_work);
+	cancel_work_sync(&ctx->notify_work);
 	io_ring_free(ctx);
 }
 

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: requests that wait until a file is ready */
+
+/*
+ * A poll has an entry on each waitqueue of its file (most have one) and one word
+ * that says who goes on with the request:
+ *
+ *	0			nobody.  The next event makes its waker the owner
+ *	OWNED			somebody; the request's mail is on its way, or the
+ *				owner looks at it just now
+ *	OWNED | AGAIN		the same, and an event has come since
+ *	... | CANCEL		the owner has to end it
+ *
+ * Wakers are called under the waitqueue's lock, in any context.  A waker who
+ * finds nobody becomes the owner and pushes the request's mail; who finds an
+ * owner tells it by AGAIN.  Everything else happens under the ring lock, in
+ * particular only there is the word set back to 0, by an atomic operation that
+ * fails if there was an event in between: then the owner looks again.  So each
+ * event is either seen by an owner or makes one, and no event is more than one
+ * push and one release.
+ *
+ * From 0 the word is only left under a waitqueue's lock.  With one waitqueue
+ * that makes wakers and whoever else wants to own the poll (cancel, update)
+ * exclude each other, and a plain store claims it.  With two it takes a
+ * compare-and-exchange.
+ *
+ * The events that came with the wake are kept in the word, which spares asking
+ * the file.  They are not enough if the waker did not know them, or if there
+ * were several wakes: then AGAIN is cleared first, so that it shows what comes
+ * while the file is asked.
+ *
+ * A waitqueue may go away before its file does (POLLFREE).  Its owner wakes all
+ * entries first, which take themselves off, forget the waitqueue as the last
+ * thing they do, and cancel the poll.  The waitqueue's memory stays for a grace
+ * period, so who wants its lock finds it within RCU.
+ */
+#include <linux/poll.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+#include <trace/events/io_uring.h>
+
+#include "async/poll.h"
+#include "async/wq.h"
+#include "req/parked.h"
+
+static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
+
+/* polls for retries that a ring keeps for reuse */
+#define IO_POLL_CACHE	64
+/* how often a file may be found ready that then is not, before the retry blocks */
+#define IO_POLL_TRIES	8
+
+static u32 io_poll_mask_bits(__poll_t mask)
+{
+	return (__force u32)mask << IO_POLL_MASK_SHIFT;
+}
+
+static __poll_t io_poll_word_mask(u32 word)
+{
+	return (__force __poll_t)(word >> IO_POLL_MASK_SHIFT);
+}
+
+/* One event of many: who wakes is exclusive, or may wake a whole chain of CQEs. */
+static unsigned int io_poll_urgency(__poll_t events)
+{
+	/* it has been chosen to handle the event, others have not been told */
+	return unlikely(events & EPOLLEXCLUSIVE) ? IO_PUSH_NOW : 0;
+}
+
+/*
+ * Claim the poll, or tell its owner, by a compare-and-exchange.  Return: claimed?
+ */
+static noinline bool io_poll_claim_slow(struct io_poll *poll, u32 bits)
+{
+	int old = atomic_read(&poll->word);
+
+	do {
+		if (!old) {
+			if (atomic_try_cmpxchg(&poll->word, &old, bits | IO_POLL_OWNED))
+				return true;
+			continue;
+		}
+		if (atomic_try_cmpxchg(&poll->word, &old, old | bits | IO_POLL_AGAIN))
+			return false;
+	} while (true);
+}
+
+/* An event: make sure that somebody looks at it.  Under the waitqueue's lock. */
+static bool io_poll_claim(struct io_poll *poll, u32 bits)
+{
+	if (unlikely(atomic_read(&poll->word) || poll->second))
+		return io_poll_claim_slow(poll, bits);
+	/* nobody else leaves 0 without the lock that we have */
+	atomic_set(&poll->word, bits | IO_POLL_OWNED);
+	return true;
+}
+
+/*
+ * A waker takes its entry off the waitqueue, whose lock it holds.  An owner may go
+ * on, and free the poll, from here.
+ */
+static void io_poll_wake_unhook(struct io_poll *poll, struct wait_queue_entry *wait)
+{
+	struct wait_queue_head **head = &poll->head;
+
+	if (unlikely(wait != &poll->wait))
+		head = &poll->second->head;
+	list_del_init(&wait->entry);
+	/* pairs with io_poll_unhook_entry() and io_poll_own() */
+	smp_store_release(head, NULL);
+}
+
+/* The waitqueue is freed: nothing will ever wake this poll again. */
+static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_entry *wait)
+{
+	struct io_kiocb *req = wait->private;
+	bool claimed = io_poll_claim_slow(poll, IO_POLL_CANCEL);
+
+	io_poll_wake_unhook(poll, wait);
+	if (claimed)
+		io_req_push(req, req->mail.run, IO_PUSH_NOW);
+}
+
+/*
+ * The wake is an echo of a CQE on some ring.  A poll that posts to the same
+ * ring, or to one that is polled by the other, must not go on for ever, and must
+ * not announce anything while the first ring's waitqueue is locked.
+ */
+static unsigned int io_poll_wake_echo(struct io_poll *poll)
+{
+	WRITE_ONCE(poll->events, READ_ONCE(poll->events) | EPOLLONESHOT);
+	return IO_PUSH_LATE;
+}
+
+static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
+{
+	struct io_kiocb *req = wait->private;
+	struct io_poll *poll = req->poll;
+	__poll_t events = READ_ONCE(poll->events), mask = key_to_poll(key);
+	unsigned int push_flags = io_poll_urgency(events);
+
+	if (unlikely(mask & POLLFREE)) {
+		io_poll_wake_free(poll, wait);
+		return 1;
+	}
+	if (mask && !(mask & events))
+		return 0;
+	if (unlikely(mask & EPOLL_URING_WAKE))
+		push_flags |= io_poll_wake_echo(poll);
+	if (!io_poll_claim(poll, io_poll_mask_bits(mask)))
+		return 1;
+	/* spares the owner the lock */
+	if (mask && events & EPOLLONESHOT)
+		io_poll_wake_unhook(poll, wait);
+	trace_io_uring_task_add(req, (__force int)mask);
+	io_req_push(req, req->mail.run, push_flags);
+	return 1;
+}
+
+/* Take an entry off its waitqueue, if that is still there. */
+static void io_poll_unhook_entry(struct wait_queue_head **at, struct wait_queue_entry *wait)
+{
+	struct wait_queue_head *head;
+
+	guard(rcu)();
+	/* NULL: who has stored it does not touch the poll any more */
+	head = smp_load_acquire(at);
+	if (!head)
+		return;
+	spin_lock_irq(&head->lock);
+	list_del_init(&wait->entry);
+	spin_unlock_irq(&head->lock);
+	*at = NULL;
+}
+
+/* No more wakes after this; a result takes the place of req->poll. */
+static void io_poll_unhook(struct io_kiocb *req)
+{
+	struct io_poll *poll = req->poll;
+
+	io_poll_unhook_entry(&poll->head, &poll->wait);
+	if (unlikely(poll->second)) {
+		io_poll_unhook_entry(&poll->second->head, &poll->second->wait);
+		kfree(poll->second);
+		poll->second = NULL;
+	}
+	req->cqe.flags = 0;
+}
+
+/**
+ * struct io_poll_table - what the file's ->poll() is called with
+ * @pt: first
+ * @req: the request
+ * @first: waitqueue that its poll was put on, NULL so far
+ * @error: why it could not be put on all of them
+ */
+struct io_poll_table {
+	struct poll_table_struct	pt;
+	struct io_kiocb			*req;
+	struct wait_queue_head		*first;
+	int				error;
+};
+
+static void io_poll_hook_entry(struct wait_queue_head *head, struct wait_queue_entry *wait,
+			       struct io_kiocb *req)
+{
+	init_waitqueue_func_entry(wait, io_poll_wake);
+	wait->private = req;
+	if (READ_ONCE(req->poll->events) & EPOLLEXCLUSIVE)
+		add_wait_queue_exclusive(head, wait);
+	else
+		add_wait_queue(head, wait);
+}
+
+/* A second waitqueue; a third one is more than anybody has. */
+static void io_poll_hook_second(struct io_poll_table *table, struct wait_queue_head *head)
+{
+	struct io_poll *poll = table->req->poll;
+	struct io_poll_second *second = poll->second;
+
+	if (second) {
+		if (second->head != head)
+			table->error = -EINVAL;
+		return;
+	}
+	second = kmalloc(sizeof(*second), GFP_KERNEL_ACCOUNT);
+	if (!second) {
+		table->error = -ENOMEM;
+		return;
+	}
+	/* wakers look at it, but not while the poll is owned, as now */
+	poll->second = second;
+	second->head = head;
+	io_poll_hook_entry(head, &second->wait, table->req);
+}
+
+/* poll_wait() */
+static void io_poll_hook(struct file *file, struct wait_queue_head *head,
+			 struct poll_table_struct *pt)
+{
+	struct io_poll_table *table = container_of(pt, struct io_poll_table, pt);
+	struct io_poll *poll = table->req->poll;
+
+	if (table->first == head)
+		return;
+	if (table->first) {
+		io_poll_hook_second(table, head);
+		return;
+	}
+	table->first = head;
+	poll->head = head;
+	io_poll_hook_entry(head, &poll->wait, table->req);
+}
+
+/* Ask the file, and be told by it from now on if @table says so. */
+static __poll_t io_poll_ask(struct file *file, struct poll_table_struct *pt, __poll_t events)
+{
+	pt->_key = events;
+	return vfs_poll(file, pt) & events;
+}
+
+/*
+ * An armed poll is to be parked.  A worker lets go of the request first.
+ * Return: false if it was cancelled.
+ */
+static bool io_poll_park(struct io_kiocb *req, unsigned int issue_flags)
+{
+	if (issue_flags & IO_URING_F_UNLOCKED && !io_wq_disown())
+		return false;
+	if (!io_may_park(req))
+		return false;
+	io_req_move(req, IO_REQ_PARKED);
+	io_park(req);
+	return true;
+}
+
+/**
+ * io_poll_arm - let a request wait for its file
+ * @req: the request; ring lock held, not parked
+ * @poll: with its events set
+ * @run: what to do at an event, or when it is cancelled; then the caller of @run
+ *	owns the poll, and the request is still parked
+ * @issue_flags: IO_URING_F_UNLOCKED for workers
+ * @ready: events that are there already
+ *
+ * Return: 0 if the request is parked; 1 if it is not, because of an event, and
+ * what it waits for is a single one, or the file has no waitqueue; -EINVAL for
+ * files with no waitqueue or with more than two, -ENOMEM, -ECANCELED.
+ */
+int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
+		unsigned int issue_flags, __poll_t *ready)
+{
+	struct io_poll_table table = { .pt._qproc = io_poll_hook, .req = req };
+	__poll_t mask, events = poll->events;
+	int owned = IO_POLL_OWNED;
+
+	io_assert_ring(req->ctx);
+	atomic_set(&poll->word, IO_POLL_OWNED);
+	poll->head = NULL;
+	poll->second = NULL;
+	req->poll = poll;
+	req->mail.run = run;
+
+	mask = io_poll_ask(req->file, &table.pt, events);
+	*ready = mask;
+	if (unlikely(table.error || !table.first) || (mask && events & EPOLLONESHOT)) {
+		io_poll_unhook(req);
+		return mask ? 1 : table.error ?: -EINVAL;
+	}
+	if (unlikely(!io_poll_park(req, issue_flags))) {
+		io_poll_unhook(req);
+		return -ECANCELED;
+	}
+	if (mask)
+		atomic_or(io_poll_mask_bits(mask), &poll->word);
+	else if (likely(atomic_try_cmpxchg(&poll->word, &owned, 0)))
+		return 0;
+	io_req_push(req, run, 0);
+	return 0;
+}
+
+/**
+ * io_poll_look - is there anything that the poll waits for?
+ * @req: parked; ring lock held, the caller owns its poll
+ * @issue_flags: IO_URING_F_TASK_DEAD: nobody is there to go on with it
+ * @mask: events, for IO_POLL_READY
+ *
+ * May sleep.
+ *
+ * Return: the verdict; unless that is the end of the request, io_poll_release()
+ * comes next.
+ */
+enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags, __poll_t *mask)
+{
+	struct poll_table_struct pt = {};
+	struct io_poll *poll = req->poll;
+	__poll_t events = READ_ONCE(poll->events);
+	u32 word = atomic_read(&poll->word);
+
+	io_assert_ring(req->ctx);
+	/* what comes from here on is not in the file's answer for sure */
+	if (word & IO_POLL_AGAIN)
+		word |= atomic_fetch_andnot(IO_POLL_AGAIN, &poll->word);
+	if (unlikely(word & IO_POLL_CANCEL || issue_flags & IO_URING_F_TASK_DEAD))
+		return IO_POLL_CANCELLED;
+	*mask = io_poll_word_mask(word) & events;
+	if (word & IO_POLL_AGAIN || !io_poll_word_mask(word))
+		*mask = io_poll_ask(req->file, &pt, events);
+	return *mask ? IO_POLL_READY : IO_POLL_NOTHING;
+}
+
+/**
+ * io_poll_release - wait for the next event
+ * @req: parked; ring lock held, the caller owns its poll and has looked
+ *
+ * Return: false if there was one already, or a cancel: look again.
+ */
+bool io_poll_release(struct io_kiocb *req)
+{
+	struct io_poll *poll = req->poll;
+	int word = atomic_read(&poll->word);
+
+	if (unlikely(word & (IO_POLL_AGAIN | IO_POLL_CANCEL)))
+		return false;
+	/* before it is released: from there it moves on with its waker */
+	io_req_move(req, IO_REQ_PARKED);
+	if (likely(atomic_try_cmpxchg(&poll->word, &word, 0)))
+		return true;
+	io_req_move(req, IO_REQ_MAILED);
+	return false;
+}
+
+/**
+ * io_poll_own - become the owner of somebody else's poll
+ * @req: parked; ring lock held
+ *
+ * Return: false if an event has made somebody its owner.
+ */
+bool io_poll_own(struct io_kiocb *req)
+{
+	struct io_poll *poll = req->poll;
+	struct wait_queue_head *head;
+	int nobody = 0;
+	bool own;
+
+	io_assert_ring(req->ctx);
+	if (atomic_read(&poll->word))
+		return false;
+	guard(rcu)();
+	/* NULL: woken for the last time */
+	head = smp_load_acquire(&poll->head);
+	if (!head)
+		return false;
+	spin_lock_irq(&head->lock);
+	own = atomic_try_cmpxchg(&poll->word, &nobody, IO_POLL_OWNED);
+	spin_unlock_irq(&head->lock);
+	return own;
+}
+
+/**
+ * io_poll_end - the request does not wait any more
+ * @req: parked; ring lock held, the caller owns its poll
+ */
+void io_poll_end(struct io_kiocb *req)
+{
+	io_poll_unhook(req);
+	io_unpark(req);
+}
+
+/**
+ * io_poll_cancel - end a request that waits for its file, with -ECANCELED
+ * @req: parked, with a poll; ring lock held
+ *
+ * Does not end it here: its mail does.  Any task.
+ *
+ * Return: true, also if that was done before, or if there was an event that it
+ * has not seen yet.
+ */
+bool io_poll_cancel(struct io_kiocb *req)
+{
+	bool own = io_poll_own(req);
+
+	/* if there is an owner it stays one as long as we have the ring lock */
+	atomic_or(IO_POLL_CANCEL, &req->poll->word);
+	if (own)
+		io_req_push(req, req->mail.run, IO_PUSH_NOW);
+	return true;
+}
+
+static struct io_poll_retry *io_poll_retry_take(struct io_ring_ctx *ctx)
+{
+	struct io_poll_retry *retry = ctx->free_polls;
+
+	if (!retry)
+		return kmalloc(sizeof(*retry), GFP_KERNEL_ACCOUNT);
+	ctx->free_polls = retry->next;
+	ctx->nr_free_polls--;
+	return retry;
+}
+
+static void io_poll_retry_put(struct io_ring_ctx *ctx, struct io_poll *poll)
+{
+	struct io_poll_retry *retry = container_of(poll, struct io_poll_retry, poll);
+
+	if (ctx->nr_free_polls == IO_POLL_CACHE) {
+		kfree(retry);
+		return;
+	}
+	retry->next = ctx->free_polls;
+	ctx->free_polls = retry;
+	ctx->nr_free_polls++;
+}
+
+/**
+ * io_poll_cache_free - free what a ring keeps for retries
+ * @ctx: the ring, its lock held
+ */
+void io_poll_cache_free(struct io_ring_ctx *ctx)
+{
+	io_assert_ring(ctx);
+	while (ctx->free_polls) {
+		struct io_poll_retry *retry = ctx->free_polls;
+
+		ctx->free_polls = retry->next;
+		kfree(retry);
+	}
+	ctx->nr_free_polls = 0;
+}
+
+/* Has the file been ready too often without being so? */
+static bool io_poll_tired(struct io_kiocb *req)
+{
+	if (!(req->flags & REQ_F_POLL_TRIED)) {
+		req->flags |= REQ_F_POLL_TRIED;
+		req->poll_tries = 0;
+	}
+	return ++req->poll_tries > IO_POLL_TRIES;
+}
+
+/**
+ * io_poll_hold - a request would have blocked: let it wait for its file
+ * @req: the request, may wait (io_poll_may_hold()); ring lock held
+ * @run: as for io_poll_arm(); has to call io_poll_hold_end()
+ * @issue_flags: as for io_poll_arm()
+ *
+ * Return: what became of it.
+ */
+enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned int issue_flags)
+{
+	__poll_t ready, events = EPOLLERR | EPOLLONESHOT;
+	struct io_ring_ctx *ctx = req->ctx;
+	struct io_poll_retry *retry = io_poll_retry_take(ctx);
+	int ret;
+
+	if (!retry)
+		return IO_POLL_BLOCK;
+	if (io_ops[req->opcode]->poll_in)
+		events |= EPOLLIN | EPOLLRDNORM;
+	if (io_ops[req->opcode]->poll_out)
+		events |= EPOLLOUT | EPOLLWRNORM;
+	retry->poll.events = events | IO_POLL_UNASKED;
+	req->flags |= REQ_F_POLLED;
+	ret = io_poll_arm(req, &retry->poll, run, issue_flags, &ready);
+	trace_io_uring_poll_arm(req, (__force int)events, (__force int)retry->poll.events);
+	if (likely(!ret))
+		return IO_POLL_HOLD;
+	req->flags &= ~REQ_F_POLLED;
+	io_poll_retry_put(ctx, &retry->poll);
+	if (ret == -ECANCELED)
+		return IO_POLL_END;
+	return ret < 0 || io_poll_tired(req) ? IO_POLL_BLOCK : IO_POLL_RETRY;
+}
+
+/**
+ * io_poll_hold_end - the request that io_poll_hold() has parked goes on
+ * @req: the request; ring lock held, the caller owns its poll
+ */
+void io_poll_hold_end(struct io_kiocb *req)
+{
+	struct io_poll *poll = req->poll;
+
+	io_poll_end(req);
+	req->flags &= ~(REQ_F_POLLED | REQ_F_POLL_TRIED);
+	io_poll_retry_put(req->ctx, poll);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_POLL_ADD, IORING_OP_POLL_REMOVE - wait for events of files */
+
+/*
+ * POLL_ADD waits for one event, or with IORING_POLL_ADD_MULTI tells each in a
+ * CQE of its own until there is no room for it, or the poll is removed.  What
+ * waits and who goes on with it: async/poll.c.
+ *
+ * POLL_REMOVE finds a POLL_ADD by its user_data and ends it, or gives it other
+ * events or another user_data.  A poll whose event is about to be told is left
+ * alone (-EALREADY).  One that gets other events is taken off its file and armed
+ * anew, as files may look at what is waited for.
+ */
+#include <linux/poll.h>
+#include <linux/swab.h>
+
+#include "async/poll.h"
+#include "complete/complete.h"
+#include "op/list.h"
+#include "req/parked.h"
+
+/* what a program may ask for besides events in the lower half */
+#define IO_POLL_MODES	(EPOLLEXCLUSIVE | EPOLLONESHOT | EPOLLET)
+
+IO_OP_DATA(io_poll);
+
+/* Events from a SQE, of which older programs know the lower half only. */
+static __poll_t io_poll_sqe_events(u32 events)
+{
+#ifdef __BIG_ENDIAN
+	/* that half comes first in memory, where sqe->poll_events has been */
+	events = swahw32(events);
+#endif
+	return demangle_poll(events) | ((__force __poll_t)events & IO_POLL_MODES);
+}
+
+static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	u32 flags = READ_ONCE(sqe->len);
+	__poll_t events;
+
+	if (sqe->buf_index || sqe->off || sqe->addr)
+		return -EINVAL;
+	if (flags & ~IORING_POLL_ADD_MULTI)
+		return -EINVAL;
+	events = io_poll_sqe_events(READ_ONCE(sqe->poll32_events)) | IO_POLL_UNASKED;
+	if (flags & IORING_POLL_ADD_MULTI) {
+		if (req->flags & REQ_F_CQE_SKIP)
+			return -EINVAL;
+		req->flags |= REQ_F_MULTISHOT;
+		events &= ~EPOLLONESHOT;
+	} else {
+		events |= EPOLLONESHOT;
+	}
+	io_poll(req)->events = events;
+	return 0;
+}
+
+/* A parked poll ends. */
+static void io_poll_add_end(struct io_kiocb *req, s32 res)
+{
+	io_poll_end(req);
+	io_done(req, res);
+	io_complete(req);
+}
+
+/* Somebody has to look at a poll; its mail.run. */
+static void io_poll_add_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
+			     unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_poll *poll = io_poll(req);
+
+	do {
+		__poll_t mask;
+
+		switch (io_poll_look(req, issue_flags, &mask)) {
+		case IO_POLL_CANCELLED:
+			io_poll_add_end(req, -ECANCELED);
+			return;
+		case IO_POLL_READY:
+			if (READ_ONCE(poll->events) & EPOLLONESHOT ||
+			    !io_post_more(req, mangle_poll(mask), 0)) {
+				io_poll_add_end(req, mangle_poll(mask));
+				return;
+			}
+			break;
+		case IO_POLL_NOTHING:
+			break;
+		}
+	} while (!io_poll_release(req));
+}
+
+static enum io_result io_poll_add_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	__poll_t ready;
+	int ret;
+
+	io_issue_lock(ctx, issue_flags);
+	ret = io_poll_arm(req, io_poll(req), io_poll_add_mail, issue_flags, &ready);
+	io_issue_unlock(ctx, issue_flags);
+	if (!ret)
+		return IO_PARKED;
+	return io_done(req, ret < 0 ? ret : mangle_poll(ready));
+}
+
+/**
+ * struct io_poll_remove - a change of a poll
+ * @user_data: of the poll
+ * @new_user_data: what it gets
+ * @events: what it gets, lower half
+ * @flags: IORING_POLL_UPDATE_*, 0 to end it
+ */
+struct io_poll_remove {
+	u64		user_data;
+	u64		new_user_data;
+	__poll_t	events;
+	u32		flags;
+};
+
+IO_OP_DATA(io_poll_remove);
+
+#define IO_POLL_UPDATES	(IORING_POLL_UPDATE_EVENTS | IORING_POLL_UPDATE_USER_DATA)
+
+static int io_poll_remove_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_poll_remove *rm = io_poll_remove(req);
+	u32 events = READ_ONCE(sqe->poll32_events);
+	u32 flags = READ_ONCE(sqe->len);
+
+	if (sqe->buf_index || sqe->splice_fd_in)
+		return -EINVAL;
+	if (flags & ~(IO_POLL_UPDATES | IORING_POLL_ADD_MULTI) || flags == IORING_POLL_ADD_MULTI)
+		return -EINVAL;
+	rm->flags = flags & IO_POLL_UPDATES;
+	rm->user_data = READ_ONCE(sqe->addr);
+	rm->new_user_data = READ_ONCE(sqe->off);
+	if (!(flags & IORING_POLL_UPDATE_USER_DATA) && rm->new_user_data)
+		return -EINVAL;
+	rm->events = io_poll_sqe_events(events);
+	if (!(flags & IORING_POLL_UPDATE_EVENTS) && events)
+		return -EINVAL;
+	return 0;
+}
+
+static struct io_kiocb *io_poll_find(struct io_ring_ctx *ctx, u64 user_data)
+{
+	struct io_kiocb *req;
+
+	hlist_for_each_entry(req, io_parked_bucket(ctx, user_data), parked) {
+		if (req->opcode == IORING_OP_POLL_ADD && req->cqe.user_data == user_data)
+			return req;
+	}
+	return NULL;
+}
+
+/* Change a poll that is not parked and not armed, and arm it again. */
+static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove *rm)
+{
+	struct io_poll *poll = io_poll(target);
+	__poll_t ready;
+	int ret;
+
+	io_req_move(target, IO_REQ_ISSUING);
+	if (rm->flags & IORING_POLL_UPDATE_EVENTS) {
+		__poll_t half = (__force __poll_t)0xffff;
+
+		poll->events = (poll->events & ~half) | (rm->events & half) | IO_POLL_UNASKED;
+	}
+	if (rm->flags & IORING_POLL_UPDATE_USER_DATA)
+		target->cqe.user_data = rm->new_user_data;
+	ret = io_poll_arm(target, poll, io_poll_add_mail, 0, &ready);
+	if (ret) {
+		io_done(target, ret < 0 ? ret : mangle_poll(ready));
+		io_complete_later(target);
+	}
+}
+
+/* Ring lock held.  Return: result of the request. */
+static int io_poll_remove_find(struct io_ring_ctx *ctx, const struct io_poll_remove *rm)
+{
+	struct io_kiocb *target = io_poll_find(ctx, rm->user_data);
+
+	if (!target)
+		return -ENOENT;
+	if (!io_poll_own(target))
+		return -EALREADY;
+	io_poll_end(target);
+	if (rm->flags) {
+		io_poll_change(target, rm);
+	} else {
+		io_done(target, -ECANCELED);
+		io_complete_later(target);
+	}
+	return 0;
+}
+
+static enum io_result io_poll_remove_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	int ret;
+
+	io_issue_lock(ctx, issue_flags);
+	ret = io_poll_remove_find(ctx, io_poll_remove(req));
+	io_issue_unlock(ctx, issue_flags);
+	return io_done(req, ret);
+}
+
+const struct io_op io_op_poll_add = {
+	.needs_file		= 1,
+	.audit_skip		= 1,
+	.unbound_nonreg_file	= 1,
+	.prep			= io_poll_add_prep,
+	.issue			= io_poll_add_issue,
+	.cancel			= io_poll_cancel,
+};
+
+const struct io_op io_op_poll_remove = {
+	.audit_skip		= 1,
+	.prep			= io_poll_remove_prep,
+	.issue			= io_poll_remove_issue,
+};
