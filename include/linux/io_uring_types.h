@@ -238,6 +238,7 @@ struct io_kiocb {
 		struct io_cqe_val	cqe;
 		struct {
 			/** @parked_user_data: the same as in @cqe */
+			/** @parked_user_data: the same as cqe.user_data */
 			u64		parked_user_data;
 			/**
 			 * @poll: (R) what waits for the file, valid while a

@@ -154,9 +154,8 @@ static int io_enter_wait(struct io_ring_ctx *ctx, u32 min_complete, u32 flags,
 	return io_wait_cqes(ctx, min_complete, &arg);
 }
 
-/* One caller, which the macro below makes look like two. */
-static __always_inline int io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete,
-				    u32 flags, const void __user *argp, size_t size)
+static int io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u32 flags,
+		    const void __user *argp, size_t size)
 {
 	bool waited = false;
 	int taken = 0, ret = 0;
@@ -177,8 +176,9 @@ static __always_inline int io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 
 	return taken ?: ret;
 }
 
-SYSCALL_DEFINE6(io_uring_enter, unsigned int, fd, u32, to_submit, u32, min_complete, u32, flags,
-		const void __user *, argp, size_t, argsz)
+/* Not inlined twice, into the stub of each kind of system call. */
+static noinline int io_enter_fd(unsigned int fd, u32 to_submit, u32 min_complete, u32 flags,
+				const void __user *argp, size_t argsz)
 {
 	struct fd f = EMPTY_FD;
 	struct file *file;
@@ -201,4 +201,10 @@ SYSCALL_DEFINE6(io_uring_enter, unsigned int, fd, u32, to_submit, u32, min_compl
 		ret = io_enter(file->private_data, to_submit, min_complete, flags, argp, argsz);
 	fdput(f);
 	return ret;
+}
+
+SYSCALL_DEFINE6(io_uring_enter, unsigned int, fd, u32, to_submit, u32, min_complete, u32, flags,
+		const void __user *, argp, size_t, argsz)
+{
+	return io_enter_fd(fd, to_submit, min_complete, flags, argp, argsz);
 }
