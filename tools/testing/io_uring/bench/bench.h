@@ -26,6 +26,7 @@ static inline void mark_end(void)
 }
 
 #define MAX_BATCH	128
+#define MAX_PIPES	16
 #define BLOCK		4096u
 #define CACHED_BLOCKS	256u	/* what ROW_BUFFERED touches */
 
@@ -43,6 +44,8 @@ static inline void mark_end(void)
  * @ROW_REG_RING:	enter names the ring by its registered index
  * @ROW_WRITE:		peers: write instead of read
  * @ROW_HIPRI:		peers: RWF_HIPRI
+ * @ROW_WAKE:		the row marks the wake-up
+ * @ROW_RUN:		the row marks the enter that makes the CQEs
  */
 enum row_flags {
 	ROW_RING	= 1 << 0,
@@ -57,6 +60,8 @@ enum row_flags {
 	ROW_REG_RING	= 1 << 9,
 	ROW_WRITE	= 1 << 10,
 	ROW_HIPRI	= 1 << 11,
+	ROW_WAKE	= 1 << 12,
+	ROW_RUN		= 1 << 13,
 };
 
 struct bench;
@@ -67,10 +72,11 @@ struct bench;
  * @run:	does so many rounds; 0, or a negative errno
  * @opcode:	IORING_OP_* of each request
  * @batch:	operations a round
- * @len:	bytes an operation
+ * @len:	bytes an operation; of rows of auxiliary CQEs: polls on a pipe
  * @dev:	file to open, or NULL
  * @setup:	IORING_SETUP_* of the row's ring
  * @flags:	ROW_*
+ * @open:	makes what else the row needs, after its ring, or NULL
  */
 struct row {
 	const char	*name;
@@ -81,6 +87,7 @@ struct row {
 	const char	*dev;
 	unsigned int	setup;
 	unsigned int	flags;
+	int		(*open)(struct bench *b);
 };
 
 /* Rounds a region: 512 operations, mostly less than from one timer tick to the next. */
@@ -94,6 +101,7 @@ static inline unsigned int row_rounds(const struct row *row)
  * @fd:		the ring's descriptor
  * @enter_fd:	what enter is given: the descriptor or the registered index
  * @enter_flags: IORING_ENTER_* that go with @enter_fd
+ * @sq_next:	tail of the SQ with what is filled and not yet submitted
  * @sq_mask:	entries of the SQ, less one
  * @cq_mask:	entries of the CQ, less one
  * @sq_tail:	ours to write, in shared memory
@@ -109,6 +117,7 @@ struct ring {
 	int			fd;
 	int			enter_fd;
 	unsigned int		enter_flags;
+	unsigned int		sq_next;
 	unsigned int		sq_mask;
 	unsigned int		cq_mask;
 	unsigned int		*sq_tail;
@@ -127,6 +136,10 @@ struct ring {
  * @ring:	its ring, for rows that have one
  * @fd:		the file that is read or written, -1: none
  * @event_fd:	the ring's eventfd, -1: none
+ * @pipes:	the pipes of rows that wait, not blocking
+ * @nr_pipes:	how many of them are open
+ * @marking:	rows that mark parts do so now
+ * @marked:	parts that were marked
  * @aio:	libaio's context
  * @buf:	MAX_BATCH blocks of memory
  * @seed:	state of the offsets' sequence
@@ -136,6 +149,10 @@ struct bench {
 	struct ring		ring;
 	int			fd;
 	int			event_fd;
+	int			pipes[MAX_PIPES][2];
+	unsigned int		nr_pipes;
+	bool			marking;
+	unsigned int		marked;
 	unsigned long		aio;
 	unsigned char		*buf;
 	__u64		seed;
@@ -149,6 +166,22 @@ void ring_close(struct ring *ring);
 int ring_register(struct ring *ring, unsigned int op, const void *arg, unsigned int nr);
 int ring_enter(struct ring *ring, unsigned int submit, unsigned int wait,
 	       unsigned int flags, const void *arg, size_t size);
+struct io_uring_sqe *ring_sqe(struct ring *ring);
+struct io_uring_sqe *ring_last(const struct ring *ring);
+int ring_submit(struct ring *ring, unsigned int wait);
+int ring_take(struct ring *ring, unsigned int want, int (*check)(const struct io_uring_cqe *cqe));
+
+int open_pipe(struct bench *b);
+int open_full_pipe(struct bench *b);
+int open_aux(struct bench *b);
+int run_aux(struct bench *b, unsigned int rounds);
+int run_timeout_cancel(struct bench *b, unsigned int rounds);
+int run_timeout_fire(struct bench *b, unsigned int rounds);
+int run_timeout_count(struct bench *b, unsigned int rounds);
+int run_link_timeout(struct bench *b, unsigned int rounds);
+int run_poll(struct bench *b, unsigned int rounds);
+int run_poll_cancel(struct bench *b, unsigned int rounds);
+int run_pipe_read(struct bench *b, unsigned int rounds);
 
 /*
  * A block's place: scattered, so that the block layer cannot merge neighbours;

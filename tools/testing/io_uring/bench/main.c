@@ -202,6 +202,10 @@ static void row_close(struct bench *b)
 		close(b->fd);
 	if (b->event_fd >= 0)
 		close(b->event_fd);
+	while (b->nr_pipes--) {
+		close(b->pipes[b->nr_pipes][0]);
+		close(b->pipes[b->nr_pipes][1]);
+	}
 	munmap(b->buf, MAX_BATCH * BLOCK);
 }
 
@@ -235,8 +239,26 @@ static int row_open(struct bench *b, const struct row *row)
 		else
 			b->ring.fd = -1;
 	}
+	if (!ret && row->open)
+		ret = row->open(b);
 	if (ret)
 		row_close(b);
+	return ret;
+}
+
+/* A row that marks parts: each is a region, of as many operations as one write wakes. */
+static int count_parts(struct bench *b)
+{
+	const struct row *row = b->row;
+	int ret = row->run(b, row_rounds(row));
+
+	b->marking = true;
+	if (!ret)
+		ret = row->run(b, row_rounds(row) * REPEATS);
+	if (!ret)
+		report("row %s %u %u %u %u\n", row->name, row->batch, row->len,
+		       nr_regions, b->marked);
+	nr_regions += b->marked;
 	return ret;
 }
 
@@ -353,8 +375,13 @@ static void run_row(const struct row *row, bool wall)
 	int ret = row_open(&b, row);
 
 	if (!ret) {
+		bool parts = row->flags & (ROW_WAKE | ROW_RUN);
+
 		alarm(20);
-		ret = wall ? wall_row(&b) : count_row(&b);
+		if (parts)
+			ret = wall ? 0 : count_parts(&b);
+		else
+			ret = wall ? wall_row(&b) : count_row(&b);
 		alarm(0);
 		row_close(&b);
 	}

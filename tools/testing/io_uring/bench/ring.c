@@ -31,6 +31,58 @@ int ring_enter(struct ring *ring, unsigned int submit, unsigned int wait,
 	return ret < 0 ? -errno : (int)ret;
 }
 
+/* The next free SQE, all zero.  Rows fill no more than MAX_BATCH of them at once. */
+struct io_uring_sqe *ring_sqe(struct ring *ring)
+{
+	struct io_uring_sqe *sqe = &ring->sqes[ring->sq_next++ & ring->sq_mask];
+
+	return memset(sqe, 0, sizeof(*sqe));
+}
+
+/* The SQE that was filled last. */
+struct io_uring_sqe *ring_last(const struct ring *ring)
+{
+	return &ring->sqes[(ring->sq_next - 1) & ring->sq_mask];
+}
+
+/* Submit what was filled and wait for so many CQEs. */
+int ring_submit(struct ring *ring, unsigned int wait)
+{
+	unsigned int n = ring->sq_next - *ring->sq_tail;
+	int ret;
+
+	__atomic_store_n(ring->sq_tail, ring->sq_next, __ATOMIC_RELEASE);
+	ret = ring_enter(ring, n, wait, wait ? IORING_ENTER_GETEVENTS : 0, NULL, 0);
+	if (ret < 0)
+		return ret;
+	return ret == (int)n ? 0 : -EIO;
+}
+
+/* Take @want CQEs, waiting for those that are not there, and check each. */
+int ring_take(struct ring *ring, unsigned int want, int (*check)(const struct io_uring_cqe *cqe))
+{
+	unsigned int head = *ring->cq_head;
+	unsigned int got = 0;
+
+	for (;;) {
+		unsigned int tail = __atomic_load_n(ring->cq_tail, __ATOMIC_ACQUIRE);
+		int ret;
+
+		for (; head != tail && got < want; head++, got++) {
+			const struct io_uring_cqe *cqe = &ring->cqes[head & ring->cq_mask];
+
+			if (!check(cqe))
+				return cqe->res < 0 ? cqe->res : -EIO;
+		}
+		__atomic_store_n(ring->cq_head, head, __ATOMIC_RELEASE);
+		if (got == want)
+			return 0;
+		ret = ring_enter(ring, 0, want - got, IORING_ENTER_GETEVENTS, NULL, 0);
+		if (ret < 0)
+			return ret;
+	}
+}
+
 static int ring_map(struct ring *ring, const struct io_uring_params *p)
 {
 	size_t sq = p->sq_off.array + p->sq_entries * sizeof(unsigned int);
@@ -61,6 +113,7 @@ static int ring_map(struct ring *ring, const struct io_uring_params *p)
 	ring->cq_head = (unsigned int *)(map + p->cq_off.head);
 	ring->cq_tail = (unsigned int *)(map + p->cq_off.tail);
 	ring->cqes = (struct io_uring_cqe *)(map + p->cq_off.cqes);
+	ring->sq_next = *ring->sq_tail;
 	return 0;
 }
 

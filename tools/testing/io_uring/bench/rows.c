@@ -208,7 +208,7 @@ static int run_libaio(struct bench *b, unsigned int rounds)
 #define TIMERB	"/dev/nullt"
 #define TMPFILE	"/tmp/cached"
 
-/* name, run, opcode, batch, bytes, file, ring, wants */
+/* name, run, opcode, batch, bytes, file, ring, wants, opened by */
 const struct row rows[] = {
 	{ "getppid", run_getppid, 0, 1, 0, NULL, 0, 0 },
 
@@ -283,6 +283,51 @@ const struct row rows[] = {
 	  TMPFILE, DEFER, ROW_RING | ROW_BUFFERED },
 	{ "write4k/tmpfs/b32", run_ring, IORING_OP_WRITE, 32, 4096,
 	  TMPFILE, DEFER, ROW_RING | ROW_BUFFERED },
+
+	{ "aux/loop/b8", run_aux, 0, 8, 128, NULL, DEFER, ROW_RING, open_aux },
+	{ "aux/loop/b16", run_aux, 0, 16, 128, NULL, DEFER, ROW_RING, open_aux },
+	{ "aux/loop/b32", run_aux, 0, 32, 128, NULL, DEFER, ROW_RING, open_aux },
+	{ "aux/loop/b128", run_aux, 0, 128, 128, NULL, DEFER, ROW_RING, open_aux },
+	{ "aux/wake+run/b8", run_aux, 0, 8, 128, NULL, DEFER,
+	  ROW_RING | ROW_WAKE | ROW_RUN, open_aux },
+	{ "aux/wake+run/b16", run_aux, 0, 16, 128, NULL, DEFER,
+	  ROW_RING | ROW_WAKE | ROW_RUN, open_aux },
+	{ "aux/wake+run/b32", run_aux, 0, 32, 128, NULL, DEFER,
+	  ROW_RING | ROW_WAKE | ROW_RUN, open_aux },
+	{ "aux/wake+run/b128", run_aux, 0, 128, 128, NULL, DEFER,
+	  ROW_RING | ROW_WAKE | ROW_RUN, open_aux },
+	{ "aux/wake/b128", run_aux, 0, 128, 128, NULL, DEFER, ROW_RING | ROW_WAKE, open_aux },
+	{ "aux/run/b128", run_aux, 0, 128, 128, NULL, DEFER, ROW_RING | ROW_RUN, open_aux },
+	{ "aux/eventfd-loop/b128", run_aux, 0, 128, 128, NULL, DEFER,
+	  ROW_RING | ROW_EVENTFD, open_aux },
+	{ "aux/8-a-pipe-loop/b8", run_aux, 0, 8, 8, NULL, DEFER, ROW_RING, open_aux },
+	{ "aux/32-a-pipe-loop/b32", run_aux, 0, 32, 32, NULL, DEFER, ROW_RING, open_aux },
+	{ "aux/plain-loop/b128", run_aux, 0, 128, 128, NULL, 0, ROW_RING, open_aux },
+
+	{ "poll/arm+fire/b1", run_poll, 0, 1, 0, NULL, DEFER, ROW_RING, open_pipe },
+	{ "poll/arm+fire/b32", run_poll, 0, 32, 0, NULL, DEFER, ROW_RING, open_pipe },
+	{ "poll/plain-arm+fire/b32", run_poll, 0, 32, 0, NULL, 0, ROW_RING, open_pipe },
+	{ "poll/ready/b32", run_poll, 0, 32, 0, NULL, DEFER, ROW_RING, open_full_pipe },
+	{ "poll/arm+remove/b32", run_poll_cancel, IORING_OP_POLL_REMOVE, 32, 0,
+	  NULL, DEFER, ROW_RING, open_pipe },
+	{ "poll/arm+cancel/b32", run_poll_cancel, IORING_OP_ASYNC_CANCEL, 32, 0,
+	  NULL, DEFER, ROW_RING, open_pipe },
+	{ "pipe-read/wait/b1", run_pipe_read, 0, 1, 0, NULL, DEFER, ROW_RING, open_pipe },
+	{ "pipe-read/wait/b32", run_pipe_read, 0, 32, 0, NULL, DEFER, ROW_RING, open_pipe },
+
+	{ "timeout/arm+cancel/b1", run_timeout_cancel, 0, 1, 0, NULL, DEFER, ROW_RING },
+	{ "timeout/arm+cancel/b32", run_timeout_cancel, 0, 32, 0, NULL, DEFER, ROW_RING },
+	{ "timeout/plain-arm+cancel/b32", run_timeout_cancel, 0, 32, 0, NULL, 0, ROW_RING },
+	{ "timeout/arm+fire/b1", run_timeout_fire, 0, 1, 0, NULL, DEFER, ROW_RING },
+	{ "timeout/arm+fire/b32", run_timeout_fire, 0, 32, 0, NULL, DEFER, ROW_RING },
+	{ "timeout/plain-arm+fire/b32", run_timeout_fire, 0, 32, 0, NULL, 0, ROW_RING },
+	{ "timeout/count+nop/b32", run_timeout_count, 0, 32, 0, NULL, DEFER, ROW_RING },
+	{ "linktimeout/nop/b1", run_link_timeout, IORING_OP_NOP, 1, 0, NULL, DEFER, ROW_RING },
+	{ "linktimeout/nop/b32", run_link_timeout, IORING_OP_NOP, 32, 0, NULL, DEFER, ROW_RING },
+	{ "linktimeout/poll/b1", run_link_timeout, IORING_OP_POLL_ADD, 1, 0,
+	  NULL, DEFER, ROW_RING, open_pipe },
+	{ "linktimeout/poll/b32", run_link_timeout, IORING_OP_POLL_ADD, 32, 0,
+	  NULL, DEFER, ROW_RING, open_pipe },
 
 	{ "pread4k", run_sync, 0, 1, 4096, NULLB, 0, 0 },
 	{ "preadv2-hipri4k", run_sync, 0, 1, 4096, NULLB, 0, ROW_HIPRI },
