@@ -41,7 +41,7 @@ selftests: deps ## kselftests in the guest (T=name: one program)
 liburing: deps ## liburing's test programs in the guest (T=name,...: some of them)
 	@rig/liburing $(subst $(comma), ,$(T)) $(if $(QUICK),--quick)
 
-bench: deps ## instructions per operation, stock beside ours (WALL=1: time too; PLOT=1: PNG)
+bench: deps ## instructions per operation, stock beside ours (WALL=1, PLOT=1, PEER=6.1: rig/bench --help)
 	@rig/bench
 
 check: deps ## checkpatch, sparse, W=1, kernel-doc, layers, our own rules
@@ -60,4 +60,4 @@ soak: deps ## long loops, KCSAN, ThreadSanitizer, all of liburing on the debug k
 	@rig/soak
 
 clean: ## remove what was built, keep downloads and the compiler's cache
-	rm -rf out/ours out/stock out/mutant out/selftests out/log out/base
+	rm -rf out/ours out/stock out/mutant out/peer-* out/selftests out/log out/base

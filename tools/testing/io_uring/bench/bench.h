@@ -158,6 +158,18 @@ struct bench {
 	__u64		seed;
 };
 
+/**
+ * struct demo - what demo_run() saw
+ * @cqes:	CQEs taken
+ * @wakes:	times the ring's task slept for them
+ * @nsec:	how long it took
+ */
+struct demo {
+	__u64	cqes;
+	__u64	wakes;
+	__u64	nsec;
+};
+
 extern const struct row rows[];
 extern const unsigned int nr_rows;
 
@@ -170,6 +182,9 @@ struct io_uring_sqe *ring_sqe(struct ring *ring);
 struct io_uring_sqe *ring_last(const struct ring *ring);
 int ring_submit(struct ring *ring, unsigned int wait);
 int ring_take(struct ring *ring, unsigned int want, int (*check)(const struct io_uring_cqe *cqe));
+
+int demo_run(struct bench *b, unsigned int wait, __u64 nsec, struct demo *demo);
+__u64 now(void);
 
 int open_pipe(struct bench *b);
 int open_full_pipe(struct bench *b);

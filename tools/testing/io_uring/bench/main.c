@@ -3,12 +3,13 @@
 
 /*
  * Runs as init of a small guest, from an initramfs that holds little else, or
- * as an ordinary program.  Three modes:
+ * as an ordinary program.  Four modes:
  *
  *	count	each row runs once unmeasured and then REPEATS times between two
  *		marks, which the counting plugin sees; no clock is read
  *	wall	each row runs for SLICES short whiles, the best time for an
  *		operation is told
+ *	demo	multishot polls, fed by other tasks, see demo.c
  *	exec	each line of /programs runs between two marks: a name, how many
  *		operations it does, and a command without quotes
  *
@@ -20,6 +21,7 @@
  *	row <name> <batch> <operations a region> <number of the first region> <regions>
  *	wall <name> <picoseconds an operation>
  *	exec <name> <operations> <number of the region>
+ *	demo <CQEs waited for> <CQEs> <nanoseconds> <times slept>
  *	fail <name> <errno> <text>
  *	done
  */
@@ -282,7 +284,7 @@ static int count_row(struct bench *b)
 	return ret;
 }
 
-static __u64 now(void)
+__u64 now(void)
 {
 	struct timespec ts;
 
@@ -364,6 +366,34 @@ static void exec_programs(void)
 	fclose(file);
 }
 
+#define DEMO_NSEC	2000000000ull
+
+static void run_demo(void)
+{
+	static const struct row row = { .name = "demo", .len = MAX_BATCH / MAX_PIPES,
+		.setup = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
+		.flags = ROW_RING, .open = open_aux };
+	static const unsigned int waits[] = { 1, 8, 32 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(waits); i++) {
+		struct bench b;
+		struct demo demo;
+		int ret = row_open(&b, &row);
+
+		if (!ret) {
+			ret = demo_run(&b, waits[i], DEMO_NSEC, &demo);
+			row_close(&b);
+		}
+		if (ret)
+			report("fail demo %d %s\n", -ret, strerror(-ret));
+		else
+			report("demo %u %llu %llu %llu\n", waits[i],
+			       (unsigned long long)demo.cqes, (unsigned long long)demo.nsec,
+			       (unsigned long long)demo.wakes);
+	}
+}
+
 static void on_alarm(int sig)
 {
 	(void)sig;
@@ -390,7 +420,7 @@ static void run_row(const struct row *row, bool wall)
 }
 
 /*
- * bench [count|wall|exec] [part of a row's name]; init takes them from the kernel's
+ * bench [count|wall|demo|exec] [part of a row's name]; init takes them from the kernel's
  * command line, as bench_mode= and bench_rows=, which come as its environment.
  */
 int main(int argc, char **argv)
@@ -401,6 +431,7 @@ int main(int argc, char **argv)
 	const char *only = init ? getenv("bench_rows") : argc > 2 ? argv[2] : NULL;
 	bool wall = mode && !strcmp(mode, "wall");
 	bool exec = mode && !strcmp(mode, "exec");
+	bool demo = mode && !strcmp(mode, "demo");
 	unsigned int i;
 
 	sigaction(SIGALRM, &sa, NULL);
@@ -410,7 +441,9 @@ int main(int argc, char **argv)
 	report_machine();
 	if (exec)
 		exec_programs();
-	for (i = 0; i < nr_rows && !exec; i++)
+	if (demo)
+		run_demo();
+	for (i = 0; i < nr_rows && !exec && !demo; i++)
 		if (!only || strstr(rows[i].name, only))
 			run_row(&rows[i], wall);
 	report("done\n");

@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+"""rig/reports.py: find the reports of bugs of its own in what a kernel wrote.
+
+    rig/reports.py LOG [IMAGE]
+
+A data race (KCSAN) counts where one of its two accesses stands in a function of
+io_uring/, by the objects beside IMAGE; races between others are told, no more. Without
+IMAGE every race counts. Anything else that the kernel reports counts.
+"""
+import os
+import re
+import subprocess
+import sys
+
+WORDS = r"""
+\bBUG\b
+\bWARNING: 
+\bKASAN\b: 
+\bKCSAN\b: 
+\bUBSAN\b: 
+\bODEBUG\b: 
+\bOops\b
+\bINFO: task .* blocked for more than
+\bINFO: (?:trying to register|possible|suspicious)
+rcu: INFO: .*(?:stall|expedited)
+possible (?:recursive|circular|irq) lock
+inconsistent lock state
+suspicious RCU usage
+bad unlock balance
+held lock freed
+lock held when returning to user space
+general protection fault
+unable to handle
+kernel NULL pointer
+Kernel panic
+refcount_t: 
+list_(?:add|del) corruption
+soft lockup
+scheduling while atomic
+sleeping function called
+Bad page state
+Bad rss-counter
+unreferenced object
+"""
+PATTERN = re.compile("|".join(w for w in WORDS.split("\n") if w))
+STAMP = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[[^]]*\])? ?")
+RACE = re.compile(r"BUG: KCSAN: (.*)")
+ACCESS = re.compile(r"\b(?:read|write|assert no).* (?:of|to) .* by (?:task|interrupt|thread)")
+FRAME = re.compile(r"^ ?([\w.]+)\+0x[0-9a-f]+/0x[0-9a-f]+")
+# What only moves bytes or links for its caller.
+HELPER = re.compile(r"_*(?:copy|mem(?:cpy|set|move|cmp)|strn?cpy|llist|list|hlist|rb)_?")
+
+
+def own_functions(image):
+    """The names of the functions in io_uring/ of the kernel with this image."""
+    objects = os.path.dirname(image)
+    for _ in range(3):
+        objects = os.path.dirname(objects)
+    p = subprocess.run(["nm", os.path.join(objects, "io_uring", "built-in.a")],
+                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    words = (line.split() for line in p.stdout.splitlines())
+    return {w[2] for w in words if len(w) == 3 and w[1] in "tTwW"}
+
+
+def culprits(block):
+    """The function of each access that a race's report tells of."""
+    found, waiting = [], False
+    for line in block:
+        frame = FRAME.match(line)
+        if ACCESS.search(line):
+            waiting = True
+        elif waiting and frame and not HELPER.match(frame.group(1)):
+            found.append(frame.group(1))
+            waiting = False
+    return found
+
+
+def find(lines, own=None):
+    """Split reports in two lists, those that count and races of others; each one's words."""
+    ours, others = [], []
+    lines = [STAMP.sub("", line.rstrip("\n")) for line in lines]
+    for i, line in enumerate(lines):
+        race = RACE.search(line)
+        if race:
+            end = next((j for j in range(i + 1, min(i + 80, len(lines)))
+                        if lines[j].startswith("=====")), i + 80)
+            mine = not own or any(f in own for f in culprits(lines[i + 1:end]))
+            (ours if mine else others).append(line.strip())
+        elif PATTERN.search(line):
+            ours.append(line.strip())
+    return ours, others
+
+
+def read(log, image=None):
+    """find() in a console's log, of which only the kernel's own lines are looked at."""
+    with open(log, encoding="utf-8", errors="replace") as f:
+        lines = [line for line in f if STAMP.match(line)]
+    own = None
+    if image and any(RACE.search(line) for line in lines):
+        own = own_functions(image)
+    return find(lines, own)
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    ours, others = read(*sys.argv[1:])
+    for line in ours:
+        print(line)
+    for line in others:
+        print("elsewhere:", line)
+    sys.exit(bool(ours))
+
+
+if __name__ == "__main__":
+    main()
