@@ -1018,6 +1018,9 @@ TEST_F(rw, closed_while_waiting)
 		iou_prep(r, IORING_OP_READ, p[0], self->buf, 64, 0)->flags =
 			both_flags[k];
 		ASSERT_EQ(1, iou_submit(r));
+		/* a thread may be late to take it */
+		while (iou_sq_room(r) < r->p.sq_entries)
+			iou_sleep_ms(1);
 		iou_sleep_ms(20);
 		close(p[0]);
 		ASSERT_EQ(3, write(p[1], "abc", 3));
