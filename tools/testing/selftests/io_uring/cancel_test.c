@@ -25,7 +25,7 @@
 #define FLAGS_END	64
 
 /* user_data of the requests that cancel */
-#define CANCELLER	0xcafe
+#define CANCELLER	0xcafe0000cafeULL
 
 #define PAGES		4
 
@@ -954,6 +954,264 @@ TEST_F(work, sync_is_interrupted)
 	ASSERT_EQ(0, give_all(self->uffd, self->hole, self->zero));
 	collect(r, &e, 1, IOU_PATIENCE);
 	EXPECT_EQ(1, e.nr[1]);
+}
+
+/*
+ * The storm: requests of every kind that waits, while threads make happen what they
+ * wait for, and others cancel them by every key.  Each ends with exactly one CQE
+ * that says so, whatever comes first.
+ */
+#define STORM_PIPES	4
+#define STORM_LIVE	200
+
+struct storm {
+	struct iou r;
+	int pipe[STORM_PIPES][2];
+	int drain[STORM_PIPES];	/* the read ends once more, O_NONBLOCK */
+	int file;
+	unsigned int nr;	/* requests in all */
+	unsigned int sent;	/* of them submitted */
+	unsigned int live;	/* of those not ended */
+	unsigned char *ended;	/* CQEs without F_MORE, by request */
+	unsigned int wrong;	/* CQEs after the last one, or of nobody */
+	unsigned int seed;
+	bool stop;
+	char buf[64];
+};
+
+FIXTURE(storm) {
+	struct storm *s;
+};
+
+FIXTURE_VARIANT(storm) {
+	unsigned int flags;
+};
+
+IOU_KINDS_OF_TASK(storm);
+
+FIXTURE_SETUP(storm)
+{
+	const char *seed = getenv("IOU_SEED");
+	struct storm *s = calloc(1, sizeof(*s));
+	char path[64];
+	int i;
+
+	self->s = s;
+	for (i = 0; i < STORM_PIPES; i++) {
+		ASSERT_EQ(0, pipe(s->pipe[i]));
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", s->pipe[i][0]);
+		s->drain[i] = open(path, O_RDONLY | O_NONBLOCK);
+		ASSERT_LE(0, s->drain[i]);
+	}
+	s->file = iou_file(IOU_PAGE, 1);
+	s->nr = iou_rounds(2000);
+	s->ended = calloc(s->nr, 1);
+	s->seed = seed ? strtoul(seed, NULL, 0) : iou_now_us();
+	ASSERT_EQ(0, iou_init_cq(&s->r, 64, 1024, variant->flags));
+	if (!iou_has_op(&s->r, IORING_OP_POLL_ADD) || !iou_has_op(&s->r, IORING_OP_LINK_TIMEOUT))
+		SKIP(return, "nothing can be parked");
+}
+
+FIXTURE_TEARDOWN(storm)
+{
+	struct storm *s = self->s;
+	int i;
+
+	iou_exit(&s->r);
+	for (i = 0; i < STORM_PIPES; i++) {
+		close(s->pipe[i][0]);
+		close(s->pipe[i][1]);
+		close(s->drain[i]);
+	}
+	close(s->file);
+	free(s->ended);
+	free(s);
+}
+
+static struct __kernel_timespec storm_times[] = {
+	{ .tv_nsec = 50000 }, { .tv_nsec = 1000000 }, { .tv_nsec = 20000000 }, { .tv_sec = 1000 },
+};
+
+/* One more, or two in a chain. */
+static void storm_prep(struct storm *s)
+{
+	unsigned int x = rand_r(&s->seed);
+	struct __kernel_timespec *ts = &storm_times[x / 16 % 4];
+	int fd = s->pipe[x / 64 % STORM_PIPES][0];
+	__u64 id = s->sent + 1;
+	struct iou *r = &s->r;
+
+	switch (x % 8) {
+	case 0:
+		prep_poll(r, fd, id);
+		break;
+	case 1:
+		prep_poll(r, fd, id)->len = IORING_POLL_ADD_MULTI;
+		break;
+	case 2:
+		prep_read(r, fd, s->buf, id);
+		break;
+	case 3:
+		prep_read(r, fd, s->buf, id)->flags = IOSQE_ASYNC;
+		break;
+	case 4:
+		prep_timeout(r, ts, id)->off = x / 256 % 8;
+		break;
+	case 5:
+		prep_timeout(r, &storm_times[2], id)->timeout_flags = IORING_TIMEOUT_MULTISHOT;
+		break;
+	case 6:
+		prep_read(r, s->file, s->buf, id)->flags = IOSQE_ASYNC;
+		break;
+	default:
+		if (s->sent + 2 > s->nr || iou_sq_room(r) < 2) {
+			prep_poll(r, fd, id);
+			break;
+		}
+		if (x & 1024)
+			prep_poll(r, fd, id)->flags = IOSQE_IO_LINK;
+		else
+			prep_read(r, fd, s->buf, id)->flags = IOSQE_IO_LINK;
+		prep_link_timeout(r, ts, id + 1);
+		s->sent++;
+		s->live++;
+	}
+	s->sent++;
+	s->live++;
+}
+
+/* What to cancel next, from among the youngest requests. */
+static unsigned int storm_key(struct storm *s, unsigned int x, __u64 *data, int *fd,
+			      unsigned int *op)
+{
+	unsigned int sent = load_acq(&s->sent);
+
+	*data = sent - x / 64 % (2 * STORM_LIVE);
+	*fd = s->pipe[x / 64 % STORM_PIPES][0];
+	*op = x & 64 ? IORING_OP_TIMEOUT : IORING_OP_POLL_ADD;
+	switch (x % 64) {
+	case 0:
+		return ANY;
+	case 1:
+		return FD | ALL;
+	case 2:
+		return OP | ALL;
+	case 3 ... 6:
+		return FD;
+	case 7 ... 10:
+		return OP;
+	default:
+		return USERDATA;
+	}
+}
+
+static void storm_prep_cancel(struct storm *s)
+{
+	unsigned int x = rand_r(&s->seed), op, flags;
+	__u64 data;
+	int fd;
+
+	flags = storm_key(s, x, &data, &fd, &op);
+	prep_cancel(&s->r, data, fd, op, flags)->flags = x & 1 << 20 ? IOSQE_ASYNC : 0;
+}
+
+static void storm_reap(struct storm *s)
+{
+	struct iou *r = &s->r;
+
+	for (; iou_ready(r); iou_seen(r, 1)) {
+		struct io_uring_cqe *cqe = iou_cqe_at(r, 0);
+		__u64 id = cqe->user_data;
+
+		if (id == CANCELLER)
+			continue;
+		id--;
+		if (id >= s->sent || s->ended[id]) {
+			s->wrong++;
+		} else if (!(cqe->flags & IORING_CQE_F_MORE)) {
+			s->ended[id] = 1;
+			s->live--;
+		}
+	}
+}
+
+static void *storm_fire(void *arg)
+{
+	struct storm *s = arg;
+	unsigned int seed = s->seed + 1;
+	char buf[64];
+
+	while (!load_acq(&s->stop)) {
+		int i = rand_r(&seed) % STORM_PIPES, filled = 0;
+
+		ioctl(s->pipe[i][0], FIONREAD, &filled);
+		if (filled < 512 && write(s->pipe[i][1], buf, 8) != 8)
+			break;
+		if (rand_r(&seed) % 2 && read(s->drain[i], buf, sizeof(buf)) < 0)
+			sched_yield();
+		if (rand_r(&seed) % 8 == 0)
+			usleep(rand_r(&seed) % 500);
+	}
+	return NULL;
+}
+
+static void *storm_cancel(void *arg)
+{
+	struct storm *s = arg;
+	unsigned int seed = s->seed + 2 + gettid();
+
+	while (!load_acq(&s->stop)) {
+		unsigned int op, flags;
+		__u64 data;
+		int fd;
+
+		flags = storm_key(s, rand_r(&seed), &data, &fd, &op);
+		sync_cancel_for(&s->r, data, fd, op, flags, 0, rand_r(&seed) % 2000000);
+		if (rand_r(&seed) % 4 == 0)
+			usleep(rand_r(&seed) % 200);
+	}
+	return NULL;
+}
+
+TEST_F(storm, everybody_ends_once)
+{
+	unsigned long long end = iou_now_us() + 100000000ULL * iou_rounds(1);
+	struct storm *s = self->s;
+	pthread_t t[4];
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, pthread_create(&t[i], NULL, i % 2 ? storm_cancel : storm_fire, s));
+	while (s->sent < s->nr && iou_now_us() < end) {
+		unsigned int n = rand_r(&s->seed) % 8 + 1;
+
+		while (n-- && s->sent < s->nr && s->live < STORM_LIVE && iou_sq_room(&s->r) > 4)
+			storm_prep(s);
+		if (iou_sq_room(&s->r) > 2 && (s->live >= STORM_LIVE || s->seed & 256))
+			storm_prep_cancel(s);
+		ASSERT_LE(0, iou_submit(&s->r));
+		if (s->live >= STORM_LIVE || s->seed & 1024)
+			iou_wait_ms(&s->r, 1, 1);
+		storm_reap(s);
+	}
+	while (s->live && iou_now_us() < end) {
+		sync_cancel_for(&s->r, 0, 0, 0, ANY, 0, 0);
+		iou_wait_ms(&s->r, 1, 10);
+		storm_reap(s);
+	}
+	store_rel(&s->stop, true);
+	for (i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	EXPECT_EQ(s->nr, s->sent);
+	EXPECT_EQ(0, s->live) {
+		for (i = 0; i < s->sent; i++)
+			if (!s->ended[i])
+				TH_LOG("request %u did not end", i + 1);
+	}
+	/* nothing comes afterwards */
+	iou_wait_ms(&s->r, 1, 20);
+	storm_reap(s);
+	EXPECT_EQ(0, s->wrong);
 }
 
 TEST_HARNESS_MAIN
