@@ -56,11 +56,6 @@ static u32 io_poll_mask_bits(__poll_t mask)
 	return (__force u32)mask << IO_POLL_MASK_SHIFT;
 }
 
-static __poll_t io_poll_word_mask(u32 word)
-{
-	return (__force __poll_t)(word >> IO_POLL_MASK_SHIFT);
-}
-
 /* One event of many: who wakes is exclusive, or may wake a whole chain of CQEs. */
 static unsigned int io_poll_urgency(__poll_t events)
 {
@@ -363,12 +358,7 @@ bool io_poll_release(struct io_kiocb *req)
 
 	if (unlikely(word & (IO_POLL_AGAIN | IO_POLL_CANCEL)))
 		return false;
-	/* before it is released: from there it moves on with its waker */
-	io_req_move(req, IO_REQ_PARKED);
-	if (likely(atomic_try_cmpxchg(&poll->word, &word, 0)))
-		return true;
-	io_req_move(req, IO_REQ_MAILED);
-	return false;
+	return io_poll_release_straight(req, poll, word);
 }
 
 /**

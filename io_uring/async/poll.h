@@ -90,6 +90,41 @@ enum io_poll_hold {
 /* What a poll is told of whether it asked or not. */
 #define IO_POLL_UNASKED	(EPOLLERR | EPOLLHUP | EPOLLNVAL | EPOLLRDHUP)
 
+static inline __poll_t io_poll_word_mask(u32 word)
+{
+	return (__force __poll_t)(word >> IO_POLL_MASK_SHIFT);
+}
+
+/**
+ * io_poll_straight - what io_poll_look() would say, if that is simple
+ * @poll: parked; ring lock held, the caller owns it
+ * @word: as it is, for io_poll_release_straight()
+ *
+ * Simple is one wake, which knew its events, for a poll that goes on after it.
+ *
+ * Return: the events, or 0 if it is not simple.
+ */
+static inline __poll_t io_poll_straight(struct io_poll *poll, int *word)
+{
+	__poll_t events = READ_ONCE(poll->events);
+
+	*word = atomic_read(&poll->word);
+	if (unlikely(*word & (IO_POLL_AGAIN | IO_POLL_CANCEL) || events & EPOLLONESHOT))
+		return 0;
+	return io_poll_word_mask(*word) & events;
+}
+
+/* io_poll_release() after that.  Return: as it. */
+static inline bool io_poll_release_straight(struct io_kiocb *req, struct io_poll *poll, int word)
+{
+	/* before it is released: from there it moves on with its waker */
+	io_req_move(req, IO_REQ_PARKED);
+	if (likely(atomic_try_cmpxchg(&poll->word, &word, 0)))
+		return true;
+	io_req_move(req, IO_REQ_MAILED);
+	return false;
+}
+
 typedef void (*io_poll_run)(struct io_ring_ctx *ctx, struct io_mail *mail,
 			    unsigned int issue_flags);
 

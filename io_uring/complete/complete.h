@@ -80,7 +80,31 @@ static inline void io_complete_collected(struct io_ring_ctx *ctx, struct io_kioc
 		io_complete(req);
 }
 
-bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags);
+bool io_post_more_slow(struct io_kiocb *req, const struct io_cqe_val *val);
+
+/**
+ * io_post_more - post a CQE with IORING_CQE_F_MORE for a live request
+ * @req: the request; ring lock held, exclusive rings: by who may write CQEs
+ * @res: result
+ * @cflags: IORING_CQE_F_* besides F_MORE
+ *
+ * Return: false, and nothing was done, if there is no room: the caller ends the
+ * request with this result.
+ */
+static inline bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags)
+{
+	struct io_cqe_val val = {
+		.user_data = req->cqe.user_data,
+		.res = res,
+		.flags = cflags | IORING_CQE_F_MORE,
+	};
+
+	if (likely(!tracepoint_enabled(io_uring_complete)) &&
+	    likely(io_cq_post_more_straight(req->ctx, &val)))
+		return true;
+	return io_post_more_slow(req, &val);
+}
+
 void io_post_to(struct io_ring_ctx *ctx, u64 user_data, s32 res, u32 cflags);
 
 #endif

@@ -18,25 +18,17 @@
 #include "ring/cq.h"
 
 /**
- * io_post_more - post a CQE with IORING_CQE_F_MORE for a live request
- * @req: the request; ring lock held, exclusive rings: by who may write CQEs
- * @res: result
- * @cflags: IORING_CQE_F_* besides F_MORE
+ * io_post_more_slow - the part of io_post_more() that is not simple
+ * @req: the request
+ * @val: the CQE
  *
- * Return: false, and nothing was done, if there is no room: the caller ends the
- * request with this result.
+ * Return: see there
  */
-bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags)
+bool io_post_more_slow(struct io_kiocb *req, const struct io_cqe_val *val)
 {
-	struct io_cqe_val val = {
-		.user_data = req->cqe.user_data,
-		.res = res,
-		.flags = cflags | IORING_CQE_F_MORE,
-	};
-
-	if (!io_cq_post_more(req->ctx, &val))
+	if (!io_cq_post_more(req->ctx, val))
 		return false;
-	trace_io_uring_complete(req->ctx, req, val.user_data, val.res, val.flags, 0, 0);
+	trace_io_uring_complete(req->ctx, req, val->user_data, val->res, val->flags, 0, 0);
 	return true;
 }
 

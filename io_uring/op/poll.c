@@ -64,11 +64,9 @@ static void io_poll_add_end(struct io_kiocb *req, s32 res)
 	io_complete(req);
 }
 
-/* Somebody has to look at a poll; its mail.run. */
-static void io_poll_add_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
-			     unsigned int issue_flags)
+/* Everything that can be found; until it has ended or waits again. */
+static noinline void io_poll_add_look(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
 	struct io_poll *poll = io_poll(req);
 
 	do {
@@ -89,6 +87,24 @@ static void io_poll_add_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 			break;
 		}
 	} while (!io_poll_release(req));
+}
+
+/* Somebody has to look at a poll; its mail.run. */
+static void io_poll_add_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
+			     unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_poll *poll = io_poll(req);
+	__poll_t mask;
+	int word;
+
+	if (likely(!(issue_flags & IO_URING_F_TASK_DEAD))) {
+		mask = io_poll_straight(poll, &word);
+		if (likely(mask) && likely(io_post_more(req, mangle_poll(mask), 0)) &&
+		    likely(io_poll_release_straight(req, poll, word)))
+			return;
+	}
+	io_poll_add_look(req, issue_flags);
 }
 
 static enum io_result io_poll_add_issue(struct io_kiocb *req, unsigned int issue_flags)

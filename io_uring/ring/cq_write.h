@@ -52,4 +52,23 @@ static inline bool io_cq_post_straight(struct io_ring_ctx *ctx, const struct io_
 	return true;
 }
 
+/**
+ * io_cq_post_more_straight - io_cq_post_more() on exclusive rings, if that is simple
+ * @ctx: the ring, its lock held by who may write
+ * @val: user_data, res and flags
+ *
+ * Return: false, and nothing was done, if it is not simple.
+ */
+static inline bool io_cq_post_more_straight(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
+{
+	struct io_cqring *cq = &ctx->cq;
+
+	/* the limit is kept at the tail for 32-byte CQEs, and once CQEs have overflowed */
+	if (unlikely(!cq->exclusive || cq->tail == cq->limit))
+		return false;
+	memcpy(&cq->cqes[cq->tail++ & cq->mask], val, sizeof(*val));
+	cq->extra++;
+	return true;
+}
+
 #endif
