@@ -24,7 +24,7 @@
 #include "bench.h"
 
 /* user_data of the second SQE of a pair, which is not counted among the first ones */
-#define SECOND		(1ull << 32)
+#define SECOND		0x100000000ull
 
 /* Far away, soon, and soon for a whole batch that is still being armed. */
 static const struct __kernel_timespec never = { .tv_sec = 100000 };
