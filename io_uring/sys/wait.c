@@ -195,10 +195,13 @@ static int io_wait_catch_up(struct io_ring_ctx *ctx)
 	return io_wait_do_catch_up(ctx);
 }
 
-/* The time is up: at the first of two deadlines one CQE is enough from now on. */
+/*
+ * The time is up.  After the first of two deadlines one CQE is enough, until the
+ * second, which may have passed already.
+ */
 static int io_waiter_timeout(struct io_waiter *w)
 {
-	if (!w->min_deadline || w->min_deadline > w->deadline)
+	if (!w->min_deadline)
 		return -ETIME;
 	w->min_deadline = 0;
 	w->target = READ_ONCE(w->ctx->rings->cq_head) + 1;
@@ -210,10 +213,8 @@ static int io_wait_loop(struct io_waiter *w)
 	int ret, timeout;
 
 	for (;;) {
-		ktime_t until = w->deadline;
+		ktime_t until = w->min_deadline ?: w->deadline;
 
-		if (w->min_deadline)
-			until = min(until, w->min_deadline);
 		timeout = 0;
 		if (io_waiter_register(w) && !signal_pending(current))
 			timeout = io_waiter_schedule(w, until);

@@ -844,7 +844,16 @@ TEST_F(poll, two_waitqueues)
 	prep_poll(r, slave, POLLIN, MULTI, 3);
 	ASSERT_LE(0, submit(r));
 	close(master);
-	EXPECT_CQE(r, 3, POLLIN | POLLHUP | POLLERR, MORE);
+	/* a thread may look between the wakes that this makes */
+	if (variant->flags & IORING_SETUP_SQPOLL) {
+		struct got got = {};
+
+		ASSERT_EQ(0, take_of(r, 3, &got));
+		EXPECT_EQ(POLLHUP, got.res & POLLHUP);
+		EXPECT_EQ(MORE, got.flags & MORE);
+	} else {
+		EXPECT_CQE(r, 3, POLLIN | POLLHUP | POLLERR, MORE);
+	}
 	close(slave);
 
 	ASSERT_LE(0, fifo);
@@ -1499,8 +1508,11 @@ TEST_F(poll_waits, eventfd_per_batch)
 	ASSERT_EQ(0, iou_wait(r, 64));
 	iou_sleep_ms(20);
 	ASSERT_EQ(0, eventfd_read(ev, &value));
-	/* exclusive rings tell of the first event, and of the CQEs */
-	EXPECT_GE(2, value);
+	/*
+	 * Exclusive rings tell of the first event, and of the CQEs.  A thread
+	 * may publish while the wakes still come, in any number of batches.
+	 */
+	EXPECT_GE(variant->flags & IORING_SETUP_SQPOLL ? 64 : 2, value);
 	iou_seen(r, 64);
 	settle(r);
 	EXPECT_EQ(-1, eventfd_read(ev, &value));
