@@ -1691,14 +1691,15 @@ static void *arming_thread(void *arg)
 	struct iou *r = arg;
 
 	iou_submit(r);
-	return NULL;
+	return (void *)syscall(SYS_gettid);
 }
 
 TEST_F(poll_end, thread)
 {
+	struct got got = {};
 	pthread_t thread;
 	struct iou r;
-	struct got got = {};
+	void *tid;
 
 	if (variant->flags & IORING_SETUP_SINGLE_ISSUER)
 		SKIP(return, "one task only");
@@ -1706,7 +1707,10 @@ TEST_F(poll_end, thread)
 	prep_poll(&r, self->p[0], POLLIN, 0, 1);
 	prep_poll(&r, self->p[0], POLLIN, MULTI, 2);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, arming_thread, &r));
-	pthread_join(thread, NULL);
+	pthread_join(thread, &tid);
+	/* it can be joined before it has run its last task work */
+	while (!syscall(SYS_tgkill, getpid(), (long)tid, 0))
+		iou_sleep_ms(1);
 	settle(&r);
 	ASSERT_EQ(1, write(self->p[1], "x", 1));
 	ASSERT_EQ(0, take_of(&r, 1, &got));
