@@ -699,7 +699,8 @@ IOU_KINDS_OF_TASK(edge);
 
 FIXTURE_SETUP(edge)
 {
-	ASSERT_EQ(0, iou_init(&self->r, 64, variant->flags));
+	/* one that repeats would end when there is no room */
+	ASSERT_EQ(0, iou_init_cq(&self->r, 64, 16384, variant->flags));
 }
 
 FIXTURE_TEARDOWN(edge)
