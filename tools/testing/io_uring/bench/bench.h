@@ -189,6 +189,7 @@ __u64 now(void);
 int open_pipe(struct bench *b);
 int open_full_pipe(struct bench *b);
 int open_aux(struct bench *b);
+void fill_aux(struct bench *b, unsigned int nr);
 int run_aux(struct bench *b, unsigned int rounds);
 int run_timeout_cancel(struct bench *b, unsigned int rounds);
 int run_timeout_fire(struct bench *b, unsigned int rounds);

@@ -36,13 +36,16 @@ static unsigned long times_slept(void)
 	return usage.ru_nvcsw;
 }
 
-/* What is there, at least @wait; how many, or a negative errno. */
+/*
+ * What is there, at least @wait; how many, or a negative errno.  A poll that met a
+ * full queue has ended with its last CQE and is armed again.
+ */
 static int take(struct bench *b, unsigned int wait)
 {
 	struct __kernel_timespec ts = { .tv_sec = 5 };
 	struct io_uring_getevents_arg arg = { .ts = (uintptr_t)&ts };
 	struct ring *ring = &b->ring;
-	unsigned int head = *ring->cq_head, tail, i, seen = 0;
+	unsigned int head = *ring->cq_head, tail, i, seen = 0, ended = 0;
 	int ret = ring_enter(ring, 0, wait, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG,
 			     &arg, sizeof(arg));
 	char bytes[BLOCK];
@@ -55,8 +58,10 @@ static int take(struct bench *b, unsigned int wait)
 
 		if (cqe->res < 0)
 			return cqe->res;
-		if (!(cqe->flags & IORING_CQE_F_MORE))
-			return -EIO;
+		if (!(cqe->flags & IORING_CQE_F_MORE)) {
+			fill_aux(b, cqe->user_data);
+			ended++;
+		}
 		seen |= 1u << (cqe->user_data / b->row->len);
 	}
 	__atomic_store_n(ring->cq_head, tail, __ATOMIC_RELEASE);
@@ -64,6 +69,11 @@ static int take(struct bench *b, unsigned int wait)
 		if (seen & 1u << i && read(b->pipes[i][0], bytes, sizeof(bytes)) < 0 &&
 		    errno != EAGAIN)
 			return -errno;
+	if (ended) {
+		ret = ring_submit(ring, 0);
+		if (ret)
+			return ret;
+	}
 	return tail - head;
 }
 

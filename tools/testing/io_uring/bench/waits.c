@@ -68,6 +68,12 @@ static void fill_poll(struct bench *b, unsigned int pipe, __u64 user_data, unsig
 	sqe->user_data = user_data;
 }
 
+/* Prepare one of the polls of open_aux(), @nr from 0 on; row->len are on each pipe. */
+void fill_aux(struct bench *b, unsigned int nr)
+{
+	fill_poll(b, nr / b->row->len, nr, IORING_POLL_ADD_MULTI);
+}
+
 /* MAX_BATCH multishot polls, row->len on each pipe. */
 int open_aux(struct bench *b)
 {
@@ -77,7 +83,7 @@ int open_aux(struct bench *b)
 	if (ret)
 		return ret;
 	for (i = 0; i < MAX_BATCH; i++)
-		fill_poll(b, i / b->row->len, i, IORING_POLL_ADD_MULTI);
+		fill_aux(b, i);
 	return ring_submit(&b->ring, 0);
 }
 
