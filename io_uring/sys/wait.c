@@ -137,7 +137,8 @@ static bool io_waiter_register(struct io_waiter *w)
 	}
 	guard(spinlock)(&ctx->cq.lock);
 	prepare_to_wait(&ctx->cq_wait, &w->entry, TASK_INTERRUPTIBLE);
-	return !io_waiter_ready(w);
+	/* what follows into the overflow list wakes nobody */
+	return !io_waiter_ready(w) && !test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
 }
 
 static void io_waiter_unregister(struct io_waiter *w)
