@@ -23,7 +23,7 @@
  *	io_wq_spawn()		looks again whether it is needed, makes the thread
  *	io_wq_spawn_failed()	later once more through lane->retry, or gives up
  *	io_wq_stop_creation()	exit: takes it from either queue
- *	io_wq_creation_over()	end
+ *	io_wq_creation_over()	end, before the thread runs
  *
  * Giving up means: if the lane has no worker at all, its work is cancelled.
  *
@@ -183,7 +183,10 @@ static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
 
 static int io_wq_worker_main(void *data);
 
-/* Make a thread and start it. */
+/*
+ * Make a thread and start it.  The creation is over before the thread runs: if it
+ * falls asleep in its first work, it may need the next one.
+ */
 static int io_wq_spawn_thread(struct io_wq_lane *lane)
 {
 	struct io_wq_worker *worker;
@@ -204,6 +207,7 @@ static int io_wq_spawn_thread(struct io_wq_lane *lane)
 	task->worker_private = worker;
 	scoped_guard(spinlock, &lane->lock)
 		list_add_tail(&worker->link, &lane->workers);
+	io_wq_creation_over(lane);
 	wake_up_new_task(task);
 	return 0;
 }
@@ -247,10 +251,8 @@ static void io_wq_spawn(struct io_wq_lane *lane)
 		return;
 	}
 	err = io_wq_spawn_thread(lane);
-	if (!err) {
-		io_wq_creation_over(lane);
+	if (!err)
 		return;
-	}
 	scoped_guard(raw_spinlock, &lane->crew_lock)
 		io_wq_count_out(lane);
 	/* may give up the reference: from there ->live keeps the pool */

@@ -968,19 +968,31 @@ TEST_F(rw, file_without_iterator)
 	close(fd);
 }
 
+/* How many bytes of @buf are zero. */
+static int zeroes(const unsigned char *buf, int len)
+{
+	int nr = 0;
+
+	while (len--)
+		nr += !*buf++;
+	return nr;
+}
+
+/* /dev/zero may stop after any page, when others want the CPU. */
 TEST_F(rw, zero_and_null)
 {
 	int zero = open("/dev/zero", O_RDWR), null = open("/dev/null", O_RDWR);
 	struct iou *r = &self->r;
-	unsigned int k, i;
+	unsigned int k;
+	int ret;
 
 	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
 		memset(self->buf, 1, BUF_SIZE);
 		iou_prep(r, IORING_OP_READ, zero, self->buf, BUF_SIZE, 0)->flags =
 			both_flags[k];
-		EXPECT_EQ(BUF_SIZE, iou_one(r));
-		for (i = 0; i < BUF_SIZE; i++)
-			ASSERT_EQ(0, self->buf[i]);
+		ret = iou_one(r);
+		EXPECT_LE((int)IOU_PAGE, ret);
+		EXPECT_EQ(ret, zeroes(self->buf, BUF_SIZE));
 		iou_prep(r, IORING_OP_WRITE, null, self->buf, BUF_SIZE, 0)->flags =
 			both_flags[k];
 		EXPECT_EQ(BUF_SIZE, iou_one(r));

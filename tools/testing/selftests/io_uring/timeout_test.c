@@ -93,39 +93,69 @@ TEST_F(to, wakes_a_waiter)
 }
 
 /* Whoever waits is sent back by a timeout, for however many CQEs he waits. */
+/*
+ * Submit what was prepared and wait for more CQEs than will come: 0 if a timeout ended
+ * that. One that fires before the wait began ends nothing, which a busy machine can
+ * bring about; then this returns -ETIME, and the caller tries again with more time.
+ */
+static int ended(struct iou *r)
+{
+	struct __kernel_timespec ts = { .tv_sec = 2 };
+	struct io_uring_getevents_arg arg = { .ts = (uintptr_t)&ts };
+	int ret = iou_submit(r);
+
+	return ret < 0 ? ret : iou_enter_arg(r, 0, 40, IORING_ENTER_GETEVENTS, &arg);
+}
+
+#define TRIES	5
+
 TEST_F(to, ends_a_wait)
 {
+	static const struct {
+		unsigned int count, flags, sqe_flags;
+		const char *cqes;
+	} kinds[] = {
+		{ 0, 0, 0, "1:ETIME" },
+		{ 1, IORING_TIMEOUT_MULTISHOT, 0, "1:ETIME" },
+		/* also when nothing is told of it */
+		{ 0, IORING_TIMEOUT_ETIME_SUCCESS, IOSQE_CQE_SKIP_SUCCESS, "" },
+	};
 	struct iou *r = &self->r;
-	long long start = now_on(CLOCK_MONOTONIC);
+	unsigned int k, try;
+	int ret;
 
-	timeout(r, 20 * MS, 0, 0, 1);
-	ASSERT_LE(0, iou_submit(r));
-	EXPECT_EQ(0, iou_enter(r, 0, 4, IORING_ENTER_GETEVENTS));
-	EXPECT_LE(start + 20 * MS, now_on(CLOCK_MONOTONIC));
-	EXPECT_STREQ("1:ETIME", cqes(r, 1));
-	timeout(r, 20 * MS, 1, IORING_TIMEOUT_MULTISHOT, 1);
-	ASSERT_LE(0, iou_submit(r));
-	EXPECT_EQ(0, iou_enter(r, 0, 4, IORING_ENTER_GETEVENTS));
-	EXPECT_STREQ("1:ETIME", cqes(r, 1));
+	for (k = 0; k < ARRAY_LEN(kinds); k++) {
+		/* a thread that posts nothing wakes nobody */
+		if (!*kinds[k].cqes && r->flags & IORING_SETUP_SQPOLL)
+			continue;
+		for (try = 0; try < TRIES; try++) {
+			long long ns = 20 * MS << try, start = now_on(CLOCK_MONOTONIC);
+
+			timeout(r, ns, kinds[k].count, kinds[k].flags, 1)->flags =
+				kinds[k].sqe_flags;
+			ret = ended(r);
+			EXPECT_LE(start + ns, now_on(CLOCK_MONOTONIC));
+			EXPECT_STREQ(kinds[k].cqes, cqes(r, !!*kinds[k].cqes));
+			if (ret != -ETIME)
+				break;
+		}
+		EXPECT_EQ(0, ret);
+	}
 	timeout(r, 20 * MS, 3, IORING_TIMEOUT_MULTISHOT, 1);
 	ASSERT_LE(0, iou_submit(r));
 	EXPECT_EQ(0, iou_wait_ms(r, 8, IOU_PATIENCE));
 	EXPECT_LE(1, iou_ready(r));
 	EXPECT_STREQ("1:ETIME+ 1:ETIME+ 1:ETIME", cqes(r, 3));
-	/* also when nothing is told of it */
-	timeout(r, 20 * MS, 0, IORING_TIMEOUT_ETIME_SUCCESS, 1)->flags = IOSQE_CQE_SKIP_SUCCESS;
-	ASSERT_LE(0, iou_submit(r));
-	if (r->flags & IORING_SETUP_SQPOLL) {
-		iou_sleep_ms(100);
-	} else {
-		EXPECT_EQ(0, iou_enter(r, 0, 4, IORING_ENTER_GETEVENTS));
-	}
-	EXPECT_STREQ("", cqes(r, 0));
 	/* one that counted its CQEs */
-	timeout(r, 60000 * MS, 1, 0, 1);
-	iou_nop(r, 2)->flags = IOSQE_ASYNC;
-	ASSERT_LE(0, iou_submit_wait(r, 4));
-	EXPECT_STREQ("2:0 1:0", cqes(r, 2));
+	for (try = 0; try < TRIES; try++) {
+		timeout(r, 60000 * MS, 1, 0, 1);
+		iou_nop(r, 2)->flags = IOSQE_ASYNC;
+		ret = ended(r);
+		EXPECT_STREQ("2:0 1:0", cqes(r, 2));
+		if (ret != -ETIME)
+			break;
+	}
+	EXPECT_EQ(0, ret);
 }
 
 /* One SQE and what becomes of it. */
