@@ -340,14 +340,30 @@ struct io_ring_lock {
 
 /**
  * struct io_cqe_entry - a CQE that is not in the ring yet: overflowed, or on its way as a message
- * @mail: links it into the overflow list or a mailbox
+ * @mail: links it into the overflow list, a mailbox or a store
  * @val: user_data, res and flags
  * @extra: the extra words of 32-byte CQEs
+ * @store: (-) where it belongs, NULL if it is freed after its one use
  */
 struct io_cqe_entry {
 	struct io_mail		mail;
 	struct io_cqe_val	val;
 	u64			extra[2];
+	struct io_entry_store	*store;
+};
+
+/**
+ * struct io_entry_store - entries for the messages of a ring (see io_uring/ring/entry.h)
+ * @back: entries that have come home
+ * @free: (R) entries to be used next, linked by ->mail
+ * @made: (R) entries that belong to the store
+ * @away: (A) once the ring is gone: entries that have not come home
+ */
+struct io_entry_store {
+	struct io_mailbox	back;
+	struct io_mail		*free;
+	unsigned int		made;
+	atomic_t		away;
 };
 
 /**
@@ -579,6 +595,8 @@ struct io_ring_ctx {
 		struct io_poll_retry	*free_polls;
 		/** @nr_free_polls: (R) their number */
 		unsigned int		nr_free_polls;
+		/** @entries: (R) for messages that are sent from here, NULL before the first */
+		struct io_entry_store	*entries;
 		/** @drain_list: (R) chains that wait for earlier requests, linked by ->mail */
 		struct io_mail		*drain_list;
 		/** @drain_tail: (R) where the next one is linked */

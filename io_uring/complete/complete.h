@@ -11,7 +11,10 @@
 #include <linux/tracepoint-defs.h>
 
 #include "req/free.h"
+#include "ring/cq.h"
 #include "ring/cq_write.h"
+#include "ring/entry.h"
+#include "ring/mailbox.h"
 
 /*
  * Three verbs:
@@ -19,6 +22,7 @@
  *	io_complete()		this request is finished: its CQE, its chain, its end
  *	io_post_more()		one more CQE for a request that lives on
  *	io_post_to()		a CQE for a ring that no request asked for: tags, notices
+ *				(io_message_post(): the same without the ring's lock)
  *
  * The ring lock is held.  What is not in its right context gets there by
  * io_complete_later() (any context) or io_complete_unlocked() (workers).
@@ -106,5 +110,50 @@ static inline bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags)
 }
 
 void io_post_to(struct io_ring_ctx *ctx, u64 user_data, s32 res, u32 cflags);
+struct io_mail *io_post_entries(struct io_ring_ctx *ctx, struct io_mail *mail);
+void io_entry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags);
+int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val);
+
+/**
+ * io_message_prepare - get what a message needs, while it can still fail
+ * @target: the ring that it is for, kept alive by the caller
+ * @sender: the ring that it comes from if the caller holds its lock, else NULL
+ *
+ * May sleep.
+ *
+ * Return: an entry for io_message_post() or io_entry_put(); NULL if none is
+ * needed; ERR_PTR(-ENOMEM)
+ */
+static inline struct io_cqe_entry *io_message_prepare(struct io_ring_ctx *target,
+						      struct io_ring_ctx *sender)
+{
+	struct io_cqe_entry *entry;
+
+	if (!target->cq.exclusive || unlikely(target == sender && io_cq_is_writer(target)))
+		return NULL;
+	entry = likely(sender) ? io_entry_get(sender) : io_entry_alloc(IO_ENTRY_BEYOND);
+	return likely(entry) ? entry : ERR_PTR(-ENOMEM);
+}
+
+/**
+ * io_message_post - post a CQE to any ring
+ * @target: the ring, kept alive by the caller; its lock need not be held
+ * @entry: from io_message_prepare()
+ * @val: user_data, res and flags
+ *
+ * Task context.  Messages of one sender arrive in their order.
+ *
+ * Return: 0, or -EOVERFLOW if a shared ring had neither room nor memory.
+ */
+static inline int io_message_post(struct io_ring_ctx *target, struct io_cqe_entry *entry,
+				  struct io_cqe_val val)
+{
+	if (!entry)
+		return io_message_post_now(target, &val);
+	entry->val = val;
+	entry->mail.run = io_entry_mail;
+	io_ring_push(target, &entry->mail, 0);
+	return 0;
+}
 
 #endif

@@ -25,8 +25,12 @@ extern const struct io_op io_op_timeout;
 extern const struct io_op io_op_timeout_remove;
 extern const struct io_op io_op_link_timeout;
 extern const struct io_op io_op_fallocate;
+extern const struct io_op io_op_openat;
+extern const struct io_op io_op_close;
 extern const struct io_op io_op_files_update;
 extern const struct io_op io_op_read;
 extern const struct io_op io_op_write;
+extern const struct io_op io_op_openat2;
+extern const struct io_op io_op_msg_ring;
 
 #endif

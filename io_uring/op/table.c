@@ -62,9 +62,13 @@ const struct io_op *const io_ops[IO_OPS] = {
 	[IORING_OP_TIMEOUT_REMOVE]	= &io_op_timeout_remove,
 	[IORING_OP_LINK_TIMEOUT]	= &io_op_link_timeout,
 	[IORING_OP_FALLOCATE]		= &io_op_fallocate,
+	[IORING_OP_OPENAT]		= &io_op_openat,
+	[IORING_OP_CLOSE]		= &io_op_close,
 	[IORING_OP_FILES_UPDATE]	= &io_op_files_update,
 	[IORING_OP_READ]		= &io_op_read,
 	[IORING_OP_WRITE]		= &io_op_write,
+	[IORING_OP_OPENAT2]		= &io_op_openat2,
+	[IORING_OP_MSG_RING]		= &io_op_msg_ring,
 };
 
 static const char *const io_op_names[] = {

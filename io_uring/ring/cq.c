@@ -36,10 +36,10 @@
  * it.
  */
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 #include <trace/events/io_uring.h>
 
 #include "ring/cq_write.h"
+#include "ring/entry.h"
 #include "ring/locks.h"
 #include "ring/notify.h"
 
@@ -81,10 +81,10 @@ void io_cq_free(struct io_ring_ctx *ctx)
 	struct io_mail *mail = ctx->cq.overflow;
 
 	while (mail) {
-		struct io_cqe_entry *entry = container_of(mail, struct io_cqe_entry, mail);
+		struct io_cqe_entry *entry = io_mail_to_entry(mail);
 
 		mail = mail->next;
-		kfree(entry);
+		io_entry_put(entry);
 	}
 	ctx->cq.overflow = NULL;
 }
@@ -135,21 +135,10 @@ void io_cq_lost(struct io_ring_ctx *ctx)
 }
 
 /* There is no room: keep the CQE until the program has made some. */
-static noinline void io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
-				    const u64 *extra)
+static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 {
 	struct io_cqring *cq = &ctx->cq;
-	struct io_cqe_entry *entry;
 
-	entry = kmalloc(sizeof(*entry), GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
-	trace_io_uring_cqe_overflow(ctx, val->user_data, val->res, val->flags, entry);
-	if (!entry) {
-		io_cq_lost(ctx);
-		return;
-	}
-	entry->val = *val;
-	entry->extra[0] = extra ? extra[0] : 0;
-	entry->extra[1] = extra ? extra[1] : 0;
 	entry->mail.next = NULL;
 	*cq->overflow_tail = &entry->mail;
 	cq->overflow_tail = &entry->mail.next;
@@ -161,13 +150,37 @@ static noinline void io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe
 	}
 }
 
-/* Into the ring or, without room, onto the overflow list. */
-static void io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+/* The same for one that is in no entry yet.  Return: false without memory. */
+static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
+				    const u64 *extra)
 {
-	if (io_cq_has_room(ctx))
-		io_cq_fill(&ctx->cq, val, extra);
-	else
-		io_cq_overflow(ctx, val, extra);
+	struct io_cqe_entry *entry = io_entry_alloc(GFP_ATOMIC);
+
+	trace_io_uring_cqe_overflow(ctx, val->user_data, val->res, val->flags, entry);
+	if (!entry)
+		return false;
+	entry->val = *val;
+	if (extra)
+		memcpy(entry->extra, extra, sizeof(entry->extra));
+	io_cq_keep(ctx, entry);
+	return true;
+}
+
+/* Into the ring or, without room, onto the overflow list.  Return: false if it is lost. */
+static bool io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+{
+	if (unlikely(!io_cq_has_room(ctx)))
+		return io_cq_overflow(ctx, val, extra);
+	io_cq_fill(&ctx->cq, val, extra);
+	return true;
+}
+
+/* The same where nobody can be told of a loss but the program. */
+static void io_cq_put_or_lose(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
+			      const u64 *extra)
+{
+	if (unlikely(!io_cq_put(ctx, val, extra)))
+		io_cq_lost(ctx);
 }
 
 /* Shared rings: move the stage into the ring. */
@@ -178,7 +191,8 @@ static void io_cq_unstage(struct io_ring_ctx *ctx)
 
 	io_assert_cq(ctx);
 	for (i = 0; i < cq->nr_staged; i++)
-		io_cq_put(ctx, &cq->stage[i], cq->shift ? cq->stage_extra[i] : NULL);
+		io_cq_put_or_lose(ctx, &cq->stage[i],
+				  cq->shift ? cq->stage_extra[i] : NULL);
 	cq->nr_staged = 0;
 }
 
@@ -210,7 +224,7 @@ void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64
 	io_assert_ring(ctx);
 	if (likely(ctx->cq.exclusive)) {
 		io_assert_cq(ctx);
-		io_cq_put(ctx, val, extra);
+		io_cq_put_or_lose(ctx, val, extra);
 	} else {
 		io_cq_stage(ctx, val, extra);
 	}
@@ -389,26 +403,62 @@ static bool io_cq_publish_new(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_cq_post_now - post a CQE to a shared ring at once, without the ring lock
+ * io_cq_post_remote - post a CQE to a shared ring at once, without the ring lock
  * @ctx: the ring
  * @val: user_data, res and flags
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
  *
  * Task context.  Published and told when it returns.
+ *
+ * Return: false, and nothing was done, if there was no room and no memory.
  */
-void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
 	bool sleepers;
 
 	if (WARN_ON_ONCE(ctx->cq.exclusive))
-		return;
+		return false;
 	scoped_guard(spinlock, &ctx->cq.lock) {
-		io_cq_put(ctx, val, extra);
+		if (!io_cq_put(ctx, val, extra))
+			return false;
 		if (!io_cq_publish_new(ctx))
-			return;
+			return true;
 		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
 	}
 	io_notify_posted(ctx, sleepers);
+	return true;
+}
+
+/**
+ * io_cq_post_now - io_cq_post_remote() for what cannot be told to have failed
+ * @ctx: the ring
+ * @val: user_data, res and flags
+ * @extra: two more words for 32-byte CQEs, NULL for zeroes
+ */
+void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+{
+	if (unlikely(!io_cq_post_remote(ctx, val, extra)))
+		io_cq_lost(ctx);
+}
+
+/**
+ * io_cq_post_entry - post a stored CQE as part of a batch
+ * @ctx: an exclusive ring, its lock held, by who may write
+ * @entry: the CQE
+ *
+ * Return: true if @entry is free again; else the overflow list has taken it.
+ */
+bool io_cq_post_entry(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
+{
+	io_assert_cq(ctx);
+	if (unlikely(!io_cq_has_room(ctx))) {
+		trace_io_uring_cqe_overflow(ctx, entry->val.user_data, entry->val.res,
+					    entry->val.flags, entry);
+		io_cq_keep(ctx, entry);
+		return false;
+	}
+	io_cq_fill(&ctx->cq, &entry->val, entry->extra);
+	return true;
 }
 
 /**
@@ -450,11 +500,11 @@ static bool io_cq_refloat(struct io_ring_ctx *ctx)
 	cq->overflowed = false;
 	while (cq->overflow && !pause && io_cq_has_room(ctx)) {
 		struct io_mail *mail = cq->overflow;
-		struct io_cqe_entry *entry = container_of(mail, struct io_cqe_entry, mail);
+		struct io_cqe_entry *entry = io_mail_to_entry(mail);
 
 		io_cq_fill(cq, &entry->val, entry->extra);
 		cq->overflow = mail->next;
-		kfree(entry);
+		io_entry_put(entry);
 		pause = need_resched();
 	}
 	if (cq->overflow) {

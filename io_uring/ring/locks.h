@@ -26,7 +26,7 @@
  * - cq.lock of shared rings: CQE slots, overflow list, published tail; task context only
  *
  * Never two ring locks at once, except that cloning buffers takes two in the
- * order of their addresses.
+ * order of their addresses, and that handing over a file tries for a second one.
  */
 
 static inline void io_ring_lock(struct io_ring_ctx *ctx)
@@ -37,6 +37,12 @@ static inline void io_ring_lock(struct io_ring_ctx *ctx)
 static inline bool io_ring_trylock(struct io_ring_ctx *ctx)
 {
 	return mutex_trylock(&ctx->uring_lock.mutex);
+}
+
+/* For who waits without another lock.  Return: 0, or -EINTR for a signal. */
+static inline int io_ring_lock_interruptible(struct io_ring_ctx *ctx)
+{
+	return mutex_lock_interruptible(&ctx->uring_lock.mutex);
 }
 
 /* Take a second ring's lock; the caller has ordered the two. */

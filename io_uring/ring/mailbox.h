@@ -32,26 +32,35 @@
 #define IO_MAIL_MARKS	(IO_MAIL_ARMED | IO_MAIL_DEAD)
 
 /**
- * io_mail_push - put an item into a mailbox
+ * io_mail_push_chain - put items into a mailbox
  * @box: the mailbox
- * @mail: the item, belongs to the taker unless the result has IO_MAIL_DEAD set
+ * @first: first item; those behind it are linked by ->next
+ * @last: last item, may be @first
  *
- * Any context.
+ * Any context.  They belong to the taker unless the result has IO_MAIL_DEAD set.
+ * A chain of several arrives in the reverse of its order.
  *
  * Return: the word as it was before: no pointer in it says that the mailbox was
  * empty, IO_MAIL_ARMED that the taker sleeps, IO_MAIL_DEAD that
- * @mail was not taken.
+ * nothing was taken.
  */
-static inline unsigned long io_mail_push(struct io_mailbox *box, struct io_mail *mail)
+static inline unsigned long io_mail_push_chain(struct io_mailbox *box, struct io_mail *first,
+					       struct io_mail *last)
 {
 	unsigned long old = READ_ONCE(box->head);
 
 	do {
 		if (unlikely(old & IO_MAIL_DEAD))
 			return old;
-		mail->next = (struct io_mail *)(old & ~IO_MAIL_MARKS);
-	} while (!try_cmpxchg(&box->head, &old, (unsigned long)mail | (old & IO_MAIL_MARKS)));
+		last->next = (struct io_mail *)(old & ~IO_MAIL_MARKS);
+	} while (!try_cmpxchg(&box->head, &old, (unsigned long)first | (old & IO_MAIL_MARKS)));
 	return old;
+}
+
+/* The same for a single item. */
+static inline unsigned long io_mail_push(struct io_mailbox *box, struct io_mail *mail)
+{
+	return io_mail_push_chain(box, mail, mail);
 }
 
 static inline bool io_mail_was_empty(unsigned long old)

@@ -3,6 +3,8 @@
 #ifndef IO_SUBMIT_ISSUE_H
 #define IO_SUBMIT_ISSUE_H
 
+#include <linux/audit.h>
+
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_SUBMIT
 #error "submit/ may not be seen from below, see io_uring/layer.h"
@@ -41,7 +43,8 @@ static inline enum io_result io_issue_fresh(struct io_kiocb *req, const struct i
 		if (unlikely(!io_file_assign(req, issue_flags)))
 			return io_done(req, -EBADF);
 	}
-	if (likely(op->audit_skip))
+	/* nearly no task is audited, though most ops would be */
+	if (likely(op->audit_skip || !audit_context()))
 		return op->issue(req, issue_flags);
 	return io_issue_unusual(req, op, issue_flags);
 }

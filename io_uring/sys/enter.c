@@ -77,6 +77,9 @@ static int io_enter_poll(struct io_ring_ctx *ctx, u32 nr)
 {
 	if (!io_may_wait(ctx))
 		return -EEXIST;
+	/* a program that waits for more than there is would never see the rest */
+	if (ctx->cq.exclusive && io_local_pending(ctx))
+		io_run_local_locked(ctx);
 	io_cq_commit(ctx);
 	if (unlikely(ctx->check_cq)) {
 		io_cq_flush_overflow(ctx);

@@ -31,6 +31,7 @@
 #include "req/free.h"
 #include "req/parked.h"
 #include "ring/cq.h"
+#include "ring/entry.h"
 #include "ring/mailbox.h"
 #include "ring/notify.h"
 #include "ring/region.h"
@@ -38,6 +39,7 @@
 #include "rsrc/table.h"
 #include "task/cancel.h"
 #include "task/exit.h"
+#include "task/run.h"
 #include "task/sqpoll.h"
 #include "task/tctx.h"
 
@@ -76,6 +78,7 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 		io_req_cache_free(ctx);
 		io_poll_cache_free(ctx);
 		io_eventfd_unregister(ctx);
+		io_entry_store_free(ctx);
 	}
 	io_cq_free(ctx);
 	io_region_free(&ctx->ring_region);
@@ -122,6 +125,8 @@ static void io_ring_exit_work(struct work_struct *work)
 	/* who has pushed to the ring is done looking at it, and at its fallback work */
 	synchronize_rcu();
 	cancel_delayed_work_sync(&ctx->fallback_work);
+	/* messages that nobody came for */
+	io_fallback_work(&ctx->fallback_work.work);
 	cancel_work_sync(&ctx->notify_work);
 	io_ring_free(ctx);
 }

@@ -14,13 +14,23 @@
 #include "ring/locks.h"
 #include "task/run.h"
 
-/* Finished requests are what nearly all mail is: no indirect call for them. */
-static void io_mail_run(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+/*
+ * Finished requests and messages are what nearly all mail is: no indirect call for
+ * them.  Return: the next item; messages are handled as many as come together.
+ */
+static struct io_mail *io_mail_run(struct io_ring_ctx *ctx, struct io_mail *mail,
+				   unsigned int issue_flags)
 {
-	if (likely(mail->run == io_complete_mail))
+	struct io_mail *next = mail->next;
+
+	if (likely(mail->run == io_complete_mail)) {
 		io_complete_collected(ctx, io_mail_to_req(mail));
-	else
-		mail->run(ctx, mail, issue_flags);
+		return next;
+	}
+	if (likely(mail->run == io_entry_mail))
+		return io_post_entries(ctx, mail);
+	mail->run(ctx, mail, issue_flags);
+	return next;
 }
 
 static void io_clear_taskrun(struct io_ring_ctx *ctx)
@@ -35,7 +45,7 @@ static void io_clear_taskrun(struct io_ring_ctx *ctx)
  *
  * Runs until nothing is left, but at most what was there twice over, so that
  * requests which cause each other cannot keep the owner.
- * Return: items run.
+ * Return: items run; messages that come together are one.
  */
 int io_run_local_locked(struct io_ring_ctx *ctx)
 {
@@ -48,13 +58,8 @@ int io_run_local_locked(struct io_ring_ctx *ctx)
 	for (loops = 0; loops < 2 && io_local_pending(ctx); loops++) {
 		struct io_mail *mail = io_mail_take(&ctx->mailbox);
 
-		while (mail) {
-			struct io_mail *next = mail->next;
-
-			io_mail_run(ctx, mail, flags);
-			mail = next;
-			count++;
-		}
+		for (; mail; count++)
+			mail = io_mail_run(ctx, mail, flags);
 	}
 	trace_io_uring_local_work_run(ctx, count, loops);
 	return count;
@@ -106,12 +111,10 @@ void io_tctx_task_work(struct callback_head *cb)
 		return;
 	while (mail) {
 		struct io_kiocb *req = io_mail_to_req(mail);
-		struct io_mail *next = mail->next;
 
 		if (req->ctx != ctx)
 			ctx = io_run_switch(ctx, req->ctx);
-		io_mail_run(ctx, mail, IO_URING_F_COMPLETE_DEFER);
-		mail = next;
+		mail = io_mail_run(ctx, mail, IO_URING_F_COMPLETE_DEFER);
 		count++;
 		if (unlikely(need_resched())) {
 			ctx = io_run_switch(ctx, NULL);
@@ -134,17 +137,12 @@ void io_fallback_work(struct work_struct *work)
 	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, fallback_work.work);
 	struct io_mail *mail;
 
-	/* whatever is there holds a reference, without one there is nothing */
-	if (!percpu_ref_tryget(&ctx->refs))
-		return;
-	scoped_guard(io_ring, ctx) {
-		mail = io_mail_take(&ctx->fallback);
-		while (mail) {
-			struct io_mail *next = mail->next;
-
-			io_mail_run(ctx, mail, IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD);
-			mail = next;
-		}
-	}
-	percpu_ref_put(&ctx->refs);
+	/*
+	 * The exit worker waits for this before it frees the ring, so no
+	 * reference is needed: messages, which hold none, may come last.
+	 */
+	guard(io_ring)(ctx);
+	mail = io_mail_take(&ctx->fallback);
+	while (mail)
+		mail = io_mail_run(ctx, mail, IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD);
 }

@@ -5,15 +5,15 @@
  * the queue of a worker, on a worker.  Each is found by each key that names it,
  * and by nothing else; what was found ends with one CQE.
  *
- * Work that a worker runs is a read into a page that is missing and that
- * userfaultfd watches, so a test decides how long it takes.
+ * Work that a worker runs is a read into a hole, so a test decides how long it
+ * takes.
  */
-#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include "fault.h"
 #include "iou_test.h"
 
 #define ALL		IORING_ASYNC_CANCEL_ALL
@@ -714,10 +714,8 @@ TEST(sync_on_other_rings)
 /* Reads on workers: the first of them runs, the others are queued. */
 FIXTURE(work) {
 	struct iou r;
-	int uffd;
+	struct hole hole;
 	int file;
-	char *hole;
-	char *zero;
 };
 
 FIXTURE_VARIANT(work) {
@@ -728,20 +726,11 @@ IOU_KINDS_OF_TASK(work);
 
 FIXTURE_SETUP(work)
 {
-	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-	struct uffdio_api api = { .api = UFFD_API };
 	unsigned int limits[2] = { 1, 1 };
 
 	self->r.fd = -1;
-	self->uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-	if (self->uffd < 0 || ioctl(self->uffd, UFFDIO_API, &api))
+	if (hole_open(&self->hole, PAGES))
 		SKIP(return, "needs userfaultfd");
-	self->hole = mmap(NULL, PAGES * IOU_PAGE, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	self->zero = iou_map_anon(PAGES * IOU_PAGE);
-	reg.range.start = (uintptr_t)self->hole;
-	reg.range.len = PAGES * IOU_PAGE;
-	ASSERT_EQ(0, ioctl(self->uffd, UFFDIO_REGISTER, &reg));
 	self->file = iou_file(IOU_PAGE, 1);
 	ASSERT_LE(0, self->file);
 	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
@@ -751,40 +740,29 @@ FIXTURE_SETUP(work)
 FIXTURE_TEARDOWN(work)
 {
 	iou_exit(&self->r);
-	close(self->uffd);
+	close(self->hole.uffd);
 	close(self->file);
 }
 
 /* Requests 1 to @nr; 1 stands in its fault when this returns. */
-static int start_work(struct iou *r, int file, int uffd, char *hole, unsigned int nr)
+static int start_work(struct iou *r, int file, struct hole *hole, unsigned int nr)
 {
-	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
-	struct uffd_msg msg;
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
 		struct io_uring_sqe *sqe;
 
-		sqe = iou_prep(r, IORING_OP_READ, file, hole + i * IOU_PAGE, 16, 0);
+		sqe = iou_prep(r, IORING_OP_READ, file, hole->mem + i * IOU_PAGE, 16, 0);
 		sqe->flags = IOSQE_ASYNC;
 		sqe->user_data = i + 1;
 	}
 	issued(r);
-	while (read(uffd, &msg, sizeof(msg)) != sizeof(msg)) {
-		if (iou_now_us() > end)
-			return -ETIME;
-		iou_sleep_ms(1);
-	}
-	return 0;
+	return hole_faults(hole, 1) == 1 ? 0 : -ETIME;
 }
 
-static int give_all(int uffd, char *hole, char *zero)
+static int give_all(struct hole *hole)
 {
-	struct uffdio_copy copy = {
-		.dst = (uintptr_t)hole, .src = (uintptr_t)zero, .len = PAGES * IOU_PAGE,
-	};
-
-	return ioctl(uffd, UFFDIO_COPY, &copy);
+	return hole_give(hole, 0, PAGES);
 }
 
 TEST_F(work, queued_and_running)
@@ -792,7 +770,7 @@ TEST_F(work, queued_and_running)
 	struct iou *r = &self->r;
 	struct ended e = { };
 
-	ASSERT_EQ(0, start_work(r, self->file, self->uffd, self->hole, 4));
+	ASSERT_EQ(0, start_work(r, self->file, &self->hole, 4));
 	EXPECT_EQ(-EALREADY, cancel_one(r, &e, 1, 0, 0, 0, 0));
 	EXPECT_EQ(0, cancel_one(r, &e, 2, 0, 0, 0, 1));
 	EXPECT_EQ(1, e.nr[2]);
@@ -806,7 +784,7 @@ TEST_F(work, queued_and_running)
 	EXPECT_EQ(1, e.nr[4]);
 	EXPECT_EQ(-EALREADY, cancel_one(r, &e, 0, self->file, 0, FD, 0));
 	EXPECT_EQ(0, e.nr[1]);
-	ASSERT_EQ(0, give_all(self->uffd, self->hole, self->zero));
+	ASSERT_EQ(0, give_all(&self->hole));
 	collect(r, &e, 1, IOU_PATIENCE);
 	EXPECT_EQ(1, e.nr[1]);
 	EXPECT_EQ(16, e.res[1]);
@@ -819,7 +797,7 @@ TEST_F(work, all)
 	struct ended e = { };
 	int res;
 
-	ASSERT_EQ(0, start_work(r, self->file, self->uffd, self->hole, 4));
+	ASSERT_EQ(0, start_work(r, self->file, &self->hole, 4));
 	res = cancel_one(r, &e, 0, 0, 0, ANY, 3);
 	if (!iou_on_stock())
 		EXPECT_EQ(3, res);
@@ -830,7 +808,7 @@ TEST_F(work, all)
 	EXPECT_EQ(0, cancel_one(r, &e, 1, 0, 0, ALL, 0));
 	EXPECT_EQ(0, sync_cancel(r, 1, 0, 0, ALL));
 	EXPECT_EQ(0, sync_cancel(r, 0, 0, 0, ANY));
-	ASSERT_EQ(0, give_all(self->uffd, self->hole, self->zero));
+	ASSERT_EQ(0, give_all(&self->hole));
 	collect(r, &e, 1, IOU_PATIENCE);
 	EXPECT_EQ(1, e.nr[1]);
 }
@@ -843,13 +821,13 @@ TEST_F(work, running_and_parked)
 
 	if (!iou_has_op(r, IORING_OP_TIMEOUT))
 		SKIP(return, "nothing can be parked");
-	ASSERT_EQ(0, start_work(r, self->file, self->uffd, self->hole, 1));
+	ASSERT_EQ(0, start_work(r, self->file, &self->hole, 1));
 	prep_timeout(r, &long_time, 1);
 	issued(r);
 	EXPECT_EQ(0, cancel_one(r, &e, 1, 0, 0, 0, 1));
 	EXPECT_EQ(-ECANCELED, e.res[1]);
 	EXPECT_EQ(-EALREADY, cancel_one(r, &e, 1, 0, 0, 0, 0));
-	ASSERT_EQ(0, give_all(self->uffd, self->hole, self->zero));
+	ASSERT_EQ(0, give_all(&self->hole));
 	collect(r, &e, 1, IOU_PATIENCE);
 	EXPECT_EQ(2, e.nr[1]);
 }
@@ -861,8 +839,8 @@ TEST_F(work, chain)
 	struct ended e = { };
 	struct io_uring_sqe *sqe;
 
-	ASSERT_EQ(0, start_work(r, self->file, self->uffd, self->hole, 1));
-	sqe = iou_prep(r, IORING_OP_READ, self->file, self->zero, 16, 0);
+	ASSERT_EQ(0, start_work(r, self->file, &self->hole, 1));
+	sqe = iou_prep(r, IORING_OP_READ, self->file, self->hole.zero, 16, 0);
 	sqe->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
 	sqe->user_data = 2;
 	iou_nop(r, 3);
@@ -871,13 +849,12 @@ TEST_F(work, chain)
 	EXPECT_EQ(0, cancel_one(r, &e, 2, 0, 0, 0, 2));
 	EXPECT_EQ(-ECANCELED, e.res[2]);
 	EXPECT_EQ(-ECANCELED, e.res[3]);
-	ASSERT_EQ(0, give_all(self->uffd, self->hole, self->zero));
+	ASSERT_EQ(0, give_all(&self->hole));
 	collect(r, &e, 1, IOU_PATIENCE);
 }
 
 struct later {
-	int uffd;
-	char *hole, *zero;
+	struct hole *hole;
 	unsigned int after_ms;
 };
 
@@ -886,7 +863,7 @@ static void *give_later(void *arg)
 	struct later *l = arg;
 
 	iou_sleep_ms(l->after_ms);
-	give_all(l->uffd, l->hole, l->zero);
+	give_all(l->hole);
 	return NULL;
 }
 
@@ -896,7 +873,7 @@ static void *give_later(void *arg)
 /* The call waits for what runs, as long as it was told. */
 TEST_F(work, sync_waits)
 {
-	struct later later = { self->uffd, self->hole, self->zero, 300 };
+	struct later later = { &self->hole, 300 };
 	struct iou *r = &self->r;
 	unsigned long long start;
 	struct ended e = { };
@@ -904,7 +881,7 @@ TEST_F(work, sync_waits)
 
 	if (!SYNC_FINDS_WORK(variant->flags))
 		SKIP(return, "not found");
-	ASSERT_EQ(0, start_work(r, self->file, self->uffd, self->hole, 2));
+	ASSERT_EQ(0, start_work(r, self->file, &self->hole, 2));
 	start = iou_now_us();
 	EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, 0, 50000000));
 	EXPECT_LE(50000, iou_now_us() - start);
@@ -947,11 +924,11 @@ TEST_F(work, sync_is_interrupted)
 
 	if (!SYNC_FINDS_WORK(variant->flags))
 		SKIP(return, "not found");
-	ASSERT_EQ(0, start_work(r, self->file, self->uffd, self->hole, 1));
+	ASSERT_EQ(0, start_work(r, self->file, &self->hole, 1));
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &soon, NULL);
 	EXPECT_EQ(-EINTR, sync_cancel(r, 1, 0, 0, 0));
-	ASSERT_EQ(0, give_all(self->uffd, self->hole, self->zero));
+	ASSERT_EQ(0, give_all(&self->hole));
 	collect(r, &e, 1, IOU_PATIENCE);
 	EXPECT_EQ(1, e.nr[1]);
 }

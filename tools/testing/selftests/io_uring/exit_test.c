@@ -174,7 +174,11 @@ static void victim_prep(struct victim *v)
 		sqe = iou_prep(r, IORING_OP_READ, v->file, buf, 4096, 0);
 		break;
 	default:
-		sqe = iou_nop(r, x);
+		/* a message to the ring itself, which may go before anybody comes for it */
+		if (x & 512)
+			sqe = iou_nop(r, x);
+		else
+			sqe = iou_prep(r, IORING_OP_MSG_RING, r->fd, (void *)IORING_MSG_DATA, 0, x);
 	}
 	sqe->flags = x & 64 ? IOSQE_ASYNC : 0;
 }

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: workers - how many, for what, in which order, how they end */
 /*
- * A worker is kept busy by a page that is missing: it reads a file into memory
- * that userfaultfd watches, and stands in the fault until the test gives the
- * page.  So a test decides how long each piece of work takes.
+ * A worker is kept busy by a page that is missing: it reads a file into a hole,
+ * and stands in the fault until the test gives the page.
  */
-#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sys/wait.h>
+#include "fault.h"
 #include "iou_test.h"
 
 #define PAGES	64
 
 FIXTURE(wq) {
 	struct iou r;
-	int uffd;
-	char *hole;
-	char *zero;
+	struct hole hole;
 	int file;
 };
 
@@ -28,19 +25,9 @@ IOU_KINDS_OF_TASK(wq);
 
 FIXTURE_SETUP(wq)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-
 	self->r.fd = -1;
-	self->uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-	if (self->uffd < 0 || ioctl(self->uffd, UFFDIO_API, &api))
+	if (hole_open(&self->hole, PAGES))
 		SKIP(return, "needs userfaultfd");
-	self->hole = mmap(NULL, PAGES * IOU_PAGE, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	reg.range.start = (uintptr_t)self->hole;
-	reg.range.len = PAGES * IOU_PAGE;
-	ASSERT_EQ(0, ioctl(self->uffd, UFFDIO_REGISTER, &reg));
-	self->zero = iou_map_anon(IOU_PAGE);
 	self->file = iou_file(4096, 1);
 	ASSERT_LE(0, self->file);
 	ASSERT_EQ(0, iou_init(&self->r, PAGES, variant->flags));
@@ -49,39 +36,8 @@ FIXTURE_SETUP(wq)
 FIXTURE_TEARDOWN(wq)
 {
 	iou_exit(&self->r);
-	close(self->uffd);
+	close(self->hole.uffd);
 	close(self->file);
-}
-
-/* Let whoever waits for page @nr go on. */
-static int give(int uffd, char *hole, char *zero, unsigned int nr)
-{
-	struct uffdio_copy copy = {
-		.dst = (uintptr_t)hole + nr * IOU_PAGE,
-		.src = (uintptr_t)zero, .len = IOU_PAGE,
-	};
-
-	return ioctl(uffd, UFFDIO_COPY, &copy);
-}
-
-/* How many faults stand at once, after some time for more to come. */
-static unsigned int faults(int uffd, unsigned int expected)
-{
-	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
-	struct uffd_msg msg;
-	unsigned int nr = 0;
-
-	while (nr < expected && iou_now_us() < end) {
-		if (read(uffd, &msg, sizeof(msg)) == sizeof(msg))
-			nr++;
-		else
-			iou_sleep_ms(1);
-	}
-	/* one too many would come soon */
-	iou_sleep_ms(100);
-	while (read(uffd, &msg, sizeof(msg)) == sizeof(msg))
-		nr++;
-	return nr;
 }
 
 static int set_limits(struct iou *r, unsigned int bounded, unsigned int unbounded)
@@ -111,13 +67,13 @@ TEST_F(wq, name)
 {
 	char want[32];
 
-	busy_reads(&self->r, self->file, self->hole, 1);
-	ASSERT_EQ(1, faults(self->uffd, 1));
+	busy_reads(&self->r, self->file, self->hole.mem, 1);
+	ASSERT_EQ(1, hole_faults(&self->hole, 1));
 	EXPECT_EQ(1, iou_threads(getpid(), "iou-wrk-"));
 	snprintf(want, sizeof(want), "iou-wrk-%d\n", getpid());
 	if (!(variant->flags & IORING_SETUP_SQPOLL))
 		EXPECT_EQ(1, iou_threads(getpid(), want));
-	give(self->uffd, self->hole, self->zero, 0);
+	hole_give(&self->hole, 0, 1);
 	EXPECT_EQ(0, iou_discard(&self->r, 1));
 }
 
@@ -126,11 +82,11 @@ TEST_F(wq, bounded_limit)
 	unsigned int i;
 
 	ASSERT_EQ(0, set_limits(&self->r, 3, 1));
-	busy_reads(&self->r, self->file, self->hole, 12);
-	EXPECT_EQ(3, faults(self->uffd, 3));
+	busy_reads(&self->r, self->file, self->hole.mem, 12);
+	EXPECT_EQ(3, hole_faults(&self->hole, 3));
 	EXPECT_EQ(3, iou_threads(getpid(), "iou-wrk-"));
 	for (i = 0; i < 12; i++)
-		give(self->uffd, self->hole, self->zero, i);
+		hole_give(&self->hole, i, 1);
 	EXPECT_EQ(0, iou_discard(&self->r, 12));
 }
 
@@ -141,14 +97,14 @@ TEST_F(wq, unbounded_limit)
 	unsigned int i;
 
 	ASSERT_EQ(0, set_limits(&self->r, 1, 4));
-	busy_reads(&self->r, zero, self->hole, 10);
-	EXPECT_EQ(4, faults(self->uffd, 4));
+	busy_reads(&self->r, zero, self->hole.mem, 10);
+	EXPECT_EQ(4, hole_faults(&self->hole, 4));
 	/* the bounded one is not in the way of those, and the other way round */
-	busy_reads(&self->r, self->file, self->hole + 10 * IOU_PAGE, 2);
-	EXPECT_EQ(1, faults(self->uffd, 1));
+	busy_reads(&self->r, self->file, self->hole.mem + 10 * IOU_PAGE, 2);
+	EXPECT_EQ(1, hole_faults(&self->hole, 1));
 	EXPECT_EQ(5, iou_threads(getpid(), "iou-wrk-"));
 	for (i = 0; i < 12; i++)
-		give(self->uffd, self->hole, self->zero, i);
+		hole_give(&self->hole, i, 1);
 	EXPECT_EQ(0, iou_discard(&self->r, 12));
 	close(zero);
 }
@@ -160,19 +116,19 @@ TEST_F(wq, blocked_worker_does_not_stop_others)
 	unsigned int i;
 
 	ASSERT_EQ(0, set_limits(&self->r, 4, 4));
-	busy_reads(&self->r, self->file, self->hole, 1);
-	ASSERT_EQ(1, faults(self->uffd, 1));
+	busy_reads(&self->r, self->file, self->hole.mem, 1);
+	ASSERT_EQ(1, hole_faults(&self->hole, 1));
 	for (i = 0; i < 20; i++) {
 		struct io_uring_sqe *sqe;
 
-		sqe = iou_prep(&self->r, IORING_OP_READ, self->file, self->zero, 16, 0);
+		sqe = iou_prep(&self->r, IORING_OP_READ, self->file, self->hole.zero, 16, 0);
 		sqe->flags = IOSQE_ASYNC;
 		sqe->user_data = 100;
 		ASSERT_LE(0, iou_submit(&self->r));
 		ASSERT_EQ(0, iou_reap(&self->r, &cqe));
 		ASSERT_EQ(100, cqe.user_data);
 	}
-	give(self->uffd, self->hole, self->zero, 0);
+	hole_give(&self->hole, 0, 1);
 	EXPECT_EQ(0, iou_discard(&self->r, 1));
 }
 
@@ -205,16 +161,16 @@ TEST_F(wq, writes_of_a_file_are_ordered)
 
 	for (i = 0; i < 16; i++) {
 		sqe = iou_prep(r, IORING_OP_WRITE, self->file,
-			       i ? self->zero : self->hole, 16, 16 * i);
+			       i ? self->hole.zero : self->hole.mem, 16, 16 * i);
 		sqe->flags = IOSQE_ASYNC;
 		sqe->user_data = i;
 	}
 	ASSERT_LE(0, iou_submit(r));
-	ASSERT_EQ(1, faults(self->uffd, 1));
+	ASSERT_EQ(1, hole_faults(&self->hole, 1));
 	EXPECT_EQ(0, iou_ready(r));
 	for (i = 0; i < OTHERS; i++) {
 		other[i] = iou_file(16, 1);
-		sqe = iou_prep(r, IORING_OP_WRITE, other[i], self->zero, 16, 0);
+		sqe = iou_prep(r, IORING_OP_WRITE, other[i], self->hole.zero, 16, 0);
 		sqe->flags = IOSQE_ASYNC;
 		sqe->user_data = OTHER_DATA;
 	}
@@ -224,13 +180,13 @@ TEST_F(wq, writes_of_a_file_are_ordered)
 		EXPECT_EQ(OTHER_DATA, cqe.user_data);
 	}
 	/* reads of the same file pass, too */
-	sqe = iou_prep(r, IORING_OP_READ, self->file, self->zero + 100, 16, 0);
+	sqe = iou_prep(r, IORING_OP_READ, self->file, self->hole.zero + 100, 16, 0);
 	sqe->flags = IOSQE_ASYNC;
 	sqe->user_data = 101;
 	ASSERT_LE(0, iou_submit(r));
 	ASSERT_EQ(0, reap_but_others(r, &cqe, &others));
 	EXPECT_EQ(101, cqe.user_data);
-	give(self->uffd, self->hole, self->zero, 0);
+	hole_give(&self->hole, 0, 1);
 	for (i = 0; i < 16; i++) {
 		ASSERT_EQ(0, reap_but_others(r, &cqe, &others));
 		EXPECT_EQ(i, cqe.user_data);
@@ -258,7 +214,7 @@ TEST_F(wq, order_of_many_files)
 	for (round = 0; round < iou_rounds(20); round++) {
 		for (i = 0; i < 32; i++) {
 			k = i * 5 % 8;
-			sqe = iou_prep(r, IORING_OP_WRITE, fd[k], self->zero, 64, 0);
+			sqe = iou_prep(r, IORING_OP_WRITE, fd[k], self->hole.zero, 64, 0);
 			sqe->flags = IOSQE_ASYNC;
 			sqe->user_data = (round * 32ULL + i + 1) * 8 + k;
 		}
@@ -283,15 +239,15 @@ TEST_F(wq, idle_workers_leave)
 	if (variant->flags)
 		SKIP(return, "slow, and the same on each kind");
 	ASSERT_EQ(0, set_limits(&self->r, 8, 8));
-	busy_reads(&self->r, self->file, self->hole, 8);
-	EXPECT_EQ(8, faults(self->uffd, 8));
+	busy_reads(&self->r, self->file, self->hole.mem, 8);
+	EXPECT_EQ(8, hole_faults(&self->hole, 8));
 	for (i = 0; i < 8; i++)
-		give(self->uffd, self->hole, self->zero, i);
+		hole_give(&self->hole, i, 1);
 	EXPECT_EQ(0, iou_discard(&self->r, 8));
 	for (i = 0; i < 150 && iou_threads(getpid(), "iou-wrk-") > 1; i++)
 		iou_sleep_ms(100);
 	EXPECT_GE(1, iou_threads(getpid(), "iou-wrk-"));
-	iou_prep(&self->r, IORING_OP_READ, self->file, self->zero, 16, 0)->flags =
+	iou_prep(&self->r, IORING_OP_READ, self->file, self->hole.zero, 16, 0)->flags =
 		IOSQE_ASYNC;
 	EXPECT_EQ(16, iou_one(&self->r));
 }
@@ -306,20 +262,13 @@ TEST_F(wq, exit_with_queued_work)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
-		struct uffdio_api api = { .api = UFFD_API };
-		struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-		int uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-
 		/* the watch over the memory is not inherited */
-		ioctl(uffd, UFFDIO_API, &api);
-		reg.range.start = (uintptr_t)self->hole;
-		reg.range.len = PAGES * IOU_PAGE;
-		if (ioctl(uffd, UFFDIO_REGISTER, &reg))
+		if (hole_watch(&self->hole))
 			_exit(1);
 		if (iou_init(&r, PAGES, variant->flags) || set_limits(&r, 2, 2))
 			_exit(2);
-		busy_reads(&r, self->file, self->hole, PAGES);
-		_exit(faults(uffd, 2) == 2 ? 0 : 3);
+		busy_reads(&r, self->file, self->hole.mem, PAGES);
+		_exit(hole_faults(&self->hole, 2) == 2 ? 0 : 3);
 	}
 	start = iou_now_us();
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
@@ -335,17 +284,17 @@ TEST_F(wq, close_with_queued_work)
 
 	ASSERT_EQ(0, iou_init(&r, PAGES, variant->flags));
 	ASSERT_EQ(0, set_limits(&r, 2, 2));
-	busy_reads(&r, self->file, self->hole, PAGES);
-	EXPECT_EQ(2, faults(self->uffd, 2));
+	busy_reads(&r, self->file, self->hole.mem, PAGES);
+	EXPECT_EQ(2, hole_faults(&self->hole, 2));
 	iou_exit(&r);
 	/* the ring's end goes on behind the close */
 	iou_sleep_ms(300);
 	/* what was only queued never starts; what runs ends with its page */
-	give(self->uffd, self->hole, self->zero, 0);
-	give(self->uffd, self->hole, self->zero, 1);
-	EXPECT_EQ(0, faults(self->uffd, 0));
+	hole_give(&self->hole, 0, 1);
+	hole_give(&self->hole, 1, 1);
+	EXPECT_EQ(0, hole_faults(&self->hole, 0));
 	for (i = 2; i < PAGES; i++)
-		give(self->uffd, self->hole, self->zero, i);
+		hole_give(&self->hole, i, 1);
 	/* the workers serve the next ring */
 	iou_nop(&self->r, 1)->flags = IOSQE_ASYNC;
 	EXPECT_EQ(0, iou_one(&self->r));
@@ -363,7 +312,7 @@ TEST_F(wq, churn)
 			struct io_uring_sqe *sqe;
 
 			sqe = iou_prep(r, i % 2 ? IORING_OP_READ : IORING_OP_WRITE,
-				       self->file, self->zero, 16, 0);
+				       self->file, self->hole.zero, 16, 0);
 			sqe->flags = IOSQE_ASYNC;
 		}
 		ASSERT_LE(0, iou_submit(r));

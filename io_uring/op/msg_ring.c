@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_MSG_RING - post a CQE to another ring, or hand it a file */
+
+/*
+ * IORING_MSG_DATA posts a CQE that the sender has written.  The message travels
+ * as a stored CQE (ring/entry.h): into the mailbox of an exclusive ring, whose
+ * owner makes the CQE of it when it comes; straight into the queue of a shared
+ * one.  Neither needs the target's lock, so the sender is done at once.
+ *
+ * IORING_MSG_SEND_FD puts a registered file of the sender into the target's
+ * table, and posts a CQE like DATA.  That does need the target's lock: inline
+ * it is only tried for, while the sender's own is held; a worker waits for it
+ * and holds no other.
+ *
+ * Everything that can fail is done before anything can be seen.
+ *
+ * The target is looked up here and held for no longer than the message takes:
+ * the request of a sender does not keep another ring alive, and a process with
+ * one thread pays no reference count for it.
+ */
+#include <linux/errno.h>
+#include <linux/file.h>
+#include <linux/io_uring.h>
+
+#include "complete/complete.h"
+#include "op/list.h"
+#include "ring/entry.h"
+#include "ring/locks.h"
+#include "ring/mailbox.h"
+#include "rsrc/files.h"
+
+#define IO_MSG_FLAGS	(IORING_MSG_RING_CQE_SKIP | IORING_MSG_RING_FLAGS_PASS)
+
+/**
+ * struct io_msg - a message
+ * @user_data: of the target's CQE
+ * @cmd: IORING_MSG_*
+ * @src_slot: SEND_FD: the sender's slot
+ * @res: DATA: of the target's CQE
+ * @cqe_flags: DATA: of the target's CQE; SEND_FD: the target's slot + 1, or
+ *	IORING_FILE_INDEX_ALLOC
+ * @flags: IORING_MSG_RING_*
+ * @fd: target
+ * @plain: DATA that sets nothing unusual
+ * @src_file: SEND_FD: the file, once a worker has to finish; put by ->cleanup
+ */
+struct io_msg {
+	u64		user_data;
+	u64		cmd;
+	u64		src_slot;
+	u32		res;
+	u32		cqe_flags;
+	u32		flags;
+	int		fd;
+	bool		plain;
+	struct file	*src_file;
+};
+
+IO_OP_DATA(io_msg);
+
+static int io_msg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_msg *msg = io_msg(req);
+
+	if (unlikely(req->buf_index || req->flags & REQ_F_CREDS))
+		return -EINVAL;
+	msg->src_file = NULL;
+	msg->fd = READ_ONCE(sqe->fd);
+	msg->user_data = READ_ONCE(sqe->off);
+	msg->res = READ_ONCE(sqe->len);
+	msg->cmd = READ_ONCE(sqe->addr);
+	msg->src_slot = READ_ONCE(sqe->addr3);
+	msg->cqe_flags = READ_ONCE(sqe->file_index);
+	msg->flags = READ_ONCE(sqe->msg_ring_flags);
+	BUILD_BUG_ON(IORING_MSG_DATA);
+	msg->plain = !(msg->cmd | msg->src_slot | msg->cqe_flags | msg->flags);
+	return msg->flags & ~IO_MSG_FLAGS ? -EINVAL : 0;
+}
+
+/* Nobody has enabled the ring yet. */
+static bool io_msg_disabled(const struct io_ring_ctx *target)
+{
+	return READ_ONCE(target->flags) & IORING_SETUP_R_DISABLED;
+}
+
+/* What DATA may say, and what of it becomes of the CQE's flags. */
+static int io_msg_data_flags(const struct io_msg *msg, u32 *flags)
+{
+	if (msg->src_slot || msg->flags & ~IORING_MSG_RING_FLAGS_PASS)
+		return -EINVAL;
+	if (msg->flags & IORING_MSG_RING_FLAGS_PASS)
+		*flags = msg->cqe_flags;
+	else if (msg->cqe_flags)
+		return -EINVAL;
+	return 0;
+}
+
+static int io_msg_data(struct io_kiocb *req, struct io_ring_ctx *target, unsigned int issue_flags)
+{
+	struct io_msg *msg = io_msg(req);
+	struct io_cqe_val val = { .user_data = msg->user_data, .res = msg->res };
+	bool locked = !(issue_flags & IO_URING_F_UNLOCKED);
+	struct io_cqe_entry *entry;
+
+	if (unlikely(!msg->plain)) {
+		int err = io_msg_data_flags(msg, &val.flags);
+
+		if (err)
+			return err;
+	}
+	if (unlikely(io_msg_disabled(target)))
+		return -EBADFD;
+	entry = io_message_prepare(target, locked ? req->ctx : NULL);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	return io_message_post(target, entry, val);
+}
+
+/* The file to hand over, counted; NULL if the slot is empty or does not exist. */
+static struct file *io_msg_take_source(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	struct io_msg *msg = io_msg(req);
+	struct io_rsrc_node *node = NULL;
+
+	io_issue_lock(ctx, issue_flags);
+	if (msg->src_slot < ctx->file_table.data.nr)
+		node = io_rsrc_find(&ctx->file_table.data, msg->src_slot);
+	if (node)
+		msg->src_file = get_file(io_file_node(node)->file);
+	io_issue_unlock(ctx, issue_flags);
+	if (node)
+		req->flags |= REQ_F_NEED_CLEANUP;
+	return msg->src_file;
+}
+
+/* The target's lock: inline it is not waited for, the sender's own is held. */
+static int io_msg_lock_target(struct io_ring_ctx *target, unsigned int issue_flags)
+{
+	if (issue_flags & IO_URING_F_UNLOCKED)
+		return io_ring_lock_interruptible(target);
+	return io_ring_trylock(target) ? 0 : -EAGAIN;
+}
+
+/* Install and post; the target's lock is taken here.  Return: as io_fixed_fd_install() */
+static int io_msg_install(struct io_kiocb *req, struct io_ring_ctx *target,
+			  unsigned int issue_flags)
+{
+	bool skip = io_msg(req)->flags & IORING_MSG_RING_CQE_SKIP;
+	struct io_msg *msg = io_msg(req);
+	struct io_cqe_val val = { .user_data = msg->user_data };
+	struct io_cqe_entry *entry = NULL;
+	struct file *file;
+	int ret, err;
+
+	if (!skip) {
+		bool locked = !(issue_flags & IO_URING_F_UNLOCKED);
+
+		entry = io_message_prepare(target, locked ? req->ctx : NULL);
+		if (IS_ERR(entry))
+			return PTR_ERR(entry);
+	}
+	err = io_msg_lock_target(target, issue_flags);
+	if (err) {
+		if (entry)
+			io_entry_put(entry);
+		return err;
+	}
+	/* the slot takes it over, whether there is one or not */
+	file = msg->src_file;
+	msg->src_file = NULL;
+	req->flags &= ~REQ_F_NEED_CLEANUP;
+	ret = io_fixed_fd_install(target, file, msg->cqe_flags);
+	io_ring_unlock(target);
+	val.res = ret;
+	if (ret >= 0 && !skip)
+		err = io_message_post(target, entry, val);
+	else if (entry)
+		io_entry_put(entry);
+	return err ?: ret;
+}
+
+static int io_msg_send_fd(struct io_kiocb *req, struct io_ring_ctx *target,
+			  unsigned int issue_flags)
+{
+	struct io_msg *msg = io_msg(req);
+
+	if (msg->res || target == req->ctx)
+		return -EINVAL;
+	if (io_msg_disabled(target))
+		return -EBADFD;
+	if (!msg->src_file && !io_msg_take_source(req, issue_flags))
+		return -EBADF;
+	if (target->cq.exclusive && io_mail_dead(&target->mailbox))
+		return -EOWNERDEAD;
+	return io_msg_install(req, target, issue_flags);
+}
+
+static int io_msg_send(struct io_kiocb *req, struct file *file, unsigned int issue_flags)
+{
+	struct io_msg *msg = io_msg(req);
+
+	if (unlikely(!io_is_uring_fops(file)))
+		return -EBADFD;
+	if (likely(msg->plain))
+		return io_msg_data(req, file->private_data, issue_flags);
+	switch (msg->cmd) {
+	case IORING_MSG_DATA:
+		return io_msg_data(req, file->private_data, issue_flags);
+	case IORING_MSG_SEND_FD:
+		return io_msg_send_fd(req, file->private_data, issue_flags);
+	default:
+		return -EINVAL;
+	}
+}
+
+static enum io_result io_msg_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_msg *msg = io_msg(req);
+	struct fd target;
+	int ret;
+
+	/* no ring can be registered as a file */
+	if (unlikely(req->flags & REQ_F_FIXED_FILE)) {
+		bool found = io_file_assign_fixed(req, msg->fd, issue_flags);
+
+		return io_done(req, found ? -EBADFD : -EBADF);
+	}
+	target = fdget(msg->fd);
+	if (unlikely(!fd_file(target)))
+		return io_done(req, -EBADF);
+	ret = io_msg_send(req, fd_file(target), issue_flags);
+	fdput(target);
+	/* only the target's lock can say so */
+	if (ret == -EAGAIN)
+		return IO_AGAIN;
+	return io_done(req, ret);
+}
+
+static void io_msg_cleanup(struct io_kiocb *req)
+{
+	fput(io_msg(req)->src_file);
+}
+
+const struct io_op io_op_msg_ring = {
+	.iopoll		= 1,
+	.prep		= io_msg_prep,
+	.issue		= io_msg_issue,
+	.cleanup	= io_msg_cleanup,
+};

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_OPENAT, IORING_OP_OPENAT2 - open a file, as a descriptor or into a slot */
+
+/*
+ * Both take a struct open_how, OPENAT makes one of its flags and mode.  The
+ * path is read when the SQE is, so that the program may reuse its memory.
+ *
+ * Inline, only what the dentry cache knows can be opened, as with
+ * RESOLVE_CACHED; what that cannot answer is for a worker, and what makes or
+ * truncates a file goes there at once.  sqe->file_index asks for a slot of the
+ * registered files instead of a descriptor.
+ */
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/namei.h>
+#include <linux/uaccess.h>
+
+#include "../../fs/internal.h"
+
+#include "op/list.h"
+#include "op/result.h"
+#include "ring/locks.h"
+#include "rsrc/files.h"
+
+/**
+ * struct io_open - what to open
+ * @path: from user space; put by ->cleanup
+ * @how: flags, mode and resolve rules
+ * @dfd: where relative paths start
+ * @file_index: slot + 1, IORING_FILE_INDEX_ALLOC, or 0 for a descriptor
+ */
+struct io_open {
+	struct filename		*path;
+	struct open_how		how;
+	int			dfd;
+	u32			file_index;
+};
+
+IO_OP_DATA(io_open);
+
+/* The fields that both have; ->how is filled in. */
+static int io_open_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_open *open = io_open(req);
+
+	if (unlikely(req->buf_index))
+		return -EINVAL;
+	if (unlikely(req->flags & REQ_F_FIXED_FILE))
+		return -EBADF;
+	if (!(open->how.flags & O_PATH) && force_o_largefile())
+		open->how.flags |= O_LARGEFILE;
+	open->dfd = READ_ONCE(sqe->fd);
+	open->file_index = READ_ONCE(sqe->file_index);
+	/* a slot is no descriptor that exec could close */
+	if (open->file_index && open->how.flags & O_CLOEXEC)
+		return -EINVAL;
+	open->path = getname(u64_to_user_ptr(READ_ONCE(sqe->addr)));
+	if (IS_ERR(open->path))
+		return PTR_ERR(open->path);
+	req->flags |= REQ_F_NEED_CLEANUP;
+	return 0;
+}
+
+static int io_openat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	umode_t mode = READ_ONCE(sqe->len);
+	int flags = READ_ONCE(sqe->open_flags);
+
+	io_open(req)->how = build_open_how(flags, mode);
+	return io_open_prep(req, sqe);
+}
+
+static int io_openat2_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	size_t size = READ_ONCE(sqe->len);
+	int ret;
+
+	if (size < OPEN_HOW_SIZE_VER0)
+		return -EINVAL;
+	ret = copy_struct_from_user(&io_open(req)->how, sizeof(struct open_how),
+				    u64_to_user_ptr(READ_ONCE(sqe->addr2)), size);
+	return ret ?: io_open_prep(req, sqe);
+}
+
+/* Put the file where the program wants it.  Return: descriptor, slot or 0, or a negative errno. */
+static int io_open_install(struct io_kiocb *req, struct file *file, int fd,
+			   unsigned int issue_flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	int ret;
+
+	if (fd >= 0) {
+		fd_install(fd, file);
+		return fd;
+	}
+	io_issue_lock(ctx, issue_flags);
+	ret = io_fixed_fd_install(ctx, file, io_open(req)->file_index);
+	io_issue_unlock(ctx, issue_flags);
+	return ret;
+}
+
+static enum io_result io_open_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_open *open = io_open(req);
+	bool inline_attempt = issue_flags & IO_URING_F_NONBLOCK;
+	struct open_flags op;
+	struct file *file;
+	int fd = -1, ret;
+
+	ret = build_open_flags(&open->how, &op);
+	if (ret)
+		return io_done(req, ret);
+	if (inline_attempt) {
+		if (open->how.flags & (O_TRUNC | O_CREAT | __O_TMPFILE))
+			return IO_AGAIN;
+		op.lookup_flags |= LOOKUP_CACHED;
+		op.open_flag |= O_NONBLOCK;
+	}
+	if (!open->file_index) {
+		fd = get_unused_fd_flags(open->how.flags);
+		if (fd < 0)
+			return io_done(req, fd);
+	}
+	file = do_filp_open(open->dfd, open->path, &op);
+	if (IS_ERR(file)) {
+		ret = PTR_ERR(file);
+		if (fd >= 0)
+			put_unused_fd(fd);
+		if (ret == -EAGAIN && inline_attempt && !(open->how.resolve & RESOLVE_CACHED))
+			return IO_AGAIN;
+		return io_done(req, io_no_restart(ret));
+	}
+	if (inline_attempt && !(open->how.flags & O_NONBLOCK))
+		file->f_flags &= ~O_NONBLOCK;
+	return io_done(req, io_open_install(req, file, fd, issue_flags));
+}
+
+static void io_open_cleanup(struct io_kiocb *req)
+{
+	putname(io_open(req)->path);
+}
+
+const struct io_op io_op_openat = {
+	.prep		= io_openat_prep,
+	.issue		= io_open_issue,
+	.cleanup	= io_open_cleanup,
+};
+
+const struct io_op io_op_openat2 = {
+	.prep		= io_openat2_prep,
+	.issue		= io_open_issue,
+	.cleanup	= io_open_cleanup,
+};

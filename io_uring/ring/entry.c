@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: stored CQEs, on their way as messages or waiting for room */
+
+/*
+ * What a store is stands in entry.h.  Its ring's exit closes store->back: who
+ * brings an entry home after that frees it and counts it in store->away, which
+ * the exit raises by the number of entries that it did not find.  Both meet at
+ * zero exactly once, and whoever gets there frees the store.
+ */
+#include <linux/slab.h>
+
+#include "ring/entry.h"
+#include "ring/mailbox.h"
+
+/**
+ * io_entry_alloc - a single entry, freed after its one use
+ * @gfp: how to allocate
+ *
+ * Return: the entry, NULL without memory.
+ */
+struct io_cqe_entry *io_entry_alloc(gfp_t gfp)
+{
+	return kzalloc(sizeof(struct io_cqe_entry), gfp | __GFP_ACCOUNT | __GFP_NOWARN);
+}
+
+/**
+ * io_entry_refill - the rare half of io_entry_get()
+ * @ctx: the ring, its lock held
+ *
+ * Return: an entry that came home, a new one, or NULL without memory.
+ */
+struct io_cqe_entry *io_entry_refill(struct io_ring_ctx *ctx)
+{
+	struct io_entry_store *store = ctx->entries;
+	struct io_cqe_entry *entry;
+
+	if (!store) {
+		store = kzalloc(sizeof(*store), GFP_KERNEL_ACCOUNT);
+		if (!store)
+			return NULL;
+		ctx->entries = store;
+	}
+	if (io_mail_pending(&store->back)) {
+		struct io_mail *mail = io_mail_take(&store->back);
+
+		store->free = mail->next;
+		return io_mail_to_entry(mail);
+	}
+	entry = io_entry_alloc(store->made < IO_ENTRY_STORE ? GFP_KERNEL : IO_ENTRY_BEYOND);
+	if (entry && store->made < IO_ENTRY_STORE) {
+		entry->store = store;
+		store->made++;
+	}
+	return entry;
+}
+
+/* Free entries that are linked by ->mail.  Return: how many. */
+static unsigned int io_entry_free_list(struct io_mail *mail)
+{
+	unsigned int nr = 0;
+
+	for (; mail; nr++) {
+		struct io_cqe_entry *entry = io_mail_to_entry(mail);
+
+		mail = mail->next;
+		kfree(entry);
+	}
+	return nr;
+}
+
+/**
+ * io_entry_put_chain - bring entries home
+ * @first: first of a chain that is linked by ->mail
+ * @last: its last; all have the same store, single ones come alone
+ *
+ * Any context.
+ */
+void io_entry_put_chain(struct io_cqe_entry *first, struct io_cqe_entry *last)
+{
+	struct io_entry_store *store = last->store;
+
+	if (!store) {
+		kfree(last);
+		return;
+	}
+	if (likely(!(io_mail_push_chain(&store->back, &first->mail, &last->mail) & IO_MAIL_DEAD)))
+		return;
+	last->mail.next = NULL;
+	if (!atomic_sub_return(io_entry_free_list(&first->mail), &store->away))
+		kfree(store);
+}
+
+/**
+ * io_entry_store_free - a ring that has sent messages goes
+ * @ctx: the ring, its lock held; nobody sends from it any more
+ */
+void io_entry_store_free(struct io_ring_ctx *ctx)
+{
+	struct io_entry_store *store = ctx->entries;
+	unsigned int home;
+
+	if (!store)
+		return;
+	ctx->entries = NULL;
+	home = io_entry_free_list(store->free);
+	home += io_entry_free_list(io_mail_close(&store->back));
+	if (!atomic_add_return(store->made - home, &store->away))
+		kfree(store);
+}

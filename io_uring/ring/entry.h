@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: stored CQEs, on their way as messages or waiting for room */
+#ifndef IO_RING_ENTRY_H
+#define IO_RING_ENTRY_H
+
+#include <linux/io_uring_types.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_RING
+#error "ring/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "ring/locks.h"
+
+/*
+ * A CQE that cannot be written into its ring at once is kept in a struct
+ * io_cqe_entry.  Each ring that sends messages has a store of them: an entry
+ * goes out with a message, lies in the target's mailbox, perhaps on its
+ * overflow list, and comes home through store->back, several at a time.  So a
+ * message costs its sender no allocation, and what is under way is charged to
+ * the sender, who made it.
+ *
+ * A store outlives its ring until the last entry is back: entries do not hold
+ * rings.  Entries beyond the store's size, and those of overflowed CQEs, are
+ * single: allocated for their one use.
+ */
+
+/* entries that a ring keeps for reuse */
+#define IO_ENTRY_STORE	512
+/*
+ * Those beyond, which nothing but memory bounds: the sender is told of the end of
+ * it, rather than that somebody in its memory cgroup is killed.
+ */
+#define IO_ENTRY_BEYOND	(GFP_KERNEL | __GFP_NORETRY)
+
+struct io_cqe_entry *io_entry_refill(struct io_ring_ctx *ctx);
+struct io_cqe_entry *io_entry_alloc(gfp_t gfp);
+void io_entry_put_chain(struct io_cqe_entry *first, struct io_cqe_entry *last);
+void io_entry_store_free(struct io_ring_ctx *ctx);
+
+static inline struct io_cqe_entry *io_mail_to_entry(struct io_mail *mail)
+{
+	return container_of(mail, struct io_cqe_entry, mail);
+}
+
+/**
+ * io_entry_get - take an entry for a message
+ * @ctx: the ring that sends it, its lock held
+ *
+ * May sleep.
+ *
+ * Return: the entry, NULL without memory.
+ */
+static inline struct io_cqe_entry *io_entry_get(struct io_ring_ctx *ctx)
+{
+	struct io_entry_store *store = ctx->entries;
+
+	io_assert_ring(ctx);
+	if (likely(store && store->free)) {
+		struct io_mail *mail = store->free;
+
+		store->free = mail->next;
+		return io_mail_to_entry(mail);
+	}
+	return io_entry_refill(ctx);
+}
+
+/* Give an entry back to where it came from.  Any context. */
+static inline void io_entry_put(struct io_cqe_entry *entry)
+{
+	io_entry_put_chain(entry, entry);
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring selftests: memory whose pages come when the test says so */
+/*
+ * Whoever touches a page of a hole stands in the fault until the test gives the
+ * page (userfaultfd).  So a test decides how long a piece of work takes, or how
+ * long somebody keeps a lock.
+ */
+#ifndef IOU_FAULT_H
+#define IOU_FAULT_H
+
+#include <linux/userfaultfd.h>
+#include "iou.h"
+
+struct hole {
+	int uffd;
+	unsigned int pages;
+	char *mem;
+	char *zero;
+};
+
+/* Watch memory that is there, but not its pages.  Return: 0 or -1, without the facility */
+static inline int hole_watch(struct hole *h)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+		.range.start = (uintptr_t)h->mem,
+		.range.len = h->pages * IOU_PAGE,
+	};
+
+	h->uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (h->uffd < 0 || ioctl(h->uffd, UFFDIO_API, &api))
+		return -1;
+	return ioctl(h->uffd, UFFDIO_REGISTER, &reg);
+}
+
+static inline int hole_open(struct hole *h, unsigned int pages)
+{
+	h->pages = pages;
+	h->zero = iou_map_anon(pages * IOU_PAGE);
+	h->mem = mmap(NULL, pages * IOU_PAGE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return hole_watch(h);
+}
+
+/* Let whoever waits for one of @nr pages from @first on go on. */
+static inline int hole_give(struct hole *h, unsigned int first, unsigned int nr)
+{
+	struct uffdio_copy copy = {
+		.dst = (uintptr_t)h->mem + first * IOU_PAGE,
+		.src = (uintptr_t)h->zero, .len = nr * IOU_PAGE,
+	};
+
+	return ioctl(h->uffd, UFFDIO_COPY, &copy);
+}
+
+/* How many stand in a fault at once, after some time for one too many to come. */
+static inline unsigned int hole_faults(struct hole *h, unsigned int expected)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	struct uffd_msg msg;
+	unsigned int nr = 0;
+
+	while (nr < expected && iou_now_us() < end) {
+		if (read(h->uffd, &msg, sizeof(msg)) == sizeof(msg))
+			nr++;
+		else
+			iou_sleep_ms(1);
+	}
+	iou_sleep_ms(100);
+	while (read(h->uffd, &msg, sizeof(msg)) == sizeof(msg))
+		nr++;
+	return nr;
+}
+
+#endif

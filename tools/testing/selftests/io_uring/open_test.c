@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: OPENAT, OPENAT2 and CLOSE - descriptors and slots */
+#include <linux/openat2.h>
+#include "iou_test.h"
+
+#define SLOTS	4
+
+FIXTURE(open) {
+	struct iou r;
+	char dir[32];
+	int dfd;
+};
+
+FIXTURE_VARIANT(open) {
+	unsigned int flags;
+	unsigned int sqe_flags;
+};
+
+IOU_KINDS_OF_TASK(open);
+FIXTURE_VARIANT_ADD(open, defer_async) {
+	.flags = IOU_DEFER,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_VARIANT_ADD(open, plain_async) {
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_SETUP(open)
+{
+	int fd;
+
+	snprintf(self->dir, sizeof(self->dir), "/tmp/open_test.XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->dir));
+	self->dfd = open(self->dir, O_RDONLY | O_DIRECTORY);
+	ASSERT_LE(0, self->dfd);
+	fd = openat(self->dfd, "here", O_CREAT | O_WRONLY, 0600);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(5, write(fd, "hello", 5));
+	close(fd);
+	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
+}
+
+FIXTURE_TEARDOWN(open)
+{
+	static const char *const names[] = { "here", "new", "link", "fifo" };
+	unsigned int i;
+
+	iou_exit(&self->r);
+	for (i = 0; i < ARRAY_LEN(names); i++)
+		unlinkat(self->dfd, names[i], 0);
+	close(self->dfd);
+	rmdir(self->dir);
+}
+
+static struct io_uring_sqe *prep_open(struct iou *r, unsigned int sqe_flags, int dfd,
+				      const char *path, int flags, int mode)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_OPENAT, dfd, path, mode, 0);
+
+	sqe->open_flags = flags;
+	sqe->flags = sqe_flags;
+	return sqe;
+}
+
+static int do_open(struct iou *r, unsigned int sqe_flags, int dfd, const char *path, int flags,
+		   unsigned int file_index)
+{
+	prep_open(r, sqe_flags, dfd, path, flags, 0600)->file_index = file_index;
+	return iou_one(r);
+}
+
+static int do_open2(struct iou *r, unsigned int sqe_flags, int dfd, const char *path,
+		    const void *how, size_t size)
+{
+	iou_prep(r, IORING_OP_OPENAT2, dfd, path, size, (uintptr_t)how)->flags = sqe_flags;
+	return iou_one(r);
+}
+
+static int do_close(struct iou *r, unsigned int sqe_flags, int fd, unsigned int file_index)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_CLOSE, fd, NULL, 0, 0);
+
+	sqe->flags = sqe_flags;
+	sqe->file_index = file_index;
+	return iou_one(r);
+}
+
+static int register_slots(struct iou *r)
+{
+	int fds[SLOTS] = { -1, -1, -1, -1 };
+
+	return iou_register(r, IORING_REGISTER_FILES, fds, SLOTS);
+}
+
+static int read_slot(struct iou *r, unsigned int slot)
+{
+	static char text[8];
+
+	iou_prep(r, IORING_OP_READ, slot, text, sizeof(text), 0)->flags = IOSQE_FIXED_FILE;
+	return iou_one(r);
+}
+
+TEST_F(open, descriptor)
+{
+	unsigned int f = variant->sqe_flags;
+	char text[8];
+	int fd;
+
+	fd = do_open(&self->r, f, self->dfd, "here", O_RDONLY, 0);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(5, read(fd, text, sizeof(text)));
+	/* what an attempt that must not block set is not left behind */
+	EXPECT_EQ(0, fcntl(fd, F_GETFL) & O_NONBLOCK);
+	EXPECT_EQ(0, fcntl(fd, F_GETFD));
+	EXPECT_EQ(0, do_close(&self->r, f, fd, 0));
+	EXPECT_EQ(-1, fcntl(fd, F_GETFD));
+	EXPECT_EQ(-EBADF, do_close(&self->r, f, fd, 0));
+
+	fd = do_open(&self->r, f, self->dfd, "new", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(FD_CLOEXEC, fcntl(fd, F_GETFD));
+	EXPECT_EQ(0, do_close(&self->r, f, fd, 0));
+	EXPECT_EQ(-EEXIST, do_open(&self->r, f, self->dfd, "new", O_RDWR | O_CREAT | O_EXCL, 0));
+	EXPECT_EQ(-ENOENT, do_open(&self->r, f, self->dfd, "none", O_RDONLY, 0));
+	EXPECT_EQ(-EBADF, do_open(&self->r, f, 999, "here", O_RDONLY, 0));
+	EXPECT_EQ(-EFAULT, do_open(&self->r, f, self->dfd, (char *)8, O_RDONLY, 0));
+}
+
+TEST_F(open, how)
+{
+	struct {
+		struct open_how how;
+		unsigned long long more;
+	} big = { .how.flags = O_RDONLY };
+	struct open_how how = { .flags = O_RDONLY };
+	unsigned int f = variant->sqe_flags;
+	int fd;
+
+	fd = do_open2(&self->r, f, self->dfd, "here", &how, sizeof(how));
+	ASSERT_LE(0, fd);
+	close(fd);
+	EXPECT_EQ(-EINVAL, do_open2(&self->r, f, self->dfd, "here", &how, sizeof(how) - 1));
+	EXPECT_EQ(-EFAULT, do_open2(&self->r, f, self->dfd, "here", NULL, sizeof(how)));
+	fd = do_open2(&self->r, f, self->dfd, "here", &big, sizeof(big));
+	EXPECT_LE(0, fd);
+	close(fd);
+	big.more = 1;
+	EXPECT_EQ(-E2BIG, do_open2(&self->r, f, self->dfd, "here", &big, sizeof(big)));
+	how.flags = 1ULL << 40;
+	EXPECT_EQ(-EINVAL, do_open2(&self->r, f, self->dfd, "here", &how, sizeof(how)));
+
+	how.flags = O_RDONLY;
+	how.resolve = RESOLVE_BENEATH;
+	EXPECT_EQ(-EXDEV, do_open2(&self->r, f, self->dfd, "/etc/passwd", &how, sizeof(how)));
+	ASSERT_EQ(0, symlinkat("here", self->dfd, "link"));
+	how.resolve = RESOLVE_NO_SYMLINKS;
+	EXPECT_EQ(-ELOOP, do_open2(&self->r, f, self->dfd, "link", &how, sizeof(how)));
+
+	/* the dentry is known, so that this needs no worker */
+	how.resolve = RESOLVE_CACHED;
+	fd = do_open2(&self->r, f, self->dfd, "here", &how, sizeof(how));
+	EXPECT_LE(0, fd);
+	close(fd);
+	how.flags = O_CREAT | O_RDWR;
+	EXPECT_EQ(-EAGAIN, do_open2(&self->r, f, self->dfd, "new", &how, sizeof(how)));
+}
+
+TEST_F(open, slot)
+{
+	unsigned int f = variant->sqe_flags, all = IORING_FILE_INDEX_ALLOC;
+	unsigned int i;
+
+	EXPECT_EQ(-ENXIO, do_open(&self->r, f, self->dfd, "here", O_RDONLY, 1));
+	EXPECT_EQ(-ENFILE, do_open(&self->r, f, self->dfd, "here", O_RDONLY, all));
+	EXPECT_EQ(-ENXIO, do_close(&self->r, f, 0, 1));
+	ASSERT_EQ(0, register_slots(&self->r));
+
+	EXPECT_EQ(0, do_open(&self->r, f, self->dfd, "here", O_RDONLY, 2));
+	EXPECT_EQ(5, read_slot(&self->r, 1));
+	/* replaced */
+	EXPECT_EQ(0, do_open(&self->r, f, self->dfd, "here", O_RDONLY, 2));
+	EXPECT_EQ(5, read_slot(&self->r, 1));
+	EXPECT_EQ(-EINVAL, do_open(&self->r, f, self->dfd, "here", O_RDONLY, SLOTS + 1));
+	EXPECT_EQ(-EINVAL, do_open(&self->r, f, self->dfd, "here", O_RDONLY | O_CLOEXEC, 1));
+	EXPECT_EQ(-EINVAL, do_open(&self->r, f, self->dfd, "here", O_RDONLY | O_CLOEXEC, all));
+
+	/* the next free one, seen from the last that was taken */
+	for (i = 0; i < SLOTS - 1; i++)
+		EXPECT_EQ((i + 2) % SLOTS, do_open(&self->r, f, self->dfd, "here", O_RDONLY, all));
+	EXPECT_EQ(-ENFILE, do_open(&self->r, f, self->dfd, "here", O_RDONLY, all));
+
+	EXPECT_EQ(0, do_close(&self->r, f, 0, 4));
+	EXPECT_EQ(-EBADF, do_close(&self->r, f, 0, 4));
+	EXPECT_EQ(-EBADF, read_slot(&self->r, 3));
+	EXPECT_EQ(-EINVAL, do_close(&self->r, f, 0, SLOTS + 1));
+	EXPECT_EQ(-EINVAL, do_close(&self->r, f, 1, 1));
+}
+
+/* The file is looked up when its request starts: the one before may open it. */
+TEST_F(open, linked_open_read_close)
+{
+	struct iou *r = &self->r;
+	char text[8] = "";
+	int i, res[3];
+
+	ASSERT_EQ(0, register_slots(r));
+	prep_open(r, IOSQE_IO_LINK | variant->sqe_flags, self->dfd, "here", O_RDONLY, 0)
+		->file_index = 3;
+	iou_prep(r, IORING_OP_READ, 2, text, sizeof(text), 0)->flags =
+		IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK;
+	iou_prep(r, IORING_OP_CLOSE, 0, NULL, 0, 0)->file_index = 3;
+	ASSERT_LE(0, iou_submit_wait(r, 3));
+	ASSERT_EQ(0, iou_wait(r, 3));
+	for (i = 0; i < 3; i++)
+		res[i] = iou_cqe_at(r, i)->res;
+	iou_seen(r, 3);
+	EXPECT_EQ(0, res[0]);
+	EXPECT_EQ(5, res[1]);
+	EXPECT_EQ(0, res[2]);
+	EXPECT_STREQ("hello", text);
+}
+
+TEST_F(open, unused_fields)
+{
+	unsigned int f = variant->sqe_flags;
+	struct io_uring_sqe *sqe;
+
+	prep_open(&self->r, f, self->dfd, "here", O_RDONLY, 0)->buf_index = 1;
+	EXPECT_EQ(-EINVAL, iou_one(&self->r));
+	prep_open(&self->r, f | IOSQE_FIXED_FILE, self->dfd, "here", O_RDONLY, 0);
+	EXPECT_EQ(-EBADF, iou_one(&self->r));
+	prep_open(&self->r, f, self->dfd, "here", O_RDONLY, 0)->ioprio = 1;
+	EXPECT_EQ(-EINVAL, iou_one(&self->r));
+
+	sqe = iou_prep(&self->r, IORING_OP_CLOSE, 999, NULL, 0, 0);
+	sqe->flags = f | IOSQE_FIXED_FILE;
+	EXPECT_EQ(-EBADF, iou_one(&self->r));
+	iou_prep(&self->r, IORING_OP_CLOSE, 999, (void *)1, 0, 0)->flags = f;
+	EXPECT_EQ(-EINVAL, iou_one(&self->r));
+	iou_prep(&self->r, IORING_OP_CLOSE, 999, NULL, 1, 0)->flags = f;
+	EXPECT_EQ(-EINVAL, iou_one(&self->r));
+	iou_prep(&self->r, IORING_OP_CLOSE, 999, NULL, 0, 1)->flags = f;
+	EXPECT_EQ(-EINVAL, iou_one(&self->r));
+	iou_prep(&self->r, IORING_OP_CLOSE, 999, NULL, 0, 0)->rw_flags = 1;
+	EXPECT_EQ(-EINVAL, iou_one(&self->r));
+	iou_prep(&self->r, IORING_OP_CLOSE, 999, NULL, 0, 0)->buf_index = 1;
+	EXPECT_EQ(-EINVAL, iou_one(&self->r));
+}
+
+/* A ring cannot be closed from inside, nor another one. */
+TEST_F(open, close_of_rings)
+{
+	struct iou other;
+
+	ASSERT_EQ(0, iou_init(&other, 4, 0));
+	EXPECT_EQ(-EBADF, do_close(&self->r, variant->sqe_flags, self->r.fd, 0));
+	EXPECT_EQ(-EBADF, do_close(&self->r, variant->sqe_flags, other.fd, 0));
+	EXPECT_EQ(0, fcntl(other.fd, F_GETFD) & ~FD_CLOEXEC);
+	iou_exit(&other);
+}
+
+/* The path belongs to the program again once the SQE was taken. */
+TEST_F(open, path_is_copied)
+{
+	char path[8] = "here";
+	struct io_uring_cqe *cqe;
+
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "the SQE is taken at some time");
+	prep_open(&self->r, IOSQE_ASYNC, self->dfd, path, O_RDONLY, 0);
+	ASSERT_EQ(1, iou_submit(&self->r));
+	memset(path, 'x', sizeof(path));
+	ASSERT_EQ(0, iou_wait(&self->r, 1));
+	cqe = iou_cqe_at(&self->r, 0);
+	EXPECT_LE(0, cqe->res);
+	close(cqe->res);
+	iou_seen(&self->r, 1);
+}
+
+/* No descriptor is left behind by attempts that failed. */
+TEST_F(open, descriptors_are_returned)
+{
+	int first = dup(0), fd, i;
+
+	close(first);
+	for (i = 0; i < 100; i++)
+		ASSERT_EQ(-ENOENT, do_open(&self->r, variant->sqe_flags, self->dfd, "none",
+					   O_RDONLY, 0));
+	fd = dup(0);
+	EXPECT_EQ(first, fd);
+	close(fd);
+}
+
+/* A FIFO without a writer: what an open that may block does with it. */
+TEST_F(open, fifo)
+{
+	int fd;
+
+	ASSERT_EQ(0, mkfifoat(self->dfd, "fifo", 0600));
+	fd = do_open(&self->r, variant->sqe_flags, self->dfd, "fifo", O_RDONLY | O_NONBLOCK, 0);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(O_NONBLOCK, fcntl(fd, F_GETFL) & O_NONBLOCK);
+	close(fd);
+	EXPECT_EQ(-ENXIO, do_open(&self->r, variant->sqe_flags, self->dfd, "fifo",
+				  O_WRONLY | O_NONBLOCK, 0));
+}
+
+TEST_HARNESS_MAIN
