@@ -100,7 +100,7 @@ static inline __poll_t io_poll_word_mask(u32 word)
  * @poll: parked; ring lock held, the caller owns it
  * @word: as it is, for io_poll_release_straight()
  *
- * Simple is one wake, which knew its events, for a poll that goes on after it.
+ * Simple is one wake, which knew its events.
  *
  * Return: the events, or 0 if it is not simple.
  */
@@ -109,7 +109,7 @@ static inline __poll_t io_poll_straight(struct io_poll *poll, int *word)
 	__poll_t events = READ_ONCE(poll->events);
 
 	*word = atomic_read(&poll->word);
-	if (unlikely(*word & (IO_POLL_AGAIN | IO_POLL_CANCEL) || events & EPOLLONESHOT))
+	if (unlikely(*word & (IO_POLL_AGAIN | IO_POLL_CANCEL)))
 		return 0;
 	return io_poll_word_mask(*word) & events;
 }

@@ -88,23 +88,12 @@ static struct io_kiocb *io_link_end_timeout(struct io_kiocb *next, void (*end)(s
 	return rest;
 }
 
-/*
- * The head of a chain has ended.  @end completes what is cancelled, in the way
- * that suits the caller's context.
- */
-static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct io_kiocb *req))
+/* The chain is broken: all that follows ends. */
+static noinline void io_link_fail_rest(struct io_kiocb *next, struct io_kiocb *head,
+				       void (*end)(struct io_kiocb *req))
 {
 	bool silent = head->flags & REQ_F_SKIP_LINK_CQES;
-	struct io_kiocb *next = io_link_cut(head);
 
-	if (head->flags & REQ_F_HAS_LTIMEOUT)
-		next = io_link_end_timeout(next, end);
-	if (!next)
-		return;
-	if (!io_link_breaks(head)) {
-		io_link_go_on(next, end == io_complete);
-		return;
-	}
 	while (next) {
 		struct io_kiocb *rest = io_link_cut(next);
 
@@ -113,6 +102,24 @@ static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct i
 		end(next);
 		next = rest;
 	}
+}
+
+/*
+ * The head of a chain has ended.  @end completes what is cancelled, in the way
+ * that suits the caller's context.
+ */
+static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct io_kiocb *req))
+{
+	struct io_kiocb *next = io_link_cut(head);
+
+	if (unlikely(head->flags & REQ_F_HAS_LTIMEOUT))
+		next = io_link_end_timeout(next, end);
+	if (!next)
+		return;
+	if (unlikely(io_link_breaks(head)))
+		io_link_fail_rest(next, head, end);
+	else
+		io_link_go_on(next, end == io_complete);
 }
 
 /**

@@ -98,13 +98,16 @@ static void io_poll_add_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 	__poll_t mask;
 	int word;
 
-	if (likely(!(issue_flags & IO_URING_F_TASK_DEAD))) {
-		mask = io_poll_straight(poll, &word);
-		if (likely(mask) && likely(io_post_more(req, mangle_poll(mask), 0)) &&
-		    likely(io_poll_release_straight(req, poll, word)))
-			return;
+	mask = likely(!(issue_flags & IO_URING_F_TASK_DEAD)) ? io_poll_straight(poll, &word) : 0;
+	if (unlikely(!mask)) {
+		io_poll_add_look(req, issue_flags);
+		return;
 	}
-	io_poll_add_look(req, issue_flags);
+	if (READ_ONCE(poll->events) & EPOLLONESHOT)
+		io_poll_add_end(req, mangle_poll(mask));
+	else if (unlikely(!io_post_more(req, mangle_poll(mask), 0)) ||
+		 unlikely(!io_poll_release_straight(req, poll, word)))
+		io_poll_add_look(req, issue_flags);
 }
 
 static enum io_result io_poll_add_issue(struct io_kiocb *req, unsigned int issue_flags)

@@ -248,12 +248,7 @@ bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 			return false;
 		io_cq_fill(cq, val, NULL);
 	} else {
-		/* remote posters may still take the room: then this CQE overflows, in order */
-		u32 used = READ_ONCE(cq->tail) + cq->nr_staged;
-
-		/* the program's release store of the head */
-		used -= smp_load_acquire(&ctx->rings->cq_head);
-		if (READ_ONCE(cq->overflowed) || used > cq->mask)
+		if (!io_cq_may_stage_more(ctx))
 			return false;
 		io_cq_stage(ctx, val, NULL);
 	}

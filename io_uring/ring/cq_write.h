@@ -52,9 +52,23 @@ static inline bool io_cq_post_straight(struct io_ring_ctx *ctx, const struct io_
 	return true;
 }
 
+/*
+ * Is there room for what is staged on a shared ring and one more?  Remote posters
+ * may still take it: then that CQE overflows, in its place.
+ */
+static inline bool io_cq_may_stage_more(const struct io_ring_ctx *ctx)
+{
+	const struct io_cqring *cq = &ctx->cq;
+	u32 used = READ_ONCE(cq->tail) + cq->nr_staged;
+
+	/* the program's release store of the head */
+	used -= smp_load_acquire(&ctx->rings->cq_head);
+	return !READ_ONCE(cq->overflowed) && used <= cq->mask;
+}
+
 /**
- * io_cq_post_more_straight - io_cq_post_more() on exclusive rings, if that is simple
- * @ctx: the ring, its lock held by who may write
+ * io_cq_post_more_straight - io_cq_post_more(), if that is simple
+ * @ctx: the ring, its lock held; exclusive rings: by who may write
  * @val: user_data, res and flags
  *
  * Return: false, and nothing was done, if it is not simple.
@@ -63,10 +77,17 @@ static inline bool io_cq_post_more_straight(struct io_ring_ctx *ctx, const struc
 {
 	struct io_cqring *cq = &ctx->cq;
 
-	/* the limit is kept at the tail for 32-byte CQEs, and once CQEs have overflowed */
-	if (unlikely(!cq->exclusive || cq->tail == cq->limit))
-		return false;
-	memcpy(&cq->cqes[cq->tail++ & cq->mask], val, sizeof(*val));
+	if (likely(cq->exclusive)) {
+		/* kept at the tail for 32-byte CQEs, and once CQEs have overflowed */
+		if (unlikely(cq->tail == cq->limit))
+			return false;
+		memcpy(&cq->cqes[cq->tail++ & cq->mask], val, sizeof(*val));
+	} else {
+		if (unlikely(cq->nr_staged == IO_CQ_STAGE || cq->shift ||
+			     !io_cq_may_stage_more(ctx)))
+			return false;
+		cq->stage[cq->nr_staged++] = *val;
+	}
 	cq->extra++;
 	return true;
 }

@@ -15,22 +15,29 @@
 #include "task/run.h"
 
 /*
- * Finished requests and messages are what nearly all mail is: no indirect call for
- * them.  Return: the next item; messages are handled as many as come together.
+ * Run what was taken from a ring's mailbox.  Finished requests and messages are
+ * what nearly all of it is: no indirect call for them, and messages are handled
+ * as many as come together.
+ *
+ * Return: how many were run, messages that came together as one.
  */
-static struct io_mail *io_mail_run(struct io_ring_ctx *ctx, struct io_mail *mail,
-				   unsigned int issue_flags)
+static unsigned int io_mail_run(struct io_ring_ctx *ctx, struct io_mail *mail,
+				unsigned int issue_flags)
 {
-	struct io_mail *next = mail->next;
+	unsigned int count = 0;
 
-	if (likely(mail->run == io_complete_mail)) {
-		io_complete_collected(ctx, io_mail_to_req(mail));
-		return next;
+	for (; mail; count++) {
+		struct io_mail *next = mail->next;
+
+		if (likely(mail->run == io_complete_mail))
+			io_complete_collected(ctx, io_mail_to_req(mail));
+		else if (mail->run == io_entry_mail)
+			next = io_post_entries(ctx, mail);
+		else
+			mail->run(ctx, mail, issue_flags);
+		mail = next;
 	}
-	if (likely(mail->run == io_entry_mail))
-		return io_post_entries(ctx, mail);
-	mail->run(ctx, mail, issue_flags);
-	return next;
+	return count;
 }
 
 static void io_clear_taskrun(struct io_ring_ctx *ctx)
@@ -55,12 +62,8 @@ int io_run_local_locked(struct io_ring_ctx *ctx)
 
 	io_assert_ring(ctx);
 	io_clear_taskrun(ctx);
-	for (loops = 0; loops < 2 && io_local_pending(ctx); loops++) {
-		struct io_mail *mail = io_mail_take(&ctx->mailbox);
-
-		for (; mail; count++)
-			mail = io_mail_run(ctx, mail, flags);
-	}
+	for (loops = 0; loops < 2 && io_local_pending(ctx); loops++)
+		count += io_mail_run(ctx, io_mail_take(&ctx->mailbox), flags);
 	trace_io_uring_local_work_run(ctx, count, loops);
 	return count;
 }
@@ -111,10 +114,15 @@ void io_tctx_task_work(struct callback_head *cb)
 		return;
 	while (mail) {
 		struct io_kiocb *req = io_mail_to_req(mail);
+		struct io_mail *next = mail->next;
 
 		if (req->ctx != ctx)
 			ctx = io_run_switch(ctx, req->ctx);
-		mail = io_mail_run(ctx, mail, IO_URING_F_COMPLETE_DEFER);
+		if (likely(mail->run == io_complete_mail))
+			io_complete_collected(ctx, req);
+		else
+			mail->run(ctx, mail, IO_URING_F_COMPLETE_DEFER);
+		mail = next;
 		count++;
 		if (unlikely(need_resched())) {
 			ctx = io_run_switch(ctx, NULL);
@@ -135,14 +143,12 @@ void io_tctx_task_work(struct callback_head *cb)
 void io_fallback_work(struct work_struct *work)
 {
 	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, fallback_work.work);
-	struct io_mail *mail;
 
 	/*
 	 * The exit worker waits for this before it frees the ring, so no
 	 * reference is needed: messages, which hold none, may come last.
 	 */
 	guard(io_ring)(ctx);
-	mail = io_mail_take(&ctx->fallback);
-	while (mail)
-		mail = io_mail_run(ctx, mail, IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD);
+	io_mail_run(ctx, io_mail_take(&ctx->fallback),
+		    IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD);
 }
