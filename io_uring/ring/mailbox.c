@@ -9,7 +9,8 @@
  * announced by SQ_TASKRUN, eventfd and poll, because no CQE can appear before
  * the owner has come.
  *
- * ctx->fallback takes items whose task is gone.  A kworker drains it.
+ * ctx->fallback takes items whose task is gone.  A kworker drains it, after
+ * what an exclusive ring's owner has left in the mailbox.
  *
  * A pushed request may complete, and with it the ring may go, while the pusher
  * still looks at the ring: pushes run under RCU, and the ring's memory is freed
@@ -80,18 +81,39 @@ void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail)
  * io_ring_close - nobody will take from an exclusive ring's mailbox any more
  * @ctx: the ring; called by its owner, or with its lock held
  *
- * What is there, and what would have been pushed, goes to the fallback worker.
+ * What would have been pushed goes to the fallback worker.  What is there stays
+ * until that worker fetches it: moved by us, it could come behind what its
+ * senders pushed later.
  */
 void io_ring_close(struct io_ring_ctx *ctx)
 {
-	struct io_mail *mail = io_mail_close(&ctx->mailbox);
+	unsigned long old = READ_ONCE(ctx->mailbox.head);
 
-	while (mail) {
-		struct io_mail *next = mail->next;
+	while (!try_cmpxchg(&ctx->mailbox.head, &old, (old & ~IO_MAIL_MARKS) | IO_MAIL_DEAD))
+		;
+	if (!io_mail_was_empty(old))
+		mod_delayed_work(system_unbound_wq, &ctx->fallback_work, 0);
+}
 
-		io_fallback_push(ctx, mail);
-		mail = next;
-	}
+/**
+ * io_fallback_take - take what the fallback worker has to run
+ * @ctx: the ring, its lock held
+ *
+ * Return: the items, oldest first, those of a closed mailbox before all others.
+ */
+struct io_mail *io_fallback_take(struct io_ring_ctx *ctx)
+{
+	/* in this order: what is here came after the mailbox was closed */
+	struct io_mail *late = io_mail_take(&ctx->fallback);
+	struct io_mail *first = NULL;
+	struct io_mail **end = &first;
+
+	if (ctx->cq.exclusive && io_mail_dead(&ctx->mailbox))
+		first = io_mail_close(&ctx->mailbox);
+	while (*end)
+		end = &(*end)->next;
+	*end = late;
+	return first;
 }
 
 /**

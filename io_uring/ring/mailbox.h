@@ -119,5 +119,6 @@ struct io_mail *io_mail_close(struct io_mailbox *box);
 void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int push_flags);
 void io_ring_close(struct io_ring_ctx *ctx);
 void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail);
+struct io_mail *io_fallback_take(struct io_ring_ctx *ctx);
 
 #endif

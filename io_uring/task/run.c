@@ -149,6 +149,5 @@ void io_fallback_work(struct work_struct *work)
 	 * reference is needed: messages, which hold none, may come last.
 	 */
 	guard(io_ring)(ctx);
-	io_mail_run(ctx, io_mail_take(&ctx->fallback),
-		    IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD);
+	io_mail_run(ctx, io_fallback_take(ctx), IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD);
 }

@@ -2,8 +2,8 @@
 /*
  * Model: the owner of an exclusive ring, or the ring, ends while others push
  *
- * What is modelled: io_ring_push() and io_fallback_push() of
- * io_uring/ring/mailbox.h against an owner who runs its mailbox a last time and
+ * What is modelled: io_ring_push(), io_ring_close() and io_fallback_push() of
+ * io_uring/ring/mailbox.c against an owner who runs its mailbox a last time and
  * may close it, the fallback worker, and the ring's exit worker (io_uring/task/).
  * Each of two senders completes a request, which is what its item is; each request
  * holds a reference to the ring.  Whoever runs an item gives that reference back.
@@ -36,6 +36,8 @@ byte readers;			/* RCU read sections that can see the ring */
 bool freed;
 bool ran[ITEMS + 1];
 bool ring_lock;
+bool tctx_mutex;		/* held by the owner while it closes */
+bool forgotten;			/* by the task that uses it: no way to the ring any more */
 
 #define use_ring assert(!freed)
 
@@ -112,14 +114,34 @@ inline run_list()
 	od
 }
 
-/* what io_mail_close() and moving its items to the fallback worker come to */
+/* io_ring_close(): what is there stays for the fallback worker */
 inline close_mailbox()
 {
+	use_ring;
 	atomic {
-		list = box_top;
-		box_top = 0;
+		item = box_top;
 		box_dead = true
 	};
+	if
+	:: item != 0 ->
+		use_ring;
+		work_queued = true
+	:: else
+	fi
+}
+
+/* io_fallback_take(), and what follows */
+inline run_fallback()
+{
+	atomic { late = fall_top; fall_top = 0 };
+	atomic {
+		if
+		:: box_dead -> list = box_top; box_top = 0
+		:: else
+		fi
+	};
+	run_list();
+	list = late;
 	run_list()
 }
 
@@ -142,7 +164,9 @@ proctype owner()
 	unlock();
 #ifndef BROKEN_CLOSE
 	if
-	:: close_mailbox()		/* the task exits */
+	:: atomic { !tctx_mutex && !forgotten -> tctx_mutex = true };
+	   close_mailbox();		/* the task exits */
+	   tctx_mutex = false
 	:: true				/* the task never comes back */
 	fi
 #endif
@@ -150,14 +174,13 @@ proctype owner()
 
 proctype fallback()
 {
-	byte list, item;
+	byte list, late, item;
 
 end:	do
 	:: atomic { work_queued -> work_queued = false; work_running = true };
 	   use_ring;
 	   lock();
-	   atomic { list = fall_top; fall_top = 0 };
-	   run_list();
+	   run_fallback();
 	   unlock();
 	   use_ring;
 	   work_running = false
@@ -176,28 +199,19 @@ inline grace_period()
 
 proctype exit_worker()
 {
-	byte list, item;
+	byte item;
 
 #ifndef BROKEN_CLOSE
 #ifndef BROKEN_TAKE
 	lock();
 #endif
-	if
-	:: !box_dead -> close_mailbox()
-	:: else
-	fi;
+	close_mailbox();
 #ifndef BROKEN_TAKE
 	unlock();
 #endif
 #endif
-	do
-	:: fall_top != 0 ->
-		lock();
-		atomic { list = fall_top; fall_top = 0 };
-		run_list();
-		unlock()
-	:: refs == 0 -> break
-	od;
+	refs == 0;
+	atomic { !tctx_mutex -> forgotten = true };
 #ifdef BROKEN_RCU
 	flush_work();
 #else
