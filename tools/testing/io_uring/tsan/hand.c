@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring tsan: what surrounds mailbox and store: sender, receiver, fallback worker */
+#include <string.h>
+
+#include "hand.h"
+
+/* What rings without listeners do not call. */
+void io_notify_listeners(struct io_ring_ctx *ctx)
+{
+	(void)ctx;
+	fail("nobody listens");
+}
+
+void io_notify_listeners_late(struct io_ring_ctx *ctx)
+{
+	io_notify_listeners(ctx);
+}
+
+void io_cq_commit_slow(struct io_ring_ctx *ctx)
+{
+	io_notify_listeners(ctx);
+}
+
+static void go_home(struct io_ring_ctx *ctx)
+{
+	if (!ctx->home_first)
+		return;
+	io_entry_put_chain(ctx->home_first, ctx->home_last);
+	ctx->home_first = NULL;
+}
+
+/* In the place of io_entry_mail(): look at the message, collect entries of the same home. */
+static void message_run(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	struct ring *ring = container_of(ctx, struct ring, ctx);
+	struct io_cqe_entry *entry = io_mail_to_entry(mail);
+	unsigned int sender = entry->val.user_data;
+	struct io_mail *next = mail->next;
+
+	(void)issue_flags;
+	if (sender >= MAX_SENDERS)
+		fail("a message that nobody has sent");
+	if (entry->val.flags != ring->next[sender])
+		fail("a message is lost, comes twice, or not in its order");
+	WRITE_ONCE(ring->next[sender], entry->val.flags + 1);
+	ctx->cq.tail++;
+	if (!ctx->home_first)
+		ctx->home_first = entry;
+	ctx->home_last = entry;
+	if (!entry->store || !next || io_mail_to_entry(next)->store != entry->store)
+		go_home(ctx);
+}
+
+/* The lock is held. */
+static void run_list(struct ring *ring, struct io_mail *mail)
+{
+	if (ring->running)
+		fail("two run messages at once");
+	ring->running = true;
+	while (mail) {
+		struct io_mail *next = mail->next;
+
+		mail->run(&ring->ctx, mail, 0);
+		mail = next;
+	}
+	ring->running = false;
+}
+
+static void fallback_work(struct work_struct *work)
+{
+	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, fallback_work.work);
+
+	io_ring_lock(ctx);
+	run_list(container_of(ctx, struct ring, ctx), io_fallback_take(ctx));
+	io_ring_unlock(ctx);
+}
+
+/* An exclusive ring, whose owner is to be current of who calls ring_wait(). */
+void ring_begin(struct ring *ring)
+{
+	memset(ring, 0, sizeof(*ring));
+	pthread_mutex_init(&ring->ctx.uring_lock.mutex.m, NULL);
+	ring->ctx.rings = &ring->rings;
+	ring->ctx.cq.exclusive = true;
+	ring->ctx.submitter_task = &ring->owner;
+	ring->worker = work_start(&ring->ctx.fallback_work, fallback_work);
+}
+
+/* As the exit worker: nobody sends here any more; perhaps the owner has closed it, perhaps not. */
+void ring_end(struct ring *ring)
+{
+	struct io_ring_ctx *ctx = &ring->ctx;
+
+	io_ring_lock(ctx);
+	io_ring_close(ctx);
+	io_ring_unlock(ctx);
+	work_stop(&ctx->fallback_work, ring->worker);
+	fallback_work(&ctx->fallback_work.work);
+	io_ring_lock(ctx);
+	io_entry_store_free(ctx);
+	io_ring_unlock(ctx);
+}
+
+void ring_send(struct ring *from, struct ring *to, unsigned int sender, u32 number)
+{
+	struct io_cqe_entry *entry = io_entry_get(&from->ctx);
+
+	if (!entry)
+		fail("no memory");
+	entry->val.user_data = sender;
+	entry->val.flags = number;
+	entry->mail.run = message_run;
+	io_ring_push(&to->ctx, &entry->mail, 0);
+}
+
+/* The owner runs what is there. */
+void ring_run(struct ring *ring)
+{
+	io_ring_lock(&ring->ctx);
+	run_list(ring, io_mail_take(&ring->ctx.mailbox));
+	io_ring_unlock(&ring->ctx);
+}
+
+/* The owner sleeps until @nr more messages were posted: as sys/wait.c, but without times. */
+void ring_wait(struct ring *ring, unsigned int nr)
+{
+	struct io_mailbox *box = &ring->ctx.mailbox;
+	u32 target = ring_posted(ring) + nr;
+
+	for (;;) {
+		bool slept;
+
+		set_current_state(TASK_INTERRUPTIBLE);
+		slept = io_mail_arm(box, target - ring_posted(ring));
+		if (slept)
+			schedule();
+		set_current_state(TASK_RUNNING);
+		io_mail_disarm(box);
+		if (io_mail_pending(box))
+			ring_run(ring);
+		if ((s32)(ring_posted(ring) - target) >= 0)
+			return;
+		if (slept)
+			WRITE_ONCE(ring->early, ring->early + 1);
+	}
+}
