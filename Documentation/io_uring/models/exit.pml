@@ -22,6 +22,7 @@
  *   BROKEN_FLUSH	the ring is freed without waiting for the fallback worker
  *   BROKEN_ORDER	waits for the fallback worker first and for the grace period
  *			then, so that a sender may queue it again in between
+ *   BROKEN_FORGET	the ring is freed while its owner may be closing the mailbox
  */
 #define ITEMS 2
 
@@ -211,7 +212,9 @@ proctype exit_worker()
 #endif
 #endif
 	refs == 0;
+#ifndef BROKEN_FORGET
 	atomic { !tctx_mutex -> forgotten = true };
+#endif
 #ifdef BROKEN_RCU
 	flush_work();
 #else
