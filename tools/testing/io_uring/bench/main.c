@@ -6,7 +6,9 @@
  * as an ordinary program.  Four modes:
  *
  *	count	each row runs once unmeasured and then REPEATS times between two
- *		marks, which the counting plugin sees; no clock is read
+ *		marks, which the counting plugin sees; no clock is read.  It has a
+ *		process of its own: workers that a row before it left idle would share
+ *		the file table, and looking up a descriptor would cost more
  *	wall	each row runs for SLICES short whiles, the best time for an
  *		operation is told
  *	demo	multishot polls, fed by other tasks, see demo.c
@@ -52,21 +54,36 @@
 #define SLICES		20
 #define SLICE_NSEC	5000000ull
 
-static char report_text[1 << 16];
-static size_t report_len;
-static unsigned int nr_regions;
+/**
+ * struct shared - what the rows' processes share with their parent
+ * @nr_regions:	regions that were marked
+ * @report_len:	bytes of @report_text
+ * @report_text: the report
+ */
+static struct shared {
+	unsigned int	nr_regions;
+	size_t		report_len;
+	char		report_text[1 << 16];
+} *shared;
+
+static int shared_open(void)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	return shared == MAP_FAILED ? -errno : 0;
+}
 
 static void report(const char *fmt, ...)
 {
-	size_t left = sizeof(report_text) - report_len;
+	size_t left = sizeof(shared->report_text) - shared->report_len;
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(report_text + report_len, left, fmt, ap);
+	n = vsnprintf(shared->report_text + shared->report_len, left, fmt, ap);
 	va_end(ap);
 	if (n > 0 && (size_t)n < left)
-		report_len += n;
+		shared->report_len += n;
 }
 
 static void report_write(bool init)
@@ -74,8 +91,9 @@ static void report_write(bool init)
 	int fd = init ? open("/dev/ttyS1", O_WRONLY | O_NOCTTY) : -1;
 	size_t done = 0;
 
-	while (done < report_len) {
-		ssize_t n = write(fd < 0 ? 1 : fd, report_text + done, report_len - done);
+	while (done < shared->report_len) {
+		ssize_t n = write(fd < 0 ? 1 : fd, shared->report_text + done,
+				  shared->report_len - done);
 
 		if (n <= 0)
 			break;
@@ -259,8 +277,8 @@ static int count_parts(struct bench *b)
 		ret = row->run(b, row_rounds(row) * REPEATS);
 	if (!ret)
 		report("row %s %u %u %u %u\n", row->name, row->batch, row->len,
-		       nr_regions, b->marked);
-	nr_regions += b->marked;
+		       shared->nr_regions, b->marked);
+	shared->nr_regions += b->marked;
 	return ret;
 }
 
@@ -268,7 +286,7 @@ static int count_parts(struct bench *b)
 static int count_row(struct bench *b)
 {
 	const struct row *row = b->row;
-	unsigned int first = nr_regions;
+	unsigned int first = shared->nr_regions;
 	int ret = row->run(b, row_rounds(row));
 	int i;
 
@@ -276,11 +294,11 @@ static int count_row(struct bench *b)
 		mark_begin();
 		ret = row->run(b, row_rounds(row));
 		mark_end();
-		nr_regions++;
+		shared->nr_regions++;
 	}
 	if (!ret)
 		report("row %s %u %u %u %u\n", row->name, row->batch,
-		       row->batch * row_rounds(row), first, nr_regions - first);
+		       row->batch * row_rounds(row), first, shared->nr_regions - first);
 	return ret;
 }
 
@@ -333,7 +351,7 @@ static int exec_words(char **words)
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		status = -1;
 	mark_end();
-	nr_regions++;
+	shared->nr_regions++;
 	return status;
 }
 
@@ -361,7 +379,8 @@ static void exec_programs(void)
 		if (status)
 			report("fail %s %d ended with status %#x\n", words[0], EIO, status);
 		else
-			report("exec %s %s %u\n", words[0], words[1], nr_regions - 1);
+			report("exec %s %s %u\n", words[0], words[1],
+			       shared->nr_regions - 1);
 	}
 	fclose(file);
 }
@@ -419,6 +438,19 @@ static void run_row(const struct row *row, bool wall)
 		report("fail %s %d %s\n", row->name, -ret, strerror(-ret));
 }
 
+static void run_row_alone(const struct row *row, bool wall)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		run_row(row, wall);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		report("fail %s %d its process failed\n", row->name, EIO);
+}
+
 /*
  * bench [count|wall|demo|exec] [part of a row's name]; init takes them from the kernel's
  * command line, as bench_mode= and bench_rows=, which come as its environment.
@@ -434,6 +466,8 @@ int main(int argc, char **argv)
 	bool demo = mode && !strcmp(mode, "demo");
 	unsigned int i;
 
+	if (shared_open())
+		return 1;
 	sigaction(SIGALRM, &sa, NULL);
 	if (init)
 		init_machine();
@@ -445,7 +479,7 @@ int main(int argc, char **argv)
 		run_demo();
 	for (i = 0; i < nr_rows && !exec && !demo; i++)
 		if (!only || strstr(rows[i].name, only))
-			run_row(&rows[i], wall);
+			run_row_alone(&rows[i], wall);
 	report("done\n");
 	report_write(init);
 	if (init)
