@@ -30,6 +30,9 @@ static inline void mark_end(void)
 #define BLOCK		4096u
 #define CACHED_BLOCKS	256u	/* what ROW_BUFFERED touches */
 
+/* A ring that only its task enters, and that makes its CQEs when it does. */
+#define DEFER	(IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN)
+
 /**
  * enum row_flags - what a row wants beside its opcode
  * @ROW_RING:		a ring
@@ -44,8 +47,10 @@ static inline void mark_end(void)
  * @ROW_REG_RING:	enter names the ring by its registered index
  * @ROW_WRITE:		peers: write instead of read
  * @ROW_HIPRI:		peers: RWF_HIPRI
- * @ROW_WAKE:		the row marks the wake-up
+ * @ROW_WAKE:		the row marks the wake-up, or the sending
  * @ROW_RUN:		the row marks the enter that makes the CQEs
+ * @ROW_SHARED_FD:	another task shares the file table, as threads do: looking a
+ *			descriptor up takes a reference
  */
 enum row_flags {
 	ROW_RING	= 1 << 0,
@@ -62,6 +67,7 @@ enum row_flags {
 	ROW_HIPRI	= 1 << 11,
 	ROW_WAKE	= 1 << 12,
 	ROW_RUN		= 1 << 13,
+	ROW_SHARED_FD	= 1 << 14,
 };
 
 struct bench;
@@ -72,7 +78,8 @@ struct bench;
  * @run:	does so many rounds; 0, or a negative errno
  * @opcode:	IORING_OP_* of each request
  * @batch:	operations a round
- * @len:	bytes an operation; of rows of auxiliary CQEs: polls on a pipe
+ * @len:	bytes an operation; of rows of auxiliary CQEs: polls on a pipe; of rows of
+ *		messages: how many are sent before they are taken
  * @dev:	file to open, or NULL
  * @setup:	IORING_SETUP_* of the row's ring
  * @flags:	ROW_*
@@ -134,6 +141,8 @@ struct ring {
  * struct bench - a row while it runs
  * @row:	its description
  * @ring:	its ring, for rows that have one
+ * @target:	the ring that rows of messages send to
+ * @sharer:	the task that shares the file table, 0: none
  * @fd:		the file that is read or written, -1: none
  * @event_fd:	the ring's eventfd, -1: none
  * @pipes:	the pipes of rows that wait, not blocking
@@ -147,6 +156,8 @@ struct ring {
 struct bench {
 	const struct row	*row;
 	struct ring		ring;
+	struct ring		target;
+	pid_t			sharer;
 	int			fd;
 	int			event_fd;
 	int			pipes[MAX_PIPES][2];
@@ -170,6 +181,40 @@ struct demo {
 	__u64	nsec;
 };
 
+#define NR_PERCENTILES	5	/* 1, 50, 90, 99 and 99.9 */
+
+/**
+ * struct latency - how long many things took
+ * @nr:		how many there were
+ * @percentile:	of them, in nanoseconds
+ */
+struct latency {
+	__u64	nr;
+	__u32	percentile[NR_PERCENTILES];
+};
+
+/**
+ * struct paced - what pace_run() saw
+ * @possible:	messages that there was time for
+ * @sender:	from the submission until the sender's CQE
+ * @receiver:	from the submission until the receiver saw the message
+ */
+struct paced {
+	__u64		possible;
+	struct latency	sender;
+	struct latency	receiver;
+};
+
+/**
+ * struct handed - what hand_run() saw
+ * @nsec:	how long it took
+ * @jobs:	from a dispatcher to the worker that takes it
+ */
+struct handed {
+	__u64		nsec;
+	struct latency	jobs;
+};
+
 extern const struct row rows[];
 extern const unsigned int nr_rows;
 
@@ -184,6 +229,8 @@ int ring_submit(struct ring *ring, unsigned int wait);
 int ring_take(struct ring *ring, unsigned int want, int (*check)(const struct io_uring_cqe *cqe));
 
 int demo_run(struct bench *b, unsigned int wait, __u64 nsec, struct demo *demo);
+int pace_run(unsigned int period_us, __u64 nsec, struct paced *paced);
+int hand_run(bool rings, unsigned int hand, __u64 nsec, struct handed *handed);
 __u64 now(void);
 
 int open_pipe(struct bench *b);
@@ -198,6 +245,26 @@ int run_link_timeout(struct bench *b, unsigned int rounds);
 int run_poll(struct bench *b, unsigned int rounds);
 int run_poll_cancel(struct bench *b, unsigned int rounds);
 int run_pipe_read(struct bench *b, unsigned int rounds);
+int open_target(struct bench *b);
+int open_plain_target(struct bench *b);
+int open_file_target(struct bench *b);
+int run_msg(struct bench *b, unsigned int rounds);
+int run_msg_fd(struct bench *b, unsigned int rounds);
+
+/* The ends of a part, in rows that mark parts. */
+static inline void part_begin(struct bench *b)
+{
+	if (b->marking)
+		mark_begin();
+}
+
+static inline void part_end(struct bench *b)
+{
+	if (b->marking) {
+		mark_end();
+		b->marked++;
+	}
+}
 
 /*
  * A block's place: scattered, so that the block layer cannot merge neighbours;

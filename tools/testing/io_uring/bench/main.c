@@ -3,7 +3,7 @@
 
 /*
  * Runs as init of a small guest, from an initramfs that holds little else, or
- * as an ordinary program.  Four modes:
+ * as an ordinary program.  Five modes:
  *
  *	count	each row runs once unmeasured and then REPEATS times between two
  *		marks, which the counting plugin sees; no clock is read.  It has a
@@ -11,7 +11,9 @@
  *		the file table, and looking up a descriptor would cost more
  *	wall	each row runs for SLICES short whiles, the best time for an
  *		operation is told
- *	demo	multishot polls, fed by other tasks, see demo.c
+ *	pace	one thread sends messages to another at a fixed pace, see threads.c
+ *	demo	multishot polls, fed by other tasks, see demo.c; jobs handed to
+ *		workers, see threads.c
  *	exec	each line of /programs runs between two marks: a name, how many
  *		operations it does, and a command without quotes
  *
@@ -24,6 +26,8 @@
  *	wall <name> <picoseconds an operation>
  *	exec <name> <operations> <number of the region>
  *	demo <CQEs waited for> <CQEs> <nanoseconds> <times slept>
+ *	pace <microseconds> <possible> <sent> <its percentiles> <received> <its percentiles>
+ *	hand <way> <jobs at a time> <nanoseconds> <jobs> <their percentiles>
  *	fail <name> <errno> <text>
  *	done
  */
@@ -31,6 +35,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -214,6 +219,12 @@ static int register_resources(struct bench *b)
 
 static void row_close(struct bench *b)
 {
+	if (b->sharer) {
+		kill(b->sharer, SIGKILL);
+		waitpid(b->sharer, NULL, 0);
+	}
+	if (b->target.fd >= 0)
+		ring_close(&b->target);
 	if (b->ring.fd >= 0)
 		ring_close(&b->ring);
 	if (b->aio)
@@ -229,6 +240,18 @@ static void row_close(struct bench *b)
 	munmap(b->buf, MAX_BATCH * BLOCK);
 }
 
+/* A task that sleeps and shares the file table; it is gone for good once waited for. */
+static int open_sharer(struct bench *b)
+{
+	long pid = syscall(__NR_clone, CLONE_FILES | SIGCHLD, 0, NULL, NULL, 0);
+
+	if (!pid)
+		for (;;)
+			pause();
+	b->sharer = pid < 0 ? 0 : pid;
+	return pid < 0 ? -errno : 0;
+}
+
 static int row_open(struct bench *b, const struct row *row)
 {
 	int ret = 0;
@@ -236,6 +259,7 @@ static int row_open(struct bench *b, const struct row *row)
 	memset(b, 0, sizeof(*b));
 	b->row = row;
 	b->ring.fd = -1;
+	b->target.fd = -1;
 	b->fd = -1;
 	b->event_fd = -1;
 	b->seed = 42;
@@ -261,6 +285,8 @@ static int row_open(struct bench *b, const struct row *row)
 	}
 	if (!ret && row->open)
 		ret = row->open(b);
+	if (!ret && row->flags & ROW_SHARED_FD)
+		ret = open_sharer(b);
 	if (ret)
 		row_close(b);
 	return ret;
@@ -385,13 +411,60 @@ static void exec_programs(void)
 	fclose(file);
 }
 
+static void report_latency(const struct latency *latency)
+{
+	int i;
+
+	report(" %llu", (unsigned long long)latency->nr);
+	for (i = 0; i < NR_PERCENTILES; i++)
+		report(" %u", latency->percentile[i]);
+}
+
+#define PACE_NSEC	1000000000ull
+
+static void run_pace(void)
+{
+	static const unsigned int periods[] = { 10, 20, 100, 200 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(periods); i++) {
+		struct paced paced;
+		int ret = pace_run(periods[i], PACE_NSEC, &paced);
+
+		if (ret) {
+			report("fail pace %d %s\n", -ret, strerror(-ret));
+			continue;
+		}
+		report("pace %u %llu", periods[i], (unsigned long long)paced.possible);
+		report_latency(&paced.sender);
+		report_latency(&paced.receiver);
+		report("\n");
+	}
+}
+
 #define DEMO_NSEC	2000000000ull
+
+#define HAND_NSEC	1000000000ull
+
+/* One way to hand jobs over, so many to each worker at a time. */
+static void run_hand(bool rings, unsigned int nr)
+{
+	struct handed handed;
+	int ret = hand_run(rings, nr, HAND_NSEC, &handed);
+
+	if (ret) {
+		report("fail hand %d %s\n", -ret, strerror(-ret));
+		return;
+	}
+	report("hand %s %u %llu", rings ? "rings" : "queue", nr, (unsigned long long)handed.nsec);
+	report_latency(&handed.jobs);
+	report("\n");
+}
 
 static void run_demo(void)
 {
 	static const struct row row = { .name = "demo", .len = MAX_BATCH / MAX_PIPES,
-		.setup = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
-		.flags = ROW_RING, .open = open_aux };
+		.setup = DEFER, .flags = ROW_RING, .open = open_aux };
 	static const unsigned int waits[] = { 1, 8, 32 };
 	size_t i;
 
@@ -452,7 +525,7 @@ static void run_row_alone(const struct row *row, bool wall)
 }
 
 /*
- * bench [count|wall|demo|exec] [part of a row's name]; init takes them from the kernel's
+ * bench [count|wall|pace|demo|exec] [part of a row's name]; init takes them from the kernel's
  * command line, as bench_mode= and bench_rows=, which come as its environment.
  */
 int main(int argc, char **argv)
@@ -464,6 +537,7 @@ int main(int argc, char **argv)
 	bool wall = mode && !strcmp(mode, "wall");
 	bool exec = mode && !strcmp(mode, "exec");
 	bool demo = mode && !strcmp(mode, "demo");
+	bool pace = mode && !strcmp(mode, "pace");
 	unsigned int i;
 
 	if (shared_open())
@@ -475,9 +549,16 @@ int main(int argc, char **argv)
 	report_machine();
 	if (exec)
 		exec_programs();
-	if (demo)
+	if (demo) {
 		run_demo();
-	for (i = 0; i < nr_rows && !exec && !demo; i++)
+		for (i = 1; i <= 8; i *= 8) {
+			run_hand(false, i);
+			run_hand(true, i);
+		}
+	}
+	if (pace)
+		run_pace();
+	for (i = 0; i < nr_rows && !exec && !demo && !pace; i++)
 		if (!only || strstr(rows[i].name, only))
 			run_row_alone(&rows[i], wall);
 	report("done\n");

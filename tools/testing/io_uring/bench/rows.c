@@ -201,7 +201,6 @@ static int run_libaio(struct bench *b, unsigned int rounds)
 	return 0;
 }
 
-#define DEFER	(IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN)
 #define POLLED	IORING_SETUP_IOPOLL
 #define FIXED	(ROW_RING | ROW_FIXED_FILE | ROW_FIXED_BUF)
 #define NULLB	"/dev/nullb0"
@@ -328,6 +327,25 @@ const struct row rows[] = {
 	  NULL, DEFER, ROW_RING, open_pipe },
 	{ "linktimeout/poll/b32", run_link_timeout, IORING_OP_POLL_ADD, 32, 0,
 	  NULL, DEFER, ROW_RING, open_pipe },
+
+	{ "msg/send/b1", run_msg, 0, 1, 1, NULL, DEFER, ROW_RING | ROW_WAKE, open_target },
+	{ "msg/send/b64", run_msg, 0, 64, 64, NULL, DEFER, ROW_RING | ROW_WAKE, open_target },
+	{ "msg/send+thread/b64", run_msg, 0, 64, 64,
+	  NULL, DEFER, ROW_RING | ROW_WAKE | ROW_SHARED_FD, open_target },
+	{ "msg/plain-send/b64", run_msg, 0, 64, 64, NULL, 0, ROW_RING | ROW_WAKE, open_target },
+	{ "msg/send-plain/b64", run_msg, 0, 64, 64,
+	  NULL, DEFER, ROW_RING | ROW_WAKE, open_plain_target },
+	{ "msg/send-plain+thread/b64", run_msg, 0, 64, 64,
+	  NULL, DEFER, ROW_RING | ROW_WAKE | ROW_SHARED_FD, open_plain_target },
+	{ "msg/receive/b1", run_msg, 0, 1, 1, NULL, DEFER, ROW_RING | ROW_RUN, open_target },
+	{ "msg/receive/b64", run_msg, 0, 64, 64, NULL, DEFER, ROW_RING | ROW_RUN, open_target },
+	{ "msg/loop/b64", run_msg, 0, 64, 64, NULL, DEFER, ROW_RING, open_target },
+	{ "msg/fd-loop/b64", run_msg_fd, 0, 64, 64, TMPFILE, DEFER,
+	  ROW_RING | ROW_BUFFERED | ROW_FIXED_FILE | ROW_WAKE | ROW_RUN, open_file_target },
+	{ "msg/fd-round/b1", run_msg_fd, 0, 1, 1,
+	  TMPFILE, DEFER, ROW_RING | ROW_BUFFERED | ROW_FIXED_FILE, open_file_target },
+	{ "msg/fd-round/b64", run_msg_fd, 0, 64, 64,
+	  TMPFILE, DEFER, ROW_RING | ROW_BUFFERED | ROW_FIXED_FILE, open_file_target },
 
 	{ "pread4k", run_sync, 0, 1, 4096, NULLB, 0, 0 },
 	{ "preadv2-hipri4k", run_sync, 0, 1, 4096, NULLB, 0, ROW_HIPRI },

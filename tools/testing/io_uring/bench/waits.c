@@ -92,20 +92,6 @@ static int check_event(const struct io_uring_cqe *cqe)
 	return cqe->res > 0 && cqe->res & POLLIN && cqe->flags & IORING_CQE_F_MORE;
 }
 
-static void part_begin(struct bench *b)
-{
-	if (b->marking)
-		mark_begin();
-}
-
-static void part_end(struct bench *b)
-{
-	if (b->marking) {
-		mark_end();
-		b->marked++;
-	}
-}
-
 static int wake_one(int fd)
 {
 	return write(fd, "x", 1) == 1 ? 0 : -errno;
