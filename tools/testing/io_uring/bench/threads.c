@@ -459,6 +459,9 @@ int pace_run(unsigned int period_us, __u64 nsec, struct paced *paced)
 		ret = send_paced(&ring, &w, period, nsec, &sent, &paced->possible);
 		err = worker_join(&w);
 		ret = ret ?: err;
+		/* each that was sent arrives */
+		if (!ret && w.samples.nr != sent.nr)
+			ret = -EIO;
 		paced->sender.nr = sent.nr;
 		percentiles(sent.nsec, samples_kept(&sent), &paced->sender);
 		paced->receiver.nr = w.samples.nr;
