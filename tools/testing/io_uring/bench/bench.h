@@ -196,11 +196,13 @@ struct latency {
 /**
  * struct paced - what pace_run() saw
  * @possible:	messages that there was time for
+ * @best:	of each 1,000 of them, those sent in the best tenth of the time
  * @sender:	from the submission until the sender's CQE
  * @receiver:	from the submission until the receiver saw the message
  */
 struct paced {
 	__u64		possible;
+	unsigned int	best;
 	struct latency	sender;
 	struct latency	receiver;
 };

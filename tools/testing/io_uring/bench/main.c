@@ -26,7 +26,8 @@
  *	wall <name> <picoseconds an operation>
  *	exec <name> <operations> <number of the region>
  *	demo <CQEs waited for> <CQEs> <nanoseconds> <times slept>
- *	pace <microseconds> <possible> <sent> <its percentiles> <received> <its percentiles>
+ *	pace <microseconds> <possible> <of 1,000 in the best tenth> <sent> <its percentiles>
+ *		<received> <its percentiles>
  *	hand <way> <jobs at a time> <nanoseconds> <jobs> <their percentiles>
  *	fail <name> <errno> <text>
  *	done
@@ -435,7 +436,8 @@ static void run_pace(void)
 			report("fail pace %d %s\n", -ret, strerror(-ret));
 			continue;
 		}
-		report("pace %u %llu", periods[i], (unsigned long long)paced.possible);
+		report("pace %u %llu %u", periods[i], (unsigned long long)paced.possible,
+		       paced.best);
 		report_latency(&paced.sender);
 		report_latency(&paced.receiver);
 		report("\n");
