@@ -5,7 +5,7 @@
 comma := ,
 KERNEL ?= ours
 CONFIG ?= perf
-export KERNEL CONFIG KDIR JOBS ACCEL T WALL PLOT
+export KERNEL CONFIG KDIR JOBS ACCEL T WALL PLOT PACE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -41,7 +41,7 @@ selftests: deps ## kselftests in the guest (T=name: one program)
 liburing: deps ## liburing's test programs in the guest (T=name,...: some of them)
 	@rig/liburing $(subst $(comma), ,$(T)) $(if $(QUICK),--quick)
 
-bench: deps ## instructions per operation, stock beside ours (WALL=1, PLOT=1, PEER=6.1: rig/bench --help)
+bench: deps ## instructions per operation, stock beside ours (WALL=1, PACE=1, PLOT=1, PEER=6.1: rig/bench --help)
 	@rig/bench
 
 check: deps ## checkpatch, sparse, W=1, kernel-doc, layers, our own rules
