@@ -165,10 +165,14 @@ TEST_F(target, disabled)
 /* More than the queue holds: all arrive, in order, and none is called lost. */
 TEST_F(target, overflow_in_order)
 {
-	unsigned int i, nr = 40;
+	unsigned int i, nr = 80;
 
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		ASSERT_EQ(0, send_data(&self->from, self->to.fd, i, i));
+		/* now the queue is full, and the rest of them wait behind it */
+		if (i == nr / 2)
+			ASSERT_EQ(0, iou_wait(&self->to, 1));
+	}
 	for (i = 0; i < nr; i++) {
 		ASSERT_EQ(0, iou_wait(&self->to, 1));
 		ASSERT_EQ(i, iou_cqe_at(&self->to, 0)->user_data);
