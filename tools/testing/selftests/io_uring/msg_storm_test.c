@@ -61,6 +61,8 @@ static int take(struct iou *r, unsigned int nr, unsigned int *messages, unsigned
 /*
  * A message that waits is no reason for a multishot to end: only a full queue is,
  * and it is never full here, though each round goes further around the ring.
+ *
+ * Mutant: message-ends-multishot.
  */
 TEST_F(busy, multishot_goes_on)
 {
@@ -114,7 +116,10 @@ TEST_F(busy, timer_goes_on)
 	iou_exit(&timed);
 }
 
-/* More than a sender's store of entries holds, taken while still more come. */
+/*
+ * More than a sender's store of entries holds, taken while still more come.
+ * Mutant: message-store-is-all.
+ */
 TEST_F(busy, more_than_the_store)
 {
 	unsigned int batch = 64, sent = 0, messages = 0, ended = 0, i;
@@ -169,7 +174,10 @@ static int take_one(struct iou *r)
 	return ret;
 }
 
-/* Nobody waits for a lock of the target: not for data, and with a file a worker does. */
+/*
+ * Nobody waits for a lock of the target: not for data, and with a file a worker does.
+ * Mutant: message-waits-for-lock.
+ */
 TEST(target_is_locked)
 {
 	struct io_uring_cqe cqe;
@@ -205,7 +213,10 @@ TEST(target_is_locked)
 	close(s.hole.uffd);
 }
 
-/* A sender that is killed while the target is locked for good. */
+/*
+ * A sender that is killed while the target is locked for good.
+ * Mutant: message-lock-not-killable.
+ */
 TEST(sender_killed_at_locked_target)
 {
 	struct stuck s = {};
@@ -389,7 +400,7 @@ TEST(targets_come_and_go)
 	EXPECT_EQ(0, c.bad);
 }
 
-/* The owner of the target is gone, the ring is not. */
+/* The owner of the target is gone, the ring is not.  Mutant: message-to-the-dead. */
 TEST(owner_is_gone)
 {
 	struct iou from, to;
@@ -431,7 +442,10 @@ TEST(killed)
 	}
 }
 
-/* What lies in a mailbox is charged to who sent it: in the end there is an error. */
+/*
+ * What lies in a mailbox is charged to who sent it: in the end there is an error.
+ * Mutants: message-flood-kills, message-uncharged.
+ */
 TEST(flood_of_a_sleeper)
 {
 	static const char group[] = "/sys/fs/cgroup/iou_msg_test";

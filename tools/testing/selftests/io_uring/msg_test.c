@@ -58,6 +58,7 @@ TEST_F(target, plain_data)
 	}
 }
 
+/* Mutant: message-flags-dropped. */
 TEST_F(target, flags_pass)
 {
 	struct io_uring_sqe *sqe = prep_msg(&self->from, self->to.fd, 1, 2);
@@ -133,6 +134,7 @@ TEST_F(target, refused)
 	EXPECT_EQ(0, iou_ready(&self->to));
 }
 
+/* Mutant: message-own-ring. */
 TEST_F(target, to_itself)
 {
 	unsigned int seen = 0, i;
@@ -147,6 +149,7 @@ TEST_F(target, to_itself)
 	EXPECT_EQ(0x30, seen);
 }
 
+/* Mutant: message-to-the-disabled. */
 TEST_F(target, disabled)
 {
 	struct iou off;
@@ -162,7 +165,10 @@ TEST_F(target, disabled)
 	iou_exit(&off);
 }
 
-/* More than the queue holds: all arrive, in order, and none is called lost. */
+/*
+ * More than the queue holds: all arrive, in order, and none is called lost.
+ * Mutant: message-entry-kept.
+ */
 TEST_F(target, overflow_in_order)
 {
 	unsigned int i, nr = 80;
@@ -181,7 +187,10 @@ TEST_F(target, overflow_in_order)
 	EXPECT_EQ(0, *self->to.cq_lost);
 }
 
-/* A message under way is no overflow; on shared rings it is simply there. */
+/*
+ * A message under way is no overflow; on shared rings it is simply there.
+ * Mutant: message-seen-late.
+ */
 TEST_F(target, seen_without_entering)
 {
 	ASSERT_EQ(0, send_data(&self->from, self->to.fd, 1, 1));
@@ -189,6 +198,7 @@ TEST_F(target, seen_without_entering)
 	EXPECT_EQ(variant->flags & IORING_SETUP_DEFER_TASKRUN ? 0 : 1, iou_ready(&self->to));
 }
 
+/* Mutant: message-not-announced. */
 TEST_F(target, taskrun_flag)
 {
 	struct iou r;
@@ -221,7 +231,7 @@ TEST_F(target, eventfd_and_poll)
 	close(efd);
 }
 
-/* Files: the slot is filled, and can be used at once. */
+/* Files: the slot is filled, and can be used at once.  Mutant: message-file-res. */
 TEST_F(target, file)
 {
 	struct io_uring_cqe cqe;
@@ -253,7 +263,10 @@ TEST_F(target, file)
 	}
 }
 
-/* Each hand-over takes one reference, and each slot that goes gives one back. */
+/*
+ * Each hand-over takes one reference, and each slot that goes gives one back.
+ * Mutant: message-file-leaks.
+ */
 TEST_F(target, file_references)
 {
 	unsigned int i, rounds = iou_rounds(500);
@@ -319,7 +332,7 @@ TEST_F(target, closed_with_messages)
 	ASSERT_EQ(0, iou_wait(&self->to, 1));
 }
 
-/* The sender's ring goes while its messages are under way. */
+/* The sender's ring goes while its messages are under way.  Mutant: message-store-dies-early. */
 TEST_F(target, sender_gone)
 {
 	struct iou from;
@@ -454,7 +467,7 @@ static int count_wakes(struct receiver *rx)
 	return ret ? ret : after - before;
 }
 
-/* A waiter for eight sleeps once, not eight times. */
+/* A waiter for eight sleeps once, not eight times.  Mutant: message-wakes-each. */
 TEST_F(waiter, is_woken_once)
 {
 	int i;
@@ -527,6 +540,7 @@ static int receive_mix(struct receiver *rx)
 	return 0;
 }
 
+/* Mutant: message-misses-poller. */
 TEST_F(waiter, two_senders_in_order)
 {
 	unsigned int nr = iou_rounds(2000) & ~3U;
@@ -579,6 +593,7 @@ static int request_and_message(struct receiver *rx)
 	return 0;
 }
 
+/* Mutant: message-uncounted. */
 TEST_F(waiter, sum_of_both)
 {
 	unsigned int i, rounds = iou_rounds(400);

@@ -166,6 +166,7 @@ TEST_F(open, how)
 	EXPECT_EQ(-EAGAIN, do_open2(&self->r, f, self->dfd, "new", &how, sizeof(how)));
 }
 
+/* Mutant: open-cloexec-slot. */
 TEST_F(open, slot)
 {
 	unsigned int f = variant->sqe_flags, all = IORING_FILE_INDEX_ALLOC;
@@ -248,7 +249,7 @@ TEST_F(open, unused_fields)
 	EXPECT_EQ(-EINVAL, iou_one(&self->r));
 }
 
-/* A ring cannot be closed from inside, nor another one. */
+/* A ring cannot be closed from inside, nor another one.  Mutant: close-closes-rings. */
 TEST_F(open, close_of_rings)
 {
 	struct iou other;
