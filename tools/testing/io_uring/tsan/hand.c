@@ -21,21 +21,19 @@ void io_cq_commit_slow(struct io_ring_ctx *ctx)
 	io_notify_listeners(ctx);
 }
 
-static void go_home(struct io_ring_ctx *ctx)
+static void go_home(struct ring *ring)
 {
-	if (!ctx->home_first)
-		return;
-	io_entry_put_chain(ctx->home_first, ctx->home_last);
-	ctx->home_first = NULL;
+	if (ring->home_first)
+		io_entry_put_chain(ring->home_first, ring->home_last);
+	ring->home_first = NULL;
 }
 
-/* In the place of io_entry_mail(): look at the message, collect entries of the same home. */
+/* In the place of io_post_entries(): look at the message, collect entries of the same home. */
 static void message_run(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
 {
 	struct ring *ring = container_of(ctx, struct ring, ctx);
 	struct io_cqe_entry *entry = io_mail_to_entry(mail);
 	unsigned int sender = entry->val.user_data;
-	struct io_mail *next = mail->next;
 
 	(void)issue_flags;
 	if (sender >= MAX_SENDERS)
@@ -44,11 +42,13 @@ static void message_run(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned 
 		fail("a message is lost, comes twice, or not in its order");
 	WRITE_ONCE(ring->next[sender], entry->val.flags + 1);
 	ctx->cq.tail++;
-	if (!ctx->home_first)
-		ctx->home_first = entry;
-	ctx->home_last = entry;
-	if (!entry->store || !next || io_mail_to_entry(next)->store != entry->store)
-		go_home(ctx);
+	if (ring->home_first && entry->store && ring->home_last->store == entry->store) {
+		ring->home_last->mail.next = &entry->mail;
+	} else {
+		go_home(ring);
+		ring->home_first = entry;
+	}
+	ring->home_last = entry;
 }
 
 /* The lock is held. */
@@ -63,6 +63,7 @@ static void run_list(struct ring *ring, struct io_mail *mail)
 		mail->run(&ring->ctx, mail, 0);
 		mail = next;
 	}
+	go_home(ring);
 	ring->running = false;
 }
 

@@ -16,6 +16,8 @@
  * @owner: the receiving task
  * @worker: its fallback worker
  * @next: receiver: number of each sender's next message
+ * @home_first: receiver: entries that go home together
+ * @home_last: the last of them
  * @running: receiver: somebody runs messages
  * @early: receiver: sleeps that ended before all was there
  */
@@ -25,6 +27,8 @@ struct ring {
 	struct task_struct	owner;
 	pthread_t		worker;
 	u32			next[MAX_SENDERS];
+	struct io_cqe_entry	*home_first;
+	struct io_cqe_entry	*home_last;
 	bool			running;
 	unsigned int		early;
 };

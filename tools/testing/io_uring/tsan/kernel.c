@@ -58,6 +58,14 @@ void perturb(void)
 	if (!(seed >> 26))
 		sched_yield();
 }
+
+/* A kworker begins when it begins: in the meantime others go on. */
+static void dawdle(void)
+{
+	usleep(500);
+}
+#else
+#define dawdle()	((void)0)
 #endif
 
 __thread struct task_struct *current;
@@ -113,6 +121,7 @@ static void *kworker(void *arg)
 			break;
 		work->queued = false;
 		pthread_mutex_unlock(&work->lock);
+		dawdle();
 		work->work.func(&work->work);
 		pthread_mutex_lock(&work->lock);
 	}

@@ -97,6 +97,7 @@ struct mutex {
 
 #define mutex_lock(lock)		((void)pthread_mutex_lock(&(lock)->m))
 #define mutex_lock_nested(lock, depth)	mutex_lock(lock)
+#define mutex_lock_interruptible(lock)	pthread_mutex_lock(&(lock)->m)
 #define mutex_trylock(lock)		(!pthread_mutex_trylock(&(lock)->m))
 #define mutex_unlock(lock)		((void)pthread_mutex_unlock(&(lock)->m))
 #define lockdep_assert_held(lock)	((void)(lock))
@@ -114,6 +115,7 @@ static inline void guard_rcu(void)
 
 #define GFP_KERNEL		0
 #define __GFP_ACCOUNT		0
+#define __GFP_NORETRY		0
 #define __GFP_NOWARN		0
 #define GFP_KERNEL_ACCOUNT	0
 

@@ -233,7 +233,7 @@ static void *end_receive(void *arg)
 {
 	struct ring *ring = arg;
 	unsigned int seed = end_round * RECEIVERS + (ring - receivers);
-	unsigned int nr = some(&seed, 40);
+	unsigned int nr = some(&seed, 40), i;
 
 	current = &ring->owner;
 	while (nr--) {
@@ -242,9 +242,12 @@ static void *end_receive(void *arg)
 		else if (!some(&seed, 4))
 			sched_yield();
 	}
-	/* every other task goes, the rest stays until its ring ends */
-	if (some(&seed, 2))
+	/* every other task goes, with messages that it has not seen; the rest stays */
+	if (some(&seed, 2)) {
+		for (i = 0; i < 1000 && !io_mail_pending(&ring->ctx.mailbox); i++)
+			sched_yield();
 		io_ring_close(&ring->ctx);
+	}
 	return NULL;
 }
 
