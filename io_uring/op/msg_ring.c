@@ -95,11 +95,17 @@ static int io_msg_data_flags(const struct io_msg *msg, u32 *flags)
 	return 0;
 }
 
+/* What the CQE travels in, see io_message_prepare(); workers do not hold the sender's lock. */
+static struct io_cqe_entry *io_msg_entry(struct io_kiocb *req, struct io_ring_ctx *target,
+					 unsigned int issue_flags)
+{
+	return io_message_prepare(target, issue_flags & IO_URING_F_UNLOCKED ? NULL : req->ctx);
+}
+
 static int io_msg_data(struct io_kiocb *req, struct io_ring_ctx *target, unsigned int issue_flags)
 {
 	struct io_msg *msg = io_msg(req);
 	struct io_cqe_val val = { .user_data = msg->user_data, .res = msg->res };
-	bool locked = !(issue_flags & IO_URING_F_UNLOCKED);
 	struct io_cqe_entry *entry;
 
 	if (unlikely(!msg->plain)) {
@@ -110,7 +116,7 @@ static int io_msg_data(struct io_kiocb *req, struct io_ring_ctx *target, unsigne
 	}
 	if (unlikely(io_msg_disabled(target)))
 		return -EBADFD;
-	entry = io_message_prepare(target, locked ? req->ctx : NULL);
+	entry = io_msg_entry(req, target, issue_flags);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	return io_message_post(target, entry, val);
@@ -146,17 +152,15 @@ static int io_msg_lock_target(struct io_ring_ctx *target, unsigned int issue_fla
 static int io_msg_install(struct io_kiocb *req, struct io_ring_ctx *target,
 			  unsigned int issue_flags)
 {
-	bool skip = io_msg(req)->flags & IORING_MSG_RING_CQE_SKIP;
 	struct io_msg *msg = io_msg(req);
+	bool skip = msg->flags & IORING_MSG_RING_CQE_SKIP;
 	struct io_cqe_val val = { .user_data = msg->user_data };
 	struct io_cqe_entry *entry = NULL;
 	struct file *file;
 	int ret, err;
 
 	if (!skip) {
-		bool locked = !(issue_flags & IO_URING_F_UNLOCKED);
-
-		entry = io_message_prepare(target, locked ? req->ctx : NULL);
+		entry = io_msg_entry(req, target, issue_flags);
 		if (IS_ERR(entry))
 			return PTR_ERR(entry);
 	}

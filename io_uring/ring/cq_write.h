@@ -75,20 +75,12 @@ static inline bool io_cq_may_stage_more(const struct io_ring_ctx *ctx)
  */
 static inline bool io_cq_post_more_straight(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {
-	struct io_cqring *cq = &ctx->cq;
-
-	if (likely(cq->exclusive)) {
-		/* kept at the tail for 32-byte CQEs, and once CQEs have overflowed */
-		if (unlikely(cq->tail == cq->limit))
-			return false;
-		memcpy(&cq->cqes[cq->tail++ & cq->mask], val, sizeof(*val));
-	} else {
-		if (unlikely(cq->nr_staged == IO_CQ_STAGE || cq->shift ||
-			     !io_cq_may_stage_more(ctx)))
-			return false;
-		cq->stage[cq->nr_staged++] = *val;
-	}
-	cq->extra++;
+	if (unlikely(!ctx->cq.exclusive && !io_cq_may_stage_more(ctx)))
+		return false;
+	/* exclusive rings: false also once CQEs have overflowed, by the limit */
+	if (unlikely(!io_cq_post_straight(ctx, val)))
+		return false;
+	ctx->cq.extra++;
 	return true;
 }
 

@@ -100,7 +100,7 @@ static enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
 	io_req_move(req, IO_REQ_ISSUING);
 	if (op->needs_file && !req->file && !io_file_assign(req, issue_flags))
 		return io_done(req, -EBADF);
-	if (likely((op->audit_skip || !audit_context()) &&
+	if (likely(io_op_unaudited(op) &&
 		   (!(req->flags & REQ_F_CREDS) || req->creds == current_cred())))
 		return op->issue(req, issue_flags);
 	return io_issue_unusual(req, op, issue_flags);

@@ -33,6 +33,12 @@ static inline bool io_file_assign(struct io_kiocb *req, unsigned int issue_flags
 	return io_file_assign_plain(req);
 }
 
+/* No audit record is wanted: nearly no task is audited, though most ops would be. */
+static inline bool io_op_unaudited(const struct io_op *op)
+{
+	return op->audit_skip || !audit_context();
+}
+
 /* Issue a request for the first time, with current's credentials. */
 static inline enum io_result io_issue_fresh(struct io_kiocb *req, const struct io_op *op,
 					    unsigned int issue_flags)
@@ -43,8 +49,7 @@ static inline enum io_result io_issue_fresh(struct io_kiocb *req, const struct i
 		if (unlikely(!io_file_assign(req, issue_flags)))
 			return io_done(req, -EBADF);
 	}
-	/* nearly no task is audited, though most ops would be */
-	if (likely(op->audit_skip || !audit_context()))
+	if (likely(io_op_unaudited(op)))
 		return op->issue(req, issue_flags);
 	return io_issue_unusual(req, op, issue_flags);
 }

@@ -229,6 +229,8 @@ struct io_uring_sqe *ring_sqe(struct ring *ring);
 struct io_uring_sqe *ring_last(const struct ring *ring);
 int ring_submit(struct ring *ring, unsigned int wait);
 int ring_take(struct ring *ring, unsigned int want, int (*check)(const struct io_uring_cqe *cqe));
+int ring_send(struct ring *ring, unsigned int nr);
+int check_zero(const struct io_uring_cqe *cqe);
 
 int demo_run(struct bench *b, unsigned int wait, __u64 nsec, struct demo *demo);
 int pace_run(unsigned int period_us, __u64 nsec, struct paced *paced);

@@ -83,6 +83,19 @@ int ring_take(struct ring *ring, unsigned int want, int (*check)(const struct io
 	}
 }
 
+int check_zero(const struct io_uring_cqe *cqe)
+{
+	return !cqe->res;
+}
+
+/* Submit what was filled, @nr SQEs, and take their CQEs, which have to be zero. */
+int ring_send(struct ring *ring, unsigned int nr)
+{
+	int ret = ring_submit(ring, nr);
+
+	return ret ?: ring_take(ring, nr, check_zero);
+}
+
 static int ring_map(struct ring *ring, const struct io_uring_params *p)
 {
 	size_t sq = p->sq_off.array + p->sq_entries * sizeof(unsigned int);

@@ -245,19 +245,6 @@ static void fill_job(struct ring *ring, const struct worker *w, __u64 job)
 	sqe->off = job;
 }
 
-static int check_sent(const struct io_uring_cqe *cqe)
-{
-	return !cqe->res;
-}
-
-/* Send what was filled. */
-static int send_jobs(struct ring *ring, unsigned int nr)
-{
-	int ret = ring_submit(ring, nr);
-
-	return ret ?: ring_take(ring, nr, check_sent);
-}
-
 /* Queue @nr jobs, each with the moment at which it is made, or STOP. */
 static int put_jobs(struct worker *w, unsigned int nr, bool stop)
 {
@@ -290,7 +277,7 @@ static int hand_out(struct dispatcher *d, bool stop)
 		w->given += stop ? 0 : nr;
 	}
 	if (d->rings && d->nr)
-		ret = send_jobs(&d->ring, d->nr * nr);
+		ret = ring_send(&d->ring, d->nr * nr);
 	return ret;
 }
 
@@ -391,7 +378,7 @@ static int send_one(struct ring *ring, struct worker *w, __u64 job, struct sampl
 	int ret;
 
 	fill_job(ring, w, job);
-	ret = send_jobs(ring, 1);
+	ret = ring_send(ring, 1);
 	if (!ret && samples)
 		samples_add(samples, now() - job);
 	return ret;

@@ -73,20 +73,20 @@ static void end_all(void)
 		fail("entries or stores are left over");
 }
 
-static void start_all(pthread_t *threads, void *(*send)(void *arg), void *(*receive)(void *arg))
+/* All rings, each with a thread of its own, from their begin to their end. */
+static void run_all(void *(*send)(void *arg), void *(*receive)(void *arg))
 {
+	pthread_t threads[RECEIVERS + SENDERS];
 	int i;
 
+	begin_all();
 	for (i = 0; i < RECEIVERS; i++)
 		threads[i] = thread_start(receive, &receivers[i]);
 	for (i = 0; i < SENDERS; i++)
 		threads[RECEIVERS + i] = thread_start(send, &senders[i]);
-}
-
-static void join(pthread_t *threads, int nr)
-{
-	while (nr--)
-		pthread_join(threads[nr], NULL);
+	for (i = 0; i < RECEIVERS + SENDERS; i++)
+		pthread_join(threads[i], NULL);
+	end_all();
 }
 
 /* Everybody to everybody, in bursts, not too far ahead; receivers sleep for a few. */
@@ -133,12 +133,7 @@ static void *order_receive(void *arg)
 
 static void order(void)
 {
-	pthread_t threads[RECEIVERS + SENDERS];
-
-	begin_all();
-	start_all(threads, order_send, order_receive);
-	join(threads, RECEIVERS + SENDERS);
-	end_all();
+	run_all(order_send, order_receive);
 }
 
 /* A round: as many messages as one receiver sleeps for.  It has to be woken once, by the last. */
@@ -198,12 +193,7 @@ static void *wait_receive(void *arg)
 
 static void wakes(void)
 {
-	pthread_t threads[RECEIVERS + SENDERS];
-
-	begin_all();
-	start_all(threads, wait_send, wait_receive);
-	join(threads, RECEIVERS + SENDERS);
-	end_all();
+	run_all(wait_send, wait_receive);
 }
 
 /* Both sides end when they like.  What was sent is posted, by the owner or after it. */
@@ -254,17 +244,13 @@ static void *end_receive(void *arg)
 static void leave(void)
 {
 	unsigned int rounds = messages / 200 + 1;
-	pthread_t threads[RECEIVERS + SENDERS];
 	int s, r;
 
 	for (end_round = 0; end_round < rounds; end_round++) {
-		begin_all();
 		for (s = 0; s < SENDERS; s++)
 			for (r = 0; r < RECEIVERS; r++)
 				end_sent[s][r] = 0;
-		start_all(threads, end_send, end_receive);
-		join(threads, RECEIVERS + SENDERS);
-		end_all();
+		run_all(end_send, end_receive);
 		for (s = 0; s < SENDERS; s++)
 			for (r = 0; r < RECEIVERS; r++)
 				if (receivers[r].next[s] != end_sent[s][r])
