@@ -43,6 +43,7 @@
 #include "async/poll.h"
 #include "async/wq.h"
 #include "req/parked.h"
+#include "ring/notify.h"
 
 static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 
@@ -122,10 +123,12 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
  * ring, or to one that is polled by the other, must not go on for ever, and must
  * not announce anything while the first ring's waitqueue is locked.
  */
-static unsigned int io_poll_wake_echo(struct io_poll *poll)
+static unsigned int io_poll_wake_echo(struct io_kiocb *req)
 {
+	struct io_poll *poll = req->poll;
+
 	WRITE_ONCE(poll->events, READ_ONCE(poll->events) | EPOLLONESHOT);
-	return IO_PUSH_LATE;
+	return io_eventfd_is(req->ctx, req->file) ? IO_PUSH_LATE | IO_PUSH_TOLD : IO_PUSH_LATE;
 }
 
 static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
@@ -142,7 +145,7 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	if (mask && !(mask & events))
 		return 0;
 	if (unlikely(mask & EPOLL_URING_WAKE))
-		push_flags |= io_poll_wake_echo(poll);
+		push_flags |= io_poll_wake_echo(req);
 	if (!io_poll_claim(poll, io_poll_mask_bits(mask)))
 		return 1;
 	/* spares the owner the lock */

@@ -138,9 +138,14 @@ void io_ring_run_ready(struct io_ring_ctx *ctx)
 /* Nobody but the owner makes CQEs of what is pushed: say that it should come. */
 static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 {
+	unsigned long listeners = READ_ONCE(ctx->listeners);
+
 	if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
 		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
-	if (likely(!READ_ONCE(ctx->listeners)))
+	/* who reads the eventfd takes its lock after us, and finds the item then */
+	if (unlikely(push_flags & IO_PUSH_TOLD))
+		listeners &= ~BIT(IO_LISTEN_EVENTFD);
+	if (likely(!listeners))
 		return;
 	if (unlikely(push_flags & IO_PUSH_LATE))
 		io_notify_listeners_late(ctx);

@@ -115,6 +115,7 @@ struct io_mail *io_mail_close(struct io_mailbox *box);
 /* What a push asks for besides delivery. */
 #define IO_PUSH_NOW	BIT(0)	/* wake a sleeping owner even if it waits for more items */
 #define IO_PUSH_LATE	BIT(1)	/* some ring's listeners are being woken: tell ours afterwards */
+#define IO_PUSH_TOLD	BIT(2)	/* it is the ring's own eventfd that is being signalled */
 
 void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int push_flags);
 void io_ring_close(struct io_ring_ctx *ctx);

@@ -71,6 +71,23 @@ static void io_eventfd_late_signal(struct rcu_head *rcu)
 	io_ev_fd_put(ev);
 }
 
+/**
+ * io_eventfd_is - is this file the eventfd that the ring signals?
+ * @ctx: the ring
+ * @file: any file
+ *
+ * Any context.
+ */
+bool io_eventfd_is(struct io_ring_ctx *ctx, struct file *file)
+{
+	struct io_ev_fd *ev;
+
+	guard(rcu)();
+	ev = rcu_dereference(ctx->io_ev_fd);
+	/* nothing but eventfd's own files points to one */
+	return ev && file->private_data == ev->eventfd;
+}
+
 /* Signal the ring's eventfd, if there is one and it wants to know.  Any context. */
 static void io_eventfd_signal(struct io_ring_ctx *ctx)
 {

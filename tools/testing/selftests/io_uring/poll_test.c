@@ -1293,6 +1293,43 @@ TEST_F(poll, ring_polls_own_eventfd)
 	close(fd);
 }
 
+/*
+ * A ring reads the eventfd that tells of its own CQEs.  The signal that wakes the
+ * read says all there is to say.  A second one, for the read's own way to its
+ * ring, would make the value a matter of chance; stock sends it, after a grace
+ * period.  Mutant: eventfd-told-twice.
+ */
+TEST_F(poll, ring_reads_own_eventfd)
+{
+	struct iou *r = &self->r;
+	int fd = eventfd(0, 0);
+	unsigned int i;
+
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_EVENTFD, &fd, 1));
+	for (i = 0; i < 10; i++) {
+		eventfd_t value = 0;
+
+		iou_prep(r, IORING_OP_READ, fd, &value, sizeof(value), 0)->user_data = 1;
+		ASSERT_LE(0, submit(r));
+		settle(r);
+		iou_nop(r, 2);
+		ASSERT_LE(0, submit(r));
+		EXPECT_CQE(r, 2, 0, 0);
+		if (variant->flags & IORING_SETUP_DEFER_TASKRUN)
+			iou_sleep_ms(20);
+		EXPECT_CQE(r, 1, sizeof(value), 0);
+		EXPECT_LE(1, value);
+		if (!iou_on_stock())
+			EXPECT_EQ(1, value);
+		/* of the read itself, where its CQE is seen by others */
+		iou_sleep_ms(2);
+		ASSERT_EQ(0, fcntl(fd, F_SETFL, O_NONBLOCK));
+		eventfd_read(fd, &value);
+		ASSERT_EQ(0, fcntl(fd, F_SETFL, 0));
+	}
+	close(fd);
+}
+
 /* A ring polls an eventfd that another ring signals. */
 TEST_F(poll, eventfd_of_other_ring)
 {
