@@ -77,6 +77,8 @@ static void io_eventfd_late_signal(struct rcu_head *rcu)
  * @file: any file
  *
  * Any context.
+ *
+ * Return: whether it is.
  */
 bool io_eventfd_is(struct io_ring_ctx *ctx, struct file *file)
 {
