@@ -237,7 +237,6 @@ struct io_kiocb {
 		/** @cqe: user_data and result */
 		struct io_cqe_val	cqe;
 		struct {
-			/** @parked_user_data: the same as in @cqe */
 			/** @parked_user_data: the same as cqe.user_data */
 			u64		parked_user_data;
 			/**
@@ -508,6 +507,9 @@ struct io_mapped_region {
 #define IO_CHECK_CQ_OVERFLOW	0	/* bit: CQEs wait for room */
 #define IO_CHECK_CQ_DROPPED	1	/* bit: a CQE was lost, tell once by -EBADR */
 
+/* polls that share a full barrier when they are released, see async/poll.c */
+#define IO_POLL_RELEASED	16
+
 /**
  * struct io_ring_ctx - a ring
  *
@@ -595,6 +597,12 @@ struct io_ring_ctx {
 		struct io_poll_retry	*free_polls;
 		/** @nr_free_polls: (R) their number */
 		unsigned int		nr_free_polls;
+		/** @released: (R) polls that nobody owns any more, to be looked at once more */
+		struct io_poll		*released[IO_POLL_RELEASED];
+		/** @nr_released: (R) their number, 0 whenever the lock is free */
+		unsigned int		nr_released;
+		/** @settle_released: (-) looks at them, and empties @released */
+		void			(*settle_released)(struct io_ring_ctx *ctx);
 		/** @entries: (R) for messages that are sent from here, NULL before the first */
 		struct io_entry_store	*entries;
 		/** @drain_list: (R) chains that wait for earlier requests, linked by ->mail */

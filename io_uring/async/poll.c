@@ -2,32 +2,33 @@
 /* io_uring: requests that wait until a file is ready */
 
 /*
- * A poll has an entry on each waitqueue of its file (most have one) and one word
- * that says who goes on with the request:
- *
- *	0			nobody.  The next event makes its waker the owner
- *	OWNED			somebody; the request's mail is on its way, or the
- *				owner looks at it just now
- *	OWNED | AGAIN		the same, and an event has come since
- *	... | CANCEL		the owner has to end it
+ * A poll has an entry on each waitqueue of its file (most have one) and two words:
+ * @owner says whether anybody goes on with the request, @wants what it waits for
+ * and, for the owner, that there was another event (AGAIN) or that it has to end
+ * (CANCEL).
  *
  * Wakers are called under the waitqueue's lock, in any context.  A waker who
- * finds nobody becomes the owner and pushes the request's mail; who finds an
- * owner tells it by AGAIN.  Everything else happens under the ring lock, in
- * particular only there is the word set back to 0, by an atomic operation that
- * fails if there was an event in between: then the owner looks again.  So each
- * event is either seen by an owner or makes one, and no event is more than one
- * push and one release.
+ * finds no owner becomes it and pushes the request's mail; who finds one tells it
+ * by AGAIN.  Everything else happens under the ring lock.
  *
- * From 0 the word is only left under a waitqueue's lock.  With one waitqueue
- * that makes wakers and whoever else wants to own the poll (cancel, update)
- * exclude each other, and a plain store claims it.  With two it takes a
+ * An owner that is done stores 0 in @owner.  A waker may have found it before that
+ * store was seen, and said AGAIN after the owner had looked.  So the owner looks
+ * once more, with a full barrier between the store and that look, and the waker,
+ * whose AGAIN is a full barrier, once more at @owner: one of them finds the other,
+ * and then owns the poll again.  Each event is either seen by an owner or makes one.
+ * The polls that are released in a run of mail share the barrier (ctx->released),
+ * so that an event costs one atomic operation, the push.
+ *
+ * @owner is left from 0 only under a waitqueue's lock.  With one waitqueue that
+ * makes wakers and whoever else wants to own the poll (cancel, update, the second
+ * look) exclude each other, and a plain store claims it.  With two it takes a
  * compare-and-exchange.
  *
- * The events that came with the wake are kept in the word, which spares asking
+ * The events that came with the wake are kept with @owner, which spares asking
  * the file.  They are not enough if the waker did not know them, or if there
  * were several wakes: then AGAIN is cleared first, so that it shows what comes
- * while the file is asked.
+ * while the file is asked.  They are enough for a poll that waits for a single
+ * event, which has happened; its entry may be off the waitqueue.
  *
  * A waitqueue may go away before its file does (POLLFREE).  Its owner wakes all
  * entries first, which take themselves off, forget the waitqueue as the last
@@ -64,31 +65,26 @@ static unsigned int io_poll_urgency(__poll_t events)
 	return unlikely(events & EPOLLEXCLUSIVE) ? IO_PUSH_NOW : 0;
 }
 
-/*
- * Claim the poll, or tell its owner, by a compare-and-exchange.  Return: claimed?
- */
-static noinline bool io_poll_claim_slow(struct io_poll *poll, u32 bits)
+/* Claim the poll while others may do so, or let go of it.  Return: claimed? */
+static noinline bool io_poll_claim_slow(struct io_poll *poll, u32 bits, u32 news)
 {
-	int old = atomic_read(&poll->word);
+	int nobody = 0;
 
-	do {
-		if (!old) {
-			if (atomic_try_cmpxchg(&poll->word, &old, bits | IO_POLL_OWNED))
-				return true;
-			continue;
-		}
-		if (atomic_try_cmpxchg(&poll->word, &old, old | bits | IO_POLL_AGAIN))
-			return false;
-	} while (true);
+	if (atomic_try_cmpxchg(&poll->owner, &nobody, bits | IO_POLL_OWNED))
+		return true;
+	/* a full barrier, pairs with that in io_poll_settle_slow() */
+	atomic_fetch_or(news, &poll->wants);
+	nobody = 0;
+	return atomic_try_cmpxchg(&poll->owner, &nobody, bits | IO_POLL_OWNED);
 }
 
 /* An event: make sure that somebody looks at it.  Under the waitqueue's lock. */
 static bool io_poll_claim(struct io_poll *poll, u32 bits)
 {
-	if (unlikely(atomic_read(&poll->word) || poll->second))
-		return io_poll_claim_slow(poll, bits);
+	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))
+		return io_poll_claim_slow(poll, bits, IO_POLL_AGAIN);
 	/* nobody else leaves 0 without the lock that we have */
-	atomic_set(&poll->word, bits | IO_POLL_OWNED);
+	atomic_set(&poll->owner, bits | IO_POLL_OWNED);
 	return true;
 }
 
@@ -111,8 +107,11 @@ static void io_poll_wake_unhook(struct io_poll *poll, struct wait_queue_entry *w
 static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_entry *wait)
 {
 	struct io_kiocb *req = wait->private;
-	bool claimed = io_poll_claim_slow(poll, IO_POLL_CANCEL);
+	bool claimed;
 
+	/* before it is claimed, which may be all that its next owner sees */
+	atomic_or(IO_POLL_CANCEL, &poll->wants);
+	claimed = io_poll_claim_slow(poll, 0, IO_POLL_CANCEL);
 	io_poll_wake_unhook(poll, wait);
 	if (claimed)
 		io_req_push(req, req->mail.run, IO_PUSH_NOW);
@@ -127,24 +126,25 @@ static unsigned int io_poll_wake_echo(struct io_kiocb *req)
 {
 	struct io_poll *poll = req->poll;
 
-	WRITE_ONCE(poll->events, READ_ONCE(poll->events) | EPOLLONESHOT);
+	atomic_or((__force int)EPOLLONESHOT, &poll->wants);
 	return io_eventfd_is(req->ctx, req->file) ? IO_PUSH_LATE | IO_PUSH_TOLD : IO_PUSH_LATE;
 }
 
-static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
+/* Everything that a wake can be. */
+static noinline int io_poll_wake_any(struct wait_queue_entry *wait, __poll_t mask)
 {
 	struct io_kiocb *req = wait->private;
 	struct io_poll *poll = req->poll;
-	__poll_t events = READ_ONCE(poll->events), mask = key_to_poll(key);
+	__poll_t events = io_poll_events(poll);
 	unsigned int push_flags = io_poll_urgency(events);
 
-	if (unlikely(mask & POLLFREE)) {
+	if (mask & POLLFREE) {
 		io_poll_wake_free(poll, wait);
 		return 1;
 	}
 	if (mask && !(mask & events))
 		return 0;
-	if (unlikely(mask & EPOLL_URING_WAKE))
+	if (mask & EPOLL_URING_WAKE)
 		push_flags |= io_poll_wake_echo(req);
 	if (!io_poll_claim(poll, io_poll_mask_bits(mask)))
 		return 1;
@@ -153,6 +153,31 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 		io_poll_wake_unhook(poll, wait);
 	trace_io_uring_task_add(req, (__force int)mask);
 	io_req_push(req, req->mail.run, push_flags);
+	return 1;
+}
+
+/*
+ * The wait function: io_poll_wake_any(), and without further calls what nearly all
+ * wakes are: one event, which the waker knows, for a poll that has no owner.
+ */
+static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
+{
+	struct io_kiocb *req = wait->private;
+	struct io_poll *poll = req->poll;
+	__poll_t mask = key_to_poll(key);
+	u32 wants = atomic_read(&poll->wants);
+
+	if (unlikely(!mask || mask & (POLLFREE | EPOLL_URING_WAKE) ||
+		     wants & (__force u32)EPOLLEXCLUSIVE || poll->second ||
+		     atomic_read_acquire(&poll->owner) ||
+		     tracepoint_enabled(io_uring_task_add)))
+		return io_poll_wake_any(wait, mask);
+	if (!((__force u32)mask & wants))
+		return 0;
+	atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
+	if (wants & (__force u32)EPOLLONESHOT)
+		io_poll_wake_unhook(poll, wait);
+	io_req_push_straight(req, 0);
 	return 1;
 }
 
@@ -205,7 +230,7 @@ static void io_poll_hook_entry(struct wait_queue_head *head, struct wait_queue_e
 {
 	init_waitqueue_func_entry(wait, io_poll_wake);
 	wait->private = req;
-	if (READ_ONCE(req->poll->events) & EPOLLEXCLUSIVE)
+	if (io_poll_events(req->poll) & EPOLLEXCLUSIVE)
 		add_wait_queue_exclusive(head, wait);
 	else
 		add_wait_queue(head, wait);
@@ -290,11 +315,11 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready)
 {
 	struct io_poll_table table = { .pt._qproc = io_poll_hook, .req = req };
-	__poll_t mask, events = poll->events;
-	int owned = IO_POLL_OWNED;
+	__poll_t mask, events = io_poll_events(poll);
 
 	io_assert_ring(req->ctx);
-	atomic_set(&poll->word, IO_POLL_OWNED);
+	atomic_set(&poll->owner, IO_POLL_OWNED);
+	io_poll_set_events(poll, events);
 	poll->head = NULL;
 	poll->second = NULL;
 	req->poll = poll;
@@ -310,11 +335,12 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		io_poll_unhook(req);
 		return -ECANCELED;
 	}
-	if (mask)
-		atomic_or(io_poll_mask_bits(mask), &poll->word);
-	else if (likely(atomic_try_cmpxchg(&poll->word, &owned, 0)))
+	if (unlikely(mask || atomic_read(&poll->wants) & IO_POLL_NEWS)) {
+		atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
+		io_req_push(req, run, 0);
 		return 0;
-	io_req_push(req, run, 0);
+	}
+	io_poll_let_go(req->ctx, poll);
 	return 0;
 }
 
@@ -333,35 +359,40 @@ enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags
 {
 	struct poll_table_struct pt = {};
 	struct io_poll *poll = req->poll;
-	__poll_t events = READ_ONCE(poll->events);
-	u32 word = atomic_read(&poll->word);
+	__poll_t events = io_poll_events(poll);
+	u32 news = atomic_read(&poll->wants);
 
 	io_assert_ring(req->ctx);
 	/* what comes from here on is not in the file's answer for sure */
-	if (word & IO_POLL_AGAIN)
-		word |= atomic_fetch_andnot(IO_POLL_AGAIN, &poll->word);
-	if (unlikely(word & IO_POLL_CANCEL || issue_flags & IO_URING_F_TASK_DEAD))
+	if (news & IO_POLL_AGAIN)
+		news |= atomic_fetch_andnot(IO_POLL_AGAIN, &poll->wants);
+	if (unlikely(news & IO_POLL_CANCEL || issue_flags & IO_URING_F_TASK_DEAD))
 		return IO_POLL_CANCELLED;
-	*mask = io_poll_word_mask(word) & events;
-	if (word & IO_POLL_AGAIN || !io_poll_word_mask(word))
+	*mask = io_poll_woken_by(poll) & events;
+	if (!*mask || (news & IO_POLL_AGAIN && !(events & EPOLLONESHOT)))
 		*mask = io_poll_ask(req->file, &pt, events);
 	return *mask ? IO_POLL_READY : IO_POLL_NOTHING;
 }
 
 /**
- * io_poll_release - wait for the next event
- * @req: parked; ring lock held, the caller owns its poll and has looked
- *
- * Return: false if there was one already, or a cancel: look again.
+ * io_poll_settle_slow - io_poll_settle() when there are any
+ * @ctx: the ring, its lock held
  */
-bool io_poll_release(struct io_kiocb *req)
+void io_poll_settle_slow(struct io_ring_ctx *ctx)
 {
-	struct io_poll *poll = req->poll;
-	int word = atomic_read(&poll->word);
+	unsigned int i, nr = ctx->nr_released;
 
-	if (unlikely(word & (IO_POLL_AGAIN | IO_POLL_CANCEL)))
-		return false;
-	return io_poll_release_straight(req, poll, word);
+	io_assert_ring(ctx);
+	ctx->nr_released = 0;
+	/* between the release of all of them and the look; pairs with io_poll_claim_slow() */
+	smp_mb();
+	for (i = 0; i < nr; i++) {
+		struct io_poll *poll = ctx->released[i];
+		struct io_kiocb *req = poll->wait.private;
+
+		if (unlikely(atomic_read(&poll->wants) & IO_POLL_NEWS) && io_poll_own(req))
+			io_req_push(req, req->mail.run, io_poll_urgency(io_poll_events(poll)));
+	}
 }
 
 /**
@@ -378,15 +409,16 @@ bool io_poll_own(struct io_kiocb *req)
 	bool own;
 
 	io_assert_ring(req->ctx);
-	if (atomic_read(&poll->word))
-		return false;
+	io_poll_settle(req->ctx);
 	guard(rcu)();
-	/* NULL: woken for the last time */
+	/* NULL: woken for the last time, wakers who claim by a store have done so */
 	head = smp_load_acquire(&poll->head);
 	if (!head)
+		return atomic_try_cmpxchg(&poll->owner, &nobody, IO_POLL_OWNED);
+	if (atomic_read(&poll->owner))
 		return false;
 	spin_lock_irq(&head->lock);
-	own = atomic_try_cmpxchg(&poll->word, &nobody, IO_POLL_OWNED);
+	own = atomic_try_cmpxchg(&poll->owner, &nobody, IO_POLL_OWNED);
 	spin_unlock_irq(&head->lock);
 	return own;
 }
@@ -415,7 +447,7 @@ bool io_poll_cancel(struct io_kiocb *req)
 	bool own = io_poll_own(req);
 
 	/* if there is an owner it stays one as long as we have the ring lock */
-	atomic_or(IO_POLL_CANCEL, &req->poll->word);
+	atomic_or(IO_POLL_CANCEL, &req->poll->wants);
 	if (own)
 		io_req_push(req, req->mail.run, IO_PUSH_NOW);
 	return true;
@@ -492,10 +524,10 @@ enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned i
 		events |= EPOLLIN | EPOLLRDNORM;
 	if (io_ops[req->opcode]->poll_out)
 		events |= EPOLLOUT | EPOLLWRNORM;
-	retry->poll.events = events | IO_POLL_UNASKED;
+	io_poll_set_events(&retry->poll, events | IO_POLL_UNASKED);
 	req->flags |= REQ_F_POLLED;
 	ret = io_poll_arm(req, &retry->poll, run, issue_flags, &ready);
-	trace_io_uring_poll_arm(req, (__force int)events, (__force int)retry->poll.events);
+	trace_io_uring_poll_arm(req, (__force int)events, (__force int)(events | IO_POLL_UNASKED));
 	if (likely(!ret))
 		return IO_POLL_HOLD;
 	req->flags &= ~REQ_F_POLLED;

@@ -12,20 +12,20 @@
 
 #include "req/req.h"
 
-/*
- * bits of io_poll->word; the low half of the events that woke it stand in the
- * upper half of the word
- */
-#define IO_POLL_OWNED		BIT(0)	/* somebody goes on with the request */
-#define IO_POLL_AGAIN		BIT(1)	/* it was woken since then */
-#define IO_POLL_CANCEL		BIT(2)	/* it has to end; stays */
+/* io_poll->owner: 0 for nobody; the low half of the events that woke it is its upper half */
+#define IO_POLL_OWNED		BIT(0)
 #define IO_POLL_MASK_SHIFT	16
+
+/* io_poll->wants has events in its low half and from bit 27 on; between them, news for the owner */
+#define IO_POLL_AGAIN		BIT(16)	/* it was woken while it had one */
+#define IO_POLL_CANCEL		BIT(17)	/* it has to end; stays */
+#define IO_POLL_NEWS		(IO_POLL_AGAIN | IO_POLL_CANCEL)
 
 /**
  * struct io_poll - a request that waits until a file is ready
- * @word: (A) IO_POLL_*: who goes on with the request, see async/poll.c
- * @events: (A) what it waits for, with EPOLLONESHOT unless it goes on after an
- *	event.  A waker may add that bit
+ * @owner: (A) does anybody go on with the request?  See async/poll.c
+ * @wants: (A) events that it waits for, with EPOLLONESHOT unless it goes on after
+ *	one, and IO_POLL_NEWS.  Wakers add bits
  * @head: (A) the file's waitqueue, NULL once @wait is not on it any more
  * @second: (R) the same for files that have two
  * @wait: on @head, under its lock
@@ -34,8 +34,8 @@
  * struct io_poll_retry.
  */
 struct io_poll {
-	atomic_t		word;
-	__poll_t		events;
+	atomic_t		owner;
+	atomic_t		wants;
 	struct wait_queue_head	*head;
 	struct io_poll_second	*second;
 	struct wait_queue_entry	wait;
@@ -90,39 +90,38 @@ enum io_poll_hold {
 /* What a poll is told of whether it asked or not. */
 #define IO_POLL_UNASKED	(EPOLLERR | EPOLLHUP | EPOLLNVAL | EPOLLRDHUP)
 
-static inline __poll_t io_poll_word_mask(u32 word)
+static inline __poll_t io_poll_events(const struct io_poll *poll)
 {
-	return (__force __poll_t)(word >> IO_POLL_MASK_SHIFT);
+	return (__force __poll_t)(atomic_read(&poll->wants) & ~IO_POLL_NEWS);
+}
+
+/* For a poll that is on no waitqueue. */
+static inline void io_poll_set_events(struct io_poll *poll, __poll_t events)
+{
+	atomic_set(&poll->wants, (__force int)events);
+}
+
+/* The low half of the events that came with the wake, 0 if the waker knew none. */
+static inline __poll_t io_poll_woken_by(const struct io_poll *poll)
+{
+	return (__force __poll_t)((u32)atomic_read(&poll->owner) >> IO_POLL_MASK_SHIFT);
 }
 
 /**
  * io_poll_straight - what io_poll_look() would say, if that is simple
  * @poll: parked; ring lock held, the caller owns it
- * @word: as it is, for io_poll_release_straight()
  *
  * Simple is one wake, which knew its events.
  *
  * Return: the events, or 0 if it is not simple.
  */
-static inline __poll_t io_poll_straight(struct io_poll *poll, int *word)
+static inline __poll_t io_poll_straight(const struct io_poll *poll)
 {
-	__poll_t events = READ_ONCE(poll->events);
+	u32 wants = atomic_read(&poll->wants);
 
-	*word = atomic_read(&poll->word);
-	if (unlikely(*word & (IO_POLL_AGAIN | IO_POLL_CANCEL)))
+	if (unlikely(wants & IO_POLL_NEWS))
 		return 0;
-	return io_poll_word_mask(*word) & events;
-}
-
-/* io_poll_release() after that.  Return: as it. */
-static inline bool io_poll_release_straight(struct io_kiocb *req, struct io_poll *poll, int word)
-{
-	/* before it is released: from there it moves on with its waker */
-	io_req_move(req, IO_REQ_PARKED);
-	if (likely(atomic_try_cmpxchg(&poll->word, &word, 0)))
-		return true;
-	io_req_move(req, IO_REQ_MAILED);
-	return false;
+	return io_poll_woken_by(poll) & (__force __poll_t)wants;
 }
 
 typedef void (*io_poll_run)(struct io_ring_ctx *ctx, struct io_mail *mail,
@@ -131,10 +130,50 @@ typedef void (*io_poll_run)(struct io_ring_ctx *ctx, struct io_mail *mail,
 int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready);
 enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags, __poll_t *mask);
-bool io_poll_release(struct io_kiocb *req);
+void io_poll_settle_slow(struct io_ring_ctx *ctx);
 bool io_poll_own(struct io_kiocb *req);
 void io_poll_end(struct io_kiocb *req);
 bool io_poll_cancel(struct io_kiocb *req);
+
+/**
+ * io_poll_settle - look at the released polls once more
+ * @ctx: the ring, its lock held
+ *
+ * Comes before any of them can end: before mail is run, before somebody becomes
+ * the owner of one, and with io_ring_unlock().
+ */
+static inline void io_poll_settle(struct io_ring_ctx *ctx)
+{
+	if (ctx->nr_released)
+		io_poll_settle_slow(ctx);
+}
+
+/* Nobody owns the poll any more; it moves on with its next waker from here. */
+static inline void io_poll_let_go(struct io_ring_ctx *ctx, struct io_poll *poll)
+{
+	ctx->released[ctx->nr_released++] = poll;
+	atomic_set_release(&poll->owner, 0);
+	if (unlikely(ctx->nr_released == IO_POLL_RELEASED))
+		io_poll_settle_slow(ctx);
+}
+
+/**
+ * io_poll_release - wait for the next event
+ * @req: parked; ring lock held, the caller owns its poll and has looked
+ *
+ * Return: false if there was one already, or a cancel: look again.
+ */
+static inline bool io_poll_release(struct io_kiocb *req)
+{
+	struct io_poll *poll = req->poll;
+
+	io_assert_ring(req->ctx);
+	if (unlikely(atomic_read(&poll->wants) & IO_POLL_NEWS))
+		return false;
+	io_req_move(req, IO_REQ_PARKED);
+	io_poll_let_go(req->ctx, poll);
+	return true;
+}
 
 enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned int issue_flags);
 void io_poll_hold_end(struct io_kiocb *req);

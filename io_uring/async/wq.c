@@ -626,6 +626,27 @@ struct io_wq *io_wq_create(const struct io_wq_params *p)
 }
 
 /**
+ * io_wq_bounded_busy - does work that ends by itself wait or run?
+ * @wq: pool
+ *
+ * Return: what was true for a moment; final once nobody queues any more
+ */
+bool io_wq_bounded_busy(struct io_wq *wq)
+{
+	struct io_wq_lane *lane = &wq->lane[IO_WQ_BOUNDED];
+	struct io_wq_worker *worker;
+
+	guard(spinlock)(&lane->lock);
+	if (lane->plain.first || lane->hashed)
+		return true;
+	list_for_each_entry(worker, &lane->workers, link) {
+		if (worker->cur)
+			return true;
+	}
+	return false;
+}
+
+/**
  * io_wq_exit_start - the pool's end begins
  * @wq: pool
  *

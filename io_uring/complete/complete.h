@@ -84,7 +84,20 @@ static inline void io_complete_collected(struct io_ring_ctx *ctx, struct io_kioc
 		io_complete(req);
 }
 
-bool io_post_more_slow(struct io_kiocb *req, const struct io_cqe_val *val);
+bool io_post_more_slow(struct io_kiocb *req, s32 res, u32 cflags);
+
+/* io_post_more(), if that is simple.  Return: whether it was posted. */
+static inline bool io_post_more_straight(struct io_kiocb *req, s32 res, u32 cflags)
+{
+	struct io_cqe_val val = {
+		.user_data = req->cqe.user_data,
+		.res = res,
+		.flags = cflags | IORING_CQE_F_MORE,
+	};
+
+	return likely(!tracepoint_enabled(io_uring_complete)) &&
+	       likely(io_cq_post_more_straight(req->ctx, &val));
+}
 
 /**
  * io_post_more - post a CQE with IORING_CQE_F_MORE for a live request
@@ -97,16 +110,8 @@ bool io_post_more_slow(struct io_kiocb *req, const struct io_cqe_val *val);
  */
 static inline bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags)
 {
-	struct io_cqe_val val = {
-		.user_data = req->cqe.user_data,
-		.res = res,
-		.flags = cflags | IORING_CQE_F_MORE,
-	};
-
-	if (likely(!tracepoint_enabled(io_uring_complete)) &&
-	    likely(io_cq_post_more_straight(req->ctx, &val)))
-		return true;
-	return io_post_more_slow(req, &val);
+	return likely(io_post_more_straight(req, res, cflags)) ||
+	       io_post_more_slow(req, res, cflags);
 }
 
 void io_post_to(struct io_ring_ctx *ctx, u64 user_data, s32 res, u32 cflags);

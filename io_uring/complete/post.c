@@ -22,15 +22,22 @@
 /**
  * io_post_more_slow - the part of io_post_more() that is not simple
  * @req: the request
- * @val: the CQE
+ * @res: result
+ * @cflags: IORING_CQE_F_* besides F_MORE
  *
  * Return: see there
  */
-bool io_post_more_slow(struct io_kiocb *req, const struct io_cqe_val *val)
+bool io_post_more_slow(struct io_kiocb *req, s32 res, u32 cflags)
 {
-	if (!io_cq_post_more(req->ctx, val))
+	struct io_cqe_val val = {
+		.user_data = req->cqe.user_data,
+		.res = res,
+		.flags = cflags | IORING_CQE_F_MORE,
+	};
+
+	if (!io_cq_post_more(req->ctx, &val))
 		return false;
-	trace_io_uring_complete(req->ctx, req, val->user_data, val->res, val->flags, 0, 0);
+	trace_io_uring_complete(req->ctx, req, val.user_data, val.res, val.flags, 0, 0);
 	return true;
 }
 

@@ -52,12 +52,12 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	} else {
 		events |= EPOLLONESHOT;
 	}
-	io_poll(req)->events = events;
+	io_poll_set_events(io_poll(req), events);
 	return 0;
 }
 
-/* A parked poll ends. */
-static void io_poll_add_end(struct io_kiocb *req, s32 res)
+/* A parked poll ends.  Called, so that who only tells an event saves no registers. */
+static noinline void io_poll_add_end(struct io_kiocb *req, s32 res)
 {
 	io_poll_end(req);
 	io_done(req, res);
@@ -67,8 +67,6 @@ static void io_poll_add_end(struct io_kiocb *req, s32 res)
 /* Everything that can be found; until it has ended or waits again. */
 static noinline void io_poll_add_look(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct io_poll *poll = io_poll(req);
-
 	do {
 		__poll_t mask;
 
@@ -77,7 +75,7 @@ static noinline void io_poll_add_look(struct io_kiocb *req, unsigned int issue_f
 			io_poll_add_end(req, -ECANCELED);
 			return;
 		case IO_POLL_READY:
-			if (READ_ONCE(poll->events) & EPOLLONESHOT ||
+			if (io_poll_events(io_poll(req)) & EPOLLONESHOT ||
 			    !io_post_more(req, mangle_poll(mask), 0)) {
 				io_poll_add_end(req, mangle_poll(mask));
 				return;
@@ -89,25 +87,24 @@ static noinline void io_poll_add_look(struct io_kiocb *req, unsigned int issue_f
 	} while (!io_poll_release(req));
 }
 
-/* Somebody has to look at a poll; its mail.run. */
+/* Somebody has to look at a poll; its mail.run.  Straight: one event, and room for a CQE. */
 static void io_poll_add_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 			     unsigned int issue_flags)
 {
 	struct io_kiocb *req = io_mail_to_req(mail);
 	struct io_poll *poll = io_poll(req);
-	__poll_t mask;
-	int word;
+	__poll_t mask = io_poll_straight(poll);
 
-	mask = likely(!(issue_flags & IO_URING_F_TASK_DEAD)) ? io_poll_straight(poll, &word) : 0;
-	if (unlikely(!mask)) {
+	if (unlikely(!mask || issue_flags & IO_URING_F_TASK_DEAD)) {
 		io_poll_add_look(req, issue_flags);
-		return;
-	}
-	if (READ_ONCE(poll->events) & EPOLLONESHOT)
+	} else if (io_poll_events(poll) & EPOLLONESHOT) {
 		io_poll_add_end(req, mangle_poll(mask));
-	else if (unlikely(!io_post_more(req, mangle_poll(mask), 0)) ||
-		 unlikely(!io_poll_release_straight(req, poll, word)))
+	} else if (likely(io_post_more_straight(req, mangle_poll(mask), 0))) {
+		io_req_move(req, IO_REQ_PARKED);
+		io_poll_let_go(ctx, poll);
+	} else {
 		io_poll_add_look(req, issue_flags);
+	}
 }
 
 static enum io_result io_poll_add_issue(struct io_kiocb *req, unsigned int issue_flags)
@@ -185,7 +182,8 @@ static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove 
 	if (rm->flags & IORING_POLL_UPDATE_EVENTS) {
 		__poll_t half = (__force __poll_t)0xffff;
 
-		poll->events = (poll->events & ~half) | (rm->events & half) | IO_POLL_UNASKED;
+		io_poll_set_events(poll, (io_poll_events(poll) & ~half) |
+				   (rm->events & half) | IO_POLL_UNASKED);
 	}
 	if (rm->flags & IORING_POLL_UPDATE_USER_DATA)
 		target->cqe.user_data = rm->new_user_data;

@@ -66,8 +66,7 @@ void io_req_push(struct io_kiocb *req,
 	struct io_ring_ctx *ctx = req->ctx;
 
 	/* what follows may make the CQEs that a sleeping owner still misses */
-	if (unlikely(req->flags & REQ_F_HAS_LINK ||
-		     READ_ONCE(ctx->submit_special) & IO_SPECIAL_DRAIN))
+	if (unlikely(io_req_releases_others(req)))
 		push_flags |= IO_PUSH_NOW;
 	io_req_move(req, IO_REQ_MAILED);
 	req->mail.run = run;

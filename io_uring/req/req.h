@@ -55,6 +55,30 @@ static inline unsigned int io_reqs_alive(const struct io_ring_ctx *ctx)
 	return ctx->nr_reqs - ctx->nr_free;
 }
 
+/* May what a request does next make more CQEs than its own? */
+static inline bool io_req_releases_others(const struct io_kiocb *req)
+{
+	return req->flags & REQ_F_HAS_LINK ||
+	       READ_ONCE(req->ctx->submit_special) & IO_SPECIAL_DRAIN;
+}
+
+/**
+ * io_req_push_straight - io_req_push() that is not called
+ * @req: as there, with mail.run set
+ * @push_flags: IO_PUSH_*
+ */
+static inline void io_req_push_straight(struct io_kiocb *req, unsigned int push_flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	if (unlikely(!ctx->cq.exclusive || io_req_releases_others(req))) {
+		io_req_push(req, req->mail.run, push_flags);
+		return;
+	}
+	io_req_move(req, IO_REQ_MAILED);
+	io_ring_push(ctx, &req->mail, push_flags);
+}
+
 /**
  * io_req_take - take a request for the next SQE
  * @ctx: the ring, its lock held

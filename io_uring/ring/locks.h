@@ -69,6 +69,8 @@ static inline void io_ring_unlock(struct io_ring_ctx *ctx)
 {
 	if (unlikely(ctx->ready))
 		io_ring_run_ready(ctx);
+	if (unlikely(ctx->nr_released))
+		ctx->settle_released(ctx);
 	io_cq_commit(ctx);
 	mutex_unlock(&ctx->uring_lock.mutex);
 }

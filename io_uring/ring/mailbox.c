@@ -154,19 +154,15 @@ static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 }
 
 /**
- * io_ring_push - hand an item to the owner of an exclusive ring
- * @ctx: the ring, kept alive by the item
- * @mail: the item, with ->run set
+ * io_ring_pushed - the rest of io_ring_push(), if there is something to do
+ * @ctx: the ring; the caller is within RCU
+ * @mail: the item, not ours any more unless @old has IO_MAIL_DEAD
+ * @old: what io_mail_push() said
  * @push_flags: IO_PUSH_*
- *
- * Any context.  Wakes an owner that waits for CQEs when enough items are there.
  */
-void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int push_flags)
+void io_ring_pushed(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned long old,
+		    unsigned int push_flags)
 {
-	unsigned long old;
-
-	guard(rcu)();
-	old = io_mail_push(&ctx->mailbox, mail);
 	if (unlikely(old & IO_MAIL_DEAD)) {
 		io_fallback_push(ctx, mail);
 		return;

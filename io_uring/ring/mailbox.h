@@ -117,7 +117,28 @@ struct io_mail *io_mail_close(struct io_mailbox *box);
 #define IO_PUSH_LATE	BIT(1)	/* some ring's listeners are being woken: tell ours afterwards */
 #define IO_PUSH_TOLD	BIT(2)	/* it is the ring's own eventfd that is being signalled */
 
-void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int push_flags);
+void io_ring_pushed(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned long old,
+		    unsigned int push_flags);
+
+/**
+ * io_ring_push - hand an item to the owner of an exclusive ring
+ * @ctx: the ring, kept alive by the item
+ * @mail: the item, with ->run set
+ * @push_flags: IO_PUSH_*
+ *
+ * Any context.  Wakes an owner that waits for CQEs when enough items are there.
+ */
+static inline void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail,
+				unsigned int push_flags)
+{
+	unsigned long old;
+
+	guard(rcu)();
+	old = io_mail_push(&ctx->mailbox, mail);
+	if (io_mail_was_empty(old) || old & IO_MAIL_MARKS)
+		io_ring_pushed(ctx, mail, old, push_flags);
+}
+
 void io_ring_close(struct io_ring_ctx *ctx);
 void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail);
 struct io_mail *io_fallback_take(struct io_ring_ctx *ctx);

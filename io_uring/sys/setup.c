@@ -22,6 +22,7 @@
 #define CREATE_TRACE_POINTS
 #include <trace/events/io_uring.h>
 
+#include "async/poll.h"
 #include "req/parked.h"
 #include "req/req.h"
 #include "ring/cq.h"
@@ -137,6 +138,7 @@ static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 	ctx->iopoll_tail = &ctx->iopoll_list;
 	ctx->drain_tail = &ctx->drain_list;
 	ctx->ready_tail = &ctx->ready;
+	ctx->settle_released = io_poll_settle_slow;
 	ctx->clockid = CLOCK_MONOTONIC;
 	return ctx;
 }

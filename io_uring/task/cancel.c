@@ -253,6 +253,23 @@ static void io_cancel_await_workers(struct io_uring_task *tctx)
 		io_cancel_pass(tctx, true);
 }
 
+/*
+ * A thread of a process that goes on exits: what it has left to its workers and
+ * ends by itself is done.  Without it a write would be done or not, as the worker
+ * is faster than the thread's end or not.
+ */
+static void io_cancel_after_workers(struct io_uring_task *tctx)
+{
+	while (io_wq_bounded_busy(tctx->io_wq)) {
+		if (fatal_signal_pending(current) ||
+		    READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT)
+			break;
+		/* a worker may wait for what only we run */
+		if (!io_cancel_pass(tctx, true))
+			schedule_timeout_killable(1);
+	}
+}
+
 /* Exclusive rings that current owned: what comes from now on goes to the fallback worker. */
 static void io_cancel_close_mailboxes(struct io_uring_task *tctx)
 {
@@ -270,14 +287,18 @@ static void io_cancel_close_mailboxes(struct io_uring_task *tctx)
  * io_cancel_task - end what current has in flight, then its share of io_uring
  * @tctx: current's
  * @cancel_all: exec: everything, and the task goes on without a tctx; exit: only
- *	what holds a ring's file, the rest ends with its ring
+ *	what holds a ring's file, and what waits for a worker or runs on one and may
+ *	take for ever; the rest ends with its ring
  *
  * May sleep until requests have ended.  Workers are gone afterwards.
  */
 void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 {
-	if (tctx->io_wq)
+	if (tctx->io_wq) {
+		if (!cancel_all)
+			io_cancel_after_workers(tctx);
 		io_wq_exit_start(tctx->io_wq);
+	}
 	atomic_inc(&tctx->in_cancel);
 	/* who does not see in_cancel has pushed or queued before we look */
 	smp_mb__after_atomic();

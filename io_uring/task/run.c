@@ -9,6 +9,7 @@
  */
 #include <trace/events/io_uring.h>
 
+#include "async/poll.h"
 #include "complete/complete.h"
 #include "req/free.h"
 #include "ring/locks.h"
@@ -26,6 +27,7 @@ static unsigned int io_mail_run(struct io_ring_ctx *ctx, struct io_mail *mail,
 {
 	unsigned int count = 0;
 
+	io_poll_settle(ctx);
 	for (; mail; count++) {
 		struct io_mail *next = mail->next;
 

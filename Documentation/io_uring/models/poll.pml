@@ -2,11 +2,11 @@
 /*
  * Model: who goes on with a poll
  *
- * What is modelled: the word of io_uring/async/poll.c.  Two wakers, whose events
- * come under their waitqueue's lock; the run of the poll's mail, which looks, posts
- * and releases; a cancel, which owns the poll or tells its owner; the end, which
- * takes the entries off.  The wakers share a waitqueue, and claim by a plain store;
- * with TWO each has its own, and they compare and exchange.  With FREE the first
+ * What is modelled: the two words of io_uring/async/poll.c.  Two wakers, whose events
+ * come under their waitqueue's lock; the run of the poll's mail, which looks, posts,
+ * releases and looks once more; a cancel, which owns the poll or tells its owner; the
+ * end, which takes the entries off.  The wakers share a waitqueue, and claim by a plain
+ * store; with TWO each has its own, and they compare and exchange.  With FREE the first
  * waker's waitqueue goes away with its event (POLLFREE).  With CANCEL_IT somebody
  * cancels.
  *
@@ -17,16 +17,19 @@
  *
  * Broken on purpose, each has to be found:
  *   BROKEN_STORE	a plain store claims with two waitqueues (needs TWO)
- *   BROKEN_RELEASE	the word is released by a plain store
- *   BROKEN_CLEAR	AGAIN is not cleared before the file is asked
- *   BROKEN_OWN	cancel claims without the waitqueue's lock (needs CANCEL_IT)
+ *   BROKEN_SETTLE	the owner does not look once more after it has released
+ *   BROKEN_FENCE	no barrier: its release is seen by others after that look
+ *   BROKEN_TELL	a waker that has said AGAIN does not look at the owner again
+ *   BROKEN_CLEAR	AGAIN is cleared after the file was asked
+ *   BROKEN_OWN	cancel, and the second look, claim without the waitqueue's lock
  *   BROKEN_FORGET	the waitqueue is forgotten before the waker is through (needs FREE
  *		and CANCEL_IT)
  */
 #define OWNED	1
-#define AGAIN	2
-#define CANCEL	4
-#define MASK	8
+#define MASK	2
+
+#define AGAIN	1
+#define CANCEL	2
 
 #ifdef TWO
 #define QUEUE(n) n
@@ -34,7 +37,8 @@
 #define QUEUE(n) 0
 #endif
 
-byte word;
+byte owner;			/* 0, or OWNED and MASK: the waker knew its event */
+byte wants;			/* AGAIN, CANCEL */
 bool locked[2];			/* a waitqueue's lock */
 bool head[2];			/* the poll knows the waitqueue */
 bool hooked[2];			/* its entry is on it */
@@ -59,36 +63,67 @@ inline push()
 	}
 }
 
-/* Claim the poll or tell its owner; io_poll_claim(). */
+/* A compare-and-exchange of the owner */
+inline claim_empty(bits)
+{
+	atomic {
+		claimed = (owner == 0);
+		if
+		:: claimed -> owner = OWNED | bits
+		:: else
+		fi
+	}
+}
+
+/* io_poll_claim_slow() */
+inline claim_slow(bits, news)
+{
+	claim_empty(bits);
+	if
+	:: !claimed ->
+		atomic { wants = wants | news };
+#ifndef BROKEN_TELL
+		claim_empty(bits)
+#endif
+	:: else
+	fi
+}
+
+/* io_poll_claim() */
 inline claim(bits)
 {
-	old = word;
 #if !defined(TWO) || defined(BROKEN_STORE)
+	old = owner;
 	if
 	:: old == 0 ->
-		word = OWNED | bits;
+		owner = OWNED | bits;
 		claimed = true
 	:: else ->
-#endif
-		do
-		:: atomic {
-			if
-			:: word == old && old == 0 ->
-				word = OWNED | bits;
-				claimed = true;
-				break
-			:: word == old && old != 0 ->
-				word = old | AGAIN | bits;
-				claimed = false;
-				break
-			:: else ->
-				old = word
-			fi
-		   }
-		od
-#if !defined(TWO) || defined(BROKEN_STORE)
+		claim_slow(bits, AGAIN)
 	fi
+#else
+	claim_slow(bits, AGAIN)
 #endif
+}
+
+/* io_poll_own(); the ring lock is held */
+inline own_it()
+{
+	if
+	:: !head[0] -> claim_empty(0)
+	:: else ->
+#ifdef BROKEN_OWN
+		claimed = (owner == 0);
+		if
+		:: claimed -> owner = OWNED
+		:: else
+		fi
+#else
+		lock(locked[0]);
+		claim_empty(0);
+		locked[0] = false
+#endif
+	fi
 }
 
 proctype waker(byte q; bool frees)
@@ -109,9 +144,11 @@ proctype waker(byte q; bool frees)
 				hooked[q] = false;
 				head[q] = false;
 				assert(!ended);
-				claim(CANCEL);
+				atomic { wants = wants | CANCEL };
+				claim_slow(0, CANCEL);
 #else
-				claim(CANCEL);
+				atomic { wants = wants | CANCEL };
+				claim_slow(0, CANCEL);
 				assert(!ended);
 				hooked[q] = false;
 				head[q] = false;
@@ -154,22 +191,18 @@ inline end_it()
 	ended = true
 }
 
-/* io_poll_add_mail() of a multishot poll */
+/* io_poll_add_mail() of a multishot poll, and io_poll_settle() */
 proctype runner()
 {
-	byte seen, ready;
+	byte seen;
+	bool ready, claimed;
 
 	do
 	:: atomic { mail > 0 && !ring -> ring = true; mail-- };
-again:
-		seen = word;
+		seen = wants;
 #ifndef BROKEN_CLEAR
 		if
-		:: seen & AGAIN ->
-			atomic {
-				seen = word;
-				word = word & (OWNED | CANCEL | MASK)
-			}
+		:: seen & AGAIN -> atomic { seen = seen | wants; wants = wants & CANCEL }
 		:: else
 		fi;
 #endif
@@ -181,24 +214,35 @@ again:
 		:: else
 		fi;
 		if
-		:: (seen & MASK) && !(seen & AGAIN) -> ready = true
+		:: (owner & MASK) && !(seen & AGAIN) -> ready = true
 		:: else -> ready = (events != told)
 		fi;
 		if
 		:: ready -> told = events
 		:: else
 		fi;
-#ifdef BROKEN_RELEASE
-		word = 0;
-#else
-		if
 #ifdef BROKEN_CLEAR
-		:: atomic { word == seen -> word = 0 }
-#else
-		:: atomic { word == (seen & (OWNED | MASK)) -> word = 0 }
+		if
+		:: seen & AGAIN -> atomic { wants = wants & CANCEL }
+		:: else
+		fi;
 #endif
-		:: atomic { else -> skip };
-			goto again
+#ifdef BROKEN_FENCE
+		seen = wants;
+		owner = 0;
+#else
+		owner = 0;
+		seen = wants;
+#endif
+#ifndef BROKEN_SETTLE
+		if
+		:: seen ->
+			own_it();
+			if
+			:: claimed -> push()
+			:: else
+			fi
+		:: else
 		fi;
 #endif
 		ring = false
@@ -209,36 +253,16 @@ again:
 /* io_poll_cancel() */
 proctype canceller()
 {
-	bool own;
+	bool claimed;
 
 	lock(ring);
 	if
 	:: !ended ->
-		if
-		:: word == 0 && head[0] ->
-#ifdef BROKEN_OWN
-			own = (word == 0);
-			if
-			:: own -> word = OWNED
-			:: else
-			fi
-#else
-			lock(locked[0]);
-			atomic {
-				own = (word == 0);
-				if
-				:: own -> word = OWNED
-				:: else
-				fi
-			};
-			locked[0] = false
-#endif
-		:: else
-		fi;
+		own_it();
 		cancelled = true;
-		atomic { word = word | CANCEL };
+		atomic { wants = wants | CANCEL };
 		if
-		:: own -> push()
+		:: claimed -> push()
 		:: else
 		fi
 	:: else
@@ -271,5 +295,5 @@ init {
 	_nr_pr == 1;
 	assert(mail == 0);
 	assert(ended == cancelled);
-	assert(ended || (word == 0 && told == events))
+	assert(ended || (owner == 0 && told == events))
 }

@@ -522,6 +522,69 @@ TEST_F(end, thread)
 	}
 }
 
+#define LAST_WRITES	24
+#define LAST_SIZE	16384
+
+/* More writes than its one worker can have begun, and a read that nobody answers. */
+static void *write_and_end(void *arg)
+{
+	__u32 limits[2] = { 1, 1 };
+	struct victim *v = arg;
+	struct iou *r = &v->r;
+	unsigned long i;
+
+	if (iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2))
+		return (void *)1;
+	for (i = 0; i < LAST_WRITES; i++) {
+		struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_WRITE, v->file, v->buf,
+						    LAST_SIZE, i * LAST_SIZE);
+
+		sqe->flags = IOSQE_ASYNC;
+		sqe->user_data = 1;
+	}
+	iou_prep(r, IORING_OP_READ, v->pipe[0], v->buf, 8, 0)->flags = IOSQE_ASYNC;
+	return iou_submit(r) == LAST_WRITES + 1 ? NULL : (void *)2;
+}
+
+/*
+ * A thread's last writes are done although it ends at once; what its workers could
+ * wait for without end is not waited for.  Mutant: exit-drops-writes.
+ */
+TEST_F(end, writes_of_a_thread)
+{
+	unsigned int round, rounds = iou_rounds(10), i;
+	struct victim v;
+	pthread_t t;
+	void *ret;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_IOPOLL))
+		SKIP(return, "the ring is its owner's, or cannot do it");
+	for (round = 0; round < rounds; round++) {
+		ASSERT_EQ(0, victim_init(&v, variant->flags, self->seed));
+		ASSERT_EQ(0, pthread_create(&t, NULL, write_and_end, &v));
+		pthread_join(t, &ret);
+		ASSERT_EQ(NULL, ret);
+		for (i = 0; i < LAST_WRITES; ) {
+			struct io_uring_cqe cqe;
+
+			ASSERT_EQ(0, iou_reap(&v.r, &cqe));
+			if (cqe.user_data != 1)
+				continue;
+			EXPECT_EQ(LAST_SIZE, cqe.res);
+			i++;
+		}
+		iou_exit(&v.r);
+		close(v.pipe[0]);
+		close(v.pipe[1]);
+		close(v.sock[0]);
+		close(v.sock[1]);
+		close(v.efd);
+		close(v.file);
+		close(v.disk);
+		munmap(v.buf, 64 * IOU_PAGE);
+	}
+}
+
 static void *own_ring_and_end(void *arg)
 {
 	struct victim *v = arg;

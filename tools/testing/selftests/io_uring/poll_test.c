@@ -565,6 +565,7 @@ struct storm {
 	unsigned int gap_us;
 	bool stop;
 	bool pause;
+	bool paused;
 	pthread_t thread;
 };
 
@@ -575,6 +576,7 @@ static void *storm_main(void *arg)
 
 	while (!load_acq(&storm->stop)) {
 		if (load_acq(&storm->pause)) {
+			store_rel(&storm->paused, true);
 			sched_yield();
 			continue;
 		}
@@ -595,10 +597,12 @@ static int storm_start(struct storm *storm, int fd, unsigned int gap_us)
 /* Polls that always fire cannot be removed, which is no mistake. */
 static void storm_pause(struct storm *storm, struct iou *r, bool pause)
 {
+	storm->paused = false;
 	store_rel(&storm->pause, pause);
 	if (!pause)
 		return;
-	iou_sleep_ms(1);
+	while (!load_acq(&storm->paused))
+		sched_yield();
 	settle(r);
 }
 
@@ -606,6 +610,83 @@ static void storm_end(struct storm *storm)
 {
 	store_rel(&storm->stop, true);
 	pthread_join(storm->thread, NULL);
+}
+
+/* Two events one after the other, @gap turns of a loop apart; the next pair when asked. */
+struct two_events {
+	int fd;
+	unsigned int gap;
+	bool go;
+	bool stop;
+};
+
+static void *two_events_main(void *arg)
+{
+	struct two_events *two = arg;
+
+	while (!load_acq(&two->stop)) {
+		volatile unsigned int turns;
+
+		if (!load_acq(&two->go))
+			continue;
+		turns = two->gap;
+		if (write(two->fd, "x", 1) != 1)
+			break;
+		while (turns)
+			turns--;
+		shutdown(two->fd, SHUT_WR);
+		store_rel(&two->go, false);
+	}
+	return NULL;
+}
+
+/*
+ * The second event comes at any moment of the run of the first one's mail, between
+ * its look and its release, too.  It is told all the same.
+ * Mutants: poll-not-settled, poll-tells-nobody.
+ */
+TEST_F(poll, event_at_the_release)
+{
+	unsigned long rounds = iou_rounds(3000);
+	struct two_events two = {};
+	struct iou *r = &self->r;
+	struct got got = {};
+	pthread_t thread;
+	unsigned long i;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "wants two CPUs");
+	ASSERT_EQ(0, pthread_create(&thread, NULL, two_events_main, &two));
+	for (i = 0; i < rounds; i++) {
+		int s[2];
+
+		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, s));
+		prep_poll(r, s[0], POLLIN | POLLRDHUP, MULTI, 1);
+		ASSERT_LE(0, submit(r));
+		two.fd = s[1];
+		two.gap = i % 300;
+		store_rel(&two.go, true);
+		do {
+			ASSERT_EQ(0, take_of(r, 1, &got)) {
+				TH_LOG("round %lu", i);
+			}
+		} while (!(got.res & POLLRDHUP));
+		while (load_acq(&two.go))
+			sched_yield();
+		/* its mail may be on the way once more */
+		do {
+			prep_remove(r, 1);
+			ASSERT_LE(0, submit(r));
+			ASSERT_EQ(0, take_of(r, ACT, &got));
+		} while (got.res == -EALREADY);
+		do {
+			ASSERT_EQ(0, take_of(r, 1, &got));
+		} while (got.flags & MORE);
+		close(s[0]);
+		close(s[1]);
+	}
+	store_rel(&two.stop, true);
+	pthread_join(thread, NULL);
 }
 
 /*
