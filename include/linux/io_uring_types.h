@@ -508,7 +508,7 @@ struct io_mapped_region {
 #define IO_CHECK_CQ_DROPPED	1	/* bit: a CQE was lost, tell once by -EBADR */
 
 /* polls that share a full barrier when they are released, see async/poll.c */
-#define IO_POLL_RELEASED	16
+#define IO_POLL_RELEASED	64
 
 /**
  * struct io_ring_ctx - a ring

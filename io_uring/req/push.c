@@ -52,6 +52,22 @@ static void io_tctx_push(struct io_kiocb *req)
 }
 
 /**
+ * io_req_push_owner - io_req_push() on an exclusive ring
+ * @req: the request, with state and mail.run set
+ * @push_flags: IO_PUSH_*
+ */
+void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	/* what follows may make the CQEs that a sleeping owner still misses */
+	if (unlikely(req->flags & REQ_F_HAS_LINK ||
+		     READ_ONCE(ctx->submit_special) & IO_SPECIAL_DRAIN))
+		push_flags |= IO_PUSH_NOW;
+	io_ring_push(ctx, &req->mail, push_flags);
+}
+
+/**
  * io_req_push - go on with a request in the right context
  * @req: the request, belongs to that context afterwards
  * @run: what to do there; the ring lock is held
@@ -63,15 +79,10 @@ void io_req_push(struct io_kiocb *req,
 		 void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags),
 		 unsigned int push_flags)
 {
-	struct io_ring_ctx *ctx = req->ctx;
-
-	/* what follows may make the CQEs that a sleeping owner still misses */
-	if (unlikely(io_req_releases_others(req)))
-		push_flags |= IO_PUSH_NOW;
 	io_req_move(req, IO_REQ_MAILED);
 	req->mail.run = run;
-	if (ctx->cq.exclusive)
-		io_ring_push(ctx, &req->mail, push_flags);
+	if (req->ctx->cq.exclusive)
+		io_req_push_owner(req, push_flags);
 	else
 		io_tctx_push(req);
 }

@@ -31,6 +31,7 @@ int io_req_alloc_async_data(struct io_kiocb *req);
 void io_req_push(struct io_kiocb *req,
 		 void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags),
 		 unsigned int push_flags);
+void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags);
 void io_req_run_soon(struct io_kiocb *req,
 		     void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail,
 				 unsigned int flags));
@@ -55,28 +56,27 @@ static inline unsigned int io_reqs_alive(const struct io_ring_ctx *ctx)
 	return ctx->nr_reqs - ctx->nr_free;
 }
 
-/* May what a request does next make more CQEs than its own? */
-static inline bool io_req_releases_others(const struct io_kiocb *req)
-{
-	return req->flags & REQ_F_HAS_LINK ||
-	       READ_ONCE(req->ctx->submit_special) & IO_SPECIAL_DRAIN;
-}
-
 /**
- * io_req_push_straight - io_req_push() that is not called
+ * io_req_push_straight - io_req_push() that makes no call, if that is simple
  * @req: as there, with mail.run set
  * @push_flags: IO_PUSH_*
  */
 static inline void io_req_push_straight(struct io_kiocb *req, unsigned int push_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
+	unsigned long old;
 
-	if (unlikely(!ctx->cq.exclusive || io_req_releases_others(req))) {
+	if (unlikely(!ctx->cq.exclusive)) {
 		io_req_push(req, req->mail.run, push_flags);
 		return;
 	}
+	guard(rcu)();
 	io_req_move(req, IO_REQ_MAILED);
-	io_ring_push(ctx, &req->mail, push_flags);
+	old = io_mail_push_straight(&ctx->mailbox, &req->mail);
+	if (unlikely(old & IO_MAIL_MARKS))
+		io_req_push_owner(req, push_flags);
+	else if (!old)
+		io_ring_pushed(ctx, &req->mail, old, push_flags);
 }
 
 /**

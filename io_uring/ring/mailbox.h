@@ -63,6 +63,22 @@ static inline unsigned long io_mail_push(struct io_mailbox *box, struct io_mail 
 	return io_mail_push_chain(box, mail, mail);
 }
 
+/*
+ * The same, if the taker is there and does not sleep.  Return: the word as it was;
+ * with a mark in it nothing was pushed.
+ */
+static inline unsigned long io_mail_push_straight(struct io_mailbox *box, struct io_mail *mail)
+{
+	unsigned long old = READ_ONCE(box->head);
+
+	do {
+		if (unlikely(old & IO_MAIL_MARKS))
+			return old;
+		mail->next = (struct io_mail *)old;
+	} while (!try_cmpxchg(&box->head, &old, (unsigned long)mail));
+	return old;
+}
+
 static inline bool io_mail_was_empty(unsigned long old)
 {
 	return !(old & ~IO_MAIL_MARKS);

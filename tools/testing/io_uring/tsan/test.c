@@ -197,6 +197,8 @@ static void wakes(void)
 }
 
 /* Both sides end when they like.  What was sent is posted, by the owner or after it. */
+#define END_ROUNDS	20000
+
 static u32 end_sent[SENDERS][RECEIVERS];
 static unsigned int end_round;
 
@@ -245,6 +247,10 @@ static void leave(void)
 {
 	unsigned int rounds = messages / 200 + 1;
 	int s, r;
+
+	/* a round is five threads, which take longer than what they say */
+	if (rounds > END_ROUNDS)
+		rounds = END_ROUNDS;
 
 	for (end_round = 0; end_round < rounds; end_round++) {
 		for (s = 0; s < SENDERS; s++)

@@ -93,7 +93,7 @@ TEST_F(busy, multishot_goes_on)
 	EXPECT_EQ(sent, messages);
 }
 
-/* A timeout that repeats meets messages wherever it comes. */
+/* A timeout that repeats meets messages wherever it comes.  Mutant: message-ends-multishot. */
 TEST_F(busy, timer_goes_on)
 {
 	struct __kernel_timespec ts = { .tv_nsec = 2000000 };
@@ -337,17 +337,22 @@ static int circle(unsigned int nr, bool files)
 	return ret;
 }
 
+/* Mutant: message-takes-lock. */
 TEST(circle_of_messages)
 {
 	EXPECT_EQ(0, circle(iou_rounds(4000), false));
 }
 
+/* Mutant: message-waits-for-lock. */
 TEST(circle_of_files)
 {
 	EXPECT_EQ(0, circle(iou_rounds(1000), true));
 }
 
-/* Targets that come and go while others send: no message is told to have failed for that. */
+/*
+ * Targets that come and go while others send: no message is told to have failed for that.
+ * Mutant: message-target-not-held.
+ */
 struct churn {
 	pthread_t thread;
 	struct iou r;
@@ -421,7 +426,7 @@ TEST(owner_is_gone)
 	iou_exit(&from);
 }
 
-/* Killed in the midst of it, both of them. */
+/* Killed in the midst of it, both of them.  Mutant: message-takes-lock. */
 TEST(killed)
 {
 	unsigned int i, rounds = iou_rounds(20);

@@ -38,6 +38,7 @@ FIXTURE_TEARDOWN(target)
 	close(self->pipe[1]);
 }
 
+/* Mutant: message-res-dropped. */
 TEST_F(target, plain_data)
 {
 	struct io_uring_cqe *cqe;
@@ -71,6 +72,7 @@ TEST_F(target, flags_pass)
 	EXPECT_EQ(2, iou_cqe_at(&self->to, 0)->res);
 }
 
+/* Mutant: message-slot-unchecked. */
 TEST_F(target, refused)
 {
 	struct iou *r = &self->from;
@@ -214,6 +216,7 @@ TEST_F(target, taskrun_flag)
 	iou_exit(&r);
 }
 
+/* Mutant: message-eventfd-silent. */
 TEST_F(target, eventfd_and_poll)
 {
 	struct pollfd pfd = { .fd = self->to.fd, .events = POLLIN };
@@ -294,7 +297,7 @@ TEST_F(target, file_references)
 	self->pipe[1] = dup(0);
 }
 
-/* The resource that a file replaces has a tag: both CQEs come. */
+/* The resource that a file replaces has a tag: both CQEs come.  Mutant: message-tag-lost. */
 TEST_F(target, file_replaces_tagged)
 {
 	unsigned long long tags[1] = { 55 };
@@ -318,7 +321,10 @@ TEST_F(target, file_replaces_tagged)
 	EXPECT_EQ(1055, sum);
 }
 
-/* A ring with messages that nobody came for ends without a trace. */
+/*
+ * A ring with messages that nobody came for ends without a trace.
+ * Mutant: message-after-the-ring.
+ */
 TEST_F(target, closed_with_messages)
 {
 	int i;
@@ -598,6 +604,7 @@ static int request_and_message(struct receiver *rx)
 	return 0;
 }
 
+/* Mutant: message-uncounted. */
 TEST_F(waiter, sum_of_both)
 {
 	unsigned int i, rounds = iou_rounds(400);
