@@ -421,7 +421,7 @@ static void report_latency(const struct latency *latency)
 		report(" %u", latency->percentile[i]);
 }
 
-#define PACE_NSEC	1000000000ull
+#define PACE_NSEC	3000000000ull
 
 static void run_pace(void)
 {

@@ -573,6 +573,7 @@ TEST_F(waiter, two_senders_in_order)
 /* One request that ends and one message are two. */
 static int request_and_message(struct receiver *rx)
 {
+	unsigned long long late;
 	unsigned int i;
 	int fds[2];
 	char c;
@@ -592,8 +593,9 @@ static int request_and_message(struct receiver *rx)
 			return ret < 0 ? ret : -EIO;
 		if (write(fds[1], "x", 1) != 1)
 			return -errno;
+		late = iou_now_us() + IOU_PATIENCE * 500ULL;
 		ret = iou_enter_arg(&rx->r, 0, 2, IORING_ENTER_GETEVENTS, &arg);
-		if (ret || iou_ready(&rx->r) < 2)
+		if (ret || iou_ready(&rx->r) < 2 || iou_now_us() > late)
 			return ret ? ret : -ETIME;
 		iou_seen(&rx->r, 2);
 		/* the next message is sent when this one was seen */
