@@ -644,7 +644,7 @@ struct io_ring_ctx {
 	/* the rest is cold */
 
 	/** @notify_work: wakes listeners when the poster must not */
-	struct work_struct	notify_work;
+	struct delayed_work	notify_work;
 	/** @restricted: (R) @restrictions hold */
 	bool			restricted;
 	/** @restrictions: (R) registered before the ring was enabled */

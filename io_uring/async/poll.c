@@ -167,13 +167,14 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	__poll_t mask = key_to_poll(key);
 	u32 wants = atomic_read(&poll->wants);
 
-	if (unlikely(mask & (POLLFREE | EPOLL_URING_WAKE) || poll->second ||
+	if (unlikely(mask & (POLLFREE | EPOLL_URING_WAKE) ||
 		     wants & (__force u32)EPOLLEXCLUSIVE ||
 		     tracepoint_enabled(io_uring_task_add)))
 		return io_poll_wake_any(wait, mask);
 	if (!((__force u32)mask & wants))
 		return mask ? 0 : io_poll_wake_any(wait, mask);
-	if (unlikely(atomic_read_acquire(&poll->owner)))
+	/* in this order: who owns it may be about to add the second waitqueue */
+	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))
 		return io_poll_wake_any(wait, mask);
 	atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
 	if (wants & (__force u32)EPOLLONESHOT)

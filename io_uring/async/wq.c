@@ -278,8 +278,10 @@ void io_wq_let_go(struct io_wq_worker *worker)
 	struct io_wq_lane *lane = worker->lane;
 	unsigned int bucket = worker->bucket;
 
-	scoped_guard(spinlock, &lane->lock)
+	scoped_guard(spinlock, &lane->lock) {
 		WRITE_ONCE(worker->cur, NULL);
+		lane->nr_done++;
+	}
 	worker->bucket = IO_WQ_NO_BUCKET;
 	if (bucket != IO_WQ_NO_BUCKET)
 		io_wq_leave_bucket(lane->wq->hash, bucket);
@@ -628,15 +630,17 @@ struct io_wq *io_wq_create(const struct io_wq_params *p)
 /**
  * io_wq_bounded_busy - does work that ends by itself wait or run?
  * @wq: pool
+ * @done: works of this kind that have ended so far
  *
  * Return: what was true for a moment; final once nobody queues any more
  */
-bool io_wq_bounded_busy(struct io_wq *wq)
+bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 {
 	struct io_wq_lane *lane = &wq->lane[IO_WQ_BOUNDED];
 	struct io_wq_worker *worker;
 
 	guard(spinlock)(&lane->lock);
+	*done = lane->nr_done;
 	if (lane->plain.first || lane->hashed)
 		return true;
 	list_for_each_entry(worker, &lane->workers, link) {
@@ -644,6 +648,24 @@ bool io_wq_bounded_busy(struct io_wq *wq)
 			return true;
 	}
 	return false;
+}
+
+/**
+ * io_wq_bounded_nudge - work that ends by itself leaves interruptible waits
+ * @wq: pool
+ *
+ * It is not cancelled: what waits for a disk does not notice.
+ */
+void io_wq_bounded_nudge(struct io_wq *wq)
+{
+	struct io_wq_lane *lane = &wq->lane[IO_WQ_BOUNDED];
+	struct io_wq_worker *worker;
+
+	guard(spinlock)(&lane->lock);
+	list_for_each_entry(worker, &lane->workers, link) {
+		if (worker->cur)
+			set_notify_signal(worker->task);
+	}
 }
 
 /**

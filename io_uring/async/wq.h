@@ -68,7 +68,8 @@ struct io_wq_params {
 
 struct io_wq *io_wq_create(const struct io_wq_params *p);
 void io_wq_exit_start(struct io_wq *wq);
-bool io_wq_bounded_busy(struct io_wq *wq);
+bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done);
+void io_wq_bounded_nudge(struct io_wq *wq);
 bool io_wq_exit_wait(struct io_wq *wq, unsigned long timeout);
 void io_wq_put_and_exit(struct io_wq *wq);
 

@@ -53,6 +53,7 @@ struct io_wq_hash {
  * @plain_next: (Q) plain work has its turn
  * @bucket: (Q) hashed work
  * @workers: (Q) all of them
+ * @nr_done: (Q) works that workers have ended
  * @reap: cancels what is queued
  * @crew_lock: (W) who is idle, who is counted, who is being made; a leaf, taken in
  *	the scheduler's hook
@@ -76,6 +77,7 @@ struct io_wq_lane {
 	bool			plain_next;
 	struct io_wq_fifo	bucket[IO_WQ_BUCKETS];
 	struct list_head	workers;
+	unsigned int		nr_done;
 	struct work_struct	reap;
 
 	raw_spinlock_t		crew_lock;	/* (W) */

@@ -153,7 +153,8 @@ void io_wq_dismiss_idle(struct io_wq_lane *lane)
 
 static bool io_wq_should_retry(const struct io_wq_lane *lane, int err)
 {
-	if (fatal_signal_pending(current))
+	/* a thread that exits cannot make others */
+	if (fatal_signal_pending(current) || current->flags & PF_POSTCOREDUMP)
 		return false;
 	switch (err) {
 	case -ERESTARTSYS:

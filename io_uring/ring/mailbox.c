@@ -142,13 +142,11 @@ static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 
 	if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
 		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
-	/* who reads the eventfd takes its lock after us, and finds the item then */
-	if (unlikely(push_flags & IO_PUSH_TOLD))
-		listeners &= ~BIT(IO_LISTEN_EVENTFD);
 	if (likely(!listeners))
 		return;
 	if (unlikely(push_flags & IO_PUSH_LATE))
-		io_notify_listeners_late(ctx);
+		io_notify_listeners_late(ctx, push_flags & IO_PUSH_TOLD &&
+					 !(listeners & BIT(IO_LISTEN_POLL)));
 	else
 		io_notify_listeners(ctx);
 }

@@ -27,7 +27,11 @@
 #include <linux/workqueue.h>
 
 #include "ring/locks.h"
+#include "ring/mailbox.h"
 #include "ring/notify.h"
+
+/* when an eventfd is signalled once more of what nobody has come for */
+#define IO_NOTIFY_REMIND	HZ
 
 /**
  * struct io_ev_fd - a registered eventfd
@@ -131,7 +135,12 @@ void io_notify_listeners(struct io_ring_ctx *ctx)
 
 static void io_notify_work(struct work_struct *work)
 {
-	io_notify_listeners(container_of(work, struct io_ring_ctx, notify_work));
+	struct io_ring_ctx *ctx = container_of(to_delayed_work(work), struct io_ring_ctx,
+					       notify_work);
+
+	/* the owner has come, and announces itself what it makes of it */
+	if (io_mail_pending(&ctx->mailbox))
+		io_notify_listeners(ctx);
 }
 
 /**
@@ -142,19 +151,27 @@ void io_notify_init(struct io_ring_ctx *ctx)
 {
 	init_waitqueue_head(&ctx->cq_wait);
 	init_waitqueue_head(&ctx->poll_wq);
-	INIT_WORK(&ctx->notify_work, io_notify_work);
+	INIT_DELAYED_WORK(&ctx->notify_work, io_notify_work);
 }
 
 /**
- * io_notify_listeners_late - io_notify_listeners(), soon
+ * io_notify_listeners_late - an exclusive ring's mailbox is not empty: tell it soon
  * @ctx: the ring; the caller is within RCU, or holds a reference
+ * @told: nobody listens but an eventfd that is being signalled just now
  *
  * Any context, in particular the wake-up of another ring's listeners, or of
  * those of this one.
+ *
+ * Who reads the eventfd that is being signalled takes its lock after us, and finds
+ * the item: once is enough.  But who is woken by it without reading may have come
+ * and gone before the push, so the eventfd is signalled again if nobody comes.
  */
-void io_notify_listeners_late(struct io_ring_ctx *ctx)
+void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told)
 {
-	queue_work(system_unbound_wq, &ctx->notify_work);
+	if (told)
+		queue_delayed_work(system_unbound_wq, &ctx->notify_work, IO_NOTIFY_REMIND);
+	else
+		mod_delayed_work(system_unbound_wq, &ctx->notify_work, 0);
 }
 
 /**

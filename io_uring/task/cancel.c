@@ -38,6 +38,8 @@
 
 /* between two looks at what no event tells of */
 #define IO_CANCEL_NAP	(HZ / 50 ?: 1)
+/* how long a thread's exit waits for a work of its own that does not end */
+#define IO_CANCEL_PATIENCE	(10 * HZ)
 
 static bool io_cancel_match(struct io_kiocb *req, const struct io_cancel_scope *what)
 {
@@ -253,20 +255,44 @@ static void io_cancel_await_workers(struct io_uring_task *tctx)
 		io_cancel_pass(tctx, true);
 }
 
+/* Does the whole process end, or become another one? */
+static bool io_cancel_at_once(void)
+{
+	struct signal_struct *sig = current->signal;
+
+	return fatal_signal_pending(current) || READ_ONCE(sig->flags) & SIGNAL_GROUP_EXIT ||
+	       READ_ONCE(sig->group_exec_task);
+}
+
 /*
  * A thread of a process that goes on exits: what it has left to its workers and
  * ends by itself is done.  Without it a write would be done or not, as the worker
- * is faster than the thread's end or not.
+ * is faster than the thread's end or not.  Work that turns out to wait for
+ * somebody (the open of a FIFO) is interrupted after a while, and what does not
+ * end even then is cancelled with the rest.
  */
 static void io_cancel_after_workers(struct io_uring_task *tctx)
 {
-	while (io_wq_bounded_busy(tctx->io_wq)) {
-		if (fatal_signal_pending(current) ||
-		    READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT)
-			break;
-		/* a worker may wait for what only we run */
-		if (!io_cancel_pass(tctx, true))
-			schedule_timeout_killable(1);
+	unsigned long since = jiffies;
+	unsigned int done, before = 0;
+
+	if (!io_wq_bounded_busy(tctx->io_wq, &done))
+		return;
+	while (!io_cancel_at_once() && time_before(jiffies, since + IO_CANCEL_PATIENCE)) {
+		bool found = io_cancel_pass(tctx, true);
+
+		/* after the pass: what ended may have left the next of its chain to us */
+		if (!io_wq_bounded_busy(tctx->io_wq, &done))
+			return;
+		if (done != before)
+			since = jiffies;
+		else if (time_after(jiffies, since + IO_CANCEL_NAP))
+			io_wq_bounded_nudge(tctx->io_wq);
+		before = done;
+		if (!found) {
+			__set_current_state(TASK_KILLABLE | TASK_FREEZABLE);
+			schedule_timeout(1);
+		}
 	}
 }
 

@@ -127,7 +127,7 @@ static void io_ring_exit_work(struct work_struct *work)
 	cancel_delayed_work_sync(&ctx->fallback_work);
 	/* messages that nobody came for */
 	io_fallback_work(&ctx->fallback_work.work);
-	cancel_work_sync(&ctx->notify_work);
+	cancel_delayed_work_sync(&ctx->notify_work);
 	io_ring_free(ctx);
 }
 

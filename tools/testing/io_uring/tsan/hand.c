@@ -11,8 +11,9 @@ void io_notify_listeners(struct io_ring_ctx *ctx)
 	fail("nobody listens");
 }
 
-void io_notify_listeners_late(struct io_ring_ctx *ctx)
+void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told)
 {
+	(void)told;
 	io_notify_listeners(ctx);
 }
 

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include "iou_test.h"
 
@@ -583,6 +584,50 @@ TEST_F(end, writes_of_a_thread)
 		close(v.disk);
 		munmap(v.buf, 64 * IOU_PAGE);
 	}
+}
+
+static void *open_and_end(void *arg)
+{
+	struct iou *r = arg;
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, "nobody", 0, 0);
+
+	sqe->open_flags = O_RDONLY;
+	sqe->flags = IOSQE_ASYNC;
+	return iou_submit(r) == 1 ? NULL : (void *)1;
+}
+
+/*
+ * An open ends by itself, except that of a FIFO which nobody writes to.  A thread
+ * can end all the same.  Mutant: exit-waits-for-a-fifo.
+ */
+TEST_F(end, open_of_a_thread)
+{
+	unsigned long long begin = iou_now_us();
+	char dir[] = "/tmp/iou.XXXXXX";
+	struct io_uring_cqe cqe;
+	struct iou r;
+	pthread_t t;
+	void *ret;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_IOPOLL))
+		SKIP(return, "the ring is its owner's, or cannot do it");
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "its thread stays");
+	ASSERT_NE(NULL, mkdtemp(dir));
+	ASSERT_EQ(0, chdir(dir));
+	ASSERT_EQ(0, mkfifo("nobody", 0600));
+	ASSERT_EQ(0, iou_init(&r, 8, variant->flags));
+	ASSERT_EQ(0, pthread_create(&t, NULL, open_and_end, &r));
+	pthread_join(t, &ret);
+	ASSERT_EQ(NULL, ret);
+	ASSERT_EQ(0, iou_reap(&r, &cqe));
+	EXPECT_TRUE(cqe.res == -EINTR || cqe.res == -ECANCELED) {
+		TH_LOG("open: %d", cqe.res);
+	}
+	EXPECT_GE(5000000, iou_now_us() - begin);
+	iou_exit(&r);
+	unlink("nobody");
+	rmdir(dir);
 }
 
 static void *own_ring_and_end(void *arg)
