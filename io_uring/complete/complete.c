@@ -55,19 +55,6 @@ static void io_link_fail_one(struct io_kiocb *req, bool silent)
 }
 
 /*
- * It is the turn of @req.  Its submitter, if that is who holds the ring lock,
- * issues it before it lets go of the lock; everybody else sends it there.
- */
-static void io_link_go_on(struct io_kiocb *req, bool ring_locked)
-{
-	if (!ring_locked || current->io_uring != req->tctx) {
-		io_req_push(req, req->mail.run, IO_PUSH_NOW);
-		return;
-	}
-	io_req_run_soon(req, req->mail.run);
-}
-
-/*
  * The head of a chain had a LINK_TIMEOUT, which ends with it.  If its timer has
  * expired it ends by itself, and has left the chain perhaps.  What is to be told
  * of it does not depend on how the head ended.
@@ -119,7 +106,7 @@ static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct i
 	if (unlikely(io_link_breaks(head)))
 		io_link_fail_rest(next, head, end);
 	else
-		io_link_go_on(next, end == io_complete);
+		io_req_go_on(next, end == io_complete);
 }
 
 /**

@@ -64,8 +64,7 @@ void io_drain_check(struct io_ring_ctx *ctx)
 		if (head->flags & REQ_F_IO_DRAIN && io_reqs_alive(ctx) != ctx->nr_drained)
 			return;
 		io_drain_pop(ctx);
-		/* no CQE yet, but a sleeping owner has to issue it */
-		io_req_push(head, head->mail.run, IO_PUSH_NOW);
+		io_req_go_on(head, true);
 	}
 }
 

@@ -105,3 +105,20 @@ void io_req_run_soon(struct io_kiocb *req,
 	*ctx->ready_tail = &req->mail;
 	ctx->ready_tail = &req->mail.next;
 }
+
+/**
+ * io_req_go_on - it is the turn of a request that has waited for others
+ * @req: the request, with mail.run set
+ * @ring_locked: the caller holds the ring lock
+ *
+ * Its submitter, if that is who holds the ring lock, issues it before it lets go
+ * of the lock, so that one call gets as far as it can; everybody else sends it
+ * there.
+ */
+void io_req_go_on(struct io_kiocb *req, bool ring_locked)
+{
+	if (ring_locked && current->io_uring == req->tctx)
+		io_req_run_soon(req, req->mail.run);
+	else
+		io_req_push(req, req->mail.run, IO_PUSH_NOW);
+}

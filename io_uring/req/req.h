@@ -35,6 +35,7 @@ void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags);
 void io_req_run_soon(struct io_kiocb *req,
 		     void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail,
 				 unsigned int flags));
+void io_req_go_on(struct io_kiocb *req, bool ring_locked);
 void io_tctx_refill_credit(struct io_uring_task *tctx, unsigned int nr);
 void io_tctx_put_credit(struct io_uring_task *tctx);
 void io_tctx_uncharge(struct io_uring_task *tctx);

@@ -7,6 +7,7 @@
  * drained ones, or be refused.  Whatever happens, every request has one CQE.
  */
 #include "timer.h"
+#include <poll.h>
 #include <pthread.h>
 
 FIXTURE(chain) {
@@ -475,6 +476,36 @@ TEST_F(chain, limited_one_cancelled)
 	EXPECT_STREQ("", submit_cqes(r, 0));
 	cancel(r, 0, 9)->cancel_flags = IORING_ASYNC_CANCEL_ANY;
 	EXPECT_STREQ("1:ECANCELED 2:ECANCELED 9:1", sorted(submit_cqes(r, 3)));
+}
+
+/*
+ * Drained requests that wait for each other: one event, and one call that lets it be
+ * told, are enough for all of them.  Stock needs a call for each on rings that
+ * their owner runs.  Mutant: drain-step-by-step.
+ */
+TEST_F(chain, drained_row)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i, nr = 20;
+
+	iou_prep(r, IORING_OP_POLL_ADD, self->p[0], NULL, 0, 0)->poll32_events = POLLIN;
+	for (i = 1; i <= nr; i++)
+		nop(r, i, IOSQE_IO_DRAIN);
+	ASSERT_LE(0, iou_submit(r));
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		iou_sleep_ms(20);
+	ASSERT_EQ(1, write(self->p[1], "x", 1));
+	if (iou_on_stock() || !(variant->flags & IORING_SETUP_DEFER_TASKRUN)) {
+		ASSERT_EQ(0, iou_wait(r, nr + 1));
+	} else {
+		ASSERT_LE(0, iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS));
+	}
+	ASSERT_EQ(nr + 1, iou_ready(r));
+	for (i = 0; i <= nr; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(i, cqe.user_data);
+	}
 }
 
 /* A drained head's time does not run before it does. */
