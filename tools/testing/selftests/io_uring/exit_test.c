@@ -78,6 +78,20 @@ static int victim_init(struct victim *v, unsigned int flags, unsigned int seed)
 	return iou_init_cq(&v->r, 32, 64, flags);
 }
 
+/* For who has outlived it. */
+static void victim_free(struct victim *v)
+{
+	iou_exit(&v->r);
+	close(v->pipe[0]);
+	close(v->pipe[1]);
+	close(v->sock[0]);
+	close(v->sock[1]);
+	close(v->efd);
+	close(v->file);
+	close(v->disk);
+	munmap(v->buf, 64 * IOU_PAGE);
+}
+
 static struct __kernel_timespec victim_times[] = {
 	{ .tv_nsec = 500000 }, { .tv_nsec = 5000000 }, { .tv_sec = 1000 },
 };
@@ -511,15 +525,7 @@ TEST_F(end, thread)
 				TH_LOG("round %u: %u of 12 are there", round, i);
 			}
 		}
-		iou_exit(&v.r);
-		close(v.pipe[0]);
-		close(v.pipe[1]);
-		close(v.sock[0]);
-		close(v.sock[1]);
-		close(v.efd);
-		close(v.file);
-		close(v.disk);
-		munmap(v.buf, 64 * IOU_PAGE);
+		victim_free(&v);
 	}
 }
 
@@ -574,15 +580,7 @@ TEST_F(end, writes_of_a_thread)
 			EXPECT_EQ(LAST_SIZE, cqe.res);
 			i++;
 		}
-		iou_exit(&v.r);
-		close(v.pipe[0]);
-		close(v.pipe[1]);
-		close(v.sock[0]);
-		close(v.sock[1]);
-		close(v.efd);
-		close(v.file);
-		close(v.disk);
-		munmap(v.buf, 64 * IOU_PAGE);
+		victim_free(&v);
 	}
 }
 
@@ -657,15 +655,7 @@ TEST_F(end, owner_thread)
 			break;
 		/* the ring can be looked at and closed, by anybody */
 		iou_enter(&v.r, 0, 0, IORING_ENTER_GETEVENTS);
-		iou_exit(&v.r);
-		close(v.pipe[0]);
-		close(v.pipe[1]);
-		close(v.sock[0]);
-		close(v.sock[1]);
-		close(v.efd);
-		close(v.file);
-		close(v.disk);
-		munmap(v.buf, 64 * IOU_PAGE);
+		victim_free(&v);
 	}
 }
 
