@@ -675,7 +675,10 @@ struct io_ring_ctx {
 	u32			iowq_limits[2];
 	/** @iowq_limits_set: (R) */
 	bool			iowq_limits_set;
-	/** @sq_data: (-) SQPOLL thread, shared by attached rings */
+	/**
+	 * @sq_data: (A) SQPOLL thread, shared by attached rings; constant while
+	 * the file is held, NULL once the exit worker has left it
+	 */
 	struct io_sq_data	*sq_data;
 	/** @sq_thread_idle: (-) jiffies before the SQPOLL thread sleeps */
 	unsigned int		sq_thread_idle;

@@ -47,8 +47,8 @@ static noinline void io_rw_add_polled(struct io_kiocb *req)
 
 	scoped_guard(io_ring, ctx)
 		io_iopoll_add(req);
-	if (ctx->flags & IORING_SETUP_SQPOLL && wq_has_sleeper(&ctx->sq_data->wait))
-		wake_up(&ctx->sq_data->wait);
+	if (ctx->flags & IORING_SETUP_SQPOLL)
+		io_sqpoll_wake(ctx);
 }
 
 /* An attempt on a polled ring goes on without us. */

@@ -47,11 +47,8 @@ void io_sqpoll_park(struct io_sq_data *sqd)
 {
 	WARN_ON_ONCE(READ_ONCE(sqd->thread) == current);
 	atomic_inc(&sqd->park_pending);
-	set_bit(IO_SQ_PARK, &sqd->state);
 	wake_up(&sqd->wait);
 	mutex_lock(&sqd->lock);
-	if (sqd->thread)
-		wake_up_process(sqd->thread);
 }
 
 /**
@@ -60,9 +57,7 @@ void io_sqpoll_park(struct io_sq_data *sqd)
  */
 void io_sqpoll_unpark(struct io_sq_data *sqd)
 {
-	/* the last one clears the bit: the thread waits for that under the lock */
-	if (atomic_dec_and_test(&sqd->park_pending))
-		clear_bit(IO_SQ_PARK, &sqd->state);
+	atomic_dec(&sqd->park_pending);
 	mutex_unlock(&sqd->lock);
 	wake_up(&sqd->wait);
 }
@@ -70,11 +65,7 @@ void io_sqpoll_unpark(struct io_sq_data *sqd)
 /* End the thread and wait until it touches nothing any more. */
 static void io_sq_stop(struct io_sq_data *sqd)
 {
-	set_bit(IO_SQ_STOP, &sqd->state);
-	scoped_guard(mutex, &sqd->lock) {
-		if (sqd->thread)
-			wake_up_process(sqd->thread);
-	}
+	WRITE_ONCE(sqd->stop, true);
 	wake_up(&sqd->wait);
 	wait_for_completion(&sqd->exited);
 }
@@ -83,7 +74,7 @@ static void io_sq_put(struct io_sq_data *sqd)
 {
 	if (refcount_dec_and_test(&sqd->refs)) {
 		io_sq_stop(sqd);
-		kfree(sqd);
+		kfree_rcu(sqd, rcu);
 	}
 }
 
@@ -116,8 +107,25 @@ void io_sqpoll_finish(struct io_ring_ctx *ctx)
 	list_del_init(&ctx->sqd_list);
 	io_sq_update_idle(sqd);
 	io_sqpoll_unpark(sqd);
+	/* a worker may be about to wake the thread: io_sqpoll_wake() */
+	WRITE_ONCE(ctx->sq_data, NULL);
 	io_sq_put(sqd);
-	ctx->sq_data = NULL;
+}
+
+/**
+ * io_sqpoll_wake - there is something to poll for
+ * @ctx: a SQPOLL ring, with a request in flight; its file may be released
+ *
+ * A ring that has left its thread is polled by its exit worker.
+ */
+void io_sqpoll_wake(struct io_ring_ctx *ctx)
+{
+	struct io_sq_data *sqd;
+
+	guard(rcu)();
+	sqd = READ_ONCE(ctx->sq_data);
+	if (sqd && wq_has_sleeper(&sqd->wait))
+		wake_up(&sqd->wait);
 }
 
 static struct io_sq_data *io_sq_alloc(void)
@@ -131,6 +139,8 @@ static struct io_sq_data *io_sq_alloc(void)
 	INIT_LIST_HEAD(&sqd->ctx_list);
 	init_waitqueue_head(&sqd->wait);
 	init_completion(&sqd->exited);
+	/* until io_sq_start() has made a thread */
+	complete_all(&sqd->exited);
 	sqd->cpu = -1;
 	return sqd;
 }
@@ -241,7 +251,7 @@ static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 /* Let others have the lock, and see whether the end has come.  Return: go on? */
 static bool io_sq_yield(struct io_sq_data *sqd)
 {
-	if (test_bit(IO_SQ_PARK, &sqd->state) || signal_pending(current)) {
+	if (atomic_read(&sqd->park_pending) || signal_pending(current)) {
 		struct ksignal ksig;
 		bool killed = false;
 
@@ -249,12 +259,19 @@ static bool io_sq_yield(struct io_sq_data *sqd)
 		if (signal_pending(current))
 			killed = get_signal(&ksig);
 		/* whoever parks us may take its time */
-		wait_event_state(sqd->wait, !test_bit(IO_SQ_PARK, &sqd->state), TASK_IDLE);
+		wait_event_state(sqd->wait, !atomic_read(&sqd->park_pending), TASK_IDLE);
 		mutex_lock(&sqd->lock);
 		if (killed)
 			return false;
 	}
-	return !test_bit(IO_SQ_STOP, &sqd->state);
+	return !READ_ONCE(sqd->stop);
+}
+
+/* Does anybody want something of the thread that is not in its rings? */
+static bool io_sq_is_called(struct io_sq_data *sqd)
+{
+	return task_work_pending(current) || atomic_read(&sqd->park_pending) ||
+	       READ_ONCE(sqd->stop);
 }
 
 /* One round over all rings. */
@@ -276,7 +293,7 @@ static void io_sq_sleep(struct io_sq_data *sqd)
 
 	prepare_to_wait(&sqd->wait, &wait, TASK_INTERRUPTIBLE);
 	io_sq_say_sleep(sqd);
-	if (!io_sq_has_work(sqd) && !task_work_pending(current) && !sqd->state) {
+	if (!io_sq_has_work(sqd) && !io_sq_is_called(sqd)) {
 		mutex_unlock(&sqd->lock);
 		schedule();
 		mutex_lock(&sqd->lock);
@@ -320,10 +337,22 @@ static void io_sq_say_dead(struct io_sq_data *sqd)
 	}
 }
 
+/* Without a CPU of its own the thread runs where its cpuset allows, whatever its maker may. */
+static void io_sq_unpin(void)
+{
+	cpumask_var_t allowed;
+
+	if (!alloc_cpumask_var(&allowed, GFP_KERNEL))
+		return;
+	cpuset_cpus_allowed(current, allowed);
+	set_cpus_allowed_ptr(current, allowed);
+	free_cpumask_var(allowed);
+}
+
 static void io_sq_pin(struct io_sq_data *sqd)
 {
 	if (sqd->cpu == -1) {
-		set_cpus_allowed_ptr(current, cpu_online_mask);
+		io_sq_unpin();
 		return;
 	}
 	set_cpus_allowed_ptr(current, cpumask_of(sqd->cpu));
@@ -370,7 +399,7 @@ static int io_sq_check_cpu(unsigned int cpu)
 	return ok ? 0 : -EINVAL;
 }
 
-/* On failure the thread may have been made; it sees IO_SQ_STOP then. */
+/* On failure the thread may have been made; it sees ->stop then. */
 static int io_sq_start(struct io_ring_ctx *ctx, const struct io_uring_params *p)
 {
 	struct io_sq_data *sqd = ctx->sq_data;
@@ -390,8 +419,10 @@ static int io_sq_start(struct io_ring_ctx *ctx, const struct io_uring_params *p)
 		return PTR_ERR(thread);
 	ret = io_tctx_create(ctx, thread);
 	if (ret)
-		set_bit(IO_SQ_STOP, &sqd->state);
-	sqd->thread = thread;
+		WRITE_ONCE(sqd->stop, true);
+	WRITE_ONCE(sqd->thread, thread);
+	/* from here on it is the thread that says when nothing touches @sqd any more */
+	reinit_completion(&sqd->exited);
 	wake_up_new_task(thread);
 	return ret;
 }
@@ -448,10 +479,7 @@ int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p)
 	io_sqpoll_unpark(sqd);
 	if (ret || attached)
 		return ret;
-	ret = io_sq_start(ctx, p);
-	if (!sqd->thread)
-		complete(&sqd->exited);
-	return ret;
+	return io_sq_start(ctx, p);
 }
 
 /**

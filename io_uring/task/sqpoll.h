@@ -14,8 +14,8 @@
  * struct io_sq_data - a SQPOLL thread and the rings that it serves
  * @refs: rings
  * @lock: the thread holds it while it works; outermost
- * @park_pending: (A) tasks that want @lock
- * @state: (A) bits IO_SQ_*
+ * @park_pending: (A) tasks that have or want @lock; the thread stays away until it is 0
+ * @stop: (A) the last ring is going
  * @ctx_list: rings, under @lock
  * @wait: the idle thread
  * @thread: under @lock, NULL once it has gone
@@ -24,7 +24,8 @@
  * @task_pid: creator, for the thread's name
  * @task_tgid: whose rings may attach
  * @work_time: (A) microseconds spent with work
- * @exited: the thread will touch nothing any more
+ * @exited: done while there is no thread that could touch this
+ * @rcu: for who finds it by a ring that may leave: io_sqpoll_wake()
  */
 struct io_sq_data {
 	/* see above */
@@ -33,7 +34,7 @@ struct io_sq_data {
 	struct task_struct	*thread;
 	struct wait_queue_head	wait;
 	struct completion	exited;
-	unsigned long		state;
+	bool			stop;
 	atomic_t		park_pending;
 	refcount_t		refs;
 	u64			work_time;
@@ -41,10 +42,8 @@ struct io_sq_data {
 	int			cpu;
 	pid_t			task_pid;
 	pid_t			task_tgid;
+	struct rcu_head		rcu;
 };
-
-#define IO_SQ_STOP	0	/* the last ring is going */
-#define IO_SQ_PARK	1	/* somebody wants the lock */
 
 /**
  * struct io_sq_stat - what can be told about a SQPOLL thread
@@ -63,6 +62,7 @@ struct io_sq_stat {
 bool io_sq_stat(struct io_ring_ctx *ctx, struct io_sq_stat *stat);
 int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p);
 void io_sqpoll_finish(struct io_ring_ctx *ctx);
+void io_sqpoll_wake(struct io_ring_ctx *ctx);
 void io_sqpoll_park(struct io_sq_data *sqd);
 void io_sqpoll_unpark(struct io_sq_data *sqd);
 void io_sqpoll_wait_room(struct io_ring_ctx *ctx);

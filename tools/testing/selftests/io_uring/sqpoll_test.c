@@ -2,6 +2,7 @@
 /* io_uring selftests: the thread that submits - sleep, sharing, identity, end */
 #include <pthread.h>
 #include <sys/wait.h>
+#include "fault.h"
 #include "iou_test.h"
 
 /* The names of the threads of process @pid, as they are in /proc */
@@ -430,6 +431,184 @@ TEST(join_and_leave)
 	EXPECT_EQ(0, race.err);
 	iou_exit(&r);
 	EXPECT_TRUE(soon(!THREADS(getpid())));
+}
+
+/*
+ * A polled ring leaves a shared thread while its worker is in the midst of a
+ * request: what the worker then hands to the device is polled by the ring's end.
+ */
+TEST(ring_leaves_its_worker)
+{
+	int disk = open(iou_scratch(), O_RDONLY | O_DIRECT);
+	unsigned int round, rounds = iou_rounds(4);
+	struct hole hole;
+	struct iou r, a;
+
+	if (disk < 0)
+		SKIP(return, "needs null_blk with configfs");
+	if (hole_open(&hole, rounds))
+		SKIP(return, "needs userfaultfd");
+	ASSERT_EQ(0, ring_with_idle(&r, 50, IORING_SETUP_IOPOLL, 0));
+	for (round = 0; round < rounds; round++) {
+		ASSERT_EQ(0, ring_with_idle(&a, 50, IORING_SETUP_IOPOLL |
+					    IORING_SETUP_ATTACH_WQ, r.fd));
+		iou_prep(&a, IORING_OP_READ, disk, hole.mem + round * IOU_PAGE, IOU_PAGE,
+			 0)->flags = IOSQE_ASYNC;
+		ASSERT_LE(0, iou_submit(&a));
+		ASSERT_EQ(1, hole_faults(&hole, 1));
+		iou_exit(&a);
+		/* the ring's end goes on behind the close */
+		iou_sleep_ms(200);
+		ASSERT_EQ(0, hole_give(&hole, round, 1));
+	}
+	iou_nop(&r, 1);
+	EXPECT_EQ(0, iou_one(&r));
+	iou_exit(&r);
+	EXPECT_TRUE(soon(!THREADS(getpid())));
+	close(hole.uffd);
+	close(disk);
+}
+
+/* A thread that dies before its maker has returned is not waited for in vain, nor too short. */
+TEST(killed_in_setup)
+{
+	unsigned int i, rounds = iou_rounds(100);
+	int pid, gone, status;
+	struct iou r;
+
+	for (i = 0; i < rounds; i++) {
+		gone = 0;
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			for (;;) {
+				ring_with_idle(&r, 5, 0, 0);
+				iou_exit(&r);
+			}
+		}
+		usleep(i * 97 % 5000);
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		ASSERT_TRUE(soon(gone || (gone = waitpid(pid, &status, WNOHANG))));
+	}
+}
+
+/* The CPUs that the only thread of process @pid whose name is @name may use. */
+static int cpus_of(int pid, const char *name, char *cpus, size_t size)
+{
+	char path[320], line[256], *at;
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while (!found && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/status", pid, entry->d_name);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (fgets(line, sizeof(line), f) && strstr(line, name)) {
+			while (fgets(line, sizeof(line), f)) {
+				if (strncmp(line, "Cpus_allowed_list:", 18))
+					continue;
+				at = line + 18 + strspn(line + 18, " \t");
+				at[strcspn(at, "\n")] = 0;
+				snprintf(cpus, size, "%s", at);
+				found = true;
+			}
+		}
+		fclose(f);
+	}
+	closedir(dir);
+	return found ? 0 : -ESRCH;
+}
+
+#define CGROUPS		"/tmp/iou-cgroup"
+#define CGROUP		CGROUPS "/sqpoll"
+
+/* Not bound to a CPU of its own the thread runs where its maker's cpuset lets it. */
+TEST(stays_in_its_cpuset)
+{
+	char cpus[128] = "", pid[32];
+	struct iou r;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "needs two CPUs");
+	mkdir(CGROUPS, 0700);
+	if (mount("none", CGROUPS, "cgroup2", 0, NULL))
+		SKIP(return, "needs cgroups");
+	iou_put(CGROUPS "/cgroup.subtree_control", "+cpuset");
+	mkdir(CGROUP, 0700);
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	if (iou_put(CGROUP "/cpuset.cpus", "1") || iou_put(CGROUP "/cgroup.procs", pid)) {
+		umount(CGROUPS);
+		SKIP(return, "needs cpusets");
+	}
+	ASSERT_EQ(0, ring_with_idle(&r, 50, 0, 0));
+	iou_nop(&r, 1);
+	EXPECT_EQ(0, iou_one(&r));
+	EXPECT_EQ(0, cpus_of(getpid(), "iou-sqp-", cpus, sizeof(cpus)));
+	EXPECT_STREQ("1", cpus);
+	iou_exit(&r);
+	EXPECT_EQ(0, iou_put(CGROUPS "/cgroup.procs", pid));
+	EXPECT_TRUE(soon(!rmdir(CGROUP) || access(CGROUP, F_OK)));
+	umount(CGROUPS);
+}
+
+#define PARKERS	4
+
+struct parker {
+	struct iou *r;
+	unsigned int rounds;
+	int err;
+};
+
+/* Parks the thread for a moment. */
+static void *park_loop(void *arg)
+{
+	struct parker *parker = arg;
+	unsigned int i, limits[2];
+
+	for (i = 0; i < parker->rounds && !parker->err; i++) {
+		memset(limits, 0, sizeof(limits));
+		parker->err = iou_register(parker->r, IORING_REGISTER_IOWQ_MAX_WORKERS,
+					   limits, 2);
+	}
+	return NULL;
+}
+
+/* However many want it, and however busy it is: the thread lets all of them have their turn. */
+TEST(many_park_a_busy_thread)
+{
+	unsigned int i, nr = 0, done = 0;
+	struct parker parkers[PARKERS];
+	pthread_t threads[PARKERS];
+	struct iou r, others[PARKERS];
+
+	ASSERT_EQ(0, ring_with_idle(&r, 5000, 0, 0));
+	for (i = 0; i < PARKERS; i++) {
+		ASSERT_EQ(0, ring_with_idle(&others[i], 5000, IORING_SETUP_ATTACH_WQ, r.fd));
+		parkers[i] = (struct parker){ .r = &others[i], .rounds = iou_rounds(1000) };
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, park_loop, &parkers[i]));
+	}
+	while (done < PARKERS) {
+		for (; nr < 8; nr++)
+			ASSERT_NE(NULL, iou_nop(&r, 1));
+		iou_submit(&r);
+		ASSERT_EQ(0, iou_wait(&r, 1));
+		nr -= iou_ready(&r);
+		iou_seen(&r, iou_ready(&r));
+		while (done < PARKERS && !pthread_tryjoin_np(threads[done], NULL))
+			done++;
+	}
+	for (i = 0; i < PARKERS; i++) {
+		EXPECT_EQ(0, parkers[i].err);
+		iou_exit(&others[i]);
+	}
+	iou_exit(&r);
 }
 
 TEST_HARNESS_MAIN
