@@ -4,8 +4,9 @@
     rig/reports.py LOG [IMAGE]
 
 A data race (KCSAN) counts where one of its two accesses stands in a function of
-io_uring/, by the objects beside IMAGE; races between others are told, no more. Without
-IMAGE every race counts. Anything else that the kernel reports counts.
+io_uring/, by the objects beside IMAGE, and a leak (kmemleak) where such a function is
+among those that allocated it; those of others are told, no more. Without IMAGE every one
+counts. Anything else that the kernel reports counts, also that a check switched itself off.
 """
 import os
 import re
@@ -41,12 +42,18 @@ sleeping function called
 Bad page state
 Bad rss-counter
 unreferenced object
+VFS: Busy inodes after unmount
+EXT4-fs (?:error|warning)
+kmemleak: (?:Memory pool empty|Kernel memory leak detector disabled|.*runs out of memory)
+turning off the locking correctness validator
+ODEBUG disabled
 """
 PATTERN = re.compile("|".join(w for w in WORDS.split("\n") if w))
 STAMP = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[[^]]*\])? ?")
 RACE = re.compile(r"BUG: KCSAN: (.*)")
+LEAK = re.compile(r"^unreferenced object")
 ACCESS = re.compile(r"\b(?:read|write|assert no).* (?:of|to) .* by (?:task|interrupt|thread)")
-FRAME = re.compile(r"^ ?([\w.]+)\+0x[0-9a-f]+/0x[0-9a-f]+")
+FRAME = re.compile(r"^ *(?:\[<[0-9a-f]+>\] )?([\w.]+)\+0x[0-9a-f]+/0x[0-9a-f]+")
 # What only moves bytes or links for its caller.
 HELPER = re.compile(r"_*(?:copy|mem(?:cpy|set|move|cmp)|strn?cpy|llist|list|hlist|rb)_?")
 
@@ -75,8 +82,20 @@ def culprits(block):
     return found
 
 
+def allocators(block):
+    """The functions in the backtrace of a leak's report, innermost first."""
+    found = []
+    for line in block:
+        frame = FRAME.match(line)
+        if frame:
+            found.append(frame.group(1))
+        elif LEAK.match(line):
+            break
+    return found
+
+
 def find(lines, own=None):
-    """Split reports in two lists, those that count and races of others; each one's words."""
+    """Split reports in two lists, those that count and races and leaks of others."""
     ours, others = [], []
     lines = [STAMP.sub("", line.rstrip("\n")) for line in lines]
     for i, line in enumerate(lines):
@@ -86,17 +105,24 @@ def find(lines, own=None):
                         if lines[j].startswith("=====")), i + 80)
             mine = not own or any(f in own for f in culprits(lines[i + 1:end]))
             (ours if mine else others).append(line.strip())
+        elif LEAK.match(line):
+            frames = allocators(lines[i + 1:i + 40])
+            mine = not own or any(f in own for f in frames)
+            (ours if mine else others).append(line.strip() + " from " + " < ".join(frames[:6]))
         elif PATTERN.search(line):
             ours.append(line.strip())
     return ours, others
 
 
-def read(log, image=None):
-    """find() in a console's log, of which only the kernel's own lines are looked at."""
+def read(log, image=None, stamped=True):
+    """find() in a console's log, of which only the kernel's own lines are looked at.
+
+    A kernel that prints no times has all of its log read.
+    """
     with open(log, encoding="utf-8", errors="replace") as f:
-        lines = [line for line in f if STAMP.match(line)]
+        lines = [line for line in f if not stamped or STAMP.match(line)]
     own = None
-    if image and any(RACE.search(line) for line in lines):
+    if image and any(RACE.search(line) or "unreferenced object" in line for line in lines):
         own = own_functions(image)
     return find(lines, own)
 
