@@ -1,5 +1,5 @@
 # io_uring, written anew for Linux 6.12.y: build, boot, test, measure.
-# 'make help' lists the targets. Every one takes CONFIG=perf (default) or CONFIG=debug,
+# 'make help' lists the targets. Every one takes CONFIG=perf (default), debug or preempt,
 # most take KERNEL=ours (default) or KERNEL=stock.
 
 comma := ,
@@ -9,13 +9,13 @@ export KERNEL CONFIG KDIR JOBS ACCEL T WALL PLOT PACE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test shell kernel kunit selftests liburing bench check models mutants record soak deps clean
+.PHONY: help run test shell kernel kunit selftests liburing fuzz bench check models mutants record soak deps clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | \
 		awk -F'\t' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 	@echo
-	@printf '%b\n' '  CONFIG=perf|debug|kcsan  KERNEL=ours|stock  KDIR=/another/6.12.y/tree  T=one,two\n  ACCEL=auto (KVM where it really boots a guest; default: software emulation)'
+	@printf '%b\n' '  CONFIG=perf|debug|preempt|kcsan  KERNEL=ours|stock  KDIR=/another/6.12.y/tree  T=one,two\n  ACCEL=auto (KVM where it really boots a guest; default: software emulation)'
 
 deps: ## install what is missing, with apt
 	@rig/deps
@@ -40,6 +40,11 @@ selftests: deps ## kselftests in the guest (T=name: one program)
 
 liburing: deps ## liburing's test programs in the guest (T=name,...: some of them)
 	@rig/liburing $(subst $(comma), ,$(T)) $(if $(QUICK),--quick)
+
+# Its kernel is debug unless one is named, and perf when it compares.
+fuzz: deps ## programs from seeds (MINUTES=10, SEED=one, REDUCE=1; AGAINST=stock: on both kernels)
+	@CONFIG=$(if $(filter file,$(origin CONFIG)),,$(CONFIG)) rig/fuzz $(if $(MINUTES),--minutes $(MINUTES)) \
+		$(if $(SEED),--seed $(SEED)) $(if $(REDUCE),--reduce) $(if $(AGAINST),--against $(AGAINST))
 
 bench: deps ## instructions per operation, stock beside ours (WALL=1, PACE=1, PLOT=1, PEER=6.1: rig/bench --help)
 	@rig/bench

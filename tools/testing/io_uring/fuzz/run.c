@@ -1,0 +1,689 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring fuzz: the calls of a program, in the process that they may ruin */
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+#include "fuzz.h"
+
+#ifndef __NR_io_uring_setup
+#define __NR_io_uring_setup	425
+#define __NR_io_uring_enter	426
+#define __NR_io_uring_register	427
+#endif
+
+#define load(p)		__atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define store(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
+
+struct ring {
+	int fd;
+	bool there;
+	bool by_index;
+	struct io_uring_params p;
+	char *rings;		/* both, one mapping */
+	char *sqes;
+	size_t rings_len, sqes_len;
+	unsigned int prepared;	/* SQ tail to be */
+	unsigned int seen;	/* CQ tail that the log knows of */
+};
+
+static struct ring rings[MAX_RINGS];
+static const struct prog *prog;
+static FILE *out;		/* the log of a compared program */
+static bool times;		/* something may end after a time */
+static unsigned int alone;	/* links of /proc/self/task while there is one thread */
+
+int sys_setup(unsigned int entries, struct io_uring_params *p)
+{
+	int ret = syscall(__NR_io_uring_setup, entries, p);
+
+	return ret < 0 ? -errno : ret;
+}
+
+static int sys_enter(struct ring *r, unsigned int submit, unsigned int min, unsigned int flags,
+		     const void *arg, size_t size)
+{
+	int ret;
+
+	if (r->by_index)
+		flags |= IORING_ENTER_REGISTERED_RING;
+	ret = syscall(__NR_io_uring_enter, r->fd, submit, min, flags, arg, size);
+	return ret < 0 ? -errno : ret;
+}
+
+static uint32_t *word(struct ring *r, uint32_t offset)
+{
+	return (uint32_t *)(r->rings + offset);
+}
+
+static unsigned int cqe_size(struct ring *r)
+{
+	return r->p.flags & IORING_SETUP_CQE32 ? 32 : 16;
+}
+
+static unsigned int sqe_size(struct ring *r)
+{
+	return r->p.flags & IORING_SETUP_SQE128 ? 128 : 64;
+}
+
+static void map_ring(struct ring *r)
+{
+	size_t cq = r->p.cq_off.cqes + (size_t)r->p.cq_entries * cqe_size(r);
+	size_t sq = r->p.sq_off.array + (size_t)r->p.sq_entries * 4;
+
+	if (r->p.flags & IORING_SETUP_NO_SQARRAY)
+		sq = 0;
+	r->rings_len = cq > sq ? cq : sq;
+	r->sqes_len = (size_t)r->p.sq_entries * sqe_size(r);
+	if (r->p.flags & IORING_SETUP_NO_MMAP) {
+		r->rings = (char *)r->p.cq_off.user_addr;
+		r->sqes = (char *)r->p.sq_off.user_addr;
+		return;
+	}
+	r->rings = mmap(NULL, r->rings_len, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
+			IORING_OFF_SQ_RING);
+	r->sqes = mmap(NULL, r->sqes_len, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
+		       IORING_OFF_SQES);
+	if (r->rings == MAP_FAILED || r->sqes == MAP_FAILED)
+		r->rings = NULL;
+}
+
+static long do_ring(const struct call *c)
+{
+	struct ring *r = &rings[c->ring];
+	unsigned int i;
+	int fd;
+
+	if (r->there)
+		return -EBUSY;
+	memset(r, 0, sizeof(*r));
+	r->p.flags = c->a[1];
+	r->p.cq_entries = c->a[2];
+	r->p.sq_thread_cpu = c->a[3];
+	r->p.sq_thread_idle = c->a[4];
+	r->p.wq_fd = c->a[5];
+	if (r->p.flags & IORING_SETUP_NO_MMAP) {
+		r->p.cq_off.user_addr = AT(AREA_OWN + c->ring * OWN_PAGES);
+		r->p.sq_off.user_addr = AT(AREA_OWN + c->ring * OWN_PAGES + OWN_PAGES / 2);
+	}
+	fd = sys_setup(c->a[0], &r->p);
+	if (fd < 0)
+		return fd;
+	r->fd = fd;
+	r->by_index = r->p.flags & IORING_SETUP_REGISTERED_FD_ONLY;
+	if (!r->by_index) {
+		r->fd = dup3(fd, RING_FD + c->ring, O_CLOEXEC);
+		close(fd);
+	}
+	map_ring(r);
+	if (!r->rings)
+		return -ENOMEM;
+	if (!(r->p.flags & IORING_SETUP_NO_SQARRAY))
+		for (i = 0; i < r->p.sq_entries; i++)
+			word(r, r->p.sq_off.array)[i] = i;
+	r->there = true;
+	if (out)
+		fprintf(out, "   sq %u cq %u features %x\n", r->p.sq_entries, r->p.cq_entries,
+			r->p.features & ~IORING_FEAT_RECVSEND_BUNDLE);
+	return 0;
+}
+
+static long do_sqe(const struct call *c)
+{
+	struct ring *r = &rings[c->ring];
+	unsigned int at;
+	char *sqe;
+
+	if (!r->there)
+		return -EBADF;
+	if (r->prepared - load(word(r, r->p.sq_off.head)) >= r->p.sq_entries)
+		return -EBUSY;
+	at = r->prepared++ & (r->p.sq_entries - 1);
+	sqe = r->sqes + at * sqe_size(r);
+	memset(sqe, 0, sqe_size(r));
+	memcpy(sqe, &c->sqe, sizeof(c->sqe));
+	if (c->sqe.opcode == IORING_OP_TIMEOUT || c->sqe.opcode == IORING_OP_LINK_TIMEOUT ||
+	    c->sqe.opcode == IORING_OP_TIMEOUT_REMOVE)
+		times = true;
+	return 0;
+}
+
+static long do_enter(const struct call *c)
+{
+	struct ring *r = &rings[c->ring];
+	unsigned int nr = 0;
+
+	if (!r->there)
+		return -EBADF;
+	if (c->a[0] < 2) {
+		nr = r->prepared - load(word(r, r->p.sq_off.tail));
+		store(word(r, r->p.sq_off.tail), r->prepared);
+		if (!c->a[0])
+			nr = c->a[1];
+	}
+	return sys_enter(r, nr, c->a[2], c->a[3], (void *)c->a[4], c->a[5]);
+}
+
+static long do_reap(const struct call *c)
+{
+	struct ring *r = &rings[c->ring];
+	unsigned int head, nr;
+
+	if (!r->there)
+		return -EBADF;
+	head = *word(r, r->p.cq_off.head);
+	nr = load(word(r, r->p.cq_off.tail)) - head;
+	if (nr > c->a[0])
+		nr = c->a[0];
+	store(word(r, r->p.cq_off.head), head + nr);
+	return nr;
+}
+
+static uint32_t sum(const void *data, unsigned int len)
+{
+	const unsigned char *b = data;
+	uint32_t h = 5381;
+
+	while (len--)
+		h = h * 33 + *b++;
+	return h;
+}
+
+static long do_register(const struct call *c)
+{
+	struct ring *r = &rings[c->ring];
+	unsigned int op = c->a[0];
+	int fd = r->fd, ret;
+
+	if (!r->there)
+		return -EBADF;
+	if (c->a[3]) {
+		op |= IORING_REGISTER_USE_REGISTERED_RING;
+		fd = 0;
+	} else if (r->by_index) {
+		op |= IORING_REGISTER_USE_REGISTERED_RING;
+	}
+	ret = syscall(__NR_io_uring_register, fd, op, c->a[1], c->a[2]);
+	return ret < 0 ? -errno : ret;
+}
+
+static char bulk[1 << 14];
+
+static long do_feed(const struct call *c)
+{
+	struct pollfd p = { .fd = c->a[0], .events = c->kind == C_FEED ? POLLOUT : POLLIN };
+	uint64_t one = c->a[1];
+	ssize_t ret;
+
+	if (poll(&p, 1, 0) != 1)
+		return -EAGAIN;
+	if (c->kind == C_FEED)
+		ret = write(c->a[0], c->a[0] == FD_EVENT ? (char *)&one : bulk,
+			    c->a[1] > PAGE ? PAGE : c->a[1]);
+	else
+		ret = read(c->a[0], bulk, c->a[1]);
+	return ret < 0 ? -errno : ret;
+}
+
+static long do_close(const struct call *c)
+{
+	int fd = c->a[0];
+
+	if (fd >= RING_FD && fd < RING_FD + (int)MAX_RINGS)
+		rings[fd - RING_FD].there = false;
+	return close(fd) ? -errno : 0;
+}
+
+static long do_map(const struct call *c)
+{
+	struct ring *r = &rings[c->ring];
+	char *mem;
+
+	if (!r->there)
+		return -EBADF;
+	mem = mmap(NULL, c->a[1], PROT_READ | (c->a[2] ? PROT_WRITE : 0),
+		   c->a[3] ? MAP_SHARED : MAP_PRIVATE, r->fd, c->a[0]);
+	if (mem == MAP_FAILED)
+		return -errno;
+	if (out || c->a[1] % 3)
+		munmap(mem, c->a[1]);
+	return 0;
+}
+
+static long do_poll(const struct call *c)
+{
+	struct ring *r = &rings[c->ring];
+	struct pollfd p = { .fd = r->fd, .events = POLLIN | POLLOUT };
+
+	if (!r->there)
+		return -EBADF;
+	return poll(&p, 1, 0) < 0 ? -errno : p.revents;
+}
+
+static long do_scribble(const struct call *c)
+{
+	struct ring *r = &rings[c->ring];
+	const uint32_t words[] = {
+		r->p.cq_off.head, r->p.cq_off.tail, r->p.sq_off.head, r->p.sq_off.tail,
+		r->p.cq_off.flags, r->p.sq_off.flags, r->p.cq_off.ring_mask,
+		r->p.sq_off.ring_entries,
+	};
+	unsigned int what = c->a[0] % (ARRAY_SIZE(words) + 1);
+	uint32_t *w;
+
+	if (!r->there)
+		return -EBADF;
+	if (what < ARRAY_SIZE(words))
+		w = word(r, words[what]);
+	else
+		w = (uint32_t *)r->sqes + c->a[2] % (r->sqes_len / 4);
+	if (what < 4 && c->a[3] % 2)
+		*w += (int)(c->a[2] % 9) - 4;
+	else
+		*w = c->a[1];
+	return 0;
+}
+
+static long do_unmap(const struct call *c)
+{
+	struct ring *r = &rings[c->ring];
+
+	if (!r->there)
+		return -EBADF;
+	if (c->a[0] % 2)
+		return munmap(r->rings, r->rings_len);
+	return munmap(r->sqes, r->sqes_len);
+}
+
+static long do_memory(const struct call *c)
+{
+	unsigned int page = c->a[1] % 5 ? c->a[2] % BUF_PAGES : c->a[2] % AREA_END;
+	void *at = (void *)AT(page);
+	size_t len = PAGE * (1 + c->a[3] % 4);
+
+	switch (c->a[0] % 5) {
+	case 0: return munmap(at, len);
+	case 1: return madvise(at, len, MADV_DONTNEED);
+	case 2: return mprotect(at, len, PROT_READ);
+	case 3: return mprotect(at, len, PROT_READ | PROT_WRITE);
+	}
+	return mmap(at, len, PROT_READ | PROT_WRITE,
+		    (c->a[1] % 2 ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_FIXED, -1,
+		    0) == MAP_FAILED;
+}
+
+static long do_give(const struct call *c)
+{
+	static char zero[PAGE] __attribute__((aligned(PAGE)));
+	struct uffdio_copy copy = {
+		.dst = AT(AREA_HOLE + c->a[0] % HOLE_PAGES), .src = (uintptr_t)zero, .len = PAGE,
+	};
+
+	return ioctl(FD_UFFD, UFFDIO_COPY, &copy);
+}
+
+static void run_task(unsigned int task);
+
+static void *thread(void *task)
+{
+	run_task((uintptr_t)task);
+	return NULL;
+}
+
+static pthread_t threads[MAX_TASKS];
+static bool started[MAX_TASKS];
+
+static long do_start(const struct call *c)
+{
+	unsigned int task = c->a[0] % MAX_TASKS;
+	pid_t pid;
+
+	if (!c->a[1]) {
+		started[task] = !pthread_create(&threads[task], NULL, thread,
+						(void *)(uintptr_t)task);
+		return !started[task];
+	}
+	pid = fork();
+	if (pid)
+		return pid < 0;
+	run_task(task);
+	_exit(0);
+}
+
+static long do_kill(const struct call *c)
+{
+	switch (c->a[0] % 4) {
+	case 0: return kill(getpid(), SIGKILL);
+	case 1: return kill(getpid(), SIGSTOP);
+	}
+	return kill(getpid(), SIGUSR1);
+}
+
+static long do_fdinfo(const struct call *c)
+{
+	char path[64], buf[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%u", RING_FD + c->ring);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while (read(fd, buf, sizeof(buf)) > 0)
+		;
+	return close(fd);
+}
+
+static long do_cred(const struct call *c)
+{
+	switch (c->a[0] % 6) {
+	case 0: return syscall(SYS_setresuid, -1, 65534, -1);
+	case 1: return syscall(SYS_setresuid, -1, 0, -1);
+	case 2: return unshare(CLONE_FS);
+	case 3: return unshare(CLONE_FILES);
+	case 4: return chdir("/");
+	}
+	return syscall(SYS_setresgid, -1, 1 + c->a[1] % 3, -1);
+}
+
+static long do_limit(const struct call *c)
+{
+	struct rlimit limit = { c->a[1] % 100, 256 };
+
+	if (c->a[0] % 2)
+		limit.rlim_cur = c->a[1] % 4 * PAGE;
+	return setrlimit(c->a[0] % 2 ? RLIMIT_MEMLOCK : RLIMIT_NOFILE, &limit);
+}
+
+/* The n-th thing of this task that can fail does. */
+static long do_fail(const struct call *c)
+{
+	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	dprintf(fd, "%llu", (unsigned long long)c->a[0]);
+	return close(fd);
+}
+
+static long do_send_ring(const struct call *c)
+{
+	char space[CMSG_SPACE(sizeof(int))] = { }, byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = space,
+		.msg_controllen = sizeof(space),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+	int fd = RING_FD + c->ring;
+
+	if (c->a[0] % 2)
+		return recvmsg(FD_SOCK2, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+	return sendmsg(FD_SOCK1, &msg, MSG_DONTWAIT);
+}
+
+static long do_epoll(const struct call *c)
+{
+	struct epoll_event e = { .events = EPOLLIN | (c->a[1] % 2 ? EPOLLET : 0) };
+	int fd = c->a[2] % 2 ? RING_FD + c->ring : FD_FIRST + (int)(c->a[3] % 12);
+
+	if (c->a[0] % 3 == 2)
+		return epoll_wait(FD_EPOLL, &e, 1, 0);
+	return epoll_ctl(FD_EPOLL, c->a[0] % 3 ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, fd, &e);
+}
+
+static long do_exec(const struct call *c)
+{
+	unsigned int i;
+
+	/* sometimes the rings go along */
+	for (i = 0; c->a[0] % 2 && i < MAX_RINGS; i++)
+		dup2(RING_FD + i, FD_DUP + i);
+	execl("/proc/self/exe", "fuzz", "sleep", NULL);
+	return -errno;
+}
+
+static long do_call(const struct call *c)
+{
+	switch (c->kind) {
+	case C_RING:		return do_ring(c);
+	case C_SQE:		return do_sqe(c);
+	case C_ENTER:		return do_enter(c);
+	case C_REAP:		return do_reap(c);
+	case C_REGISTER:	return do_register(c);
+	case C_FEED:
+	case C_DRAIN:		return do_feed(c);
+	case C_CLOSE:		return do_close(c);
+	case C_DUP:		return dup2(RING_FD + c->ring, FD_DUP + c->a[0] % 4);
+	case C_MAP:		return do_map(c);
+	case C_POLL:		return do_poll(c);
+	case C_SCRIBBLE:	return do_scribble(c);
+	case C_UNMAP:		return do_unmap(c);
+	case C_MEMORY:		return do_memory(c);
+	case C_GIVE:		return do_give(c);
+	case C_START:		return do_start(c);
+	case C_SLEEP:		return usleep(c->a[0]);
+	case C_EXEC:		return do_exec(c);
+	case C_KILL:		return do_kill(c);
+	case C_FDINFO:		return do_fdinfo(c);
+	case C_CRED:		return do_cred(c);
+	case C_LIMIT:		return do_limit(c);
+	case C_FAIL:		return do_fail(c);
+	case C_SEND_RING:	return do_send_ring(c);
+	case C_EPOLL:		return do_epoll(c);
+	}
+	return 0;
+}
+
+/* What a compared program waits for between two calls */
+
+static bool threads_sleep(void)
+{
+	char path[300], buf[512], *state;
+	bool asleep = true;
+	struct dirent *e;
+	struct stat st;
+	ssize_t len;
+	DIR *dir;
+	int fd;
+
+	if (stat("/proc/self/task", &st) || st.st_nlink == alone)
+		return true;
+	dir = opendir("/proc/self/task");
+	while (dir && asleep && (e = readdir(dir))) {
+		if (e->d_name[0] == '.' || atoi(e->d_name) == getpid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/stat", e->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		len = read(fd, buf, sizeof(buf) - 1);
+		close(fd);
+		buf[len < 0 ? 0 : len] = 0;
+		state = strrchr(buf, ')');
+		asleep = !state || state[2] == 'S' || state[2] == 'I';
+	}
+	if (dir)
+		closedir(dir);
+	return asleep;
+}
+
+static uint64_t progress(void)
+{
+	uint64_t is = 0;
+	unsigned int i;
+
+	for (i = 0; i < MAX_RINGS; i++) {
+		struct ring *r = &rings[i];
+
+		if (!r->there)
+			continue;
+		sys_enter(r, 0, 0, IORING_ENTER_GETEVENTS, NULL, 0);
+		is = is * 31 + *word(r, r->p.cq_off.tail);
+		is = is * 31 + *word(r, r->p.sq_off.head);
+		is = is * 31 + *word(r, r->p.cq_off.overflow);
+	}
+	return is;
+}
+
+/* Until nothing moves any more */
+static void settle(void)
+{
+	uint64_t end = now_us() + 5000000, is, was = ~progress();
+	unsigned int calm = 0, want = times ? 3 : 2;
+	struct stat st;
+
+	while (calm < want) {
+		if (times || stat("/proc/self/task", &st) || st.st_nlink != alone)
+			usleep(times ? 700 : 100);
+		is = progress();
+		calm = is == was && threads_sleep() ? calm + 1 : 0;
+		was = is;
+		if (now_us() > end) {
+			fprintf(out, "   does not come to rest\n");
+			return;
+		}
+	}
+}
+
+static int cqe_order(const void *a, const void *b)
+{
+	return memcmp(a, b, 32);
+}
+
+/* CQEs that came since the last look, in an order that does not depend on chance */
+static void log_ring(unsigned int nr)
+{
+	struct ring *r = &rings[nr];
+	static uint64_t cqe[4096][4];
+	uint32_t tail, flags;
+	unsigned int i, n = 0;
+
+	tail = load(word(r, r->p.cq_off.tail));
+	for (; r->seen != tail && n < ARRAY_SIZE(cqe); r->seen++, n++) {
+		memset(cqe[n], 0, 32);
+		memcpy(cqe[n], r->rings + r->p.cq_off.cqes +
+		       (r->seen & (r->p.cq_entries - 1)) * cqe_size(r), cqe_size(r));
+	}
+	if (!prog->ordered)
+		qsort(cqe, n, 32, cqe_order);
+	for (i = 0; i < n; i++) {
+		fprintf(out, "   ring %u: %llu = %d", nr, (unsigned long long)cqe[i][0],
+			(int)cqe[i][1]);
+		if (cqe[i][1] >> 32)
+			fprintf(out, " flags %#x", (unsigned int)(cqe[i][1] >> 32));
+		if (cqe[i][2] || cqe[i][3])
+			fprintf(out, " more %llx %llx", (unsigned long long)cqe[i][2],
+				(unsigned long long)cqe[i][3]);
+		fprintf(out, "\n");
+	}
+	flags = load(word(r, r->p.sq_off.flags)) & ~IORING_SQ_NEED_WAKEUP;
+	fprintf(out, "   ring %u: sq %u cq %u dropped %u overflow %u flags %x\n", nr,
+		load(word(r, r->p.sq_off.tail)) - load(word(r, r->p.sq_off.head)),
+		tail - *word(r, r->p.cq_off.head), *word(r, r->p.sq_off.dropped),
+		*word(r, r->p.cq_off.overflow), flags);
+}
+
+static void log_call(const struct call *c, unsigned int at, long ret)
+{
+	unsigned int i;
+
+	if (c->kind == C_SQE) {
+		if (ret)
+			fprintf(out, "%2u: %ld\n", at, ret);
+		return;
+	}
+	fprintf(out, "%2u: %ld\n", at, ret);
+	if (c->kind == C_RING)
+		return;
+	settle();
+	for (i = 0; i < MAX_RINGS; i++)
+		if (rings[i].there)
+			log_ring(i);
+	if (c->kind == C_REGISTER)
+		fprintf(out, "   argument %08x\n", sum((void *)ARG(at), ARG_SIZE));
+}
+
+static void run_task(unsigned int task)
+{
+	const struct call *c;
+	unsigned int i;
+	long ret;
+
+	for (i = 0; i < prog->nr; i++) {
+		c = &prog->call[i];
+		if (c->task != task || prog->dropped[i])
+			continue;
+		memcpy((void *)ARG(i), c->blob, c->blob_len);
+		if (c->kind == C_EXIT && !out) {
+			if (c->a[0] % 2)
+				return;
+			_exit(0);
+		}
+		ret = do_call(c);
+		if (out)
+			log_call(c, i, ret);
+	}
+}
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+static void handle(int sig)
+{
+	struct sigaction sa = { .sa_handler = nothing };
+
+	sigaction(sig, &sa, NULL);
+}
+
+/* A wait that nothing ends shows as -EINTR. */
+static void bound_waits(void)
+{
+	struct itimerval it = { { 4, 0 }, { 4, 0 } };
+
+	handle(SIGALRM);
+	setitimer(ITIMER_REAL, &it, NULL);
+}
+
+void run_prog(const struct prog *p, FILE *log)
+{
+	struct stat st;
+	unsigned int i;
+
+	prog = p;
+	out = log;
+	signal(SIGPIPE, SIG_IGN);
+	handle(SIGUSR1);
+	world_open(p);
+	if (out) {
+		if (!stat("/proc/self/task", &st))
+			alone = st.st_nlink;
+		bound_waits();
+	}
+	run_task(0);
+	for (i = 1; i < MAX_TASKS; i++)
+		if (started[i])
+			pthread_join(threads[i], NULL);
+	if (out) {
+		world_state(out);
+		fflush(out);
+	}
+	_exit(0);
+}
