@@ -11,6 +11,9 @@
  * The senders look at the ring after their push, within RCU; the fallback worker
  * looks at it after its last item.  Both may be all that is left.
  *
+ * Memory is sequentially consistent here; pushes and closing are full barriers in the
+ * code (try_cmpxchg(), xchg()), and a grace period is one for all others.
+ *
  * Checked: each item runs exactly once, nobody looks at a ring that is freed,
  * nothing hangs, no work is queued on a freed ring.
  *

@@ -13,6 +13,9 @@
  * A timer is stopped, expires, or its callback is running: the three answers of
  * hrtimer_try_to_cancel().  A program may start it anew.
  *
+ * Memory is sequentially consistent here: what is shared is changed under the ring
+ * lock, under the timer's base lock, or by an atomic operation that claims.
+ *
  * Checked: each of the three ends once, nothing is touched after it was freed, and
  * all of them end.
  *

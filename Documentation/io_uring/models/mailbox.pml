@@ -2,8 +2,8 @@
 /*
  * Model: a mailbox's count, and the owner who waits for it
  *
- * What is modelled: io_mail_push(), io_mail_arm(), io_mail_disarm() and
- * io_mail_take() of io_uring/ring/mailbox.h with the loop around them in
+ * What is modelled: io_mail_push(), io_mail_push_straight(), io_mail_arm(),
+ * io_mail_disarm() and io_mail_take() of io_uring/ring/mailbox.h with the loop around them in
  * io_uring/sys/wait.c: the count in mailbox.missing, the forced wake, a wake-up for
  * another reason (a signal, a timer), and the announcement (IORING_SQ_TASKRUN) to
  * a program that does not sleep in the kernel.
@@ -12,7 +12,8 @@
  * the third, which is pushed only when the first two have been taken: a waiter for
  * two that is not woken by two therefore hangs for ever.  With URGENT the first
  * item is one that must not wait, and the second comes only when it was taken.
- * With POLLER the owner does not sleep in the kernel: it looks for the flag.
+ * With POLLER the owner does not sleep in the kernel: it looks for the flag.  With
+ * STRAIGHT senders try the short way first, which does not push to a sleeper.
  *
  * Checked: no hang, each item taken once, one sender's items in order, nothing
  * left in a mailbox that was not announced.
@@ -26,6 +27,7 @@
  *   BROKEN_DEC	counts by load and store
  *   BROKEN_URGENT	an item that must not wait is only counted
  *   BROKEN_CLEAR	takes first and clears the flag then (needs POLLER)
+ *   BROKEN_SHORT	the short way overwrites a sleeper's mark (needs STRAIGHT)
  */
 #define ITEMS 3
 
@@ -85,14 +87,49 @@ inline push(item, urgent)
 	fi
 }
 
+/* io_req_push_straight() */
+inline push_straight(item, urgent)
+{
+	atomic { old_top = top; old_armed = armed };
+	do
+#ifndef BROKEN_SHORT
+	:: old_armed -> push(item, urgent); break
+	:: !old_armed ->
+#else
+	:: true ->
+#endif
+		atomic {
+			pushed = (top == old_top && armed == old_armed);
+			if
+			:: pushed ->
+				next[item] = old_top;
+				top = item;
+				armed = false
+			:: else ->
+				old_top = top;
+				old_armed = armed
+			fi
+		};
+		if
+		:: pushed && old_top == 0 -> taskrun = true; break
+		:: pushed && old_top != 0 -> break
+		:: else
+		fi
+	od
+}
+
 proctype sender(byte item; byte after; bool urgent)
 {
 	byte old_top;
-	bool old_armed;
+	bool old_armed, pushed;
 	short left;
 
 	taken >= after;
+#ifdef STRAIGHT
+	push_straight(item, urgent)
+#else
 	push(item, urgent)
+#endif
 }
 
 inline take()

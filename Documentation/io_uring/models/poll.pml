@@ -2,52 +2,98 @@
 /*
  * Model: who goes on with a poll
  *
- * What is modelled: the two words of io_uring/async/poll.c.  Two wakers, whose events
- * come under their waitqueue's lock; the run of the poll's mail, which looks, posts,
- * releases and looks once more; a cancel, which owns the poll or tells its owner; the
- * end, which takes the entries off.  The wakers share a waitqueue, and claim by a plain
- * store; with TWO each has its own, and they compare and exchange.  With FREE the first
- * waker's waitqueue goes away with its event (POLLFREE).  With CANCEL_IT somebody
- * cancels.
+ * What is modelled: the two words of io_uring/async/poll.c, from io_poll_arm() on.
+ * Wakers, whose events come under their waitqueue's lock; the run of the polls' mail,
+ * which looks, posts, releases, puts the poll on ctx->released and looks at all of
+ * those once more before the ring lock is released or mail is run again; a cancel,
+ * which owns the poll or tells its owner; the end, which takes the entries off.
  *
- * Checked: there is never more than one mail; a poll that is not cancelled has posted
- * after the last event; a cancelled one ends; no waker touches the poll after its end.
+ * Without anything else: one multishot poll, whose two wakers share a waitqueue and
+ * claim by a plain store.
+ *   PAIR		two polls on that waitqueue: a wake is for both, they are run and
+ *			released together
+ *   TWO		one poll on two waitqueues, the second of which is added after the
+ *			first is live; wakers compare and exchange
+ *   ONESHOT		the poll waits for a single event: a waker who knows it takes the
+ *			entry off.  One who does not may have none
+ *   FREE		the first waker's waitqueue goes away with its event (POLLFREE)
+ *   CANCEL_IT		somebody cancels
+ *   REMOVE_IT		the ring's task ends the first poll by POLL_REMOVE, with the ring
+ *			lock that it has anyway
  *
- * The ring lock is what makes run() and cancel() exclude each other.
+ * Checked: a poll has never more than one mail; one that is not cancelled has posted
+ * after the last event; a cancelled one ends; nobody touches a poll after its end.
+ *
+ * ctx->released holds 64 polls; one that is full is looked at early, which is the same
+ * step at another time, so it never gets full here.
+ *
+ * Memory: the owner's release of a poll is a plain store.  It is modelled as one that
+ * stays in a store buffer: others may see it late, until the barrier of
+ * io_poll_settle_slow(), which is all that the design counts on.  Everything else is
+ * sequentially consistent here, because in the code
+ *   - a waker's plain store to ->owner is seen by others only through the waitqueue's
+ *     lock, through the release of ->head, or through the push, a full barrier;
+ *   - AGAIN and CANCEL, the claims by compare-and-exchange and the push are atomic
+ *     operations with a result, and so full barriers;
+ *   - ->second is stored before ->owner is released, and read after ->owner was
+ *     acquired, in this order: the model has both as steps of their own.
  *
  * Broken on purpose, each has to be found:
  *   BROKEN_STORE	a plain store claims with two waitqueues (needs TWO)
+ *   BROKEN_READ	a waker looks for a second waitqueue, and then at the owner (needs
+ *			TWO)
  *   BROKEN_SETTLE	the owner does not look once more after it has released
- *   BROKEN_FENCE	no barrier: its release is seen by others after that look
+ *   BROKEN_LAST	only the poll that was released last is looked at once more (needs
+ *			PAIR)
+ *   BROKEN_FENCE	no barrier: the release is seen by others after that look
+ *   BROKEN_AGAIN	mail is run again before the released polls were looked at
+ *   BROKEN_FIRST	a poll is removed before the released ones were looked at (needs
+ *			REMOVE_IT)
  *   BROKEN_TELL	a waker that has said AGAIN does not look at the owner again
  *   BROKEN_CLEAR	AGAIN is cleared after the file was asked
  *   BROKEN_OWN	cancel, and the second look, claim without the waitqueue's lock
  *   BROKEN_FORGET	the waitqueue is forgotten before the waker is through (needs FREE
- *		and CANCEL_IT)
+ *			and CANCEL_IT)
+ *   BROKEN_UNHOOK	a single event's entry is taken off, and its waitqueue forgotten,
+ *			before the poll is claimed (needs ONESHOT and CANCEL_IT)
+ *   BROKEN_BLIND	it is taken off by a waker that does not know its event, of which
+ *			there may be none (needs ONESHOT)
  */
 #define OWNED	1
-#define MASK	2
+#define MASK	2		/* the waker knew its event */
 
 #define AGAIN	1
 #define CANCEL	2
 
+#ifdef PAIR
+#define POLLS	2
+#define EVENTS	1
+#else
+#define POLLS	1
+#define EVENTS	2
+#endif
 #ifdef TWO
 #define QUEUE(n) n
 #else
 #define QUEUE(n) 0
 #endif
+#define BIT(p)	(1 << (p))
+#define AT(p, q)	((p) * 2 + (q))
 
-byte owner;			/* 0, or OWNED and MASK: the waker knew its event */
-byte wants;			/* AGAIN, CANCEL */
+byte owner[POLLS];		/* 0, or OWNED and MASK */
+bool unseen[POLLS];		/* ... but 0 is in the store buffer of who had it */
+byte wants[POLLS];		/* AGAIN, CANCEL */
+bool second[POLLS];		/* poll->second */
 bool locked[2];			/* a waitqueue's lock */
-bool head[2];			/* the poll knows the waitqueue */
-bool hooked[2];			/* its entry is on it */
-bool ring;			/* the ring lock */
-byte mail;			/* pushed and not run yet */
+bool head[POLLS * 2];		/* the poll knows the waitqueue */
+bool hooked[POLLS * 2];		/* its entry is on it */
+bool ring = true;		/* the ring lock */
+byte mail;			/* polls that were pushed */
+byte batch;			/* polls whose mail is being run */
+byte released;			/* ctx->released */
 byte events;			/* that have happened */
-byte told;			/* that had happened at the last CQE */
-byte rounds;
-bool cancelled, ended;
+byte told[POLLS];		/* that had happened at the last CQE */
+bool cancelled[POLLS], ended[POLLS];
 byte others;			/* processes that may still wake it */
 
 inline lock(l)
@@ -55,198 +101,401 @@ inline lock(l)
 	atomic { !l -> l = true }
 }
 
-inline push()
+inline push(p)
 {
 	atomic {
-		assert(mail == 0 && !ended);
-		mail++
+		assert(!((mail | batch) & BIT(p)) && !ended[p] && owner[p]);
+		mail = mail | BIT(p)
 	}
 }
 
+/* The store buffer empties at any time, and at a barrier of who has it. */
+inline flush(p)
+{
+	if
+	:: unseen[p] -> owner[p] = 0; unseen[p] = false
+	:: else
+	fi
+}
+
+inline perhaps_flush(p)
+{
+	if
+	:: flush(p)
+	:: true
+	fi
+}
+
 /* A compare-and-exchange of the owner */
-inline claim_empty(bits)
+inline claim_empty(p, bits)
 {
 	atomic {
-		claimed = (owner == 0);
+		perhaps_flush(p);
+		claimed = (owner[p] == 0);
 		if
-		:: claimed -> owner = OWNED | bits
+		:: claimed -> owner[p] = OWNED | bits
 		:: else
 		fi
 	}
 }
 
 /* io_poll_claim_slow() */
-inline claim_slow(bits, news)
+inline claim_slow(p, bits, news)
 {
-	claim_empty(bits);
+	claim_empty(p, bits);
 	if
 	:: !claimed ->
-		atomic { wants = wants | news };
+		atomic { wants[p] = wants[p] | news };
 #ifndef BROKEN_TELL
-		claim_empty(bits)
+		claim_empty(p, bits)
 #endif
 	:: else
 	fi
 }
 
 /* io_poll_claim() */
-inline claim(bits)
+inline claim(p, bits)
 {
-#if !defined(TWO) || defined(BROKEN_STORE)
-	old = owner;
+#if defined(TWO) && defined(BROKEN_READ)
+	more = second[p];
+#endif
+	atomic { perhaps_flush(p); old = owner[p] };
+#if defined(TWO) && !defined(BROKEN_READ) && !defined(BROKEN_STORE)
+	more = second[p];
+#endif
 	if
-	:: old == 0 ->
-		owner = OWNED | bits;
-		claimed = true
+	:: atomic { old == 0 && !more -> owner[p] = OWNED | bits; claimed = true }
+	:: old != 0 || more -> claim_slow(p, bits, AGAIN)
+	fi
+}
+
+/* io_poll_own(); the ring lock is held, and nothing is in the store buffer */
+inline own_it(p)
+{
+	if
+	:: !head[AT(p, 0)] -> claim_empty(p, 0)
 	:: else ->
-		claim_slow(bits, AGAIN)
+		claimed = false;
+		if
+		:: owner[p] == 0 || unseen[p] ->
+#ifdef BROKEN_OWN
+			claimed = (owner[p] == 0);
+			if
+			:: claimed -> owner[p] = OWNED
+			:: else
+			fi
+#else
+			lock(locked[0]);
+			flush(p);
+			claim_empty(p, 0);
+			locked[0] = false
+#endif
+		:: else
+		fi
+	fi
+}
+
+/* io_poll_wake_free() */
+inline wake_free(p, q)
+{
+#ifdef BROKEN_FORGET
+	hooked[AT(p, q)] = false;
+	head[AT(p, q)] = false;
+	assert(!ended[p]);
+	atomic { wants[p] = wants[p] | CANCEL };
+	claim_slow(p, 0, CANCEL);
+#else
+	atomic { wants[p] = wants[p] | CANCEL };
+	claim_slow(p, 0, CANCEL);
+	assert(!ended[p]);
+	hooked[AT(p, q)] = false;
+	head[AT(p, q)] = false;
+#endif
+	cancelled[p] = true;
+	if
+	:: claimed -> push(p)
+	:: else
+	fi
+}
+
+/* Does a wake take the entry off?  io_poll_wake_unhook() */
+inline wake_unhook(p, q)
+{
+#ifdef ONESHOT
+	if
+#ifdef BROKEN_BLIND
+	:: true ->
+#else
+	:: bits == MASK ->
+#endif
+		assert(!ended[p]);
+		hooked[AT(p, q)] = false;
+		head[AT(p, q)] = false
+	:: else
 	fi
 #else
-	claim_slow(bits, AGAIN)
+	skip
 #endif
 }
 
-/* io_poll_own(); the ring lock is held */
-inline own_it()
+/* io_poll_wake() */
+inline wake(p, q)
 {
-	if
-	:: !head[0] -> claim_empty(0)
-	:: else ->
-#ifdef BROKEN_OWN
-		claimed = (owner == 0);
-		if
-		:: claimed -> owner = OWNED
-		:: else
-		fi
-#else
-		lock(locked[0]);
-		claim_empty(0);
-		locked[0] = false
+#ifdef BROKEN_UNHOOK
+	wake_unhook(p, q);
 #endif
+	claim(p, bits);
+	if
+	:: claimed ->
+#ifndef BROKEN_UNHOOK
+		wake_unhook(p, q);
+#endif
+		push(p)
+	:: else
 	fi
 }
 
 proctype waker(byte q; bool frees)
 {
-	byte old, n;
-	bool claimed;
+	byte old, n, p, bits;
+	bool claimed, more;
 
 	do
-	:: n < 2 ->
-		events++;
-		lock(locked[q]);
-		if
-		:: hooked[q] ->
-			assert(!ended);
+	:: n < EVENTS ->
+		atomic {
 			if
-			:: frees ->
-#ifdef BROKEN_FORGET
-				hooked[q] = false;
-				head[q] = false;
-				assert(!ended);
-				atomic { wants = wants | CANCEL };
-				claim_slow(0, CANCEL);
-#else
-				atomic { wants = wants | CANCEL };
-				claim_slow(0, CANCEL);
-				assert(!ended);
-				hooked[q] = false;
-				head[q] = false;
+			:: events++; bits = MASK
+#ifdef ONESHOT
+			:: events++
+			:: true
 #endif
-				cancelled = true
-			:: else ->
-				claim(MASK)
-			fi;
-			if
-			:: claimed -> push()
-			:: else
 			fi
-		:: else
-		fi;
-		locked[q] = false;
-		n++
-	:: n == 2 || frees -> break
-	od;
-	others--
+		};
+		lock(locked[q]);
+		do
+		:: atomic { p < POLLS && hooked[AT(p, q)] -> assert(!ended[p]) };
+			if
+			:: frees -> wake_free(p, q)
+			:: !frees -> wake(p, q)
+			fi;
+			atomic { p++; old = 0; claimed = false; more = false }
+		:: atomic { p < POLLS && !hooked[AT(p, q)] -> p++ }
+		:: p == POLLS -> break
+		od;
+		atomic {
+			locked[q] = false;
+			n = (frees -> EVENTS : n + 1);
+			p = 0;
+			bits = 0
+		}
+	:: atomic { n == EVENTS -> others--; break }
+	od
 }
 
-inline unhook(q)
+inline unhook(p, q)
 {
 	if
-	:: head[q] ->
+	:: head[AT(p, q)] ->
 		lock(locked[q]);
-		hooked[q] = false;
+		hooked[AT(p, q)] = false;
 		locked[q] = false;
-		head[q] = false
+		head[AT(p, q)] = false
 	:: else
 	fi
 }
 
-inline end_it()
+inline end_it(p)
 {
-	unhook(0);
+	unhook(p, 0);
 #ifdef TWO
-	unhook(1);
+	unhook(p, 1);
 #endif
-	ended = true
+	assert(!ended[p]);
+	ended[p] = true
 }
 
-/* io_poll_add_mail() of a multishot poll, and io_poll_settle() */
+/* io_poll_let_go() */
+inline let_go(p)
+{
+	atomic {
+		assert(!(released & BIT(p)));
+#ifdef BROKEN_LAST
+		released = 0;
+#endif
+		released = released | BIT(p);
+		unseen[p] = true
+	}
+}
+
+/* io_poll_settle() */
+inline settle()
+{
+#ifndef BROKEN_SETTLE
+	if
+	:: released ->
+#ifndef BROKEN_FENCE
+		/* one barrier for all of them */
+		atomic { flush(0); flush(POLLS - 1) };
+#endif
+		do
+		:: atomic {
+			k < POLLS && released & BIT(k) ->
+			released = released & ~BIT(k);
+			assert(!ended[k]);
+			own = (wants[k] != 0)
+		   };
+			if
+			:: own ->
+				own_it(k);
+				if
+				:: claimed -> push(k)
+				:: else
+				fi
+			:: else
+			fi;
+			atomic { k++; own = false; claimed = false }
+		:: atomic { k < POLLS && !(released & BIT(k)) -> k++ }
+		:: atomic { k == POLLS -> k = 0; break }
+		od
+	:: else
+	fi;
+#else
+	released = 0;
+#endif
+	/* what comes next is a lock's release, or the lock of a waitqueue */
+	atomic { flush(0); flush(POLLS - 1) }
+}
+
+/* io_poll_arm(): the poll is owned until it is let go of */
+inline arm(p)
+{
+	atomic { owner[p] = OWNED; head[AT(p, 0)] = true };
+	lock(locked[0]);
+	hooked[AT(p, 0)] = true;
+	locked[0] = false;
+#ifdef TWO
+	second[p] = true;
+	head[AT(p, 1)] = true;
+	lock(locked[1]);
+	hooked[AT(p, 1)] = true;
+	locked[1] = false;
+#endif
+	atomic { ready = (events != 0); told[p] = events };
+	if
+#ifdef ONESHOT
+	:: ready -> end_it(p)
+#else
+	:: ready -> owner[p] = OWNED | MASK; push(p)
+#endif
+	:: !ready && wants[p] -> push(p)
+	:: !ready && !wants[p] -> let_go(p)
+	fi
+}
+
+/* io_poll_look(), io_poll_release() and what POLL_ADD does between them */
+inline run_mail(p)
+{
+	do
+	:: atomic {
+		assert(!ended[p] && owner[p] && !unseen[p]);
+		seen = wants[p];
+#ifndef BROKEN_CLEAR
+		wants[p] = wants[p] & CANCEL
+#endif
+	   };
+	   if
+	   :: seen & CANCEL -> cancelled[p] = true; end_it(p); break
+	   :: else
+	   fi;
+	   /* asks the file, if the waker's event is not enough */
+	   atomic {
+#ifdef ONESHOT
+		ready = (owner[p] & MASK || events != told[p]);
+#else
+		ready = ((owner[p] & MASK && !(seen & AGAIN)) || events != told[p]);
+#endif
+		if
+		:: ready -> told[p] = events
+		:: else
+		fi
+	   };
+#ifdef BROKEN_CLEAR
+	   if
+	   :: seen & AGAIN -> atomic { wants[p] = wants[p] & CANCEL }
+	   :: else
+	   fi;
+#endif
+#ifdef ONESHOT
+	   if
+	   :: ready -> end_it(p); break
+	   :: else
+	   fi;
+#endif
+	   if
+	   :: wants[p] -> skip			/* look again */
+	   :: else -> let_go(p); break
+	   fi
+	od;
+	atomic { seen = 0; ready = false }
+}
+
+/* POLL_REMOVE by the ring's task, which ends what it owns at once */
+inline remove_it(p)
+{
+#ifdef REMOVE_IT
+	if
+	:: !ended[p] && !cancelled[p] ->
+#ifndef BROKEN_FIRST
+		settle();
+#endif
+		own_it(p);
+		if
+		:: claimed -> cancelled[p] = true; end_it(p)
+		:: else
+		fi
+	:: true
+	fi
+#else
+	skip
+#endif
+}
+
 proctype runner()
 {
-	byte seen;
-	bool ready, claimed;
+	byte seen, i, k;
+	bool ready, claimed, own;
 
+	i = 0;
 	do
-	:: atomic { mail > 0 && !ring -> ring = true; mail-- };
-		seen = wants;
-#ifndef BROKEN_CLEAR
-		if
-		:: seen & AGAIN -> atomic { seen = seen | wants; wants = wants & CANCEL }
-		:: else
-		fi;
+	:: i < POLLS -> arm(i); i++
+	:: i == POLLS -> break
+	od;
+	remove_it(0);
+	settle();
+	ring = false;
+	do
+	:: atomic { mail && !ring -> ring = true; batch = mail; mail = 0; i = 0 };
+again:	   do
+	   :: atomic { i < POLLS && batch & BIT(i) -> batch = batch & ~BIT(i) };
+		run_mail(i);
+		i++
+	   :: atomic { i < POLLS && !(batch & BIT(i)) -> i++ }
+	   :: i == POLLS -> break
+	   od;
+	   remove_it(0);
+	   /* what has arrived meanwhile is perhaps run with the same lock */
+	   if
+	   :: mail ->
+#ifndef BROKEN_AGAIN
+		settle();
 #endif
-		if
-		:: seen & CANCEL ->
-			end_it();
-			ring = false;
-			break
-		:: else
-		fi;
-		if
-		:: (owner & MASK) && !(seen & AGAIN) -> ready = true
-		:: else -> ready = (events != told)
-		fi;
-		if
-		:: ready -> told = events
-		:: else
-		fi;
-#ifdef BROKEN_CLEAR
-		if
-		:: seen & AGAIN -> atomic { wants = wants & CANCEL }
-		:: else
-		fi;
-#endif
-#ifdef BROKEN_FENCE
-		seen = wants;
-		owner = 0;
-#else
-		owner = 0;
-		seen = wants;
-#endif
-#ifndef BROKEN_SETTLE
-		if
-		:: seen ->
-			own_it();
-			if
-			:: claimed -> push()
-			:: else
-			fi
-		:: else
-		fi;
-#endif
-		ring = false
-	:: mail == 0 && others == 0 && !cancelled -> break
+		atomic { batch = mail; mail = 0; i = 0 };
+		goto again
+	   :: true
+	   fi;
+	   settle();
+	   ring = false
+	:: mail == 0 && others == 0 -> break
 	od
 }
 
@@ -257,12 +506,12 @@ proctype canceller()
 
 	lock(ring);
 	if
-	:: !ended ->
-		own_it();
-		cancelled = true;
-		atomic { wants = wants | CANCEL };
+	:: !ended[0] ->
+		own_it(0);
+		cancelled[0] = true;
+		atomic { wants[0] = wants[0] | CANCEL };
 		if
-		:: claimed -> push()
+		:: claimed -> push(0)
 		:: else
 		fi
 	:: else
@@ -272,14 +521,10 @@ proctype canceller()
 }
 
 init {
+	byte p;
+
 	atomic {
 		others = 2;
-		head[0] = true;
-		hooked[0] = true;
-#ifdef TWO
-		head[1] = true;
-		hooked[1] = true;
-#endif
 #ifdef FREE
 		run waker(QUEUE(0), true);
 #else
@@ -293,7 +538,16 @@ init {
 #endif
 	};
 	_nr_pr == 1;
-	assert(mail == 0);
-	assert(ended == cancelled);
-	assert(ended || (owner == 0 && told == events))
+	assert(mail == 0 && released == 0);
+	do
+	:: p < POLLS ->
+#ifdef ONESHOT
+		assert(ended[p] || (owner[p] == 0 && events == 0));
+#else
+		assert(ended[p] == cancelled[p]);
+		assert(ended[p] || (owner[p] == 0 && told[p] == events));
+#endif
+		p++
+	:: p == POLLS -> break
+	od
 }

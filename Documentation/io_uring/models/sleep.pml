@@ -7,9 +7,10 @@
  * under the ring lock and commits; a worker posts one at once; a third task waits
  * for both.
  *
- * Stores go through a store buffer that empties at any later time, as on x86; a
- * lock's release waits until it is empty.  So the model tells whether the lock is
- * what makes publisher and sleeper see each other.
+ * Memory: stores go through a store buffer that empties at any later time, as on x86;
+ * a lock's release waits until it is empty.  So the model tells whether the lock is
+ * what makes publisher and sleeper see each other.  Stores of one task are seen in
+ * their order, which elsewhere takes the release of the tail.
  *
  * Checked: the sleeper wakes; the submitter, who sleeps for the same CQEs
  * afterwards, does as well.
