@@ -96,6 +96,36 @@ static void box_arms_only_when_empty(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, io_mail_arm(&box, 1));
 }
 
+/* The short way is for a taker that is there and awake; else nothing is pushed. */
+static void box_straight_or_not_at_all(struct kunit *test)
+{
+	struct box_item items[3] = {};
+	struct io_mailbox box = {};
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		unsigned long old = io_mail_push_straight(&box, &items[i].mail);
+
+		items[i].nr = i;
+		KUNIT_EXPECT_EQ(test, io_mail_was_empty(old), i == 0);
+		KUNIT_EXPECT_FALSE(test, old & IO_MAIL_MARKS);
+	}
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mail_take(&box), 0), 3);
+
+	KUNIT_ASSERT_TRUE(test, io_mail_arm(&box, 1));
+	KUNIT_EXPECT_EQ(test, io_mail_push_straight(&box, &items[0].mail), IO_MAIL_ARMED);
+	KUNIT_EXPECT_FALSE(test, io_mail_pending(&box));
+	/* still armed: the long way finds the sleeper */
+	KUNIT_EXPECT_EQ(test, io_mail_push(&box, &items[0].mail), IO_MAIL_ARMED);
+	/* and so does a short one behind it */
+	KUNIT_EXPECT_TRUE(test, io_mail_push_straight(&box, &items[1].mail) & IO_MAIL_ARMED);
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mail_take(&box), 0), 1);
+
+	io_mail_close(&box);
+	KUNIT_EXPECT_EQ(test, io_mail_push_straight(&box, &items[0].mail), IO_MAIL_DEAD);
+	KUNIT_EXPECT_FALSE(test, io_mail_pending(&box));
+}
+
 /* A taker that woke for another reason is not counted for any more. */
 static void box_disarms(struct kunit *test)
 {
@@ -144,7 +174,10 @@ static int box_send(void *data)
 	for (i = 0; i < BOX_ITEMS; i++) {
 		sender->items[i].sender = sender->id;
 		sender->items[i].nr = i;
-		io_mail_push(sender->box, &sender->items[i].mail);
+		if (i % 3)
+			io_mail_push_straight(sender->box, &sender->items[i].mail);
+		else
+			io_mail_push(sender->box, &sender->items[i].mail);
 		if (i % 64 == 0)
 			cond_resched();
 	}
@@ -191,6 +224,7 @@ static struct kunit_case box_cases[] = {
 	KUNIT_CASE(box_tells_the_first),
 	KUNIT_CASE(box_counts_for_a_sleeper),
 	KUNIT_CASE(box_arms_only_when_empty),
+	KUNIT_CASE(box_straight_or_not_at_all),
 	KUNIT_CASE(box_disarms),
 	KUNIT_CASE(box_closes),
 	KUNIT_CASE(box_keeps_each_senders_order),

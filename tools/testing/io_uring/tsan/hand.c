@@ -103,6 +103,20 @@ void ring_end(struct ring *ring)
 	io_ring_unlock(ctx);
 }
 
+/* As io_req_push_straight(). */
+static void push_straight(struct io_ring_ctx *ctx, struct io_mail *mail)
+{
+	unsigned long old;
+
+	guard(rcu)();
+	old = io_mail_push_straight(&ctx->mailbox, mail);
+	if (old & IO_MAIL_MARKS)
+		io_ring_push(ctx, mail, 0);
+	else if (!old)
+		io_ring_pushed(ctx, mail, old, 0);
+}
+
+/* Each sender goes both ways. */
 void ring_send(struct ring *from, struct ring *to, unsigned int sender, u32 number)
 {
 	struct io_cqe_entry *entry = io_entry_get(&from->ctx);
@@ -112,7 +126,10 @@ void ring_send(struct ring *from, struct ring *to, unsigned int sender, u32 numb
 	entry->val.user_data = sender;
 	entry->val.flags = number;
 	entry->mail.run = message_run;
-	io_ring_push(&to->ctx, &entry->mail, 0);
+	if (number % 4)
+		push_straight(&to->ctx, &entry->mail);
+	else
+		io_ring_push(&to->ctx, &entry->mail, 0);
 }
 
 /* The owner runs what is there. */
