@@ -152,8 +152,8 @@ TEST_F(complete, overflow_long)
 		ASSERT_EQ(4, submit_nops(r, i, 4));
 		settle(r);
 	}
-	EXPECT_EQ(0, iou_wait_ms(r, 8, 1000));
-	EXPECT_EQ(0, iou_wait_ms(r, 100, 1000));
+	EXPECT_EQ(0, iou_wait_ms(r, 8, IOU_PATIENCE));
+	EXPECT_EQ(0, iou_wait_ms(r, 100, IOU_PATIENCE));
 	for (i = 0; i < nr; i++) {
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 		ASSERT_EQ(i, cqe.user_data);
@@ -228,9 +228,9 @@ TEST_F(complete, timeout)
 	EXPECT_EQ(0, iou_wait_ms(r, 2, 50));
 	EXPECT_LE(50, elapsed_ms(start));
 	start = iou_now_us();
-	EXPECT_EQ(0, iou_wait_ms(r, 1, 1000));
+	EXPECT_EQ(0, iou_wait_ms(r, 1, IOU_PATIENCE));
 	EXPECT_GT(900, elapsed_ms(start));
-	EXPECT_EQ(0, iou_wait_ms(r, 0, 1000));
+	EXPECT_EQ(0, iou_wait_ms(r, 0, IOU_PATIENCE));
 }
 
 /* Submit and wait in one call: what was submitted is what is returned. */
@@ -275,7 +275,7 @@ TEST_F(complete, minimum_is_clamped)
 
 	ASSERT_EQ(8, submit_nops(r, 0, 8));
 	settle(r);
-	EXPECT_EQ(0, iou_wait_ms(r, ~0U, 5000));
+	EXPECT_EQ(0, iou_wait_ms(r, ~0U, IOU_PATIENCE));
 	EXPECT_GT(4000, elapsed_ms(start));
 	EXPECT_EQ(8, iou_ready(r));
 }

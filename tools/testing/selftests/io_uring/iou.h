@@ -426,7 +426,11 @@ static inline void iou_seen(struct iou *r, unsigned int nr)
 	store_rel(r->cq_head, *r->cq_head + nr);
 }
 
-/* Wait at most @ms milliseconds until @min CQEs are in the ring. */
+/*
+ * Wait at most @ms milliseconds until @min CQEs are in the ring.  At the end of the time
+ * the kernel is content with what it finds then; who has all the patience of a test is
+ * told that nobody has woken him.
+ */
 static inline int iou_wait_ms(struct iou *r, unsigned int min, unsigned int ms)
 {
 	struct __kernel_timespec ts = {
@@ -434,8 +438,10 @@ static inline int iou_wait_ms(struct iou *r, unsigned int min, unsigned int ms)
 		.tv_nsec = ms % 1000 * 1000000LL,
 	};
 	struct io_uring_getevents_arg arg = { .ts = (uintptr_t)&ts };
+	unsigned long long late = iou_now_us() + ms * 1000ULL;
+	int ret = iou_enter_arg(r, 0, min, IORING_ENTER_GETEVENTS, &arg);
 
-	return iou_enter_arg(r, 0, min, IORING_ENTER_GETEVENTS, &arg);
+	return !ret && ms >= IOU_PATIENCE && iou_now_us() >= late ? -ETIME : ret;
 }
 
 /* Wait until @min are there; a signal or a task's exit does not end it. */
@@ -634,6 +640,33 @@ static inline int iou_threads(int pid, const char *prefix)
 	}
 	closedir(dir);
 	return nr;
+}
+
+/*
+ * Wait until the thread @tid of this process sleeps in the system call @nr, rather than
+ * for a time in which it should have got there.
+ */
+static inline bool iou_sleeps_in(pid_t tid, long nr)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	char path[64], line[64];
+	long call;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	do {
+		call = -1;
+		f = fopen(path, "r");
+		/* a number unless it runs */
+		if (f && fgets(line, sizeof(line), f) && line[0] >= '0' && line[0] <= '9')
+			call = strtol(line, NULL, 10);
+		if (f)
+			fclose(f);
+		if (call == nr)
+			return true;
+		iou_sleep_ms(1);
+	} while (iou_now_us() < end);
+	return false;
 }
 
 /* A number from /proc/PID/status, in that file's unit. */

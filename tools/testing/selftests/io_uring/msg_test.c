@@ -76,8 +76,8 @@ TEST_F(target, flags_pass)
 TEST_F(target, refused)
 {
 	struct iou *r = &self->from;
-	int to = self->to.fd, off;
 	struct io_uring_sqe *sqe;
+	int to = self->to.fd;
 
 	prep_msg(r, to, 1, 1)->buf_index = 1;
 	EXPECT_EQ(-EINVAL, iou_one(r));
@@ -131,8 +131,10 @@ TEST_F(target, refused)
 	EXPECT_EQ(-EBADF, iou_one(r));
 
 	/* nothing of all this has arrived */
-	off = iou_wait_ms(&self->to, 1, 20);
-	EXPECT_TRUE(off == -ETIME || off == 0);
+	/* who reaps a polled ring that has nothing to reap does not wait */
+	EXPECT_EQ((variant->flags & (IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL)) ==
+		  IORING_SETUP_IOPOLL ? 0 : -ETIME,
+		  iou_wait_ms(&self->to, 1, 20));
 	EXPECT_EQ(0, iou_ready(&self->to));
 }
 
@@ -189,6 +191,13 @@ TEST_F(target, overflow_in_order)
 	EXPECT_EQ(0, *self->to.cq_lost);
 }
 
+/* Is it the owner who makes CQEs of messages?  On 6.12 not if the ring is polled, too. */
+static bool owner_posts(unsigned int flags)
+{
+	return flags & IORING_SETUP_DEFER_TASKRUN &&
+	       !(iou_on_stock() && flags & IORING_SETUP_IOPOLL);
+}
+
 /*
  * A message under way is no overflow; on shared rings it is simply there.
  * Mutant: message-seen-late.
@@ -197,7 +206,7 @@ TEST_F(target, seen_without_entering)
 {
 	ASSERT_EQ(0, send_data(&self->from, self->to.fd, 1, 1));
 	EXPECT_EQ(0, load_acq(self->to.sq_flags) & IORING_SQ_CQ_OVERFLOW);
-	EXPECT_EQ(variant->flags & IORING_SETUP_DEFER_TASKRUN ? 0 : 1, iou_ready(&self->to));
+	EXPECT_EQ(owner_posts(variant->flags) ? 0 : 1, iou_ready(&self->to));
 }
 
 /* Mutant: message-not-announced. */
@@ -205,7 +214,7 @@ TEST_F(target, taskrun_flag)
 {
 	struct iou r;
 
-	if (!(variant->flags & IORING_SETUP_DEFER_TASKRUN))
+	if (!owner_posts(variant->flags))
 		SKIP(return, "nothing is deferred");
 	ASSERT_EQ(0, iou_init(&r, 8, variant->flags | IORING_SETUP_TASKRUN_FLAG));
 	EXPECT_EQ(0, load_acq(r.sq_flags) & IORING_SQ_TASKRUN);
@@ -364,6 +373,7 @@ struct receiver {
 	pthread_barrier_t ready;
 	int (*body)(struct receiver *rx);
 	unsigned int arg;
+	pid_t tid;
 	/* of setting it up, and of body() */
 	int started, ret;
 };
@@ -372,6 +382,7 @@ static void *receiver_main(void *data)
 {
 	struct receiver *rx = data;
 
+	rx->tid = gettid();
 	rx->started = iou_init_cq(&rx->r, rx->sq, rx->cq, rx->flags);
 	pthread_barrier_wait(&rx->ready);
 	if (!rx->started)
@@ -443,7 +454,9 @@ TEST_F(waiter, is_woken)
 	int i;
 
 	ASSERT_EQ(0, receiver_start(&self->rx, variant->flags, 64, wait_for_all, 8));
-	iou_sleep_ms(20);
+	/* who reaps a polled device does not sleep */
+	if (!(variant->flags & IORING_SETUP_IOPOLL))
+		ASSERT_TRUE(iou_sleeps_in(self->rx.tid, __NR_io_uring_enter));
 	for (i = 0; i < 8; i++)
 		ASSERT_EQ(0, send_data(&self->from, self->rx.r.fd, i, i));
 	EXPECT_EQ(0, receiver_end(&self->rx));
@@ -481,17 +494,20 @@ static int count_wakes(struct receiver *rx)
 /* A waiter for eight sleeps once, not eight times.  Mutant: message-wakes-each. */
 TEST_F(waiter, is_woken_once)
 {
-	int i;
+	int i, sleeps;
 
 	if (variant->flags & (IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL))
 		SKIP(return, "the reaper never sleeps, or it is another's");
 	ASSERT_EQ(0, receiver_start(&self->rx, variant->flags, 64, count_wakes, 8));
-	iou_sleep_ms(50);
+	ASSERT_TRUE(iou_sleeps_in(self->rx.tid, __NR_io_uring_enter));
 	for (i = 0; i < 8; i++) {
 		ASSERT_EQ(0, send_data(&self->from, self->rx.r.fd, i, i));
 		iou_sleep_ms(10);
 	}
-	EXPECT_GE(2, receiver_end(&self->rx));
+	sleeps = receiver_end(&self->rx);
+	/* a lock that it meets on its way may be one more */
+	EXPECT_LE(1, sleeps);
+	EXPECT_GE(2, sleeps);
 }
 
 /* Messages of two senders and completions of its own: a wait for N ends at N. */
@@ -557,6 +573,9 @@ TEST_F(waiter, two_senders_in_order)
 	unsigned int nr = iou_rounds(2000) & ~3U;
 	struct sender s[2];
 	int i;
+
+	if (iou_on_stock() && variant->flags & IORING_SETUP_IOPOLL)
+		SKIP(return, "6.12 does not keep the order of those that find no room");
 
 	ASSERT_EQ(0, receiver_start(&self->rx, variant->flags, 64, receive_mix, 2 * nr));
 	for (i = 0; i < 2; i++) {

@@ -277,6 +277,7 @@ struct updater {
 	int *file;
 	bool stop;
 	unsigned int rounds;
+	int err;
 };
 
 static void *update_loop(void *arg)
@@ -285,9 +286,9 @@ static void *update_loop(void *arg)
 	int none = -1;
 
 	while (!load_acq(&u->stop)) {
-		files_update(u->r, 0, 1, &u->file[u->rounds % 4]);
-		if (u->rounds % 8 == 7)
-			files_update(u->r, 0, 1, &none);
+		if (files_update(u->r, 0, 1, &u->file[u->rounds % 4]) != 1 ||
+		    (u->rounds % 8 == 7 && files_update(u->r, 0, 1, &none) != 1))
+			u->err = -EIO;
 		u->rounds++;
 		sched_yield();
 	}
@@ -296,8 +297,9 @@ static void *update_loop(void *arg)
 
 TEST_F(rsrc, update_against_reads)
 {
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
 	struct updater u = { .r = &self->r, .file = self->file };
-	unsigned int i, rounds = iou_rounds(500);
+	unsigned int i, seen = 0, rounds = iou_rounds(500);
 	pthread_t thread;
 	int ret;
 
@@ -305,13 +307,18 @@ TEST_F(rsrc, update_against_reads)
 		SKIP(return, "another thread may not register");
 	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_FILES, self->file, 1));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, update_loop, &u));
-	for (i = 0; i < rounds; i++) {
+	/* until each of them was there, at least */
+	for (i = 0; i < rounds || (seen != 0xf && iou_now_us() < end); i++) {
 		ret = which(&self->r, 0, i % 2 ? IOSQE_ASYNC : 0);
-		if (ret != -EBADF)
-			ASSERT_LE(0, ret);
+		if (ret == -EBADF)
+			continue;
+		ASSERT_LE(0, ret);
+		seen |= 1 << ret;
 	}
 	store_rel(&u.stop, true);
 	pthread_join(thread, NULL);
+	EXPECT_EQ(0xf, seen);
+	EXPECT_EQ(0, u.err);
 }
 
 static int buffers2(struct iou *r, unsigned int nr, const struct iovec *iov,
@@ -939,6 +946,7 @@ TEST_F(fault, worker_completes_meanwhile)
 	struct iou *r = &self->r;
 	struct io_uring_cqe cqe;
 	pthread_t thread;
+	unsigned int seen = 0;
 	int i, p[2];
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, handle_faults, h));
@@ -949,16 +957,21 @@ TEST_F(fault, worker_completes_meanwhile)
 	/* a pipe with room is written to in the submitter itself */
 	ASSERT_EQ(0, pipe(p));
 	if (variant->in_prep)
-		iou_prep(r, IORING_OP_READV, self->fd, second, 1, 0);
+		iou_prep(r, IORING_OP_READV, self->fd, second, 1, 0)->user_data = 1;
 	else
-		iou_prep(r, IORING_OP_WRITE, p[1], second, 100, 0);
+		iou_prep(r, IORING_OP_WRITE, p[1], second, 100, 0)->user_data = 1;
 	ASSERT_EQ(1, iou_submit(r));
 	pthread_join(thread, NULL);
 	EXPECT_EQ(0, h->err);
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, iou_reap(r, &cqe));
-		EXPECT_TRUE(cqe.res == 100 || (variant->in_prep && !cqe.res));
+		/* the iovec is a page of zeroes: nothing is read */
+		EXPECT_EQ(cqe.user_data && variant->in_prep ? 0 : 100, cqe.res);
+		seen |= 1 << cqe.user_data;
 	}
+	EXPECT_EQ(3, seen);
+	close(p[0]);
+	close(p[1]);
 }
 
 TEST_HARNESS_MAIN
