@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: /proc/PID/fdinfo of a ring - what it says, and when */
+#include <poll.h>
 #include <pthread.h>
+#include "fault.h"
 #include "iou_test.h"
 
 static int read_fdinfo(int fd, char *text, size_t size)
@@ -14,11 +16,15 @@ static int read_fdinfo(int fd, char *text, size_t size)
 	if (info < 0)
 		return -errno;
 	size--;
-	for (ret = 1; ret > 0 && size; text += ret, size -= ret)
-		ret = read(info, text, size);
+	while ((ret = read(info, text, size)) > 0) {
+		text += ret;
+		size -= ret;
+	}
+	if (ret < 0)
+		ret = -errno;
 	*text = '\0';
 	close(info);
-	return ret < 0 ? -EIO : 0;
+	return ret;
 }
 
 /* The number behind @key, or -1. */
@@ -33,6 +39,16 @@ static long value_of(const char *text, const char *key)
 		at += len;
 	}
 	return -1;
+}
+
+/* A thread gives the SQEs' slots back a moment after it has posted the CQEs. */
+static bool sq_taken(struct iou *r)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+
+	while (load_acq(r->sq_head) != r->sent && iou_now_us() < end)
+		iou_sleep_ms(1);
+	return load_acq(r->sq_head) == r->sent;
 }
 
 FIXTURE(fdinfo) {
@@ -101,8 +117,7 @@ TEST_F(fdinfo, values)
 		ASSERT_EQ(0, iou_wait(r, 5));
 		iou_seen(r, 2);
 	}
-	/* a thread gives the slots back a moment after the CQEs */
-	iou_sleep_ms(10);
+	ASSERT_TRUE(sq_taken(r));
 	ASSERT_EQ(0, read_fdinfo(r->fd, self->text, TEXT_SIZE));
 	EXPECT_EQ(7, value_of(self->text, "SqMask"));
 	EXPECT_EQ(off ? 0 : 5, value_of(self->text, "SqHead"));
@@ -138,11 +153,134 @@ TEST_F(fdinfo, resources)
 	munmap(mem, 4 * IOU_PAGE);
 }
 
+/* How many lines begin with @start? */
+static unsigned int lines(const char *text, const char *start)
+{
+	unsigned int nr = 0;
+
+	while (text) {
+		nr += !strncmp(text, start, strlen(start));
+		text = strchr(text, '\n');
+		text += !!text;
+	}
+	return nr;
+}
+
+/* What did not fit into the CQ, and what waits for a file. */
+TEST_F(fdinfo, lists)
+{
+	bool polls = !(variant->flags & IORING_SETUP_IOPOLL);
+	struct iou *r = &self->r;
+	char line[64];
+	int p[2], i;
+
+	if (variant->flags & IORING_SETUP_R_DISABLED)
+		SKIP(return, "nothing can be submitted");
+	ASSERT_EQ(0, pipe(p));
+	if (polls) {
+		iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events = POLLIN;
+		ASSERT_LE(0, iou_submit(r));
+	}
+	/* 16 have room */
+	for (i = 0; i < 20; i++) {
+		ASSERT_NE(NULL, iou_nop(r, 100 + i));
+		ASSERT_LE(0, iou_submit(r));
+	}
+	EXPECT_TRUE(sq_taken(r));
+	ASSERT_EQ(0, read_fdinfo(r->fd, self->text, TEXT_SIZE));
+	EXPECT_EQ(16, value_of(self->text, "CQEs"));
+	EXPECT_EQ(polls, lines(self->text, "  op=6, task_works=0\n"));
+	EXPECT_EQ(4, lines(self->text, "  user_data="));
+	for (i = 16; i < 20; i++) {
+		snprintf(line, sizeof(line), "  user_data=%d, res=0, flags=0\n", 100 + i);
+		EXPECT_EQ(1, lines(self->text, line));
+	}
+	for (i = 0; i < 16; i++) {
+		snprintf(line, sizeof(line), "%5u: user_data:%d, res:0, flag:0", i, 100 + i);
+		EXPECT_EQ(1, lines(self->text, line));
+	}
+	close(p[0]);
+	close(p[1]);
+}
+
+/* SQEs that nobody has taken yet. */
+TEST_F(fdinfo, waiting_sqes)
+{
+	struct iou *r = &self->r;
+	char line[80];
+	int i;
+
+	if (!(variant->flags & IORING_SETUP_R_DISABLED))
+		SKIP(return, "they are taken");
+	for (i = 0; i < 3; i++)
+		iou_nop(r, 100 + i);
+	iou_flush(r);
+	ASSERT_EQ(0, read_fdinfo(r->fd, self->text, TEXT_SIZE));
+	EXPECT_EQ(0, value_of(self->text, "SqHead"));
+	EXPECT_EQ(3, value_of(self->text, "SqTail"));
+	EXPECT_EQ(3, value_of(self->text, "SQEs"));
+	EXPECT_EQ(3, lines(strstr(self->text, "SQEs:"), "    "));
+	for (i = 0; i < 3; i++) {
+		snprintf(line, sizeof(line), "%5u: opcode:NOP, fd:-1, flags:0, off:0, addr:0x0, ",
+			 i);
+		EXPECT_EQ(1, lines(self->text, line));
+		snprintf(line, sizeof(line), " user_data:%d\n", 100 + i);
+		EXPECT_NE(NULL, strstr(self->text, line));
+	}
+}
+
+struct holder {
+	int fd;
+	struct hole hole;
+};
+
+/* Stands in a page fault with the ring lock, in the kernel's copy of what is registered. */
+static void *hold_lock(void *arg)
+{
+	struct holder *h = arg;
+
+	return (void *)(long)iou_sys_register(h->fd, IORING_REGISTER_FILES, h->hole.mem, 1);
+}
+
+/* Who holds the ring lock may wait for the reader of this file. */
+TEST_F(fdinfo, ring_lock_is_held)
+{
+	struct iovec iov = { self->text, 4096 };
+	struct holder h = { self->r.fd };
+	pthread_t thread;
+	void *ret;
+
+	if (variant->flags & IORING_SETUP_SINGLE_ISSUER)
+		SKIP(return, "another thread may not register");
+	if (hole_open(&h.hole, 1))
+		SKIP(return, "needs userfaultfd");
+	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_BUFFERS, &iov, 1));
+	ASSERT_EQ(0, read_fdinfo(self->r.fd, self->text, TEXT_SIZE));
+	EXPECT_EQ(1, lines(strstr(self->text, "UserBufs:"), "    0: 0x"));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, hold_lock, &h));
+	ASSERT_EQ(1, hole_faults(&h.hole, 1));
+	/* a reader that waits would never be given its page */
+	alarm(IOU_PATIENCE / 1000);
+	ASSERT_EQ(0, read_fdinfo(self->r.fd, self->text, TEXT_SIZE));
+	alarm(0);
+	EXPECT_EQ(7, value_of(self->text, "SqMask"));
+	EXPECT_EQ(1, value_of(self->text, "UserBufs"));
+	EXPECT_EQ(0, lines(strstr(self->text, "UserBufs:"), "    0: 0x"));
+	EXPECT_EQ(0, value_of(self->text, "CqOverflowList"));
+	ASSERT_EQ(0, hole_give(&h.hole, 0, 1));
+	pthread_join(thread, &ret);
+	/* the page of zeroes is descriptor 0 */
+	EXPECT_EQ(NULL, ret);
+	close(h.hole.uffd);
+}
+
 /* Readers must not stop what they look at, nor see it half gone. */
 struct reader {
 	int *fd;
 	bool stop;
-	unsigned int reads;
+	unsigned int whole;	/* texts from the first key to the last */
+	unsigned int broken;	/* from the first on, but not to the last */
+	int err;		/* but that nothing has this number at the moment */
 };
 
 static void *read_loop(void *arg)
@@ -151,8 +289,17 @@ static void *read_loop(void *arg)
 	char *text = malloc(TEXT_SIZE);
 
 	while (!load_acq(&rd->stop)) {
-		read_fdinfo(load_acq(rd->fd), text, TEXT_SIZE);
-		rd->reads++;
+		int ret = read_fdinfo(load_acq(rd->fd), text, TEXT_SIZE);
+
+		if (ret && ret != -ENOENT)
+			rd->err = ret;
+		/* the number may be another file's for a moment */
+		if (!ret && value_of(text, "SqMask") == 7) {
+			if (value_of(text, "CqOverflowList") == 0)
+				store_rel(&rd->whole, rd->whole + 1);
+			else
+				rd->broken++;
+		}
 		sched_yield();
 	}
 	free(text);
@@ -161,6 +308,7 @@ static void *read_loop(void *arg)
 
 TEST_F(fdinfo, readers_against_open_and_close)
 {
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
 	struct reader rd[2] = { { &self->r.fd }, { &self->r.fd } };
 	unsigned int i, k, rounds = iou_rounds(60);
 	struct iovec iov = { self->text, TEXT_SIZE };
@@ -170,7 +318,8 @@ TEST_F(fdinfo, readers_against_open_and_close)
 		SKIP(return, "nothing can be submitted");
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, read_loop, &rd[i]));
-	for (i = 0; i < rounds; i++) {
+	for (i = 0; i < rounds || (iou_now_us() < end &&
+				   (!load_acq(&rd[0].whole) || !load_acq(&rd[1].whole))); i++) {
 		ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_BUFFERS, &iov, 1));
 		for (k = 0; k < 20; k++) {
 			iou_nop(&self->r, k);
@@ -183,22 +332,24 @@ TEST_F(fdinfo, readers_against_open_and_close)
 	for (i = 0; i < 2; i++) {
 		store_rel(&rd[i].stop, true);
 		pthread_join(thread[i], NULL);
-		EXPECT_LT(0, rd[i].reads);
+		EXPECT_LT(0, rd[i].whole);
+		EXPECT_EQ(0, rd[i].broken);
+		EXPECT_EQ(0, rd[i].err);
 	}
 }
 
-/* Readers of one busy ring; its numbers never run backwards. */
+/* Readers of one busy ring; its numbers are those of the moment. */
 TEST_F(fdinfo, readers_against_submitters)
 {
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
 	struct reader rd = { &self->r.fd };
 	unsigned int i, k, rounds = iou_rounds(300);
-	long tail, last = 0;
 	pthread_t thread;
 
 	if (variant->flags & (IORING_SETUP_R_DISABLED | IORING_SETUP_IOPOLL))
 		SKIP(return, "no reads to wait for");
 	ASSERT_EQ(0, pthread_create(&thread, NULL, read_loop, &rd));
-	for (i = 0; i < rounds; i++) {
+	for (i = 0; i < rounds || (!load_acq(&rd.whole) && iou_now_us() < end); i++) {
 		for (k = 0; k < 8; k++)
 			iou_nop(&self->r, k)->flags = k % 4 ? 0 : IOSQE_ASYNC;
 		ASSERT_LE(0, iou_submit(&self->r));
@@ -206,12 +357,16 @@ TEST_F(fdinfo, readers_against_submitters)
 		if (i % 16)
 			continue;
 		ASSERT_EQ(0, read_fdinfo(self->r.fd, self->text, TEXT_SIZE));
-		tail = value_of(self->text, "CqTail");
-		ASSERT_LE(last, tail);
-		last = tail;
+		ASSERT_EQ(8 * (i + 1), value_of(self->text, "SqTail"));
+		ASSERT_EQ(8 * (i + 1), value_of(self->text, "CqTail"));
+		ASSERT_EQ(8 * (i + 1), value_of(self->text, "CqHead"));
+		ASSERT_EQ(0, value_of(self->text, "CQEs"));
 	}
 	store_rel(&rd.stop, true);
 	pthread_join(thread, NULL);
+	EXPECT_LT(0, rd.whole);
+	EXPECT_EQ(0, rd.broken);
+	EXPECT_EQ(0, rd.err);
 }
 
 TEST_HARNESS_MAIN
