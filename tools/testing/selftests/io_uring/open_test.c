@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: OPENAT, OPENAT2 and CLOSE - descriptors and slots */
+#include <linux/audit.h>
+#include <linux/netlink.h>
 #include <linux/openat2.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include "iou_test.h"
 
 #define SLOTS	4
@@ -305,6 +309,138 @@ TEST_F(open, fifo)
 	close(fd);
 	EXPECT_EQ(-ENXIO, do_open(&self->r, variant->sqe_flags, self->dfd, "fifo",
 				  O_WRONLY | O_NONBLOCK, 0));
+}
+
+/* In a child: 0 if a path is looked up in the new root, however it is issued. */
+static int open_in_new_root(struct iou *r, const char *dir)
+{
+	static const unsigned char sqe_flags[] = { 0, IOSQE_ASYNC };
+	unsigned int i;
+	int fd;
+
+	/* a worker that is there already, of the old root */
+	fd = do_open(r, IOSQE_ASYNC, AT_FDCWD, "/proc", O_RDONLY, 0);
+	if (fd < 0 || chroot(dir))
+		return 10;
+	for (i = 0; i < 2 * ARRAY_LEN(sqe_flags); i++) {
+		/* O_CREAT is for a worker in any case */
+		fd = do_open(r, sqe_flags[i / 2], AT_FDCWD, "/here", i % 2 ? O_CREAT : 0, 0);
+		if (fd < 0)
+			return 20 + i;
+		close(fd);
+		if (do_open(r, sqe_flags[i / 2], AT_FDCWD, "/proc", O_RDONLY, 0) != -ENOENT)
+			return 30 + i;
+	}
+	return 0;
+}
+
+/* Paths of a task that has called chroot() begin at its root. */
+TEST_F(open, after_chroot)
+{
+	int pid, status;
+
+	if (getuid())
+		SKIP(return, "needs to be root");
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct iou r;
+
+		_exit(iou_init(&r, 8, variant->flags) ? 1 : open_in_new_root(&r, self->dir));
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status) {
+		TH_LOG("step %d", WEXITSTATUS(status));
+	}
+}
+
+struct audit_message {
+	struct nlmsghdr head;
+	char data[8192];
+};
+
+/* Send, and wait for the kernel's yes or no. */
+static int audit_send(int fd, int type, const void *data, size_t size)
+{
+	static struct audit_message msg;
+	int *error = (int *)msg.data;
+
+	msg.head = (struct nlmsghdr) {
+		.nlmsg_len = NLMSG_HDRLEN + size, .nlmsg_type = type,
+		.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+	};
+	memcpy(msg.data, data, size);
+	if (send(fd, &msg, NLMSG_HDRLEN + size, 0) < 0)
+		return -errno;
+	do {
+		if (recv(fd, &msg, sizeof(msg), 0) < 0)
+			return -errno;
+	} while (msg.head.nlmsg_type != NLMSG_ERROR);
+	return *error;
+}
+
+/*
+ * Wait for a record of OPENAT that says @what.  There may be others, of attempts that
+ * would have blocked.
+ */
+static bool audit_record(int fd, const char *what)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	static struct audit_message msg;
+
+	while (iou_now_us() < end) {
+		memset(&msg, 0, sizeof(msg));
+		if (recv(fd, &msg, sizeof(msg) - 1, 0) < 0)
+			return false;
+		if (msg.head.nlmsg_type == AUDIT_URINGOP && strstr(msg.data, "uring_op=18 ") &&
+		    strstr(msg.data, what))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A rule about io_uring finds what an operation that is not exempt did, and how it
+ * ended.
+ */
+TEST_F(open, audited)
+{
+	struct timeval patience = { .tv_sec = IOU_PATIENCE / 1000 };
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT);
+	struct audit_rule_data rule = {
+		.flags = AUDIT_FILTER_URING_EXIT, .action = AUDIT_ALWAYS,
+	};
+	struct audit_status on = {
+		.mask = AUDIT_STATUS_ENABLED | AUDIT_STATUS_PID, .enabled = 1, .pid = getpid(),
+	};
+	int pid, status;
+
+	if (fd < 0 || getuid())
+		SKIP(return, "needs audit and root");
+	ASSERT_EQ(0, setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)));
+	rule.mask[AUDIT_WORD(IORING_OP_OPENAT)] = AUDIT_BIT(IORING_OP_OPENAT);
+	ASSERT_EQ(0, audit_send(fd, AUDIT_SET, &on, sizeof(on)));
+	EXPECT_EQ(0, audit_send(fd, AUDIT_ADD_RULE, &rule, sizeof(rule)));
+	/* a task that was made before audit was first switched on has no records */
+	pid = fork();
+	if (!pid) {
+		struct iou r;
+
+		if (iou_init(&r, 8, variant->flags))
+			_exit(1);
+		if (do_open(&r, variant->sqe_flags, self->dfd, "here", O_RDONLY, 0) < 0)
+			_exit(2);
+		_exit(do_open(&r, variant->sqe_flags, self->dfd, "none", 0, 0) != -ENOENT);
+	}
+	EXPECT_TRUE(audit_record(fd, "success=yes exit="));
+	EXPECT_TRUE(audit_record(fd, "success=no exit=-2 "));
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, audit_send(fd, AUDIT_DEL_RULE, &rule, sizeof(rule)));
+	on.enabled = 0;
+	on.pid = 0;
+	EXPECT_EQ(0, audit_send(fd, AUDIT_SET, &on, sizeof(on)));
+	close(fd);
 }
 
 TEST_HARNESS_MAIN

@@ -1293,4 +1293,70 @@ TEST_F(direct, steady_depth)
 	EXPECT_EQ(0, iou_ready(r));
 }
 
+/*
+ * A drained request waits until the transfers before it have ended, which on a polled
+ * ring only who reaps can tell.
+ */
+TEST_F(direct, drained)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i, k;
+
+	for (k = 0; k < 4; k++) {
+		for (i = 0; i < 8; i++)
+			iou_prep(r, IORING_OP_READ, self->fd, self->buf + i * BLOCK, BLOCK,
+				 i * BLOCK)->user_data = i;
+		iou_nop(r, 8)->flags = IOSQE_IO_DRAIN;
+		iou_prep(r, IORING_OP_READ, self->fd, self->buf + 9 * BLOCK, BLOCK,
+			 9 * BLOCK)->user_data = 9;
+		ASSERT_LE(0, iou_submit(r));
+		for (i = 0; i < 10; i++) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			EXPECT_EQ(cqe.user_data == 8 ? 0 : BLOCK, cqe.res);
+			/* the eight in any order, then the other two; on 6.12 in any as well */
+			if (i < 8) {
+				EXPECT_GT(8, cqe.user_data);
+			} else if (!iou_on_stock()) {
+				EXPECT_EQ(i, cqe.user_data);
+			}
+		}
+	}
+}
+
+/*
+ * The first half of what is read is in memory, the second is not: one CQE tells of both,
+ * and each byte comes to its place.
+ */
+TEST_F(rw, half_in_memory)
+{
+	const char *dir = getenv("IOU_EXT4");
+	size_t half = 64 * 1024;
+	unsigned char *buf;
+	unsigned int i;
+	int fd;
+
+	if (!dir || variant->flags & IORING_SETUP_IOPOLL)
+		SKIP(return, "needs a file on a disk, in IOU_EXT4");
+	fd = iou_file_in(dir, 2 * half, SEED);
+	buf = iou_map_anon(2 * half);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, fsync(fd));
+	for (i = 0; i < 8; i++) {
+		/* what is read ahead would be there, too */
+		ASSERT_EQ(0, posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
+		ASSERT_EQ(0, posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM));
+		ASSERT_EQ(half, pread(fd, buf, half, 0));
+		memset(buf, 0, 2 * half);
+		iou_prep(&self->r, IORING_OP_READ, fd, buf, 2 * half, 0)->flags =
+			i % 2 ? IOSQE_ASYNC : 0;
+		EXPECT_EQ(2 * half, iou_one(&self->r));
+		EXPECT_EQ(-1, iou_verify(buf, 2 * half, 0, SEED)) {
+			TH_LOG("round %u", i);
+		}
+	}
+	munmap(buf, 2 * half);
+	close(fd);
+}
+
 TEST_HARNESS_MAIN

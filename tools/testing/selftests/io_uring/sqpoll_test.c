@@ -361,6 +361,37 @@ TEST(disabled_ring_goes)
 	EXPECT_TRUE(soon(!THREADS(getpid())));
 }
 
+/*
+ * A thread that is awake for another ring leaves the SQEs of a disabled one alone, until
+ * that is enabled.
+ */
+TEST(disabled_ring_is_left_alone)
+{
+	struct iou r, off;
+	int i;
+
+	ASSERT_EQ(0, ring_with_idle(&r, 50, 0, 0));
+	ASSERT_EQ(0, ring_with_idle(&off, 50, IORING_SETUP_ATTACH_WQ | IORING_SETUP_R_DISABLED,
+				    r.fd));
+	for (i = 0; i < 4; i++)
+		iou_nop(&off, i);
+	iou_flush(&off);
+	/* each is a round of the thread, over both */
+	for (i = 0; i < 16; i++) {
+		iou_nop(&r, i);
+		ASSERT_EQ(0, iou_one(&r));
+	}
+	EXPECT_EQ(0, iou_ready(&off));
+	EXPECT_EQ(0, load_acq(off.sq_head));
+	EXPECT_EQ(-EBADFD, iou_enter(&off, 0, 0, IORING_ENTER_SQ_WAKEUP));
+	ASSERT_EQ(0, iou_register(&off, IORING_REGISTER_ENABLE_RINGS, NULL, 0));
+	ASSERT_EQ(0, iou_enter(&off, 0, 0, IORING_ENTER_SQ_WAKEUP));
+	EXPECT_EQ(0, iou_discard(&off, 4));
+	EXPECT_TRUE(soon(load_acq(off.sq_head) == 4));
+	iou_exit(&off);
+	iou_exit(&r);
+}
+
 /* Bad SQEs are told by CQEs; the thread goes on with the next. */
 TEST(bad_sqes)
 {

@@ -320,4 +320,29 @@ TEST_F(wq, churn)
 	}
 }
 
+/* The file of what goes to a worker at once is looked up before. */
+TEST(forced_to_a_worker_without_a_file)
+{
+	static const unsigned char ops[] = {
+		IORING_OP_READ, IORING_OP_WRITE, IORING_OP_FSYNC, IORING_OP_POLL_ADD,
+	};
+	static const unsigned char fixed[] = { 0, IOSQE_FIXED_FILE };
+	char buf[8];
+	struct iou r;
+	unsigned int i;
+
+	ASSERT_EQ(0, iou_init(&r, 8, 0));
+	for (i = 0; i < 2 * ARRAY_LEN(ops); i++) {
+		iou_prep(&r, ops[i / 2], 900, ops[i / 2] == IORING_OP_READ ||
+			 ops[i / 2] == IORING_OP_WRITE ? buf : NULL, 0, 0)->flags =
+			 IOSQE_ASYNC | fixed[i % 2];
+		EXPECT_EQ(-EBADF, iou_one(&r)) {
+			TH_LOG("op %u, flags %x", ops[i / 2], fixed[i % 2]);
+		}
+	}
+	iou_nop(&r, 1);
+	EXPECT_EQ(0, iou_one(&r));
+	iou_exit(&r);
+}
+
 TEST_HARNESS_MAIN
