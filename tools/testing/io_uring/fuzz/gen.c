@@ -598,7 +598,7 @@ static void gen_chain(struct gen *g, unsigned int ring, unsigned int nr)
 		c->sqe.flags |= pct(g, 25) ? IOSQE_IO_HARDLINK : IOSQE_IO_LINK;
 		last = c;
 	}
-	if (last && pct(g, 92))
+	if (last && (g->p->compared || pct(g, 92)))
 		last->sqe.flags &= ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK);
 }
 
@@ -667,9 +667,9 @@ static void gen_enter(struct gen *g, unsigned int ring, int task)
 		return;
 	if (task >= 0)
 		c->task = task;
-	/* all that was prepared, or another number */
+	/* all that was prepared, or another number, which may cut a chain */
 	c->a[0] = pct(g, 90);
-	c->a[1] = below(g, 4);
+	c->a[1] = g->p->compared ? 10 + below(g, 100) : below(g, 4);
 	if (pct(g, 50))
 		c->a[3] = IORING_ENTER_GETEVENTS;
 	if (g->flags[ring] & IORING_SETUP_SQPOLL)

@@ -168,7 +168,7 @@ static long do_enter(const struct call *c)
 	if (!r->there)
 		return -EBADF;
 	if (c->a[0] < 2) {
-		nr = r->prepared - load(word(r, r->p.sq_off.tail));
+		nr = r->prepared - load(word(r, r->p.sq_off.head));
 		store(word(r, r->p.sq_off.tail), r->prepared);
 		if (!c->a[0])
 			nr = c->a[1];
@@ -656,7 +656,7 @@ static void handle(int sig)
 /* A wait that nothing ends shows as -EINTR. */
 static void bound_waits(void)
 {
-	struct itimerval it = { { 4, 0 }, { 4, 0 } };
+	struct itimerval it = { { 2, 0 }, { 2, 0 } };
 
 	handle(SIGALRM);
 	setitimer(ITIMER_REAL, &it, NULL);
