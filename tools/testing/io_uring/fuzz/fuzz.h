@@ -63,6 +63,7 @@ enum slot {
 	FD_NULLB,		/* block device with polled queues, O_DIRECT */
 	FD_FULL_R, FD_FULL_W,	/* a pipe without room */
 	FD_MEM,			/* memfd */
+	FD_TOLD,		/* another eventfd, for IORING_REGISTER_EVENTFD */
 	FD_LAST_COMMON,
 	FD_EXT = FD_LAST_COMMON,	/* ext4 on NVMe, O_DIRECT */
 	FD_EXT_BUF,		/* the same, through the page cache */
@@ -110,6 +111,7 @@ struct call {
  * @seed:	it follows from this
  * @compared:	no races: its result is the same on every right kernel
  * @ordered:	also the order of its CQEs
+ * @keeps:	CQEs stay in the ring until the program takes them
  * @kill_us:	the whole is killed after that long, 0: at its end
  * @chance:	faults are injected: percents for allocations and copies, 0: none
  * @canary:	a stranger sets a ring up while it runs
@@ -121,6 +123,7 @@ struct prog {
 	uint64_t seed;
 	bool compared;
 	bool ordered;
+	bool keeps;
 	bool canary;
 	uint32_t kill_us;
 	uint32_t chance;

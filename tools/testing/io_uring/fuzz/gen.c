@@ -562,13 +562,20 @@ static struct call *gen_sqe(struct gen *g, unsigned int ring, unsigned int op)
 		c->sqe.flags |= IOSQE_ASYNC;
 		g->racy = true;
 	}
-	if (pct(g, 4))
+	if (pct(g, 2))
 		c->sqe.flags |= IOSQE_IO_DRAIN;
 	if (pct(g, 7))
 		c->sqe.flags |= IOSQE_CQE_SKIP_SUCCESS;
 	if (g->rare && pct(g, 4))
 		spoil(g, c);
 	return c;
+}
+
+static bool waits_for_ever(const struct io_uring_sqe *sqe)
+{
+	return sqe->opcode == IORING_OP_POLL_ADD && sqe->fd == FD_EVENT &&
+	       !(sqe->flags & (IOSQE_ASYNC | IOSQE_FIXED_FILE)) &&
+	       sqe->poll32_events == POLLPRI;
 }
 
 /* Requests one after the other, perhaps with a limit behind one of them. */
@@ -586,10 +593,15 @@ static void gen_chain(struct gen *g, unsigned int ring, unsigned int nr)
 		c = gen_sqe(g, ring, op);
 		if (!c)
 			break;
+		/* sometimes it does */
+		if (op == IORING_OP_POLL_ADD && nr && pct(g, 30)) {
+			c->sqe.fd = FD_EVENT;
+			c->sqe.flags = 0;
+			c->sqe.poll32_events = POLLPRI;
+		}
 		/* what ends by itself would race with a limit that passes at once */
 		if (g->p->compared && op == IORING_OP_LINK_TIMEOUT && g->racy && last &&
-		    (last->sqe.flags & (IOSQE_ASYNC | IOSQE_FIXED_FILE) ||
-		     last->sqe.opcode != IORING_OP_POLL_ADD)) {
+		    !waits_for_ever(&last->sqe)) {
 			struct __kernel_timespec never = { .tv_sec = 1ll << 33 };
 
 			memcpy(c->blob, &never, sizeof(never));
@@ -837,7 +849,7 @@ static void reg_misc(struct gen *g, struct call *c)
 	struct io_uring_file_index_range range = { .off = below(g, 6), .len = below(g, 6) };
 	struct io_uring_clone_buffers clone = { .src_fd = RING_FD + below(g, g->rings) };
 	struct io_uring_clock_register clock = { };
-	uint32_t word[2] = { FD_EVENT, 0 };
+	uint32_t word[2] = { g->p->compared || pct(g, 50) ? FD_TOLD : FD_EVENT, 0 };
 
 	switch (c->a[0]) {
 	case IORING_REGISTER_EVENTFD:
@@ -1143,6 +1155,7 @@ void gen_prog(struct prog *p, uint64_t seed, bool compared)
 	p->compared = compared;
 	next(&g);
 	p->ordered = compared && pct(&g, 50);
+	p->keeps = compared && pct(&g, 15);
 	g.rare = pct(&g, 60);
 	steps = 3 + below(&g, compared ? 9 : 30);
 	if (!compared) {

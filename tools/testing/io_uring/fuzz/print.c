@@ -35,7 +35,7 @@ static const char * const regs[IORING_REGISTER_LAST] = {
 static const char * const slots[FD_END - FD_FIRST] = {
 	"tmp", "tmp-nonblock", "rdonly", "append", "pipe-r", "pipe-w", "pipe2-r", "pipe2-w",
 	"sock1", "sock2", "eventfd", "zero", "null", "dir", "nullb", "full-r", "full-w",
-	"memfd", "ext4-direct", "ext4", "nvme", "epoll", "timerfd", "signalfd",
+	"memfd", "told", "ext4-direct", "ext4", "nvme", "epoll", "timerfd", "signalfd",
 };
 
 static const char * const setup[] = {

@@ -24,6 +24,8 @@
 #define __NR_io_uring_register	427
 #endif
 
+#define MAX_CQES	4096
+
 #define load(p)		__atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define store(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
@@ -37,6 +39,8 @@ struct ring {
 	size_t rings_len, sqes_len;
 	unsigned int prepared;	/* SQ tail to be */
 	unsigned int seen;	/* CQ tail that the log knows of */
+	unsigned int got;	/* CQEs that the log has not yet */
+	uint64_t (*cqes)[4];
 };
 
 static struct ring rings[MAX_RINGS];
@@ -523,6 +527,26 @@ static bool threads_sleep(void)
 	return asleep;
 }
 
+/*
+ * Copy the CQEs that came since the last look.  Most programs take them from the ring as
+ * well, since an IOPOLL ring with CQEs in it need not look for others, and since it is not
+ * said which of several come into a CQ that has room for some.
+ */
+static void collect(struct ring *r)
+{
+	uint32_t tail = load(word(r, r->p.cq_off.tail));
+
+	if (!r->cqes)
+		r->cqes = calloc(MAX_CQES, 32);
+	for (; r->seen != tail && r->got < MAX_CQES; r->seen++) {
+		memset(r->cqes[r->got], 0, 32);
+		memcpy(r->cqes[r->got++], r->rings + r->p.cq_off.cqes +
+		       (r->seen & (r->p.cq_entries - 1)) * cqe_size(r), cqe_size(r));
+	}
+	if (!prog->keeps || r->p.flags & IORING_SETUP_IOPOLL)
+		store(word(r, r->p.cq_off.head), r->seen);
+}
+
 static uint64_t progress(void)
 {
 	uint64_t is = 0;
@@ -533,6 +557,7 @@ static uint64_t progress(void)
 
 		if (!r->there)
 			continue;
+		collect(r);
 		sys_enter(r, 0, 0, IORING_ENTER_GETEVENTS, NULL, 0);
 		is = is * 31 + *word(r, r->p.cq_off.tail);
 		is = is * 31 + *word(r, r->p.sq_off.head);
@@ -561,41 +586,64 @@ static void settle(void)
 	}
 }
 
+/* Does this CQE belong to a request that ended in the call that submitted it? */
+static bool has_place(const uint64_t *cqe)
+{
+	const struct io_uring_sqe *sqe;
+	uint64_t call = cqe[0] - 100;
+
+	if (!prog->ordered || call >= prog->nr || prog->call[call].kind != C_SQE)
+		return false;
+	sqe = &prog->call[call].sqe;
+	return sqe->opcode == IORING_OP_NOP && !(sqe->flags & ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK));
+}
+
 static int cqe_order(const void *a, const void *b)
 {
 	return memcmp(a, b, 32);
 }
 
-/* CQEs that came since the last look, in an order that does not depend on chance */
+/* First CQEs of NOPs as they came, then the others in an order of their own */
+static void sort_cqes(uint64_t (*cqe)[4], unsigned int nr)
+{
+	static uint64_t other[MAX_CQES][4];
+	unsigned int i, placed = 0, others = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (has_place(cqe[i]))
+			memmove(cqe[placed++], cqe[i], 32);
+		else
+			memcpy(other[others++], cqe[i], 32);
+	}
+	qsort(other, others, 32, cqe_order);
+	memcpy(cqe[placed], other, others * 32);
+}
+
 static void log_ring(unsigned int nr)
 {
 	struct ring *r = &rings[nr];
-	static uint64_t cqe[4096][4];
-	uint32_t tail, flags;
-	unsigned int i, n = 0;
+	uint32_t flags;
+	unsigned int i;
 
-	tail = load(word(r, r->p.cq_off.tail));
-	for (; r->seen != tail && n < ARRAY_SIZE(cqe); r->seen++, n++) {
-		memset(cqe[n], 0, 32);
-		memcpy(cqe[n], r->rings + r->p.cq_off.cqes +
-		       (r->seen & (r->p.cq_entries - 1)) * cqe_size(r), cqe_size(r));
-	}
-	if (!prog->ordered)
-		qsort(cqe, n, 32, cqe_order);
-	for (i = 0; i < n; i++) {
-		fprintf(out, "   ring %u: %llu = %d", nr, (unsigned long long)cqe[i][0],
-			(int)cqe[i][1]);
-		if (cqe[i][1] >> 32)
-			fprintf(out, " flags %#x", (unsigned int)(cqe[i][1] >> 32));
-		if (cqe[i][2] || cqe[i][3])
-			fprintf(out, " more %llx %llx", (unsigned long long)cqe[i][2],
-				(unsigned long long)cqe[i][3]);
+	collect(r);
+	sort_cqes(r->cqes, r->got);
+	for (i = 0; i < r->got; i++) {
+		uint64_t *cqe = r->cqes[i];
+
+		fprintf(out, "   ring %u: %llu = %d", nr, (unsigned long long)cqe[0],
+			(int)cqe[1]);
+		if (cqe[1] >> 32)
+			fprintf(out, " flags %#x", (unsigned int)(cqe[1] >> 32));
+		if (cqe[2] || cqe[3])
+			fprintf(out, " more %llx %llx", (unsigned long long)cqe[2],
+				(unsigned long long)cqe[3]);
 		fprintf(out, "\n");
 	}
+	r->got = 0;
 	flags = load(word(r, r->p.sq_off.flags)) & ~IORING_SQ_NEED_WAKEUP;
 	fprintf(out, "   ring %u: sq %u cq %u dropped %u overflow %u flags %x\n", nr,
 		load(word(r, r->p.sq_off.tail)) - load(word(r, r->p.sq_off.head)),
-		tail - *word(r, r->p.cq_off.head), *word(r, r->p.sq_off.dropped),
+		r->seen - *word(r, r->p.cq_off.head), *word(r, r->p.sq_off.dropped),
 		*word(r, r->p.cq_off.overflow), flags);
 }
 

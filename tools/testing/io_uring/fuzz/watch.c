@@ -28,14 +28,17 @@ unsigned int patience = 20;
 static unsigned int deadline_ms = 300;
 static int kmsg = -1;
 
-/* What is counted before and after: names of slabs, and how many more may be there */
+/*
+ * What is counted before and after: names of slabs, and how many more may be there.  A slab
+ * in use by a CPU counts as a whole.
+ */
 static struct {
 	const char *slab;
 	unsigned int more;
 	long base, now;
 } counted[] = {
-	{ "io_kiocb", 0 }, { "filp", 12 }, { "task_struct", 8 }, { "mm_struct", 8 },
-	{ "signal_cache", 8 },
+	{ "io_kiocb", 0 }, { "filp", 128 }, { "task_struct", 32 }, { "mm_struct", 64 },
+	{ "signal_cache", 64 },
 };
 
 static long base_charge;

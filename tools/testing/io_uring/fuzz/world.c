@@ -158,6 +158,7 @@ void world_open(const struct prog *p)
 	unlink("b");
 	open_pipes();
 	place(FD_EVENT, eventfd(0, EFD_CLOEXEC));
+	place(FD_TOLD, eventfd(0, EFD_CLOEXEC));
 	place(FD_ZERO, open("/dev/zero", O_RDWR | O_CLOEXEC));
 	place(FD_NULL, open("/dev/null", O_RDWR | O_CLOEXEC));
 	place(FD_DIR, open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -197,7 +198,7 @@ static void file_state(int fd, FILE *log)
 		fprintf(log, "fd %d size %lld position %lld bytes %08x\n", fd,
 			(long long)st.st_size, (long long)lseek(fd, 0, SEEK_CUR),
 			hash(buf, len < 0 ? 0 : len));
-	} else if (fd == FD_EVENT) {
+	} else if (fd == FD_EVENT || fd == FD_TOLD) {
 		/* how often a ring signals is nobody's promise */
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 		fprintf(log, "fd %d %s\n", fd, read(fd, buf, 8) == 8 ? "signalled" : "is 0");
