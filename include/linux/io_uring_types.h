@@ -223,9 +223,18 @@ struct io_cqe_val {
  * inline.  Who may touch it: the submitter while it prepares and issues it;
  * after ->issue() said IO_PARKED, or after it was queued to a worker, whoever
  * completes it.
+ *
+ * The memory of one request serves for the next without being cleared.  Set for
+ * each are @tctx, @flags, @opcode, @buf_index, @cqe but its result, and what ->prep()
+ * fills in.  A field that is "valid with" a flag, or for some ops only, holds the
+ * remains of another request otherwise: who reads it asks for the flag, or the op,
+ * before.  Debug kernels poison it, see io_req_poison().
  */
 struct io_kiocb {
-	/** @file: what the request works on, or NULL */
+	/**
+	 * @file: what the request works on, valid for ops with needs_file; NULL
+	 * until it is looked up, when the request is issued or queued
+	 */
 	struct file		*file;
 	/** @ctx: (-) the ring; constant for as long as the memory belongs to it */
 	struct io_ring_ctx	*ctx;

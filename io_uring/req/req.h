@@ -5,6 +5,7 @@
 
 #include <linux/io_uring_types.h>
 #include <linux/kasan.h>
+#include <linux/poison.h>
 
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_REQ
@@ -81,10 +82,32 @@ static inline void io_req_push_straight(struct io_kiocb *req, unsigned int push_
 }
 
 /**
+ * io_req_poison - nobody reads what an earlier request has left behind
+ * @req: about to be filled in from a SQE
+ *
+ * Debug kernels make garbage of all that the SQE's own way has to set, so that who
+ * reads a field that was not set trips over an address that cannot be one.  See the
+ * rule at struct io_kiocb.
+ */
+static inline void io_req_poison(struct io_kiocb *req)
+{
+#ifdef CONFIG_IO_URING_DEBUG
+	struct io_uring_task *tctx = req->tctx;
+	struct io_ring_ctx *ctx = req->ctx;
+	u8 state = req->state;
+
+	memset(req, POISON_INUSE, sizeof(*req));
+	req->ctx = ctx;
+	req->tctx = tctx;
+	req->state = state;
+#endif
+}
+
+/**
  * io_req_take - take a request for the next SQE
  * @ctx: the ring, its lock held
  *
- * Only @ctx is set in it.
+ * Only @ctx is set in it, the rest is what an earlier request has left.
  *
  * Return: NULL if there is no memory.
  */

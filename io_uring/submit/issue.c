@@ -243,14 +243,15 @@ static bool io_work_needs_hash(const struct io_kiocb *req)
 /* Which kind of worker: may the work block for ever, must it be serialised? */
 static void io_work_classify(struct io_kiocb *req)
 {
-	umode_t mode = req->file ? file_inode(req->file)->i_mode : 0;
+	const struct io_op *op = io_ops[req->opcode];
+	umode_t mode = op->needs_file ? file_inode(req->file)->i_mode : 0;
 
 	/* who asks for a worker wants them side by side, not one when the other sleeps */
 	atomic_set(&req->work.flags, req->flags & REQ_F_FORCE_ASYNC ? IO_WQ_WORK_CONCURRENT : 0);
 	if (S_ISREG(mode)) {
 		if (io_work_needs_hash(req))
 			io_wq_hash_work(&req->work, file_inode(req->file));
-	} else if (!S_ISBLK(mode) && io_ops[req->opcode]->unbound_nonreg_file) {
+	} else if (!S_ISBLK(mode) && op->unbound_nonreg_file) {
 		atomic_or(IO_WQ_WORK_UNBOUND, &req->work.flags);
 	}
 }

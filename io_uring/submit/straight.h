@@ -119,6 +119,7 @@ static __always_inline bool io_submit_one(struct io_ring_ctx *ctx, struct io_kio
 {
 	u32 head = io_sqe_word(sqe), tail = io_sqe_word(&sqe->buf_index);
 
+	io_req_poison(req);
 	req->cqe.user_data = READ_ONCE(sqe->user_data);
 	req->cqe.flags = 0;
 	req->opcode = IO_HEAD_OPCODE(head);

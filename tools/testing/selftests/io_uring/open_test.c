@@ -131,6 +131,33 @@ TEST_F(open, descriptor)
 	EXPECT_EQ(-EFAULT, do_open(&self->r, f, self->dfd, (char *)8, O_RDONLY, 0));
 }
 
+/*
+ * An operation without a file goes to a worker, in the memory of a request that had
+ * one, which is gone by now.
+ */
+TEST_F(open, no_file_of_an_earlier_request)
+{
+	struct iou *r = &self->r;
+	char text[4];
+	int i, fd, p[2];
+
+	for (i = 0; i < 16; i++) {
+		ASSERT_EQ(0, pipe(p));
+		ASSERT_EQ(4, write(p[1], "data", 4));
+		iou_prep(r, IORING_OP_READ, p[0], text, sizeof(text), 0);
+		ASSERT_EQ(4, iou_one(r));
+		close(p[0]);
+		close(p[1]);
+		/* what creates or truncates cannot be tried inline */
+		fd = do_open(r, variant->sqe_flags, self->dfd, "new", O_RDWR | O_CREAT, 0);
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(0, do_close(r, variant->sqe_flags, fd, 0));
+		fd = do_open(r, 0, self->dfd, "here", O_WRONLY | O_TRUNC, 0);
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(0, do_close(r, 0, fd, 0));
+	}
+}
+
 TEST_F(open, how)
 {
 	struct {
