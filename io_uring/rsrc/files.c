@@ -112,11 +112,12 @@ static void io_file_alloc_hint(struct io_file_table *table, unsigned int slot)
 		table->alloc_hint = slot;
 }
 
-/* All changes of single slots, so that the bitmap agrees with them. */
+/* All changes of single slots, which exist, so that the bitmap agrees with them. */
 static void io_file_set_slot(struct io_ring_ctx *ctx, unsigned int slot, struct io_rsrc_node *node)
 {
 	struct io_file_table *table = &ctx->file_table;
 
+	slot = array_index_nospec(slot, table->data.nr);
 	if (node) {
 		__set_bit(slot, table->bitmap);
 		io_file_alloc_hint(table, slot + 1);
