@@ -341,7 +341,7 @@ void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 	if (io_wq_push(lane, work))
 		io_wq_kick(lane, concurrent);
 	else
-		queue_work(system_unbound_wq, &lane->reap);
+		io_wq_queue_reap(lane);
 }
 
 /* Take matching work out of the queue.  Return: how many. */
@@ -437,7 +437,24 @@ static void io_wq_cancel_queued(struct io_wq_lane *lane)
 /* The same for who must not do it: holds the ring lock, or is in the scheduler's hook. */
 static void io_wq_reap(struct work_struct *work)
 {
-	io_wq_cancel_queued(container_of(work, struct io_wq_lane, reap));
+	struct io_wq_lane *lane = container_of(work, struct io_wq_lane, reap);
+
+	io_wq_cancel_queued(lane);
+	io_wq_unref(lane->wq);
+}
+
+/**
+ * io_wq_queue_reap - let a kernel worker end all that waits in a lane
+ * @lane: of a pool that the caller has a reference to
+ *
+ * Has a reference of its own: it may be queued so late that the pool's end does not
+ * wait for it.  It finds the queues empty then.
+ */
+void io_wq_queue_reap(struct io_wq_lane *lane)
+{
+	refcount_inc(&lane->wq->refs);
+	if (!queue_work(system_unbound_wq, &lane->reap))
+		io_wq_unref(lane->wq);
 }
 
 /**
@@ -690,7 +707,7 @@ void io_wq_exit_start(struct io_wq *wq)
 
 		io_wq_dismiss_idle(lane);
 		if (READ_ONCE(lane->plain.first) || READ_ONCE(lane->hashed))
-			queue_work(system_unbound_wq, &lane->reap);
+			io_wq_queue_reap(lane);
 	}
 }
 
@@ -745,7 +762,9 @@ void io_wq_put_and_exit(struct io_wq *wq)
 	wait_for_completion_state(&wq->drained, TASK_IDLE);
 
 	for (i = 0; i < IO_WQ_NR_LANES; i++) {
-		cancel_work_sync(&wq->lane[i].reap);
+		/* one that runs holds requests, whose ring may go with our caller */
+		if (cancel_work_sync(&wq->lane[i].reap))
+			io_wq_unref(wq);
 		io_wq_cancel_queued(&wq->lane[i]);
 	}
 	cpuhp_state_remove_instance_nocalls(io_wq_cpuhp, &wq->cpuhp_node);

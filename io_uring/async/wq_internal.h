@@ -120,7 +120,7 @@ struct io_wq_cpus {
  * @hash_link: in hash->pools
  * @exiting: no more workers, all work is cancelled; set under each lane's lock and
  *	followed by a section under each crew_lock, never cleared
- * @refs: memory: whoever created the pool, and each lane's pending creation
+ * @refs: memory: whoever created the pool, each lane's pending creation and @reap
  * @told: who ends the pool has told running work to end, and waits for the threads
  * @live: threads, and one until @told
  * @drained: @live has reached zero
@@ -187,6 +187,7 @@ struct io_wq_work *io_wq_take(struct io_wq_worker *worker);
 struct io_wq_work *io_wq_adopt(struct io_wq_worker *worker, struct io_wq_work *work);
 void io_wq_let_go(struct io_wq_worker *worker);
 void io_wq_unref(struct io_wq *wq);
+void io_wq_queue_reap(struct io_wq_lane *lane);
 
 /* wq_worker.c */
 void io_wq_lane_init_crew(struct io_wq_lane *lane, unsigned int max);

@@ -21,7 +21,8 @@
  *	io_wq_kick()		decides, takes the reference
  *	io_wq_request()		owner: straight to io_wq_spawn(); else task work
  *	io_wq_spawn()		looks again whether it is needed, makes the thread
- *	io_wq_spawn_failed()	later once more through lane->retry, or gives up
+ *	io_wq_spawn_failed()	later once more through lane->retry, or gives up;
+ *				while the lane has workers it does not give up
  *	io_wq_stop_creation()	exit: takes it from either queue
  *	io_wq_creation_over()	end, before the thread runs
  *
@@ -102,8 +103,8 @@ static void io_wq_creation_over(struct io_wq_lane *lane)
 }
 
 /*
- * No worker can be had.  Those that are there have to do; if there are none, what
- * is queued is cancelled.  What is queued later begins a creation of its own.
+ * No worker can be had, ever.  Those that are there have to do; if there are none,
+ * what is queued is cancelled.  What is queued later begins a creation of its own.
  */
 static void io_wq_give_up(struct io_wq_lane *lane)
 {
@@ -113,9 +114,9 @@ static void io_wq_give_up(struct io_wq_lane *lane)
 		io_wq_creation_end(lane);
 		none = !lane->nr_workers;
 	}
-	/* the pool's end waits for it */
+	/* while the creation's reference keeps the pool */
 	if (none)
-		queue_work(system_unbound_wq, &lane->reap);
+		io_wq_queue_reap(lane);
 	io_wq_unref(lane->wq);
 }
 
@@ -151,7 +152,14 @@ void io_wq_dismiss_idle(struct io_wq_lane *lane)
 	}
 }
 
-static bool io_wq_should_retry(const struct io_wq_lane *lane, int err)
+/* Has the lane workers?  Then work may wait until there can be one more. */
+static bool io_wq_has_crew(struct io_wq_lane *lane)
+{
+	guard(raw_spinlock)(&lane->crew_lock);
+	return lane->nr_workers;
+}
+
+static bool io_wq_should_retry(struct io_wq_lane *lane, int err)
 {
 	/* a thread that exits cannot make others */
 	if (fatal_signal_pending(current) || current->flags & PF_POSTCOREDUMP)
@@ -164,12 +172,16 @@ static bool io_wq_should_retry(const struct io_wq_lane *lane, int err)
 		return true;
 	case -EAGAIN:
 	case -ENOMEM:
-		return lane->tries < IO_WQ_CREATE_TRIES;
+		return lane->tries < IO_WQ_CREATE_TRIES || io_wq_has_crew(lane);
 	}
 	return false;
 }
 
-/* Once more in a while; without signals for half a second in all. */
+/*
+ * Once more in a while; without signals and without any worker for half a second in
+ * all.  With some, who may be stuck for long, twice a second for as long as work
+ * waits: nobody tells us when a limit is lifted.
+ */
 static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
 {
 	unsigned int delay;
@@ -178,7 +190,9 @@ static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
 		io_wq_give_up(lane);
 		return;
 	}
-	delay = 1U << min(lane->tries++, IO_WQ_CREATE_TRIES);
+	delay = 1U << lane->tries;
+	if (lane->tries < IO_WQ_CREATE_TRIES)
+		lane->tries++;
 	schedule_delayed_work(&lane->retry, msecs_to_jiffies(delay));
 }
 
