@@ -261,12 +261,12 @@ static int io_reg_no_affinity(struct io_ring_ctx *ctx, void __user *arg, unsigne
 	return io_set_affinity(ctx, NULL);
 }
 
-/* Tell the pools of all tasks that use the ring by now. */
+/* Tell the pools of all tasks that use the ring by now; who joins later looks for itself. */
 static void io_spread_limits(struct io_ring_ctx *ctx)
 {
 	struct io_tctx_node *node;
 
-	guard(mutex)(&io_tctx_mutex);
+	io_assert_ring(ctx);
 	list_for_each_entry(node, &ctx->tctx_list, ctx_link) {
 		u32 limits[2] = { ctx->iowq_limits[0], ctx->iowq_limits[1] };
 
@@ -275,10 +275,31 @@ static void io_spread_limits(struct io_ring_ctx *ctx)
 	}
 }
 
+/* Of the SQPOLL thread's pool.  It takes the ring lock while it is not parked. */
+static int io_limit_sqpoll(struct io_ring_ctx *ctx, u32 *counts)
+{
+	int ret;
+
+	io_ring_unlock(ctx);
+	ret = io_sqpoll_max_workers(ctx, counts);
+	io_ring_lock(ctx);
+	return ret;
+}
+
+/* Of the pools of all who submit by themselves; the caller's old ones come back. */
+static void io_limit_users(struct io_ring_ctx *ctx, u32 *counts)
+{
+	if (current->io_uring && current->io_uring->io_wq)
+		io_wq_set_max_workers(current->io_uring->io_wq, counts);
+	else
+		memset(counts, 0, 2 * sizeof(*counts));
+	io_spread_limits(ctx);
+}
+
 /* Limits of the workers: bounded, unbounded.  What they were comes back. */
 static int io_reg_max_workers(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {
-	u32 limits[2], old[2] = { };
+	u32 limits[2];
 	int i, ret = 0;
 
 	if (copy_from_user(limits, arg, sizeof(limits)))
@@ -290,21 +311,13 @@ static int io_reg_max_workers(struct io_ring_ctx *ctx, void __user *arg, unsigne
 			ctx->iowq_limits[i] = limits[i];
 	}
 	ctx->iowq_limits_set = true;
-	memcpy(old, limits, sizeof(old));
-
-	io_ring_unlock(ctx);
 	if (ctx->flags & IORING_SETUP_SQPOLL)
-		ret = io_sqpoll_max_workers(ctx, old);
-	else if (current->io_uring && current->io_uring->io_wq)
-		ret = io_wq_set_max_workers(current->io_uring->io_wq, old);
+		ret = io_limit_sqpoll(ctx, limits);
 	else
-		memset(old, 0, sizeof(old));
-	if (!ret && !(ctx->flags & IORING_SETUP_SQPOLL))
-		io_spread_limits(ctx);
-	io_ring_lock(ctx);
+		io_limit_users(ctx, limits);
 	if (ret)
 		return ret;
-	return copy_to_user(arg, old, sizeof(old)) ? -EFAULT : 0;
+	return copy_to_user(arg, limits, sizeof(limits)) ? -EFAULT : 0;
 }
 
 /* The clock of waits. */

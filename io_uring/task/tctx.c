@@ -91,17 +91,18 @@ void io_tctx_free(struct io_uring_task *tctx)
 	kfree(tctx);
 }
 
-/* A ring was told how many workers its users shall have. */
-static int io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
+/*
+ * A ring was told how many workers its users shall have.  In the hold of the ring
+ * lock that makes the task one of them: who changes the limits, under that lock,
+ * tells those that it finds.
+ */
+static void io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 {
-	u32 limits[2];
+	u32 limits[2] = { ctx->iowq_limits[0], ctx->iowq_limits[1] };
 
-	scoped_guard(io_ring, ctx) {
-		if (!ctx->iowq_limits_set)
-			return 0;
-		memcpy(limits, ctx->iowq_limits, sizeof(limits));
-	}
-	return io_wq_set_max_workers(tctx->io_wq, limits);
+	io_assert_ring(ctx);
+	if (ctx->iowq_limits_set)
+		io_wq_set_max_workers(tctx->io_wq, limits);
 }
 
 static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
@@ -111,9 +112,6 @@ static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 
 	if (xa_load(&tctx->nodes, (unsigned long)ctx))
 		return 0;
-	ret = io_tctx_apply_limits(ctx, tctx);
-	if (ret)
-		return ret;
 	node = kmalloc(sizeof(*node), GFP_KERNEL_ACCOUNT);
 	if (!node)
 		return -ENOMEM;
@@ -128,8 +126,10 @@ static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 		kfree(node);
 		return ret;
 	}
-	scoped_guard(io_ring, ctx)
+	scoped_guard(io_ring, ctx) {
 		list_add(&node->ctx_link, &ctx->tctx_list);
+		io_tctx_apply_limits(ctx, tctx);
+	}
 	return 0;
 }
 
