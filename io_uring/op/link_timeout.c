@@ -90,6 +90,7 @@ static bool io_link_timeout_unlinked(struct io_kiocb *req)
 
 const struct io_op io_op_link_timeout = {
 	.audit_skip	= 1,
+	.any_creds	= 1,
 	.prep		= io_link_timeout_prep,
 	.issue		= io_link_timeout_issue,
 	.cancel		= io_link_timeout_cancel,

@@ -227,6 +227,7 @@ static enum io_result io_poll_remove_issue(struct io_kiocb *req, unsigned int is
 const struct io_op io_op_poll_add = {
 	.needs_file		= 1,
 	.audit_skip		= 1,
+	.any_creds		= 1,
 	.unbound_nonreg_file	= 1,
 	.prep			= io_poll_add_prep,
 	.issue			= io_poll_add_issue,
@@ -235,6 +236,7 @@ const struct io_op io_op_poll_add = {
 
 const struct io_op io_op_poll_remove = {
 	.audit_skip		= 1,
+	.any_creds		= 1,
 	.prep			= io_poll_remove_prep,
 	.issue			= io_poll_remove_issue,
 };

@@ -137,6 +137,7 @@ static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 		if (!async)
 			return IO_AGAIN;
 	}
+	io_req_keep_creds(req);
 	for (;;) {
 		async->wpq.wait.func = io_read_wake;
 		async->wpq.wait.private = req;

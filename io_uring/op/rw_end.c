@@ -138,6 +138,9 @@ static noinline bool io_rw_odd(struct io_kiocb *req, long res)
 {
 	if ((res == -EAGAIN || res == -EOPNOTSUPP) && !(req->flags & REQ_F_NOWAIT) &&
 	    io_rw(req)->kiocb.ki_flags & IOCB_NOWAIT) {
+		/* it is refused in the call that hands it over; later they cannot be known */
+		if (in_task() && current->io_uring == req->tctx)
+			io_req_keep_creds(req);
 		req->flags |= REQ_F_REISSUE;
 		return true;
 	}

@@ -295,6 +295,7 @@ static enum io_result io_timeout_change_issue(struct io_kiocb *req, unsigned int
 
 const struct io_op io_op_timeout = {
 	.audit_skip	= 1,
+	.any_creds	= 1,
 	.async_size	= sizeof(struct io_timeout_more),
 	.prep		= io_timeout_prep,
 	.issue		= io_timeout_issue,
@@ -303,6 +304,7 @@ const struct io_op io_op_timeout = {
 
 const struct io_op io_op_timeout_remove = {
 	.audit_skip	= 1,
+	.any_creds	= 1,
 	.prep		= io_timeout_change_prep,
 	.issue		= io_timeout_change_issue,
 };

@@ -3,6 +3,7 @@
 #ifndef IO_REQ_H
 #define IO_REQ_H
 
+#include <linux/cred.h>
 #include <linux/io_uring_types.h>
 #include <linux/kasan.h>
 #include <linux/poison.h>
@@ -56,6 +57,23 @@ static inline struct io_kiocb *io_work_to_req(struct io_wq_work *work)
 static inline unsigned int io_reqs_alive(const struct io_ring_ctx *ctx)
 {
 	return ctx->nr_reqs - ctx->nr_free;
+}
+
+/**
+ * io_req_keep_creds - a request is going to be issued after the call that submits it
+ * @req: the request, in that call
+ *
+ * A request acts as who submitted it, whoever issues it and whatever the submitter
+ * has become by then.  So whoever lets it wait calls this first: in a chain, for a
+ * drained one, for its file, for a worker.  Behind a SQPOLL thread stand the
+ * credentials of the ring's creator.
+ */
+static inline void io_req_keep_creds(struct io_kiocb *req)
+{
+	if (req->flags & REQ_F_CREDS || io_ops[req->opcode]->any_creds)
+		return;
+	req->creds = get_cred(req->ctx->sq_creds ?: current_cred());
+	req->flags |= REQ_F_CREDS;
 }
 
 /**

@@ -133,8 +133,10 @@ static void io_issue_again(struct io_kiocb *req)
 {
 	enum io_poll_hold hold = IO_POLL_BLOCK;
 
-	if (io_poll_may_hold(req))
+	if (io_poll_may_hold(req)) {
+		io_req_keep_creds(req);
 		hold = io_poll_hold(req, io_retry_mail, 0);
+	}
 	switch (hold) {
 	case IO_POLL_HOLD:
 		break;
@@ -273,10 +275,7 @@ void io_queue_to_worker(struct io_kiocb *req)
 		io_req_fail(req, -ECANCELED);
 		return;
 	}
-	if (!(req->flags & REQ_F_CREDS)) {
-		req->creds = get_current_cred();
-		req->flags |= REQ_F_CREDS;
-	}
+	io_req_keep_creds(req);
 	io_work_classify(req);
 	trace_io_uring_queue_async_work(req, !!(atomic_read(&req->work.flags) & IO_WQ_WORK_HASHED));
 	/* what was completed before must not come after what the worker posts */

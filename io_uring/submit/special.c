@@ -132,6 +132,7 @@ static void io_chain_start(struct io_kiocb *head)
 			io_complete(head);
 	} else if (head->flags & REQ_F_IO_DRAIN || ctx->submit_special & IO_SPECIAL_DRAIN) {
 		trace_io_uring_defer(head);
+		io_req_keep_creds(head);
 		head->mail.run = io_issue_mail;
 		io_drain_add(head);
 	} else if (head->flags & REQ_F_FORCE_ASYNC) {
@@ -147,6 +148,7 @@ static void io_chain_append(struct io_ring_ctx *ctx, struct io_kiocb *req)
 	struct io_kiocb *head = ctx->link_head;
 
 	trace_io_uring_link(req, head);
+	io_req_keep_creds(req);
 	req->mail.run = io_issue_mail;
 	io_link_append(ctx->link_last, req);
 	ctx->link_last = req;
