@@ -85,3 +85,24 @@ unsigned int io_iopoll_reap(struct io_ring_ctx *ctx)
 	io_iopoll_ask(ctx, &iob);
 	return io_iopoll_collect(ctx);
 }
+
+/**
+ * io_iopoll_orphaned - are there polled requests of tasks that are gone?
+ * @ctx: the ring, its lock held
+ *
+ * Nobody may come for them, and others may wait for what they hold: the tags of a
+ * device.
+ *
+ * Return: the answer, also true for those of a task that is about to go
+ */
+bool io_iopoll_orphaned(struct io_ring_ctx *ctx)
+{
+	struct io_mail *mail;
+
+	io_assert_ring(ctx);
+	for (mail = ctx->iopoll_list; mail; mail = mail->next) {
+		if (atomic_read(&io_mail_to_req(mail)->tctx->in_cancel))
+			return true;
+	}
+	return false;
+}

@@ -71,6 +71,7 @@ static inline void io_iopoll_add(struct io_kiocb *req)
 	ctx->iopoll_tail = &req->mail.next;
 }
 
+bool io_iopoll_orphaned(struct io_ring_ctx *ctx);
 unsigned int io_iopoll_reap(struct io_ring_ctx *ctx);
 
 #endif

@@ -296,8 +296,12 @@ static void io_cancel_after_workers(struct io_uring_task *tctx)
 	}
 }
 
-/* Exclusive rings that current owned: what comes from now on goes to the fallback worker. */
-static void io_cancel_close_mailboxes(struct io_uring_task *tctx)
+/*
+ * What comes from now on, to exclusive rings that current owned and to polled ones, is
+ * for the fallback worker: nobody else may come for it, and those who exit after us may
+ * wait for it.
+ */
+static void io_cancel_leave_rings(struct io_uring_task *tctx)
 {
 	struct io_tctx_node *node;
 	unsigned long index;
@@ -306,6 +310,8 @@ static void io_cancel_close_mailboxes(struct io_uring_task *tctx)
 	xa_for_each(&tctx->nodes, index, node) {
 		if (io_owns_mailbox(node->ctx))
 			io_ring_close(node->ctx);
+		if (node->ctx->iopoll)
+			io_leave_polled(node->ctx);
 	}
 }
 
@@ -338,7 +344,7 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 	}
 	io_cancel_await_workers(tctx);
 	if (!cancel_all)
-		io_cancel_close_mailboxes(tctx);
+		io_cancel_leave_rings(tctx);
 	io_tctx_detach_all(tctx);
 	io_tctx_put_credit(tctx);
 	if (cancel_all) {

@@ -9,6 +9,7 @@
  */
 #include <trace/events/io_uring.h>
 
+#include "async/iopoll.h"
 #include "async/poll.h"
 #include "complete/complete.h"
 #include "req/free.h"
@@ -138,6 +139,30 @@ void io_tctx_task_work(struct callback_head *cb)
 	trace_io_uring_task_work_run(tctx, count);
 }
 
+/* between two looks at a device for those who are gone */
+#define IO_ORPHAN_NAP	1
+
+/* Polled requests of tasks that are gone: ask until they are there. */
+static void io_reap_orphans(struct io_ring_ctx *ctx)
+{
+	if (!io_iopoll_orphaned(ctx) || !io_cq_is_writer(ctx))
+		return;
+	io_iopoll_reap(ctx);
+	queue_delayed_work(system_unbound_wq, &ctx->fallback_work, IO_ORPHAN_NAP);
+}
+
+/**
+ * io_leave_polled - current exits, and may have polled requests in flight
+ * @ctx: a ring that it uses
+ *
+ * Its workers are gone.  The fallback worker polls for what it leaves.
+ */
+void io_leave_polled(struct io_ring_ctx *ctx)
+{
+	if (io_iopoll_pending(ctx))
+		queue_delayed_work(system_unbound_wq, &ctx->fallback_work, 0);
+}
+
 /**
  * io_fallback_work - run what belongs to tasks that are gone
  * @work: fallback_work of a ring
@@ -152,4 +177,6 @@ void io_fallback_work(struct work_struct *work)
 	 */
 	guard(io_ring)(ctx);
 	io_mail_run(ctx, io_fallback_take(ctx), IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD);
+	if (unlikely(ctx->iopoll))
+		io_reap_orphans(ctx);
 }
