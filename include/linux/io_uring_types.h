@@ -45,7 +45,6 @@ struct io_ev_fd;
 struct io_sq_data;
 struct io_uring_task;
 struct io_wq;
-struct io_wq_hash;
 struct io_rsrc_node;
 struct user_struct;
 
@@ -107,12 +106,11 @@ struct io_mailbox {
 /**
  * struct io_wq_work - a request as the worker pool sees it (see io_uring/async/wq.h)
  * @next: next work of the queue
- * @flags: (A) IO_WQ_WORK_* and the hash key
+ * @flags: (A) IO_WQ_WORK_*
  *
  * The pool calls params->run(work) and, once nobody can find the work through
  * the pool any more, params->put(work), which gives up the pool's reference to
- * the request and may return dependent work (a link's successor) to be run next
- * in its place.
+ * the request.
  */
 struct io_wq_work {
 	struct io_wq_work	*next;
@@ -660,8 +658,6 @@ struct io_ring_ctx {
 	struct io_restriction	restrictions;
 	/** @clockid: (R) clock of waits */
 	clockid_t		clockid;
-	/** @hash_map: (-) serialises hashed work of all tasks that use the ring */
-	struct io_wq_hash	*hash_map;
 	/* whose memory registered buffers are */
 	struct {
 		/** @user: (-) whose RLIMIT_MEMLOCK is charged, NULL with CAP_IPC_LOCK */

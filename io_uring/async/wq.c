@@ -8,40 +8,38 @@
  *
  * A pool has two lanes with a limit each: bounded for work that ends by itself
  * (storage), unbounded for work that may wait for somebody else.  A lane queues
- * plain work in one FIFO and hashed work in a FIFO a bucket; the bucket comes
- * from the key (an inode).  Work of a bucket is taken only by who sets its bit
- * in io_wq_hash->busy, which all pools share that serve one ring; so it runs one
- * at a time and, within a pool, in order.  Who clears the bit kicks every lane
- * that has work for it.
+ * plain work in one FIFO and hashed work in a FIFO a key (an inode).  Work of a key
+ * runs one at a time and in order, and keeps no other work from running.  That is
+ * for the sake of the inode's lock, which would have all workers wait for each
+ * other; so it does not matter that another task's pool may have work on the same
+ * inode.  There is room for as many keys at a time as a word has bits; what comes
+ * then waits in one more FIFO, in order, until one of them is through.
  *
  * Locks, none of which is held while another of these is taken:
  *
  *	lane->lock	queue, and which work each worker runs.  Work moves from the
- *			queue to a worker inside one section, so that cancel, which
- *			looks at both in one section, cannot miss it.  The match
- *			callback is called under it.
+ *			queue to a worker inside one section, and cancel looks at the
+ *			queue first, so that it cannot miss it.  The match callback is
+ *			called under it.  A search lets go of it now and then; what
+ *			is taken out of a queue moves the searches that stand there
  *	lane->crew_lock	idle workers and counts.  Raw, a leaf: the scheduler's hook
  *			takes it.  Wakes up tasks.
- *	hash->lock	list of the pools
  *	wq->cpus.lock	a mutex: CPUs of the workers
  *
- * That no wake-up is lost rests on three pairs, each "write mine, barrier, read
+ * That no wake-up is lost rests on two pairs, each "write mine, barrier, read
  * yours":
  *
  *	A	who queues writes the queue, then looks for idle and running workers
  *		(io_wq_kick()); who goes idle, or to sleep in its work, changes
  *		those, then looks at the queue (io_wq_worker_wait(),
- *		io_wq_worker_sleeping()).
- *	B	who queues hashed work sets the lane's bit, and a worker then looks
- *		at the bucket; who leaves a bucket clears it, then looks at the
- *		lanes' bits (io_wq_leave_bucket()).
- *	C	exit sets ->exiting under the lane lock, then takes the crew lock; who
+ *		io_wq_worker_sleeping()).  A worker that gives back a key makes the
+ *		next work of it runnable, and looks at the queue before it sleeps.
+ *	B	exit sets ->exiting under the lane lock, then takes the crew lock; who
  *		queues afterwards sees it and has the work reaped, and no worker goes
  *		idle or is counted in afterwards.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpuset.h>
-#include <linux/hash.h>
 #include <linux/init.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -72,27 +70,36 @@ static struct io_wq_work *io_wq_fifo_pop(struct io_wq_fifo *fifo)
 	return work;
 }
 
-/* Move matching work, one or all of it, from @fifo to the end of @out.  Return: how many. */
-static unsigned int io_wq_fifo_extract(struct io_wq_fifo *fifo, struct io_wq_fifo *out,
-				       io_wq_match_fn match, void *data, bool all)
+/* Take @work, which stands behind @before or first, out of a queue of the lane. */
+static void io_wq_remove(struct io_wq_lane *lane, struct io_wq_fifo *fifo,
+			 struct io_wq_work *before, struct io_wq_work *work)
 {
-	struct io_wq_work **link = &fifo->first;
-	struct io_wq_work *before = NULL, *work;
-	unsigned int found = 0;
+	struct io_wq_search *search;
 
-	while ((work = *link) && (all || !found)) {
-		if (!match(work, data)) {
-			before = work;
-			link = &work->next;
-			continue;
-		}
-		WRITE_ONCE(*link, work->next);
-		if (fifo->last == work)
-			fifo->last = before;
-		io_wq_fifo_push(out, work);
-		found++;
+	lockdep_assert_held(&lane->lock);
+	if (before)
+		before->next = work->next;
+	else
+		WRITE_ONCE(fifo->first, work->next);
+	if (fifo->last == work)
+		fifo->last = before;
+	list_for_each_entry(search, &lane->searches, link) {
+		if (search->at == work)
+			search->at = work->next;
+		if (search->before == work)
+			search->before = before;
 	}
-	return found;
+	work->next = NULL;
+}
+
+/* The oldest work of a queue of the lane. */
+static struct io_wq_work *io_wq_pop(struct io_wq_lane *lane, struct io_wq_fifo *fifo)
+{
+	struct io_wq_work *work = fifo->first;
+
+	if (work)
+		io_wq_remove(lane, fifo, NULL, work);
+	return work;
 }
 
 static struct io_wq_lane *io_wq_lane_of(struct io_wq *wq, const struct io_wq_work *work)
@@ -107,39 +114,55 @@ static bool io_wq_is_hashed(const struct io_wq_work *work)
 	return atomic_read(&work->flags) & IO_WQ_WORK_HASHED;
 }
 
-static unsigned int io_wq_bucket(const struct io_wq_work *work)
+/* Work of a key has come or gone, or a worker has: what does that make of it? */
+static void io_wq_key_settle(struct io_wq_lane *lane, unsigned int n)
 {
-	return (unsigned int)atomic_read(&work->flags) >> IO_WQ_HASH_SHIFT;
+	bool held = lane->held & BIT(n), work = lane->key[n].fifo.first;
+
+	lockdep_assert_held(&lane->lock);
+	__assign_bit(n, &lane->keys, held || work);
+	WRITE_ONCE(lane->ready, (lane->ready & ~BIT(n)) | (work && !held ? BIT(n) : 0));
 }
 
-/**
- * io_wq_hash_work - serialise work with other work of the same key
- * @work: not queued yet
- * @key: an address, for instance of an inode; is not looked at
- *
- * Keys share BITS_PER_LONG buckets, so that different keys may wait for each
- * other too; no work may wait for other hashed work to end.
- */
-void io_wq_hash_work(struct io_wq_work *work, const void *key)
+/* Put hashed work at its place.  Return: false if all keys are in use by others. */
+static bool io_wq_key_push(struct io_wq_lane *lane, struct io_wq_work *work)
 {
-	unsigned int bucket = hash_ptr(key, ilog2(IO_WQ_BUCKETS));
+	const void *key = lane->wq->key(work);
+	unsigned int n;
 
-	BUILD_BUG_ON(ilog2(IO_WQ_BUCKETS) > 32 - IO_WQ_HASH_SHIFT);
-	atomic_or(IO_WQ_WORK_HASHED | bucket << IO_WQ_HASH_SHIFT, &work->flags);
+	for_each_set_bit(n, &lane->keys, IO_WQ_KEYS) {
+		if (lane->key[n].key == key)
+			break;
+	}
+	if (n == IO_WQ_KEYS)
+		n = find_first_zero_bit(&lane->keys, IO_WQ_KEYS);
+	if (n == IO_WQ_KEYS)
+		return false;
+	lane->key[n].key = key;
+	io_wq_fifo_push(&lane->key[n].fifo, work);
+	io_wq_key_settle(lane, n);
+	return true;
+}
+
+/* A key may be free: those that wait for one follow, each work moves once. */
+static void io_wq_keys_refill(struct io_wq_lane *lane)
+{
+	struct io_wq_work *work;
+
+	while (unlikely(lane->others.first) && !io_wq_exiting(lane->wq) && ~lane->keys) {
+		work = io_wq_pop(lane, &lane->others);
+		io_wq_key_push(lane, work);
+	}
 }
 
 /* Queue work at its place.  Return: false if the pool ends, so that nobody may come for it */
 static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work)
 {
 	guard(spinlock)(&lane->lock);
-	if (io_wq_is_hashed(work)) {
-		unsigned int bucket = io_wq_bucket(work);
-
-		io_wq_fifo_push(&lane->bucket[bucket], work);
-		WRITE_ONCE(lane->hashed, lane->hashed | BIT(bucket));
-	} else {
+	if (!io_wq_is_hashed(work))
 		io_wq_fifo_push(&lane->plain, work);
-	}
+	else if (lane->others.first || !io_wq_key_push(lane, work))
+		io_wq_fifo_push(&lane->others, work);
 	return !io_wq_exiting(lane->wq);
 }
 
@@ -154,41 +177,74 @@ static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work)
  */
 bool io_wq_lane_runnable(struct io_wq_lane *lane)
 {
-	unsigned long hashed;
-
-	if (READ_ONCE(lane->plain.first))
-		return true;
-	hashed = READ_ONCE(lane->hashed);
-	if (!hashed)
-		return false;
-	/* pair B, and transitive from the writer of ->hashed: io_wq_leave_bucket() */
-	smp_mb();
-	return hashed & ~READ_ONCE(lane->wq->hash->busy);
+	return READ_ONCE(lane->plain.first) || READ_ONCE(lane->ready);
 }
 
-/* The oldest work of a free bucket; the bucket is claimed for @worker. */
+/* The oldest work of a key that no worker has; @worker has it then. */
 static struct io_wq_work *io_wq_take_hashed(struct io_wq_lane *lane, struct io_wq_worker *worker)
 {
-	unsigned long free = lane->hashed;
-	bool exiting = io_wq_exiting(lane->wq);
+	unsigned long later = lane->ready & (~0UL << lane->next_key);
+	struct io_wq_work *work;
+	unsigned int n;
 
-	while (free) {
-		unsigned long later = free & (~0UL << lane->next_bucket);
-		unsigned int bucket = __ffs(later ?: free);
-		struct io_wq_work *work;
+	if (!lane->ready)
+		return NULL;
+	n = __ffs(later ?: lane->ready);
+	work = io_wq_pop(lane, &lane->key[n].fifo);
+	lane->held |= BIT(n);
+	lane->next_key = (n + 1) % IO_WQ_KEYS;
+	worker->key = n;
+	io_wq_key_settle(lane, n);
+	return work;
+}
 
-		free &= ~BIT(bucket);
-		/* cancelled work need not be serialised */
-		if (!exiting && test_and_set_bit(bucket, &lane->wq->hash->busy))
+/* The queues of hashed and plain work, in the order in which work moves, then none. */
+static struct io_wq_fifo *io_wq_nth_fifo(struct io_wq_lane *lane, unsigned int n)
+{
+	if (!n)
+		return &lane->others;
+	if (n <= IO_WQ_KEYS)
+		return &lane->key[n - 1].fifo;
+	return n == IO_WQ_KEYS + 1 ? &lane->plain : NULL;
+}
+
+/* Some work was taken out of that queue. */
+static void io_wq_fifo_settle(struct io_wq_lane *lane, unsigned int n)
+{
+	if (!n || n > IO_WQ_KEYS)
+		return;
+	io_wq_key_settle(lane, n - 1);
+	io_wq_keys_refill(lane);
+}
+
+/* Any work, for the end: what is cancelled need not be serialised. */
+static struct io_wq_work *io_wq_take_any(struct io_wq_lane *lane)
+{
+	struct io_wq_fifo *fifo;
+	struct io_wq_work *work;
+	unsigned int n;
+
+	for (n = 0; (fifo = io_wq_nth_fifo(lane, n)); n++) {
+		work = io_wq_pop(lane, fifo);
+		if (!work)
 			continue;
-		work = io_wq_fifo_pop(&lane->bucket[bucket]);
-		if (!lane->bucket[bucket].first)
-			WRITE_ONCE(lane->hashed, lane->hashed & ~BIT(bucket));
-		lane->next_bucket = (bucket + 1) % IO_WQ_BUCKETS;
-		worker->bucket = exiting ? IO_WQ_NO_BUCKET : bucket;
+		io_wq_fifo_settle(lane, n);
 		return work;
 	}
 	return NULL;
+}
+
+/* Plain and hashed work take turns. */
+static struct io_wq_work *io_wq_take_next(struct io_wq_lane *lane, struct io_wq_worker *worker)
+{
+	struct io_wq_work *work = NULL;
+
+	if (lane->plain_next)
+		work = io_wq_pop(lane, &lane->plain);
+	lane->plain_next = !work;
+	if (!work)
+		work = io_wq_take_hashed(lane, worker);
+	return work ?: io_wq_pop(lane, &lane->plain);
 }
 
 /* @worker runs @work from now on; @work was found under the same lock, or is nowhere else. */
@@ -204,87 +260,48 @@ static void io_wq_assign(struct io_wq_worker *worker, struct io_wq_work *work)
  * io_wq_take - take work from the queue
  * @worker: current, runs nothing
  *
- * Plain and hashed work take turns.  Once the pool ends, all work can be taken
- * and is marked as cancelled.
+ * Once the pool ends, all work can be taken and is marked as cancelled.
  *
  * Return: work, which is findable as the worker's, or NULL
  */
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker)
 {
 	struct io_wq_lane *lane = worker->lane;
-	struct io_wq_work *work = NULL;
+	struct io_wq_work *work;
 
 	guard(spinlock)(&lane->lock);
-	worker->bucket = IO_WQ_NO_BUCKET;
-	if (lane->plain_next)
-		work = io_wq_fifo_pop(&lane->plain);
-	lane->plain_next = !work;
-	if (!work)
-		work = io_wq_take_hashed(lane, worker);
-	if (!work)
-		work = io_wq_fifo_pop(&lane->plain);
+	if (unlikely(io_wq_exiting(lane->wq)))
+		work = io_wq_take_any(lane);
+	else if (unlikely(io_wq_worker_is_old(worker)))
+		work = NULL;
+	else
+		work = io_wq_take_next(lane, worker);
 	if (work)
 		io_wq_assign(worker, work);
 	return work;
 }
 
 /**
- * io_wq_adopt - take dependent work without the detour through the queue
- * @worker: current, runs nothing
- * @work: as params->put() returned it
- *
- * Return: @work, which is findable as the worker's; NULL if it was queued instead
- */
-struct io_wq_work *io_wq_adopt(struct io_wq_worker *worker, struct io_wq_work *work)
-{
-	struct io_wq_lane *lane = worker->lane;
-
-	if (io_wq_is_hashed(work) || io_wq_lane_of(lane->wq, work) != lane) {
-		io_wq_enqueue(lane->wq, work);
-		return NULL;
-	}
-	guard(spinlock)(&lane->lock);
-	io_wq_assign(worker, work);
-	return work;
-}
-
-/* Leave a bucket, and see to it that whoever waits for it goes on. */
-static void io_wq_leave_bucket(struct io_wq_hash *hash, unsigned int bucket)
-{
-	struct io_wq *wq;
-	unsigned int i;
-
-	clear_bit_unlock(bucket, &hash->busy);
-	/* pair B: io_wq_lane_runnable(), io_wq_take_hashed() */
-	smp_mb__after_atomic();
-
-	guard(rcu)();
-	list_for_each_entry_rcu(wq, &hash->pools, hash_link) {
-		for (i = 0; i < IO_WQ_NR_LANES; i++) {
-			if (READ_ONCE(wq->lane[i].hashed) & BIT(bucket))
-				io_wq_kick(&wq->lane[i], false);
-		}
-	}
-}
-
-/**
  * io_wq_let_go - the work of a worker is done
  * @worker: current
  *
- * Nobody finds the work through the pool any more, its bucket is free.
+ * Nobody finds the work through the pool any more, its key is given back: the next
+ * work of it is for whoever comes first, perhaps current.
  */
 void io_wq_let_go(struct io_wq_worker *worker)
 {
 	struct io_wq_lane *lane = worker->lane;
-	unsigned int bucket = worker->bucket;
+	unsigned int n = worker->key;
 
-	scoped_guard(spinlock, &lane->lock) {
-		WRITE_ONCE(worker->cur, NULL);
-		lane->nr_done++;
-	}
-	worker->bucket = IO_WQ_NO_BUCKET;
-	if (bucket != IO_WQ_NO_BUCKET)
-		io_wq_leave_bucket(lane->wq->hash, bucket);
+	guard(spinlock)(&lane->lock);
+	WRITE_ONCE(worker->cur, NULL);
+	lane->nr_done++;
+	if (n == IO_WQ_NO_KEY)
+		return;
+	worker->key = IO_WQ_NO_KEY;
+	lane->held &= ~BIT(n);
+	io_wq_key_settle(lane, n);
+	io_wq_keys_refill(lane);
 }
 
 /**
@@ -305,17 +322,15 @@ bool io_wq_disown(void)
 	return !(atomic_read(&work->flags) & IO_WQ_WORK_CANCEL);
 }
 
-/* End work that is in no queue, and what depends on it. */
+/* End work that is in no queue. */
 static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
 {
-	struct io_wq_work *work, *next;
+	struct io_wq_work *work;
 
 	while ((work = io_wq_fifo_pop(list))) {
 		atomic_or(IO_WQ_WORK_CANCEL, &work->flags);
 		wq->run(work);
-		next = wq->put(work);
-		if (next)
-			io_wq_fifo_push(list, next);
+		wq->put(work);
 		cond_resched();
 	}
 }
@@ -335,6 +350,8 @@ void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 	struct io_wq_lane *lane = io_wq_lane_of(wq, work);
 	bool concurrent = atomic_read(&work->flags) & IO_WQ_WORK_CONCURRENT;
 
+	if (current == wq->task)
+		io_wq_follow_owner(wq);
 	if (concurrent && !READ_ONCE(lane->concurrent))
 		WRITE_ONCE(lane->concurrent, true);
 	/* may run and be freed from here */
@@ -344,23 +361,53 @@ void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 		io_wq_queue_reap(lane);
 }
 
-/* Take matching work out of the queue.  Return: how many. */
+/* works that are looked at before others get the lock */
+#define IO_WQ_SEARCH_STEP	256
+
+/* Let others have the lock; the search goes on where it was. */
+static void io_wq_search_pause(struct io_wq_lane *lane)
+{
+	spin_unlock(&lane->lock);
+	cond_resched();
+	spin_lock(&lane->lock);
+}
+
+/*
+ * Take matching work out of a lane's queues, one or all of it, and put it at the end
+ * of @out.  Work that moves on meanwhile goes to queues that are looked at later, or
+ * to a worker.
+ *
+ * Return: how many.
+ */
 static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *out,
 				  io_wq_match_fn match, void *data, bool all)
 {
-	unsigned long buckets = lane->hashed;
-	unsigned int found;
+	unsigned int n, found = 0, looks = 0;
+	struct io_wq_search search;
+	struct io_wq_fifo *fifo;
 
-	lockdep_assert_held(&lane->lock);
-	found = io_wq_fifo_extract(&lane->plain, out, match, data, all);
-	while (buckets && (all || !found)) {
-		unsigned int bucket = __ffs(buckets);
+	guard(spinlock)(&lane->lock);
+	list_add(&search.link, &lane->searches);
+	for (n = 0; (all || !found) && (fifo = io_wq_nth_fifo(lane, n)); n++) {
+		search.before = NULL;
+		search.at = fifo->first;
+		while (search.at && (all || !found)) {
+			struct io_wq_work *work = search.at;
 
-		buckets &= ~BIT(bucket);
-		found += io_wq_fifo_extract(&lane->bucket[bucket], out, match, data, all);
-		if (!lane->bucket[bucket].first)
-			WRITE_ONCE(lane->hashed, lane->hashed & ~BIT(bucket));
+			if (match(work, data)) {
+				io_wq_remove(lane, fifo, search.before, work);
+				io_wq_fifo_push(out, work);
+				io_wq_fifo_settle(lane, n);
+				found++;
+			} else {
+				search.before = work;
+				search.at = work->next;
+			}
+			if (++looks % IO_WQ_SEARCH_STEP == 0)
+				io_wq_search_pause(lane);
+		}
 	}
+	list_del(&search.link);
 	return found;
 }
 
@@ -392,8 +439,8 @@ static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn
  * @data: for @match
  * @all: all that matches, else the first that is found
  *
- * Queued work is run as cancelled before this returns, in the caller's context,
- * which may hold the ring lock.  Running work is marked, and its worker leaves
+ * May sleep.  Queued work is run as cancelled before this returns, in the caller's
+ * context, which may hold the ring lock.  Running work is marked, and its worker leaves
  * interruptible waits.
  *
  * Return: how many of each there were.
@@ -407,10 +454,10 @@ struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *da
 	for (i = 0; i < IO_WQ_NR_LANES; i++) {
 		struct io_wq_lane *lane = &wq->lane[i];
 
-		guard(spinlock)(&lane->lock);
 		found.queued += io_wq_extract(lane, &list, match, data, all);
 		if (found.queued && !all)
 			break;
+		guard(spinlock)(&lane->lock);
 		found.running += io_wq_cancel_running(lane, match, data, all);
 		if (found.running && !all)
 			break;
@@ -429,8 +476,7 @@ static void io_wq_cancel_queued(struct io_wq_lane *lane)
 {
 	struct io_wq_fifo list = {};
 
-	scoped_guard(spinlock, &lane->lock)
-		io_wq_extract(lane, &list, io_wq_match_any, NULL, true);
+	io_wq_extract(lane, &list, io_wq_match_any, NULL, true);
 	io_wq_run_cancelled(lane->wq, &list);
 }
 
@@ -455,45 +501,6 @@ void io_wq_queue_reap(struct io_wq_lane *lane)
 	refcount_inc(&lane->wq->refs);
 	if (!queue_work(system_unbound_wq, &lane->reap))
 		io_wq_unref(lane->wq);
-}
-
-/**
- * io_wq_hash_alloc - what the pools of a ring's users share
- *
- * Return: with one reference, or NULL
- */
-struct io_wq_hash *io_wq_hash_alloc(void)
-{
-	struct io_wq_hash *hash = kzalloc(sizeof(*hash), GFP_KERNEL_ACCOUNT);
-
-	if (!hash)
-		return NULL;
-	refcount_set(&hash->refs, 1);
-	spin_lock_init(&hash->lock);
-	INIT_LIST_HEAD(&hash->pools);
-	return hash;
-}
-
-/**
- * io_wq_hash_get - take a reference
- * @hash: referenced
- *
- * Return: @hash
- */
-struct io_wq_hash *io_wq_hash_get(struct io_wq_hash *hash)
-{
-	refcount_inc(&hash->refs);
-	return hash;
-}
-
-/**
- * io_wq_hash_put - give up a reference
- * @hash: must not be used afterwards
- */
-void io_wq_hash_put(struct io_wq_hash *hash)
-{
-	if (refcount_dec_and_test(&hash->refs))
-		kfree(hash);
 }
 
 /* What a limit becomes: @want, but not more than the user may have threads, and never none. */
@@ -568,6 +575,7 @@ static void io_wq_lane_init(struct io_wq *wq, struct io_wq_lane *lane, unsigned 
 	lane->wq = wq;
 	spin_lock_init(&lane->lock);
 	INIT_LIST_HEAD(&lane->workers);
+	INIT_LIST_HEAD(&lane->searches);
 	INIT_WORK(&lane->reap, io_wq_reap);
 	io_wq_lane_init_crew(lane, max);
 }
@@ -575,10 +583,9 @@ static void io_wq_lane_init(struct io_wq *wq, struct io_wq_lane *lane, unsigned 
 static void io_wq_free(struct io_wq *wq)
 {
 	put_task_struct(wq->task);
-	io_wq_hash_put(wq->hash);
 	free_cpumask_var(wq->cpus.wanted);
 	free_cpumask_var(wq->cpus.allowed);
-	kfree_rcu(wq, rcu);
+	kfree(wq);
 }
 
 /**
@@ -608,7 +615,7 @@ static struct io_wq *io_wq_alloc(const struct io_wq_params *p)
 	wq->run = p->run;
 	wq->put = p->put;
 	wq->task = get_task_struct(p->task);
-	wq->hash = io_wq_hash_get(p->hash);
+	wq->key = p->key;
 	refcount_set(&wq->refs, 1);
 	refcount_set(&wq->live, 1);
 	init_completion(&wq->drained);
@@ -639,8 +646,6 @@ struct io_wq *io_wq_create(const struct io_wq_params *p)
 		io_wq_unref(wq);
 		return ERR_PTR(ret);
 	}
-	scoped_guard(spinlock, &wq->hash->lock)
-		list_add_tail_rcu(&wq->hash_link, &wq->hash->pools);
 	return wq;
 }
 
@@ -658,7 +663,7 @@ bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 
 	guard(spinlock)(&lane->lock);
 	*done = lane->nr_done;
-	if (lane->plain.first || lane->hashed)
+	if (lane->plain.first || lane->keys)
 		return true;
 	list_for_each_entry(worker, &lane->workers, link) {
 		if (worker->cur)
@@ -697,7 +702,7 @@ void io_wq_exit_start(struct io_wq *wq)
 {
 	unsigned int i;
 
-	/* pair C */
+	/* pair B */
 	for (i = 0; i < IO_WQ_NR_LANES; i++) {
 		scoped_guard(spinlock, &wq->lane[i].lock)
 			WRITE_ONCE(wq->exiting, true);
@@ -706,7 +711,7 @@ void io_wq_exit_start(struct io_wq *wq)
 		struct io_wq_lane *lane = &wq->lane[i];
 
 		io_wq_dismiss_idle(lane);
-		if (READ_ONCE(lane->plain.first) || READ_ONCE(lane->hashed))
+		if (READ_ONCE(lane->plain.first) || READ_ONCE(lane->keys))
 			io_wq_queue_reap(lane);
 	}
 }
@@ -768,8 +773,6 @@ void io_wq_put_and_exit(struct io_wq *wq)
 		io_wq_cancel_queued(&wq->lane[i]);
 	}
 	cpuhp_state_remove_instance_nocalls(io_wq_cpuhp, &wq->cpuhp_node);
-	scoped_guard(spinlock, &wq->hash->lock)
-		list_del_rcu(&wq->hash_link);
 	io_wq_unref(wq);
 }
 

@@ -5,6 +5,7 @@
 
 #include <linux/bits.h>
 #include <linux/io_uring_types.h>
+#include <linux/sched.h>
 
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_ASYNC
@@ -16,11 +17,10 @@ struct cpumask;
 /**
  * enum io_wq_work_flags - bits of io_wq_work->flags
  * @IO_WQ_WORK_CANCEL: it has to end with -ECANCELED; set by anybody, never cleared
- * @IO_WQ_WORK_HASHED: serialised with work of the same key, see io_wq_hash_work()
+ * @IO_WQ_WORK_HASHED: serialised with work of the same key, see struct io_wq_params
  * @IO_WQ_WORK_UNBOUND: may take for ever, is counted against the limit of unbounded workers
  * @IO_WQ_WORK_CONCURRENT: is known to block: if no worker is idle, start one now
  *	rather than when those that run go to sleep, up to one for each CPU
- * @IO_WQ_HASH_SHIFT: not a bit: from here up stands the bucket of hashed work
  *
  * The owner of the work sets them before io_wq_enqueue(), later only
  * IO_WQ_WORK_CANCEL is added, atomically.
@@ -30,8 +30,35 @@ enum io_wq_work_flags {
 	IO_WQ_WORK_HASHED	= BIT(1),
 	IO_WQ_WORK_UNBOUND	= BIT(2),
 	IO_WQ_WORK_CONCURRENT	= BIT(3),
-	IO_WQ_HASH_SHIFT	= 24,
 };
+
+/**
+ * struct io_wq_env - what threads share with the task that made them, and it can get anew
+ * @fs: root and working directory
+ * @files: descriptors
+ * @ns: namespaces
+ *
+ * Only compared.  A thread holds references to its own, so that no other can have
+ * the same address while the thread lives.
+ */
+struct io_wq_env {
+	const struct fs_struct		*fs;
+	const struct files_struct	*files;
+	const struct nsproxy		*ns;
+};
+
+static inline struct io_wq_env io_wq_current_env(void)
+{
+	return (struct io_wq_env) {
+		.fs = current->fs, .files = current->files, .ns = current->nsproxy,
+	};
+}
+
+static inline bool io_wq_env_is_current(const struct io_wq_env *env)
+{
+	return env->fs == current->fs && env->files == current->files &&
+	       env->ns == current->nsproxy;
+}
 
 /**
  * struct io_wq_found - what io_wq_cancel() found
@@ -43,26 +70,27 @@ struct io_wq_found {
 	unsigned int	running;
 };
 
-typedef struct io_wq_work *(*io_wq_run_fn)(struct io_wq_work *work);
+typedef void (*io_wq_run_fn)(struct io_wq_work *work);
+typedef const void *(*io_wq_key_fn)(const struct io_wq_work *work);
 typedef bool (*io_wq_match_fn)(struct io_wq_work *work, void *data);
 
 /**
  * struct io_wq_params - what a pool is made of
- * @hash: serialises hashed work with other pools of the ring's users; the pool takes a
- *	reference of its own
  * @task: owner: workers are threads of it, created in its context
  * @run: do the work, on a worker; or, with IO_WQ_WORK_CANCEL set, end it, also on
  *	whoever cancels, with the locks that are held there, or ends the pool, or on a
- *	kernel worker; never inside io_wq_enqueue().  Returns NULL.
+ *	kernel worker; never inside io_wq_enqueue()
  * @put: the pool has let go of the work: give up its reference.  Called where @run
- *	was.  Returns dependent work that is to run in its place, or NULL
+ *	was
+ * @key: what hashed work is serialised by, an address that is only compared; the same
+ *	from the queueing of the work until the pool lets go of it
  * @bounded: limit of workers for work that ends by itself, 0 counts as 1
  */
 struct io_wq_params {
-	struct io_wq_hash	*hash;
 	struct task_struct	*task;
 	io_wq_run_fn		run;
 	io_wq_run_fn		put;
+	io_wq_key_fn		key;
 	unsigned int		bounded;
 };
 
@@ -74,7 +102,6 @@ bool io_wq_exit_wait(struct io_wq *wq, unsigned long timeout);
 void io_wq_put_and_exit(struct io_wq *wq);
 
 void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work);
-void io_wq_hash_work(struct io_wq_work *work, const void *key);
 struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all);
 
 int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask);
@@ -85,9 +112,5 @@ bool io_wq_current_work_canceled(void);
 bool io_wq_worker_stopped(void);
 bool io_wq_disown(void);
 bool io_wq_worker_killed(void);
-
-struct io_wq_hash *io_wq_hash_alloc(void);
-struct io_wq_hash *io_wq_hash_get(struct io_wq_hash *hash);
-void io_wq_hash_put(struct io_wq_hash *hash);
 
 #endif

@@ -17,7 +17,8 @@
 
 #include "async/wq.h"
 
-#define IO_WQ_BUCKETS	BITS_PER_LONG
+/* keys that have work waiting or running in a lane at a time; work of others waits behind them */
+#define IO_WQ_KEYS	BITS_PER_LONG
 
 /**
  * struct io_wq_fifo - works in the order of their arrival
@@ -30,17 +31,25 @@ struct io_wq_fifo {
 };
 
 /**
- * struct io_wq_hash - which keys have work running, in all pools that share it
- * @refs: pools and the ring
- * @busy: bit n: a worker runs work of bucket n
- * @lock: changes of @pools
- * @pools: who may wait for a bucket; walked under RCU
+ * struct io_wq_key - a key that has work waiting or running
+ * @key: an address
+ * @fifo: work that waits
  */
-struct io_wq_hash {
-	refcount_t		refs;
-	unsigned long		busy;
-	spinlock_t		lock;	/* of the list */
-	struct list_head	pools;
+struct io_wq_key {
+	const void		*key;
+	struct io_wq_fifo	fifo;
+};
+
+/**
+ * struct io_wq_search - where a search through a lane's queues is
+ * @link: (Q) in lane->searches
+ * @before: (Q) the work before @at, NULL for none
+ * @at: (Q) what is looked at next, NULL at the end of the queue
+ */
+struct io_wq_search {
+	struct list_head	link;
+	struct io_wq_work	*before;
+	struct io_wq_work	*at;
 };
 
 /**
@@ -48,10 +57,14 @@ struct io_wq_hash {
  * @wq: pool
  * @lock: (Q) queue and what workers run
  * @plain: (Q) work that is not hashed
- * @hashed: (Q) bit n: bucket[n] is not empty; read without the lock
- * @next_bucket: (Q) where to look next, so that no bucket starves
+ * @key: (Q) hashed work
+ * @keys: (Q) bit n: key[n] is in use: it has work, or a worker has it
+ * @held: (Q) bit n: a worker runs work of key[n]
+ * @ready: (Q) bit n: key[n] has work and no worker has it; read without the lock
+ * @others: (Q) hashed work that came when all keys were in use, or behind such work
+ * @next_key: (Q) where to look next, so that no key starves
  * @plain_next: (Q) plain work has its turn
- * @bucket: (Q) hashed work
+ * @searches: (Q) those that have let go of the lock on their way
  * @workers: (Q) all of them
  * @nr_done: (Q) works that workers have ended
  * @reap: cancels what is queued
@@ -72,10 +85,14 @@ struct io_wq_lane {
 
 	spinlock_t		lock;	/* (Q) */
 	struct io_wq_fifo	plain;
-	unsigned long		hashed;
-	unsigned int		next_bucket;
+	struct io_wq_key	key[IO_WQ_KEYS];
+	unsigned long		keys;
+	unsigned long		held;
+	unsigned long		ready;
+	struct io_wq_fifo	others;
+	unsigned int		next_key;
 	bool			plain_next;
-	struct io_wq_fifo	bucket[IO_WQ_BUCKETS];
+	struct list_head	searches;
 	struct list_head	workers;
 	unsigned int		nr_done;
 	struct work_struct	reap;
@@ -115,9 +132,10 @@ struct io_wq_cpus {
  * @lane: IO_WQ_BOUNDED, IO_WQ_UNBOUNDED
  * @run: see struct io_wq_params
  * @put: see struct io_wq_params
+ * @key: see struct io_wq_params
  * @task: owner, referenced
- * @hash: shared, referenced
- * @hash_link: in hash->pools
+ * @env: the owner's, when @generation was last raised; owner only
+ * @generation: (A) workers of an older one leave; raised by the owner
  * @exiting: no more workers, all work is cancelled; set under each lane's lock and
  *	followed by a section under each crew_lock, never cleared
  * @refs: memory: whoever created the pool, each lane's pending creation and @reap
@@ -126,29 +144,27 @@ struct io_wq_cpus {
  * @drained: @live has reached zero
  * @cpus: where workers may run
  * @cpuhp_node: CPU hotplug
- * @rcu: for walkers of hash->pools
  */
 struct io_wq {
 	io_wq_run_fn		run;
 	io_wq_run_fn		put;
+	io_wq_key_fn		key;
 	struct task_struct	*task;
+	struct io_wq_env	env;
+	unsigned int		generation;
 	bool			exiting;
 
 	struct io_wq_lane	lane[IO_WQ_NR_LANES];
 	struct io_wq_cpus	cpus;
 	struct hlist_node	cpuhp_node;
 
-	struct io_wq_hash	*hash;
-	struct list_head	hash_link;
-
 	refcount_t		refs;
 	bool			told;
 	refcount_t		live;
 	struct completion	drained;
-	struct rcu_head		rcu;
 };
 
-#define IO_WQ_NO_BUCKET	UINT_MAX
+#define IO_WQ_NO_KEY	UINT_MAX
 
 /**
  * struct io_wq_worker - a thread of a lane
@@ -156,7 +172,8 @@ struct io_wq {
  * @task: the thread
  * @link: (Q) in lane->workers
  * @cur: (Q) what it runs; written by the thread alone
- * @bucket: own thread: bucket that it holds, or IO_WQ_NO_BUCKET
+ * @key: (Q) index of the key that it has, or IO_WQ_NO_KEY
+ * @generation: (-) wq->generation when it was made
  * @cpus_seq: own thread: wq->cpus.seq when it last set its CPUs
  * @working: own thread: if it sleeps now, it sleeps in its work
  * @asleep: own thread: sleeps in its work, is not counted as running
@@ -168,7 +185,8 @@ struct io_wq_worker {
 	struct task_struct	*task;
 	struct list_head	link;
 	struct io_wq_work	*cur;
-	unsigned int		bucket;
+	unsigned int		key;
+	unsigned int		generation;
 	int			cpus_seq;
 	bool			working;
 	bool			asleep;
@@ -181,10 +199,15 @@ static inline bool io_wq_exiting(const struct io_wq *wq)
 	return READ_ONCE(wq->exiting);
 }
 
+/* Was it made before the owner got another root, descriptors or namespaces? */
+static inline bool io_wq_worker_is_old(const struct io_wq_worker *worker)
+{
+	return worker->generation != READ_ONCE(worker->lane->wq->generation);
+}
+
 /* wq.c */
 bool io_wq_lane_runnable(struct io_wq_lane *lane);
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker);
-struct io_wq_work *io_wq_adopt(struct io_wq_worker *worker, struct io_wq_work *work);
 void io_wq_let_go(struct io_wq_worker *worker);
 void io_wq_unref(struct io_wq *wq);
 void io_wq_queue_reap(struct io_wq_lane *lane);
@@ -192,6 +215,7 @@ void io_wq_queue_reap(struct io_wq_lane *lane);
 /* wq_worker.c */
 void io_wq_lane_init_crew(struct io_wq_lane *lane, unsigned int max);
 void io_wq_kick(struct io_wq_lane *lane, bool concurrent);
+void io_wq_follow_owner(struct io_wq *wq);
 void io_wq_dismiss_idle(struct io_wq_lane *lane);
 void io_wq_stop_creation(struct io_wq_lane *lane);
 void io_wq_live_put(struct io_wq *wq);

@@ -28,6 +28,11 @@
  *
  * Giving up means: if the lane has no worker at all, its work is cancelled.
  *
+ * Workers share root, descriptors and namespaces with their owner; when it unshares
+ * them, or joins others, those that it had are none of its any more.  The owner
+ * looks when it queues work and when it makes a worker, and raises ->generation: an
+ * older worker takes no more work, and leaves.
+ *
  * A worker sees SIGKILL of its process in get_signal().  Its owner is dying then
  * (or the dumper of a core waits for all threads), so it ends the pool: no work is
  * begun any more, queued work is cancelled by whichever worker comes first.
@@ -138,8 +143,8 @@ static bool io_wq_call_idle(struct io_wq_lane *lane)
 }
 
 /**
- * io_wq_dismiss_idle - wake all that are idle, for exit
- * @lane: of a pool that is exiting
+ * io_wq_dismiss_idle - wake all that are idle, to leave
+ * @lane: of a pool that is exiting, or whose workers are all of an older generation
  */
 void io_wq_dismiss_idle(struct io_wq_lane *lane)
 {
@@ -211,7 +216,8 @@ static int io_wq_spawn_thread(struct io_wq_lane *lane)
 	if (!worker)
 		return -ENOMEM;
 	worker->lane = lane;
-	worker->bucket = IO_WQ_NO_BUCKET;
+	worker->key = IO_WQ_NO_KEY;
+	worker->generation = lane->wq->generation;
 	INIT_LIST_HEAD(&worker->idle);
 	task = create_io_thread(io_wq_worker_main, worker, NUMA_NO_NODE);
 	if (IS_ERR(task)) {
@@ -255,12 +261,33 @@ static void io_wq_count_out(struct io_wq_lane *lane)
 	atomic_dec(&lane->nr_running);
 }
 
+/**
+ * io_wq_follow_owner - workers shall see what their owner sees
+ * @wq: of current
+ *
+ * What is queued from here on is run by workers that share current's root,
+ * descriptors and namespaces of now.
+ */
+void io_wq_follow_owner(struct io_wq *wq)
+{
+	unsigned int i;
+
+	if (likely(io_wq_env_is_current(&wq->env)))
+		return;
+	wq->env = io_wq_current_env();
+	/* who takes work that is queued later sees it by the lane's lock */
+	WRITE_ONCE(wq->generation, wq->generation + 1);
+	for (i = 0; i < IO_WQ_NR_LANES; i++)
+		io_wq_dismiss_idle(&wq->lane[i]);
+}
+
 /* Make a worker; current is the owner and has the lane's pending creation. */
 static void io_wq_spawn(struct io_wq_lane *lane)
 {
 	struct io_wq *wq = lane->wq;
 	int err;
 
+	io_wq_follow_owner(wq);
 	if (!io_wq_spawn_begin(lane)) {
 		io_wq_unref(wq);
 		return;
@@ -484,21 +511,17 @@ static void io_wq_worker_settle(struct io_wq_worker *worker)
 	io_wq_worker_apply_cpus(worker);
 }
 
-/* Run one work and what depends on it. */
+/* Run one work. */
 static void io_wq_worker_run(struct io_wq_worker *worker, struct io_wq_work *work)
 {
 	struct io_wq *wq = worker->lane->wq;
 
-	while (work) {
-		worker->working = true;
-		wq->run(work);
-		io_wq_let_go(worker);
-		work = wq->put(work);
-		worker->working = false;
-		io_wq_worker_settle(worker);
-		if (work)
-			work = io_wq_adopt(worker, work);
-	}
+	worker->working = true;
+	wq->run(work);
+	io_wq_let_go(worker);
+	wq->put(work);
+	worker->working = false;
+	io_wq_worker_settle(worker);
 }
 
 /* Sleep until called, signalled or five seconds idle.  Return: false in the last case. */
@@ -518,21 +541,27 @@ static bool io_wq_worker_sleep(struct io_wq_worker *worker)
 	return left;
 }
 
-/* Get on the stack of idle workers, unless the pool ends. */
+/* Get on the stack of idle workers, unless the worker has to leave. */
 static bool io_wq_worker_idle_begin(struct io_wq_worker *worker)
 {
 	struct io_wq_lane *lane = worker->lane;
 
-	guard(raw_spinlock)(&lane->crew_lock);
-	if (io_wq_exiting(lane->wq)) {
-		io_wq_count_out(lane);
-		return false;
+	scoped_guard(raw_spinlock, &lane->crew_lock) {
+		if (io_wq_exiting(lane->wq) || io_wq_worker_is_old(worker)) {
+			io_wq_count_out(lane);
+			break;
+		}
+		list_add(&worker->idle, &lane->idle);
+		atomic_dec(&lane->nr_running);
+		/* pair A */
+		smp_mb();
+		return true;
 	}
-	list_add(&worker->idle, &lane->idle);
-	atomic_dec(&lane->nr_running);
-	/* pair A; and with io_wq_leave_bucket(), which kicks */
+	/* who queued may have relied on an old one to run; pair A */
 	smp_mb();
-	return true;
+	if (io_wq_lane_runnable(lane))
+		io_wq_kick(lane, READ_ONCE(lane->concurrent));
+	return false;
 }
 
 /* Get off it.  Return: false if the worker leaves, and has been counted out */

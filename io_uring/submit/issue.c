@@ -252,7 +252,7 @@ static void io_work_classify(struct io_kiocb *req)
 	atomic_set(&req->work.flags, req->flags & REQ_F_FORCE_ASYNC ? IO_WQ_WORK_CONCURRENT : 0);
 	if (S_ISREG(mode)) {
 		if (io_work_needs_hash(req))
-			io_wq_hash_work(&req->work, file_inode(req->file));
+			atomic_or(IO_WQ_WORK_HASHED, &req->work.flags);
 	} else if (!S_ISBLK(mode) && op->unbound_nonreg_file) {
 		atomic_or(IO_WQ_WORK_UNBOUND, &req->work.flags);
 	}
@@ -316,9 +316,10 @@ static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
  * io_work_run - issue a request from a worker; io_wq_params->run
  * @work: of the request; with IO_WQ_WORK_CANCEL set it ends with -ECANCELED
  *
- * Return: NULL; a link's successor goes through the mailbox.
+ * A link's successor goes through the mailbox: whether it needs a worker is for its
+ * submitter to find out.
  */
-struct io_wq_work *io_work_run(struct io_wq_work *work)
+void io_work_run(struct io_wq_work *work)
 {
 	struct io_kiocb *req = io_work_to_req(work);
 	unsigned int flags = IO_URING_F_UNLOCKED | IO_URING_F_IOWQ | req->ctx->issue_flags;
@@ -331,13 +332,13 @@ struct io_wq_work *io_work_run(struct io_wq_work *work)
 		if (atomic_read(&work->flags) & IO_WQ_WORK_CANCEL) {
 			/* not here, the ring lock may be held */
 			io_req_fail_later(req, -ECANCELED);
-			return NULL;
+			return;
 		}
 		result = io_issue(req, flags);
 		if (result == IO_DONE)
 			io_complete_unlocked(req);
 		if (result != IO_AGAIN || !io_work_again(req, &flags))
-			return NULL;
+			return;
 		/* a device without free tags on a polled ring: others have to reap */
 		if (io_wq_worker_stopped())
 			atomic_or(IO_WQ_WORK_CANCEL, &work->flags);
@@ -351,10 +352,8 @@ struct io_wq_work *io_work_run(struct io_wq_work *work)
  *
  * The ring lock may be held by who has just cancelled the work: then it is not
  * the last holder, and does not need the lock.
- *
- * Return: NULL
  */
-struct io_wq_work *io_work_put(struct io_wq_work *work)
+void io_work_put(struct io_wq_work *work)
 {
 	struct io_kiocb *req = io_work_to_req(work);
 
@@ -362,5 +361,15 @@ struct io_wq_work *io_work_put(struct io_wq_work *work)
 	if (unlikely(waitqueue_active(&req->ctx->work_wait)))
 		wake_up_all(&req->ctx->work_wait);
 	io_req_put_unlocked(req);
-	return NULL;
+}
+
+/**
+ * io_work_key - what hashed requests are serialised by; io_wq_params->key
+ * @work: of a request with a file
+ *
+ * Return: the inode's address
+ */
+const void *io_work_key(const struct io_wq_work *work)
+{
+	return file_inode(container_of(work, struct io_kiocb, work)->file);
 }

@@ -16,7 +16,8 @@ int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr);
 void io_issue_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags);
 
 /* the worker pool's callbacks, see struct io_wq_params */
-struct io_wq_work *io_work_run(struct io_wq_work *work);
-struct io_wq_work *io_work_put(struct io_wq_work *work);
+void io_work_run(struct io_wq_work *work);
+void io_work_put(struct io_wq_work *work);
+const void *io_work_key(const struct io_wq_work *work);
 
 #endif

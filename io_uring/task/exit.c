@@ -91,8 +91,6 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 		mmdrop(ctx->mm_account);
 	if (ctx->user)
 		free_uid(ctx->user);
-	if (ctx->hash_map)
-		io_wq_hash_put(ctx->hash_map);
 	percpu_ref_exit(&ctx->refs);
 	xa_destroy(&ctx->personalities);
 	io_parked_free(ctx);

@@ -3,8 +3,11 @@
 
 /*
  * The thread belongs to the process that set up the ring and shares its files
- * and memory.  It goes round its rings: submit, reap (IOPOLL), run task work;
- * after some idle time it says IORING_SQ_NEED_WAKEUP and sleeps.
+ * and memory, and root directory and namespaces: those that its maker had then,
+ * as requests have the credentials that the ring's maker had.  A ring whose maker
+ * has others gets a thread of its own.  It goes round its rings: submit, reap
+ * (IOPOLL), run task work; after some idle time it says IORING_SQ_NEED_WAKEUP and
+ * sleeps.
  *
  * Barrier pair with the program: the thread sets the flag, then looks at the
  * tails again; the program stores its tail, then looks at the flag. Both need a
@@ -160,7 +163,7 @@ static struct io_sq_data *io_sq_attach(struct io_uring_params *p)
 	sqd = other->sq_data;
 	if (!sqd)
 		return ERR_PTR(-EINVAL);
-	if (sqd->task_tgid != current->tgid)
+	if (sqd->task_tgid != current->tgid || !io_wq_env_is_current(&sqd->env))
 		return ERR_PTR(-EPERM);
 	refcount_inc(&sqd->refs);
 	return sqd;
@@ -175,7 +178,7 @@ static struct io_sq_data *io_sq_get(struct io_uring_params *p, bool *attached)
 	if (p->flags & IORING_SETUP_ATTACH_WQ) {
 		sqd = io_sq_attach(p);
 		*attached = !IS_ERR(sqd);
-		/* another process's ring is no error, it just does not help */
+		/* one that lives in another process, or root, is no error, it just does not help */
 		if (*attached || PTR_ERR(sqd) != -EPERM)
 			return sqd;
 	}
@@ -414,6 +417,7 @@ static int io_sq_start(struct io_ring_ctx *ctx, const struct io_uring_params *p)
 	}
 	sqd->task_pid = current->pid;
 	sqd->task_tgid = current->tgid;
+	sqd->env = io_wq_current_env();
 	thread = create_io_thread(io_sq_thread, sqd, NUMA_NO_NODE);
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);

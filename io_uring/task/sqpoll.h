@@ -10,6 +10,8 @@
 #error "task/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "async/wq.h"
+
 /**
  * struct io_sq_data - a SQPOLL thread and the rings that it serves
  * @refs: rings
@@ -23,6 +25,7 @@
  * @cpu: pinned to, or -1
  * @task_pid: creator, for the thread's name
  * @task_tgid: whose rings may attach
+ * @env: what they have to share with it
  * @work_time: (A) microseconds spent with work
  * @exited: done while there is no thread that could touch this
  * @rcu: for who finds it by a ring that may leave: io_sqpoll_wake()
@@ -42,6 +45,7 @@ struct io_sq_data {
 	int			cpu;
 	pid_t			task_pid;
 	pid_t			task_tgid;
+	struct io_wq_env	env;
 	struct rcu_head		rcu;
 };
 

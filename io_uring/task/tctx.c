@@ -25,27 +25,16 @@
 /* tctx->nodes and ctx->tctx_list of all tasks and rings */
 DEFINE_MUTEX(io_tctx_mutex);
 
-/* Hashed work is serialised for all tasks that use the ring. */
-static struct io_wq_hash *io_tctx_hash(struct io_ring_ctx *ctx)
-{
-	guard(io_ring)(ctx);
-	if (!ctx->hash_map)
-		ctx->hash_map = io_wq_hash_alloc();
-	return ctx->hash_map;
-}
-
 static struct io_wq *io_tctx_wq(struct io_ring_ctx *ctx, struct task_struct *task)
 {
 	struct io_wq_params params = {
-		.hash = io_tctx_hash(ctx),
 		.task = task,
 		.run = io_work_run,
 		.put = io_work_put,
+		.key = io_work_key,
 		.bounded = min(ctx->sq_entries, 4 * num_online_cpus()),
 	};
 
-	if (!params.hash)
-		return ERR_PTR(-ENOMEM);
 	return io_wq_create(&params);
 }
 

@@ -19,7 +19,6 @@
 /**
  * struct pool_test - a pool, its works and what became of them
  * @wq: the pool
- * @hash: serialises hashed work
  * @gate: works wait here until it is opened
  * @running: works that run now
  * @most: most that ever ran at once
@@ -32,7 +31,6 @@
  */
 struct pool_test {
 	struct io_wq		*wq;
-	struct io_wq_hash	*hash;
 	struct completion	gate;
 	atomic_t		running;
 	atomic_t		most;
@@ -48,6 +46,7 @@ struct pool_test {
 struct pool_work {
 	struct io_wq_work	work;
 	struct pool_test	*pool;
+	const void		*key;
 	int			nr;
 	bool			waits;
 };
@@ -65,14 +64,14 @@ static void pool_note_most(struct pool_test *pool, int now)
 		;
 }
 
-static struct io_wq_work *pool_run(struct io_wq_work *work)
+static void pool_run(struct io_wq_work *work)
 {
 	struct pool_work *w = to_pool_work(work);
 	struct pool_test *pool = w->pool;
 
 	if (atomic_read(&work->flags) & IO_WQ_WORK_CANCEL) {
 		atomic_inc(&pool->cancelled);
-		return NULL;
+		return;
 	}
 	pool->order[atomic_fetch_inc(&pool->nr_order)] = w->nr;
 	pool_note_most(pool, atomic_inc_return(&pool->running));
@@ -80,13 +79,16 @@ static struct io_wq_work *pool_run(struct io_wq_work *work)
 		wait_for_completion_interruptible(&pool->gate);
 	atomic_dec(&pool->running);
 	atomic_inc(&pool->ended);
-	return NULL;
 }
 
-static struct io_wq_work *pool_put(struct io_wq_work *work)
+static void pool_put(struct io_wq_work *work)
 {
 	atomic_inc(&to_pool_work(work)->pool->put);
-	return NULL;
+}
+
+static const void *pool_key(const struct io_wq_work *work)
+{
+	return container_of(work, struct pool_work, work)->key;
 }
 
 static struct pool_test *pool_make(struct kunit *test, unsigned int bounded)
@@ -96,14 +98,12 @@ static struct pool_test *pool_make(struct kunit *test, unsigned int bounded)
 		.task = current,
 		.run = pool_run,
 		.put = pool_put,
+		.key = pool_key,
 		.bounded = bounded,
 	};
 
 	KUNIT_ASSERT_NOT_NULL(test, pool);
 	init_completion(&pool->gate);
-	pool->hash = io_wq_hash_alloc();
-	KUNIT_ASSERT_NOT_NULL(test, pool->hash);
-	params.hash = pool->hash;
 	pool->wq = io_wq_create(&params);
 	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(pool->wq));
 	return pool;
@@ -117,7 +117,6 @@ static void pool_end(struct kunit *test, struct pool_test *pool, int works)
 {
 	io_wq_exit_start(pool->wq);
 	io_wq_put_and_exit(pool->wq);
-	io_wq_hash_put(pool->hash);
 	KUNIT_EXPECT_EQ(test, atomic_read(&pool->put), works);
 	KUNIT_EXPECT_EQ(test, atomic_read(&pool->ended) + atomic_read(&pool->cancelled), works);
 	KUNIT_EXPECT_EQ(test, atomic_read(&pool->running), 0);
@@ -132,9 +131,8 @@ static void pool_queue(struct kunit *test, struct pool_test *pool, int nr, unsig
 	w->pool = pool;
 	w->nr = nr;
 	w->waits = waits;
-	atomic_set(&w->work.flags, flags);
-	if (hash_key)
-		io_wq_hash_work(&w->work, hash_key);
+	w->key = hash_key;
+	atomic_set(&w->work.flags, flags | (hash_key ? IO_WQ_WORK_HASHED : 0));
 	io_wq_enqueue(pool->wq, &w->work);
 }
 

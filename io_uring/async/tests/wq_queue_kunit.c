@@ -2,19 +2,37 @@
 /* io_uring: tests of the worker pool's queues and limits, without threads */
 #include <kunit/test.h>
 
+#define WQ_RIG_WORKS	(IO_WQ_KEYS + 8)
+
+/* A work of the test, with what it is serialised by. */
+struct wq_rig_work {
+	struct io_wq_work	work;
+	unsigned long		key;
+};
+
 /**
  * struct wq_rig - a pool without owner and workers
  * @wq: its lanes have queues
- * @hash: not shared
  * @worker: of the bounded lane, in place of a thread
+ * @other: of the same lane
  * @work: of the test
  */
 struct wq_rig {
 	struct io_wq		wq;
-	struct io_wq_hash	hash;
 	struct io_wq_worker	worker;
-	struct io_wq_work	work[8];
+	struct io_wq_worker	other;
+	struct wq_rig_work	work[WQ_RIG_WORKS];
 };
+
+static struct wq_rig_work *to_rig_work(const struct io_wq_work *work)
+{
+	return container_of(work, struct wq_rig_work, work);
+}
+
+static const void *wq_rig_key(const struct io_wq_work *work)
+{
+	return (const void *)to_rig_work(work)->key;
+}
 
 static struct wq_rig *wq_rig_make(struct kunit *test)
 {
@@ -22,34 +40,39 @@ static struct wq_rig *wq_rig_make(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, rig);
-	INIT_LIST_HEAD(&rig->hash.pools);
-	rig->wq.hash = &rig->hash;
+	rig->wq.key = wq_rig_key;
 	for (i = 0; i < IO_WQ_NR_LANES; i++)
 		io_wq_lane_init(&rig->wq, &rig->wq.lane[i], 1);
 	rig->worker.lane = &rig->wq.lane[IO_WQ_BOUNDED];
+	rig->worker.key = IO_WQ_NO_KEY;
+	rig->other = rig->worker;
 	return rig;
 }
 
-/* Queue work @nr; in a bucket, unless that is negative. */
-static bool wq_rig_push(struct wq_rig *rig, unsigned int nr, int bucket)
+/* Queue work @nr; with a key, unless that is negative. */
+static bool wq_rig_push(struct wq_rig *rig, unsigned int nr, int key)
 {
-	unsigned int flags = 0;
+	atomic_set(&rig->work[nr].work.flags, key >= 0 ? IO_WQ_WORK_HASHED : 0);
+	rig->work[nr].key = key;
+	return io_wq_push(rig->worker.lane, &rig->work[nr].work);
+}
 
-	if (bucket >= 0)
-		flags = IO_WQ_WORK_HASHED | (unsigned int)bucket << IO_WQ_HASH_SHIFT;
-	atomic_set(&rig->work[nr].flags, flags);
-	return io_wq_push(rig->worker.lane, &rig->work[nr]);
+/* Take work, which runs then.  Return: its number, or -1 */
+static int wq_rig_begin(struct wq_rig *rig, struct io_wq_worker *worker)
+{
+	struct io_wq_work *work = io_wq_take(worker);
+
+	return work ? to_rig_work(work) - rig->work : -1;
 }
 
 /* Take work and finish it at once.  Return: its number, or -1 */
 static int wq_rig_take(struct wq_rig *rig)
 {
-	struct io_wq_work *work = io_wq_take(&rig->worker);
+	int nr = wq_rig_begin(rig, &rig->worker);
 
-	if (!work)
-		return -1;
-	io_wq_let_go(&rig->worker);
-	return work - rig->work;
+	if (nr >= 0)
+		io_wq_let_go(&rig->worker);
+	return nr;
 }
 
 static bool wq_rig_match(struct io_wq_work *work, void *data)
@@ -60,12 +83,11 @@ static bool wq_rig_match(struct io_wq_work *work, void *data)
 /* Take work @nr out of the queue, as cancel does. */
 static bool wq_rig_extract(struct wq_rig *rig, unsigned int nr)
 {
-	struct io_wq_lane *lane = rig->worker.lane;
+	struct io_wq_work *work = &rig->work[nr].work;
 	struct io_wq_fifo list = {};
 
-	guard(spinlock)(&lane->lock);
-	return io_wq_extract(lane, &list, wq_rig_match, &rig->work[nr], false) &&
-	       list.first == &rig->work[nr] && list.last == list.first;
+	return io_wq_extract(rig->worker.lane, &list, wq_rig_match, work, false) &&
+	       list.first == work && list.last == work;
 }
 
 /* A limit is what was asked for, at most what the user may have, and at least one. */
@@ -82,18 +104,18 @@ static void wq_limits(struct kunit *test)
 /* Whatever is taken out, head, middle or tail: the rest stays in order, and more can be added. */
 static void wq_extract_keeps_order(struct kunit *test)
 {
-	static const int buckets[] = { -1, 0, IO_WQ_BUCKETS - 1 };
+	static const int keys[] = { -1, 0, 1000 };
 	unsigned int out, i, n;
 
-	for (i = 0; i < ARRAY_SIZE(buckets); i++) {
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
 		for (out = 0; out < 3; out++) {
 			struct wq_rig *rig = wq_rig_make(test);
 
 			for (n = 0; n < 3; n++)
-				KUNIT_EXPECT_TRUE(test, wq_rig_push(rig, n, buckets[i]));
+				KUNIT_EXPECT_TRUE(test, wq_rig_push(rig, n, keys[i]));
 			KUNIT_EXPECT_TRUE(test, wq_rig_extract(rig, out));
 			KUNIT_EXPECT_FALSE(test, wq_rig_extract(rig, out));
-			KUNIT_EXPECT_TRUE(test, wq_rig_push(rig, 3, buckets[i]));
+			KUNIT_EXPECT_TRUE(test, wq_rig_push(rig, 3, keys[i]));
 			for (n = 0; n < 4; n++) {
 				if (n != out)
 					KUNIT_EXPECT_EQ(test, wq_rig_take(rig), n);
@@ -103,24 +125,85 @@ static void wq_extract_keeps_order(struct kunit *test)
 	}
 }
 
-/* The last work of a bucket is cancelled; plain work beside it is not taken for it. */
-static void wq_extract_empties_bucket(struct kunit *test)
+/* The last work of a key is cancelled; plain work beside it is not taken for it. */
+static void wq_extract_frees_key(struct kunit *test)
 {
 	struct wq_rig *rig = wq_rig_make(test);
+	struct io_wq_lane *lane = rig->worker.lane;
 
 	wq_rig_push(rig, 0, -1);
 	wq_rig_push(rig, 1, 0);
 	KUNIT_EXPECT_TRUE(test, wq_rig_extract(rig, 1));
-	KUNIT_EXPECT_EQ(test, rig->worker.lane->hashed, 0);
+	KUNIT_EXPECT_EQ(test, lane->keys | lane->ready, 0);
 	wq_rig_push(rig, 2, 0);
 	wq_rig_push(rig, 3, -1);
 	KUNIT_EXPECT_TRUE(test, wq_rig_extract(rig, 0));
 	KUNIT_EXPECT_EQ(test, wq_rig_take(rig) + wq_rig_take(rig), 2 + 3);
 	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), -1);
-	KUNIT_EXPECT_EQ(test, rig->hash.busy, 0);
+	KUNIT_EXPECT_EQ(test, lane->keys | lane->held, 0);
 }
 
-/* Neither plain nor hashed work waits for all of the other, nor one bucket for another. */
+/* What a search leaves to happen while it has let go of the lock. */
+struct wq_meanwhile {
+	struct wq_rig	*rig;
+	unsigned int	looks;
+	unsigned int	at;
+	unsigned int	take[2];
+};
+
+/* Looked at @at works: others come and take theirs. */
+static bool wq_meanwhile_match(struct io_wq_work *work, void *data)
+{
+	struct wq_meanwhile *m = data;
+	struct io_wq_lane *lane = m->rig->worker.lane;
+	unsigned int i, n;
+
+	if (m->looks++ == m->at) {
+		for (i = 0; i < ARRAY_SIZE(m->take); i++) {
+			struct io_wq_work *before = NULL;
+
+			for (n = 0; n < m->take[i]; n++) {
+				if (m->rig->work[n].key)
+					before = &m->rig->work[n].work;
+			}
+			m->rig->work[m->take[i]].key = 0;
+			io_wq_remove(lane, &lane->plain, before, &m->rig->work[m->take[i]].work);
+		}
+	}
+	return false;
+}
+
+/* Whatever is taken out while a search rests: it goes on with the next, and misses none. */
+static void wq_search_survives(struct kunit *test)
+{
+	unsigned int a, b, at, n;
+
+	for (a = 0; a < 6; a++) {
+		for (b = a + 1; b < 6; b++) {
+			for (at = 0; at < 6; at++) {
+				struct wq_rig *rig = wq_rig_make(test);
+				struct wq_meanwhile m = {
+					.rig = rig, .at = at, .take = { a, b },
+				};
+				struct io_wq_fifo list = {};
+
+				/* the key says that it is there */
+				for (n = 0; n < 6; n++) {
+					wq_rig_push(rig, n, -1);
+					rig->work[n].key = 1;
+				}
+				if (a == at || b == at)
+					continue;
+				io_wq_extract(rig->worker.lane, &list, wq_meanwhile_match, &m,
+					      true);
+				/* those before it have been looked at */
+				KUNIT_EXPECT_EQ(test, m.looks, 6 - (a > at) - (b > at));
+			}
+		}
+	}
+}
+
+/* Neither plain nor hashed work waits for all of the other, nor one key for another. */
 static void wq_take_is_fair(struct kunit *test)
 {
 	struct wq_rig *rig = wq_rig_make(test);
@@ -136,7 +219,7 @@ static void wq_take_is_fair(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen, BIT(0) | BIT(1) | BIT(4) | BIT(7));
 }
 
-/* Work of a busy bucket is passed by, and is no reason to make a worker. */
+/* Work of a key that runs is passed by, and is no reason to make a worker. */
 static void wq_take_passes_busy(struct kunit *test)
 {
 	struct wq_rig *rig = wq_rig_make(test);
@@ -145,15 +228,48 @@ static void wq_take_passes_busy(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, io_wq_lane_runnable(lane));
 	wq_rig_push(rig, 0, 7);
 	KUNIT_EXPECT_TRUE(test, io_wq_lane_runnable(lane));
-	set_bit(7, &rig->hash.busy);
+	KUNIT_EXPECT_EQ(test, wq_rig_begin(rig, &rig->other), 0);
+	KUNIT_EXPECT_FALSE(test, io_wq_lane_runnable(lane));
+	wq_rig_push(rig, 1, 7);
 	KUNIT_EXPECT_FALSE(test, io_wq_lane_runnable(lane));
 	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), -1);
-	wq_rig_push(rig, 1, -1);
+	wq_rig_push(rig, 2, -1);
+	wq_rig_push(rig, 3, 8);
+	KUNIT_EXPECT_EQ(test, wq_rig_take(rig) + wq_rig_take(rig), 2 + 3);
+	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), -1);
+	io_wq_let_go(&rig->other);
 	KUNIT_EXPECT_TRUE(test, io_wq_lane_runnable(lane));
 	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), 1);
-	clear_bit(7, &rig->hash.busy);
-	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), 0);
-	KUNIT_EXPECT_EQ(test, rig->hash.busy, 0);
+	KUNIT_EXPECT_EQ(test, lane->keys | lane->held | lane->ready, 0);
+}
+
+/* More keys than places: all work is done, that of each key in order. */
+static void wq_more_keys_than_places(struct kunit *test)
+{
+	struct wq_rig *rig = wq_rig_make(test);
+	unsigned int n, last = 0, nr = 0;
+	int took;
+
+	for (n = 0; n < IO_WQ_KEYS; n++)
+		wq_rig_push(rig, n, n);
+	KUNIT_EXPECT_EQ(test, wq_rig_begin(rig, &rig->other), 0);
+	/* a new key, the one that runs, and the new one once more */
+	wq_rig_push(rig, n, 1000);
+	wq_rig_push(rig, n + 1, 0);
+	wq_rig_push(rig, n + 2, 1000);
+	while ((took = wq_rig_take(rig)) >= 0) {
+		nr++;
+		KUNIT_EXPECT_NE(test, took, n + 1);
+		if (took >= n) {
+			KUNIT_EXPECT_LT(test, last, took);
+			last = took;
+		}
+	}
+	KUNIT_EXPECT_EQ(test, nr, IO_WQ_KEYS - 1 + 2);
+	io_wq_let_go(&rig->other);
+	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), n + 1);
+	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), -1);
+	KUNIT_EXPECT_NULL(test, rig->worker.lane->others.first);
 }
 
 /* Work that a worker runs can be found until it lets go. */
@@ -162,36 +278,55 @@ static void wq_take_is_findable(struct kunit *test)
 	struct wq_rig *rig = wq_rig_make(test);
 
 	wq_rig_push(rig, 0, 3);
-	KUNIT_EXPECT_PTR_EQ(test, io_wq_take(&rig->worker), &rig->work[0]);
-	KUNIT_EXPECT_PTR_EQ(test, rig->worker.cur, &rig->work[0]);
-	KUNIT_EXPECT_EQ(test, rig->hash.busy, BIT(3));
+	KUNIT_EXPECT_PTR_EQ(test, io_wq_take(&rig->worker), &rig->work[0].work);
+	KUNIT_EXPECT_PTR_EQ(test, rig->worker.cur, &rig->work[0].work);
+	KUNIT_EXPECT_EQ(test, hweight_long(rig->worker.lane->held), 1);
 	io_wq_let_go(&rig->worker);
 	KUNIT_EXPECT_NULL(test, rig->worker.cur);
-	KUNIT_EXPECT_EQ(test, rig->hash.busy, 0);
+	KUNIT_EXPECT_EQ(test, rig->worker.lane->held, 0);
 }
 
-/* Once the pool ends all work can be taken, busy bucket or not, and is cancelled. */
-static void wq_take_at_the_end(struct kunit *test)
+/* A worker of an older generation leaves the work to others. */
+static void wq_take_needs_a_new_worker(struct kunit *test)
 {
 	struct wq_rig *rig = wq_rig_make(test);
 
+	wq_rig_push(rig, 0, -1);
+	rig->wq.generation = 1;
+	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), -1);
+	rig->worker.generation = 1;
+	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), 0);
+}
+
+/* Once the pool ends all work can be taken, whatever runs, and is cancelled. */
+static void wq_take_at_the_end(struct kunit *test)
+{
+	struct wq_rig *rig = wq_rig_make(test);
+	int i, sum = 0;
+
 	wq_rig_push(rig, 0, 7);
-	set_bit(7, &rig->hash.busy);
+	KUNIT_EXPECT_EQ(test, wq_rig_begin(rig, &rig->other), 0);
+	wq_rig_push(rig, 1, 7);
 	rig->wq.exiting = true;
-	KUNIT_EXPECT_FALSE(test, wq_rig_push(rig, 1, -1));
-	KUNIT_EXPECT_EQ(test, wq_rig_take(rig) + wq_rig_take(rig), 0 + 1);
-	KUNIT_EXPECT_TRUE(test, atomic_read(&rig->work[0].flags) & IO_WQ_WORK_CANCEL);
-	KUNIT_EXPECT_TRUE(test, atomic_read(&rig->work[1].flags) & IO_WQ_WORK_CANCEL);
-	KUNIT_EXPECT_EQ(test, rig->hash.busy, BIT(7));
+	KUNIT_EXPECT_FALSE(test, wq_rig_push(rig, 2, -1));
+	for (i = 0; i < 2; i++)
+		sum += wq_rig_take(rig);
+	KUNIT_EXPECT_EQ(test, sum, 1 + 2);
+	KUNIT_EXPECT_TRUE(test, atomic_read(&rig->work[1].work.flags) & IO_WQ_WORK_CANCEL);
+	KUNIT_EXPECT_TRUE(test, atomic_read(&rig->work[2].work.flags) & IO_WQ_WORK_CANCEL);
+	KUNIT_EXPECT_EQ(test, hweight_long(rig->worker.lane->held), 1);
 }
 
 static struct kunit_case wq_queue_cases[] = {
 	KUNIT_CASE(wq_limits),
 	KUNIT_CASE(wq_extract_keeps_order),
-	KUNIT_CASE(wq_extract_empties_bucket),
+	KUNIT_CASE(wq_extract_frees_key),
+	KUNIT_CASE(wq_search_survives),
 	KUNIT_CASE(wq_take_is_fair),
 	KUNIT_CASE(wq_take_passes_busy),
+	KUNIT_CASE(wq_more_keys_than_places),
 	KUNIT_CASE(wq_take_is_findable),
+	KUNIT_CASE(wq_take_needs_a_new_worker),
 	KUNIT_CASE(wq_take_at_the_end),
 	{}
 };

@@ -582,7 +582,9 @@ TEST(stays_in_its_cpuset)
 	iou_nop(&r, 1);
 	EXPECT_EQ(0, iou_one(&r));
 	EXPECT_EQ(0, cpus_of(getpid(), "iou-sqp-", cpus, sizeof(cpus)));
-	EXPECT_STREQ("1", cpus);
+	/* 6.12 lets it run on all */
+	if (!iou_on_stock())
+		EXPECT_STREQ("1", cpus);
 	iou_exit(&r);
 	EXPECT_EQ(0, iou_put(CGROUPS "/cgroup.procs", pid));
 	EXPECT_TRUE(soon(!rmdir(CGROUP) || access(CGROUP, F_OK)));
