@@ -270,7 +270,6 @@ static pid_t start(const struct prog *p)
 	dup2(input, 0);
 	if (p->chance)
 		put("/proc/self/make-it-fail", "1");
-	close(kmsg);
 	run_prog(p, NULL);
 }
 

@@ -142,6 +142,8 @@ void world_open(const struct prog *p)
 {
 	struct rlimit files = { 256, 256 };
 
+	/* what belongs to the fuzzer is not a program's to write to */
+	close_range(3, ~0u, 0);
 	setrlimit(RLIMIT_NOFILE, &files);
 	map(AREA_BUF, AREA_RO, PROT_READ | PROT_WRITE, false);
 	memcpy((void *)AT(AREA_BUF), pattern, sizeof(pattern));
