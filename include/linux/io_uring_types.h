@@ -598,6 +598,8 @@ struct io_ring_ctx {
 		struct io_file_table	file_table;
 		/** @buf_table: (R) registered buffers */
 		struct io_rsrc_table	buf_table;
+		/** @tags_owed: (R) tags that come when requests end, as their slots are empty */
+		unsigned int		tags_owed;
 		/** @parked: (R) requests that wait for an event or a time, by user_data */
 		struct hlist_head	*parked;
 		/** @free_polls: (R) to be used next for a retry that waits for its file */

@@ -190,8 +190,9 @@ void io_write_complete(struct kiocb *kiocb, long res)
 	struct io_kiocb *req = io_kiocb_to_req(kiocb);
 
 	io_write_end(kiocb);
+	/* until its second half is done, who changes the file's size waits for the write */
 	if (kiocb->dio_complete)
-		io_req_push(req, io_rw_dio_mail, io_rw_urgency(req));
+		io_req_push(req, io_rw_dio_mail, IO_PUSH_NOW);
 	else
 		io_rw_push(req, res);
 }

@@ -18,10 +18,12 @@
  *	it changes under the ring lock only, which is what makes a registered
  *	resource cheaper than an atomic per request
  * @tag: posted as user_data when the last user is gone, 0 for none
+ * @owed: (R) counted in ctx->tags_owed: it is in no slot, but requests use it
  * @release: frees the node, @tag has been dealt with; ring lock held
  */
 struct io_rsrc_node {
 	unsigned int	refs;
+	bool		owed;
 	u64		tag;
 	void		(*release)(struct io_ring_ctx *ctx, struct io_rsrc_node *node);
 };

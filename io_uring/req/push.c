@@ -60,10 +60,13 @@ void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 
-	/* what follows may make the CQEs that a sleeping owner still misses */
-	if (unlikely(req->flags & REQ_F_HAS_LINK ||
-		     READ_ONCE(ctx->submit_special) & IO_SPECIAL_DRAIN))
+	/* its chain waits for it to run; with REQ_F_POLLED it has to be tried again itself */
+	if (unlikely(req->flags & (REQ_F_HAS_LINK | REQ_F_POLLED)))
 		push_flags |= IO_PUSH_NOW;
+	/* asked here: once it is pushed the request may be gone */
+	if (req->flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE))
+		push_flags |= IO_PUSH_NODES;
+	push_flags |= IO_PUSH_REQ;
 	io_ring_push(ctx, &req->mail, push_flags);
 }
 

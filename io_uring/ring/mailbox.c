@@ -151,6 +151,36 @@ static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 		io_notify_listeners(ctx);
 }
 
+/*
+ * May more come of an item than the one CQE that it is counted as?  The owner
+ * changes what is looked at here before it arms the mailbox, everybody else calls
+ * io_ring_expect() afterwards.  So a pusher that has seen IO_MAIL_ARMED has to look
+ * after its push: what it saw before may be out of date.
+ */
+static bool io_ring_is_urgent(const struct io_ring_ctx *ctx, unsigned int push_flags)
+{
+	if (push_flags & IO_PUSH_NOW || test_bit(IO_LISTEN_TARGETS, &ctx->listeners))
+		return true;
+	if (push_flags & IO_PUSH_REQ && READ_ONCE(ctx->submit_special) & IO_SPECIAL_DRAIN)
+		return true;
+	return push_flags & IO_PUSH_NODES && READ_ONCE(ctx->tags_owed);
+}
+
+/**
+ * io_ring_expect - a sleeping owner waits for less mail than it thought
+ * @ctx: the ring, its lock held
+ *
+ * For who has changed what io_ring_is_urgent() looks at, or lost a CQE, and may not
+ * be the owner: what was pushed before the change was only counted.
+ */
+void io_ring_expect(struct io_ring_ctx *ctx)
+{
+	/* between the change and the look; pairs with the push, which comes before its look */
+	smp_mb();
+	if (READ_ONCE(ctx->mailbox.head) & IO_MAIL_ARMED)
+		wake_up_state(ctx->submitter_task, TASK_INTERRUPTIBLE);
+}
+
 /**
  * io_ring_pushed - the rest of io_ring_push(), if there is something to do
  * @ctx: the ring; the caller is within RCU
@@ -168,8 +198,7 @@ void io_ring_pushed(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned long
 	if (io_mail_was_empty(old))
 		io_ring_announce(ctx, push_flags);
 	if (old & IO_MAIL_ARMED) {
-		if (io_mail_completes(&ctx->mailbox) || (push_flags & IO_PUSH_NOW) ||
-		    test_bit(IO_LISTEN_TARGETS, &ctx->listeners))
+		if (io_mail_completes(&ctx->mailbox) || io_ring_is_urgent(ctx, push_flags))
 			wake_up_state(ctx->submitter_task, TASK_INTERRUPTIBLE);
 	}
 }

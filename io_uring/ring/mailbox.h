@@ -128,10 +128,21 @@ static inline void io_mail_disarm(struct io_mailbox *box)
 struct io_mail *io_mail_take(struct io_mailbox *box);
 struct io_mail *io_mail_close(struct io_mailbox *box);
 
+/*
+ * The rule of wakes: an owner that sleeps for CQEs is woken at least once for each
+ * CQE that will come.  It sleeps for a number of items, so an item that is only
+ * counted makes at most one CQE, and nothing else waits for it to be run.  All
+ * others force the wake: those that are pushed with IO_PUSH_NOW, because they have to
+ * run for anything to come (a retry, a chain), and those that may make a second
+ * CQE by what the ring has at the time (io_ring_is_urgent()).
+ */
+
 /* What a push asks for besides delivery. */
 #define IO_PUSH_NOW	BIT(0)	/* wake a sleeping owner even if it waits for more items */
 #define IO_PUSH_LATE	BIT(1)	/* some ring's listeners are being woken: tell ours afterwards */
 #define IO_PUSH_TOLD	BIT(2)	/* it is the ring's own eventfd that is being signalled */
+#define IO_PUSH_REQ	BIT(3)	/* a request, which may end: drained ones wait for that */
+#define IO_PUSH_NODES	BIT(4)	/* a request with registered resources, whose tags may come */
 
 void io_ring_pushed(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned long old,
 		    unsigned int push_flags);
@@ -155,6 +166,7 @@ static inline void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail,
 		io_ring_pushed(ctx, mail, old, push_flags);
 }
 
+void io_ring_expect(struct io_ring_ctx *ctx);
 void io_ring_close(struct io_ring_ctx *ctx);
 void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail);
 struct io_mail *io_fallback_take(struct io_ring_ctx *ctx);

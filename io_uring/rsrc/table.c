@@ -87,6 +87,18 @@ int io_rsrc_check_range(const struct io_rsrc_table *table, u32 offset, u32 nr)
 	return end > table->nr ? -EINVAL : 0;
 }
 
+/*
+ * A node leaves its slot while requests use it: the end of one of them makes two
+ * CQEs, its own and the tag's, which who waits for them has to know.
+ */
+static void io_rsrc_owe_tag(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
+{
+	node->owed = true;
+	WRITE_ONCE(ctx->tags_owed, ctx->tags_owed + 1);
+	/* a worker, or who sends a file, may do this while the owner sleeps */
+	io_ring_expect(ctx);
+}
+
 /**
  * io_rsrc_set_slot - change what is registered in a slot
  * @ctx: the ring, its lock held
@@ -103,8 +115,11 @@ void io_rsrc_set_slot(struct io_ring_ctx *ctx, struct io_rsrc_table *table, unsi
 	slot = array_index_nospec(slot, table->nr);
 	old = table->nodes[slot];
 	table->nodes[slot] = node;
-	if (old)
-		io_node_put(ctx, old);
+	if (!old)
+		return;
+	if (old->tag && old->refs > 1)
+		io_rsrc_owe_tag(ctx, old);
+	io_node_put(ctx, old);
 }
 
 /**
@@ -135,10 +150,13 @@ u64 *io_rsrc_copy_tags(const u64 __user *tags, unsigned int nr)
  * @ctx: the ring, its lock held
  * @node: being released
  */
-void io_rsrc_post_tag(struct io_ring_ctx *ctx, const struct io_rsrc_node *node)
+void io_rsrc_post_tag(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
-	if (node->tag)
-		io_post_to(ctx, node->tag, 0, 0);
+	if (!node->tag)
+		return;
+	io_post_to(ctx, node->tag, 0, 0);
+	if (node->owed)
+		WRITE_ONCE(ctx->tags_owed, ctx->tags_owed - 1);
 }
 
 /**

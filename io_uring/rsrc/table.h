@@ -18,7 +18,7 @@ int io_rsrc_check_range(const struct io_rsrc_table *table, u32 offset, u32 nr);
 void io_rsrc_set_slot(struct io_ring_ctx *ctx, struct io_rsrc_table *table, unsigned int slot,
 		      struct io_rsrc_node *node);
 u64 *io_rsrc_copy_tags(const u64 __user *tags, unsigned int nr);
-void io_rsrc_post_tag(struct io_ring_ctx *ctx, const struct io_rsrc_node *node);
+void io_rsrc_post_tag(struct io_ring_ctx *ctx, struct io_rsrc_node *node);
 int io_rsrc_read_register(struct io_uring_rsrc_register *reg, void __user *arg, unsigned int size);
 int io_update_rsrc(struct io_ring_ctx *ctx, void __user *arg, unsigned int size, bool buffers);
 void io_rsrc_free_all(struct io_ring_ctx *ctx);
@@ -44,6 +44,7 @@ static inline void io_rsrc_node_init(struct io_rsrc_node *node,
 						     struct io_rsrc_node *node))
 {
 	node->refs = 1;
+	node->owed = false;
 	node->tag = 0;
 	node->release = release;
 }

@@ -15,6 +15,13 @@
  * With POLLER the owner does not sleep in the kernel: it looks for the flag.  With
  * STRAIGHT senders try the short way first, which does not push to a sleeper.
  *
+ * Not every item is one CQE.  With DRAIN the owner adds a drained request before it
+ * waits for two, and the first item, when it is run, makes the CQE of that as well;
+ * the second comes when both were seen.  With TAG it is another task that makes two
+ * of the first item's one, at any time: it empties the slot of a file with a tag, and
+ * sends the CQE of that as the second item.  So what is asked for a pusher
+ * (io_ring_is_urgent()) changes while it pushes.
+ *
  * Checked: no hang, each item taken once, one sender's items in order, nothing
  * left in a mailbox that was not announced.
  *
@@ -26,10 +33,18 @@
  *   BROKEN_SET	sets the count after arming, so that an arrival between is lost
  *   BROKEN_DEC	counts by load and store
  *   BROKEN_URGENT	an item that must not wait is only counted
+ *   BROKEN_EARLY	asks whether the ring expects more before the push (needs DRAIN)
+ *   BROKEN_EXPECT	who makes two CQEs of one item does not wake the owner (needs TAG)
  *   BROKEN_CLEAR	takes first and clears the flag then (needs POLLER)
  *   BROKEN_SHORT	the short way overwrites a sleeper's mark (needs STRAIGHT)
  */
-#define ITEMS 3
+#define ITEMS 4			/* the last for TAG alone */
+
+#ifdef TAG
+#define asks(item) (item == 1)	/* the others have no registered file */
+#else
+#define asks(item) true
+#endif
 
 byte next[ITEMS + 1];		/* item -> older item, 0: none */
 byte top;			/* the word: youngest item ... */
@@ -38,11 +53,15 @@ short missing;
 bool running = true;		/* the owner's task state */
 bool disturbed;			/* woken once for another reason */
 bool taskrun;			/* IORING_SQ_TASKRUN */
-byte taken;
+byte taken;			/* CQEs of what was taken */
+bool more;			/* the first item makes another CQE */
 bool seen[ITEMS + 1];
 
 inline push(item, urgent)
 {
+#ifdef BROKEN_EARLY
+	expects = asks(item) && more;
+#endif
 	old_top = top;
 	old_armed = armed;
 	do
@@ -64,6 +83,9 @@ inline push(item, urgent)
 	fi;
 	if
 	:: old_armed ->
+#ifndef BROKEN_EARLY
+		expects = asks(item) && more;
+#endif
 #ifdef BROKEN_DEC
 		left = missing;
 		left = left - 1;
@@ -79,7 +101,7 @@ inline push(item, urgent)
 		:: left == 0 -> running = true
 #else
 		if
-		:: left == 0 || urgent -> running = true
+		:: left == 0 || urgent || expects -> running = true
 #endif
 		:: else
 		fi
@@ -118,10 +140,41 @@ inline push_straight(item, urgent)
 	od
 }
 
+#ifdef TAG
+/* Empties the slot and posts that it did. */
+proctype worker()
+{
+	bool idle;
+	byte old_top;
+	bool old_armed;
+	bool expects;
+	short left;
+
+	atomic {
+		if
+		:: !seen[1] -> more = true
+		:: else -> idle = true
+		fi
+	};
+	if
+	:: idle -> push(4, false)	/* nobody uses the file: its tag comes at once */
+	:: else
+	fi;
+#ifndef BROKEN_EXPECT
+	if
+	:: armed -> running = true
+	:: else
+	fi;
+#endif
+	push(2, false)
+}
+#endif
+
 proctype sender(byte item; byte after; bool urgent)
 {
 	byte old_top;
 	bool old_armed, pushed;
+	bool expects;
 	short left;
 
 	taken >= after;
@@ -151,6 +204,10 @@ inline take()
 		assert(!seen[list]);
 		seen[list] = true;
 		taken++;
+		if
+		:: list == 1 && more -> more = false; taken++
+		:: else
+		fi;
 		list = next[list]
 	:: else -> break
 	od
@@ -215,18 +272,37 @@ proctype owner()
 #ifdef POLLER
 	do
 	:: taskrun -> take()
-	:: taken == ITEMS -> break
+	:: taken == 3 -> break
 	od;
+#else
+#ifdef DRAIN
+	more = true;
+	wait_for(2);
+	wait_for(4);
+#else
+#ifdef TAG
+	wait_for(3);
+	wait_for(4);
 #else
 	wait_for(2);
 	wait_for(3);
 #endif
-	assert(taken == ITEMS && top == 0)
+#endif
+#endif
+	assert(top == 0)
 }
 
 init {
 	atomic {
 		run owner();
+#ifdef DRAIN
+		run sender(1, 0, false);
+		run sender(2, 2, false);
+#else
+#ifdef TAG
+		run sender(1, 0, false);
+		run worker();
+#else
 #ifdef URGENT
 		run sender(1, 0, true);
 		run sender(2, 1, false);
@@ -234,10 +310,16 @@ init {
 		run sender(1, 0, false);
 		run sender(2, 0, false);
 #endif
+#endif
+#endif
 #ifdef POLLER
 		run sender(3, 0, false)
 #else
+#ifdef TAG
+		run sender(3, 3, false)
+#else
 		run sender(3, 2, false)
+#endif
 #endif
 	}
 }

@@ -50,6 +50,8 @@ struct __kernel_timespec {
 #define __struct_group(tag, name, attrs, ...)	struct { __VA_ARGS__ } attrs
 #define container_of(ptr, type, member)	((type *)((char *)(ptr) - offsetof(type, member)))
 
+static __attribute__((unused)) int fence_;
+
 /* Atomics: what the kernel orders fully is sequentially consistent here. */
 typedef struct {
 	int	counter;
@@ -76,6 +78,8 @@ void perturb(void);
 #define WRITE_ONCE(x, val)	__atomic_store_n(&(x), (val), __ATOMIC_RELAXED)
 #define smp_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
+/* ThreadSanitizer knows no fences */
+#define smp_mb()		((void)__atomic_fetch_add(&fence_, 0, __ATOMIC_SEQ_CST))
 #define xchg(p, v)		__atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
 #define try_cmpxchg(p, old, v) \
 	__atomic_compare_exchange_n((p), (old), (v), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: who waits for several CQEs is woken for all that will come */
+/*
+ * On rings with DEFER_TASKRUN the kernel counts what has arrived for a sleeping
+ * task and wakes it for the last that it waits for.  Here is what such a count
+ * gets wrong: things that make two CQEs, and things that have to be run before
+ * the rest can come.  A wake-up that is lost is one that only the end of the
+ * waiting time brings.
+ */
+#include <pthread.h>
+#include <linux/falloc.h>
+#include <poll.h>
+#include "fault.h"
+#include "iou_test.h"
+
+/* What happens once the ring's owner sleeps in io_uring_enter(). */
+struct event {
+	pid_t	owner;
+	int	fd;		/* gets a byte */
+	int	from;		/* is emptied, then @to gets a byte */
+	int	to;
+	struct hole *hole;	/* gets its page */
+};
+
+FIXTURE(several) {
+	struct iou r;
+	int p[2];		/* a pipe */
+	struct event event;
+	pthread_t thread;
+};
+
+FIXTURE_VARIANT(several) {
+	unsigned int flags;
+};
+
+IOU_KINDS_OF_TASK(several);
+
+FIXTURE_SETUP(several)
+{
+	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
+	ASSERT_EQ(0, pipe(self->p));
+	self->event = (struct event){ gettid(), -1, -1, -1, NULL };
+}
+
+FIXTURE_TEARDOWN(several)
+{
+	iou_exit(&self->r);
+	close(self->p[0]);
+	close(self->p[1]);
+}
+
+/* Does the task sleep in io_uring_enter()? */
+static bool asleep(pid_t task)
+{
+	char path[64], text[64] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", task);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return strtol(text, NULL, 10) == __NR_io_uring_enter;
+}
+
+static void *happen(void *arg)
+{
+	struct event *e = arg;
+	char buf[IOU_PAGE];
+	long left = 65537;
+
+	while (!asleep(e->owner))
+		sched_yield();
+	if (e->fd >= 0 && write(e->fd, "x", 1) != 1)
+		return "write";
+	if (e->hole && hole_give(e->hole, 0, 1))
+		return "give";
+	while (e->from >= 0 && left > 0) {
+		ssize_t nr = read(e->from, buf, sizeof(buf));
+
+		if (nr <= 0)
+			return "read";
+		left -= nr;
+	}
+	if (e->to >= 0 && write(e->to, "y", 1) != 1)
+		return "answer";
+	return NULL;
+}
+
+/* Wait for @min CQEs.  Return: 0, or -ETIME if it was not a CQE that ended the wait */
+static int woken(struct iou *r, unsigned int min)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	int ret;
+
+	while (iou_ready(r) < min) {
+		ret = iou_wait_ms(r, min, IOU_PATIENCE);
+		if (iou_now_us() >= end)
+			return -ETIME;
+		if (ret < 0 && ret != -EINTR)
+			return ret;
+	}
+	return 0;
+}
+
+/* Stock counts each request that has come as one CQE. */
+static bool loses_wakes(unsigned int flags)
+{
+	return iou_on_stock() && flags == IOU_DEFER;
+}
+
+/* A table of one file, with a tag. */
+static int register_tagged(struct iou *r, int fd, __u64 tag)
+{
+	struct io_uring_rsrc_register reg = {
+		.nr = 1, .data = (uintptr_t)&fd, .tags = (uintptr_t)&tag,
+	};
+
+	return iou_register(r, IORING_REGISTER_FILES2, &reg, sizeof(reg));
+}
+
+static int empty_slot(struct iou *r)
+{
+	int none = -1;
+	struct io_uring_files_update up = { .fds = (uintptr_t)&none };
+
+	return iou_register(r, IORING_REGISTER_FILES_UPDATE, &up, 1);
+}
+
+/* A poll of the file in the slot; on SQPOLL rings, too, it has begun then. */
+static int start_poll(struct iou *r)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, 0, NULL, 0, 0);
+	int ret;
+
+	sqe->poll32_events = POLLIN;
+	sqe->flags = IOSQE_FIXED_FILE;
+	ret = iou_submit(r);
+	iou_wait_ms(r, 1, 20);
+	return ret;
+}
+
+#define BEGIN(e)	ASSERT_EQ(0, pthread_create(&self->thread, NULL, happen, (e)))
+#define END()								\
+do {									\
+	void *failed;							\
+									\
+	ASSERT_EQ(0, pthread_join(self->thread, &failed));		\
+	EXPECT_EQ(NULL, failed) {					\
+		TH_LOG("%s", (char *)failed);				\
+	}								\
+} while (0)
+
+/* The last request on a file that is registered no more: its CQE and the tag's. */
+TEST_F(several, poll_and_tag)
+{
+	struct iou *r = &self->r;
+
+	if (loses_wakes(variant->flags))
+		SKIP(return, "loses the wake-up");
+	ASSERT_EQ(0, register_tagged(r, self->p[0], 77));
+	ASSERT_EQ(1, start_poll(r));
+	ASSERT_EQ(1, empty_slot(r));
+	self->event.fd = self->p[1];
+	BEGIN(&self->event);
+	EXPECT_EQ(0, woken(r, 2));
+	END();
+}
+
+TEST_F(several, read_and_tag)
+{
+	struct iou *r = &self->r;
+	char buf[8];
+
+	if (loses_wakes(variant->flags))
+		SKIP(return, "loses the wake-up");
+	ASSERT_EQ(0, register_tagged(r, self->p[0], 77));
+	iou_prep(r, IORING_OP_READ, 0, buf, 1, 0)->flags = IOSQE_FIXED_FILE;
+	ASSERT_EQ(1, iou_submit(r));
+	iou_wait_ms(r, 1, 10);
+	ASSERT_EQ(1, empty_slot(r));
+	self->event.fd = self->p[1];
+	BEGIN(&self->event);
+	EXPECT_EQ(0, woken(r, 2));
+	END();
+}
+
+/* A worker empties the slot when the owner sleeps, and the event was counted already. */
+TEST_F(several, tag_by_a_worker)
+{
+	struct iou *r = &self->r;
+	struct hole hole;
+
+	if (hole_open(&hole, 1))
+		SKIP(return, "no userfaultfd");
+	memset(hole.zero, 0xff, IOU_PAGE);
+	ASSERT_EQ(0, register_tagged(r, self->p[0], 77));
+	ASSERT_EQ(1, start_poll(r));
+	iou_prep(r, IORING_OP_FILES_UPDATE, -1, hole.mem, 1, 0)->flags = IOSQE_ASYNC;
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(1, hole_faults(&hole, 1));
+	self->event.fd = self->p[1];
+	self->event.hole = &hole;
+	BEGIN(&self->event);
+	EXPECT_EQ(0, woken(r, 3));
+	END();
+	close(hole.uffd);
+}
+
+/* A write that waits for a full pipe has to be done before its answer can come. */
+TEST_F(several, write_and_answer)
+{
+	struct iou *r = &self->r;
+	static char full[65536];
+	char buf[8];
+	int q[2];
+
+	if (loses_wakes(variant->flags))
+		SKIP(return, "loses the wake-up");
+	ASSERT_EQ(0, pipe(q));
+	ASSERT_EQ(65536, write(self->p[1], full, sizeof(full)));
+	iou_prep(r, IORING_OP_WRITE, self->p[1], full, 1, 0);
+	iou_prep(r, IORING_OP_READ, q[0], buf, 1, 0);
+	ASSERT_EQ(2, iou_submit(r));
+	self->event.from = self->p[0];
+	self->event.to = q[1];
+	BEGIN(&self->event);
+	EXPECT_EQ(0, woken(r, 2)) {
+		/* its thread reads still */
+		EXPECT_EQ(1, write(self->p[1], "z", 1));
+	}
+	END();
+	close(q[0]);
+	close(q[1]);
+}
+
+/* A drained request begins when the one before it has been looked at. */
+TEST_F(several, poll_and_drained)
+{
+	struct iou *r = &self->r;
+
+	if (loses_wakes(variant->flags))
+		SKIP(return, "loses the wake-up");
+	iou_prep(r, IORING_OP_POLL_ADD, self->p[0], NULL, 0, 0)->poll32_events = POLLIN;
+	iou_nop(r, 2)->flags = IOSQE_IO_DRAIN;
+	ASSERT_EQ(2, iou_submit(r));
+	self->event.fd = self->p[1];
+	BEGIN(&self->event);
+	EXPECT_EQ(0, woken(r, 2));
+	END();
+}
+
+/* A direct write is done when its second half was run; who cuts the file waits for that. */
+TEST_F(several, write_and_cut)
+{
+	struct iou *r = &self->r;
+	const char *dir = getenv("IOU_EXT4");
+	unsigned int i;
+	char path[64];
+	void *buf;
+	int fd;
+
+	if (!dir)
+		SKIP(return, "needs a file system on a disk in IOU_EXT4");
+	fd = iou_file_in(dir, 1 << 20, 1);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, fsync(fd));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	close(self->p[0]);
+	self->p[0] = open(path, O_RDWR | O_DIRECT);
+	ASSERT_LE(0, self->p[0]);
+	close(fd);
+	buf = iou_map_anon(1 << 20);
+	for (i = 0; i < 32; i++) {
+		iou_prep(r, IORING_OP_WRITE, self->p[0], buf, 1 << 19, 0);
+		iou_prep(r, IORING_OP_FALLOCATE, self->p[0], (void *)IOU_PAGE,
+			 FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 1 << 19);
+		ASSERT_EQ(2, iou_submit(r));
+		ASSERT_EQ(0, woken(r, 2));
+		EXPECT_EQ(1 << 19, iou_cqe_at(r, 0)->res);
+		iou_seen(r, 2);
+	}
+}
+
+TEST_HARNESS_MAIN
