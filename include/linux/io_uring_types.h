@@ -25,6 +25,7 @@
 #include <linux/hrtimer.h>
 #include <linux/mutex.h>
 #include <linux/percpu-refcount.h>
+#include <linux/rbtree_types.h>
 #include <linux/spinlock.h>
 #include <linux/task_work.h>
 #include <linux/time_namespace.h>
@@ -350,12 +351,14 @@ struct io_ring_lock {
  * @val: user_data, res and flags
  * @extra: the extra words of 32-byte CQEs
  * @store: (-) where it belongs, NULL if it is freed after its one use
+ * @uncounted: overflowed: no target counts it
  */
 struct io_cqe_entry {
 	struct io_mail		mail;
 	struct io_cqe_val	val;
 	u64			extra[2];
 	struct io_entry_store	*store;
+	bool			uncounted;
 };
 
 /**
@@ -374,18 +377,30 @@ struct io_entry_store {
 
 /**
  * struct io_cq_target - a number of CQEs that somebody waits for (see io_uring/ring/cq.c)
- * @next: (C) the target that is reached next
- * @left: (C) CQEs that are missing once the target before it is reached
- * @listed: (C) in the list of the ring
+ * @node: (C) in cq.targets
+ * @at: (C) cq.counted when it is reached
+ * @listed: (C) it is in cq.targets
  * @reached: called once, when they are published; in the context of who posted
  *	the last one, on shared rings under cq.lock.  It does not happen if the
  *	target is removed before
  */
 struct io_cq_target {
-	struct io_cq_target	*next;
-	u32			left;
+	struct rb_node		node;
+	u64			at;
 	bool			listed;
 	void			(*reached)(struct io_cq_target *target);
+};
+
+/**
+ * struct io_cq_uncounted - CQEs that no target counts (see io_cq_uncount())
+ * @nr: in the ring
+ * @seen: those of them that were published when the published tail was @at
+ * @at: see @seen
+ */
+struct io_cq_uncounted {
+	u32	nr;
+	u32	seen;
+	u32	at;
 };
 
 #define IO_CQ_STAGE	16
@@ -427,16 +442,18 @@ struct io_cqring {
 	struct io_mail		*overflow;
 	/** @overflow_tail: (C) where the next one is linked */
 	struct io_mail		**overflow_tail;
-	/** @timeouts: (R) timeouts that have come, whose CQEs no target counts; read under (C) */
+	/** @timeouts: (R) timeouts that have come, which end the wait of sleepers */
 	u32			timeouts;
-	/** @timeouts_seen: (R) those of them that are published, see io_cq_settle_timeouts() */
-	u32			timeouts_seen;
-	/** @timeouts_at: (C) @published when @timeouts_seen was brought up to date */
-	u32			timeouts_at;
-	/** @targets_from: (C) CQEs that @targets have counted */
-	u32			targets_from;
+	/** @counted: (C) CQEs that targets have counted, up to date while there are any */
+	u64			counted;
 	/** @targets: (C) who waits for a number of CQEs, the first to be reached first */
-	struct io_cq_target	*targets;
+	struct rb_root_cached	targets;
+	/** @timeouts_seen: (A) shared rings: those that sleepers may see, see io_cq_timeouts() */
+	u32			timeouts_seen;
+	/** @uncounted: (C) CQEs that @counted leaves out, those of timeouts */
+	struct io_cq_uncounted	uncounted;
+	/** @stage_uncounted: (R) uncounted CQEs in @stage, a bit each */
+	u16			stage_uncounted;
 	/** @stage: (R) shared rings: CQEs that are not in the ring yet */
 	struct io_cqe_val	stage[IO_CQ_STAGE];
 	/** @stage_extra: (R) their extra words, 32-byte CQEs only */

@@ -109,6 +109,15 @@ static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct i
 		io_req_go_on(next, end == io_complete);
 }
 
+/* The rest of the end of a request, after its CQE. */
+static __always_inline void io_complete_posted(struct io_kiocb *req)
+{
+	if (unlikely(req->flags & REQ_F_HAS_LINK))
+		io_link_advance(req, io_complete);
+	if (likely(io_req_put_is_last(req)))
+		io_req_free(req);
+}
+
 /**
  * io_complete - a request is finished
  * @req: the request, its result is in req->cqe; ring lock held
@@ -123,10 +132,21 @@ void io_complete(struct io_kiocb *req)
 		if (unlikely(!io_cq_post_straight(req->ctx, &req->cqe)))
 			io_cq_post(req->ctx, &req->cqe, NULL);
 	}
-	if (unlikely(req->flags & REQ_F_HAS_LINK))
-		io_link_advance(req, io_complete);
-	if (likely(io_req_put_is_last(req)))
-		io_req_free(req);
+	io_complete_posted(req);
+}
+
+/**
+ * io_complete_uncounted - io_complete() of a timeout, whose CQE no other timeout counts
+ * @req: the request, as for io_complete()
+ */
+void io_complete_uncounted(struct io_kiocb *req)
+{
+	io_req_move(req, IO_REQ_DONE);
+	if (io_req_wants_cqe(req)) {
+		io_trace_complete(req);
+		io_cq_post_uncounted(req->ctx, &req->cqe);
+	}
+	io_complete_posted(req);
 }
 
 /**

@@ -28,6 +28,7 @@
  * io_complete_later() (any context) or io_complete_unlocked() (workers).
  */
 void io_complete(struct io_kiocb *req);
+void io_complete_uncounted(struct io_kiocb *req);
 void io_complete_later(struct io_kiocb *req);
 void io_complete_unlocked(struct io_kiocb *req);
 void io_complete_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags);
@@ -85,6 +86,7 @@ static inline void io_complete_collected(struct io_ring_ctx *ctx, struct io_kioc
 }
 
 bool io_post_more_slow(struct io_kiocb *req, s32 res, u32 cflags);
+bool io_post_more_uncounted(struct io_kiocb *req, s32 res);
 
 /* io_post_more(), if that is simple.  Return: whether it was posted. */
 static inline bool io_post_more_straight(struct io_kiocb *req, s32 res, u32 cflags)

@@ -19,6 +19,20 @@
 #include "ring/cq_write.h"
 #include "ring/entry.h"
 
+static bool io_post_more_any(struct io_kiocb *req, s32 res, u32 cflags, bool counted)
+{
+	struct io_cqe_val val = {
+		.user_data = req->cqe.user_data,
+		.res = res,
+		.flags = cflags | IORING_CQE_F_MORE,
+	};
+
+	if (!io_cq_post_more(req->ctx, &val, counted))
+		return false;
+	trace_io_uring_complete(req->ctx, req, val.user_data, val.res, val.flags, 0, 0);
+	return true;
+}
+
 /**
  * io_post_more_slow - the part of io_post_more() that is not simple
  * @req: the request
@@ -29,16 +43,19 @@
  */
 bool io_post_more_slow(struct io_kiocb *req, s32 res, u32 cflags)
 {
-	struct io_cqe_val val = {
-		.user_data = req->cqe.user_data,
-		.res = res,
-		.flags = cflags | IORING_CQE_F_MORE,
-	};
+	return io_post_more_any(req, res, cflags, true);
+}
 
-	if (!io_cq_post_more(req->ctx, &val))
-		return false;
-	trace_io_uring_complete(req->ctx, req, val.user_data, val.res, val.flags, 0, 0);
-	return true;
+/**
+ * io_post_more_uncounted - io_post_more() of a timeout
+ * @req: the request
+ * @res: result
+ *
+ * Return: as io_post_more()
+ */
+bool io_post_more_uncounted(struct io_kiocb *req, s32 res)
+{
+	return io_post_more_any(req, res, 0, false);
 }
 
 /* Entries that go home together: one way for all that have the same home. */

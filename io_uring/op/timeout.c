@@ -77,7 +77,7 @@ static void io_timeout_end(struct io_kiocb *req)
 		req->flags |= REQ_F_FAIL;
 	hidden = (req->flags & (REQ_F_CQE_SKIP | REQ_F_FAIL)) == REQ_F_CQE_SKIP;
 	io_cq_count_timeout(req->ctx, hidden);
-	io_complete(req);
+	io_complete_uncounted(req);
 }
 
 /* Post a CQE and start again.  Return: false if this time is the last. */
@@ -91,7 +91,7 @@ static bool io_timeout_again(struct io_kiocb *req, unsigned int issue_flags)
 	}
 	if (more->repeats == 1)
 		return false;
-	if (!io_post_more(req, -ETIME, 0))
+	if (!io_post_more_uncounted(req, -ETIME))
 		return false;
 	io_cq_count_timeout(req->ctx, false);
 	if (more->repeats)

@@ -28,13 +28,17 @@
  *
  * Who waits for a number of CQEs, without sleeping for them, is a target.
  * Targets count what is published, except the CQEs of timeouts, which would
- * otherwise end each other.  They are looked at by each commit while there are
- * any; what they do then goes through a mailbox, so a commit never re-enters.
+ * otherwise end each other and are posted as uncounted.  Each target has the
+ * count at which it is reached, so that it takes its place in a tree, and leaves
+ * it, however many others there are.  They are looked at by each commit while
+ * there are any; what they do then goes through a mailbox, so a commit never
+ * re-enters.
  *
  * Once the overflow list is not empty everything follows into it, in order;
  * cq.limit is kept at cq.tail then, so that the straight way does not test for
  * it.
  */
+#include <linux/rbtree.h>
 #include <linux/sched/signal.h>
 #include <trace/events/io_uring.h>
 
@@ -42,6 +46,9 @@
 #include "ring/entry.h"
 #include "ring/locks.h"
 #include "ring/notify.h"
+
+/* targets that are reached before others get cq.lock */
+#define IO_CQ_REACH	64
 
 /* Who may write CQEs at this moment? */
 static void io_assert_cq(struct io_ring_ctx *ctx)
@@ -69,6 +76,7 @@ void io_cq_init(struct io_ring_ctx *ctx)
 	cq->exclusive = !!(ctx->flags & IORING_SETUP_DEFER_TASKRUN);
 	cq->cqes = ctx->rings->cqes;
 	cq->overflow_tail = &cq->overflow;
+	cq->targets = RB_ROOT_CACHED;
 	spin_lock_init(&cq->lock);
 }
 
@@ -122,6 +130,31 @@ static void io_cq_fill(struct io_cqring *cq, const struct io_cqe_val *val, const
 	}
 }
 
+/*
+ * A CQE that was just filled in is not counted.  Which of those are published is
+ * not noted with each publication, as straight commits are too frequent for it.  But
+ * @published stands still as long as nothing is published, and what was there
+ * before it moved is.
+ */
+static void io_cq_uncount(struct io_cqring *cq)
+{
+	if (cq->uncounted.at != cq->published) {
+		cq->uncounted.seen = cq->uncounted.nr;
+		cq->uncounted.at = cq->published;
+	}
+	cq->uncounted.nr++;
+}
+
+/* How many of the published CQEs count?  Never less than before. */
+static u64 io_cq_counted(struct io_cqring *cq)
+{
+	bool settled = cq->uncounted.at != cq->published;
+	u32 now = cq->published - (settled ? cq->uncounted.nr : cq->uncounted.seen);
+
+	cq->counted += now - (u32)cq->counted;
+	return cq->counted;
+}
+
 /**
  * io_cq_lost - a CQE is lost for want of memory
  * @ctx: the ring; as for io_cq_post()
@@ -152,7 +185,7 @@ static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 
 /* The same for one that is in no entry yet.  Return: false without memory. */
 static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
-				    const u64 *extra)
+				    const u64 *extra, bool counted)
 {
 	struct io_cqe_entry *entry = io_entry_alloc(GFP_ATOMIC);
 
@@ -160,6 +193,7 @@ static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe
 	if (!entry)
 		return false;
 	entry->val = *val;
+	entry->uncounted = !counted;
 	if (extra)
 		memcpy(entry->extra, extra, sizeof(entry->extra));
 	io_cq_keep(ctx, entry);
@@ -167,19 +201,22 @@ static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe
 }
 
 /* Into the ring or, without room, onto the overflow list.  Return: false if it is lost. */
-static bool io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+static bool io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra,
+		      bool counted)
 {
 	if (unlikely(!io_cq_has_room(ctx)))
-		return io_cq_overflow(ctx, val, extra);
+		return io_cq_overflow(ctx, val, extra, counted);
 	io_cq_fill(&ctx->cq, val, extra);
+	if (unlikely(!counted))
+		io_cq_uncount(&ctx->cq);
 	return true;
 }
 
 /* The same where nobody can be told of a loss but the program. */
 static void io_cq_put_or_lose(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
-			      const u64 *extra)
+			      const u64 *extra, bool counted)
 {
-	if (unlikely(!io_cq_put(ctx, val, extra)))
+	if (unlikely(!io_cq_put(ctx, val, extra, counted)))
 		io_cq_lost(ctx);
 }
 
@@ -191,12 +228,14 @@ static void io_cq_unstage(struct io_ring_ctx *ctx)
 
 	io_assert_cq(ctx);
 	for (i = 0; i < cq->nr_staged; i++)
-		io_cq_put_or_lose(ctx, &cq->stage[i],
-				  cq->shift ? cq->stage_extra[i] : NULL);
+		io_cq_put_or_lose(ctx, &cq->stage[i], cq->shift ? cq->stage_extra[i] : NULL,
+				  !(cq->stage_uncounted & BIT(i)));
 	cq->nr_staged = 0;
+	cq->stage_uncounted = 0;
 }
 
-static void io_cq_stage(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+static void io_cq_stage(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra,
+			bool counted)
 {
 	struct io_cqring *cq = &ctx->cq;
 
@@ -208,7 +247,21 @@ static void io_cq_stage(struct io_ring_ctx *ctx, const struct io_cqe_val *val, c
 		cq->stage_extra[cq->nr_staged][0] = extra ? extra[0] : 0;
 		cq->stage_extra[cq->nr_staged][1] = extra ? extra[1] : 0;
 	}
+	if (unlikely(!counted))
+		cq->stage_uncounted |= BIT(cq->nr_staged);
 	cq->stage[cq->nr_staged++] = *val;
+}
+
+static void io_cq_post_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
+			   const u64 *extra, bool counted)
+{
+	io_assert_ring(ctx);
+	if (likely(ctx->cq.exclusive)) {
+		io_assert_cq(ctx);
+		io_cq_put_or_lose(ctx, val, extra, counted);
+	} else {
+		io_cq_stage(ctx, val, extra, counted);
+	}
 }
 
 /**
@@ -221,24 +274,31 @@ static void io_cq_stage(struct io_ring_ctx *ctx, const struct io_cqe_val *val, c
  */
 void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
-	io_assert_ring(ctx);
-	if (likely(ctx->cq.exclusive)) {
-		io_assert_cq(ctx);
-		io_cq_put_or_lose(ctx, val, extra);
-	} else {
-		io_cq_stage(ctx, val, extra);
-	}
+	io_cq_post_any(ctx, val, extra, true);
+}
+
+/**
+ * io_cq_post_uncounted - io_cq_post() of the CQE of a timeout
+ * @ctx: the ring, as for io_cq_post()
+ * @val: user_data, res and flags
+ *
+ * No target counts it.
+ */
+void io_cq_post_uncounted(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
+{
+	io_cq_post_any(ctx, val, NULL, false);
 }
 
 /**
  * io_cq_post_more - post a CQE that must not be the last of its request
  * @ctx: the ring, as for io_cq_post()
  * @val: user_data, res and flags
+ * @counted: false for a timeout's, see io_cq_post_uncounted()
  *
  * Return: false, and nothing was done, if there is no room or CQEs overflowed
  * already; the caller ends its request with this result then.
  */
-bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
+bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool counted)
 {
 	struct io_cqring *cq = &ctx->cq;
 
@@ -247,107 +307,105 @@ bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 		if (!io_cq_has_room(ctx))
 			return false;
 		io_cq_fill(cq, val, NULL);
+		if (!counted)
+			io_cq_uncount(cq);
 	} else {
 		if (!io_cq_may_stage_more(ctx))
 			return false;
-		io_cq_stage(ctx, val, NULL);
+		io_cq_stage(ctx, val, NULL, counted);
 	}
 	cq->extra++;
 	return true;
 }
 
-/*
- * On exclusive rings commits are too frequent to note what is published with
- * them.  But @published stands still only as long as nothing new is published,
- * and what was counted before it moved is.
- */
-static void io_cq_settle_timeouts(struct io_cqring *cq)
-{
-	if (cq->exclusive && cq->timeouts_at != cq->published) {
-		cq->timeouts_seen = cq->timeouts;
-		cq->timeouts_at = cq->published;
-	}
-}
-
 /**
  * io_cq_count_timeout - a timeout ends, or goes on
- * @ctx: the ring, as for io_cq_post()
+ * @ctx: the ring, its lock held; exclusive rings: by who may write
  * @hidden: it has no CQE, else that is posted in the same batch
+ *
+ * Sleepers return for it.
  */
 void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden)
 {
 	struct io_cqring *cq = &ctx->cq;
+	bool sleepers;
 
 	io_assert_ring(ctx);
-	io_cq_settle_timeouts(cq);
-	WRITE_ONCE(cq->timeouts, cq->timeouts + 1);
-	if (hidden) {
-		/* no commit comes for it; sleepers look, see io_cq_timeouts() */
+	cq->timeouts++;
+	if (!hidden || cq->exclusive)
+		return;
+	/* no commit comes for it */
+	scoped_guard(spinlock, &cq->lock) {
+		/* sleepers look at it with acquire, in io_cq_timeouts() */
 		smp_store_release(&cq->timeouts_seen, cq->timeouts_seen + 1);
+		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
 	}
+	if (sleepers)
+		__wake_up(&ctx->cq_wait, TASK_NORMAL, 0, NULL);
 }
 
-/* Something was published: do targets count it? */
-static void io_cq_reach_targets(struct io_ring_ctx *ctx)
+static bool io_cq_target_less(struct rb_node *a, const struct rb_node *b)
 {
-	struct io_cqring *cq = &ctx->cq;
-	/* a staged CQE of a timeout is counted before it moves the tail */
-	u32 counted = cq->tail - READ_ONCE(cq->timeouts);
-	u32 new = counted - cq->targets_from;
-	struct io_cq_target *target;
-
-	if ((s32)new <= 0)
-		return;
-	cq->targets_from = counted;
-	while ((target = cq->targets)) {
-		if (new < target->left) {
-			target->left -= new;
-			return;
-		}
-		new -= target->left;
-		cq->targets = target->next;
-		target->listed = false;
-		target->reached(target);
-	}
-	clear_bit(IO_LISTEN_TARGETS, &ctx->listeners);
+	return rb_entry(a, struct io_cq_target, node)->at <
+	       rb_entry(b, struct io_cq_target, node)->at;
 }
 
 static void io_cq_target_insert(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 nr)
 {
 	struct io_cqring *cq = &ctx->cq;
-	struct io_cq_target **at = &cq->targets;
-	u32 counted;
 
-	io_cq_settle_timeouts(cq);
-	counted = cq->published - cq->timeouts_seen;
-	if (!*at)
-		cq->targets_from = counted;
-	nr += counted - cq->targets_from;
-	for (; *at && (*at)->left <= nr; at = &(*at)->next)
-		nr -= (*at)->left;
-	target->left = nr;
+	target->at = io_cq_counted(cq) + nr;
 	target->listed = true;
-	target->next = *at;
-	if (target->next)
-		target->next->left -= nr;
-	*at = target;
+	/* behind those with the same count */
+	rb_add_cached(&target->node, &cq->targets, io_cq_target_less);
 	set_bit(IO_LISTEN_TARGETS, &ctx->listeners);
 }
 
 static void io_cq_target_unlist(struct io_ring_ctx *ctx, struct io_cq_target *target)
 {
-	struct io_cq_target **at = &ctx->cq.targets;
+	struct io_cqring *cq = &ctx->cq;
 
 	if (!target->listed)
 		return;
-	while (*at != target)
-		at = &(*at)->next;
-	*at = target->next;
-	if (target->next)
-		target->next->left += target->left;
+	rb_erase_cached(&target->node, &cq->targets);
 	target->listed = false;
-	if (!ctx->cq.targets)
+	if (RB_EMPTY_ROOT(&cq->targets.rb_root))
 		clear_bit(IO_LISTEN_TARGETS, &ctx->listeners);
+}
+
+/* Return: there are perhaps more than are reached at once. */
+static bool io_cq_reach_some(struct io_ring_ctx *ctx)
+{
+	struct io_cqring *cq = &ctx->cq;
+	u64 counted = io_cq_counted(cq);
+	unsigned int nr;
+
+	for (nr = 0; nr < IO_CQ_REACH; nr++) {
+		struct rb_node *first = rb_first_cached(&cq->targets);
+		struct io_cq_target *target = rb_entry_safe(first, struct io_cq_target, node);
+
+		if (!target || target->at > counted)
+			return false;
+		io_cq_target_unlist(ctx, target);
+		target->reached(target);
+	}
+	return true;
+}
+
+/* Something was published while there are targets: do they have what they wait for? */
+static noinline void io_cq_reach_targets(struct io_ring_ctx *ctx)
+{
+	bool more;
+
+	do {
+		if (ctx->cq.exclusive) {
+			more = io_cq_reach_some(ctx);
+		} else {
+			guard(spinlock)(&ctx->cq.lock);
+			more = io_cq_reach_some(ctx);
+		}
+		cond_resched();
+	} while (more);
 }
 
 /**
@@ -392,9 +450,16 @@ static bool io_cq_publish_new(struct io_ring_ctx *ctx)
 	if (ctx->cq.published == ctx->cq.tail)
 		return false;
 	io_cq_publish(ctx);
-	if (unlikely(ctx->cq.targets))
-		io_cq_reach_targets(ctx);
 	return true;
+}
+
+/* CQEs were published: for all who wait.  Shared rings: without cq.lock. */
+static void io_cq_published(struct io_ring_ctx *ctx, bool sleepers)
+{
+	if (unlikely(test_bit(IO_LISTEN_TARGETS, &ctx->listeners)))
+		io_cq_reach_targets(ctx);
+	if (unlikely(sleepers || READ_ONCE(ctx->listeners)))
+		io_notify_posted(ctx, sleepers);
 }
 
 /**
@@ -414,13 +479,13 @@ bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, co
 	if (WARN_ON_ONCE(ctx->cq.exclusive))
 		return false;
 	scoped_guard(spinlock, &ctx->cq.lock) {
-		if (!io_cq_put(ctx, val, extra))
+		if (!io_cq_put(ctx, val, extra, true))
 			return false;
 		if (!io_cq_publish_new(ctx))
 			return true;
 		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
 	}
-	io_notify_posted(ctx, sleepers);
+	io_cq_published(ctx, sleepers);
 	return true;
 }
 
@@ -481,8 +546,7 @@ void io_cq_commit_slow(struct io_ring_ctx *ctx)
 			return;
 		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
 	}
-	if (unlikely(sleepers || READ_ONCE(ctx->listeners)))
-		io_notify_posted(ctx, sleepers);
+	io_cq_published(ctx, sleepers);
 }
 
 /* Move overflowed CQEs into the ring.  Return: stopped only to let others run. */
@@ -498,6 +562,8 @@ static bool io_cq_refloat(struct io_ring_ctx *ctx)
 		struct io_cqe_entry *entry = io_mail_to_entry(mail);
 
 		io_cq_fill(cq, &entry->val, entry->extra);
+		if (unlikely(entry->uncounted))
+			io_cq_uncount(cq);
 		cq->overflow = mail->next;
 		io_entry_put(entry);
 		pause = need_resched();
@@ -539,7 +605,7 @@ void io_cq_flush_overflow(struct io_ring_ctx *ctx)
 			/* C */
 			sleepers = waitqueue_active(&ctx->cq_wait);
 		}
-		io_notify_posted(ctx, sleepers);
+		io_cq_published(ctx, sleepers);
 		cond_resched();
 	} while (again);
 }

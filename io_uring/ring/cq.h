@@ -17,7 +17,8 @@ void io_cq_free(struct io_ring_ctx *ctx);
 
 void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, const u64 *extra);
 void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, const u64 *extra);
-bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe);
+void io_cq_post_uncounted(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe);
+bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, bool counted);
 bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, const u64 *extra);
 bool io_cq_post_entry(struct io_ring_ctx *ctx, struct io_cqe_entry *entry);
 void io_cq_commit_slow(struct io_ring_ctx *ctx);

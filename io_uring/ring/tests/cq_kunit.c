@@ -68,7 +68,7 @@ static bool cq_more(struct io_ring_ctx *ctx, u64 nr)
 {
 	struct io_cqe_val val = cq_val(nr);
 
-	return io_cq_post_more(ctx, &val);
+	return io_cq_post_more(ctx, &val, true);
 }
 
 /* A batch becomes visible as a whole, when the lock is released. */
@@ -290,6 +290,92 @@ static void cq_now_overflows_in_order(struct kunit *test)
 	cq_expect(test, ctx, 4);
 }
 
+/* Somebody who waits for a number of CQEs. */
+struct cq_counter {
+	struct io_cq_target	target;
+	int			*ended;
+	int			place;
+};
+
+static void cq_counter_reached(struct io_cq_target *target)
+{
+	struct cq_counter *counter = container_of(target, struct cq_counter, target);
+
+	counter->place = ++*counter->ended;
+}
+
+static void cq_count(struct io_ring_ctx *ctx, struct cq_counter *counter, int *ended, u32 nr)
+{
+	counter->target.reached = cq_counter_reached;
+	counter->ended = ended;
+	io_ring_lock(ctx);
+	io_cq_target_add(ctx, &counter->target, nr);
+	io_ring_unlock(ctx);
+}
+
+/* Post one that is counted, or a timeout's, and see how many counters have ended. */
+static void cq_count_one(struct kunit *test, struct io_ring_ctx *ctx, bool counted, int *ended,
+			 int expected)
+{
+	struct io_cqe_val val = cq_val(1);
+
+	io_ring_lock(ctx);
+	if (counted)
+		io_cq_post(ctx, &val, NULL);
+	else
+		io_cq_post_uncounted(ctx, &val);
+	io_ring_unlock(ctx);
+	KUNIT_EXPECT_EQ(test, *ended, expected);
+	ctx->rings->cq_head = ctx->rings->cq_tail;
+}
+
+/* Each counter ends at its number, in their order, however far the positions have come. */
+static void cq_counts(struct kunit *test)
+{
+	static const u32 numbers[] = { 3, 1, 3, 0xffffffff, 2 };
+	static const int places[] = { 3, 1, 4, 0, 2 };
+	struct cq_counter counters[5] = {};
+	struct io_ring_ctx *ctx = cq_ring(test, 8);
+	int ended = 0, i;
+
+	for (i = 0; i < 5; i++)
+		cq_count(ctx, &counters[i], &ended, numbers[i]);
+	cq_count_one(test, ctx, true, &ended, 1);
+	cq_count_one(test, ctx, false, &ended, 1);
+	cq_count_one(test, ctx, false, &ended, 1);
+	cq_count_one(test, ctx, true, &ended, 2);
+	cq_count_one(test, ctx, true, &ended, 4);
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_EQ(test, counters[i].place, places[i]);
+	KUNIT_EXPECT_TRUE(test, test_bit(IO_LISTEN_TARGETS, &ctx->listeners));
+	io_ring_lock(ctx);
+	io_cq_target_remove(ctx, &counters[3].target);
+	io_ring_unlock(ctx);
+	KUNIT_EXPECT_FALSE(test, test_bit(IO_LISTEN_TARGETS, &ctx->listeners));
+}
+
+/* What is not counted is not counted later either, when it has waited for room. */
+static void cq_counts_no_overflowed(struct kunit *test)
+{
+	struct io_ring_ctx *ctx = cq_ring(test, 2);
+	struct io_cqe_val val = cq_val(1);
+	struct cq_counter counter = {};
+	int ended = 0;
+
+	io_ring_lock(ctx);
+	cq_post(ctx, 1, 2);
+	io_cq_post_uncounted(ctx, &val);
+	io_ring_unlock(ctx);
+	cq_count(ctx, &counter, &ended, 1);
+	ctx->rings->cq_head = ctx->rings->cq_tail;
+	io_ring_lock(ctx);
+	io_cq_flush_overflow(ctx);
+	io_ring_unlock(ctx);
+	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 1);
+	KUNIT_EXPECT_EQ(test, ended, 0);
+	cq_count_one(test, ctx, true, &ended, 1);
+}
+
 static struct kunit_case cq_cases[] = {
 	KUNIT_CASE_PARAM(cq_visible_at_commit, cq_kind_gen_params),
 	KUNIT_CASE_PARAM(cq_goes_round, cq_kind_gen_params),
@@ -300,6 +386,8 @@ static struct kunit_case cq_cases[] = {
 	KUNIT_CASE_PARAM(cq_lying_head, cq_kind_gen_params),
 	KUNIT_CASE_PARAM(cq_large_batch, cq_kind_gen_params),
 	KUNIT_CASE_PARAM(cq_empty_commit, cq_kind_gen_params),
+	KUNIT_CASE_PARAM(cq_counts, cq_kind_gen_params),
+	KUNIT_CASE_PARAM(cq_counts_no_overflowed, cq_kind_gen_params),
 	KUNIT_CASE(cq_now_does_not_wait),
 	KUNIT_CASE(cq_now_overflows_in_order),
 	{}

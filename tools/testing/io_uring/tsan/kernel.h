@@ -164,6 +164,8 @@ enum task_work_notify_mode { TWA_NONE };
 struct hlist_node { };
 struct hlist_head { };
 struct list_head { };
+struct rb_node { };
+struct rb_root_cached { };
 struct rcu_head { };
 struct callback_head { };
 struct completion { };

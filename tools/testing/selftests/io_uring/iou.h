@@ -614,6 +614,20 @@ static inline const char *iou_scratch(void)
 	return "/dev/nullb9";
 }
 
+/* Does a thread of this process sleep in io_uring_enter()? */
+static inline bool iou_asleep(pid_t task)
+{
+	char path[64], text[64] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", task);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return strtol(text, NULL, 10) == __NR_io_uring_enter;
+}
+
 /* How many threads of process @pid have a name that starts with @prefix. */
 static inline int iou_threads(int pid, const char *prefix)
 {

@@ -6,6 +6,7 @@
  * before its time.  What each field and flag may be is asked one by one.
  */
 #include "timer.h"
+#include <pthread.h>
 #include <sys/wait.h>
 
 #ifndef CLONE_NEWTIME
@@ -453,6 +454,134 @@ TEST_F(to, counts_no_timeouts)
 	EXPECT_STREQ("3:0 2:ECANCELED", submit_cqes(r, 2));
 	iou_nop(r, 4);
 	EXPECT_STREQ("4:0 1:0", submit_cqes(r, 2));
+}
+
+/* Nor are those counted that ended without one. */
+TEST_F(to, counts_no_hidden)
+{
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	/* stock takes them off the number of CQEs */
+	if (iou_on_stock())
+		SKIP(return, "miscounts");
+	/* with others there it goes on counting, without it begins anew */
+	timeout(r, HOUR, 100, 0, 9);
+	for (i = 0; i < 3; i++) {
+		timeout(r, 1, 0, IORING_TIMEOUT_ETIME_SUCCESS, 2)->flags = IOSQE_CQE_SKIP_SUCCESS;
+		EXPECT_STREQ("", submit_cqes(r, 0));
+	}
+	timeout(r, HOUR, 1, 0, 1);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	iou_nop(r, 2);
+	EXPECT_STREQ("2:0 1:0", submit_cqes(r, 2));
+	timeout(r, HOUR, 2, 0, 1);
+	timeout(r, 1, 0, IORING_TIMEOUT_ETIME_SUCCESS, 2)->flags = IOSQE_CQE_SKIP_SUCCESS;
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	iou_nop(r, 2);
+	EXPECT_STREQ("2:0", submit_cqes(r, 1));
+	iou_nop(r, 2);
+	EXPECT_STREQ("2:0 1:0", submit_cqes(r, 2));
+	timeout_remove(r, 9, 2);
+	EXPECT_STREQ("2:0 9:ECANCELED", submit_cqes(r, 2));
+}
+
+/* CPU time of this thread in microseconds */
+static long long cpu_us(void)
+{
+	return now_on(CLOCK_THREAD_CPUTIME_ID) / 1000;
+}
+
+/* Start @nr timeouts that count.  Return: how long it took */
+static long long start_counting(struct iou *r, unsigned int first, unsigned int nr)
+{
+	long long start = cpu_us();
+	unsigned int i;
+
+	for (i = first; i < first + nr; i++) {
+		if (!iou_sq_room(r))
+			iou_submit(r);
+		timeout(r, HOUR, 1000000, 0, i);
+	}
+	iou_submit(r);
+	return cpu_us() - start;
+}
+
+/* Remove them again, CQEs and all. */
+static long long stop_counting(struct iou *r, unsigned int first, unsigned int nr)
+{
+	long long start = cpu_us();
+	unsigned int i;
+
+	for (i = first; i < first + nr; i++) {
+		if (!iou_sq_room(r))
+			iou_submit(r);
+		timeout_remove(r, i, i)->flags = IOSQE_CQE_SKIP_SUCCESS;
+	}
+	iou_submit(r);
+	return cpu_us() - start;
+}
+
+/*
+ * One more of many costs what one of few does.  Each removal is that of the youngest,
+ * as those of the same user_data's bucket would be looked at, too.
+ */
+TEST(many_that_count)
+{
+	const unsigned int some = 1000, many = 20000;
+	long long few, last, few_off, last_off;
+	struct iou r;
+
+	if (iou_on_stock())
+		SKIP(return, "walks a list");
+	ASSERT_EQ(0, iou_init_cq(&r, 1024, 32768, IOU_DEFER));
+	few = start_counting(&r, 0, some);
+	few_off = stop_counting(&r, 0, some);
+	start_counting(&r, 0, many);
+	last = start_counting(&r, many, some);
+	last_off = stop_counting(&r, many, some);
+	EXPECT_LT(last, 8 * few);
+	EXPECT_LT(last_off, 8 * few_off);
+	iou_exit(&r);
+}
+
+struct sleeper {
+	struct iou *r;
+	pid_t task;
+	int ret;
+	long long took;
+};
+
+static void *sleep_for_one(void *arg)
+{
+	struct sleeper *s = arg;
+	long long start = now_on(CLOCK_MONOTONIC);
+
+	store_rel(&s->task, gettid());
+	s->ret = iou_wait_ms(s->r, 1, IOU_PATIENCE);
+	s->took = now_on(CLOCK_MONOTONIC) - start;
+	return NULL;
+}
+
+/* A timeout ends the wait of whoever waits, also one without a CQE, of another thread. */
+TEST(hidden_ends_anothers_wait)
+{
+	struct sleeper s = { NULL };
+	pthread_t thread;
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init(&r, 8, 0));
+	s.r = &r;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, sleep_for_one, &s));
+	while (!load_acq(&s.task) || !iou_asleep(s.task))
+		sched_yield();
+	timeout(&r, 50 * MS, 0, IORING_TIMEOUT_ETIME_SUCCESS, 1)->flags = IOSQE_CQE_SKIP_SUCCESS;
+	ASSERT_EQ(1, iou_submit(&r));
+	iou_sleep_ms(100);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, s.ret);
+	EXPECT_GT(IOU_PATIENCE * MS, s.took);
+	iou_exit(&r);
 }
 
 /* Finished by a worker, by an event, by the ring's owner who waits for it. */

@@ -49,27 +49,13 @@ FIXTURE_TEARDOWN(several)
 	close(self->p[1]);
 }
 
-/* Does the task sleep in io_uring_enter()? */
-static bool asleep(pid_t task)
-{
-	char path[64], text[64] = "";
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", task);
-	fd = open(path, O_RDONLY);
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = 0;
-	close(fd);
-	return strtol(text, NULL, 10) == __NR_io_uring_enter;
-}
-
 static void *happen(void *arg)
 {
 	struct event *e = arg;
 	char buf[IOU_PAGE];
 	long left = 65537;
 
-	while (!asleep(e->owner))
+	while (!iou_asleep(e->owner))
 		sched_yield();
 	if (e->fd >= 0 && write(e->fd, "x", 1) != 1)
 		return "write";
