@@ -38,7 +38,9 @@
  * cq.limit is kept at cq.tail then, so that the straight way does not test for
  * it.
  */
+#include <linux/memcontrol.h>
 #include <linux/rbtree.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <trace/events/io_uring.h>
 
@@ -93,6 +95,7 @@ void io_cq_free(struct io_ring_ctx *ctx)
 
 		mail = mail->next;
 		io_entry_put(entry);
+		cond_resched();
 	}
 	ctx->cq.overflow = NULL;
 }
@@ -155,16 +158,25 @@ static u64 io_cq_counted(struct io_cqring *cq)
 	return cq->counted;
 }
 
-/**
- * io_cq_lost - a CQE is lost for want of memory
- * @ctx: the ring; as for io_cq_post()
- *
- * The program learns their number from the ring, and once by -EBADR.
- */
-void io_cq_lost(struct io_ring_ctx *ctx)
+/* A CQE is lost for want of memory.  The program learns their number, and once of it by -EBADR. */
+static void io_cq_lose(struct io_ring_ctx *ctx)
 {
 	WRITE_ONCE(ctx->rings->cq_overflow, ctx->rings->cq_overflow + 1);
 	set_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq);
+}
+
+/**
+ * io_cq_lost - a CQE is lost on its way to an exclusive ring
+ * @ctx: the ring, its lock held
+ *
+ * Its owner may sleep for it.
+ */
+void io_cq_lost(struct io_ring_ctx *ctx)
+{
+	io_assert_ring(ctx);
+	WARN_ON_ONCE(!ctx->cq.exclusive);
+	io_cq_lose(ctx);
+	io_ring_expect(ctx);
 }
 
 /* There is no room: keep the CQE until the program has made some. */
@@ -183,12 +195,66 @@ static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 	}
 }
 
-/* The same for one that is in no entry yet.  Return: false without memory. */
+/*
+ * Memory for a CQE without room.  A program that never makes room may have more and
+ * more of them, so they respect its limit, after what can be reclaimed was, and a
+ * kernel thread that posts for somebody charges whoever the ring is charged to.
+ */
+static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
+{
+	struct mem_cgroup *memcg, *old;
+	struct io_cqe_entry *entry;
+
+	if (likely(!(current->flags & PF_KTHREAD)))
+		return io_entry_alloc(IO_ENTRY_BEYOND);
+	scoped_guard(rcu) {
+		do {
+			memcg = mem_cgroup_from_slab_obj(ctx);
+		} while (!mem_cgroup_tryget(memcg));
+	}
+	old = set_active_memcg(memcg);
+	entry = io_entry_alloc(IO_ENTRY_BEYOND);
+	set_active_memcg(old);
+	mem_cgroup_put(memcg);
+	return entry;
+}
+
+/* The same for shared rings: cq.lock is not held meanwhile. */
+static struct io_cqe_entry *io_cq_entry_unlocked(struct io_ring_ctx *ctx)
+	__must_hold(&ctx->cq.lock)
+{
+	struct io_cqe_entry *entry;
+
+	spin_unlock(&ctx->cq.lock);
+	entry = io_cq_entry(ctx);
+	spin_lock(&ctx->cq.lock);
+	return entry;
+}
+
+static void io_cq_fill_any(struct io_cqring *cq, const struct io_cqe_val *val, const u64 *extra,
+			   bool counted)
+{
+	io_cq_fill(cq, val, extra);
+	if (unlikely(!counted))
+		io_cq_uncount(cq);
+}
+
+/*
+ * The same for one that is in no entry yet.  May sleep; on shared rings others post
+ * meanwhile, and there may be room again.  Return: false without memory.
+ */
 static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
 				    const u64 *extra, bool counted)
 {
-	struct io_cqe_entry *entry = io_entry_alloc(GFP_ATOMIC);
+	struct io_cqe_entry *entry;
 
+	entry = ctx->cq.exclusive ? io_cq_entry(ctx) : io_cq_entry_unlocked(ctx);
+	if (io_cq_has_room(ctx)) {
+		if (entry)
+			io_entry_put(entry);
+		io_cq_fill_any(&ctx->cq, val, extra, counted);
+		return true;
+	}
 	trace_io_uring_cqe_overflow(ctx, val->user_data, val->res, val->flags, entry);
 	if (!entry)
 		return false;
@@ -206,9 +272,7 @@ static bool io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, con
 {
 	if (unlikely(!io_cq_has_room(ctx)))
 		return io_cq_overflow(ctx, val, extra, counted);
-	io_cq_fill(&ctx->cq, val, extra);
-	if (unlikely(!counted))
-		io_cq_uncount(&ctx->cq);
+	io_cq_fill_any(&ctx->cq, val, extra, counted);
 	return true;
 }
 
@@ -217,7 +281,7 @@ static void io_cq_put_or_lose(struct io_ring_ctx *ctx, const struct io_cqe_val *
 			      const u64 *extra, bool counted)
 {
 	if (unlikely(!io_cq_put(ctx, val, extra, counted)))
-		io_cq_lost(ctx);
+		io_cq_lose(ctx);
 }
 
 /* Shared rings: move the stage into the ring. */
@@ -256,6 +320,7 @@ static void io_cq_post_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val
 			   const u64 *extra, bool counted)
 {
 	io_assert_ring(ctx);
+	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
 	if (likely(ctx->cq.exclusive)) {
 		io_assert_cq(ctx);
 		io_cq_put_or_lose(ctx, val, extra, counted);
@@ -270,7 +335,7 @@ static void io_cq_post_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val
  * @val: user_data, res and flags
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
  *
- * Never refuses.  User space sees it at the next commit.
+ * Never refuses.  May sleep.  User space sees it at the next commit.
  */
 void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
@@ -306,9 +371,7 @@ bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool
 	if (cq->exclusive) {
 		if (!io_cq_has_room(ctx))
 			return false;
-		io_cq_fill(cq, val, NULL);
-		if (!counted)
-			io_cq_uncount(cq);
+		io_cq_fill_any(cq, val, NULL, counted);
 	} else {
 		if (!io_cq_may_stage_more(ctx))
 			return false;
@@ -462,31 +525,42 @@ static void io_cq_published(struct io_ring_ctx *ctx, bool sleepers)
 		io_notify_posted(ctx, sleepers);
 }
 
-/**
- * io_cq_post_remote - post a CQE to a shared ring at once, without the ring lock
- * @ctx: the ring
- * @val: user_data, res and flags
- * @extra: two more words for 32-byte CQEs, NULL for zeroes
- *
- * Task context.  Published and told when it returns.
- *
- * Return: false, and nothing was done, if there was no room and no memory.
- */
-bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+/* Without the ring lock, published and told when it returns.  Return: false if it is lost. */
+static bool io_cq_post_shared(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
+			      const u64 *extra, bool lose)
 {
 	bool sleepers;
 
+	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
 	if (WARN_ON_ONCE(ctx->cq.exclusive))
 		return false;
 	scoped_guard(spinlock, &ctx->cq.lock) {
-		if (!io_cq_put(ctx, val, extra, true))
+		if (unlikely(!io_cq_put(ctx, val, extra, true))) {
+			if (lose)
+				io_cq_lose(ctx);
 			return false;
+		}
 		if (!io_cq_publish_new(ctx))
 			return true;
 		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
 	}
 	io_cq_published(ctx, sleepers);
 	return true;
+}
+
+/**
+ * io_cq_post_remote - post a CQE to a shared ring at once, without the ring lock
+ * @ctx: the ring
+ * @val: user_data, res and flags
+ * @extra: two more words for 32-byte CQEs, NULL for zeroes
+ *
+ * Task context, may sleep.  Published and told when it returns.
+ *
+ * Return: false, and nothing was done, if there was no room and no memory.
+ */
+bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+{
+	return io_cq_post_shared(ctx, val, extra, false);
 }
 
 /**
@@ -497,8 +571,7 @@ bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, co
  */
 void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
-	if (unlikely(!io_cq_post_remote(ctx, val, extra)))
-		io_cq_lost(ctx);
+	io_cq_post_shared(ctx, val, extra, true);
 }
 
 /**
@@ -561,9 +634,7 @@ static bool io_cq_refloat(struct io_ring_ctx *ctx)
 		struct io_mail *mail = cq->overflow;
 		struct io_cqe_entry *entry = io_mail_to_entry(mail);
 
-		io_cq_fill(cq, &entry->val, entry->extra);
-		if (unlikely(entry->uncounted))
-			io_cq_uncount(cq);
+		io_cq_fill_any(cq, &entry->val, entry->extra, !entry->uncounted);
 		cq->overflow = mail->next;
 		io_entry_put(entry);
 		pause = need_resched();

@@ -29,7 +29,9 @@
 #define IO_ENTRY_STORE	512
 /*
  * Those beyond, which nothing but memory bounds: the sender is told of the end of
- * it, rather than that somebody in its memory cgroup is killed.
+ * it, or the program of a lost CQE, rather than that somebody in its memory cgroup
+ * is killed.  No allocation that a program can repeat goes beyond its limit, as
+ * GFP_ATOMIC would.
  */
 #define IO_ENTRY_BEYOND	(GFP_KERNEL | __GFP_NORETRY)
 

@@ -41,7 +41,7 @@ static bool io_poll_loop_interrupted(struct io_ring_ctx *ctx)
  */
 static bool io_poll_loop_yield(struct io_ring_ctx *ctx)
 {
-	u32 tail = ctx->cq.published;
+	u32 tail = READ_ONCE(ctx->rings->cq_tail);
 
 	if (ctx->cq.exclusive)
 		io_run_local_locked(ctx);
@@ -51,7 +51,7 @@ static bool io_poll_loop_yield(struct io_ring_ctx *ctx)
 		io_ring_lock(ctx);
 	}
 	io_cq_commit(ctx);
-	return READ_ONCE(ctx->cq.published) != tail || !io_iopoll_pending(ctx);
+	return READ_ONCE(ctx->rings->cq_tail) != tail || !io_iopoll_pending(ctx);
 }
 
 /* Poll the devices until @nr requests are there.  Return: 0 or -EINTR. */

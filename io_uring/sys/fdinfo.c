@@ -8,7 +8,8 @@
  *   instance that the reader of this file is to handle.  Without the lock what it
  *   guards is left out: the lists of files, buffers and personalities, and on
  *   exclusive rings the overflow list.
- * - cq.lock of shared rings is taken: nobody sleeps with it.
+ * - cq.lock of shared rings is taken: nobody sleeps with it, and it is not held for
+ *   more of the overflow list than IO_SHOW_OVERFLOW.
  * - The words and entries of the two queues are shared with the program and are read
  *   without a lock; whatever they say, no more than a queue's size is listed.
  * - The SQPOLL thread may end at any time; what is known about it is asked of
@@ -34,6 +35,9 @@
 #include "rsrc/files.h"
 #include "sys/fdinfo.h"
 #include "task/sqpoll.h"
+
+/* CQEs of the overflow list that are shown */
+#define IO_SHOW_OVERFLOW	256
 
 /* One SQE that waits, from memory that the program may be writing to. */
 static void io_show_sqe(struct seq_file *m, struct io_ring_ctx *ctx, u32 index)
@@ -136,6 +140,7 @@ static void io_show_files(struct seq_file *m, struct io_ring_ctx *ctx, bool lock
 	for (i = 0; locked && i < nr && !seq_has_overflowed(m); i++) {
 		struct io_rsrc_node *node = io_rsrc_find(table, i);
 
+		cond_resched();
 		if (node)
 			seq_printf(m, "%5u: %pD\n", i, io_file_node(node)->file);
 		else
@@ -156,6 +161,7 @@ static void io_show_bufs(struct seq_file *m, struct io_ring_ctx *ctx, bool locke
 		u64 ubuf = node ? io_buf_node(node)->ubuf : U64_MAX;
 		u32 len = node ? io_buf_node(node)->len : U32_MAX;
 
+		cond_resched();
 		seq_printf(m, "%5u: 0x%llx/%u\n", i, ubuf, len);
 	}
 }
@@ -205,22 +211,27 @@ static void io_show_polls(struct seq_file *m, struct io_ring_ctx *ctx, bool lock
 	if (!locked)
 		return;
 	io_for_each_parked(ctx, bucket, tmp, req) {
+		if (seq_has_overflowed(m))
+			return;
+		cond_resched();
 		if (req->opcode == IORING_OP_POLL_ADD || req->flags & REQ_F_POLLED)
 			seq_printf(m, "  op=%d, task_works=%d\n", req->opcode,
 				   task_work_pending(req->tctx->task));
 	}
 }
 
-/* CQEs that the program has not made room for. */
+/* CQEs that the program has not made room for, the first of them. */
 static void io_show_overflow(struct seq_file *m, struct io_ring_ctx *ctx)
 {
-	const struct io_mail *mail;
+	const struct io_mail *mail = ctx->cq.overflow;
+	unsigned int nr;
 
-	for (mail = ctx->cq.overflow; mail && !seq_has_overflowed(m); mail = mail->next) {
+	for (nr = 0; mail && nr < IO_SHOW_OVERFLOW && !seq_has_overflowed(m); nr++) {
 		const struct io_cqe_entry *entry = container_of(mail, struct io_cqe_entry, mail);
 
 		seq_printf(m, "  user_data=%llu, res=%d, flags=%x\n",
 			   entry->val.user_data, entry->val.res, entry->val.flags);
+		mail = mail->next;
 	}
 }
 

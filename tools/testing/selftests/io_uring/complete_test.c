@@ -799,6 +799,9 @@ TEST(dropped_for_want_of_memory)
 
 	if (fail_nth(0))
 		SKIP(return, "needs fault injection");
+	/* also of those that may wait */
+	mount("none", "/sys/kernel/debug", "debugfs", 0, NULL);
+	iou_put("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
 	for (nth = 1; nth < 8 && !lost; nth++) {
 		ASSERT_EQ(0, iou_init_cq(&r, 1, 1, 0));
 		ASSERT_EQ(2, submit_nops(&r, 0, 2));
@@ -821,6 +824,123 @@ TEST(dropped_for_want_of_memory)
 		iou_exit(&r);
 	}
 	EXPECT_EQ(1, lost);
+}
+
+/*
+ * CQEs that nobody makes room for are charged to who lets them come, up to its limit
+ * and no further: then they are lost, and that is told.
+ */
+FIXTURE(unread) {
+	char group[64];
+};
+
+FIXTURE_VARIANT(unread) {
+	unsigned int flags;
+	bool messages;		/* from another ring: the sender is told */
+};
+
+FIXTURE_VARIANT_ADD(unread, plain) { 0, false };
+FIXTURE_VARIANT_ADD(unread, defer) { IOU_DEFER, false };
+FIXTURE_VARIANT_ADD(unread, messages) { 0, true };
+
+#define UNREAD_LIMIT	(16 << 20)
+
+FIXTURE_SETUP(unread)
+{
+	char path[96], text[16];
+
+	snprintf(self->group, sizeof(self->group), "/sys/fs/cgroup/iou_unread_test");
+	iou_put("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	if (mkdir(self->group, 0755) && errno != EEXIST)
+		SKIP(return, "no cgroup v2 hierarchy that can be written");
+	snprintf(path, sizeof(path), "%s/memory.max", self->group);
+	snprintf(text, sizeof(text), "%u", UNREAD_LIMIT);
+	if (iou_put(path, text)) {
+		rmdir(self->group);
+		SKIP(return, "no memory controller");
+	}
+}
+
+FIXTURE_TEARDOWN(unread)
+{
+	rmdir(self->group);
+}
+
+/* Enough of them to go beyond the limit, if they are not stopped. */
+#define UNREAD_ENOUGH	(4UL * UNREAD_LIMIT / 64)
+
+static int join_group(const char *group)
+{
+	char path[96], self[16];
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+	snprintf(self, sizeof(self), "%d", getpid());
+	return iou_put(path, self);
+}
+
+/* In a process of the group.  Return: its exit code */
+static int never_read(const char *group, unsigned int flags)
+{
+	unsigned long nr;
+	struct iou r;
+
+	if (join_group(group) || iou_init(&r, 64, flags))
+		return 1;
+	for (nr = 0; nr < UNREAD_ENOUGH && !load_acq(r.cq_lost); nr++) {
+		if (!iou_sq_room(&r) && iou_submit(&r) < 0)
+			return 2;
+		iou_nop(&r, nr);
+	}
+	if (!load_acq(r.cq_lost))
+		return 3;
+	iou_submit(&r);
+	return iou_wait_ms(&r, 1, 1000) == -EBADR ? 0 : 4;
+}
+
+static int never_reads_messages(const char *group)
+{
+	struct iou from, to;
+	unsigned long nr;
+	int ret = 0;
+
+	if (join_group(group) || iou_init(&from, 64, 0) || iou_init(&to, 64, 0))
+		return 1;
+	for (nr = 0; nr < UNREAD_ENOUGH && !ret; nr++) {
+		iou_prep(&from, IORING_OP_MSG_RING, to.fd, NULL, 0, nr);
+		ret = iou_one(&from);
+	}
+	return ret == -EOVERFLOW && !load_acq(to.cq_lost) ? 0 : 2;
+}
+
+static unsigned long peak_of(const char *group)
+{
+	char path[96], text[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/memory.peak", group);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		text[0] = 0;
+	close(fd);
+	return strtoul(text, NULL, 0);
+}
+
+TEST_F(unread, stays_within_the_limit)
+{
+	int status;
+	pid_t pid;
+
+	/* stock's are lost only when the machine has no memory any more */
+	if (iou_on_stock())
+		SKIP(return, "has no limit");
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(variant->messages ? never_reads_messages(self->group) :
+		      never_read(self->group, variant->flags));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_GE(UNREAD_LIMIT + (1 << 20), peak_of(self->group));
 }
 
 TEST_HARNESS_MAIN
