@@ -720,8 +720,8 @@ struct io_ring_ctx {
 	struct work_struct	exit_work;
 	/** @ref_comp: completed when @refs is zero */
 	struct completion	ref_comp;
-	/** @rcu: the ring's memory is freed after a grace period */
-	struct rcu_head		rcu;
+	/** @poll_rcu: looks at the CQ for the first who polled the ring */
+	struct rcu_head		poll_rcu;
 	/** @cq_entries: (-) size of the completion queue */
 	unsigned int		cq_entries;
 	/** @parked_bits: (-) ctx->parked has 1 << parked_bits buckets */

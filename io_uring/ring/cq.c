@@ -25,6 +25,9 @@
  *	C  sleepers on shared rings register under cq.lock and look at the tail
  *	   there; the publisher looks for sleepers under the same lock, so one of
  *	   the two sees the other (sys/wait.c).
+ *	D  io_cq_commit() looks at ctx->listeners after it has stored the tail, with
+ *	   nothing between; whoever is the first to poll the ring makes up for it,
+ *	   see io_notify_activate().
  *
  * Who waits for a number of CQEs, without sleeping for them, is a target.
  * Targets count what is published, except the CQEs of timeouts, which would
@@ -516,8 +519,12 @@ static bool io_cq_publish_new(struct io_ring_ctx *ctx)
 	return true;
 }
 
-/* CQEs were published: for all who wait.  Shared rings: without cq.lock. */
-static void io_cq_published(struct io_ring_ctx *ctx, bool sleepers)
+/**
+ * io_cq_tell - CQEs were published: for all who wait
+ * @ctx: the ring; shared rings: without cq.lock
+ * @sleepers: somebody may sleep on ctx->cq_wait
+ */
+void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers)
 {
 	if (unlikely(test_bit(IO_LISTEN_TARGETS, &ctx->listeners)))
 		io_cq_reach_targets(ctx);
@@ -544,7 +551,7 @@ static bool io_cq_post_shared(struct io_ring_ctx *ctx, const struct io_cqe_val *
 			return true;
 		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
 	}
-	io_cq_published(ctx, sleepers);
+	io_cq_tell(ctx, sleepers);
 	return true;
 }
 
@@ -595,20 +602,15 @@ bool io_cq_post_entry(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 }
 
 /**
- * io_cq_commit_slow - publish a batch; see io_cq_commit()
+ * io_cq_commit_shared - io_cq_commit() of a shared ring
  * @ctx: the ring, its lock held
  */
-void io_cq_commit_slow(struct io_ring_ctx *ctx)
+void io_cq_commit_shared(struct io_ring_ctx *ctx)
 {
-	bool sleepers = false;
+	bool sleepers;
 
 	io_assert_ring(ctx);
-	if (ctx->cq.exclusive) {
-		/* the owner is the only sleeper, and it is here */
-		io_assert_cq(ctx);
-		io_cq_publish_new(ctx);
-	} else {
-		guard(spinlock)(&ctx->cq.lock);
+	scoped_guard(spinlock, &ctx->cq.lock) {
 		bool new;
 
 		io_cq_unstage(ctx);
@@ -619,7 +621,7 @@ void io_cq_commit_slow(struct io_ring_ctx *ctx)
 			return;
 		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
 	}
-	io_cq_published(ctx, sleepers);
+	io_cq_tell(ctx, sleepers);
 }
 
 /* Move overflowed CQEs into the ring.  Return: stopped only to let others run. */
@@ -676,7 +678,7 @@ void io_cq_flush_overflow(struct io_ring_ctx *ctx)
 			/* C */
 			sleepers = waitqueue_active(&ctx->cq_wait);
 		}
-		io_cq_published(ctx, sleepers);
+		io_cq_tell(ctx, sleepers);
 		cond_resched();
 	} while (again);
 }

@@ -21,7 +21,8 @@ void io_cq_post_uncounted(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe)
 bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, bool counted);
 bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, const u64 *extra);
 bool io_cq_post_entry(struct io_ring_ctx *ctx, struct io_cqe_entry *entry);
-void io_cq_commit_slow(struct io_ring_ctx *ctx);
+void io_cq_commit_shared(struct io_ring_ctx *ctx);
+void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers);
 void io_cq_lost(struct io_ring_ctx *ctx);
 void io_cq_flush_overflow(struct io_ring_ctx *ctx);
 
@@ -63,10 +64,14 @@ static inline void io_cq_commit(struct io_ring_ctx *ctx)
 {
 	if (!io_cq_dirty(ctx))
 		return;
-	if (unlikely(!ctx->cq.exclusive || READ_ONCE(ctx->listeners)))
-		io_cq_commit_slow(ctx);
-	else
-		io_cq_publish(ctx);
+	if (unlikely(!ctx->cq.exclusive)) {
+		io_cq_commit_shared(ctx);
+		return;
+	}
+	io_cq_publish(ctx);
+	/* D: after the tail; the owner is the only sleeper, and it is here */
+	if (unlikely(READ_ONCE(ctx->listeners)))
+		io_cq_tell(ctx, false);
 }
 
 /**

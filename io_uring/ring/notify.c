@@ -116,6 +116,51 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 	}
 }
 
+static void io_notify_pollers(struct io_ring_ctx *ctx)
+{
+	if (wq_has_sleeper(&ctx->poll_wq))
+		__wake_up(&ctx->poll_wq, TASK_NORMAL, 0, poll_to_key(EPOLL_URING_WAKE | EPOLLIN));
+}
+
+static void io_notify_look_again(struct rcu_head *rcu)
+{
+	struct io_ring_ctx *ctx = container_of(rcu, struct io_ring_ctx, poll_rcu);
+
+	if (io_cq_ready(ctx))
+		io_notify_pollers(ctx);
+	percpu_ref_put(&ctx->refs);
+}
+
+/**
+ * io_notify_activate - somebody is about to poll the ring
+ * @ctx: the ring, kept alive by its file
+ *
+ * From here on who publishes CQEs or pushes mail tells it.  The caller looks at the CQ
+ * after it has queued itself.
+ *
+ * On shared rings cq.lock orders this with publications.  On exclusive ones that is
+ * the ring lock, which is only tried for: its holder may keep it for as long as it
+ * likes.  If somebody has it, a commit may be under way that has looked for us in vain
+ * and whose tail is not seen yet (D in ring/cq.c).  A grace period later each CPU has
+ * had a full barrier: that commit is seen, or sees us, and the CQ is looked at once
+ * more for all who poll, later ones included.  Nobody waits for that.
+ */
+void io_notify_activate(struct io_ring_ctx *ctx)
+{
+	if (likely(test_bit(IO_LISTEN_POLL, &ctx->listeners)))
+		return;
+	if (!ctx->cq.exclusive) {
+		guard(spinlock)(&ctx->cq.lock);
+		set_bit(IO_LISTEN_POLL, &ctx->listeners);
+	} else if (io_ring_trylock(ctx)) {
+		set_bit(IO_LISTEN_POLL, &ctx->listeners);
+		io_ring_unlock(ctx);
+	} else if (!test_and_set_bit(IO_LISTEN_POLL, &ctx->listeners)) {
+		percpu_ref_get(&ctx->refs);
+		call_rcu_hurry(&ctx->poll_rcu, io_notify_look_again);
+	}
+}
+
 /**
  * io_notify_listeners - wake who polls the ring, signal its eventfd
  * @ctx: the ring
@@ -127,8 +172,8 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
  */
 void io_notify_listeners(struct io_ring_ctx *ctx)
 {
-	if (test_bit(IO_LISTEN_POLL, &ctx->listeners) && wq_has_sleeper(&ctx->poll_wq))
-		__wake_up(&ctx->poll_wq, TASK_NORMAL, 0, poll_to_key(EPOLL_URING_WAKE | EPOLLIN));
+	if (test_bit(IO_LISTEN_POLL, &ctx->listeners))
+		io_notify_pollers(ctx);
 	if (test_bit(IO_LISTEN_EVENTFD, &ctx->listeners))
 		io_eventfd_signal(ctx);
 }

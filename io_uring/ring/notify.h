@@ -14,6 +14,7 @@ int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async);
 int io_eventfd_unregister(struct io_ring_ctx *ctx);
 bool io_eventfd_is(struct io_ring_ctx *ctx, struct file *file);
 void io_notify_init(struct io_ring_ctx *ctx);
+void io_notify_activate(struct io_ring_ctx *ctx);
 void io_notify_listeners(struct io_ring_ctx *ctx);
 void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told);
 void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers);

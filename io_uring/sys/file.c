@@ -7,9 +7,9 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/poll.h>
-#include <linux/rcupdate.h>
 
 #include "ring/cq.h"
+#include "ring/notify.h"
 #include "ring/region.h"
 #include "ring/sq.h"
 #include "sys/fdinfo.h"
@@ -17,24 +17,12 @@
 #include "task/exit.h"
 #include "task/run.h"
 
-/*
- * Who publishes CQEs looks at ctx->listeners without a barrier.  After
- * the first poll each CPU has to pass one before the CQ is looked at: then either
- * we see the CQE, or its publisher sees the flag.
- */
-static void io_poll_activate(struct io_ring_ctx *ctx)
-{
-	if (test_and_set_bit(IO_LISTEN_POLL, &ctx->listeners))
-		return;
-	synchronize_rcu_expedited();
-}
-
 static __poll_t io_ring_poll(struct file *file, poll_table *wait)
 {
 	struct io_ring_ctx *ctx = file->private_data;
 	__poll_t mask = 0;
 
-	io_poll_activate(ctx);
+	io_notify_activate(ctx);
 	poll_wait(file, &ctx->poll_wq, wait);
 	/* pairs with wq_has_sleeper() in io_notify_listeners() */
 	smp_mb();

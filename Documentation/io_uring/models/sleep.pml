@@ -2,7 +2,7 @@
 /*
  * Model: publishing CQEs against a task that goes to sleep, on a shared ring
  *
- * What is modelled: io_cq_commit_slow() and io_cq_post_now() of io_uring/ring/cq.c
+ * What is modelled: io_cq_commit_shared() and io_cq_post_now() of io_uring/ring/cq.c
  * and the waiter of io_uring/sys/wait.c, with barrier C.  A submitter stages a CQE
  * under the ring lock and commits; a worker posts one at once; a third task waits
  * for both.

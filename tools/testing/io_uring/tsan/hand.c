@@ -17,8 +17,14 @@ void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told)
 	io_notify_listeners(ctx);
 }
 
-void io_cq_commit_slow(struct io_ring_ctx *ctx)
+void io_cq_commit_shared(struct io_ring_ctx *ctx)
 {
+	io_notify_listeners(ctx);
+}
+
+void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers)
+{
+	(void)sleepers;
 	io_notify_listeners(ctx);
 }
 

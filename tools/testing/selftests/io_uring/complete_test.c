@@ -582,6 +582,66 @@ TEST_F(complete, poll_tells_of_completions)
 	EXPECT_EQ(1, poll(&pfd, 1, 0));
 }
 
+/*
+ * Whoever is the first to poll a ring meets its commits at any moment, also while
+ * another thread keeps the ring's lock.
+ */
+struct first {
+	struct iou *r;
+	unsigned int go;	/* rounds that were begun */
+	unsigned int done;	/* that were ended */
+	unsigned int lost;
+};
+
+static void *poll_first(void *arg)
+{
+	struct first *f = arg;
+	unsigned int round;
+
+	for (round = 1; ; round++) {
+		struct pollfd p;
+		volatile unsigned int i;
+
+		while (load_acq(&f->go) < round)
+			;
+		if (!f->r)
+			return NULL;
+		for (i = 0; i < round * 7919 % 2000; i++)
+			;
+		p = (struct pollfd){ f->r->fd, POLLIN };
+		if (poll(&p, 1, IOU_PATIENCE) != 1)
+			f->lost++;
+		store_rel(&f->done, round);
+	}
+}
+
+TEST(first_poll)
+{
+	unsigned int round, rounds = iou_rounds(2000);
+	struct first f = { NULL };
+	volatile unsigned int i;
+	pthread_t thread;
+	struct iou r;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, poll_first, &f));
+	for (round = 1; round <= rounds; round++) {
+		ASSERT_EQ(0, iou_init(&r, 4, IOU_DEFER));
+		iou_nop(&r, 1);
+		f.r = &r;
+		store_rel(&f.go, round);
+		for (i = 0; i < round * 104729 % 2000; i++)
+			;
+		ASSERT_EQ(1, iou_submit(&r));
+		while (load_acq(&f.done) < round)
+			;
+		iou_exit(&r);
+	}
+	f.r = NULL;
+	store_rel(&f.go, round);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, f.lost);
+}
+
 TEST(skip_of_success)
 {
 	static const unsigned int flags[] = { 0, IOU_DEFER };
