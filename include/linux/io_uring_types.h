@@ -650,6 +650,8 @@ struct io_ring_ctx {
 	struct {
 		/** @mailbox: exclusive rings: finished requests, retries, messages */
 		struct io_mailbox	mailbox;
+		/** @mail_rest: (R) what the owner took from it and has not run, oldest first */
+		struct io_mail		*mail_rest;
 		/** @cq_wait: shared rings: tasks that sleep for CQEs */
 		struct wait_queue_head	cq_wait;
 		/** @poll_wq: (A) who polls the ring's file */

@@ -87,7 +87,9 @@ static void io_homegoers_add(struct io_homegoers *home, struct io_cqe_entry *ent
  * @ctx: the ring, its lock held
  * @mail: the first of them, of a list that was taken from a mailbox
  *
- * Return: the item behind the last of those that come one after the other
+ * No more than fit into the queue, and one, so that who runs mail keeps its share.
+ *
+ * Return: the item behind the last of those that were posted
  */
 struct io_mail *io_post_entries(struct io_ring_ctx *ctx, struct io_mail *mail)
 {
@@ -100,8 +102,9 @@ struct io_mail *io_post_entries(struct io_ring_ctx *ctx, struct io_mail *mail)
 		mail = mail->next;
 		trace_io_uring_complete(ctx, NULL, val->user_data, val->res, val->flags,
 					entry->extra[0], entry->extra[1]);
-		if (likely(io_cq_post_straight(ctx, val)) || io_cq_post_entry(ctx, entry))
-			io_homegoers_add(&home, entry);
+		if (unlikely(!io_cq_post_straight(ctx, val) && !io_cq_post_entry(ctx, entry)))
+			break;
+		io_homegoers_add(&home, entry);
 	} while (mail && mail->run == io_entry_mail);
 	io_homegoers_leave(&home);
 	return mail;

@@ -91,8 +91,19 @@ void io_ring_close(struct io_ring_ctx *ctx)
 
 	while (!try_cmpxchg(&ctx->mailbox.head, &old, (old & ~IO_MAIL_MARKS) | IO_MAIL_DEAD))
 		;
-	if (!io_mail_was_empty(old))
+	if (!io_mail_was_empty(old) || old & IO_MAIL_REST)
 		mod_delayed_work(system_unbound_wq, &ctx->fallback_work, 0);
+}
+
+/* One list behind the other. */
+static struct io_mail *io_mail_join(struct io_mail *first, struct io_mail *then)
+{
+	struct io_mail **end = &first;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = then;
+	return first;
 }
 
 /**
@@ -106,14 +117,13 @@ struct io_mail *io_fallback_take(struct io_ring_ctx *ctx)
 	/* in this order: what is here came after the mailbox was closed */
 	struct io_mail *late = io_mail_take(&ctx->fallback);
 	struct io_mail *first = NULL;
-	struct io_mail **end = &first;
 
-	if (ctx->cq.exclusive && io_mail_dead(&ctx->mailbox))
-		first = io_mail_close(&ctx->mailbox);
-	while (*end)
-		end = &(*end)->next;
-	*end = late;
-	return first;
+	if (ctx->cq.exclusive && io_mail_dead(&ctx->mailbox)) {
+		/* what its owner has left came before what it has not taken */
+		first = io_mail_join(ctx->mail_rest, io_mail_close(&ctx->mailbox));
+		ctx->mail_rest = NULL;
+	}
+	return io_mail_join(first, late);
 }
 
 /**
@@ -149,6 +159,41 @@ static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 					 !(listeners & BIT(IO_LISTEN_POLL)));
 	else
 		io_notify_listeners(ctx);
+}
+
+/**
+ * io_ring_take - take what is to be run next
+ * @ctx: an exclusive ring, its lock held by its owner
+ *
+ * Return: what was left before, else all that is in the mailbox; oldest first.
+ */
+struct io_mail *io_ring_take(struct io_ring_ctx *ctx)
+{
+	struct io_mail *rest = ctx->mail_rest;
+
+	if (likely(!rest))
+		return io_mail_take(&ctx->mailbox);
+	/* IO_MAIL_REST stays, until what has arrived meanwhile is taken as well */
+	ctx->mail_rest = NULL;
+	return rest;
+}
+
+/**
+ * io_ring_leave - run the rest of what was taken another time
+ * @ctx: an exclusive ring, its lock held by its owner
+ * @mail: the rest, oldest first
+ *
+ * Its items were announced once, and the owner has come for them: so say it again.
+ */
+void io_ring_leave(struct io_ring_ctx *ctx, struct io_mail *mail)
+{
+	unsigned long old = READ_ONCE(ctx->mailbox.head);
+
+	io_assert_ring(ctx);
+	ctx->mail_rest = mail;
+	while (!try_cmpxchg(&ctx->mailbox.head, &old, old | IO_MAIL_REST))
+		;
+	io_ring_announce(ctx, 0);
 }
 
 /*

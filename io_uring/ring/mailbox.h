@@ -12,7 +12,7 @@
 
 /*
  * Anybody pushes, from any context; one context takes everything at once and
- * handles it in the order of arrival.  One word holds the youngest item and two
+ * handles it in the order of arrival.  One word holds the youngest item and three
  * marks, so that each push is a single atomic operation:
  *
  * IO_MAIL_ARMED
@@ -24,12 +24,16 @@
  * IO_MAIL_DEAD
  *	the taker is gone for good.  Nothing can be pushed any more; the pusher
  *	takes its item elsewhere.
+ * IO_MAIL_REST
+ *	the taker has not run all that it took (ctx->mail_rest).  The mailbox counts as
+ *	one with mail, so the taker does not sleep, and polls find it ready.
  *
  * Items are not looked at by other pushers, so the taker may free them as soon as it has them.
  */
 #define IO_MAIL_ARMED	1UL
 #define IO_MAIL_DEAD	2UL
-#define IO_MAIL_MARKS	(IO_MAIL_ARMED | IO_MAIL_DEAD)
+#define IO_MAIL_REST	4UL
+#define IO_MAIL_MARKS	(IO_MAIL_ARMED | IO_MAIL_DEAD | IO_MAIL_REST)
 
 /**
  * io_mail_push_chain - put items into a mailbox
@@ -86,7 +90,13 @@ static inline bool io_mail_was_empty(unsigned long old)
 
 static inline bool io_mail_pending(const struct io_mailbox *box)
 {
-	return READ_ONCE(box->head) & ~IO_MAIL_MARKS;
+	return READ_ONCE(box->head) & ~(IO_MAIL_ARMED | IO_MAIL_DEAD);
+}
+
+/* Has the taker left some of what it took? */
+static inline bool io_mail_rest(const struct io_mailbox *box)
+{
+	return READ_ONCE(box->head) & IO_MAIL_REST;
 }
 
 static inline bool io_mail_dead(const struct io_mailbox *box)
@@ -167,6 +177,8 @@ static inline void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail,
 }
 
 void io_ring_expect(struct io_ring_ctx *ctx);
+struct io_mail *io_ring_take(struct io_ring_ctx *ctx);
+void io_ring_leave(struct io_ring_ctx *ctx, struct io_mail *mail);
 void io_ring_close(struct io_ring_ctx *ctx);
 void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail);
 struct io_mail *io_fallback_take(struct io_ring_ctx *ctx);

@@ -130,8 +130,12 @@ static int io_enter_submit(struct io_ring_ctx *ctx, u32 to_submit, u32 min_compl
 		*waited = true;
 		return ret;
 	}
-	if (ctx->cq.exclusive && io_local_pending(ctx))
+	if (ctx->cq.exclusive && io_local_pending(ctx)) {
 		io_run_local_locked(ctx);
+		/* who waits runs the rest */
+		if (unlikely(io_mail_rest(&ctx->mailbox)))
+			return ret;
+	}
 	io_cq_commit(ctx);
 	*waited = io_enough_ready(ctx, min_complete);
 	return ret;

@@ -16,20 +16,25 @@
 #include "ring/locks.h"
 #include "task/run.h"
 
-/*
- * Run what was taken from a ring's mailbox.  Finished requests and messages are
- * what nearly all of it is: no indirect call for them, and messages are handled
- * as many as come together.
- *
- * Return: how many were run, messages that came together as one.
- */
-static unsigned int io_mail_run(struct io_ring_ctx *ctx, struct io_mail *mail,
-				unsigned int issue_flags)
-{
-	unsigned int count = 0;
+/* items that are run before others may have the ring lock, and what is looked at in between */
+#define IO_RUN_SHARE	4096
+#define IO_RUN_STEP	64
+/* so many shares fill the largest CQ */
+#define IO_RUN_SHARES	16
 
-	io_poll_settle(ctx);
-	for (; mail; count++) {
+/*
+ * Run some of what was taken from a ring's mailbox.  Finished requests and messages are
+ * what nearly all of it is: no indirect call for them, and messages are handled
+ * as many as come together, which counts as one.
+ *
+ * Return: what is left.
+ */
+static struct io_mail *io_mail_run_step(struct io_ring_ctx *ctx, struct io_mail *mail,
+					unsigned int issue_flags, unsigned int *count)
+{
+	unsigned int left = IO_RUN_STEP;
+
+	do {
 		struct io_mail *next = mail->next;
 
 		if (likely(mail->run == io_complete_mail))
@@ -39,8 +44,16 @@ static unsigned int io_mail_run(struct io_ring_ctx *ctx, struct io_mail *mail,
 		else
 			mail->run(ctx, mail, issue_flags);
 		mail = next;
-	}
-	return count;
+	} while (--left && mail);
+	*count += IO_RUN_STEP - left;
+	return mail;
+}
+
+/* Should the owner do something else first?  One that exits has to run it all. */
+static bool io_mail_stop(unsigned int count)
+{
+	return count >= IO_RUN_SHARE ||
+	       (fatal_signal_pending(current) && !(current->flags & PF_EXITING));
 }
 
 static void io_clear_taskrun(struct io_ring_ctx *ctx)
@@ -54,21 +67,53 @@ static void io_clear_taskrun(struct io_ring_ctx *ctx)
  * @ctx: the ring, its lock held
  *
  * Runs until nothing is left, but at most what was there twice over, so that
- * requests which cause each other cannot keep the owner.
+ * requests which cause each other cannot keep the owner; and no more than a share
+ * of it, so that others get the lock and a killed owner goes.  The rest stays, in
+ * its order, and keeps the owner from sleeping.
+ *
+ * May sleep.
+ *
  * Return: items run; messages that come together are one.
  */
 int io_run_local_locked(struct io_ring_ctx *ctx)
 {
 	unsigned int flags = IO_URING_F_COMPLETE_DEFER;
-	unsigned int loops;
-	int count = 0;
+	struct io_mail *mail = NULL;
+	unsigned int loops, count = 0;
 
 	io_assert_ring(ctx);
 	io_clear_taskrun(ctx);
-	for (loops = 0; loops < 2 && io_local_pending(ctx); loops++)
-		count += io_mail_run(ctx, io_mail_take(&ctx->mailbox), flags);
+	for (loops = 0; loops < 2 && !mail && io_local_pending(ctx); loops++) {
+		mail = io_ring_take(ctx);
+		io_poll_settle(ctx);
+		while (mail) {
+			mail = io_mail_run_step(ctx, mail, flags, &count);
+			if (likely(!mail) || io_mail_stop(count))
+				break;
+			cond_resched();
+		}
+	}
+	if (unlikely(mail))
+		io_ring_leave(ctx, mail);
 	trace_io_uring_local_work_run(ctx, count, loops);
 	return count;
+}
+
+/**
+ * io_run_local - the same, without the ring lock, share by share
+ * @ctx: the ring
+ *
+ * Ends when nothing was left, but also when there was more than any CQ can hold, or
+ * for a signal.
+ */
+void io_run_local(struct io_ring_ctx *ctx)
+{
+	unsigned int shares = IO_RUN_SHARES;
+
+	do {
+		guard(io_ring)(ctx);
+		io_run_local_locked(ctx);
+	} while (unlikely(io_mail_rest(&ctx->mailbox)) && --shares && !task_sigpending(current));
 }
 
 /*
@@ -170,13 +215,21 @@ void io_leave_polled(struct io_ring_ctx *ctx)
 void io_fallback_work(struct work_struct *work)
 {
 	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, fallback_work.work);
+	unsigned int flags = IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD;
+	unsigned int count = 0;
+	struct io_mail *mail;
 
 	/*
 	 * The exit worker waits for this before it frees the ring, so no
 	 * reference is needed: messages, which hold none, may come last.
 	 */
 	guard(io_ring)(ctx);
-	io_mail_run(ctx, io_fallback_take(ctx), IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD);
+	io_poll_settle(ctx);
+	mail = io_fallback_take(ctx);
+	while (mail) {
+		mail = io_mail_run_step(ctx, mail, flags, &count);
+		cond_resched();
+	}
 	if (unlikely(ctx->iopoll))
 		io_reap_orphans(ctx);
 }

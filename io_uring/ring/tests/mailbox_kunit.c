@@ -6,6 +6,7 @@
 #include <linux/sched.h>
 
 #include "ring/mailbox.h"
+#include "ring/tests/test_ring.h"
 
 /* An item that knows its place. */
 struct box_item {
@@ -155,6 +156,70 @@ static void box_closes(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, io_mail_arm(&box, 1));
 }
 
+static void box_no_work(struct work_struct *work)
+{
+}
+
+/* The owner takes two, runs one of them and leaves the other, and one more arrives. */
+static struct io_ring_ctx *box_with_rest(struct kunit *test, struct box_item *items)
+{
+	struct io_ring_ctx *ctx = test_ring(test, .flags = IORING_SETUP_DEFER_TASKRUN |
+						     IORING_SETUP_TASKRUN_FLAG);
+	struct io_mail *mail;
+
+	INIT_DELAYED_WORK(&ctx->fallback_work, box_no_work);
+	box_push_all(&ctx->mailbox, items, 2);
+	io_ring_lock(ctx);
+	mail = io_ring_take(ctx);
+	KUNIT_EXPECT_PTR_EQ(test, mail, &items[0].mail);
+	io_ring_leave(ctx, mail->next);
+	io_ring_unlock(ctx);
+	items[2].nr = 2;
+	io_mail_push(&ctx->mailbox, &items[2].mail);
+	return ctx;
+}
+
+/* What was left is mail: nobody sleeps over it, and it is the first to be taken. */
+static void box_keeps_the_rest(struct kunit *test)
+{
+	struct box_item items[3] = {};
+	struct io_ring_ctx *ctx = box_with_rest(test, items);
+
+	KUNIT_EXPECT_EQ(test, ctx->rings->sq_flags.counter, IORING_SQ_TASKRUN);
+	KUNIT_EXPECT_TRUE(test, io_mail_pending(&ctx->mailbox));
+	KUNIT_EXPECT_FALSE(test, io_mail_arm(&ctx->mailbox, 1));
+	io_ring_lock(ctx);
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_ring_take(ctx), 1), 1);
+	KUNIT_EXPECT_TRUE(test, io_mail_pending(&ctx->mailbox));
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_ring_take(ctx), 2), 1);
+	KUNIT_EXPECT_FALSE(test, io_mail_pending(&ctx->mailbox));
+	/* there is nothing but the mark */
+	io_mail_push(&ctx->mailbox, &items[0].mail);
+	io_ring_leave(ctx, io_ring_take(ctx));
+	KUNIT_EXPECT_PTR_EQ(test, io_ring_take(ctx), &items[0].mail);
+	KUNIT_EXPECT_TRUE(test, io_mail_pending(&ctx->mailbox));
+	KUNIT_EXPECT_NULL(test, io_ring_take(ctx));
+	KUNIT_EXPECT_TRUE(test, io_mail_arm(&ctx->mailbox, 1));
+	io_ring_unlock(ctx);
+}
+
+/* The owner goes: the fallback worker gets all of it, in order. */
+static void box_rest_survives_its_owner(struct kunit *test)
+{
+	struct box_item items[4] = {};
+	struct io_ring_ctx *ctx = box_with_rest(test, items);
+
+	io_ring_lock(ctx);
+	io_ring_close(ctx);
+	items[3].nr = 3;
+	KUNIT_EXPECT_TRUE(test, io_mail_push(&ctx->mailbox, &items[3].mail) & IO_MAIL_DEAD);
+	io_fallback_push(ctx, &items[3].mail);
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_fallback_take(ctx), 1), 3);
+	KUNIT_EXPECT_NULL(test, io_fallback_take(ctx));
+	io_ring_unlock(ctx);
+	cancel_delayed_work_sync(&ctx->fallback_work);
+}
+
 #define BOX_SENDERS	3
 #define BOX_ITEMS	2000
 
@@ -227,6 +292,8 @@ static struct kunit_case box_cases[] = {
 	KUNIT_CASE(box_straight_or_not_at_all),
 	KUNIT_CASE(box_disarms),
 	KUNIT_CASE(box_closes),
+	KUNIT_CASE(box_keeps_the_rest),
+	KUNIT_CASE(box_rest_survives_its_owner),
 	KUNIT_CASE(box_keeps_each_senders_order),
 	{}
 };

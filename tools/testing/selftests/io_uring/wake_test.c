@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <linux/falloc.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include "fault.h"
 #include "iou_test.h"
 
@@ -20,6 +21,7 @@ struct event {
 	int	from;		/* is emptied, then @to gets a byte */
 	int	to;
 	struct hole *hole;	/* gets its page */
+	int	event;		/* an eventfd, gets one */
 };
 
 FIXTURE(several) {
@@ -39,7 +41,7 @@ FIXTURE_SETUP(several)
 {
 	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
 	ASSERT_EQ(0, pipe(self->p));
-	self->event = (struct event){ gettid(), -1, -1, -1, NULL };
+	self->event = (struct event){ .owner = gettid(), .fd = -1, .from = -1, .to = -1 };
 }
 
 FIXTURE_TEARDOWN(several)
@@ -59,6 +61,8 @@ static void *happen(void *arg)
 		sched_yield();
 	if (e->fd >= 0 && write(e->fd, "x", 1) != 1)
 		return "write";
+	if (e->event > 0 && eventfd_write(e->event, 1))
+		return "signal";
 	if (e->hole && hole_give(e->hole, 0, 1))
 		return "give";
 	while (e->from >= 0 && left > 0) {
@@ -266,6 +270,41 @@ TEST_F(several, write_and_cut)
 		EXPECT_EQ(1 << 19, iou_cqe_at(r, 0)->res);
 		iou_seen(r, 2);
 	}
+}
+
+/* More at once than is run in one go: all of it comes, in its order, in one wait. */
+TEST(many_at_once)
+{
+	const unsigned int nr = 10000;
+	struct event event = { .owner = gettid(), .fd = -1, .from = -1, .to = -1 };
+	pthread_t thread;
+	unsigned int i;
+	struct iou r;
+	void *failed;
+
+	ASSERT_EQ(0, iou_init_cq(&r, 1024, 16384, IOU_DEFER));
+	event.event = eventfd(0, 0);
+	ASSERT_LE(0, event.event);
+	for (i = 0; i < nr; i++) {
+		struct io_uring_sqe *sqe;
+
+		if (!iou_sq_room(&r))
+			ASSERT_EQ(1024, iou_submit(&r));
+		sqe = iou_prep(&r, IORING_OP_POLL_ADD, event.event, NULL, 0, 0);
+		sqe->poll32_events = POLLIN;
+		sqe->user_data = i;
+	}
+	ASSERT_LT(0, iou_submit(&r));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, happen, &event));
+	EXPECT_EQ(0, woken(&r, nr));
+	ASSERT_EQ(0, pthread_join(thread, &failed));
+	EXPECT_EQ(NULL, failed);
+	ASSERT_EQ(nr, iou_ready(&r));
+	/* the youngest is the first that is woken */
+	for (i = 0; i < nr; i++)
+		ASSERT_EQ(nr - 1 - i, iou_cqe_at(&r, i)->user_data);
+	iou_exit(&r);
+	close(event.event);
 }
 
 TEST_HARNESS_MAIN
