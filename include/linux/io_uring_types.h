@@ -39,6 +39,7 @@
 struct eventfd_ctx;
 struct io_kiocb;
 struct io_mail;
+struct io_mem_account;
 struct io_poll;
 struct io_poll_retry;
 struct io_ring_ctx;
@@ -685,6 +686,8 @@ struct io_ring_ctx {
 		struct user_struct	*user;
 		/** @mm_account: (-) whose pinned pages are counted */
 		struct mm_struct	*mm_account;
+		/** @mem_account: (R) what is charged to the two, NULL before the first buffer */
+		struct io_mem_account	*mem_account;
 	};
 	/** @plug: (R) block plug of the batch that is being submitted */
 	struct blk_plug		plug;

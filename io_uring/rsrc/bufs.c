@@ -26,7 +26,7 @@ static void io_buf_node_release(struct io_ring_ctx *ctx, struct io_rsrc_node *no
 	struct io_buf_node *buf = io_buf_node(node);
 
 	io_rsrc_post_tag(ctx, node);
-	io_map_put(ctx, buf->map);
+	io_map_put(buf->map);
 	kfree(buf);
 }
 

@@ -13,24 +13,19 @@
  * folio.  That two pages belong to the same folio says nothing yet, a program
  * can map one page many times or leave pages out.
  *
- * Each page that was pinned is unpinned, a segment at a time; nothing is given back earlier.
- *
- * Pages are charged to the ring's user (RLIMIT_MEMLOCK) and to the mm of its
- * creator.  A compound page is charged as a whole, and once per table: not
- * again for a second buffer in it.
+ * Each page that was pinned is unpinned, a segment at a time; nothing is given back
+ * earlier.  What it costs is the matter of rsrc/account.c.
  *
  * Task context, ring lock held, may sleep.  A buffer has up to 2^18 pages: loops let others run.
  */
 #include <linux/io_uring_types.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
-#include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
-#include <linux/sched/user.h>
 #include <linux/slab.h>
 
 #include "ring/locks.h"
 #include "ring/region.h"
+#include "rsrc/account.h"
 #include "rsrc/bufs.h"
 #include "rsrc/map.h"
 
@@ -97,14 +92,11 @@ static struct io_mapped_ubuf *io_map_build(struct page **pages, unsigned int nr,
 		return NULL;
 	refcount_set(&map->refs, 1);
 	map->nr_bvecs = layout.nr_segs;
-	map->acct_pages = 0;
 	map->shift = PAGE_SHIFT + ilog2(layout.unit);
-	map->compound = false;
 	for (seg = 0; seg < layout.nr_segs; seg++) {
 		unsigned int run = layout.unit == 1 ? 1 : io_page_run(pages, nr);
 		size_t bytes = min_t(size_t, len, run * PAGE_SIZE - offset);
 
-		map->compound |= PageCompound(*pages);
 		bvec_set_page(&map->bvec[seg], *pages, bytes, offset);
 		pages += run;
 		nr -= run;
@@ -120,140 +112,63 @@ static unsigned int io_seg_pages(const struct bio_vec *bv)
 	return DIV_ROUND_UP(bv->bv_offset + bv->bv_len, PAGE_SIZE);
 }
 
-/* Is a compound page found among the first @nr segments? */
-static bool io_map_has(const struct io_mapped_ubuf *map, unsigned int nr, const struct page *head)
-{
-	unsigned int i;
-
-	if (!map->compound)
-		return false;
-	for (i = 0; i < nr; i++)
-		if (compound_head(map->bvec[i].bv_page) == head)
-			return true;
-	return false;
-}
-
-/* Is a compound page part of another buffer of the ring? */
-static bool io_table_has(const struct io_rsrc_table *table, const struct page *head)
-{
-	unsigned int i;
-
-	for (i = 0; i < table->nr; i++) {
-		const struct io_mapped_ubuf *map;
-
-		if (!table->nodes[i])
-			continue;
-		map = io_buf_node(table->nodes[i])->map;
-		if (io_map_has(map, map->nr_bvecs, head))
-			return true;
-		cond_resched();
-	}
-	return false;
-}
-
-/* What does a new buffer cost? */
-static unsigned long io_map_count(struct io_ring_ctx *ctx, const struct io_mapped_ubuf *map)
-{
-	const struct page *last = NULL;
-	unsigned long pages = 0;
-	unsigned int i;
-
-	for (i = 0; i < map->nr_bvecs; i++) {
-		struct page *page = map->bvec[i].bv_page;
-		struct page *head = compound_head(page);
-
-		cond_resched();
-		if (!PageCompound(page)) {
-			pages++;
-			continue;
-		}
-		if (head == last)
-			continue;
-		last = head;
-		if (!io_map_has(map, i, head) && !io_table_has(&ctx->buf_table, head))
-			pages += compound_nr(head);
-	}
-	return pages;
-}
-
-static int io_mem_charge(struct io_ring_ctx *ctx, unsigned long pages)
-{
-	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-
-	if (ctx->user) {
-		long old = atomic_long_read(&ctx->user->locked_vm);
-
-		do {
-			if (old + pages > limit)
-				return -ENOMEM;
-		} while (!atomic_long_try_cmpxchg(&ctx->user->locked_vm, &old, old + pages));
-	}
-	if (ctx->mm_account)
-		atomic64_add(pages, &ctx->mm_account->pinned_vm);
-	return 0;
-}
-
-static void io_mem_uncharge(struct io_ring_ctx *ctx, unsigned long pages)
-{
-	if (ctx->user)
-		atomic_long_sub(pages, &ctx->user->locked_vm);
-	if (ctx->mm_account)
-		atomic64_sub(pages, &ctx->mm_account->pinned_vm);
-}
-
 /**
  * io_map_pin - pin and charge memory of the current task
- * @ctx: the ring, its lock held; what its buffers contain is not charged again
+ * @ctx: the ring, its lock held; a compound page that its buffers lie in is not charged again
  * @uaddr: user address
  * @len: bytes, not 0, at most IO_BUF_SIZE_MAX
  *
- * Return: with one reference; -EFAULT, -EOVERFLOW, -ENOMEM.
+ * Return: with one reference; -EFAULT, -EOVERFLOW, -ENOMEM, -EINTR for a task that is killed.
  */
 struct io_mapped_ubuf *io_map_pin(struct io_ring_ctx *ctx, unsigned long uaddr, size_t len)
 {
 	struct io_mapped_ubuf *map;
-	unsigned long cost;
 	struct page **pages;
-	int nr;
+	int nr, ret;
 
 	io_assert_ring(ctx);
+	if (!ctx->mem_account)
+		ctx->mem_account = io_account_make(ctx->user, ctx->mm_account);
+	if (!ctx->mem_account)
+		return ERR_PTR(-ENOMEM);
 	pages = io_pin_pages(uaddr, len, &nr);
 	if (IS_ERR(pages))
 		return ERR_CAST(pages);
 	map = io_map_build(pages, nr, offset_in_page(uaddr), len);
-	if (!map)
+	ret = map ? io_account_charge(ctx->mem_account, map) : -ENOMEM;
+	if (ret)
 		goto unpin;
-	cost = io_map_count(ctx, map);
-	if (io_mem_charge(ctx, cost))
-		goto unpin;
-	map->acct_pages = cost;
+	map->account = ctx->mem_account;
+	refcount_inc(&map->account->refs);
 	kvfree(pages);
 	return map;
 unpin:
 	kvfree(map);
 	unpin_user_pages(pages, nr);
 	kvfree(pages);
-	return ERR_PTR(-ENOMEM);
+	return ERR_PTR(ret);
 }
 
 /**
  * io_map_put - drop a reference to pinned memory, unpin it with the last one
- * @ctx: a ring that used it; all have the same user and mm
  * @map: the memory
+ *
+ * Task context, may sleep.
  */
-void io_map_put(struct io_ring_ctx *ctx, struct io_mapped_ubuf *map)
+void io_map_put(struct io_mapped_ubuf *map)
 {
 	unsigned int i;
 
 	if (!refcount_dec_and_test(&map->refs))
 		return;
+	io_account_uncharge(map->account, map);
+	io_account_put(map->account);
 	for (i = 0; i < map->nr_bvecs; i++) {
 		const struct bio_vec *bv = &map->bvec[i];
 
 		unpin_user_folio(page_folio(bv->bv_page), io_seg_pages(bv));
 		cond_resched();
 	}
-	io_mem_uncharge(ctx, map->acct_pages);
 	kvfree(map);
 }
 

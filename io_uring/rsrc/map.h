@@ -12,26 +12,26 @@
 #error "rsrc/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+struct io_mem_account;
+
 /**
  * struct io_mapped_ubuf - pinned memory; rings that cloned their buffers share it
  * @refs: (A) nodes that use it
  * @nr_bvecs: (-) entries of @bvec
- * @acct_pages: (-) pages charged to the user and to the mm
  * @shift: (-) log2 of the bytes in a full segment
- * @compound: (-) some of the pages belong to compound pages
+ * @account: (-) what the memory is charged to, counted
  * @bvec: (-) the memory, a segment each; all are full but the first, which ends
  *	where a full one would, and the last, which starts there
  */
 struct io_mapped_ubuf {
 	refcount_t	refs;
 	unsigned int	nr_bvecs;
-	unsigned long	acct_pages;
 	unsigned int	shift;
-	bool		compound;
+	struct io_mem_account	*account;
 	struct bio_vec	bvec[] __counted_by(nr_bvecs);
 };
 
 struct io_mapped_ubuf *io_map_pin(struct io_ring_ctx *ctx, unsigned long uaddr, size_t len);
-void io_map_put(struct io_ring_ctx *ctx, struct io_mapped_ubuf *map);
+void io_map_put(struct io_mapped_ubuf *map);
 
 #endif

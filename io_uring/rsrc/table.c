@@ -22,6 +22,7 @@
 #include <linux/uaccess.h>
 
 #include "complete/complete.h"
+#include "rsrc/account.h"
 #include "rsrc/bufs.h"
 #include "rsrc/creds.h"
 #include "rsrc/files.h"
@@ -211,4 +212,7 @@ void io_rsrc_free_all(struct io_ring_ctx *ctx)
 	io_unregister_files(ctx);
 	io_unregister_buffers(ctx);
 	io_personalities_free(ctx);
+	if (ctx->mem_account)
+		io_account_put(ctx->mem_account);
+	ctx->mem_account = NULL;
 }

@@ -260,38 +260,46 @@ static void map_range_limits(struct kunit *test)
 	kvfree(map);
 }
 
-/* A compound page is charged as a whole, once per buffer and once per table. */
+/* Describe the pages of a case. */
+static struct io_mapped_ubuf *map_of(struct kunit *test, const struct map_case *c)
+{
+	struct map_fixture *fix = test->priv;
+	struct io_mapped_ubuf *map;
+
+	map_make_pages(fix, c);
+	map = io_map_build(fix->pages, fix->nr, 0, fix->nr * PAGE_SIZE);
+	KUNIT_ASSERT_NOT_NULL(test, map);
+	return map;
+}
+
+/* Single pages are charged each time, a compound page from its first user to its last. */
 static void map_charges(struct kunit *test)
 {
-	struct io_ring_ctx *ctx = kunit_kzalloc(test, sizeof(*ctx), GFP_KERNEL);
-	struct map_fixture *fix = test->priv;
-	struct io_rsrc_node *nodes[2] = {};
-	struct io_mapped_ubuf *map;
-	struct io_buf_node node;
+	struct io_mem_account *account = io_account_make(NULL, NULL);
+	struct io_mapped_ubuf *small, *apart, *inside;
 
-	KUNIT_ASSERT_NOT_NULL(test, ctx);
-	ctx->buf_table.nodes = nodes;
-	ctx->buf_table.nr = ARRAY_SIZE(nodes);
-	map_make_pages(fix, &map_cases[1]);
-	map = io_map_build(fix->pages, fix->nr, 0, fix->nr * PAGE_SIZE);
-	KUNIT_ASSERT_NOT_NULL(test, map);
-	KUNIT_EXPECT_EQ(test, io_map_count(ctx, map), 7);
-	node = map_node(map, 0x1000, fix->nr * PAGE_SIZE);
-	nodes[1] = &node.node;
-	KUNIT_EXPECT_EQ(test, io_map_count(ctx, map), 7);
-	kvfree(map);
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	small = map_of(test, &map_cases[1]);
+	KUNIT_EXPECT_EQ(test, io_account_enter(account, small), 7);
+	KUNIT_EXPECT_EQ(test, io_account_enter(account, small), 7);
+	KUNIT_EXPECT_EQ(test, io_account_leave(account, small, small->nr_bvecs), 7);
+	KUNIT_EXPECT_EQ(test, io_account_leave(account, small, small->nr_bvecs), 7);
 
-	/* pages of one folio in pieces, apart from each other */
-	nodes[1] = NULL;
-	map_make_pages(fix, &map_cases[15]);
-	fix->pages[fix->nr++] = fix->pages[0];
-	map = io_map_build(fix->pages, fix->nr, 0, fix->nr * PAGE_SIZE);
-	KUNIT_ASSERT_NOT_NULL(test, map);
-	KUNIT_EXPECT_EQ(test, io_map_count(ctx, map), 3 * MAP_FOLIO);
-	node = map_node(map, 0x1000, fix->nr * PAGE_SIZE);
-	nodes[1] = &node.node;
-	KUNIT_EXPECT_EQ(test, io_map_count(ctx, map), 0);
-	kvfree(map);
+	/* three folios; one of them again, of which another buffer has a part */
+	apart = map_of(test, &map_cases[15]);
+	inside = map_of(test, &map_cases[3]);
+	KUNIT_EXPECT_EQ(test, io_account_enter(account, apart), 3 * MAP_FOLIO);
+	KUNIT_EXPECT_EQ(test, io_account_enter(account, apart), 0);
+	KUNIT_EXPECT_EQ(test, io_account_enter(account, inside), 0);
+	KUNIT_EXPECT_EQ(test, io_account_leave(account, apart, apart->nr_bvecs), 0);
+	KUNIT_EXPECT_EQ(test, io_account_leave(account, apart, apart->nr_bvecs), 2 * MAP_FOLIO);
+	KUNIT_EXPECT_EQ(test, io_account_leave(account, inside, inside->nr_bvecs), MAP_FOLIO);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&account->compounds));
+
+	io_account_put(account);
+	kvfree(small);
+	kvfree(apart);
+	kvfree(inside);
 }
 
 static struct kunit_case map_kunit_cases[] = {

@@ -718,6 +718,51 @@ TEST_F(layout, pinned_pages_come_back)
 	EXPECT_EQ(before, iou_status(getpid(), "VmPin"));
 }
 
+/* VmPin once it has come down to @pages, or after some time: rings and requests end late. */
+static long pinned_kb(long kb)
+{
+	unsigned int i;
+
+	for (i = 0; i < 200 && iou_status(getpid(), "VmPin") > kb; i++)
+		iou_sleep_ms(10);
+	return iou_status(getpid(), "VmPin");
+}
+
+/* A large page is pinned and counted until the last buffer in it is gone, whichever that is. */
+TEST_F(layout, counted_until_the_last_user)
+{
+	struct io_uring_clone_buffers clone = { .src_fd = self->r.fd };
+	long before = iou_status(getpid(), "VmPin"), all = self->len / 1024;
+	struct iovec iov[2] = { { self->mem, self->len }, { self->mem + 1, IOU_PAGE } };
+	struct iou *r = &self->r, other;
+	struct iovec none = { NULL, 0 };
+
+	if (variant->kind != HUGETLB)
+		SKIP(return, "not made of large pages for sure");
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, iov, 2));
+	EXPECT_EQ(before + all, iou_status(getpid(), "VmPin"));
+	/* what was charged goes, the page stays with the other one */
+	ASSERT_EQ(1, buffers_update(r, 0, 1, &none, NULL));
+	if (!iou_on_stock())
+		EXPECT_EQ(before + (long)(HUGE / 1024), pinned_kb(before + HUGE / 1024));
+	ASSERT_EQ(1, buffers_update(r, 0, 1, iov, NULL));
+	if (!iou_on_stock())
+		EXPECT_EQ(before + all, iou_status(getpid(), "VmPin"));
+
+	/* likewise if the other one is another ring's */
+	ASSERT_EQ(0, iou_init(&other, 8, 0));
+	ASSERT_EQ(0, iou_register(&other, IORING_REGISTER_CLONE_BUFFERS, &clone, 1));
+	ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
+	if (!iou_on_stock())
+		EXPECT_EQ(before + all, iou_status(getpid(), "VmPin"));
+	iou_exit(r);
+	ASSERT_EQ(1, buffers_update(&other, 0, 1, &none, NULL));
+	if (!iou_on_stock())
+		EXPECT_EQ(before + (long)(HUGE / 1024), pinned_kb(before + HUGE / 1024));
+	iou_exit(&other);
+	EXPECT_EQ(before, pinned_kb(before));
+}
+
 /* An ordinary user's limit holds for all of its rings together. */
 static int limited_child(void)
 {

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: who is charged for pinned memory */
+#ifndef IO_RSRC_ACCOUNT_H
+#define IO_RSRC_ACCOUNT_H
+
+#include <linux/refcount.h>
+#include <linux/xarray.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_RSRC
+#error "rsrc/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+struct io_mapped_ubuf;
+struct io_ring_ctx;
+struct mm_struct;
+struct user_struct;
+
+/**
+ * struct io_mem_account - what one ring has pinned, and for whom
+ * @refs: (A) the ring, and each piece of memory that it has pinned
+ * @user: (-) whose RLIMIT_MEMLOCK is charged, NULL for a ring of CAP_IPC_LOCK
+ * @mm: (-) whose pinned pages are counted
+ * @compounds: (A) compound pages by the number of their first page: how many
+ *	segments lie in each
+ *
+ * Outlives the ring if another one has cloned its buffers.
+ */
+struct io_mem_account {
+	refcount_t		refs;
+	struct user_struct	*user;
+	struct mm_struct	*mm;
+	struct xarray		compounds;
+};
+
+struct io_mem_account *io_account_make(struct user_struct *user, struct mm_struct *mm);
+void io_account_put(struct io_mem_account *account);
+int io_account_charge(struct io_mem_account *account, const struct io_mapped_ubuf *map);
+void io_account_uncharge(struct io_mem_account *account, const struct io_mapped_ubuf *map);
+
+/* the two halves of those, for their tests */
+long io_account_enter(struct io_mem_account *account, const struct io_mapped_ubuf *map);
+unsigned long io_account_leave(struct io_mem_account *account, const struct io_mapped_ubuf *map,
+			       unsigned int nr_segs);
+
+#endif
