@@ -618,6 +618,12 @@ struct io_ring_ctx {
 		struct io_rsrc_table	buf_table;
 		/** @tags_owed: (R) tags that come when requests end, as their slots are empty */
 		unsigned int		tags_owed;
+		/** @bufs_alive: (R) buffers in slots, and those that requests still use */
+		unsigned int		bufs_alive;
+		/** @bufs_awaited: (R) buffers whose last user somebody waits for, on @work_wait */
+		unsigned int		bufs_awaited;
+		/** @bufs_leaving: (R) slots of @buf_table, which has none meanwhile */
+		unsigned int		bufs_leaving;
 		/** @parked: (R) requests that wait for an event or a time, by user_data */
 		struct hlist_head	*parked;
 		/** @free_polls: (R) to be used next for a retry that waits for its file */
@@ -713,7 +719,7 @@ struct io_ring_ctx {
 	unsigned int		sq_thread_idle;
 	/** @sqd_list: in sq_data->ctx_list, under sq_data->lock */
 	struct list_head	sqd_list;
-	/** @work_wait: who waits for workers to let go of requests */
+	/** @work_wait: who waits until workers let go of requests, or these of buffers */
 	struct wait_queue_head	work_wait;
 	/** @tctx_list: tasks that use the ring, changes under (R) and the lock of task/tctx.c */
 	struct list_head	tctx_list;

@@ -21,13 +21,30 @@
 
 #include "rsrc/bufs.h"
 
+/* A buffer that who unregisters them waits for has lost its last user. */
+static void io_buf_count_down(struct io_ring_ctx *ctx)
+{
+	if (ctx->bufs_awaited && !--ctx->bufs_awaited)
+		wake_up_all(&ctx->work_wait);
+}
+
 static void io_buf_node_release(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
 	struct io_buf_node *buf = io_buf_node(node);
 
 	io_rsrc_post_tag(ctx, node);
+	ctx->bufs_alive--;
+	io_buf_count_down(ctx);
 	io_map_put(buf->map);
 	kfree(buf);
+}
+
+/* Instead of it while the slot has lent its reference: the last user gives it back. */
+static void io_buf_node_return(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
+{
+	node->refs = 1;
+	node->release = io_buf_node_release;
+	io_buf_count_down(ctx);
 }
 
 /* The iovec of one buffer, in the layout of the ring's creator; @iovs moves on to the next. */
@@ -82,6 +99,7 @@ static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const stru
 	buf->head = (1UL << map->shift) - map->bvec[0].bv_len;
 	buf->bvec = map->bvec;
 	buf->map = map;
+	ctx->bufs_alive++;
 	return &buf->node;
 }
 
@@ -119,7 +137,7 @@ static int io_bufs_register(struct io_ring_ctx *ctx, void __user *iovs, unsigned
 	int err;
 
 	io_assert_ring(ctx);
-	if (ctx->buf_table.nr)
+	if (ctx->buf_table.nodes)
 		return -EBUSY;
 	if (!nr || nr > IO_BUFS_MAX)
 		return -EINVAL;
@@ -171,20 +189,64 @@ int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int
 }
 
 /**
- * io_unregister_buffers - IORING_UNREGISTER_BUFFERS
+ * io_bufs_begin_leave - the table of buffers is about to go
  * @ctx: the ring, its lock held
  *
- * Requests keep what they use, see rsrc/files.c.
+ * No request finds a buffer any more, and there is no other table, until
+ * io_bufs_end_leave().  @ctx->bufs_awaited says how many buffers requests still use,
+ * those that were taken out of their slots before included.  Each slot lends its
+ * reference to the users of its buffer, so that the end of the last one shows.
  *
  * Return: 0, or -ENXIO if there is no table.
  */
-int io_unregister_buffers(struct io_ring_ctx *ctx)
+int io_bufs_begin_leave(struct io_ring_ctx *ctx)
 {
+	struct io_rsrc_table *table = &ctx->buf_table;
+	unsigned int i, awaited = ctx->bufs_alive;
+
 	io_assert_ring(ctx);
-	if (!ctx->buf_table.nr)
+	if (!table->nr)
 		return -ENXIO;
-	io_rsrc_table_free(ctx, &ctx->buf_table);
+	for (i = 0; i < table->nr; i++) {
+		struct io_rsrc_node *node = table->nodes[i];
+
+		cond_resched();
+		if (!node)
+			continue;
+		if (node->refs == 1) {
+			awaited--;
+			continue;
+		}
+		node->refs--;
+		node->release = io_buf_node_return;
+	}
+	ctx->bufs_awaited = awaited;
+	ctx->bufs_leaving = table->nr;
+	table->nr = 0;
 	return 0;
+}
+
+/**
+ * io_bufs_end_leave - after io_bufs_begin_leave(): the table is as it was
+ * @ctx: the ring, its lock held
+ */
+void io_bufs_end_leave(struct io_ring_ctx *ctx)
+{
+	struct io_rsrc_table *table = &ctx->buf_table;
+	unsigned int i;
+
+	io_assert_ring(ctx);
+	table->nr = ctx->bufs_leaving;
+	ctx->bufs_awaited = 0;
+	for (i = 0; i < table->nr; i++) {
+		struct io_rsrc_node *node = table->nodes[i];
+
+		cond_resched();
+		if (node && node->release == io_buf_node_return) {
+			node->release = io_buf_node_release;
+			node->refs++;
+		}
+	}
 }
 
 /* The new buffer is complete before the old one goes. */
@@ -267,7 +329,7 @@ static struct file *io_clone_source(const struct io_uring_clone_buffers *arg)
 }
 
 /* Another node for the same memory, without a tag. */
-static struct io_rsrc_node *io_buf_node_clone(struct io_rsrc_node *node)
+static struct io_rsrc_node *io_buf_node_clone(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
 	struct io_buf_node *buf = kmemdup(io_buf_node(node), sizeof(*buf), GFP_KERNEL_ACCOUNT);
 
@@ -275,6 +337,7 @@ static struct io_rsrc_node *io_buf_node_clone(struct io_rsrc_node *node)
 		return NULL;
 	io_rsrc_node_init(&buf->node, io_buf_node_release);
 	refcount_inc(&buf->map->refs);
+	ctx->bufs_alive++;
 	return &buf->node;
 }
 
@@ -285,7 +348,7 @@ static int io_bufs_clone(struct io_ring_ctx *ctx, struct io_ring_ctx *src)
 
 	io_assert_ring(ctx);
 	io_assert_ring(src);
-	if (table->nr)
+	if (table->nodes)
 		return -EBUSY;
 	if (ctx->user != src->user || ctx->mm_account != src->mm_account)
 		return -EINVAL;
@@ -297,7 +360,7 @@ static int io_bufs_clone(struct io_ring_ctx *ctx, struct io_ring_ctx *src)
 		cond_resched();
 		if (!src->buf_table.nodes[i])
 			continue;
-		table->nodes[i] = io_buf_node_clone(src->buf_table.nodes[i]);
+		table->nodes[i] = io_buf_node_clone(ctx, src->buf_table.nodes[i]);
 		if (!table->nodes[i]) {
 			io_rsrc_table_free(ctx, table);
 			return -ENOMEM;
@@ -335,7 +398,7 @@ int io_clone_buffers(struct io_ring_ctx *ctx, void __user *arg)
 	int ret;
 
 	io_assert_ring(ctx);
-	if (ctx->buf_table.nr)
+	if (ctx->buf_table.nodes)
 		return -EBUSY;
 	if (copy_from_user(&clone, arg, sizeof(clone)))
 		return -EFAULT;

@@ -134,7 +134,8 @@ static inline int io_buf_iter(struct io_kiocb *req, int ddir, struct iov_iter *i
 int io_register_buffers(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr,
 			u64 __user *tags);
 int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int size);
-int io_unregister_buffers(struct io_ring_ctx *ctx);
+int io_bufs_begin_leave(struct io_ring_ctx *ctx);
+void io_bufs_end_leave(struct io_ring_ctx *ctx);
 int io_bufs_update(struct io_ring_ctx *ctx, const struct io_uring_rsrc_update2 *up);
 int io_clone_buffers(struct io_ring_ctx *ctx, void __user *arg);
 

@@ -12,10 +12,10 @@
  * Everything runs in task context with the ring lock held.  Rings cannot be
  * registered: a ring that holds itself would never be freed.
  *
- * Unlike earlier kernels, taking a table away does not wait for the requests
+ * Unlike earlier kernels, taking the table away does not wait for the requests
  * that use its files: they keep what they use, and no call sleeps for as long
  * as a pipe stays empty.  Nor does a tag wait for resources that were updated
- * before it.
+ * before it.  (Buffers are the program's memory: see sys/unregister.c.)
  */
 #include <linux/file.h>
 #include <linux/io_uring.h>

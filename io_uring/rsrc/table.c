@@ -210,7 +210,7 @@ int io_update_rsrc(struct io_ring_ctx *ctx, void __user *arg, unsigned int size,
 void io_rsrc_free_all(struct io_ring_ctx *ctx)
 {
 	io_unregister_files(ctx);
-	io_unregister_buffers(ctx);
+	io_rsrc_table_free(ctx, &ctx->buf_table);
 	io_personalities_free(ctx);
 	if (ctx->mem_account)
 		io_account_put(ctx->mem_account);

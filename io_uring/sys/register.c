@@ -25,6 +25,7 @@
 #include "rsrc/creds.h"
 #include "rsrc/files.h"
 #include "sys/sync_cancel.h"
+#include "sys/unregister.h"
 #include "task/sqpoll.h"
 #include "task/tctx.h"
 

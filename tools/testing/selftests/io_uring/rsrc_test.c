@@ -418,6 +418,88 @@ TEST_F(rsrc, buffer_tags)
 	munmap(mem, 4 * IOU_PAGE);
 }
 
+/* Memory that was a buffer belongs to the program again: nothing is read into it later. */
+TEST_F(rsrc, unregister_buffers_waits)
+{
+	unsigned char *mem = iou_map_anon(2 * IOU_PAGE);
+	struct iovec iov = { mem, 2 * IOU_PAGE }, none = { NULL, 0 };
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	pthread_t thread;
+	int i, p[2];
+
+	ASSERT_EQ(0, pipe(p));
+	/* in its slot, and taken out of it before */
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, &iov, 1));
+		iou_prep(r, IORING_OP_READ_FIXED, p[0], mem, 8, 0);
+		ASSERT_EQ(1, iou_submit(r));
+		iou_sleep_ms(20);
+		if (i)
+			ASSERT_EQ(1, buffers_update(r, 0, 1, &none, NULL));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, feeder, &p[1]));
+		ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
+		ASSERT_EQ(1, iou_ready(r));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(1, cqe.res);
+		EXPECT_EQ('x', mem[0]);
+		mem[0] = 0;
+		pthread_join(thread, NULL);
+	}
+	EXPECT_EQ(-ENXIO, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
+	close(p[0]);
+	close(p[1]);
+	munmap(mem, 2 * IOU_PAGE);
+}
+
+static void on_signal(int sig)
+{
+}
+
+static void *interrupter(void *arg)
+{
+	iou_sleep_ms(100);
+	/* again and again: it may come before the call */
+	while (!load_acq((int *)arg)) {
+		kill(getpid(), SIGUSR1);
+		iou_sleep_ms(20);
+	}
+	return arg;
+}
+
+/* Who cannot wait for ever gets a signal, and the buffers are what they were. */
+TEST_F(rsrc, unregister_buffers_interrupted)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	unsigned char *mem = iou_map_anon(2 * IOU_PAGE);
+	struct iovec iov[2] = { { mem, IOU_PAGE }, { mem + IOU_PAGE, IOU_PAGE } };
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	pthread_t thread;
+	int p[2], stop = 0;
+
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, iov, 2));
+	iou_prep(r, IORING_OP_READ_FIXED, p[0], mem, 8, 0);
+	ASSERT_EQ(1, iou_submit(r));
+	iou_sleep_ms(20);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, interrupter, &stop));
+	EXPECT_EQ(-EINTR, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
+	store_rel(&stop, 1);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(-EBUSY, iou_register(r, IORING_REGISTER_BUFFERS, iov, 2));
+	EXPECT_EQ(100, read_fixed(r, self->file[0], 0, mem + 100, 100, 0));
+	EXPECT_EQ(100, read_fixed(r, self->file[0], 1, mem + IOU_PAGE, 100, 0));
+	ASSERT_EQ(1, write(p[1], "x", 1));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(1, cqe.res);
+	EXPECT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
+	close(p[0]);
+	close(p[1]);
+	munmap(mem, 2 * IOU_PAGE);
+}
+
 /* A buffer is its pages: what is mapped there later is another matter. */
 TEST_F(rsrc, buffer_keeps_its_pages)
 {

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_UNREGISTER_BUFFERS - until no request uses them */
+
+/*
+ * A program that takes its buffers back will use the memory for something else:
+ * when the call returns nothing reads from it or writes to it any more.  So the
+ * call waits for the requests that use a buffer.  They are not cancelled; one that
+ * never ends is waited for until a signal comes, and then nothing has changed.
+ *
+ * Who waits may be the one who has to complete them, so it does all that a waiter
+ * in io_uring_enter() does: run task work and the ring's mailbox, reap polled
+ * requests, and all that without the ring lock in between.
+ */
+#include <linux/sched/signal.h>
+#include <linux/wait.h>
+
+#include "async/iopoll.h"
+#include "req/free.h"
+#include "ring/locks.h"
+#include "rsrc/bufs.h"
+#include "sys/unregister.h"
+#include "task/run.h"
+
+/*
+ * Sleep once.  A ring whose devices are polled by us is looked after at least each
+ * jiffy: a worker that hands a request to a device wakes nobody.
+ */
+static void io_leave_sleep(struct io_ring_ctx *ctx)
+{
+	DEFINE_WAIT(wait);
+
+	if (ctx->syscall_iopoll && io_iopoll_pending(ctx)) {
+		cond_resched();
+		return;
+	}
+	prepare_to_wait(&ctx->work_wait, &wait, TASK_INTERRUPTIBLE);
+	if (READ_ONCE(ctx->bufs_awaited) && !signal_pending(current) &&
+	    (!ctx->cq.exclusive || io_mail_dead(&ctx->mailbox) ||
+	     io_mail_arm(&ctx->mailbox, 1)))
+		schedule_timeout(ctx->syscall_iopoll ? 1 : MAX_SCHEDULE_TIMEOUT);
+	finish_wait(&ctx->work_wait, &wait);
+	if (ctx->cq.exclusive)
+		io_mail_disarm(&ctx->mailbox);
+}
+
+/* Do our part, then sleep; the ring lock is dropped meanwhile.  Return: 0 or -EINTR. */
+static int io_leave_step(struct io_ring_ctx *ctx)
+{
+	int ret = 0;
+
+	if (ctx->cq.exclusive)
+		io_run_local_locked(ctx);
+	if (ctx->syscall_iopoll)
+		io_iopoll_reap(ctx);
+	io_req_reclaim_retired(ctx);
+	if (!ctx->bufs_awaited)
+		return 0;
+	io_ring_unlock(ctx);
+	io_run_task_work();
+	if (task_sigpending(current))
+		ret = -EINTR;
+	else
+		io_leave_sleep(ctx);
+	io_ring_lock(ctx);
+	return ret;
+}
+
+/**
+ * io_unregister_buffers - IORING_UNREGISTER_BUFFERS
+ * @ctx: the ring, its lock held; dropped and taken again if requests use its buffers
+ *
+ * May sleep.
+ *
+ * Return: 0; -ENXIO if there is no table; -EINTR for a signal, the buffers are still
+ * registered then.
+ */
+int io_unregister_buffers(struct io_ring_ctx *ctx)
+{
+	int ret = io_bufs_begin_leave(ctx);
+
+	if (ret)
+		return ret;
+	while (ctx->bufs_awaited && !ret)
+		ret = io_leave_step(ctx);
+	io_bufs_end_leave(ctx);
+	if (!ret)
+		io_rsrc_table_free(ctx, &ctx->buf_table);
+	return ret;
+}
