@@ -483,6 +483,37 @@ TEST_F(rw, bad_memory)
 	munmap(hole, IOU_PAGE);
 }
 
+/* A file's position moves by what the CQE says, as write(2) and read(2) move it. */
+TEST_F(rw, position_after_a_fault)
+{
+	char *hole = mmap(NULL, 2 * IOU_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static const int ops[] = { IORING_OP_WRITE, IORING_OP_READ };
+	struct iou *r = &self->r;
+	unsigned int i, k;
+	int ret;
+
+	ASSERT_NE(MAP_FAILED, hole);
+	memset(hole, 'h', IOU_PAGE);
+	ASSERT_EQ(0, munmap(hole + IOU_PAGE, IOU_PAGE));
+	for (k = 0; k < ARRAY_LEN(ops); k++) {
+		for (i = 0; i < ARRAY_LEN(both_flags); i++) {
+			ASSERT_EQ(0, lseek(self->fd, 0, SEEK_SET));
+			iou_prep(r, ops[k], self->fd, hole, 2 * IOU_PAGE, -1)->flags =
+				both_flags[i];
+			ret = iou_one(r);
+			EXPECT_EQ((int)IOU_PAGE, ret);
+			/* 6.12 leaves it where it was */
+			if (iou_on_stock())
+				continue;
+			EXPECT_EQ(ret, lseek(self->fd, 0, SEEK_CUR)) {
+				TH_LOG("op %d, flags %x", ops[k], both_flags[i]);
+			}
+		}
+	}
+	munmap(hole, IOU_PAGE);
+}
+
 TEST_F(rw, bad_files)
 {
 	static const unsigned char ops[] = {
