@@ -6,13 +6,15 @@
  * works on is on ctx->iopoll_list, in the order of submission, and somebody
  * comes and asks: io_uring_enter(), the SQPOLL thread, or who cancels.
  *
- * One round asks the driver, which calls back into the ops' ->ki_complete for
- * whatever is finished, in any order; that only notes the result and raises
- * req->iopoll_done.  Then the list is walked and what is done is completed,
- * wherever it stands: a slow request does not keep those behind it.
+ * One round walks the list.  A request that is not done has the queue asked that
+ * it is on, once a round; the driver calls back into the ops' ->ki_complete for
+ * whatever is finished on that queue, in any order, which only notes the result
+ * and raises req->iopoll_done.  What is done is completed, wherever it stands, so
+ * that neither a slow request nor a slow device keeps those behind it.
  *
- * A queue is asked once a round and not waited for, so that who waits can look
- * after messages, signals and the ring lock in between.
+ * What ->iopoll() returns is not looked at: to a task that runs it is 1 also when
+ * nothing was found.  A queue is not waited for, so that who waits can look after
+ * messages, signals and the ring lock in between.
  */
 #include <linux/blk-mq.h>
 #include <linux/fs.h>
@@ -20,38 +22,109 @@
 #include "async/iopoll.h"
 #include "complete/complete.h"
 
-/*
- * Ask the devices until one had something.  Those that had nothing come first
- * with the next round.  What the driver can finish as a batch is left in @iob.
+/* queues that a round remembers, one after the other */
+#define IO_IOPOLL_QUEUES	4
+
+/**
+ * struct io_iopoll_round - what has been asked in this round
+ * @queue: the last queues; those of one device differ in their cookie
+ * @cookie: see @queue
+ * @next: which of them is overwritten next
+ *
+ * A queue that is not remembered any more is asked again, which costs only time.
  */
-static void io_iopoll_ask(struct io_ring_ctx *ctx, struct io_comp_batch *iob)
+struct io_iopoll_round {
+	struct request_queue	*queue[IO_IOPOLL_QUEUES];
+	blk_qc_t		cookie[IO_IOPOLL_QUEUES];
+	unsigned int		next;
+};
+
+/* Remember a queue.  Return: it was not asked yet. */
+static bool io_iopoll_note(struct io_iopoll_round *round, struct request_queue *queue,
+			   blk_qc_t cookie)
 {
-	struct io_mail *mail;
+	unsigned int i;
 
-	for (mail = ctx->iopoll_list; mail; mail = mail->next) {
-		struct io_kiocb *req = io_mail_to_req(mail);
-
-		if (io_iopoll_is_done(req))
-			continue;
-		if (req->file->f_op->iopoll(io_req_kiocb(req), iob, BLK_POLL_ONESHOT) > 0)
-			break;
-	}
-	if (!rq_list_empty(&iob->req_list))
-		iob->complete(iob);
+	for (i = 0; i < IO_IOPOLL_QUEUES; i++)
+		if (round->queue[i] == queue && round->cookie[i] == cookie)
+			return false;
+	i = round->next++ % IO_IOPOLL_QUEUES;
+	round->queue[i] = queue;
+	round->cookie[i] = cookie;
+	return true;
 }
 
-/* Complete what is done, keep the others.  Return: how many were done. */
-static unsigned int io_iopoll_collect(struct io_ring_ctx *ctx)
+/*
+ * Is it of use to ask for a request?  Within RCU, which keeps the bio if there is
+ * one.  Only queues of blk-mq stand for all that is on them.
+ */
+static bool io_iopoll_worth(struct io_iopoll_round *round, struct io_kiocb *req)
+{
+	struct request_queue *queue;
+	struct block_device *bdev;
+	blk_qc_t cookie;
+	struct bio *bio;
+
+	if (unlikely(req->file->f_op->iopoll != iocb_bio_iopoll))
+		return true;
+	bio = READ_ONCE(io_req_kiocb(req)->private);
+	if (unlikely(!bio))
+		return false;
+	bdev = READ_ONCE(bio->bi_bdev);
+	cookie = READ_ONCE(bio->bi_cookie);
+	if (unlikely(!bdev || cookie == BLK_QC_T_NONE))
+		return false;
+	queue = bdev_get_queue(bdev);
+	return !queue_is_mq(queue) || io_iopoll_note(round, queue, cookie);
+}
+
+/*
+ * Ask for a request, unless its queue has been asked.  That it is not done and
+ * what it is asked by are seen in one RCU section: a bio that is found there is
+ * freed after it at the earliest.
+ *
+ * Return: the request is done.
+ */
+static bool io_iopoll_ask(struct io_iopoll_round *round, struct io_kiocb *req)
+{
+	DEFINE_IO_COMP_BATCH(iob);
+
+	scoped_guard(rcu) {
+		if (io_iopoll_is_done(req))
+			return true;
+		if (!io_iopoll_worth(round, req))
+			return false;
+		req->file->f_op->iopoll(io_req_kiocb(req), &iob, BLK_POLL_ONESHOT);
+	}
+	/* what the driver can finish as a batch it has left there */
+	if (!rq_list_empty(&iob.req_list))
+		iob.complete(&iob);
+	return io_iopoll_is_done(req);
+}
+
+/**
+ * io_iopoll_reap - one round over the polled requests in flight
+ * @ctx: the ring, its lock held; exclusive rings: by who may write CQEs
+ *
+ * Does not wait.
+ *
+ * Return: the number of requests that were completed.
+ */
+unsigned int io_iopoll_reap(struct io_ring_ctx *ctx)
 {
 	struct io_mail *mail = ctx->iopoll_list;
+	struct io_iopoll_round round = {};
 	unsigned int nr = 0;
 
+	io_assert_ring(ctx);
+	if (!mail)
+		return 0;
 	ctx->iopoll_tail = &ctx->iopoll_list;
 	while (mail) {
 		struct io_kiocb *req = io_mail_to_req(mail);
 
 		mail = mail->next;
-		if (!io_iopoll_is_done(req)) {
+		if (!io_iopoll_is_done(req) && !io_iopoll_ask(&round, req)) {
 			*ctx->iopoll_tail = &req->mail;
 			ctx->iopoll_tail = &req->mail.next;
 			continue;
@@ -65,25 +138,6 @@ static unsigned int io_iopoll_collect(struct io_ring_ctx *ctx)
 	}
 	WRITE_ONCE(*ctx->iopoll_tail, NULL);
 	return nr;
-}
-
-/**
- * io_iopoll_reap - one round over the polled requests in flight
- * @ctx: the ring, its lock held; exclusive rings: by who may write CQEs
- *
- * Does not wait.
- *
- * Return: the number of requests that were completed.
- */
-unsigned int io_iopoll_reap(struct io_ring_ctx *ctx)
-{
-	DEFINE_IO_COMP_BATCH(iob);
-
-	io_assert_ring(ctx);
-	if (!ctx->iopoll_list)
-		return 0;
-	io_iopoll_ask(ctx, &iob);
-	return io_iopoll_collect(ctx);
 }
 
 /**
@@ -106,3 +160,7 @@ bool io_iopoll_orphaned(struct io_ring_ctx *ctx)
 	}
 	return false;
 }
+
+#if IS_ENABLED(CONFIG_IO_URING_KUNIT_TEST)
+#include "async/tests/iopoll_kunit.c"
+#endif

@@ -51,6 +51,20 @@ static noinline void io_rw_add_polled(struct io_kiocb *req)
 		io_sqpoll_wake(ctx);
 }
 
+/* Before each attempt but the first: it finds nothing of the one before it. */
+static void io_rw_start_again(struct io_kiocb *req)
+{
+	struct kiocb *kiocb = &io_rw(req)->kiocb;
+
+	kiocb->ki_flags &= ~IOCB_WAITQ;
+	if (!req->ctx->iopoll)
+		return;
+	/* the file takes IOCB_HIPRI away for what it cannot poll */
+	kiocb->ki_flags |= IOCB_HIPRI;
+	kiocb->private = NULL;
+	req->iopoll_done = 0;
+}
+
 /* An attempt on a polled ring goes on without us. */
 static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -58,7 +72,6 @@ static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flag
 		if (!(req->flags & REQ_F_REISSUE))
 			return IO_DONE;
 		req->flags &= ~REQ_F_REISSUE;
-		req->iopoll_done = 0;
 		return IO_AGAIN;
 	}
 	if (unlikely(issue_flags & IO_URING_F_UNLOCKED))
@@ -169,7 +182,7 @@ static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_fla
 		if (unlikely(ret))
 			return io_done(req, io_no_restart(ret));
 	} else {
-		kiocb->ki_flags &= ~IOCB_WAITQ;
+		io_rw_start_again(req);
 	}
 	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
 		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) &&
@@ -209,6 +222,8 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 		ret = io_rw_start(req, WRITE);
 		if (unlikely(ret))
 			return io_done(req, io_no_restart(ret));
+	} else {
+		io_rw_start_again(req);
 	}
 	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
 		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) &&

@@ -102,7 +102,6 @@ void io_rw_again_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned in
 {
 	struct io_kiocb *req = io_mail_to_req(mail);
 
-	req->iopoll_done = 0;
 	req->flags &= ~REQ_F_REISSUE;
 	req->flags |= REQ_F_FORCE_ASYNC;
 	io_issue_mail(ctx, mail, issue_flags);

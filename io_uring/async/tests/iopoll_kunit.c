@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: tests of which device is asked in a round of reaping, and who ends */
+/*
+ * Files here say that they found something, as the block layer does to every task
+ * that runs, and find what the test lets them.  What is done asks to be issued
+ * again, so that no completion queue is needed: its mail is run.
+ */
+#include <kunit/test.h>
+
+#define IOPOLL_REQS	4
+
+/* A request, and what its file does when it is asked. */
+struct iopoll_req {
+	struct io_kiocb	req;
+	struct file	file;
+	unsigned int	asked;		/* so often */
+	unsigned int	finds;		/* as so many, from this one on, are done */
+	bool		ended;
+};
+
+struct iopoll_fixture {
+	struct io_ring_ctx	ctx;
+	struct iopoll_req	reqs[IOPOLL_REQS];
+};
+
+static struct iopoll_req *to_iopoll_req(struct io_kiocb *req)
+{
+	return container_of(req, struct iopoll_req, req);
+}
+
+static int iopoll_ask(struct kiocb *kiocb, struct io_comp_batch *iob, unsigned int flags)
+{
+	struct iopoll_req *r = to_iopoll_req(io_kiocb_to_req(kiocb));
+	unsigned int i;
+
+	r->asked++;
+	for (i = 0; i < r->finds; i++)
+		io_iopoll_done(&r[i].req);
+	return 1;
+}
+
+static const struct file_operations iopoll_fops = {
+	.iopoll = iopoll_ask,
+};
+
+static void iopoll_end(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags)
+{
+	to_iopoll_req(io_mail_to_req(mail))->ended = true;
+}
+
+/* A ring with requests in flight; @finds for each of them. */
+static struct iopoll_fixture *iopoll_ring(struct kunit *test, const unsigned int *finds)
+{
+	struct iopoll_fixture *fix = kunit_kzalloc(test, sizeof(*fix), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, fix);
+	mutex_init(&fix->ctx.uring_lock.mutex);
+	fix->ctx.iopoll_tail = &fix->ctx.iopoll_list;
+	mutex_lock(&fix->ctx.uring_lock.mutex);
+	for (i = 0; i < IOPOLL_REQS; i++) {
+		struct iopoll_req *r = &fix->reqs[i];
+
+		r->file.f_op = &iopoll_fops;
+		r->finds = finds[i];
+		r->req.ctx = &fix->ctx;
+		r->req.file = &r->file;
+		r->req.flags = REQ_F_REISSUE;
+		r->req.mail.run = iopoll_end;
+#ifdef CONFIG_IO_URING_DEBUG
+		r->req.state = IO_REQ_ISSUING;
+#endif
+		io_iopoll_add(&r->req);
+	}
+	return fix;
+}
+
+static void iopoll_expect(struct kunit *test, struct iopoll_fixture *fix, unsigned int ended)
+{
+	struct io_mail *mail = fix->ctx.iopoll_list;
+	unsigned int i;
+
+	for (i = 0; i < IOPOLL_REQS; i++) {
+		KUNIT_EXPECT_EQ(test, fix->reqs[i].ended, !!(ended & BIT(i)));
+		if (fix->reqs[i].ended)
+			continue;
+		KUNIT_EXPECT_PTR_EQ(test, mail, &fix->reqs[i].req.mail);
+		mail = mail ? mail->next : NULL;
+	}
+	KUNIT_EXPECT_NULL(test, mail);
+}
+
+/* The first device has nothing, for long; the others are asked all the same. */
+static void iopoll_slow_head(struct kunit *test)
+{
+	struct iopoll_fixture *fix = iopoll_ring(test, (unsigned int []){ 0, 1, 0, 1 });
+
+	io_iopoll_reap(&fix->ctx);
+	iopoll_expect(test, fix, BIT(1) | BIT(3));
+	fix->reqs[2].finds = 1;
+	io_iopoll_reap(&fix->ctx);
+	iopoll_expect(test, fix, BIT(1) | BIT(2) | BIT(3));
+	fix->reqs[0].finds = 1;
+	io_iopoll_reap(&fix->ctx);
+	iopoll_expect(test, fix, BIT(0) | BIT(1) | BIT(2) | BIT(3));
+	KUNIT_EXPECT_EQ(test, fix->reqs[1].asked, 1);
+	mutex_unlock(&fix->ctx.uring_lock.mutex);
+}
+
+/* What one device has told of is not asked for again. */
+static void iopoll_one_finds_all(struct kunit *test)
+{
+	struct iopoll_fixture *fix = iopoll_ring(test, (unsigned int []){ 0, 3, 0, 0 });
+
+	io_iopoll_reap(&fix->ctx);
+	iopoll_expect(test, fix, BIT(1) | BIT(2) | BIT(3));
+	KUNIT_EXPECT_EQ(test, fix->reqs[2].asked, 0);
+	KUNIT_EXPECT_EQ(test, fix->reqs[3].asked, 0);
+	mutex_unlock(&fix->ctx.uring_lock.mutex);
+}
+
+/* A queue is remembered by its device and its number, the oldest is forgotten first. */
+static void iopoll_queues(struct kunit *test)
+{
+	struct io_iopoll_round round = {};
+	struct request_queue *queues = (void *)PAGE_SIZE;
+	unsigned int i;
+
+	for (i = 0; i < IO_IOPOLL_QUEUES; i++) {
+		KUNIT_EXPECT_TRUE(test, io_iopoll_note(&round, queues, i));
+		KUNIT_EXPECT_FALSE(test, io_iopoll_note(&round, queues, 0));
+	}
+	KUNIT_EXPECT_TRUE(test, io_iopoll_note(&round, queues + 1, 1));
+	KUNIT_EXPECT_FALSE(test, io_iopoll_note(&round, queues, 1));
+	KUNIT_EXPECT_TRUE(test, io_iopoll_note(&round, queues, 0));
+}
+
+static struct kunit_case iopoll_kunit_cases[] = {
+	KUNIT_CASE(iopoll_slow_head),
+	KUNIT_CASE(iopoll_one_finds_all),
+	KUNIT_CASE(iopoll_queues),
+	{}
+};
+
+static struct kunit_suite iopoll_kunit_suite = {
+	.name = "io_uring_iopoll",
+	.test_cases = iopoll_kunit_cases,
+};
+
+kunit_test_suite(iopoll_kunit_suite);

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: IORING_SETUP_IOPOLL on devices with and without polled queues */
+/*
+ * Two null devices in memory, made at the first call and left for the next:
+ *
+ *	polled		has queues that are polled
+ *	unpolled	has none
+ *
+ * both as they are and with an ext4 on them.  What they do without being polled they
+ * answer by a timer, late enough for what an attempt, or a part of it, has left behind
+ * to be gone: nobody may be asked through that.
+ */
+#include "iou_test.h"
+
+#define BLOCK	4096
+#define BLOCKS	32
+#define AREA	(BLOCKS * BLOCK)
+#define SEED	11
+/* for each second block of the file another one has the blocks next to it */
+#define PIECES	8
+
+FIXTURE(polled) {
+	struct iou r;
+	char dir[32];
+	bool mounted;
+	int fd;
+	unsigned char *buf;
+};
+
+FIXTURE_VARIANT(polled) {
+	unsigned int flags;
+	bool polled;
+	bool ext4;
+};
+
+#define POLLED_VARIANTS(kind, bits) \
+	FIXTURE_VARIANT_ADD(polled, kind##_disk) { .flags = (bits), .polled = true }; \
+	FIXTURE_VARIANT_ADD(polled, kind##_ext4) { \
+		.flags = (bits), .polled = true, .ext4 = true \
+	}; \
+	FIXTURE_VARIANT_ADD(polled, kind##_unpolled_disk) { .flags = (bits) }; \
+	FIXTURE_VARIANT_ADD(polled, kind##_unpolled_ext4) { .flags = (bits), .ext4 = true }
+
+POLLED_VARIANTS(plain, IORING_SETUP_IOPOLL);
+POLLED_VARIANTS(defer, IORING_SETUP_IOPOLL | IOU_DEFER);
+POLLED_VARIANTS(sqpoll, IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL);
+
+static void null_set(const char *dir, const char *key, const char *value)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, key);
+	iou_put(path, value);
+}
+
+/* The device's name, NULL if there is none to be had. */
+static const char *null_device(bool polled)
+{
+	const char *dir = polled ? "/sys/kernel/config/nullb/nullb5" :
+			  "/sys/kernel/config/nullb/nullb6";
+	const char *dev = polled ? "/dev/nullb5" : "/dev/nullb6";
+
+	if (!access(dev, F_OK))
+		return dev;
+	mount("none", "/sys/kernel/config", "configfs", 0, NULL);
+	if (mkdir(dir, 0700))
+		return NULL;
+	null_set(dir, "size", "64");
+	null_set(dir, "blocksize", "4096");
+	null_set(dir, "memory_backed", "1");
+	null_set(dir, "submit_queues", "2");
+	null_set(dir, "poll_queues", polled ? "2" : "0");
+	/* what is not polled comes by a timer */
+	null_set(dir, "irqmode", "2");
+	null_set(dir, "completion_nsec", "20000000");
+	null_set(dir, "power", "1");
+	iou_touch(dev);
+	return access(dev, F_OK) ? NULL : dev;
+}
+
+static int mount_ext4(const char *dev, const char *dir)
+{
+	char cmd[96];
+
+	if (!mount(dev, dir, "ext4", 0, NULL))
+		return 0;
+	snprintf(cmd, sizeof(cmd), "mkfs.ext4 -q -F -b 4096 -E nodiscard %s >/dev/null 2>&1", dev);
+	return system(cmd) || mount(dev, dir, "ext4", 0, NULL) ? -1 : 0;
+}
+
+/* A file in pieces: the blocks between them are another file's. */
+static int file_in_pieces(const char *dir)
+{
+	char path[48];
+	int fd, other, i;
+
+	snprintf(path, sizeof(path), "%s/file", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_DIRECT, 0600);
+	snprintf(path, sizeof(path), "%s/other", dir);
+	other = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	for (i = 0; i < BLOCKS; i += BLOCKS / PIECES) {
+		if (posix_fallocate(fd, i * BLOCK, BLOCKS / PIECES * BLOCK) ||
+		    posix_fallocate(other, i * BLOCK, BLOCK))
+			return -1;
+	}
+	close(other);
+	return fd;
+}
+
+FIXTURE_SETUP(polled)
+{
+	const char *dev = null_device(variant->polled);
+	struct iovec iov;
+
+	self->r.fd = -1;
+	self->fd = -1;
+	self->mounted = false;
+	self->buf = iou_map_anon(AREA);
+	if (!dev)
+		SKIP(return, "needs null_blk and configfs");
+	snprintf(self->dir, sizeof(self->dir), "/tmp/iopoll_test.XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->dir));
+	if (variant->ext4) {
+		if (mount_ext4(dev, self->dir))
+			SKIP(return, "needs ext4 and mkfs.ext4");
+		self->mounted = true;
+		self->fd = file_in_pieces(self->dir);
+	} else {
+		self->fd = open(dev, O_RDWR | O_DIRECT);
+	}
+	ASSERT_LE(0, self->fd);
+	iou_fill(self->buf, AREA, 0, SEED);
+	ASSERT_EQ(AREA, pwrite(self->fd, self->buf, AREA, 0));
+	ASSERT_EQ(0, iou_init(&self->r, BLOCKS, variant->flags));
+	iov = (struct iovec){ self->buf, AREA };
+	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_BUFFERS, &iov, 1));
+}
+
+FIXTURE_TEARDOWN(polled)
+{
+	unsigned int i;
+
+	iou_exit(&self->r);
+	if (self->fd >= 0)
+		close(self->fd);
+	/* the ring lets its files go a little later */
+	for (i = 0; self->mounted && i < 500 && umount(self->dir); i++)
+		iou_sleep_ms(10);
+	rmdir(self->dir);
+	munmap(self->buf, AREA);
+}
+
+/* The same for all blocks at once, in the way that @flags say. */
+static void prep_blocks(struct iou *r, int op, int fd, unsigned char *buf, unsigned char flags)
+{
+	unsigned int i;
+
+	for (i = 0; i < BLOCKS; i++) {
+		unsigned int at = (i * 5 % BLOCKS) * BLOCK;
+		struct io_uring_sqe *sqe = iou_prep(r, op, fd, buf + at, BLOCK, at);
+
+		sqe->flags = flags;
+		sqe->user_data = at;
+	}
+}
+
+static const unsigned char ways[] = { 0, IOSQE_ASYNC };
+
+TEST_F(polled, read)
+{
+	static const int ops[] = { IORING_OP_READ, IORING_OP_READ_FIXED };
+	unsigned int i, w, round;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	for (round = 0; round < 4; round++) {
+		for (w = 0; w < ARRAY_LEN(ways); w++) {
+			memset(self->buf, 0, AREA);
+			prep_blocks(r, ops[round % 2], self->fd, self->buf, ways[w]);
+			ASSERT_EQ(BLOCKS, iou_submit(r));
+			for (i = 0; i < BLOCKS; i++) {
+				ASSERT_EQ(0, iou_reap(r, &cqe));
+				if (!variant->polled) {
+					EXPECT_EQ(-EOPNOTSUPP, cqe.res);
+					continue;
+				}
+				ASSERT_EQ(BLOCK, cqe.res);
+				EXPECT_EQ(-1, iou_verify(self->buf + cqe.user_data, BLOCK,
+							 cqe.user_data, SEED));
+			}
+		}
+	}
+}
+
+TEST_F(polled, write)
+{
+	static const int ops[] = { IORING_OP_WRITE, IORING_OP_WRITE_FIXED };
+	unsigned int i, w, round;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	bool done = false;
+
+	for (round = 0; round < 4; round++) {
+		for (w = 0; w < ARRAY_LEN(ways); w++) {
+			iou_fill(self->buf, AREA, 0, round);
+			prep_blocks(r, ops[round % 2], self->fd, self->buf, ways[w]);
+			ASSERT_EQ(BLOCKS, iou_submit(r));
+			for (i = 0; i < BLOCKS; i++) {
+				ASSERT_EQ(0, iou_reap(r, &cqe));
+				done = cqe.res == BLOCK;
+				/* a file system writes without polling */
+				if (!done && (variant->polled || variant->ext4))
+					ASSERT_EQ(BLOCK, cqe.res);
+				if (!done)
+					EXPECT_EQ(-EOPNOTSUPP, cqe.res);
+			}
+			if (!done)
+				continue;
+			memset(self->buf, 0, AREA);
+			ASSERT_EQ(AREA, pread(self->fd, self->buf, AREA, 0));
+			EXPECT_EQ(-1, iou_verify(self->buf, AREA, 0, round));
+		}
+	}
+}
+
+/* Several pieces in one request: only the first is polled, if any. */
+TEST_F(polled, pieces_in_one)
+{
+	struct iou *r = &self->r;
+	unsigned int w, round;
+	int ret;
+
+	for (round = 0; round < 8; round++) {
+		for (w = 0; w < ARRAY_LEN(ways); w++) {
+			memset(self->buf, 0, AREA);
+			iou_prep(r, IORING_OP_READ, self->fd, self->buf, AREA, 0)->flags = ways[w];
+			ret = iou_one(r);
+			if (!variant->polled) {
+				EXPECT_EQ(-EOPNOTSUPP, ret);
+				continue;
+			}
+			ASSERT_EQ(AREA, ret);
+			EXPECT_EQ(-1, iou_verify(self->buf, AREA, 0, SEED));
+		}
+	}
+}
+
+/* Buffers are the program's own again when they are unregistered, not a little later. */
+TEST_F(polled, unregister_buffers_waits)
+{
+	struct iou *r = &self->r;
+	unsigned int w, i;
+
+	if (iou_on_stock())
+		SKIP(return, "6.12 does not poll while it waits, and waits for ever");
+	for (w = 0; w < ARRAY_LEN(ways); w++) {
+		struct iovec iov = { self->buf, AREA };
+
+		prep_blocks(r, IORING_OP_READ_FIXED, self->fd, self->buf, ways[w]);
+		ASSERT_EQ(BLOCKS, iou_submit(r));
+		/* a thread takes them in its own time; what it takes later finds no buffer */
+		ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
+		if (!(variant->flags & IORING_SETUP_SQPOLL))
+			EXPECT_EQ(BLOCKS, iou_ready(r));
+		for (i = 0; i < BLOCKS; i++) {
+			struct io_uring_cqe cqe;
+
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			EXPECT_TRUE(cqe.res == (variant->polled ? BLOCK : -EOPNOTSUPP) ||
+				    (cqe.res == -EFAULT &&
+				     variant->flags & IORING_SETUP_SQPOLL));
+		}
+		ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, &iov, 1));
+	}
+}
+
+TEST_HARNESS_MAIN
