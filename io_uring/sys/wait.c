@@ -87,6 +87,16 @@ static ktime_t io_wait_now(const struct io_ring_ctx *ctx)
 	return ctx->clockid == CLOCK_BOOTTIME ? ktime_get_boottime() : ktime_get();
 }
 
+/* A program that computes "deadline minus now" may come too late: that is over at once. */
+static ktime_t io_wait_until(struct timespec64 after, ktime_t now)
+{
+	ktime_t time = timespec64_to_ktime(after);
+
+	if (after.tv_sec < 0 || time <= 0)
+		return now;
+	return ktime_add_safe(time, now);
+}
+
 static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *arg)
 {
 	struct io_ring_ctx *ctx = w->ctx;
@@ -100,11 +110,11 @@ static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *ar
 		return 0;
 	if (get_timespec64(&ts, arg->ts))
 		return -EFAULT;
-	w->deadline = timespec64_to_ktime(ts);
+	/* the same for a clock that has not begun: timers take less than 0 for never */
 	if (arg->absolute)
-		w->deadline = timens_ktime_to_host(ctx->clockid, w->deadline);
+		w->deadline = timens_ktime_to_host(ctx->clockid, io_wait_until(ts, 0));
 	else
-		w->deadline = ktime_add_safe(w->deadline, io_wait_now(ctx));
+		w->deadline = io_wait_until(ts, io_wait_now(ctx));
 	return 0;
 }
 
@@ -196,11 +206,12 @@ static int io_wait_catch_up(struct io_ring_ctx *ctx)
 
 /*
  * The time is up.  After the first of two deadlines one CQE is enough, until the
- * second, which may have passed already.
+ * second, which may have passed already.  If there is no second one, the first
+ * ends the wait.
  */
 static int io_waiter_timeout(struct io_waiter *w)
 {
-	if (!w->min_deadline)
+	if (!w->min_deadline || w->deadline == KTIME_MAX)
 		return -ETIME;
 	w->min_deadline = 0;
 	w->target = READ_ONCE(w->ctx->rings->cq_head) + 1;

@@ -353,6 +353,64 @@ TEST_F(complete, min_wait)
 	EXPECT_GT(3000, elapsed_ms(start));
 }
 
+/* Without a timeout nothing comes after it: it is the timeout. */
+TEST_F(complete, min_wait_alone)
+{
+	struct iou *r = &self->r;
+	unsigned long long start = iou_now_us();
+
+	EXPECT_EQ(-ETIME, wait_args(r, 1, 0, NULL, 60000));
+	EXPECT_LE(60, elapsed_ms(start));
+	ASSERT_EQ(1, submit_nops(r, 0, 1));
+	settle(r);
+	EXPECT_EQ(0, wait_args(r, 2, 0, NULL, 60000));
+	EXPECT_EQ(1, iou_ready(r));
+}
+
+static void interrupt(int sig)
+{
+}
+
+/* A time that has passed, however far back: the wait is over, not without end. */
+TEST_F(complete, passed_timeout)
+{
+	static const struct {
+		long long sec, nsec;
+		unsigned int min_us;
+		bool not_on_stock;
+	} row[] = {
+		{ -1, 0 },
+		{ 0, -1 },
+		{ 1, -2000000000LL },
+		{ -1, 0, 50000 },
+		{ INT64_MIN, 0 },
+		{ INT64_MIN, 5 },
+		{ -9000000000LL, 0, 0, true },
+		{ -20000000000LL, 0, 0, true },
+		{ 0, INT64_MIN, 0, true },
+	};
+	struct sigaction act = { .sa_handler = interrupt };
+	struct iou *r = &self->r;
+	unsigned int i, abs;
+
+	/* what would last for ever is interrupted instead */
+	ASSERT_EQ(0, sigaction(SIGALRM, &act, NULL));
+	for (i = 0; i < ARRAY_LEN(row); i++) {
+		for (abs = 0; abs < 2; abs++) {
+			struct __kernel_timespec ts = { row[i].sec, row[i].nsec };
+			unsigned int flags = abs ? IORING_ENTER_ABS_TIMER : 0;
+
+			if (iou_on_stock() && (abs || row[i].not_on_stock))
+				continue;
+			alarm(10);
+			EXPECT_EQ(-ETIME, wait_args(r, 1, flags, &ts, row[i].min_us)) {
+				TH_LOG("%lld.%lld flags %x", row[i].sec, row[i].nsec, flags);
+			}
+			alarm(0);
+		}
+	}
+}
+
 struct late {
 	int fd;
 	unsigned int nr, ms;
