@@ -27,7 +27,8 @@ static int io_link_timeout_prep(struct io_kiocb *req, const struct io_uring_sqe 
 	struct io_ring_ctx *ctx = req->ctx;
 	int ret;
 
-	if (READ_ONCE(sqe->off))
+	/* there is nothing to count; the upper half has never been looked at */
+	if ((u32)READ_ONCE(sqe->off))
 		return -EINVAL;
 	/* there is nothing to repeat, but the flag has always been taken */
 	ret = io_timer_prep(req, sqe);

@@ -53,13 +53,13 @@ static int io_open_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		open->how.flags |= O_LARGEFILE;
 	open->dfd = READ_ONCE(sqe->fd);
 	open->file_index = READ_ONCE(sqe->file_index);
-	/* a slot is no descriptor that exec could close */
-	if (open->file_index && open->how.flags & O_CLOEXEC)
-		return -EINVAL;
 	open->path = getname(u64_to_user_ptr(READ_ONCE(sqe->addr)));
 	if (IS_ERR(open->path))
 		return PTR_ERR(open->path);
 	req->flags |= REQ_F_NEED_CLEANUP;
+	/* a slot is no descriptor that exec could close */
+	if (open->file_index && open->how.flags & O_CLOEXEC)
+		return -EINVAL;
 	return 0;
 }
 

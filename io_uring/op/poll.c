@@ -47,11 +47,12 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	if (flags & IORING_POLL_ADD_MULTI) {
 		if (req->flags & REQ_F_CQE_SKIP)
 			return -EINVAL;
-		req->flags |= REQ_F_MULTISHOT;
-		events &= ~EPOLLONESHOT;
 	} else {
 		events |= EPOLLONESHOT;
 	}
+	/* the program may have asked for both */
+	if (!(events & EPOLLONESHOT))
+		req->flags |= REQ_F_MULTISHOT;
 	io_poll_set_events(io_poll(req), events);
 	return 0;
 }

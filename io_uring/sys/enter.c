@@ -91,8 +91,11 @@ static int io_enter_poll(struct io_ring_ctx *ctx, u32 nr)
 	return io_poll_loop(ctx, min(nr, ctx->cq_entries));
 }
 
-/* SQPOLL rings: the thread submits, we only see to it that it does. */
-static int io_enter_sqpoll(struct io_ring_ctx *ctx, u32 to_submit, u32 flags)
+/*
+ * SQPOLL rings: the thread submits, we only see to it that it does.  What the
+ * program asked for comes back to it, whatever that is.
+ */
+static long io_enter_sqpoll(struct io_ring_ctx *ctx, u32 to_submit, u32 flags)
 {
 	if (unlikely(io_sqpoll_dead(ctx->sq_data)))
 		return -EOWNERDEAD;
@@ -161,11 +164,12 @@ static int io_enter_wait(struct io_ring_ctx *ctx, u32 min_complete, u32 flags,
 	return io_wait_cqes(ctx, min_complete, &arg);
 }
 
-static int io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u32 flags,
-		    const void __user *argp, size_t size)
+static long io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u32 flags,
+		     const void __user *argp, size_t size)
 {
 	bool waited = false;
-	int taken = 0, ret = 0;
+	long taken = 0;
+	int ret = 0;
 
 	if (unlikely(READ_ONCE(ctx->flags) & IORING_SETUP_R_DISABLED))
 		return -EBADFD;
@@ -184,12 +188,12 @@ static int io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u3
 }
 
 /* Not inlined twice, into the stub of each kind of system call. */
-static noinline int io_enter_fd(unsigned int fd, u32 to_submit, u32 min_complete, u32 flags,
-				const void __user *argp, size_t argsz)
+static noinline long io_enter_fd(unsigned int fd, u32 to_submit, u32 min_complete, u32 flags,
+				 const void __user *argp, size_t argsz)
 {
 	struct fd f = EMPTY_FD;
 	struct file *file;
-	int ret;
+	long ret;
 
 	if (unlikely(flags & ~IO_ENTER_FLAGS))
 		return -EINVAL;

@@ -44,10 +44,13 @@ static int io_ring_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Which memory an mmap offset means, or NULL. */
+/*
+ * Which memory an mmap offset means, or NULL.  Other bits have never counted;
+ * the mapping starts where the region does.
+ */
 static struct io_mapped_region *io_ring_region(struct io_ring_ctx *ctx, u64 offset)
 {
-	switch (offset) {
+	switch (offset & IORING_OFF_MMAP_MASK) {
 	case IORING_OFF_SQ_RING:
 	case IORING_OFF_CQ_RING:
 		return &ctx->ring_region;

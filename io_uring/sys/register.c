@@ -116,10 +116,13 @@ static int io_reg_no_personality(struct io_ring_ctx *ctx, void __user *arg, unsi
 	return io_unregister_personality(ctx, nr);
 }
 
-/* Which opcodes can be used; the program hands in zeroes. */
+/*
+ * Which opcodes can be used.  The program hands in zeroes; what it has room for
+ * behind the last opcode is left alone.
+ */
 static int io_reg_probe(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {
-	size_t size = struct_size_t(struct io_uring_probe, ops, nr);
+	size_t size = struct_size_t(struct io_uring_probe, ops, min(nr, IORING_OP_LAST));
 	struct io_uring_probe *probe __free(kfree) = memdup_user(arg, size);
 	unsigned int i;
 

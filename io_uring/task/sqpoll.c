@@ -529,20 +529,20 @@ int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
 /**
  * io_sqpoll_max_workers - limits of the thread's worker pool
  * @ctx: a SQPOLL ring, its lock not held
- * @counts: as io_wq_set_max_workers()
+ * @counts: as io_wq_set_max_workers(); zeroes come back if the thread is gone
  *
- * Return: 0, or -EINVAL without a thread
+ * Return: 0, or what io_wq_set_max_workers() says
  */
 int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2])
 {
 	struct io_sq_data *sqd = ctx->sq_data;
-	int ret = -EINVAL;
+	int ret = 0;
 
-	if (!sqd)
-		return ret;
 	io_sqpoll_park(sqd);
 	if (sqd->thread && sqd->thread->io_uring)
 		ret = io_wq_set_max_workers(sqd->thread->io_uring->io_wq, counts);
+	else
+		memset(counts, 0, 2 * sizeof(counts[0]));
 	io_sqpoll_unpark(sqd);
 	return ret;
 }

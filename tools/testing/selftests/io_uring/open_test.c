@@ -265,6 +265,14 @@ TEST_F(open, unused_fields)
 	prep_open(&self->r, f, self->dfd, "here", O_RDONLY, 0)->ioprio = 1;
 	EXPECT_EQ(-EINVAL, iou_one(&self->r));
 
+	/* the path is looked at first */
+	prep_open(&self->r, f, self->dfd, "", O_RDONLY | O_CLOEXEC, 0)->file_index = 1;
+	EXPECT_EQ(-ENOENT, iou_one(&self->r));
+	prep_open(&self->r, f, self->dfd, NULL, O_RDONLY | O_CLOEXEC, 0)->file_index = 1;
+	EXPECT_EQ(-EFAULT, iou_one(&self->r));
+	prep_open(&self->r, f, self->dfd, "none", O_RDONLY | O_CLOEXEC, 0)->file_index = 1;
+	EXPECT_EQ(-EINVAL, iou_one(&self->r));
+
 	sqe = iou_prep(&self->r, IORING_OP_CLOSE, 999, NULL, 0, 0);
 	sqe->flags = f | IOSQE_FIXED_FILE;
 	EXPECT_EQ(-EBADF, iou_one(&self->r));

@@ -440,6 +440,35 @@ TEST_F(poll, multi)
 }
 
 /* An event that is there when it is armed is told, and it goes on. */
+/* Who asks for one event gets one, although it may be several. */
+TEST_F(poll, multi_oneshot)
+{
+	struct iou *r = &self->r;
+	unsigned int there;
+
+	for (there = 0; there < 2; there++) {
+		struct io_uring_sqe *sqe;
+
+		if (there)
+			ASSERT_EQ(1, write(self->p[1], "x", 1));
+		sqe = iou_prep(r, IORING_OP_POLL_ADD, self->p[0], NULL, 0, 0);
+		sqe->len = IORING_POLL_ADD_MULTI;
+		sqe->poll32_events = POLLIN | EPOLLONESHOT;
+		sqe->user_data = 1;
+		ASSERT_LE(0, iou_submit(r));
+		if (!there) {
+			if (variant->flags & IORING_SETUP_SQPOLL)
+				iou_sleep_ms(20);
+			ASSERT_EQ(1, write(self->p[1], "x", 1));
+		}
+		EXPECT_CQE(r, 1, POLLIN, 0);
+		ASSERT_EQ(1, write(self->p[1], "x", 1));
+		settle(r);
+		EXPECT_EQ(0, iou_ready(r));
+		drain(self->p[0]);
+	}
+}
+
 TEST_F(poll, multi_ready_at_once)
 {
 	struct iou *r = &self->r;

@@ -219,7 +219,33 @@ TEST_F(reg, probe)
 	EXPECT_EQ(IORING_OP_LAST - 1, probe->last_op);
 	EXPECT_EQ(2, probe->ops[2].op);
 	EXPECT_EQ(0, probe->ops[3].op);
+	/* what lies behind the last opcode is neither read nor written */
+	memset(probe, 0, size);
+	memset(&probe->ops[IORING_OP_LAST], 0xaa, 8);
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_PROBE, probe, 256));
+	EXPECT_EQ(IORING_OP_LAST, probe->ops_len);
+	EXPECT_EQ(0xaa, probe->ops[IORING_OP_LAST].op);
+	memset(probe, 0, size);
+	probe->ops[IORING_OP_LAST - 1].flags = 1;
+	EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_PROBE, probe, 256));
+	EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_PROBE, probe, 257));
 	free(probe);
+}
+
+/* An array that ends with the last opcode, before a page that is not there. */
+TEST_F(reg, probe_at_an_edge)
+{
+	size_t size = sizeof(struct io_uring_probe) +
+		      IORING_OP_LAST * sizeof(struct io_uring_probe_op);
+	char *mem = iou_map_anon(2 * IOU_PAGE);
+
+	ASSERT_NE(NULL, mem);
+	ASSERT_EQ(0, munmap(mem + IOU_PAGE, IOU_PAGE));
+	EXPECT_EQ(0, iou_register(&self->r, IORING_REGISTER_PROBE, mem + IOU_PAGE - size, 256));
+	memset(mem, 0, IOU_PAGE);
+	EXPECT_EQ(-EFAULT, iou_register(&self->r, IORING_REGISTER_PROBE,
+					mem + IOU_PAGE - size + 8, 256));
+	munmap(mem, IOU_PAGE);
 }
 
 TEST_F(reg, ring_index)

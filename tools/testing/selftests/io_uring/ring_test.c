@@ -523,7 +523,23 @@ static const struct map_row map_rows[] = {
 	{ "no such region", 0x40000000ULL, 4096, RW, MAP_SHARED, EINVAL },
 	{ "no such group", IORING_OFF_PBUF_RING, 4096, RW, MAP_SHARED, EINVAL },
 	{ "no such group", 0x80010000ULL, 4096, RW, MAP_SHARED, EINVAL },
+	/* five bits of an offset count */
+	{ "sq ring, low bits", 0x1000, 4096, RW, MAP_SHARED, 0 },
+	{ "sq ring, high bits", 1ULL << 40, 4096, RW, MAP_SHARED, 0 },
+	{ "sq ring, all bits", 0x7fffffff07fff000ULL, 4096, RW, MAP_SHARED, 0 },
+	{ "cq ring, low bits", 0xffff000, 4096, RW, MAP_SHARED, 0 },
+	{ "sqes, low bits", 0x10001000, 4096, RW, MAP_SHARED, 0 },
+	{ "sqes, high bits", 0x110000000ULL, 4096, RW, MAP_SHARED, 0 },
+	{ "no such region, high bits", 0x118000000ULL, 4096, RW, MAP_SHARED, EINVAL },
 };
+
+/* Which memory is it, by its first words? */
+static bool is_region(struct iou *r, unsigned long long off, const void *mem)
+{
+	bool sqes = (off & IORING_OFF_MMAP_MASK) == IORING_OFF_SQES;
+
+	return !memcmp(mem, sqes ? r->sqes : r->rings, 64);
+}
 
 TEST(mappings)
 {
@@ -532,6 +548,7 @@ TEST(mappings)
 	void *mem;
 
 	ASSERT_EQ(0, iou_init(&r, 4, 0));
+	iou_nop(&r, 1);
 	for (i = 0; i < ARRAY_LEN(map_rows); i++) {
 		const struct map_row *row = &map_rows[i];
 
@@ -548,6 +565,9 @@ TEST(mappings)
 		ASSERT_NE(MAP_FAILED, mem) {
 			TH_LOG("%s: %d", row->name, errno);
 		}
+		/* from its beginning, whatever the offset */
+		if (row->prot & PROT_READ)
+			EXPECT_TRUE(is_region(&r, row->off, mem));
 		munmap(mem, row->len);
 	}
 	iou_exit(&r);

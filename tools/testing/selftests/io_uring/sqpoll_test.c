@@ -317,6 +317,7 @@ TEST(identity)
 /* Who only holds the descriptor is told when the owner and its thread are gone. */
 TEST(owner_is_gone)
 {
+	unsigned int limits[2] = { 3, 4 };
 	int pid, status, go[2], done[2];
 	struct iou r;
 	char c;
@@ -341,7 +342,24 @@ TEST(owner_is_gone)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	EXPECT_TRUE(soon(iou_sys_enter(r.fd, 0, 0, 0, NULL, 0) == -EOWNERDEAD));
+	/* it has no workers that a limit could be for */
+	EXPECT_EQ(0, iou_sys_register(r.fd, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2));
+	EXPECT_EQ(0, limits[0]);
+	EXPECT_EQ(0, limits[1]);
 	close(r.fd);
+}
+
+/* What is handed in comes back, however much it is. */
+TEST(any_number_to_submit)
+{
+	static const unsigned int nr[] = { 100, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff };
+	unsigned int i;
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init(&r, 4, IORING_SETUP_SQPOLL));
+	for (i = 0; i < ARRAY_LEN(nr) && sizeof(long) == 8; i++)
+		EXPECT_EQ(nr[i], syscall(__NR_io_uring_enter, r.fd, nr[i], 0, 0, NULL, 0));
+	iou_exit(&r);
 }
 
 /* Polled and bound rings that have never been enabled go as quietly. */
