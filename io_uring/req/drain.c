@@ -8,9 +8,8 @@
  * none: no sequence numbers are needed, and CQEs that end no request
  * (multishot, tags, messages) do not count.
  *
- * The chain after a drained one waits in its turn for the drained one to end
- * (io_submit marks it REQ_F_IO_DRAIN); others on the list only keep their
- * order.
+ * Chains behind a drained one only keep their order: they go when it goes, unless
+ * they are drained themselves.
  */
 #include "req/drain.h"
 #include "req/free.h"

@@ -85,35 +85,40 @@ static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
 int io_init_special(struct io_kiocb *req, u8 sqe_flags, u16 personality)
 {
 	struct io_ring_ctx *ctx = req->ctx;
-	int ret;
+	int ret = -EINVAL;
 
-	if (req->opcode >= IORING_OP_LAST)
-		return -EINVAL;
-	ret = io_init_flags(req, sqe_flags);
-	if (ret)
+	if (req->opcode < IORING_OP_LAST)
+		ret = io_init_flags(req, sqe_flags);
+	if (ret) {
+		/* refused for its flags, it drains nothing in its chain */
+		req->flags &= ~REQ_F_IO_DRAIN;
 		return ret;
+	}
 	if (ctx->submit_special & IO_SPECIAL_RESTRICTED &&
 	    !io_sqe_allowed(ctx, array_index_nospec(req->opcode, IORING_OP_LAST), sqe_flags))
 		return -EACCES;
 	return personality ? io_init_personality(req, personality) : 0;
 }
 
-/* A drained chain waits for all before it, and the next chain waits for it. */
+/*
+ * A drained chain waits for all before it.  Chains behind it keep the order while
+ * it waits, but do not wait for its end, unless a request other than its head is
+ * the drained one: then the next chain is drained as well.
+ */
 static void io_chain_mark_drain(struct io_kiocb *head)
 {
 	struct io_ring_ctx *ctx = head->ctx;
-	bool drained = false;
+	bool inside = false;
 	struct io_kiocb *req;
 
-	for (req = head; ; req = req->link) {
-		drained |= !!(req->flags & REQ_F_IO_DRAIN);
-		if (!(req->flags & REQ_F_HAS_LINK))
-			break;
+	for (req = head; req->flags & REQ_F_HAS_LINK; ) {
+		req = req->link;
+		inside |= !!(req->flags & REQ_F_IO_DRAIN);
 	}
-	if (drained || ctx->drain_next)
+	if (inside || ctx->drain_next)
 		head->flags |= REQ_F_IO_DRAIN;
-	ctx->drain_next = drained;
-	if (drained)
+	ctx->drain_next = inside;
+	if (inside)
 		ctx->submit_special |= IO_SPECIAL_LINK;
 }
 

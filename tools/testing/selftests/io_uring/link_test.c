@@ -324,6 +324,10 @@ TEST_F(chain, limit_refused)
 	nop(r, 1, LINK);
 	link_timeout(r, HOUR, 0, 2)->off = 1;
 	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
+	/* a count has 32 bits */
+	nop(r, 1, LINK);
+	link_timeout(r, HOUR, 0, 2)->off = 1ULL << 32;
+	EXPECT_STREQ("1:0 2:ECANCELED", sorted(submit_cqes(r, 2)));
 	nop(r, 1, LINK);
 	link_timeout(r, HOUR, IORING_TIMEOUT_MULTISHOT | IORING_TIMEOUT_ABS, 2);
 	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
@@ -530,6 +534,117 @@ TEST_F(chain, drained)
 	limit(r, HOUR, 3, LINK);
 	nop(r, 4, IOSQE_IO_DRAIN);
 	EXPECT_STREQ("1:ETIME 2:0 3:ECANCELED 4:0", sorted(submit_cqes(r, 4)));
+}
+
+/*
+ * What a file could not keep is a failure like any other: told, and the chain breaks.
+ * On stock it counts as a success.
+ */
+TEST_F(chain, failed_sync)
+{
+	static const struct {
+		int op;
+		const char *alone, *chain, *stock;
+	} row[] = {
+		{ IORING_OP_FSYNC, "1:EINVAL", "1:EINVAL 2:ECANCELED", "1:EINVAL 2:0" },
+		{ IORING_OP_SYNC_FILE_RANGE, "1:-29", "1:-29 2:ECANCELED", "1:-29 2:0" },
+		{ IORING_OP_FALLOCATE, "1:EINVAL", "1:EINVAL 2:ECANCELED", "1:EINVAL 2:0" },
+	};
+	bool stock = iou_on_stock();
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(row); i++) {
+		sqe = iou_prep(r, row[i].op, self->p[1], NULL, 0, 0);
+		sqe->user_data = 1;
+		sqe->flags = LINK;
+		nop(r, 2, 0);
+		EXPECT_STREQ(stock ? row[i].stock : row[i].chain, sorted(submit_cqes(r, 2)));
+		sqe = iou_prep(r, row[i].op, self->p[1], NULL, 0, 0);
+		sqe->user_data = 1;
+		sqe->flags = HIDE;
+		EXPECT_STREQ(stock ? "" : row[i].alone, submit_cqes(r, !stock));
+	}
+}
+
+static void wait_readable(struct iou *r, int fd, unsigned long long data, unsigned int flags)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL, 0, 0);
+
+	sqe->poll32_events = POLLIN;
+	sqe->user_data = data;
+	sqe->flags = flags;
+}
+
+/* What is behind a drained request goes when it goes, and does not wait for its end. */
+TEST_F(chain, behind_a_drained_one)
+{
+	struct iou *r = &self->r;
+
+	wait_readable(r, self->p[0], 1, IOSQE_IO_DRAIN);
+	nop(r, 2, 0);
+	EXPECT_STREQ("2:0", submit_cqes(r, 1));
+	nop(r, 3, 0);
+	EXPECT_STREQ("3:0", submit_cqes(r, 1));
+	nop(r, 4, IOSQE_IO_DRAIN);
+	nop(r, 5, 0);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	ASSERT_EQ(1, write(self->p[1], "x", 1));
+	EXPECT_STREQ("1:1 4:0 5:0", sorted(cqes(r, 3)));
+	ASSERT_EQ(1, read(self->p[0], self->buf, 1));
+	/* the head of a chain is one like that */
+	wait_readable(r, self->p[0], 1, LINK | IOSQE_IO_DRAIN);
+	nop(r, 2, 0);
+	nop(r, 3, 0);
+	EXPECT_STREQ("3:0", submit_cqes(r, 1));
+	ASSERT_EQ(1, write(self->p[1], "x", 1));
+	EXPECT_STREQ("1:1 2:0", sorted(cqes(r, 2)));
+	ASSERT_EQ(1, read(self->p[0], self->buf, 1));
+	/* but for one inside of a chain the next chain waits as well, though not those behind */
+	wait_readable(r, self->p[0], 1, LINK);
+	nop(r, 2, IOSQE_IO_DRAIN);
+	nop(r, 3, 0);
+	nop(r, 4, 0);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	ASSERT_EQ(1, write(self->p[1], "x", 1));
+	if (iou_on_stock())
+		ASSERT_EQ(0, iou_wait(r, 4));
+	EXPECT_STREQ("1:1 2:0 3:0 4:0", sorted(cqes(r, 4)));
+}
+
+/* A drained request that is refused has nothing to wait for, and nothing waits for it. */
+TEST_F(chain, refused_drained_one)
+{
+	struct iou *r = &self->r;
+
+	wait_readable(r, self->p[0], 1, 0);
+	refused(r, 2, IOSQE_IO_DRAIN);
+	EXPECT_STREQ("2:EINVAL", submit_cqes(r, 1));
+	nop(r, 3, 0);
+	EXPECT_STREQ("3:0", submit_cqes(r, 1));
+	iou_nop(r, 4)->opcode = 200;
+	EXPECT_STREQ("4:EINVAL", submit_cqes(r, 1));
+	nop(r, 5, 0);
+	EXPECT_STREQ("5:0", submit_cqes(r, 1));
+	refused(r, 2, LINK | IOSQE_IO_DRAIN);
+	nop(r, 3, 0);
+	EXPECT_STREQ("2:EINVAL 3:ECANCELED", sorted(submit_cqes(r, 2)));
+	nop(r, 5, 0);
+	EXPECT_STREQ("5:0", submit_cqes(r, 1));
+	/* from the first hidden success on there is no draining */
+	nop(r, 6, HIDE);
+	nop(r, 7, IOSQE_IO_DRAIN);
+	EXPECT_STREQ("7:-95", submit_cqes(r, 1));
+	nop(r, 3, 0);
+	EXPECT_STREQ("3:0", submit_cqes(r, 1));
+	nop(r, 2, LINK);
+	nop(r, 7, IOSQE_IO_DRAIN);
+	EXPECT_STREQ("2:ECANCELED 7:-95", sorted(submit_cqes(r, 2)));
+	nop(r, 3, 0);
+	EXPECT_STREQ("3:0", submit_cqes(r, 1));
+	ASSERT_EQ(1, write(self->p[1], "x", 1));
+	EXPECT_STREQ("1:1", cqes(r, 1));
 }
 
 /*
