@@ -295,7 +295,7 @@ struct io_kiocb {
 		/** @work: for the worker pool */
 		struct io_wq_work	work;
 		/** @parked: (R) on ctx->parked, see io_uring/req/parked.h */
-		struct hlist_node	parked;
+		struct list_head	parked;
 	};
 	/** @creds: valid with REQ_F_CREDS */
 	const struct cred	*creds;
@@ -624,8 +624,19 @@ struct io_ring_ctx {
 		unsigned int		bufs_awaited;
 		/** @bufs_leaving: (R) slots of @buf_table, which has none meanwhile */
 		unsigned int		bufs_leaving;
-		/** @parked: (R) requests that wait for an event or a time, by user_data */
-		struct hlist_head	*parked;
+		/**
+		 * @parked: (R) requests that wait for an event or a time, by
+		 * user_data: a hash table, see io_uring/req/parked.h
+		 */
+		struct list_head	*parked;
+		/** @parked_factor: (R) user_data times this ... */
+		u64			parked_factor;
+		/** @parked_room: (R) requests that may still be parked before @parked grows */
+		int			parked_room;
+		/** @parked_steps: (R) of walks through @parked, see io_parked_walk() */
+		unsigned int		parked_steps;
+		/** @parked_shift: (R) ... shifted by this is the bucket */
+		u8			parked_shift;
 		/** @free_polls: (R) to be used next for a retry that waits for its file */
 		struct io_poll_retry	*free_polls;
 		/** @nr_free_polls: (R) their number */
@@ -735,8 +746,6 @@ struct io_ring_ctx {
 	struct rcu_head		poll_rcu;
 	/** @cq_entries: (-) size of the completion queue */
 	unsigned int		cq_entries;
-	/** @parked_bits: (-) ctx->parked has 1 << parked_bits buckets */
-	u8			parked_bits;
 };
 
 #define IO_RINGFD_REG_MAX	16

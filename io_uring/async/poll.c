@@ -296,7 +296,7 @@ static bool io_poll_park(struct io_kiocb *req, unsigned int issue_flags)
 	if (!io_may_park(req))
 		return false;
 	io_req_move(req, IO_REQ_PARKED);
-	io_park(req);
+	io_park_poll(req);
 	return true;
 }
 

@@ -147,23 +147,28 @@ int io_timer_stop(struct io_kiocb *req)
 /**
  * io_timer_find - find a timer that runs
  * @ctx: the ring, its lock held
- * @opcode: of the request
+ * @kind: of the request
  * @user_data: likewise
  *
- * Timers that repeat are found between two expiries, too.
+ * Timers that repeat are found between two expiries, too.  Those whose mail is
+ * under way are hidden when they are met, so that nobody meets them again.
  *
- * Return: the oldest such request, or NULL.
+ * Return: the oldest such request, or ERR_PTR(): -ENOENT, -EINTR for a task that
+ * is to die.
  */
-struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, u8 opcode, u64 user_data)
+struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_parked_kind kind, u64 user_data)
 {
-	struct io_kiocb *req, *found = NULL;
+	struct io_kiocb *req, *tmp;
 
 	io_assert_ring(ctx);
-	hlist_for_each_entry(req, io_parked_bucket(ctx, user_data), parked) {
-		if (req->opcode != opcode || req->cqe.user_data != user_data)
+	list_for_each_entry_safe(req, tmp, io_parked_bucket(ctx, user_data, kind), parked) {
+		if (!io_parked_walk(ctx))
+			return ERR_PTR(-EINTR);
+		if (req->cqe.user_data != user_data || io_parked_kind(req) != kind)
 			continue;
 		if (req->flags & REQ_F_MULTISHOT || hrtimer_active(&io_timer(req)->hrtimer))
-			found = req;
+			return req;
+		io_parked_hide(req);
 	}
-	return found;
+	return ERR_PTR(-ENOENT);
 }

@@ -51,6 +51,6 @@ void io_timer_start(struct io_kiocb *req,
 		    enum hrtimer_restart (*expired)(struct hrtimer *hrtimer));
 void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode);
 int io_timer_stop(struct io_kiocb *req);
-struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, u8 opcode, u64 user_data);
+struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_parked_kind kind, u64 user_data);
 
 #endif

@@ -68,7 +68,7 @@ static enum hrtimer_restart io_link_timeout_expired(struct hrtimer *hrtimer)
 static enum io_result io_link_timeout_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	req->flags |= REQ_F_LTIMEOUT;
-	io_park(req);
+	io_park_timer(req, IO_PARKED_LINK_TIMEOUT);
 	io_req_move(req, IO_REQ_PARKED);
 	io_timer_start(req, io_link_timeout_expired);
 	return IO_PARKED;

@@ -161,15 +161,18 @@ static int io_poll_remove_prep(struct io_kiocb *req, const struct io_uring_sqe *
 	return 0;
 }
 
+/* The youngest.  Return: the poll or ERR_PTR(): -ENOENT, -EINTR for a task that is to die. */
 static struct io_kiocb *io_poll_find(struct io_ring_ctx *ctx, u64 user_data)
 {
 	struct io_kiocb *req;
 
-	hlist_for_each_entry(req, io_parked_bucket(ctx, user_data), parked) {
+	list_for_each_entry(req, io_parked_bucket(ctx, user_data, IO_PARKED_POLL), parked) {
+		if (!io_parked_walk(ctx))
+			return ERR_PTR(-EINTR);
 		if (req->opcode == IORING_OP_POLL_ADD && req->cqe.user_data == user_data)
 			return req;
 	}
-	return NULL;
+	return ERR_PTR(-ENOENT);
 }
 
 /* Change a poll that is not parked and not armed, and arm it again. */
@@ -200,8 +203,8 @@ static int io_poll_remove_find(struct io_ring_ctx *ctx, const struct io_poll_rem
 {
 	struct io_kiocb *target = io_poll_find(ctx, rm->user_data);
 
-	if (!target)
-		return -ENOENT;
+	if (IS_ERR(target))
+		return PTR_ERR(target);
 	if (!io_poll_own(target))
 		return -EALREADY;
 	io_poll_end(target);

@@ -167,7 +167,7 @@ static enum io_result io_timeout_issue(struct io_kiocb *req, unsigned int issue_
 
 	if (!io_may_park(req))
 		return io_done(req, -ECANCELED);
-	io_park(req);
+	io_park_timer(req, IO_PARKED_TIMEOUT);
 	io_req_move(req, IO_REQ_PARKED);
 	/* first, so that a target which is reached at once has a timer to stop */
 	io_timer_start(req, io_timeout_expired);
@@ -185,6 +185,8 @@ static int io_timeout_remove(struct io_kiocb *req)
 {
 	int ret = io_timer_stop(req);
 
+	/* it ends, by us or by itself: there is nothing left to find */
+	io_parked_hide(req);
 	if (io_timeout_repeats(req)) {
 		if (io_timeout_more(req)->stopped)
 			return -ENOENT;
@@ -217,13 +219,11 @@ static int io_timeout_update(struct io_kiocb *req, const struct io_timeout_chang
 	if (io_timeout_repeats(req) && change->flags & IORING_TIMEOUT_ABS)
 		return -EINVAL;
 	ret = io_timer_stop(req);
-	if (io_timeout_repeats(req)) {
-		if (io_timeout_more(req)->stopped)
-			return -ENOENT;
+	if (io_timeout_repeats(req))
 		io_timeout_more(req)->interval = change->time;
-	} else if (ret != 1) {
+	else if (ret != 1)
 		return ret ? -EALREADY : -ENOENT;
-	}
+	io_parked_renew(req, IO_PARKED_TIMEOUT);
 	if (ret == 1) {
 		io_timeout_unlist(req);
 		io_timer_restart(req, change->time, io_change_mode(change));
@@ -258,9 +258,9 @@ static int io_link_timeout_update(struct io_ring_ctx *ctx, const struct io_timeo
 	struct io_kiocb *req;
 	int ret;
 
-	req = io_timer_find(ctx, IORING_OP_LINK_TIMEOUT, change->user_data);
-	if (!req)
-		return -ENOENT;
+	req = io_timer_find(ctx, IO_PARKED_LINK_TIMEOUT, change->user_data);
+	if (IS_ERR(req))
+		return PTR_ERR(req);
 	ret = io_timer_stop(req);
 	if (ret != 1)
 		return ret ? -EALREADY : -ENOENT;
@@ -276,9 +276,9 @@ static int io_timeout_change_do(struct io_ring_ctx *ctx, const struct io_timeout
 	/* alone, the flag does not make an update of a removal */
 	if (update && change->flags & IORING_LINK_TIMEOUT_UPDATE)
 		return io_link_timeout_update(ctx, change);
-	req = io_timer_find(ctx, IORING_OP_TIMEOUT, change->user_data);
-	if (!req)
-		return -ENOENT;
+	req = io_timer_find(ctx, IO_PARKED_TIMEOUT, change->user_data);
+	if (IS_ERR(req))
+		return PTR_ERR(req);
 	return update ? io_timeout_update(req, change) : io_timeout_remove(req);
 }
 

@@ -8,7 +8,8 @@
 #error "req/ may not be seen from below, see io_uring/layer.h"
 #endif
 
-#include <linux/hash.h>
+#include <linux/list.h>
+#include <linux/sched/signal.h>
 
 #include "req/req.h"
 
@@ -16,18 +17,52 @@
  * A request whose end depends on something that may never come is here from
  * before it can be woken until who ends it takes it out, both under the ring
  * lock: cancel, exit, exec and fdinfo find it at any time in between, also
- * while it lies in a mailbox.  The bucket follows from the user_data, which is
- * what programs name their requests by.
+ * while it lies in a mailbox.
  *
  * A worker that parks its request lets the pool forget it in the same critical
  * section (io_wq_disown()), so that under the ring lock it is in exactly one of
  * the two places.
+ *
+ * Programs name requests by their user_data, and a hostile one parks a million.
+ * So the lot is a hash table that grows with what is parked, see parked.c.  What
+ * is searched for by different operations is of different kinds, in different
+ * buckets, so that none has to be stepped over on the way to another.  What is
+ * parked under one user_data lies in the order in which it is found: the youngest
+ * poll first, but the oldest timer.
  */
 
-static inline struct hlist_head *io_parked_bucket(struct io_ring_ctx *ctx, u64 user_data)
+/**
+ * enum io_parked_kind - what is looked for together
+ * @IO_PARKED_POLL: who waits for a file
+ * @IO_PARKED_TIMEOUT: TIMEOUT
+ * @IO_PARKED_LINK_TIMEOUT: LINK_TIMEOUT
+ */
+enum io_parked_kind {
+	IO_PARKED_POLL,
+	IO_PARKED_TIMEOUT,
+	IO_PARKED_LINK_TIMEOUT,
+};
+
+static inline enum io_parked_kind io_parked_kind(const struct io_kiocb *req)
 {
-	return &ctx->parked[hash_64(user_data, ctx->parked_bits)];
+	switch (req->opcode) {
+	case IORING_OP_TIMEOUT:
+		return IO_PARKED_TIMEOUT;
+	case IORING_OP_LINK_TIMEOUT:
+		return IO_PARKED_LINK_TIMEOUT;
+	default:
+		return IO_PARKED_POLL;
+	}
 }
+
+static inline struct list_head *io_parked_bucket(const struct io_ring_ctx *ctx, u64 user_data,
+						 enum io_parked_kind kind)
+{
+	return &ctx->parked[(user_data * ctx->parked_factor >> ctx->parked_shift) ^ kind];
+}
+
+void io_parked_grow(struct io_ring_ctx *ctx);
+void io_parked_trim(struct io_ring_ctx *ctx);
 
 /*
  * May a request be parked still?  Who ends a task or a ring raises one of these
@@ -41,31 +76,82 @@ static inline bool io_may_park(const struct io_kiocb *req)
 	return !READ_ONCE(req->ctx->dying) && !atomic_read(&req->tctx->in_cancel);
 }
 
-/* Put a request into the lot; ring lock held, io_may_park(). */
-static inline void io_park(struct io_kiocb *req)
+/* Make room for one more.  Return: the ring. */
+static inline struct io_ring_ctx *io_parked_enter(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 
 	io_assert_ring(ctx);
-	hlist_add_head(&req->parked, io_parked_bucket(ctx, req->cqe.user_data));
 	req->flags |= REQ_F_PARKED;
+	if (unlikely(--ctx->parked_room < 0))
+		io_parked_grow(ctx);
+	return ctx;
+}
+
+/* Put a request that waits for a file into the lot; ring lock held, io_may_park(). */
+static inline void io_park_poll(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = io_parked_enter(req);
+
+	list_add(&req->parked, io_parked_bucket(ctx, req->cqe.user_data, IO_PARKED_POLL));
+}
+
+/* The same for one with a timer. */
+static inline void io_park_timer(struct io_kiocb *req, enum io_parked_kind kind)
+{
+	struct io_ring_ctx *ctx = io_parked_enter(req);
+
+	list_add_tail(&req->parked, io_parked_bucket(ctx, req->cqe.user_data, kind));
+}
+
+/* A timer has got another time: it counts as the youngest.  Ring lock held. */
+static inline void io_parked_renew(struct io_kiocb *req, enum io_parked_kind kind)
+{
+	io_assert_ring(req->ctx);
+	list_move_tail(&req->parked, io_parked_bucket(req->ctx, req->cqe.user_data, kind));
+}
+
+/*
+ * Nothing that looks for it from here on could end it any more: it stays parked,
+ * but is not found, and nobody has to step over it.  Ring lock held.
+ */
+static inline void io_parked_hide(struct io_kiocb *req)
+{
+	io_assert_ring(req->ctx);
+	list_del_init(&req->parked);
 }
 
 /* Take it out; ring lock held. */
 static inline void io_unpark(struct io_kiocb *req)
 {
-	io_assert_ring(req->ctx);
+	struct io_ring_ctx *ctx = req->ctx;
+
+	io_assert_ring(ctx);
 	if (WARN_ON_ONCE(!(req->flags & REQ_F_PARKED)))
 		return;
-	__hlist_del(&req->parked);
+	__list_del_entry(&req->parked);
+	ctx->parked_room++;
 	req->flags &= ~REQ_F_PARKED;
 }
 
-/* All parked requests; @req may be taken out on the way. */
+/* All parked requests that can be found; @req may be taken out, or hidden, on the way. */
 #define io_for_each_parked(ctx, bucket, tmp, req)					\
 	for ((bucket) = (ctx)->parked;							\
-	     (bucket) < (ctx)->parked + (1U << (ctx)->parked_bits); (bucket)++)		\
-		hlist_for_each_entry_safe(req, tmp, bucket, parked)
+	     (bucket) <= (ctx)->parked + (U64_MAX >> (ctx)->parked_shift); (bucket)++)	\
+		list_for_each_entry_safe(req, tmp, bucket, parked)
+
+/*
+ * A walk through the lot, for which the ring lock is held, may be long, and a
+ * program may ask for many in one call: all together let others run, and end with
+ * the task.  Called for each step.  Return: go on?
+ */
+static inline bool io_parked_walk(struct io_ring_ctx *ctx)
+{
+	if (likely(++ctx->parked_steps % 1024))
+		return true;
+	cond_resched();
+	return !fatal_signal_pending(current);
+}
 
 int io_parked_init(struct io_ring_ctx *ctx);
 void io_parked_free(struct io_ring_ctx *ctx);

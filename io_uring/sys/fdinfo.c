@@ -203,9 +203,8 @@ static void io_show_personalities(struct seq_file *m, struct io_ring_ctx *ctx)
 /* Requests that wait for their file, polls and others. */
 static void io_show_polls(struct seq_file *m, struct io_ring_ctx *ctx, bool locked)
 {
-	struct hlist_head *bucket;
-	struct hlist_node *tmp;
-	struct io_kiocb *req;
+	struct io_kiocb *req, *tmp;
+	struct list_head *bucket;
 
 	seq_puts(m, "PollList:\n");
 	if (!locked)

@@ -105,10 +105,10 @@ bool io_parked_cancel(struct io_kiocb *req)
 static void io_cancel_parked(const struct io_cancel_scope *what)
 {
 	struct io_ring_ctx *ctx = what->ctx;
-	struct hlist_head *bucket;
-	struct hlist_node *tmp;
-	struct io_kiocb *req;
+	struct io_kiocb *req, *tmp;
+	struct list_head *bucket;
 
+	io_parked_trim(ctx);
 	io_for_each_parked(ctx, bucket, tmp, req) {
 		if (io_cancel_match(req, what))
 			io_parked_cancel(req);

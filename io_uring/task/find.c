@@ -49,36 +49,67 @@ static bool io_key_match_work(struct io_wq_work *work, void *data)
 	return io_key_match(io_work_to_req(work), data);
 }
 
-/* Requests of one bucket of the lot.  Return: how many were ended. */
-static unsigned int io_key_cancel_bucket(struct hlist_head *bucket,
-					 const struct io_cancel_key *key)
-{
-	unsigned int nr = 0;
-	struct io_kiocb *req;
+/**
+ * struct io_key_walk - a search through the lot
+ * @key: for what
+ * @nr: requests that were ended
+ * @killed: it was not finished, its task is to die
+ */
+struct io_key_walk {
+	const struct io_cancel_key	*key;
+	unsigned int			nr;
+	bool				killed;
+};
 
-	/* what is cancelled stays in the lot until its mail is run */
-	hlist_for_each_entry(req, bucket, parked) {
-		if (!io_key_match(req, key) || !io_parked_cancel(req))
-			continue;
-		nr++;
-		if (!(key->flags & IORING_ASYNC_CANCEL_ALL))
-			break;
+/* Look at a parked request.  Return: go on? */
+static bool io_key_cancel_one(struct io_key_walk *walk, struct io_kiocb *req)
+{
+	if (unlikely(!io_parked_walk(walk->key->ctx))) {
+		walk->killed = true;
+		return false;
 	}
-	return nr;
+	if (!io_key_match(req, walk->key) || !io_parked_cancel(req))
+		return true;
+	walk->nr++;
+	return walk->key->flags & IORING_ASYNC_CANCEL_ALL;
 }
 
-/* Requests that are parked.  Return: how many were ended. */
-static unsigned int io_key_cancel_parked(const struct io_cancel_key *key)
+/* What has the key's user_data.  Return: go on? */
+static bool io_key_cancel_kind(struct io_key_walk *walk, enum io_parked_kind kind)
 {
-	struct io_ring_ctx *ctx = key->ctx;
-	bool all = key->flags & IORING_ASYNC_CANCEL_ALL;
-	unsigned int i, nr = 0;
+	const struct io_cancel_key *key = walk->key;
+	struct io_kiocb *req, *tmp;
 
-	if (key->flags & IORING_ASYNC_CANCEL_USERDATA)
-		return io_key_cancel_bucket(io_parked_bucket(ctx, key->user_data), key);
-	for (i = 0; i < 1U << ctx->parked_bits && (all || !nr); i++)
-		nr += io_key_cancel_bucket(&ctx->parked[i], key);
-	return nr;
+	list_for_each_entry_safe(req, tmp, io_parked_bucket(key->ctx, key->user_data, kind), parked)
+		if (!io_key_cancel_one(walk, req))
+			return false;
+	return true;
+}
+
+/* Everything that is parked. */
+static void io_key_cancel_any(struct io_key_walk *walk)
+{
+	struct io_ring_ctx *ctx = walk->key->ctx;
+	struct io_kiocb *req, *tmp;
+	struct list_head *bucket;
+
+	io_parked_trim(ctx);
+	io_for_each_parked(ctx, bucket, tmp, req)
+		if (!io_key_cancel_one(walk, req))
+			return;
+}
+
+/* Requests that are parked.  Return: how many were ended, or -EINTR. */
+static int io_key_cancel_parked(const struct io_cancel_key *key)
+{
+	struct io_key_walk walk = { .key = key };
+
+	if (!(key->flags & IORING_ASYNC_CANCEL_USERDATA))
+		io_key_cancel_any(&walk);
+	else if (io_key_cancel_kind(&walk, IO_PARKED_POLL))
+		/* a LINK_TIMEOUT goes with its head alone */
+		io_key_cancel_kind(&walk, IO_PARKED_TIMEOUT);
+	return walk.killed ? -EINTR : walk.nr;
 }
 
 /**
@@ -109,18 +140,21 @@ void io_cancel_key_init(struct io_cancel_key *key, struct io_ring_ctx *ctx, u64 
  *
  * Return: with IORING_ASYNC_CANCEL_ALL, or _ANY, which implies it, how many end;
  * those that run are told, but not counted.  Else 0 if one ends, -EALREADY if a
- * worker that runs it was told to, -ENOENT if there is none.
+ * worker that runs it was told to, -ENOENT if there is none.  -EINTR if the task is
+ * to die before all was looked at.
  */
 int io_cancel_by_key(const struct io_cancel_key *key)
 {
 	bool all = key->flags & IORING_ASYNC_CANCEL_ALL;
 	struct io_wq_found found;
-	unsigned int parked;
+	int parked;
 
 	found = io_cancel_work(key->ctx, NULL, io_key_match_work, (void *)key, all);
 	if (found.queued && !all)
 		return 0;
 	parked = io_key_cancel_parked(key);
+	if (parked < 0)
+		return parked;
 	if (all)
 		return found.queued + parked;
 	if (parked)
