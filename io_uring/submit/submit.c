@@ -23,6 +23,9 @@
 #include "ring/sq.h"
 #include "submit/straight.h"
 
+/* SQEs between two looks whether others want to run, or the task is to die */
+#define IO_SUBMIT_PART	1024U
+
 /**
  * io_submit_refused - a SQE ends with an error of its own, in its place in the chain
  * @req: the request that it was read into
@@ -111,6 +114,27 @@ static unsigned int io_submit_loop(struct io_ring_ctx *ctx, struct io_submit_bat
 	return taken;
 }
 
+/* A part of a long batch is done.  Others may run.  Return: take the rest? */
+static noinline bool io_submit_goes_on(void)
+{
+	cond_resched();
+	return !fatal_signal_pending(current);
+}
+
+/* The batch, in parts, so that the task can be killed.  Return: the number of SQEs taken. */
+static unsigned int io_submit_parts(struct io_ring_ctx *ctx, struct io_submit_batch *batch,
+				    unsigned int nr)
+{
+	unsigned int taken = 0, part;
+
+	do {
+		batch->nr = min(nr - taken, IO_SUBMIT_PART);
+		part = io_submit_loop(ctx, batch);
+		taken += part;
+	} while (part == batch->nr && taken < nr && io_submit_goes_on());
+	return taken;
+}
+
 /**
  * io_submit_sqes - take and issue SQEs
  * @ctx: the ring, its lock held, current has a node for it
@@ -119,8 +143,9 @@ static unsigned int io_submit_loop(struct io_ring_ctx *ctx, struct io_submit_bat
  * May sleep.
  *
  * Return: the number of SQEs that were taken, which is less than @nr if there
- * were fewer, if one was refused and the ring does not have SUBMIT_ALL, or if the
- * index array named no SQE; -EAGAIN if there was no memory for the first.
+ * were fewer, if one was refused and the ring does not have SUBMIT_ALL, if the
+ * index array named no SQE, or if the task is to die; -EAGAIN if there was no memory
+ * for the first.
  */
 int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 {
@@ -133,7 +158,6 @@ int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 	if (unlikely(!nr))
 		return 0;
 	batch.ctx = ctx;
-	batch.nr = nr;
 	batch.left = 0;
 	batch.issue_flags = IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER | ctx->issue_flags;
 	batch.plugged = false;
@@ -141,7 +165,7 @@ int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 	/* enough for the whole batch; taken off at its end, nobody else looks at it */
 	if (unlikely(tctx->credit < (int)nr))
 		io_tctx_refill_credit(tctx, nr);
-	taken = io_submit_loop(ctx, &batch);
+	taken = io_submit_parts(ctx, &batch, nr);
 	tctx->credit -= batch.left;
 	if (unlikely(ctx->link_head))
 		io_submit_end_chain(ctx);
