@@ -93,6 +93,10 @@ static void io_key_cancel_any(struct io_key_walk *walk)
 	struct io_kiocb *req, *tmp;
 	struct list_head *bucket;
 
+	/* empty buckets are no steps, and there may be many before the first request */
+	walk->killed = fatal_signal_pending(current);
+	if (walk->killed)
+		return;
 	io_parked_trim(ctx);
 	io_for_each_parked(ctx, bucket, tmp, req)
 		if (!io_key_cancel_one(walk, req))
