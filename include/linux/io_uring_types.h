@@ -564,11 +564,14 @@ struct io_ring_ctx {
 		bool			syscall_iopoll;
 		/** @compat: (-) set up by a 32-bit task */
 		bool			compat;
-		/** @dying: (A) the exit worker has started: nothing may be parked any more */
+		/**
+		 * @dying: (A) the file is released: nothing may be parked any more.  Raised
+		 * without the ring lock; see task/exit.c for who sees it when
+		 */
 		bool			dying;
 		/** @notify_method: (-) how task work reaches a submitter, TWA_* */
 		enum task_work_notify_mode	notify_method;
-		/** @refs: the file, calls in progress, slab memory of requests */
+		/** @refs: the file, then the exit work; slab memory of requests */
 		struct percpu_ref	refs;
 	} ____cacheline_aligned_in_smp;
 
@@ -590,6 +593,8 @@ struct io_ring_ctx {
 		struct io_kiocb		**free_reqs;
 		/** @nr_free: (R) requests on that stack */
 		unsigned int		nr_free;
+		/** @max_free: (R) as many are kept, none once the ring ends */
+		unsigned int		max_free;
 		/** @nr_reqs: (R) requests that were taken from the slab, free ones included */
 		unsigned int		nr_reqs;
 		/**
@@ -685,6 +690,10 @@ struct io_ring_ctx {
 		 * exclusive ring whose owner is gone
 		 */
 		struct delayed_work	fallback_work;
+		/** @fallback_tries: (A) how often that did not get the ring lock in a row */
+		u8			fallback_tries;
+		/** @orphans: (A) tasks have left requests behind that hold a ring's file */
+		bool			orphans;
 	} ____cacheline_aligned_in_smp;
 
 	/* the rest is cold */
@@ -717,33 +726,38 @@ struct io_ring_ctx {
 		/** @pers_next: (R) next id of a personality */
 		u32			pers_next;
 	};
-	/** @iowq_limits: (R) limits for tasks that start to use the ring */
+	/** @iowq_limits: limits of workers, 0 for none, under @tctx_lock */
 	u32			iowq_limits[2];
-	/** @iowq_limits_set: (R) */
-	bool			iowq_limits_set;
-	/**
-	 * @sq_data: (A) SQPOLL thread, shared by attached rings; constant while
-	 * the file is held, NULL once the exit worker has left it
-	 */
+	/** @sq_data: (-) SQPOLL thread, shared by attached rings */
 	struct io_sq_data	*sq_data;
 	/** @sq_thread_idle: (-) jiffies before the SQPOLL thread sleeps */
 	unsigned int		sq_thread_idle;
 	/** @sqd_list: in sq_data->ctx_list, under sq_data->lock */
 	struct list_head	sqd_list;
+	/** @sq_leaving: exit_work alone: the thread was asked to let go */
+	bool			sq_leaving;
 	/** @work_wait: who waits until workers let go of requests, or these of buffers */
 	struct wait_queue_head	work_wait;
-	/** @tctx_list: tasks that use the ring, changes under (R) and the lock of task/tctx.c */
+	/** @tctx_lock: which tasks use the ring, a leaf; task context only */
+	spinlock_t		tctx_lock;
+	/** @tctx_list: those tasks, under @tctx_lock */
 	struct list_head	tctx_list;
+	/** @tctx_next: where a walk through it goes on, under @tctx_lock; one walk at a time: (R) */
+	struct list_head	*tctx_next;
 	/** @ring_region: (-) words, CQEs, index array */
 	struct io_mapped_region	ring_region;
 	/** @sqe_region: (-) SQEs */
 	struct io_mapped_region	sqe_region;
-	/** @exit_work: the exit worker's job */
-	struct work_struct	exit_work;
-	/** @ref_comp: completed when @refs is zero */
-	struct completion	ref_comp;
 	/** @poll_rcu: looks at the CQ for the first who polled the ring */
 	struct rcu_head		poll_rcu;
+	/** @exit_work: ends what is in flight, once the file is released */
+	struct delayed_work	exit_work;
+	/** @exit_tries: exit_work alone: how often a lock was not to be had in a row */
+	u8			exit_tries;
+	/** @free_work: frees the ring, a grace period after @refs is zero */
+	struct rcu_work		free_work;
+	/** @rcu: this memory is freed another grace period later */
+	struct rcu_head		rcu;
 	/** @cq_entries: (-) size of the completion queue */
 	unsigned int		cq_entries;
 };
@@ -765,7 +779,7 @@ struct io_uring_task {
 	int			credit;
 	/** @last: (O) ring that was used last, known to have a node in @nodes */
 	struct io_ring_ctx	*last;
-	/** @io_wq: (O) worker pool */
+	/** @io_wq: (O) worker pool; others look at it under RCU */
 	struct io_wq		*io_wq;
 	/** @mailbox: (A) work for this task from shared rings */
 	struct io_mailbox	mailbox;
@@ -779,10 +793,12 @@ struct io_uring_task {
 	atomic_t		in_cancel;
 	/** @wait: the exiting task, until its requests are gone */
 	struct wait_queue_head	wait;
-	/** @nodes: rings that this task uses, under the lock of task/tctx.c */
+	/** @nodes: rings that this task uses, see struct io_tctx_node */
 	struct xarray		nodes;
 	/** @registered_rings: (O) IORING_REGISTER_RING_FDS */
 	struct file		*registered_rings[IO_RINGFD_REG_MAX];
+	/** @rcu: freed after a grace period */
+	struct rcu_head		rcu;
 };
 
 #endif /* _LINUX_IO_URING_TYPES_H */

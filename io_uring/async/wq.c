@@ -293,15 +293,18 @@ void io_wq_let_go(struct io_wq_worker *worker)
 	struct io_wq_lane *lane = worker->lane;
 	unsigned int n = worker->key;
 
-	guard(spinlock)(&lane->lock);
-	WRITE_ONCE(worker->cur, NULL);
-	lane->nr_done++;
-	if (n == IO_WQ_NO_KEY)
-		return;
-	worker->key = IO_WQ_NO_KEY;
-	lane->held &= ~BIT(n);
-	io_wq_key_settle(lane, n);
-	io_wq_keys_refill(lane);
+	scoped_guard(spinlock, &lane->lock) {
+		WRITE_ONCE(worker->cur, NULL);
+		lane->nr_done++;
+		if (n == IO_WQ_NO_KEY)
+			break;
+		worker->key = IO_WQ_NO_KEY;
+		lane->held &= ~BIT(n);
+		io_wq_key_settle(lane, n);
+		io_wq_keys_refill(lane);
+	}
+	if (unlikely(READ_ONCE(lane->wq->owner_waits)))
+		wake_up_process(lane->wq->task);
 }
 
 /**
@@ -589,6 +592,19 @@ static void io_wq_free(struct io_wq *wq)
 }
 
 /**
+ * io_wq_tryget - take a reference to a pool that somebody else may end
+ * @wq: found within RCU
+ *
+ * Keeps its memory, and its task's.  There is no work in it once it has ended.
+ *
+ * Return: false if nobody has one any more
+ */
+bool io_wq_tryget(struct io_wq *wq)
+{
+	return refcount_inc_not_zero(&wq->refs);
+}
+
+/**
  * io_wq_unref - give up a reference to the pool's memory
  * @wq: must not be used afterwards
  */
@@ -670,6 +686,19 @@ bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 			return true;
 	}
 	return false;
+}
+
+/**
+ * io_wq_wait_done - have the owner woken whenever a work is done
+ * @wq: pool, of current
+ * @wait: from now on, or not any more
+ *
+ * Call it before you set current's state and look at io_wq_bounded_busy(), which
+ * takes the locks that workers drop after a work and before they wake us.
+ */
+void io_wq_wait_done(struct io_wq *wq, bool wait)
+{
+	WRITE_ONCE(wq->owner_waits, wait);
 }
 
 /**

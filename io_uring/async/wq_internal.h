@@ -139,6 +139,7 @@ struct io_wq_cpus {
  * @exiting: no more workers, all work is cancelled; set under each lane's lock and
  *	followed by a section under each crew_lock, never cleared
  * @refs: memory: whoever created the pool, each lane's pending creation and @reap
+ * @owner_waits: (A) the owner wants to be woken when a work is done
  * @told: who ends the pool has told running work to end, and waits for the threads
  * @live: threads, and one until @told
  * @drained: @live has reached zero
@@ -159,6 +160,7 @@ struct io_wq {
 	struct hlist_node	cpuhp_node;
 
 	refcount_t		refs;
+	bool			owner_waits;
 	bool			told;
 	refcount_t		live;
 	struct completion	drained;
@@ -209,7 +211,6 @@ static inline bool io_wq_worker_is_old(const struct io_wq_worker *worker)
 bool io_wq_lane_runnable(struct io_wq_lane *lane);
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker);
 void io_wq_let_go(struct io_wq_worker *worker);
-void io_wq_unref(struct io_wq *wq);
 void io_wq_queue_reap(struct io_wq_lane *lane);
 
 /* wq_worker.c */

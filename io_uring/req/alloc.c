@@ -32,32 +32,43 @@ struct kmem_cache *io_req_cachep;
 int io_req_cache_init(struct io_ring_ctx *ctx)
 {
 	ctx->free_reqs = kvmalloc_array(IO_REQ_CACHE, sizeof(*ctx->free_reqs), GFP_KERNEL_ACCOUNT);
-	return ctx->free_reqs ? 0 : -ENOMEM;
+	if (!ctx->free_reqs)
+		return -ENOMEM;
+	ctx->max_free = IO_REQ_CACHE;
+	return 0;
 }
 
 /**
- * io_req_shrink - give the memory of the topmost free request back
- * @ctx: the ring, its lock held; its stack is not empty
+ * io_req_free_memory - give the memory of a request back to the slab
+ * @ctx: the ring, its lock held
+ * @req: holds nothing any more, is not on the stack
+ *
+ * May drop the last reference to the ring; who holds the lock has one.
  */
-void io_req_shrink(struct io_ring_ctx *ctx)
+void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
-	struct io_kiocb *req = ctx->free_reqs[--ctx->nr_free];
-
-	kasan_mempool_unpoison_object(req, sizeof(*req));
 	kmem_cache_free(io_req_cachep, req);
 	ctx->nr_reqs--;
 	percpu_ref_put(&ctx->refs);
 }
 
 /**
- * io_req_cache_free - give all free requests back to the slab
+ * io_req_cache_end - keep no free requests any more
  * @ctx: the ring, its lock held
+ *
+ * From here on the end of each request drops its reference to the ring, so nobody
+ * has to come and look for the last one.
  */
-void io_req_cache_free(struct io_ring_ctx *ctx)
+void io_req_cache_end(struct io_ring_ctx *ctx)
 {
 	io_assert_ring(ctx);
-	while (ctx->nr_free)
-		io_req_shrink(ctx);
+	ctx->max_free = 0;
+	while (ctx->nr_free) {
+		struct io_kiocb *req = ctx->free_reqs[--ctx->nr_free];
+
+		kasan_mempool_unpoison_object(req, sizeof(*req));
+		io_req_free_memory(ctx, req);
+	}
 }
 
 /**

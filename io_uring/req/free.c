@@ -7,6 +7,8 @@
  * request on ctx->retired, from where the next holder that needs memory takes
  * it.  Only if somebody waits for the end of requests, or the request holds a
  * registered resource whose release others wait for, the worker takes the lock.
+ * Where cancelled work ends on a kernel worker that others need too, that one
+ * does not wait for the lock, but leaves the rest to the ring's fallback work.
  */
 #include <linux/cred.h>
 #include <linux/file.h>
@@ -71,6 +73,22 @@ static bool io_req_end_awaited(struct io_ring_ctx *ctx)
 	return READ_ONCE(ctx->submit_special) & IO_SPECIAL_DRAIN || READ_ONCE(ctx->dying);
 }
 
+/*
+ * Somebody should free what is retired: we do, unless current is a kernel worker and
+ * would have to wait for the lock.  The caller has a reference to the ring.
+ */
+static void io_req_reclaim_now(struct io_ring_ctx *ctx)
+{
+	if (!(current->flags & PF_WQ_WORKER)) {
+		io_ring_lock(ctx);
+	} else if (!io_ring_trylock(ctx)) {
+		io_fallback_kick(ctx);
+		return;
+	}
+	io_req_reclaim_retired(ctx);
+	io_ring_unlock(ctx);
+}
+
 /**
  * io_req_retire - the end of a request whose CQE is posted, without the ring lock
  * @req: the request, without holders
@@ -80,28 +98,23 @@ static bool io_req_end_awaited(struct io_ring_ctx *ctx)
 void io_req_retire(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = req->ctx;
-	bool look = false;
+	bool look = req->flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE);
 
 	io_req_clean(req);
 	io_tctx_uncharge(req->tctx);
 	req->tctx = NULL;
-	if (req->flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE)) {
-		guard(io_ring)(ctx);
-		io_req_free(req);
-		return;
-	}
 	/*
 	 * The push is fully ordered, and so is what those who wait do: raise
-	 * the flag, then reclaim.  One of the two sees the other.
+	 * the flag, then reclaim.  One of the two sees the other.  The request
+	 * takes its reference to the ring along, who looks needs one of its own;
+	 * if there is none to be had any more, the request has been freed already.
 	 */
 	scoped_guard(rcu) {
 		io_mail_push(&ctx->retired, &req->mail);
-		if (io_req_end_awaited(ctx))
-			look = percpu_ref_tryget(&ctx->refs);
+		look = (look || io_req_end_awaited(ctx)) && percpu_ref_tryget(&ctx->refs);
 	}
 	if (look) {
-		scoped_guard(io_ring, ctx)
-			io_req_reclaim_retired(ctx);
+		io_req_reclaim_now(ctx);
 		percpu_ref_put(&ctx->refs);
 	}
 }

@@ -26,9 +26,9 @@
 extern struct kmem_cache *io_req_cachep;
 
 int io_req_cache_init(struct io_ring_ctx *ctx);
-void io_req_cache_free(struct io_ring_ctx *ctx);
+void io_req_cache_end(struct io_ring_ctx *ctx);
 bool io_req_refill(struct io_ring_ctx *ctx);
-void io_req_shrink(struct io_ring_ctx *ctx);
+void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req);
 int io_req_alloc_async_data(struct io_kiocb *req);
 void io_req_push(struct io_kiocb *req,
 		 void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags),
@@ -147,7 +147,7 @@ static inline struct io_kiocb *io_req_take(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_req_recycle - put a request back on the stack
+ * io_req_recycle - put a request back on the stack, or give its memory back
  * @req: holds nothing any more; ring lock held
  */
 static inline void io_req_recycle(struct io_kiocb *req)
@@ -155,8 +155,10 @@ static inline void io_req_recycle(struct io_kiocb *req)
 	struct io_ring_ctx *ctx = req->ctx;
 
 	io_assert_ring(ctx);
-	if (unlikely(ctx->nr_free == IO_REQ_CACHE))
-		io_req_shrink(ctx);
+	if (unlikely(ctx->nr_free >= ctx->max_free)) {
+		io_req_free_memory(ctx, req);
+		return;
+	}
 	kasan_mempool_poison_object(req);
 	ctx->free_reqs[ctx->nr_free++] = req;
 }

@@ -20,17 +20,46 @@
  * From the outside in; a lock may be taken while those above it are held:
  *
  * - sq_data->lock (task/sqpoll.c): which rings a SQPOLL thread serves
- * - io_tctx_mutex (task/tctx.c): which task uses which ring
  * - ctx->uring_lock, the ring lock: submission, registered resources, lists of requests
- * - locks of the worker pool (async/wq.c)
+ * - ctx->tctx_lock (task/tctx.c): which tasks use the ring; spinlock, a leaf but for
+ *   the XArray's lock of the task's side, and those of worker pools
+ * - locks of the worker pool (async/wq.c); spinlocks
  * - cq.lock of shared rings: CQE slots, overflow list, published tail; task context only
  *
  * Never two ring locks at once, except that cloning buffers takes two in the
  * order of their addresses, and that handing over a file tries for a second one.
+ *
+ * Who holds a ring lock may sleep for as long as a user likes: in a fault on
+ * memory that a user's program serves.  Therefore:
+ *
+ * - No lock that others share is held while waiting for a ring lock.  The one lock
+ *   above it belongs to the process's own SQPOLL thread.
+ * - No kernel worker waits for a ring lock or for a SQPOLL thread's lock, because
+ *   work of others queues up behind it.  It tries, and comes back a little later.
+ * - A task that exits or execs, and the release of a ring's file, which may be
+ *   anybody's last fput(), do not wait for them either.
+ *
+ * io_ring_may_wait() checks the first two wherever the lock is waited for.
  */
+
+#if defined(CONFIG_IO_URING_DEBUG) && defined(CONFIG_PROVE_LOCKING)
+/* May current, with @allowed locks of the right kind in hand, wait for a ring lock? */
+static inline void io_ring_may_wait(int allowed)
+{
+	/* the SQPOLL thread has its own lock */
+	if (current->flags & PF_IO_WORKER && !current->worker_private)
+		allowed++;
+	WARN_ONCE(debug_locks && current->lockdep_depth > allowed,
+		  "waits for a ring lock with a lock that others need");
+	WARN_ONCE(current->flags & PF_WQ_WORKER, "kernel worker waits for a ring lock");
+}
+#else
+#define io_ring_may_wait(allowed)	((void)(allowed))
+#endif
 
 static inline void io_ring_lock(struct io_ring_ctx *ctx)
 {
+	io_ring_may_wait(0);
 	mutex_lock(&ctx->uring_lock.mutex);
 }
 
@@ -42,12 +71,14 @@ static inline bool io_ring_trylock(struct io_ring_ctx *ctx)
 /* For who waits without another lock.  Return: 0, or -EINTR for a signal. */
 static inline int io_ring_lock_interruptible(struct io_ring_ctx *ctx)
 {
+	io_ring_may_wait(0);
 	return mutex_lock_interruptible(&ctx->uring_lock.mutex);
 }
 
 /* Take a second ring's lock; the caller has ordered the two. */
 static inline void io_ring_lock_nested(struct io_ring_ctx *ctx)
 {
+	io_ring_may_wait(1);
 	mutex_lock_nested(&ctx->uring_lock.mutex, SINGLE_DEPTH_NESTING);
 }
 

@@ -10,7 +10,11 @@
  * the owner has come.
  *
  * ctx->fallback takes items whose task is gone.  A kworker drains it, after
- * what an exclusive ring's owner has left in the mailbox.
+ * what an exclusive ring's owner has left in the mailbox.  It never waits for the
+ * ring lock, since it serves everybody: it tries, and comes back a little later.
+ *
+ * An owner that executes another program leaves the ring, but may come back to it
+ * if it has kept the descriptor: then its mailbox is opened again.
  *
  * A pushed request may complete, and with it the ring may go, while the pusher
  * still looks at the ring: pushes run under RCU, and the ring's memory is freed
@@ -64,6 +68,17 @@ struct io_mail *io_mail_close(struct io_mailbox *box)
 }
 
 /**
+ * io_fallback_kick - let the fallback work run soon
+ * @ctx: the ring, kept alive by the caller
+ *
+ * Any context.
+ */
+void io_fallback_kick(struct io_ring_ctx *ctx)
+{
+	mod_delayed_work(system_unbound_wq, &ctx->fallback_work, 0);
+}
+
+/**
  * io_fallback_push - hand an item whose task is gone to the fallback worker
  * @ctx: the ring, kept alive by the item or by RCU
  * @mail: the item
@@ -74,7 +89,7 @@ void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail)
 {
 	guard(rcu)();
 	if (io_mail_was_empty(io_mail_push(&ctx->fallback, mail)))
-		mod_delayed_work(system_unbound_wq, &ctx->fallback_work, 0);
+		io_fallback_kick(ctx);
 }
 
 /**
@@ -92,7 +107,25 @@ void io_ring_close(struct io_ring_ctx *ctx)
 	while (!try_cmpxchg(&ctx->mailbox.head, &old, (old & ~IO_MAIL_MARKS) | IO_MAIL_DEAD))
 		;
 	if (!io_mail_was_empty(old) || old & IO_MAIL_REST)
-		mod_delayed_work(system_unbound_wq, &ctx->fallback_work, 0);
+		io_fallback_kick(ctx);
+}
+
+/**
+ * io_ring_open - the owner of an exclusive ring takes from its mailbox again
+ * @ctx: the ring, its lock held; called by its owner
+ *
+ * Who finds the mailbox closed makes CQEs in the owner's place, under the ring
+ * lock, without waking it: so nobody is in the midst of that.  The fallback worker
+ * looks under the lock as well, and hands on what comes to it later.
+ */
+void io_ring_open(struct io_ring_ctx *ctx)
+{
+	unsigned long old = READ_ONCE(ctx->mailbox.head);
+	unsigned long rest = ctx->mail_rest ? IO_MAIL_REST : 0;
+
+	io_assert_ring(ctx);
+	while (!try_cmpxchg(&ctx->mailbox.head, &old, (old & ~IO_MAIL_DEAD) | rest))
+		;
 }
 
 /* One list behind the other. */

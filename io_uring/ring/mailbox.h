@@ -180,7 +180,9 @@ void io_ring_expect(struct io_ring_ctx *ctx);
 struct io_mail *io_ring_take(struct io_ring_ctx *ctx);
 void io_ring_leave(struct io_ring_ctx *ctx, struct io_mail *mail);
 void io_ring_close(struct io_ring_ctx *ctx);
+void io_ring_open(struct io_ring_ctx *ctx);
 void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail);
+void io_fallback_kick(struct io_ring_ctx *ctx);
 struct io_mail *io_fallback_take(struct io_ring_ctx *ctx);
 
 #endif

@@ -271,7 +271,9 @@ void io_queue_to_worker(struct io_kiocb *req)
 		io_req_fail(req, -EBADF);
 		return;
 	}
-	if (WARN_ON_ONCE(current->io_uring != tctx) || !tctx->io_wq) {
+	/* who ends the ring raises ->dying, then searches the pools under the ring lock */
+	if (WARN_ON_ONCE(current->io_uring != tctx) || !tctx->io_wq ||
+	    READ_ONCE(req->ctx->dying)) {
 		io_req_fail(req, -ECANCELED);
 		return;
 	}

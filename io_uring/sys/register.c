@@ -195,8 +195,14 @@ static int io_reg_enable(struct io_ring_ctx *ctx, void __user *arg, unsigned int
 {
 	if (!(ctx->flags & IORING_SETUP_R_DISABLED))
 		return -EBADFD;
-	if (ctx->flags & IORING_SETUP_SINGLE_ISSUER && !ctx->submitter_task)
+	if (ctx->flags & IORING_SETUP_SINGLE_ISSUER && !ctx->submitter_task) {
+		/* the owner's end has to find the ring, even if it never submits */
+		int ret = io_tctx_attach(ctx);
+
+		if (ret)
+			return ret;
 		WRITE_ONCE(ctx->submitter_task, get_task_struct(current));
+	}
 	if (ctx->restrictions.registered) {
 		ctx->restricted = true;
 		ctx->submit_special |= IO_SPECIAL_RESTRICTED;
@@ -265,60 +271,25 @@ static int io_reg_no_affinity(struct io_ring_ctx *ctx, void __user *arg, unsigne
 	return io_set_affinity(ctx, NULL);
 }
 
-/* Tell the pools of all tasks that use the ring by now; who joins later looks for itself. */
-static void io_spread_limits(struct io_ring_ctx *ctx)
-{
-	struct io_tctx_node *node;
-
-	io_assert_ring(ctx);
-	list_for_each_entry(node, &ctx->tctx_list, ctx_link) {
-		u32 limits[2] = { ctx->iowq_limits[0], ctx->iowq_limits[1] };
-
-		if (node->tctx->io_wq && node->tctx != current->io_uring)
-			io_wq_set_max_workers(node->tctx->io_wq, limits);
-	}
-}
-
-/* Of the SQPOLL thread's pool.  It takes the ring lock while it is not parked. */
-static int io_limit_sqpoll(struct io_ring_ctx *ctx, u32 *counts)
-{
-	int ret;
-
-	io_ring_unlock(ctx);
-	ret = io_sqpoll_max_workers(ctx, counts);
-	io_ring_lock(ctx);
-	return ret;
-}
-
-/* Of the pools of all who submit by themselves; the caller's old ones come back. */
-static void io_limit_users(struct io_ring_ctx *ctx, u32 *counts)
-{
-	if (current->io_uring && current->io_uring->io_wq)
-		io_wq_set_max_workers(current->io_uring->io_wq, counts);
-	else
-		memset(counts, 0, 2 * sizeof(*counts));
-	io_spread_limits(ctx);
-}
-
 /* Limits of the workers: bounded, unbounded.  What they were comes back. */
 static int io_reg_max_workers(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {
 	u32 limits[2];
-	int i, ret = 0;
+	int ret = 0;
 
 	if (copy_from_user(limits, arg, sizeof(limits)))
 		return -EFAULT;
 	if (limits[0] > INT_MAX || limits[1] > INT_MAX)
 		return -EINVAL;
-	for (i = 0; i < 2; i++) {
-		if (limits[i])
-			ctx->iowq_limits[i] = limits[i];
-	}
-	ctx->iowq_limits_set = true;
+	io_ring_unlock(ctx);
+	io_tctx_set_limits(ctx, limits);
 	if (ctx->flags & IORING_SETUP_SQPOLL)
-		ret = io_limit_sqpoll(ctx, limits);
+		ret = io_sqpoll_max_workers(ctx, limits);
+	else if (current->io_uring && current->io_uring->io_wq)
+		ret = io_wq_set_max_workers(current->io_uring->io_wq, limits);
 	else
-		io_limit_users(ctx, limits);
+		memset(limits, 0, sizeof(limits));
+	io_ring_lock(ctx);
 	if (ret)
 		return ret;
 	return copy_to_user(arg, limits, sizeof(limits)) ? -EFAULT : 0;

@@ -99,13 +99,6 @@ static int io_setup_check_flags(unsigned int flags)
 	return 0;
 }
 
-static void io_ring_refs_gone(struct percpu_ref *ref)
-{
-	struct io_ring_ctx *ctx = container_of(ref, struct io_ring_ctx, refs);
-
-	complete(&ctx->ref_comp);
-}
-
 /* A ring without memory to share yet. */
 static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 {
@@ -129,7 +122,7 @@ static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 	mutex_init(&ctx->uring_lock.mutex);
 	io_notify_init(ctx);
 	init_waitqueue_head(&ctx->sqo_sq_wait);
-	init_completion(&ctx->ref_comp);
+	spin_lock_init(&ctx->tctx_lock);
 	INIT_LIST_HEAD(&ctx->tctx_list);
 	init_waitqueue_head(&ctx->work_wait);
 	INIT_LIST_HEAD(&ctx->sqd_list);

@@ -136,15 +136,29 @@ static int io_waiter_wake(struct wait_queue_entry *entry, unsigned int mode, int
 	return autoremove_wake_function(entry, mode, flags, key);
 }
 
+/* Arm the mailbox, which was closed if its owner has become another program meanwhile. */
+static bool io_waiter_arm(struct io_waiter *w)
+{
+	struct io_ring_ctx *ctx = w->ctx;
+
+	set_current_state(TASK_INTERRUPTIBLE);
+	if (likely(io_mail_arm(&ctx->mailbox, w->target - READ_ONCE(ctx->rings->cq_tail))))
+		return true;
+	__set_current_state(TASK_RUNNING);
+	if (unlikely(io_mail_dead(&ctx->mailbox))) {
+		guard(io_ring)(ctx);
+		io_ring_open(ctx);
+	}
+	return false;
+}
+
 /* Tell who would wake us, set our state.  Return: really sleep? */
 static bool io_waiter_register(struct io_waiter *w)
 {
 	struct io_ring_ctx *ctx = w->ctx;
 
-	if (ctx->cq.exclusive) {
-		set_current_state(TASK_INTERRUPTIBLE);
-		return io_mail_arm(&ctx->mailbox, w->target - READ_ONCE(ctx->rings->cq_tail));
-	}
+	if (ctx->cq.exclusive)
+		return io_waiter_arm(w);
 	guard(spinlock)(&ctx->cq.lock);
 	prepare_to_wait(&ctx->cq_wait, &w->entry, TASK_INTERRUPTIBLE);
 	/* what follows into the overflow list wakes nobody */

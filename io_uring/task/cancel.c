@@ -5,15 +5,17 @@
  * A request in flight is in one of these places, and each has its way out:
  *
  *	parked					io_parked_cancel(): claims it, its mail ends it
- *	queued to or running on a worker	io_wq_cancel(): ends it, or signals the worker
+ *	queued to or running on a worker	io_cancel_work(): ends it, or signals the worker
  *	on ctx->drain_list			taken off and failed with its chain
  *	polled for (IOPOLL)			reaped until it is there
  *	in a mailbox				run it
  *	at a device				comes by itself, into a mailbox
  *
- * One pass over all of them is io_cancel_requests(); callers repeat it until
- * nothing is left, and sleep while a pass finds nothing to do: the end of each
- * request wakes them.
+ * One pass over all of them is io_cancel_requests().  A task repeats it until
+ * nothing is left, and sleeps while a pass finds nothing to do: whatever arrives
+ * for it, and the end of each of its requests, wakes it.  It does not wait for the
+ * ring lock (see ring/locks.h), but tries again, and not for ever: what an exiting
+ * task cannot end is left to the ring's fallback work.
  *
  * Requests move between these places while we look.  Between workers and the lot
  * of parked ones they move under the ring lock, which is held while both are
@@ -31,22 +33,27 @@
 #include "req/free.h"
 #include "req/parked.h"
 #include "ring/cq.h"
+#include "submit/submit.h"
 #include "task/cancel.h"
 #include "task/run.h"
 #include "task/sqpoll.h"
 #include "task/tctx.h"
 
-/* between two looks at what no event tells of */
+/* between two looks at polled devices, and before workers are nudged */
 #define IO_CANCEL_NAP	(HZ / 50 ?: 1)
-/* how long a thread's exit waits for a work of its own that does not end */
+/* how long an exit waits for something of its own that does not end, and who was killed */
 #define IO_CANCEL_PATIENCE	(10 * HZ)
+#define IO_CANCEL_KILLED	HZ
 
 static bool io_cancel_match(struct io_kiocb *req, const struct io_cancel_scope *what)
 {
 	if (req->ctx != what->ctx || (what->tctx && req->tctx != what->tctx))
 		return false;
+	if (!what->tracked)
+		return true;
 	/* a worker may be about to change other flags */
-	return !what->tracked || data_race(req->flags) & REQ_F_INFLIGHT;
+	return data_race(req->flags) & REQ_F_INFLIGHT &&
+	       (what->tctx || atomic_read(&req->tctx->in_cancel));
 }
 
 static bool io_cancel_match_work(struct io_wq_work *work, void *data)
@@ -62,21 +69,23 @@ static bool io_cancel_match_work(struct io_wq_work *work, void *data)
  * @data: for @match
  * @all: all that matches, else the first that is found
  *
+ * Queued work is run as cancelled, here; its pool may end meanwhile.  May sleep.
+ *
  * Return: how many were queued, and how many run
  */
 struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_uring_task *tctx,
 				  io_wq_match_fn match, void *data, bool all)
 {
 	struct io_wq_found sum = {};
-	struct io_tctx_node *node;
+	struct io_wq *wq;
 
 	io_assert_ring(ctx);
-	list_for_each_entry(node, &ctx->tctx_list, ctx_link) {
-		struct io_wq_found found;
+	for (wq = io_tctx_next_pool(ctx, true); wq; wq = io_tctx_next_pool(ctx, false)) {
+		struct io_wq_found found = {};
 
-		if (tctx && node->tctx != tctx)
-			continue;
-		found = io_wq_cancel(node->tctx->io_wq, match, data, all);
+		if (!tctx || wq == READ_ONCE(tctx->io_wq))
+			found = io_wq_cancel(wq, match, data, all);
+		io_wq_unref(wq);
 		sum.queued += found.queued;
 		sum.running += found.running;
 		if (!all && (sum.queued || sum.running))
@@ -140,60 +149,70 @@ static bool io_owns_mailbox(const struct io_ring_ctx *ctx)
 
 /**
  * io_cancel_requests - one pass: end what can be ended now
- * @what: which requests
+ * @what: which requests; the ring's lock is held
  *
- * Task context without locks, may sleep.
+ * May sleep.
  *
  * Return: something was found, and another pass may find more.
  */
 bool io_cancel_requests(const struct io_cancel_scope *what)
 {
 	struct io_ring_ctx *ctx = what->ctx;
-	bool found = false;
+	bool found;
 
-	scoped_guard(io_ring, ctx) {
-		io_req_reclaim_retired(ctx);
-		/* what runs was told; that it ends is seen then, not by asking again */
-		found |= io_cancel_work(ctx, what->tctx, io_cancel_match_work, (void *)what,
-					true).queued;
-		io_cancel_parked(what);
-		if (io_cq_is_writer(ctx)) {
-			found |= io_cancel_drained(what);
-			if (ctx->iopoll)
-				found |= io_iopoll_reap(ctx) > 0;
-		}
-		if (io_owns_mailbox(ctx))
-			found |= io_run_local_locked(ctx) > 0;
+	io_assert_ring(ctx);
+	io_req_reclaim_retired(ctx);
+	/* what runs was told; that it ends is seen then, not by asking again */
+	found = io_cancel_work(ctx, what->tctx, io_cancel_match_work, (void *)what, true).queued;
+	io_cancel_parked(what);
+	if (io_cq_is_writer(ctx)) {
+		found |= io_cancel_drained(what);
+		if (ctx->iopoll)
+			found |= io_iopoll_reap(ctx) > 0;
 	}
-	found |= io_run_task_work();
+	if (io_owns_mailbox(ctx))
+		found |= io_run_local_locked(ctx) > 0;
 	return found;
 }
 
+/**
+ * struct io_cancel_wait - a task on its way out, and what it waits with
+ * @tctx: current's
+ * @cancel_all: see io_cancel_task()
+ * @found: the last pass found something, the next one may find more
+ * @busy: somebody had a ring's lock
+ * @tries: passes in a row in which somebody had a lock
+ * @left: requests that were left when something happened last
+ * @since: when that was
+ */
+struct io_cancel_wait {
+	struct io_uring_task	*tctx;
+	bool			cancel_all;
+	bool			found;
+	bool			busy;
+	u8			tries;
+	long			left;
+	unsigned long		since;
+};
+
 /* One pass over all rings of current. */
-static bool io_cancel_pass(struct io_uring_task *tctx, bool tracked)
+static void io_cancel_pass(struct io_cancel_wait *w)
 {
-	struct io_cancel_scope what = { .tctx = tctx, .tracked = tracked };
-	struct io_tctx_node *node;
-	unsigned long index;
-	bool found = false;
+	struct io_cancel_scope what = { .tctx = w->tctx, .tracked = !w->cancel_all };
 
-	xa_for_each(&tctx->nodes, index, node) {
-		struct io_ring_ctx *ctx;
-
-		/* the exit worker may take the node away, but not a ring that we hold */
-		scoped_guard(mutex, &io_tctx_mutex) {
-			node = xa_load(&tctx->nodes, index);
-			ctx = node ? node->ctx : NULL;
-			if (ctx && !percpu_ref_tryget(&ctx->refs))
-				ctx = NULL;
-		}
-		if (!ctx)
+	w->found = false;
+	w->busy = false;
+	io_tctx_for_each_ring(w->tctx, what.ctx) {
+		if (!io_ring_trylock(what.ctx)) {
+			w->busy = true;
 			continue;
-		what.ctx = ctx;
-		found |= io_cancel_requests(&what);
-		percpu_ref_put(&ctx->refs);
+		}
+		w->found |= io_cancel_requests(&what);
+		io_ring_unlock(what.ctx);
 	}
-	return found;
+	w->found |= io_run_task_work();
+	if (!w->busy)
+		w->tries = 0;
 }
 
 static long io_cancel_left(struct io_uring_task *tctx, bool cancel_all)
@@ -201,67 +220,94 @@ static long io_cancel_left(struct io_uring_task *tctx, bool cancel_all)
 	return cancel_all ? io_tctx_inflight(tctx) : atomic_read(&tctx->inflight_tracked);
 }
 
-/* Does a mailbox of current have something that arrived since the last pass? */
-static bool io_cancel_mail_pending(struct io_uring_task *tctx)
+/*
+ * Have current woken by what arrives in the mailboxes that it owns, which it has done
+ * with, or let it go.  Return: something is there already.
+ */
+static bool io_cancel_arm(struct io_uring_task *tctx, bool arm)
 {
-	struct io_tctx_node *node;
-	unsigned long index;
+	struct io_ring_ctx *ctx;
+	bool arrived = false;
 
-	guard(mutex)(&io_tctx_mutex);
-	xa_for_each(&tctx->nodes, index, node) {
-		if (io_owns_mailbox(node->ctx) && io_local_pending(node->ctx))
-			return true;
+	io_tctx_for_each_ring(tctx, ctx) {
+		if (!io_owns_mailbox(ctx))
+			continue;
+		if (!arm)
+			io_mail_disarm(&ctx->mailbox);
+		else if (!io_mail_arm(&ctx->mailbox, 1))
+			arrived = true;
 	}
-	return task_work_pending(current);
+	return arrived;
 }
 
-/* Sleep until a request ends or something arrives. */
-static void io_cancel_sleep(struct io_uring_task *tctx, bool cancel_all)
+/*
+ * From here on a signal that is pending anyway does not keep us from sleeping, one that
+ * comes has us look again.
+ */
+static void io_cancel_ignore_signals(void)
 {
-	long left = io_cancel_left(tctx, cancel_all);
-	DEFINE_WAIT(wait);
+	clear_thread_flag(TIF_SIGPENDING);
+}
 
-	prepare_to_wait(&tctx->wait, &wait, TASK_INTERRUPTIBLE);
-	/*
-	 * Exclusive rings wake their owner directly, for which it would have to
-	 * arm their mailboxes: with several rings a short nap is simpler.
-	 */
-	if (left && left == io_cancel_left(tctx, cancel_all) && !task_work_pending(current))
-		schedule_timeout(IO_CANCEL_NAP);
-	finish_wait(&tctx->wait, &wait);
+static void io_cancel_heed_signals(void)
+{
+	/* nobody else changes it */
+	struct sighand_struct *sighand = rcu_dereference_protected(current->sighand, true);
+
+	guard(spinlock_irq)(&sighand->siglock);
+	recalc_sigpending();
 }
 
 /* Does current use a ring that has to be polled for completions? */
 static bool io_cancel_must_reap(struct io_uring_task *tctx)
 {
-	struct io_tctx_node *node;
-	unsigned long index;
+	struct io_ring_ctx *ctx;
+	bool polls = false;
 
-	guard(mutex)(&io_tctx_mutex);
-	xa_for_each(&tctx->nodes, index, node) {
-		if (node->ctx->iopoll)
-			return true;
-	}
-	return false;
+	io_tctx_for_each_ring(tctx, ctx)
+		polls |= ctx->iopoll;
+	return polls;
+}
+
+/* Sleep until a request ends, or something arrives. */
+static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
+{
+	DEFINE_WAIT(wait);
+
+	io_cancel_ignore_signals();
+	prepare_to_wait(&w->tctx->wait, &wait, TASK_INTERRUPTIBLE | TASK_FREEZABLE);
+	if (!io_cancel_arm(w->tctx, true) && w->left == io_cancel_left(w->tctx, w->cancel_all) &&
+	    !task_work_pending(current))
+		schedule_timeout(timeout);
+	finish_wait(&w->tctx->wait, &wait);
+	io_cancel_arm(w->tctx, false);
+	io_cancel_heed_signals();
+}
+
+/* Was the process killed?  It may have taken the signal already. */
+static bool io_cancel_killed(void)
+{
+	return __fatal_signal_pending(current) ||
+	       READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT;
+}
+
+/* Does the whole process end, or become another one? */
+static bool io_cancel_at_once(void)
+{
+	return io_cancel_killed() || READ_ONCE(current->signal->group_exec_task);
 }
 
 /*
  * What workers run has been told to end.  One may wait for a tag which a polled
  * request has, that nobody comes for but us.
  */
-static void io_cancel_await_workers(struct io_uring_task *tctx)
+static void io_cancel_await_workers(struct io_cancel_wait *w)
 {
-	while (io_cancel_must_reap(tctx) && !io_wq_exit_wait(tctx->io_wq, IO_CANCEL_NAP))
-		io_cancel_pass(tctx, true);
-}
+	struct io_uring_task *tctx = w->tctx;
 
-/* Does the whole process end, or become another one? */
-static bool io_cancel_at_once(void)
-{
-	struct signal_struct *sig = current->signal;
-
-	return fatal_signal_pending(current) || READ_ONCE(sig->flags) & SIGNAL_GROUP_EXIT ||
-	       READ_ONCE(sig->group_exec_task);
+	while (tctx->io_wq && io_cancel_must_reap(tctx) &&
+	       !io_wq_exit_wait(tctx->io_wq, IO_CANCEL_NAP))
+		io_cancel_pass(w);
 }
 
 /*
@@ -271,48 +317,115 @@ static bool io_cancel_at_once(void)
  * somebody (the open of a FIFO) is interrupted after a while, and what does not
  * end even then is cancelled with the rest.
  */
-static void io_cancel_after_workers(struct io_uring_task *tctx)
+static void io_cancel_after_workers(struct io_cancel_wait *w)
 {
+	struct io_wq *wq = w->tctx->io_wq;
 	unsigned long since = jiffies;
 	unsigned int done, before = 0;
 
-	if (!io_wq_bounded_busy(tctx->io_wq, &done))
+	if (!io_wq_bounded_busy(wq, &done))
 		return;
+	io_wq_wait_done(wq, true);
 	while (!io_cancel_at_once() && time_before(jiffies, since + IO_CANCEL_PATIENCE)) {
-		bool found = io_cancel_pass(tctx, true);
-
+		io_cancel_pass(w);
+		io_cancel_ignore_signals();
+		set_current_state(TASK_INTERRUPTIBLE | TASK_FREEZABLE);
 		/* after the pass: what ended may have left the next of its chain to us */
-		if (!io_wq_bounded_busy(tctx->io_wq, &done))
-			return;
+		if (!io_wq_bounded_busy(wq, &done))
+			break;
 		if (done != before)
 			since = jiffies;
 		else if (time_after(jiffies, since + IO_CANCEL_NAP))
-			io_wq_bounded_nudge(tctx->io_wq);
+			io_wq_bounded_nudge(wq);
 		before = done;
-		if (!found) {
-			__set_current_state(TASK_KILLABLE | TASK_FREEZABLE);
-			schedule_timeout(1);
-		}
+		if (!w->found && !task_work_pending(current))
+			schedule_timeout(IO_CANCEL_NAP);
+		__set_current_state(TASK_RUNNING);
+		io_cancel_heed_signals();
 	}
+	__set_current_state(TASK_RUNNING);
+	io_cancel_heed_signals();
+	io_wq_wait_done(wq, false);
 }
 
 /*
- * What comes from now on, to exclusive rings that current owned and to polled ones, is
- * for the fallback worker: nobody else may come for it, and those who exit after us may
- * wait for it.
+ * Nobody of this task comes for its rings any more.  What comes from now on, to exclusive
+ * rings that it owned and to polled ones, is for the fallback worker, who also ends what was
+ * left behind: those who exit after us may wait for it.
  */
-static void io_cancel_leave_rings(struct io_uring_task *tctx)
+static void io_cancel_leave_rings(struct io_cancel_wait *w)
 {
-	struct io_tctx_node *node;
-	unsigned long index;
+	bool orphans = atomic_read(&w->tctx->inflight_tracked);
+	struct io_ring_ctx *ctx;
 
-	guard(mutex)(&io_tctx_mutex);
-	xa_for_each(&tctx->nodes, index, node) {
-		if (io_owns_mailbox(node->ctx))
-			io_ring_close(node->ctx);
-		if (node->ctx->iopoll)
-			io_leave_polled(node->ctx);
+	io_tctx_for_each_ring(w->tctx, ctx) {
+		if (io_owns_mailbox(ctx))
+			io_ring_close(ctx);
+		if (ctx->iopoll)
+			io_leave_polled(ctx);
+		if (!orphans)
+			continue;
+		WRITE_ONCE(ctx->orphans, true);
+		io_fallback_kick(ctx);
 	}
+}
+
+/**
+ * io_cancel_orphans - end what tasks that are gone have left behind
+ * @ctx: the ring, its lock held
+ *
+ * These are requests that hold a ring's file, so that the ring might never end.
+ */
+void io_cancel_orphans(struct io_ring_ctx *ctx)
+{
+	struct io_cancel_scope what = { .ctx = ctx, .tracked = true };
+
+	/* who leaves some behind raises the flag afterwards, and has us called again */
+	if (READ_ONCE(ctx->orphans) && xchg(&ctx->orphans, false))
+		io_cancel_requests(&what);
+}
+
+/* How long to sleep, 0 to give up.  An exec waits until it is killed. */
+static long io_cancel_patience(struct io_cancel_wait *w)
+{
+	bool killed = io_cancel_killed();
+	long left = io_cancel_left(w->tctx, w->cancel_all);
+	unsigned long now = jiffies, end;
+
+	if (left != w->left || w->found)
+		w->since = now;
+	w->left = left;
+	if (w->cancel_all && !killed)
+		end = now + MAX_JIFFY_OFFSET;
+	else
+		end = w->since + (killed ? IO_CANCEL_KILLED : IO_CANCEL_PATIENCE);
+	if (time_after_eq(now, end))
+		return 0;
+	if (w->busy)
+		return io_lock_backoff(&w->tries);
+	return io_cancel_must_reap(w->tctx) ? 1 : end - now;
+}
+
+/* End what can be ended.  Return: nothing is left. */
+static bool io_cancel_until_gone(struct io_cancel_wait *w)
+{
+	w->since = jiffies;
+	while (io_cancel_left(w->tctx, w->cancel_all)) {
+		long timeout;
+
+		/* an exec that was killed has left them before */
+		if (xa_empty(&w->tctx->nodes))
+			return false;
+		io_cancel_pass(w);
+		timeout = io_cancel_patience(w);
+		if (!timeout)
+			return false;
+		if (w->found)
+			cond_resched();
+		else if (w->left)
+			io_cancel_sleep(w, timeout);
+	}
+	return true;
 }
 
 /**
@@ -322,32 +435,28 @@ static void io_cancel_leave_rings(struct io_uring_task *tctx)
  *	what holds a ring's file, and what waits for a worker or runs on one and may
  *	take for ever; the rest ends with its ring
  *
- * May sleep until requests have ended.  Workers are gone afterwards.
+ * May sleep until requests have ended.  Workers are gone afterwards.  An exec that is
+ * killed meanwhile leaves like an exit, which follows.
  */
 void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 {
+	struct io_cancel_wait w = { .tctx = tctx, .cancel_all = cancel_all };
+	bool gone;
+
 	if (tctx->io_wq) {
 		if (!cancel_all)
-			io_cancel_after_workers(tctx);
+			io_cancel_after_workers(&w);
 		io_wq_exit_start(tctx->io_wq);
 	}
 	atomic_inc(&tctx->in_cancel);
 	/* who does not see in_cancel has pushed or queued before we look */
 	smp_mb__after_atomic();
-	while (io_cancel_left(tctx, cancel_all)) {
-		if (io_cancel_pass(tctx, !cancel_all)) {
-			cond_resched();
-			continue;
-		}
-		if (!io_cancel_mail_pending(tctx))
-			io_cancel_sleep(tctx, cancel_all);
-	}
-	io_cancel_await_workers(tctx);
-	if (!cancel_all)
-		io_cancel_leave_rings(tctx);
+	gone = io_cancel_until_gone(&w);
+	io_cancel_await_workers(&w);
+	io_cancel_leave_rings(&w);
 	io_tctx_detach_all(tctx);
 	io_tctx_put_credit(tctx);
-	if (cancel_all) {
+	if (cancel_all && gone) {
 		/* exec goes on without; the state goes with its last request, which is gone */
 		atomic_dec(&tctx->in_cancel);
 		current->io_uring = NULL;

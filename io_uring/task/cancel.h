@@ -15,7 +15,7 @@
  * struct io_cancel_scope - which requests are meant
  * @ctx: of this ring
  * @tctx: of this task, NULL for all tasks
- * @tracked: only those that hold a ring's file
+ * @tracked: only those that hold a ring's file; without @tctx, of tasks that end
  */
 struct io_cancel_scope {
 	struct io_ring_ctx	*ctx;
@@ -55,6 +55,7 @@ bool io_parked_cancel(struct io_kiocb *req);
 struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_uring_task *tctx,
 				  io_wq_match_fn match, void *data, bool all);
 bool io_cancel_requests(const struct io_cancel_scope *what);
+void io_cancel_orphans(struct io_ring_ctx *ctx);
 void io_cancel_task(struct io_uring_task *tctx, bool cancel_all);
 
 #endif

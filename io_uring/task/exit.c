@@ -4,19 +4,37 @@
 /*
  * A task that exits or execs comes through __io_uring_cancel().
  *
- * A ring ends in two halves.  io_ring_kill(), when its file is released: nobody
- * can enter any more, calls in progress have ended, because they held the file.
- * Then the exit worker ends what is in flight, until the last reference is
- * gone.  References are held by:
+ * A ring ends in three steps, none of which waits for anything or anybody, since the
+ * first may run in anybody's last fput() and the others on workers of all rings.
  *
- *	1. the file: dropped by io_ring_kill()
- *	2. the memory of each request, in flight or free: the worker frees the
- *	   free ones in each round
- *	3. task work and fallback work while they run: they hold requests, see 2
+ *	io_ring_kill(), when the file is released: nobody can enter any more, and
+ *	calls in progress have ended, because they held the file.  ->dying says so.
+ *
+ *	io_ring_exit_work() leaves the SQPOLL thread, closes an exclusive ring's
+ *	mailbox, and ends what is in flight.  For the locks that it needs it tries,
+ *	and comes back a little later if somebody has them.
+ *
+ *	io_ring_free_work(), a grace period after the last reference is gone.
+ *
+ * ->dying is raised without the ring lock, but the exit work takes that lock later and
+ * looks for requests then.  Who parks a request or queues it to a worker asks under
+ * the lock.  If that was before the exit work had it, the request is found.  If it
+ * was after, the lock's release and acquisition lie between raising and asking, and
+ * the answer is yes.  So one look is enough, and there is nothing to come back for,
+ * except for polled devices.
+ *
+ * References are held by:
+ *
+ *	1. the file, and then the exit work until it has looked
+ *	2. the memory of each request, in flight or free; from the exit work's look on
+ *	   no free ones are kept, so that the end of a request gives up its reference
+ *	3. task work while it runs, it holds requests, see 2; and who walks the rings
+ *	   of a task
  *
  * After that, nobody but RCU readers can look at the ring: contexts that pushed
  * a request look at the ring for a moment after the push.  One grace period
- * later the memory goes.
+ * later what the ring has goes.  Its own memory stays for another one, for tasks
+ * that have just found it in their list of rings.
  */
 #include <linux/cred.h>
 #include <linux/io_uring.h>
@@ -45,9 +63,6 @@
 
 static struct workqueue_struct *io_exit_wq;
 
-/* how often the exit worker looks for what it can end */
-#define IO_EXIT_INTERVAL	(HZ / 20 ?: 1)
-
 /**
  * __io_uring_cancel - see include/linux/io_uring.h
  * @cancel_all: see there
@@ -70,16 +85,17 @@ void __io_uring_free(struct task_struct *tsk)
 	io_tctx_free(tctx);
 }
 
-/* No references and no requests are left: free the ring's memory and what it has registered. */
+/* What is left of a ring that nobody can find any more. */
 static void io_ring_free(struct io_ring_ctx *ctx)
 {
-	scoped_guard(io_ring, ctx) {
+	if (!WARN_ON_ONCE(!io_ring_trylock(ctx))) {
 		io_rsrc_free_all(ctx);
-		io_req_cache_free(ctx);
 		io_poll_cache_free(ctx);
 		io_eventfd_unregister(ctx);
 		io_entry_store_free(ctx);
+		io_ring_unlock(ctx);
 	}
+	io_sqpoll_put(ctx);
 	io_cq_free(ctx);
 	io_region_free(&ctx->ring_region);
 	io_region_free(&ctx->sqe_region);
@@ -95,33 +111,19 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 	xa_destroy(&ctx->personalities);
 	io_parked_free(ctx);
 	kvfree(ctx->free_reqs);
-	kfree(ctx);
+	kfree_rcu(ctx, rcu);
 }
 
-static void io_ring_exit_work(struct work_struct *work)
+/*
+ * No references and no requests are left, and who has pushed to the ring is done looking at
+ * it, and at its fallback work.
+ */
+static void io_ring_free_work(struct work_struct *work)
 {
-	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, exit_work);
-	struct io_cancel_scope all = { .ctx = ctx };
-
-	io_sqpoll_finish(ctx);
-	if (ctx->cq.exclusive) {
-		/* the lock: its owner may be about to take from it */
-		guard(io_ring)(ctx);
-		io_ring_close(ctx);
-	}
-	do {
-		while (io_cancel_requests(&all))
-			cond_resched();
-		scoped_guard(io_ring, ctx) {
-			io_req_reclaim_retired(ctx);
-			io_req_cache_free(ctx);
-		}
-		/* a stopped task may keep this going: short naps, so that nothing looks hung */
-	} while (!wait_for_completion_timeout(&ctx->ref_comp, IO_EXIT_INTERVAL));
+	struct io_ring_ctx *ctx = container_of(to_rcu_work(work), struct io_ring_ctx, free_work);
 
 	io_tctx_forget_ring(ctx);
-	/* who has pushed to the ring is done looking at it, and at its fallback work */
-	synchronize_rcu();
+	/* it does not wait for anything */
 	cancel_delayed_work_sync(&ctx->fallback_work);
 	/* messages that nobody came for */
 	io_fallback_work(&ctx->fallback_work.work);
@@ -130,24 +132,79 @@ static void io_ring_exit_work(struct work_struct *work)
 }
 
 /**
+ * io_ring_refs_gone - the last reference to a ring is gone
+ * @ref: ctx->refs
+ *
+ * Any context, perhaps with the ring lock held.
+ */
+void io_ring_refs_gone(struct percpu_ref *ref)
+{
+	struct io_ring_ctx *ctx = container_of(ref, struct io_ring_ctx, refs);
+
+	queue_rcu_work(io_exit_wq, &ctx->free_work);
+}
+
+static void io_ring_exit_later(struct io_ring_ctx *ctx)
+{
+	queue_delayed_work(io_exit_wq, &ctx->exit_work, io_lock_backoff(&ctx->exit_tries));
+}
+
+/* End what is in flight.  Return: nothing has to be looked for any more. */
+static bool io_ring_end_requests(struct io_ring_ctx *ctx)
+{
+	struct io_cancel_scope all = { .ctx = ctx };
+
+	io_assert_ring(ctx);
+	io_req_reclaim_retired(ctx);
+	io_req_cache_end(ctx);
+	if (!io_reqs_alive(ctx))
+		return true;
+	while (io_cancel_requests(&all)) {
+		ctx->exit_tries = 0;
+		cond_resched();
+	}
+	/* of polled requests nobody hears unless he asks */
+	return !ctx->iopoll || !io_reqs_alive(ctx);
+}
+
+static void io_ring_exit_work(struct work_struct *work)
+{
+	struct io_ring_ctx *ctx = container_of(to_delayed_work(work), struct io_ring_ctx,
+					       exit_work);
+	bool looked;
+
+	if (!io_sqpoll_leave(ctx) || !io_ring_trylock(ctx)) {
+		io_ring_exit_later(ctx);
+		return;
+	}
+	/* with the lock: its owner may be about to take from it */
+	if (ctx->cq.exclusive)
+		io_ring_close(ctx);
+	looked = io_ring_end_requests(ctx);
+	io_ring_unlock(ctx);
+	if (looked)
+		percpu_ref_kill(&ctx->refs);
+	else
+		io_ring_exit_later(ctx);
+}
+
+/**
  * io_ring_kill - the ring's file is released
  * @ctx: the ring
  *
- * Does not wait for anything.
+ * Takes no lock and does not wait for anything.
  */
 void io_ring_kill(struct io_ring_ctx *ctx)
 {
-	scoped_guard(io_ring, ctx) {
-		WRITE_ONCE(ctx->dying, true);
-		percpu_ref_kill(&ctx->refs);
-	}
-	INIT_WORK(&ctx->exit_work, io_ring_exit_work);
-	queue_work(io_exit_wq, &ctx->exit_work);
+	WRITE_ONCE(ctx->dying, true);
+	INIT_RCU_WORK(&ctx->free_work, io_ring_free_work);
+	INIT_DELAYED_WORK(&ctx->exit_work, io_ring_exit_work);
+	queue_delayed_work(io_exit_wq, &ctx->exit_work, 0);
 }
 
 static int __init io_exit_init(void)
 {
-	io_exit_wq = alloc_workqueue("iou_exit", WQ_UNBOUND, 64);
+	io_exit_wq = alloc_workqueue("iou_exit", WQ_UNBOUND, 0);
 	io_req_cachep = KMEM_CACHE(io_kiocb, SLAB_HWCACHE_ALIGN | SLAB_PANIC | SLAB_ACCOUNT);
 	return 0;
 }

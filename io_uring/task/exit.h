@@ -11,5 +11,6 @@
 #include <linux/io_uring_types.h>
 
 void io_ring_kill(struct io_ring_ctx *ctx);
+void io_ring_refs_gone(struct percpu_ref *ref);
 
 #endif

@@ -14,6 +14,7 @@
 #include "complete/complete.h"
 #include "req/free.h"
 #include "ring/locks.h"
+#include "task/cancel.h"
 #include "task/run.h"
 
 /* items that are run before others may have the ring lock, and what is looked at in between */
@@ -147,6 +148,39 @@ static struct io_ring_ctx *io_run_switch(struct io_ring_ctx *from, struct io_rin
 	return to;
 }
 
+/* Run one item, if its ring's lock is to be had. */
+static bool io_run_try(struct io_ring_ctx *ctx, struct io_mail *mail)
+{
+	percpu_ref_get(&ctx->refs);
+	if (!io_ring_trylock(ctx)) {
+		percpu_ref_put(&ctx->refs);
+		return false;
+	}
+	mail->run(ctx, mail, IO_URING_F_COMPLETE_DEFER);
+	io_ring_unlock(ctx);
+	percpu_ref_put(&ctx->refs);
+	return true;
+}
+
+/* The same for a task on its way out, which does not wait for ring locks. */
+static noinline unsigned int io_tctx_run_leaving(struct io_uring_task *tctx, struct io_mail *mail)
+{
+	unsigned int count = 0;
+
+	for (; mail; count++) {
+		struct io_ring_ctx *ctx = io_mail_to_req(mail)->ctx;
+		struct io_mail *next = mail->next;
+
+		if (!io_run_try(ctx, mail))
+			io_fallback_push(ctx, mail);
+		mail = next;
+		cond_resched();
+	}
+	/* it has given back its credit before */
+	io_tctx_put_credit(tctx);
+	return count;
+}
+
 /**
  * io_tctx_task_work - task work: run current's mailbox
  * @cb: in struct io_uring_task
@@ -160,6 +194,10 @@ void io_tctx_task_work(struct callback_head *cb)
 
 	if (WARN_ON_ONCE(tctx->task != current))
 		return;
+	if (unlikely(atomic_read(&tctx->in_cancel))) {
+		count = io_tctx_run_leaving(tctx, mail);
+		mail = NULL;
+	}
 	while (mail) {
 		struct io_kiocb *req = io_mail_to_req(mail);
 		struct io_mail *next = mail->next;
@@ -178,9 +216,6 @@ void io_tctx_task_work(struct callback_head *cb)
 		}
 	}
 	io_run_switch(ctx, NULL);
-	/* the exiting task has given back its credit already */
-	if (unlikely(atomic_read(&tctx->in_cancel)))
-		io_tctx_put_credit(tctx);
 	trace_io_uring_task_work_run(tctx, count);
 }
 
@@ -208,6 +243,17 @@ void io_leave_polled(struct io_ring_ctx *ctx)
 		queue_delayed_work(system_unbound_wq, &ctx->fallback_work, 0);
 }
 
+/* The owner of an exclusive ring has come back: see io_ring_open(). */
+static void io_fallback_return(struct io_ring_ctx *ctx, struct io_mail *mail)
+{
+	while (mail) {
+		struct io_mail *next = mail->next;
+
+		io_ring_push(ctx, mail, IO_PUSH_NOW);
+		mail = next;
+	}
+}
+
 /**
  * io_fallback_work - run what belongs to tasks that are gone
  * @work: fallback_work of a ring
@@ -220,16 +266,28 @@ void io_fallback_work(struct work_struct *work)
 	struct io_mail *mail;
 
 	/*
-	 * The exit worker waits for this before it frees the ring, so no
+	 * The end of the ring waits for this before it frees the ring, so no
 	 * reference is needed: messages, which hold none, may come last.
 	 */
-	guard(io_ring)(ctx);
+	if (!io_ring_trylock(ctx)) {
+		queue_delayed_work(system_unbound_wq, &ctx->fallback_work,
+				   io_lock_backoff(&ctx->fallback_tries));
+		return;
+	}
+	ctx->fallback_tries = 0;
+	io_req_reclaim_retired(ctx);
+	io_cancel_orphans(ctx);
 	io_poll_settle(ctx);
 	mail = io_fallback_take(ctx);
+	if (unlikely(ctx->cq.exclusive && !io_mail_dead(&ctx->mailbox))) {
+		io_fallback_return(ctx, mail);
+		mail = NULL;
+	}
 	while (mail) {
 		mail = io_mail_run_step(ctx, mail, flags, &count);
 		cond_resched();
 	}
 	if (unlikely(ctx->iopoll))
 		io_reap_orphans(ctx);
+	io_ring_unlock(ctx);
 }

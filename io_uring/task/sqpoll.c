@@ -40,6 +40,12 @@
 /* a turn on a thread that serves several rings */
 #define IO_SQ_TURN	8
 
+static void io_sq_ask_to_park(struct io_sq_data *sqd)
+{
+	atomic_inc(&sqd->park_pending);
+	wake_up(&sqd->wait);
+}
+
 /**
  * io_sqpoll_park - make the thread let go of its rings, and keep it from going on
  * @sqd: the thread's data
@@ -49,8 +55,7 @@
 void io_sqpoll_park(struct io_sq_data *sqd)
 {
 	WARN_ON_ONCE(READ_ONCE(sqd->thread) == current);
-	atomic_inc(&sqd->park_pending);
-	wake_up(&sqd->wait);
+	io_sq_ask_to_park(sqd);
 	mutex_lock(&sqd->lock);
 }
 
@@ -65,20 +70,20 @@ void io_sqpoll_unpark(struct io_sq_data *sqd)
 	wake_up(&sqd->wait);
 }
 
-/* End the thread and wait until it touches nothing any more. */
-static void io_sq_stop(struct io_sq_data *sqd)
+static void io_sq_unref(struct io_sq_data *sqd)
 {
-	WRITE_ONCE(sqd->stop, true);
-	wake_up(&sqd->wait);
-	wait_for_completion(&sqd->exited);
+	if (refcount_dec_and_test(&sqd->refs))
+		kfree(sqd);
 }
 
+/* One ring less; with the last one the thread ends, by itself. */
 static void io_sq_put(struct io_sq_data *sqd)
 {
-	if (refcount_dec_and_test(&sqd->refs)) {
-		io_sq_stop(sqd);
-		kfree_rcu(sqd, rcu);
+	if (refcount_dec_and_test(&sqd->rings)) {
+		WRITE_ONCE(sqd->stop, true);
+		wake_up(&sqd->wait);
 	}
+	io_sq_unref(sqd);
 }
 
 /* The thread stays awake for as long as the most patient of its rings wants. */
@@ -95,39 +100,55 @@ static void io_sq_update_idle(struct io_sq_data *sqd)
 }
 
 /**
- * io_sqpoll_finish - a ring leaves its thread; the last one ends it
- * @ctx: the ring
+ * io_sqpoll_leave - the thread does not serve a ring any more
+ * @ctx: the ring, which ends
  *
- * May sleep.
+ * Does not wait for the thread, which may be in a page fault: asks it to let go of the
+ * lock, and the caller comes back.
+ *
+ * Return: done, now or before
  */
-void io_sqpoll_finish(struct io_ring_ctx *ctx)
+bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 {
 	struct io_sq_data *sqd = ctx->sq_data;
 
-	if (!sqd)
-		return;
-	io_sqpoll_park(sqd);
+	if (!sqd || list_empty(&ctx->sqd_list))
+		return true;
+	if (!ctx->sq_leaving) {
+		ctx->sq_leaving = true;
+		io_sq_ask_to_park(sqd);
+	}
+	if (!mutex_trylock(&sqd->lock))
+		return false;
 	list_del_init(&ctx->sqd_list);
 	io_sq_update_idle(sqd);
 	io_sqpoll_unpark(sqd);
-	/* a worker may be about to wake the thread: io_sqpoll_wake() */
-	WRITE_ONCE(ctx->sq_data, NULL);
-	io_sq_put(sqd);
+	return true;
+}
+
+/**
+ * io_sqpoll_put - a ring is gone; with the last one the thread ends
+ * @ctx: the ring, which has left
+ *
+ * Requests may look at ctx->sq_data until now.
+ */
+void io_sqpoll_put(struct io_ring_ctx *ctx)
+{
+	if (ctx->sq_data)
+		io_sq_put(ctx->sq_data);
 }
 
 /**
  * io_sqpoll_wake - there is something to poll for
  * @ctx: a SQPOLL ring, with a request in flight; its file may be released
  *
- * A ring that has left its thread is polled by its exit worker.
+ * A ring that has left its thread is polled by its exit work.
  */
 void io_sqpoll_wake(struct io_ring_ctx *ctx)
 {
-	struct io_sq_data *sqd;
+	struct io_sq_data *sqd = ctx->sq_data;
 
-	guard(rcu)();
-	sqd = READ_ONCE(ctx->sq_data);
-	if (sqd && wq_has_sleeper(&sqd->wait))
+	if (wq_has_sleeper(&sqd->wait))
 		wake_up(&sqd->wait);
 }
 
@@ -138,12 +159,10 @@ static struct io_sq_data *io_sq_alloc(void)
 	if (!sqd)
 		return NULL;
 	refcount_set(&sqd->refs, 1);
+	refcount_set(&sqd->rings, 1);
 	mutex_init(&sqd->lock);
 	INIT_LIST_HEAD(&sqd->ctx_list);
 	init_waitqueue_head(&sqd->wait);
-	init_completion(&sqd->exited);
-	/* until io_sq_start() has made a thread */
-	complete_all(&sqd->exited);
 	sqd->cpu = -1;
 	return sqd;
 }
@@ -166,6 +185,7 @@ static struct io_sq_data *io_sq_attach(struct io_uring_params *p)
 	if (sqd->task_tgid != current->tgid || !io_wq_env_is_current(&sqd->env))
 		return ERR_PTR(-EPERM);
 	refcount_inc(&sqd->refs);
+	refcount_inc(&sqd->rings);
 	return sqd;
 }
 
@@ -241,7 +261,7 @@ static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 	scoped_guard(io_ring, ctx) {
 		if (ctx->iopoll && io_iopoll_pending(ctx))
 			busy |= io_iopoll_reap(ctx) > 0;
-		if (nr && !ctx->dying && !(ctx->flags & IORING_SETUP_R_DISABLED))
+		if (nr && !READ_ONCE(ctx->dying) && !(ctx->flags & IORING_SETUP_R_DISABLED))
 			busy |= io_submit_sqes(ctx, nr) > 0;
 	}
 	if (wq_has_sleeper(&ctx->sqo_sq_wait))
@@ -383,7 +403,7 @@ static int io_sq_thread(void *data)
 	io_run_task_work();
 	mutex_unlock(&sqd->lock);
 
-	complete(&sqd->exited);
+	io_sq_unref(sqd);
 	do_exit(0);
 }
 
@@ -425,8 +445,7 @@ static int io_sq_start(struct io_ring_ctx *ctx, const struct io_uring_params *p)
 	if (ret)
 		WRITE_ONCE(sqd->stop, true);
 	WRITE_ONCE(sqd->thread, thread);
-	/* from here on it is the thread that says when nothing touches @sqd any more */
-	reinit_completion(&sqd->exited);
+	refcount_inc(&sqd->refs);
 	wake_up_new_task(thread);
 	return ret;
 }
@@ -450,7 +469,7 @@ static int io_sq_check_attach(const struct io_uring_params *p)
  *
  * Return: 0, -EINVAL, -ENXIO for a descriptor to attach to that is none or a
  * thread that is dying, or what creating a thread says.  On failure
- * io_sqpoll_finish() cleans up.
+ * io_ring_kill() cleans up.
  */
 int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p)
 {

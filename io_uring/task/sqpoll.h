@@ -14,7 +14,8 @@
 
 /**
  * struct io_sq_data - a SQPOLL thread and the rings that it serves
- * @refs: rings
+ * @refs: memory: rings and the thread
+ * @rings: without any the thread ends
  * @lock: the thread holds it while it works; outermost
  * @park_pending: (A) tasks that have or want @lock; the thread stays away until it is 0
  * @stop: (A) the last ring is going
@@ -27,8 +28,6 @@
  * @task_tgid: whose rings may attach
  * @env: what they have to share with it
  * @work_time: (A) microseconds spent with work
- * @exited: done while there is no thread that could touch this
- * @rcu: for who finds it by a ring that may leave: io_sqpoll_wake()
  */
 struct io_sq_data {
 	/* see above */
@@ -36,17 +35,16 @@ struct io_sq_data {
 	struct list_head	ctx_list;
 	struct task_struct	*thread;
 	struct wait_queue_head	wait;
-	struct completion	exited;
 	bool			stop;
 	atomic_t		park_pending;
 	refcount_t		refs;
+	refcount_t		rings;
 	u64			work_time;
 	unsigned int		idle;
 	int			cpu;
 	pid_t			task_pid;
 	pid_t			task_tgid;
 	struct io_wq_env	env;
-	struct rcu_head		rcu;
 };
 
 /**
@@ -65,7 +63,8 @@ struct io_sq_stat {
 
 bool io_sq_stat(struct io_ring_ctx *ctx, struct io_sq_stat *stat);
 int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p);
-void io_sqpoll_finish(struct io_ring_ctx *ctx);
+bool io_sqpoll_leave(struct io_ring_ctx *ctx);
+void io_sqpoll_put(struct io_ring_ctx *ctx);
 void io_sqpoll_wake(struct io_ring_ctx *ctx);
 void io_sqpoll_park(struct io_sq_data *sqd);
 void io_sqpoll_unpark(struct io_sq_data *sqd);

@@ -5,9 +5,9 @@
  * A task gets a struct io_uring_task when it sets up its first ring or submits
  * to one for the first time; it is freed with the task_struct.  A node says
  * that a task uses a ring.  Nodes are made by the task, and removed by it when
- * it exits, or by the exit worker of the ring; one mutex for the whole system
- * guards both directions.  It is taken when a task meets a ring for the first
- * time and when one of the two goes, never by a request.
+ * it exits, or by the exit worker of the ring.  Nothing is shared by all tasks or
+ * rings, and nobody sleeps or waits for a ring lock here: a task has to be able to
+ * set up, exit and exec whatever others do with rings that it shares with them.
  */
 #include <linux/file.h>
 #include <linux/io_uring.h>
@@ -18,12 +18,10 @@
 #include <linux/uaccess.h>
 
 #include "async/wq.h"
+#include "ring/locks.h"
 #include "submit/submit.h"
 #include "task/run.h"
 #include "task/tctx.h"
-
-/* tctx->nodes and ctx->tctx_list of all tasks and rings */
-DEFINE_MUTEX(io_tctx_mutex);
 
 static struct io_wq *io_tctx_wq(struct io_ring_ctx *ctx, struct task_struct *task)
 {
@@ -40,7 +38,7 @@ static struct io_wq *io_tctx_wq(struct io_ring_ctx *ctx, struct task_struct *tas
 
 /**
  * io_tctx_create - give a task its share of io_uring
- * @ctx: the first ring that it uses, its lock not held
+ * @ctx: the first ring that it uses
  * @task: current, or a thread that does not run yet; without a share
  *
  * May sleep.
@@ -77,21 +75,54 @@ void io_tctx_free(struct io_uring_task *tctx)
 	WARN_ON_ONCE(!xa_empty(&tctx->nodes));
 	WARN_ON_ONCE(tctx->io_wq);
 	WARN_ON_ONCE(tctx->credit);
-	kfree(tctx);
+	/* a ring that goes may just be leaving ->nodes */
+	kfree_rcu(tctx, rcu);
 }
 
 /*
- * A ring was told how many workers its users shall have.  In the hold of the ring
- * lock that makes the task one of them: who changes the limits, under that lock,
- * tells those that it finds.
+ * A ring may have been told how many workers its users shall have.  Who changes
+ * that tells all nodes, ours included: what was read before must not come last.
  */
 static void io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 {
-	u32 limits[2] = { ctx->iowq_limits[0], ctx->iowq_limits[1] };
+	u32 applied[2] = {}, limits[2];
 
-	io_assert_ring(ctx);
-	if (ctx->iowq_limits_set)
+	for (;;) {
+		scoped_guard(spinlock, &ctx->tctx_lock)
+			memcpy(limits, ctx->iowq_limits, sizeof(limits));
+		if (!memcmp(limits, applied, sizeof(limits)))
+			return;
+		memcpy(applied, limits, sizeof(limits));
 		io_wq_set_max_workers(tctx->io_wq, limits);
+	}
+}
+
+/**
+ * io_tctx_set_limits - limits of workers for all tasks that use a ring, now or later
+ * @ctx: the ring
+ * @limits: bounded, unbounded; 0 leaves a limit as it is
+ *
+ * Current's own pool is left out: to change that may make a worker.
+ */
+void io_tctx_set_limits(struct io_ring_ctx *ctx, const u32 limits[2])
+{
+	struct io_tctx_node *node;
+	unsigned int i;
+
+	guard(rcu)();
+	guard(spinlock)(&ctx->tctx_lock);
+	for (i = 0; i < ARRAY_SIZE(ctx->iowq_limits); i++)
+		ctx->iowq_limits[i] = limits[i] ?: ctx->iowq_limits[i];
+	/* whose thread alone submits, see io_sqpoll_max_workers() */
+	if (ctx->flags & IORING_SETUP_SQPOLL)
+		return;
+	list_for_each_entry(node, &ctx->tctx_list, ctx_link) {
+		u32 copy[2] = { limits[0], limits[1] };
+		struct io_wq *wq = READ_ONCE(node->tctx->io_wq);
+
+		if (wq && node->tctx != current->io_uring)
+			io_wq_set_max_workers(wq, copy);
+	}
 }
 
 static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
@@ -106,8 +137,6 @@ static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 		return -ENOMEM;
 	node->tctx = tctx;
 	node->ctx = ctx;
-
-	guard(mutex)(&io_tctx_mutex);
 	ret = xa_err(xa_store(&tctx->nodes, (unsigned long)ctx, node, GFP_KERNEL));
 	if (ret) {
 		/* a failed store may leave an empty entry behind */
@@ -115,16 +144,15 @@ static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 		kfree(node);
 		return ret;
 	}
-	scoped_guard(io_ring, ctx) {
+	scoped_guard(spinlock, &ctx->tctx_lock)
 		list_add(&node->ctx_link, &ctx->tctx_list);
-		io_tctx_apply_limits(ctx, tctx);
-	}
+	io_tctx_apply_limits(ctx, tctx);
 	return 0;
 }
 
 /**
  * io_tctx_attach - current uses a ring
- * @ctx: the ring, its lock not held
+ * @ctx: the ring, held by its file or its SQPOLL thread
  *
  * May sleep.
  *
@@ -137,15 +165,76 @@ int io_tctx_attach(struct io_ring_ctx *ctx)
 	return ret ?: io_tctx_add_node(ctx, current->io_uring);
 }
 
+/**
+ * io_tctx_meet - current submits to a ring for the first time, or after another one
+ * @ctx: the ring, its lock not held
+ *
+ * May sleep.
+ *
+ * Return: 0, -EEXIST on single issuer rings of another task, or an error of
+ * io_tctx_attach().
+ */
+int io_tctx_meet(struct io_ring_ctx *ctx)
+{
+	int ret;
+
+	if (ctx->flags & IORING_SETUP_SINGLE_ISSUER && READ_ONCE(ctx->submitter_task) != current)
+		return -EEXIST;
+	ret = io_tctx_attach(ctx);
+	if (ret)
+		return ret;
+	/* closed when current became another program */
+	if (unlikely(ctx->cq.exclusive && io_mail_dead(&ctx->mailbox))) {
+		guard(io_ring)(ctx);
+		io_ring_open(ctx);
+	}
+	WRITE_ONCE(current->io_uring->last, ctx);
+	return 0;
+}
+
 static void io_tctx_remove_node(struct io_tctx_node *node)
 {
-	lockdep_assert_held(&io_tctx_mutex);
+	lockdep_assert_held(&node->ctx->tctx_lock);
 	/* the task may look at ->last now, but not at this ring: it has no reference */
 	cmpxchg(&node->tctx->last, node->ctx, NULL);
 	xa_erase(&node->tctx->nodes, (unsigned long)node->ctx);
-	scoped_guard(io_ring, node->ctx)
-		list_del(&node->ctx_link);
-	kfree(node);
+	/* who walks the list goes on behind it */
+	if (node->ctx->tctx_next == &node->ctx_link)
+		node->ctx->tctx_next = node->ctx_link.next;
+	list_del(&node->ctx_link);
+	kfree_rcu(node, rcu);
+}
+
+/**
+ * io_tctx_next_ring - go through the rings that a task uses
+ * @tctx: current's
+ * @last: where we are, its reference is put; NULL to begin
+ *
+ * Does not sleep.
+ *
+ * Return: the next ring, with a reference; NULL if there is none.
+ */
+struct io_ring_ctx *io_tctx_next_ring(struct io_uring_task *tctx, struct io_ring_ctx *last)
+{
+	unsigned long index = (unsigned long)last;
+	struct io_tctx_node *node;
+	XA_STATE(xas, &tctx->nodes, index + 1);
+
+	if (last)
+		percpu_ref_put(&last->refs);
+	guard(rcu)();
+	xas_for_each(&xas, node, ULONG_MAX) {
+		struct io_ring_ctx *ctx = node->ctx;
+
+		if (xas_retry(&xas, node))
+			continue;
+		/* a ring that goes takes its nodes away before it ends its references */
+		guard(spinlock)(&ctx->tctx_lock);
+		if (xa_load(&tctx->nodes, (unsigned long)ctx) == node &&
+		    percpu_ref_tryget(&ctx->refs))
+			return ctx;
+	}
+	return NULL;
 }
 
 /**
@@ -160,15 +249,50 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 	struct io_tctx_node *node;
 	unsigned long index;
 
-	scoped_guard(mutex, &io_tctx_mutex) {
-		xa_for_each(&tctx->nodes, index, node)
-			io_tctx_remove_node(node);
+	scoped_guard(rcu) {
+		xa_for_each(&tctx->nodes, index, node) {
+			guard(spinlock)(&node->ctx->tctx_lock);
+			/* else the ring was faster */
+			if (xa_load(&tctx->nodes, index) == node)
+				io_tctx_remove_node(node);
+		}
 	}
 	if (wq) {
-		/* who searches a ring does not find it any more */
+		/* who has found it has done so within RCU */
+		WRITE_ONCE(tctx->io_wq, NULL);
 		io_wq_put_and_exit(wq);
-		tctx->io_wq = NULL;
 	}
+}
+
+/**
+ * io_tctx_next_pool - go through the pools of all tasks that use a ring
+ * @ctx: the ring, its lock held, so that nobody else does the same
+ * @first: begin
+ *
+ * Tasks may come and go meanwhile.  One that comes has nothing on the ring yet, since
+ * it gets the lock after us; one that goes ends what its pool has.
+ *
+ * Return: a pool, which the caller gives back by io_wq_unref(); NULL at the end
+ */
+struct io_wq *io_tctx_next_pool(struct io_ring_ctx *ctx, bool first)
+{
+	io_assert_ring(ctx);
+	/* the pools' memory */
+	guard(rcu)();
+	guard(spinlock)(&ctx->tctx_lock);
+	if (first)
+		ctx->tctx_next = ctx->tctx_list.next;
+	while (ctx->tctx_next != &ctx->tctx_list) {
+		struct io_tctx_node *node;
+		struct io_wq *wq;
+
+		node = list_entry(ctx->tctx_next, struct io_tctx_node, ctx_link);
+		ctx->tctx_next = ctx->tctx_next->next;
+		wq = READ_ONCE(node->tctx->io_wq);
+		if (wq && io_wq_tryget(wq))
+			return wq;
+	}
+	return NULL;
 }
 
 /**
@@ -179,7 +303,9 @@ void io_tctx_forget_ring(struct io_ring_ctx *ctx)
 {
 	struct io_tctx_node *node, *next;
 
-	guard(mutex)(&io_tctx_mutex);
+	/* the tasks' states stay for as long as we look at them */
+	guard(rcu)();
+	guard(spinlock)(&ctx->tctx_lock);
 	list_for_each_entry_safe(node, next, &ctx->tctx_list, ctx_link)
 		io_tctx_remove_node(node);
 }
@@ -329,10 +455,7 @@ int io_ringfd_register(struct io_ring_ctx *ctx, void __user *arg, unsigned int n
 
 	if (!nr || nr > IO_RINGFD_REG_MAX)
 		return -EINVAL;
-	/* meeting a ring for the first time takes its lock */
-	io_ring_unlock(ctx);
 	ret = io_tctx_attach(ctx);
-	io_ring_lock(ctx);
 	return ret ?: io_ringfd_each(arg, nr, io_ringfd_register_one);
 }
 

@@ -17,21 +17,33 @@
  * @tctx: the task's state
  * @ctx: the ring
  * @ctx_link: in ctx->tctx_list
+ * @rcu: freed after a grace period
  *
- * Also in tctx->nodes, under the ring's address.  Both change under io_tctx_mutex,
- * the list under the ring lock as well, so that either of them keeps it as it is.
- * A task's pool stays until its nodes are gone.
+ * Also in tctx->nodes, under the ring's address.  The task adds it to both, and
+ * whoever ends first takes it out of both, the task or the ring, under
+ * ctx->tctx_lock.  The two sides do not hold each other.  Who finds a node within
+ * RCU finds the memory of both: the task's state, its pool, and the ring are freed
+ * by RCU after their nodes are gone.
  */
 struct io_tctx_node {
 	struct io_uring_task	*tctx;
 	struct io_ring_ctx	*ctx;
 	struct list_head	ctx_link;
+	struct rcu_head		rcu;
 };
 
-extern struct mutex io_tctx_mutex;
+struct io_ring_ctx *io_tctx_next_ring(struct io_uring_task *tctx, struct io_ring_ctx *last);
 
+/* Rings that current uses, with a reference; who leaves the loop early puts @ctx->refs. */
+#define io_tctx_for_each_ring(tctx, ctx)					\
+	for ((ctx) = io_tctx_next_ring(tctx, NULL); (ctx);			\
+	     (ctx) = io_tctx_next_ring(tctx, ctx))
+
+struct io_wq *io_tctx_next_pool(struct io_ring_ctx *ctx, bool first);
+void io_tctx_set_limits(struct io_ring_ctx *ctx, const u32 limits[2]);
 int io_tctx_create(struct io_ring_ctx *ctx, struct task_struct *task);
 int io_tctx_attach(struct io_ring_ctx *ctx);
+int io_tctx_meet(struct io_ring_ctx *ctx);
 void io_tctx_detach_all(struct io_uring_task *tctx);
 void io_tctx_forget_ring(struct io_ring_ctx *ctx);
 void io_tctx_free(struct io_uring_task *tctx);
@@ -45,22 +57,15 @@ struct file *io_ringfd_get(unsigned int index);
  * io_tctx_attach_submitter - current is about to submit to a ring
  * @ctx: the ring, its lock not held
  *
- * Return: 0, -EEXIST on single issuer rings of another task, or an error of
- * io_tctx_attach().
+ * Return: as io_tctx_meet()
  */
 static inline int io_tctx_attach_submitter(struct io_ring_ctx *ctx)
 {
 	struct io_uring_task *tctx = current->io_uring;
-	int ret;
 
 	if (likely(tctx && READ_ONCE(tctx->last) == ctx))
 		return 0;
-	if (ctx->flags & IORING_SETUP_SINGLE_ISSUER && READ_ONCE(ctx->submitter_task) != current)
-		return -EEXIST;
-	ret = io_tctx_attach(ctx);
-	if (!ret)
-		WRITE_ONCE(current->io_uring->last, ctx);
-	return ret;
+	return io_tctx_meet(ctx);
 }
 
 /* Requests of current that have not ended. */

@@ -4,12 +4,16 @@
  *
  * What is modelled: io_ring_push(), io_ring_close() and io_fallback_push() of
  * io_uring/ring/mailbox.c against an owner who runs its mailbox a last time and
- * may close it, the fallback worker, and the ring's exit worker (io_uring/task/).
+ * may close it, the fallback worker, and the ring's end: io_ring_kill(),
+ * io_ring_exit_work() and io_ring_free_work() (io_uring/task/).
  * Each of two senders completes a request, which is what its item is; each request
  * holds a reference to the ring.  Whoever runs an item gives that reference back.
+ * A third request is about to be parked, io_may_park(): it ends if the ring ends,
+ * or the exit work finds it.
  *
  * The senders look at the ring after their push, within RCU; the fallback worker
- * looks at it after its last item.  Both may be all that is left.
+ * looks at it after its last item.  Both may be all that is left.  The owner finds
+ * the ring in its list of rings, and takes a reference, before it closes the mailbox.
  *
  * Memory is sequentially consistent here; pushes and closing are full barriers in the
  * code (try_cmpxchg(), xchg()), and a grace period is one for all others.
@@ -25,7 +29,9 @@
  *   BROKEN_FLUSH	the ring is freed without waiting for the fallback worker
  *   BROKEN_ORDER	waits for the fallback worker first and for the grace period
  *			then, so that a sender may queue it again in between
- *   BROKEN_FORGET	the ring is freed while its owner may be closing the mailbox
+ *   BROKEN_FORGET	the owner does not ask for a reference
+ *   BROKEN_LOOK	the exit work looks for parked requests without the ring lock
+ *   BROKEN_DYING	the ring is said to end after the look
  */
 #define ITEMS 2
 
@@ -35,12 +41,13 @@ byte next[ITEMS + 1];		/* in whichever of the two lists */
 byte fall_top;			/* ctx->fallback */
 bool work_queued;
 bool work_running;
-byte refs = ITEMS;
+byte refs = ITEMS + 2;		/* with the parked request's, and the file's */
+bool dying;
+bool parked;
 byte readers;			/* RCU read sections that can see the ring */
 bool freed;
 bool ran[ITEMS + 1];
 bool ring_lock;
-bool tctx_mutex;		/* held by the owner while it closes */
 bool forgotten;			/* by the task that uses it: no way to the ring any more */
 
 #define use_ring assert(!freed)
@@ -167,13 +174,31 @@ proctype owner()
 	fi;
 	unlock();
 #ifndef BROKEN_CLOSE
-	if
-	:: atomic { !tctx_mutex && !forgotten -> tctx_mutex = true };
-	   close_mailbox();		/* the task exits */
-	   tctx_mutex = false
-	:: true				/* the task never comes back */
-	fi
+	/* the task exits: io_tctx_next_ring() */
+	atomic {
+		if
+#ifdef BROKEN_FORGET
+		:: true -> refs++
+#else
+		:: !forgotten && refs > 0 -> refs++
 #endif
+		:: true -> goto out	/* the task never comes back */
+		fi
+	};
+	close_mailbox();
+	refs--;
+out:	skip
+#endif
+}
+
+proctype parker()
+{
+	lock();
+	if
+	:: dying -> refs--		/* it ends with -ECANCELED */
+	:: !dying -> parked = true
+	fi;
+	unlock()
 }
 
 proctype fallback()
@@ -191,6 +216,15 @@ end:	do
 	od
 }
 
+/* io_ring_end_requests() */
+inline look()
+{
+	if
+	:: parked -> parked = false; refs--
+	:: !parked
+	fi
+}
+
 inline flush_work()
 {
 	(!work_queued && !work_running)
@@ -205,19 +239,30 @@ proctype exit_worker()
 {
 	byte item;
 
-#ifndef BROKEN_CLOSE
+#ifndef BROKEN_DYING
+	dying = true;			/* no lock: this may be anybody's fput() */
+#endif
+#ifdef BROKEN_LOOK
+	look();
+#endif
 #ifndef BROKEN_TAKE
 	lock();
 #endif
+#ifndef BROKEN_CLOSE
 	close_mailbox();
-#ifndef BROKEN_TAKE
+#endif
+#ifdef BROKEN_TAKE
+	lock();
+#endif
+#ifndef BROKEN_LOOK
+	look();
+#endif
 	unlock();
+#ifdef BROKEN_DYING
+	dying = true;
 #endif
-#endif
+	refs--;				/* the file's */
 	refs == 0;
-#ifndef BROKEN_FORGET
-	atomic { !tctx_mutex -> forgotten = true };
-#endif
 #ifdef BROKEN_RCU
 	flush_work();
 #else
@@ -233,6 +278,7 @@ proctype exit_worker()
 #endif
 #endif
 #endif
+	forgotten = true;
 	freed = true;
 	assert(!work_queued)
 }
@@ -242,6 +288,7 @@ init {
 		run sender(1);
 		run sender(2);
 		run owner();
+		run parker();
 		run fallback();
 		run exit_worker()
 	}

@@ -154,6 +154,10 @@ struct delayed_work {
 	bool			stop;
 };
 
+struct rcu_work {
+	int		unused;
+};
+
 #define system_unbound_wq	NULL
 
 bool mod_delayed_work(void *wq, struct delayed_work *work, unsigned long delay);

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: how a ring or a task ends while others hold on to something */
+/*
+ * Whoever holds a ring's lock may sleep for as long as a user likes: in the fault of a
+ * page that a program serves.  Nobody who does not use that ring may notice, and who
+ * uses it can exit, exec and be killed.  The owner of an exclusive ring may leave it in
+ * several ways; what is sent to the ring then goes another way.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include "fault.h"
+#include "msg.h"
+
+static unsigned int grace(void)
+{
+	return iou_slow_kernel() ? 20000 : 5000;
+}
+
+/* Where a task stands that should have gone; needs root. */
+static void print_stack(int pid)
+{
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		printf("# %d %s", pid, line);
+	if (f)
+		fclose(f);
+	fflush(stdout);
+}
+
+/* Return: 0 if the process has gone, with its status */
+static int gone(int pid, int *status)
+{
+	unsigned long long end = iou_now_us() + grace() * 1000ULL;
+
+	while (waitpid(pid, status, WNOHANG) != pid) {
+		if (iou_now_us() > end) {
+			print_stack(pid);
+			return -ETIME;
+		}
+		iou_sleep_ms(1);
+	}
+	return 0;
+}
+
+static int say(int fd)
+{
+	return write(fd, "x", 1) == 1 ? 0 : 1;
+}
+
+static int hear(int fd)
+{
+	char c;
+
+	return read(fd, &c, 1) == 1 ? 0 : 1;
+}
+
+/* Do all descriptors of the other end of a pipe go, or has it news?  Return: poll's events */
+static short await(int fd, short events)
+{
+	struct pollfd pfd = { .fd = fd, .events = events };
+
+	return poll(&pfd, 1, grace()) == 1 ? pfd.revents : 0;
+}
+
+/* A child that uses a ring, sets up one, and ends: nothing to do with anybody. */
+static int stranger(void)
+{
+	struct iou r;
+
+	if (iou_init(&r, 8, 0))
+		return 1;
+	iou_nop(&r, 1);
+	return iou_one(&r) ? 2 : 0;
+}
+
+/* A ring whose lock a thread of ours holds until the page is given. */
+struct held {
+	struct iou r;
+	struct hole hole;
+	pthread_t holder;
+	bool holds;
+};
+
+static void *hold(void *arg)
+{
+	struct held *h = arg;
+
+	iou_prep(&h->r, IORING_OP_TIMEOUT, -1, h->hole.mem, 1, 1)->user_data = 77;
+	iou_submit(&h->r);
+	return NULL;
+}
+
+static int held_begin(struct held *h)
+{
+	/* others may have submitted */
+	h->r.next = *h->r.sq_tail;
+	h->r.sent = h->r.next;
+	if (hole_open(&h->hole, 1) || pthread_create(&h->holder, NULL, hold, h))
+		return -1;
+	h->holds = true;
+	return hole_faults(&h->hole, 1) == 1 ? 0 : -1;
+}
+
+static void held_end(struct held *h)
+{
+	if (!h->holds)
+		return;
+	hole_give(&h->hole, 0, 1);
+	pthread_join(h->holder, NULL);
+	h->holds = false;
+}
+
+FIXTURE(teardown) {
+	struct held h;
+	int to[2], from[2];	/* a child's orders and answers */
+	int pipe[2];
+};
+
+FIXTURE_SETUP(teardown)
+{
+	struct hole probe;
+
+	if (hole_open(&probe, 1))
+		SKIP(return, "needs userfaultfd");
+	ASSERT_EQ(0, iou_init(&self->h.r, 8, 0));
+	ASSERT_EQ(0, pipe(self->to));
+	ASSERT_EQ(0, pipe(self->from));
+	ASSERT_EQ(0, pipe(self->pipe));
+	signal(SIGPIPE, SIG_IGN);
+}
+
+FIXTURE_TEARDOWN(teardown)
+{
+	held_end(&self->h);
+}
+
+/* A child that submits to the ring as @prep says, then does what it is told. */
+#define CHILD_OF(self, prep, then) ({			\
+	int __pid = fork();				\
+							\
+	if (!__pid) {					\
+		prep;					\
+		if (iou_submit(&(self)->h.r) < 0 || say((self)->from[1]) || \
+		    hear((self)->to[0]))		\
+			_exit(99);			\
+		then;					\
+		_exit(98);				\
+	}						\
+	__pid;						\
+})
+
+/*
+ * One who uses the ring too exits and execs while its lock is held, and others who have
+ * never seen it do what they like.  Mutant: exit-waits-for-ring-lock.
+ */
+TEST_F(teardown, exit_while_the_lock_is_held)
+{
+	int i, pid, status;
+
+	for (i = 0; i < 2; i++) {
+		pid = CHILD_OF(self, iou_nop(&self->h.r, 1),
+			       i ? execl("/bin/true", "true", NULL) : _exit(0));
+		ASSERT_LT(0, pid);
+		ASSERT_EQ(0, hear(self->from[0]));
+		ASSERT_EQ(0, held_begin(&self->h));
+		ASSERT_EQ(0, say(self->to[1]));
+		if (!iou_on_stock()) {
+			ASSERT_EQ(0, gone(pid, &status));
+			EXPECT_EQ(0, status);
+		}
+		pid = fork();
+		if (!pid)
+			_exit(stranger());
+		ASSERT_EQ(0, gone(pid, &status)) {
+			TH_LOG("who has nothing to do with it hangs");
+		}
+		EXPECT_EQ(0, status);
+		held_end(&self->h);
+		self->h.r.next = *self->h.r.sq_tail;
+		self->h.r.sent = self->h.r.next;
+	}
+}
+
+/*
+ * The same with a request that holds a ring's file, which an exit waits for: who is
+ * killed does not wait long.  The request ends when the lock is free.
+ * Mutants: exit-waits-for-ring-lock, exit-forgets-orphans.
+ */
+TEST_F(teardown, killed_while_the_lock_is_held)
+{
+	int pid, status;
+	struct iou q;
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for the lock");
+	ASSERT_EQ(0, iou_init(&q, 8, 0));
+	ASSERT_EQ(0, iou_register(&q, IORING_REGISTER_FILES, &self->pipe[1], 1));
+	close(self->pipe[1]);
+	pid = CHILD_OF(self,
+		       iou_prep(&self->h.r, IORING_OP_POLL_ADD, q.fd, NULL, 0,
+				0)->poll32_events = POLLIN,
+		       pause());
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, hear(self->from[0]));
+	iou_exit(&q);
+	ASSERT_EQ(0, held_begin(&self->h));
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(0, gone(pid, &status));
+	held_end(&self->h);
+	EXPECT_TRUE(await(self->pipe[0], POLLIN) & POLLHUP) {
+		TH_LOG("a request that nobody ends holds a ring");
+	}
+}
+
+/* An exec has to wait for all of its requests, but can be killed meanwhile. */
+TEST_F(teardown, exec_killed_while_the_lock_is_held)
+{
+	int pid, status;
+	char buf[8];
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for the lock");
+	pid = CHILD_OF(self, iou_prep(&self->h.r, IORING_OP_READ, self->pipe[0], buf, 8, 0),
+		       execl("/bin/true", "true", NULL));
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, hear(self->from[0]));
+	ASSERT_EQ(0, held_begin(&self->h));
+	ASSERT_EQ(0, say(self->to[1]));
+	iou_sleep_ms(50);
+	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(0, gone(pid, &status));
+	EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+/* The kernel's workers of others that stand in a function of io_uring; needs root. */
+static unsigned int stuck_kworkers(void)
+{
+	char path[320], line[256];
+	struct dirent *entry;
+	unsigned int nr = 0;
+	DIR *dir = opendir("/proc");
+
+	while (dir && (entry = readdir(dir))) {
+		bool kworker;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		f = fopen(path, "r");
+		kworker = f && fgets(line, sizeof(line), f) && !strncmp(line, "kworker/", 8);
+		if (f)
+			fclose(f);
+		if (!kworker)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/stack", entry->d_name);
+		f = fopen(path, "r");
+		while (f && fgets(line, sizeof(line), f)) {
+			if (!strstr(line, "] io_"))
+				continue;
+			printf("# %s %s", entry->d_name, line);
+			nr++;
+			break;
+		}
+		if (f)
+			fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+/*
+ * A dead task's request has its event while the lock is held: the kernel worker that
+ * ends it does not wait for the lock, and does not forget either.
+ * Mutant: fallback-waits-for-lock.
+ */
+TEST_F(teardown, event_for_a_dead_task)
+{
+	struct io_uring_cqe cqe;
+	unsigned int i, got = 0;
+	int pid, status;
+	char buf[8];
+
+	pid = CHILD_OF(self, iou_prep(&self->h.r, IORING_OP_READ, self->pipe[0], buf, 8,
+				      0)->user_data = 5, _exit(0));
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, hear(self->from[0]));
+	ASSERT_EQ(0, say(self->to[1]));
+	ASSERT_EQ(0, gone(pid, &status));
+	ASSERT_EQ(0, held_begin(&self->h));
+	ASSERT_EQ(8, write(self->pipe[1], "12345678", 8));
+	/* time for a worker to stand there */
+	iou_sleep_ms(200);
+	if (!iou_on_stock())
+		EXPECT_EQ(0, stuck_kworkers());
+	held_end(&self->h);
+	for (i = 0; i < 2 && !got; i++) {
+		ASSERT_EQ(0, iou_reap(&self->h.r, &cqe));
+		got = cqe.user_data == 5;
+	}
+	EXPECT_EQ(1, got);
+	EXPECT_EQ(-ECANCELED, cqe.res);
+}
+
+/* A ring lets go of its registered file: the ring that is closed has gone. */
+static short ring_goes(void)
+{
+	short events;
+	struct iou r;
+	int p[2];
+
+	if (pipe(p) || iou_init(&r, 8, 0) ||
+	    iou_register(&r, IORING_REGISTER_FILES, &p[1], 1))
+		return 0;
+	close(p[1]);
+	iou_exit(&r);
+	events = await(p[0], POLLIN);
+	close(p[0]);
+	return events;
+}
+
+#define STOPPED	70
+
+/*
+ * Rings that are closed while their requests belong to tasks that are stopped: each waits
+ * for its task, and no other ring does.  Mutant: exit-worker-waits.
+ */
+TEST(stopped_tasks)
+{
+	int pids[STOPPED], p[2], i, status;
+	struct iou r;
+	char buf[8];
+
+	for (i = 0; i < STOPPED; i++) {
+		ASSERT_EQ(0, pipe(p));
+		ASSERT_EQ(0, iou_init(&r, 8, 0));
+		pids[i] = fork();
+		if (!pids[i]) {
+			iou_prep(&r, IORING_OP_READ, p[0], buf, 8, 0);
+			if (iou_submit(&r) != 1)
+				_exit(99);
+			iou_exit(&r);
+			raise(SIGSTOP);
+			for (;;)
+				pause();
+		}
+		ASSERT_EQ(pids[i], waitpid(pids[i], &status, WUNTRACED));
+		ASSERT_TRUE(WIFSTOPPED(status));
+		iou_exit(&r);
+		close(p[0]);
+		close(p[1]);
+	}
+	/* time for their exit to stand there */
+	iou_sleep_ms(500);
+	EXPECT_TRUE(iou_on_stock() || ring_goes() & POLLHUP) {
+		TH_LOG("%d stopped tasks keep another ring", STOPPED);
+	}
+	for (i = 0; i < STOPPED; i++) {
+		kill(pids[i], SIGKILL);
+		EXPECT_EQ(pids[i], waitpid(pids[i], &status, 0));
+	}
+	EXPECT_TRUE(ring_goes() & POLLHUP);
+}
+
+/*
+ * Let a kernel worker put the last descriptor of what @fd is: the worker that ends a poll
+ * on it after its ring was closed, which only its owner would have ended otherwise.
+ */
+static int put_by_worker(int fd)
+{
+	struct iou r;
+
+	if (iou_init(&r, 8, IOU_DEFER))
+		return -1;
+	iou_prep(&r, IORING_OP_POLL_ADD, fd, NULL, 0, 0)->poll32_events = POLLPRI;
+	if (iou_submit(&r) != 1)
+		return -1;
+	close(fd);
+	iou_exit(&r);
+	return 0;
+}
+
+/*
+ * The last descriptor of a ring is put by a kernel worker while the ring's thread sits in
+ * a fault with its locks.  Files of others, that are put in the same way, are closed all
+ * the same.  Mutant: release-takes-lock.
+ */
+TEST(last_put_by_a_worker)
+{
+	struct hole hole;
+	struct iou r;
+	int p[2], fd;
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for the lock");
+	if (hole_open(&hole, 1))
+		SKIP(return, "needs userfaultfd");
+	ASSERT_EQ(0, iou_init(&r, 8, IORING_SETUP_SQPOLL));
+	iou_prep(&r, IORING_OP_TIMEOUT, -1, hole.mem, 1, 1);
+	ASSERT_EQ(1, iou_submit(&r));
+	ASSERT_EQ(1, hole_faults(&hole, 1));
+	fd = dup(r.fd);
+	iou_exit(&r);
+	ASSERT_EQ(0, put_by_worker(fd));
+	/* time for the worker to get there */
+	iou_sleep_ms(300);
+
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(0, put_by_worker(p[1]));
+	EXPECT_TRUE(await(p[0], POLLIN) & POLLHUP) {
+		TH_LOG("a file is not closed because of somebody's ring");
+	}
+	EXPECT_EQ(0, stuck_kworkers());
+	EXPECT_TRUE(ring_goes() & POLLHUP);
+	ASSERT_EQ(0, hole_give(&hole, 0, 1));
+	EXPECT_TRUE(ring_goes() & POLLHUP);
+}
+
+/*
+ * A worker frees the last request of a ring that was closed, which has a registered file:
+ * it is the last one to look at the ring.  Mutant: retire-without-reference.
+ */
+TEST(worker_is_the_last)
+{
+	int fds[2], p[2], file;
+	struct hole hole;
+	struct iou r;
+
+	if (hole_open(&hole, 1))
+		SKIP(return, "needs userfaultfd");
+	ASSERT_EQ(0, pipe(p));
+	file = memfd_create("file", 0);
+	ASSERT_EQ(0, ftruncate(file, IOU_PAGE));
+	ASSERT_EQ(0, iou_init(&r, 8, 0));
+	fds[0] = file;
+	fds[1] = p[1];
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_FILES, fds, 2));
+	iou_prep(&r, IORING_OP_READ, 0, hole.mem, 8, 0)->flags = IOSQE_ASYNC | IOSQE_FIXED_FILE;
+	ASSERT_EQ(1, iou_submit(&r));
+	ASSERT_EQ(1, hole_faults(&hole, 1));
+	close(file);
+	close(p[1]);
+	iou_exit(&r);
+	/* time for the ring to look for its requests */
+	iou_sleep_ms(100);
+	ASSERT_EQ(0, hole_give(&hole, 0, 1));
+	EXPECT_TRUE(await(p[0], POLLIN) & POLLHUP);
+}
+
+/* What is sent to a ring whose owner has left: a file is refused, CQEs come without it. */
+static int send_to_left(struct iou *target, int file)
+{
+	unsigned long long end;
+	unsigned int i;
+	struct iou r;
+	int ret;
+
+	if (iou_init(&r, 8, 0) || register_slots(&r, file))
+		return 10;
+	prep_file(&r, target->fd, 0, 1, 1);
+	ret = iou_one(&r);
+	if (ret != -EOWNERDEAD) {
+		printf("# SEND_FD: %d\n", ret);
+		return 11;
+	}
+	/* stock's kernel does not survive that */
+	if (iou_on_stock())
+		return 0;
+	for (i = 0; i < 3; i++) {
+		ret = send_data(&r, target->fd, 40 + i, 4);
+		if (ret) {
+			printf("# DATA: %d\n", ret);
+			return 12;
+		}
+	}
+	end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	while (iou_ready(target) < 3) {
+		if (iou_now_us() > end)
+			return 13;
+		iou_sleep_ms(1);
+	}
+	iou_exit(&r);
+	return 0;
+}
+
+static void *enable(void *arg)
+{
+	struct iou *r = arg;
+
+	return (void *)(long)iou_register(r, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+}
+
+/* An owner that has enabled the ring, and never submitted, ends.  Mutant: owner-without-node. */
+TEST(owner_by_enabling_ends)
+{
+	struct iou r;
+	pthread_t t;
+	void *res;
+	int p[2];
+
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(0, iou_init(&r, 8, IOU_DEFER | IORING_SETUP_R_DISABLED));
+	ASSERT_EQ(0, register_slots(&r, -1));
+	ASSERT_EQ(0, pthread_create(&t, NULL, enable, &r));
+	pthread_join(t, &res);
+	ASSERT_EQ(NULL, res);
+	EXPECT_EQ(0, send_to_left(&r, p[0]));
+	iou_exit(&r);
+}
+
+/*
+ * An owner executes another program, a child of it keeps the ring.  Mutant:
+ * exec-keeps-mailbox.
+ */
+TEST(owner_execs)
+{
+	int pid, status, p[2], left[2], ret[2];
+	char result = 99;
+	struct iou r;
+
+	if (iou_on_stock())
+		SKIP(return, "stock takes the file, and crashes at the first message");
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(0, pipe2(left, O_CLOEXEC));
+	ASSERT_EQ(0, pipe(ret));
+	pid = fork();
+	if (!pid) {
+		if (iou_init(&r, 8, IOU_DEFER) || register_slots(&r, -1))
+			_exit(99);
+		if (!fork()) {
+			close(left[1]);
+			hear(left[0]);
+			result = send_to_left(&r, p[0]);
+			_exit(write(ret[1], &result, 1) != 1);
+		}
+		execl("/bin/sleep", "sleep", "100", NULL);
+		_exit(98);
+	}
+	close(left[1]);
+	ASSERT_EQ(1, read(ret[0], &result, 1));
+	EXPECT_EQ(0, result);
+	kill(pid, SIGKILL);
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+}
+
+/* The program that an owner has become goes on with the ring, whose descriptor it was left. */
+static void __attribute__((constructor)) after_exec(void)
+{
+	const char *how = getenv("IOU_AFTER_EXEC");
+	struct __kernel_timespec ts = { .tv_nsec = 10000000 };
+	struct io_uring_cqe cqe;
+	struct iou r = {};
+	int p;
+
+	if (!how)
+		return;
+	if (sscanf(how, "%d %d", &r.fd, &p) != 2 ||
+	    read(p, &r.p, sizeof(r.p)) != sizeof(r.p))
+		_exit(11);
+	r.flags = r.p.flags;
+	r.sqe_size = 64;
+	r.cqe_size = 16;
+	if (iou_map(&r))
+		_exit(12);
+	iou_find_words(&r);
+	/* a message, which somebody sends about now */
+	if (iou_reap(&r, &cqe) || cqe.user_data != 40)
+		_exit(13);
+	iou_prep(&r, IORING_OP_TIMEOUT, -1, &ts, 1, 0)->user_data = 6;
+	if (iou_submit(&r) != 1)
+		_exit(14);
+	if (iou_reap(&r, &cqe) || cqe.user_data != 6)
+		_exit(15);
+	iou_prep(&r, IORING_OP_TIMEOUT, -1, &ts, 1, 0)->user_data = 7;
+	if (iou_submit_wait(&r, 1) != 1 || iou_reap(&r, &cqe) || cqe.user_data != 7)
+		_exit(16);
+	_exit(0);
+}
+
+TEST(owner_returns_after_exec)
+{
+	int pid, status, p[2], left[2];
+	struct iou r, sender;
+	char how[32], self[128];
+
+	if (iou_on_stock())
+		SKIP(return, "stock's kernel crashes at the first message");
+	self[readlink("/proc/self/exe", self, sizeof(self) - 1)] = 0;
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(0, pipe2(left, O_CLOEXEC));
+	pid = fork();
+	if (!pid) {
+		if (iou_init(&r, 8, IOU_DEFER) ||
+		    write(p[1], &r.p, sizeof(r.p)) != sizeof(r.p))
+			_exit(99);
+		if (!fork()) {
+			close(left[1]);
+			hear(left[0]);
+			iou_sleep_ms(100);
+			_exit(iou_init(&sender, 8, 0) ||
+			      send_data(&sender, r.fd, 40, 4));
+		}
+		fcntl(r.fd, F_SETFD, 0);
+		snprintf(how, sizeof(how), "%d %d", r.fd, p[0]);
+		setenv("IOU_AFTER_EXEC", how, 1);
+		execl(self, "again", NULL);
+		_exit(98);
+	}
+	close(left[1]);
+	ASSERT_EQ(0, gone(pid, &status));
+	EXPECT_EQ(0, status) {
+		TH_LOG("status %x", status);
+	}
+}
+
+TEST_HARNESS_MAIN
