@@ -50,8 +50,8 @@ static void io_link_timeout_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 	io_unpark(req);
 	if (head) {
 		io_link_leave(head, req);
-		/* the end of its task has cancelled the head already */
-		ret = issue_flags & IO_URING_F_TASK_DEAD ? -ECANCELED : io_cancel_request(head);
+		/* if its task is gone, too: a head that was parked waits on */
+		ret = io_cancel_request(head);
 	}
 	req->cqe.res = ret ?: -ETIME;
 	io_complete(req);

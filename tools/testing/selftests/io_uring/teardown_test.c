@@ -488,6 +488,13 @@ static int send_to_left(struct iou *target, int file)
 	return 0;
 }
 
+/* A ring of a thread that has ended. */
+struct ended {
+	struct iou r;
+	unsigned int flags;
+	int fd;
+};
+
 static void *enable(void *arg)
 {
 	struct iou *r = arg;
@@ -546,6 +553,54 @@ TEST(owner_execs)
 	EXPECT_EQ(0, result);
 	kill(pid, SIGKILL);
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+}
+
+static void *read_with_limit_and_end(void *arg)
+{
+	static struct __kernel_timespec ts = { .tv_nsec = 300000000 };
+	struct ended *e = arg;
+	static char buf[8];
+
+	if (iou_init(&e->r, 8, e->flags))
+		return (void *)1;
+	iou_prep(&e->r, IORING_OP_READ, e->fd, buf, 8, 0)->flags = IOSQE_IO_LINK;
+	iou_prep(&e->r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0)->user_data = 2;
+	return iou_submit(&e->r) == 2 ? NULL : (void *)2;
+}
+
+/* What a thread has left waiting keeps its time limit.  Mutant: link-timeout-of-the-dead. */
+TEST(time_limit_of_a_thread_that_ended)
+{
+	static const unsigned int flags[] = { 0, IOU_DEFER };
+	unsigned long long end;
+	struct ended e;
+	unsigned int i, k;
+	pthread_t t;
+	void *ret;
+	int p[2];
+
+	if (iou_on_stock())
+		SKIP(return, "stock forgets the limit");
+	for (i = 0; i < ARRAY_LEN(flags); i++) {
+		ASSERT_EQ(0, pipe(p));
+		e.flags = flags[i];
+		e.fd = p[0];
+		ASSERT_EQ(0, pthread_create(&t, NULL, read_with_limit_and_end, &e));
+		pthread_join(t, &ret);
+		ASSERT_EQ(NULL, ret);
+		end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+		while (iou_ready(&e.r) < 2 && iou_now_us() < end)
+			iou_sleep_ms(1);
+		ASSERT_EQ(2, iou_ready(&e.r));
+		for (k = 0; k < 2; k++) {
+			struct io_uring_cqe *cqe = iou_cqe_at(&e.r, k);
+
+			EXPECT_EQ(cqe->user_data == 2 ? -ETIME : -ECANCELED, cqe->res);
+		}
+		iou_exit(&e.r);
+		close(p[0]);
+		close(p[1]);
+	}
 }
 
 /* The program that an owner has become goes on with the ring, whose descriptor it was left. */
