@@ -389,7 +389,10 @@ static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *ou
 	struct io_wq_search search;
 	struct io_wq_fifo *fifo;
 
-	guard(spinlock)(&lane->lock);
+	lockdep_assert_held(&lane->lock);
+	/* a pool without work is asked each time that a program cancels anything */
+	if (!lane->plain.first && !lane->keys && !lane->others.first)
+		return 0;
 	list_add(&search.link, &lane->searches);
 	for (n = 0; (all || !found) && (fifo = io_wq_nth_fifo(lane, n)); n++) {
 		search.before = NULL;
@@ -457,10 +460,10 @@ struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *da
 	for (i = 0; i < IO_WQ_NR_LANES; i++) {
 		struct io_wq_lane *lane = &wq->lane[i];
 
+		guard(spinlock)(&lane->lock);
 		found.queued += io_wq_extract(lane, &list, match, data, all);
 		if (found.queued && !all)
 			break;
-		guard(spinlock)(&lane->lock);
 		found.running += io_wq_cancel_running(lane, match, data, all);
 		if (found.running && !all)
 			break;
@@ -479,7 +482,8 @@ static void io_wq_cancel_queued(struct io_wq_lane *lane)
 {
 	struct io_wq_fifo list = {};
 
-	io_wq_extract(lane, &list, io_wq_match_any, NULL, true);
+	scoped_guard(spinlock, &lane->lock)
+		io_wq_extract(lane, &list, io_wq_match_any, NULL, true);
 	io_wq_run_cancelled(lane->wq, &list);
 }
 

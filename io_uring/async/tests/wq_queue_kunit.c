@@ -86,6 +86,7 @@ static bool wq_rig_extract(struct wq_rig *rig, unsigned int nr)
 	struct io_wq_work *work = &rig->work[nr].work;
 	struct io_wq_fifo list = {};
 
+	guard(spinlock)(&rig->worker.lane->lock);
 	return io_wq_extract(rig->worker.lane, &list, wq_rig_match, work, false) &&
 	       list.first == work && list.last == work;
 }
@@ -194,8 +195,9 @@ static void wq_search_survives(struct kunit *test)
 				}
 				if (a == at || b == at)
 					continue;
-				io_wq_extract(rig->worker.lane, &list, wq_meanwhile_match, &m,
-					      true);
+				scoped_guard(spinlock, &rig->worker.lane->lock)
+					io_wq_extract(rig->worker.lane, &list,
+						      wq_meanwhile_match, &m, true);
 				/* those before it have been looked at */
 				KUNIT_EXPECT_EQ(test, m.looks, 6 - (a > at) - (b > at));
 			}
