@@ -742,7 +742,7 @@ struct io_ring_ctx {
 	spinlock_t		tctx_lock;
 	/** @tctx_list: those tasks, under @tctx_lock */
 	struct list_head	tctx_list;
-	/** @tctx_next: where a walk through it goes on, under @tctx_lock; one walk at a time: (R) */
+	/** @tctx_next: where the one walk through it (R) goes on, under @tctx_lock */
 	struct list_head	*tctx_next;
 	/** @ring_region: (-) words, CQEs, index array */
 	struct io_mapped_region	ring_region;

@@ -110,7 +110,7 @@ static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct i
 }
 
 /* The rest of the end of a request, after its CQE. */
-static __always_inline void io_complete_posted(struct io_kiocb *req)
+static void io_complete_posted(struct io_kiocb *req)
 {
 	if (unlikely(req->flags & REQ_F_HAS_LINK))
 		io_link_advance(req, io_complete);
