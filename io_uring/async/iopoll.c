@@ -130,7 +130,11 @@ unsigned int io_iopoll_reap(struct io_ring_ctx *ctx)
 			continue;
 		}
 		if (unlikely(req->flags & REQ_F_REISSUE)) {
-			req->mail.run(ctx, &req->mail, 0);
+			/* it is its submitter who may issue it */
+			if (req->tctx == current->io_uring)
+				req->mail.run(ctx, &req->mail, 0);
+			else
+				io_req_push(req, req->mail.run, IO_PUSH_NOW);
 			continue;
 		}
 		io_complete_collected(ctx, req);

@@ -157,8 +157,13 @@ void io_tctx_uncharge(struct io_uring_task *tctx)
 {
 	struct task_struct *task = tctx->task;
 
-	atomic_long_dec(&tctx->inflight);
-	if (unlikely(atomic_read(&tctx->in_cancel)))
-		wake_up(&tctx->wait);
+	/* an exec that waits for this request may free @tctx, after a grace period */
+	scoped_guard(rcu) {
+		atomic_long_dec(&tctx->inflight);
+		/* pairs with that in io_cancel_task() */
+		smp_mb__after_atomic();
+		if (unlikely(atomic_read(&tctx->in_cancel)))
+			wake_up(&tctx->wait);
+	}
 	put_task_struct(task);
 }

@@ -74,14 +74,13 @@ static bool io_req_end_awaited(struct io_ring_ctx *ctx)
 }
 
 /*
- * Somebody should free what is retired: we do, unless current is a kernel worker and
- * would have to wait for the lock.  The caller has a reference to the ring.
+ * Somebody should free what is retired: we do, unless current is a kernel worker that
+ * would have to wait for the lock, or a signal comes meanwhile.  The caller has a reference to the ring.
  */
 static void io_req_reclaim_now(struct io_ring_ctx *ctx)
 {
-	if (!(current->flags & PF_WQ_WORKER)) {
-		io_ring_lock(ctx);
-	} else if (!io_ring_trylock(ctx)) {
+	if (current->flags & PF_WQ_WORKER ? !io_ring_trylock(ctx) :
+	    io_ring_lock_interruptible(ctx)) {
 		io_fallback_kick(ctx);
 		return;
 	}

@@ -57,6 +57,7 @@ static void io_parked_rehash(struct io_ring_ctx *ctx, struct list_head *table, u
 		list_for_each_entry_safe(req, tmp, &old[i], parked) {
 			bucket = io_parked_bucket(ctx, req->cqe.user_data, io_parked_kind(req));
 			list_add_tail(&req->parked, bucket);
+			cond_resched();
 		}
 		cond_resched();
 	}

@@ -75,6 +75,13 @@ static inline int io_ring_lock_interruptible(struct io_ring_ctx *ctx)
 	return mutex_lock_interruptible(&ctx->uring_lock.mutex);
 }
 
+/* The same for who is interrupted by its end only.  Return: 0, or -EINTR. */
+static inline int io_ring_lock_killable(struct io_ring_ctx *ctx)
+{
+	io_ring_may_wait(0);
+	return mutex_lock_killable(&ctx->uring_lock.mutex);
+}
+
 /* Take a second ring's lock; the caller has ordered the two. */
 static inline void io_ring_lock_nested(struct io_ring_ctx *ctx)
 {

@@ -65,6 +65,9 @@ static int io_mem_charge(struct io_mem_account *account, unsigned long pages)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 
+	/* who is over a limit that was lowered gets no more, but loses nothing */
+	if (!pages)
+		return 0;
 	if (account->user) {
 		long old = atomic_long_read(&account->user->locked_vm);
 

@@ -136,7 +136,7 @@ static int io_waiter_wake(struct wait_queue_entry *entry, unsigned int mode, int
 	return autoremove_wake_function(entry, mode, flags, key);
 }
 
-/* Arm the mailbox, which was closed if its owner has become another program meanwhile. */
+/* Arm the mailbox. */
 static bool io_waiter_arm(struct io_waiter *w)
 {
 	struct io_ring_ctx *ctx = w->ctx;
@@ -145,10 +145,6 @@ static bool io_waiter_arm(struct io_waiter *w)
 	if (likely(io_mail_arm(&ctx->mailbox, w->target - READ_ONCE(ctx->rings->cq_tail))))
 		return true;
 	__set_current_state(TASK_RUNNING);
-	if (unlikely(io_mail_dead(&ctx->mailbox))) {
-		guard(io_ring)(ctx);
-		io_ring_open(ctx);
-	}
 	return false;
 }
 
@@ -285,6 +281,12 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 
 	if (!io_may_wait(ctx))
 		return -EEXIST;
+	/* its owner has become another program: it takes from the mailbox again, until its end */
+	if (unlikely(ctx->cq.exclusive && io_mail_dead(&ctx->mailbox))) {
+		ret = io_tctx_meet(ctx);
+		if (ret)
+			return ret;
+	}
 	ret = io_wait_catch_up(ctx);
 	if (ret)
 		return ret;

@@ -121,6 +121,7 @@ static void io_cancel_parked(const struct io_cancel_scope *what)
 	io_for_each_parked(ctx, bucket, tmp, req) {
 		if (io_cancel_match(req, what))
 			io_parked_cancel(req);
+		cond_resched();
 	}
 }
 
@@ -273,10 +274,13 @@ static bool io_cancel_must_reap(struct io_uring_task *tctx)
 static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
 {
 	DEFINE_WAIT(wait);
+	bool arrived;
 
 	io_cancel_ignore_signals();
 	prepare_to_wait(&w->tctx->wait, &wait, TASK_INTERRUPTIBLE | TASK_FREEZABLE);
-	if (!io_cancel_arm(w->tctx, true) && w->left == io_cancel_left(w->tctx, w->cancel_all) &&
+	arrived = io_cancel_arm(w->tctx, true);
+	/* mail of a ring whose lock somebody has cannot be run yet: @timeout is short then */
+	if ((w->busy || !arrived) && w->left == io_cancel_left(w->tctx, w->cancel_all) &&
 	    !task_work_pending(current))
 		schedule_timeout(timeout);
 	finish_wait(&w->tctx->wait, &wait);

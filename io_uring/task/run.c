@@ -83,6 +83,9 @@ int io_run_local_locked(struct io_ring_ctx *ctx)
 	unsigned int loops, count = 0;
 
 	io_assert_ring(ctx);
+	/* what a closed mailbox holds is the fallback worker's */
+	if (unlikely(io_mail_dead(&ctx->mailbox)))
+		return 0;
 	io_clear_taskrun(ctx);
 	for (loops = 0; loops < 2 && !mail && io_local_pending(ctx); loops++) {
 		mail = io_ring_take(ctx);
@@ -133,7 +136,10 @@ static void io_clear_taskrun_late(struct io_uring_task *tctx, struct io_ring_ctx
 		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
 }
 
-/* The next item is of another ring, or others want the CPU. */
+/*
+ * The next item is of another ring, or others want the CPU.  Return: @to, or NULL if
+ * current was killed while it waited for that ring's lock.
+ */
 static struct io_ring_ctx *io_run_switch(struct io_ring_ctx *from, struct io_ring_ctx *to)
 {
 	if (from) {
@@ -142,7 +148,10 @@ static struct io_ring_ctx *io_run_switch(struct io_ring_ctx *from, struct io_rin
 	}
 	if (to) {
 		percpu_ref_get(&to->refs);
-		io_ring_lock(to);
+		if (unlikely(io_ring_lock_killable(to))) {
+			percpu_ref_put(&to->refs);
+			return NULL;
+		}
 		io_clear_taskrun_late(current->io_uring, to);
 	}
 	return to;
@@ -204,6 +213,11 @@ void io_tctx_task_work(struct callback_head *cb)
 
 		if (req->ctx != ctx)
 			ctx = io_run_switch(ctx, req->ctx);
+		if (unlikely(!ctx)) {
+			io_fallback_push(req->ctx, mail);
+			mail = next;
+			continue;
+		}
 		if (likely(mail->run == io_complete_mail))
 			io_complete_collected(ctx, req);
 		else
