@@ -518,6 +518,19 @@ struct io_mapped_region {
 	bool		user;
 };
 
+/**
+ * struct io_ring_users - the tasks that use a ring (see io_uring/task/tctx.h)
+ * @lock: a leaf; task context only
+ * @nodes: struct io_tctx_node of each, under @lock
+ * @next: where the one walk through @nodes goes on that the ring lock allows, under @lock
+ */
+struct io_ring_users {
+	/* see above */
+	spinlock_t		lock;
+	struct list_head	nodes;
+	struct list_head	*next;
+};
+
 /* reasons for a SQE to take the long way, in ctx->submit_special */
 #define IO_SPECIAL_RESTRICTED	BIT(0)	/* check the ring's restrictions */
 #define IO_SPECIAL_DRAIN	BIT(1)	/* requests wait for a drained one */
@@ -569,6 +582,8 @@ struct io_ring_ctx {
 		 * without the ring lock; see task/exit.c for who sees it when
 		 */
 		bool			dying;
+		/** @orphans: (A) tasks have left requests behind that hold a ring's file */
+		bool			orphans;
 		/** @notify_method: (-) how task work reaches a submitter, TWA_* */
 		enum task_work_notify_mode	notify_method;
 		/** @refs: the file, then the exit work; slab memory of requests */
@@ -609,6 +624,8 @@ struct io_ring_ctx {
 		struct io_mail		*ready;
 		/** @ready_tail: (R) where the next one is linked */
 		struct io_mail		**ready_tail;
+		/** @mail_rest: (R) what the owner took from @mailbox and has not run, oldest first */
+		struct io_mail		*mail_rest;
 		/** @link_head: (R) chain being built */
 		struct io_kiocb		*link_head;
 		/** @link_last: (R) its last request */
@@ -673,8 +690,6 @@ struct io_ring_ctx {
 	struct {
 		/** @mailbox: exclusive rings: finished requests, retries, messages */
 		struct io_mailbox	mailbox;
-		/** @mail_rest: (R) what the owner took from it and has not run, oldest first */
-		struct io_mail		*mail_rest;
 		/** @cq_wait: shared rings: tasks that sleep for CQEs */
 		struct wait_queue_head	cq_wait;
 		/** @poll_wq: (A) who polls the ring's file */
@@ -690,10 +705,6 @@ struct io_ring_ctx {
 		 * exclusive ring whose owner is gone
 		 */
 		struct delayed_work	fallback_work;
-		/** @fallback_tries: (A) how often that did not get the ring lock in a row */
-		u8			fallback_tries;
-		/** @orphans: (A) tasks have left requests behind that hold a ring's file */
-		bool			orphans;
 	} ____cacheline_aligned_in_smp;
 
 	/* the rest is cold */
@@ -726,7 +737,7 @@ struct io_ring_ctx {
 		/** @pers_next: (R) next id of a personality */
 		u32			pers_next;
 	};
-	/** @iowq_limits: limits of workers, 0 for none, under @tctx_lock */
+	/** @iowq_limits: limits of workers, 0 for none, under users.lock */
 	u32			iowq_limits[2];
 	/** @sq_data: (-) SQPOLL thread, shared by attached rings */
 	struct io_sq_data	*sq_data;
@@ -738,12 +749,8 @@ struct io_ring_ctx {
 	bool			sq_leaving;
 	/** @work_wait: who waits until workers let go of requests, or these of buffers */
 	struct wait_queue_head	work_wait;
-	/** @tctx_lock: which tasks use the ring, a leaf; task context only */
-	spinlock_t		tctx_lock;
-	/** @tctx_list: those tasks, under @tctx_lock */
-	struct list_head	tctx_list;
-	/** @tctx_next: where the one walk through it (R) goes on, under @tctx_lock */
-	struct list_head	*tctx_next;
+	/** @users: tasks that use the ring */
+	struct io_ring_users	users;
 	/** @ring_region: (-) words, CQEs, index array */
 	struct io_mapped_region	ring_region;
 	/** @sqe_region: (-) SQEs */
@@ -752,8 +759,10 @@ struct io_ring_ctx {
 	struct rcu_head		poll_rcu;
 	/** @exit_work: ends what is in flight, once the file is released */
 	struct delayed_work	exit_work;
-	/** @exit_tries: exit_work alone: how often a lock was not to be had in a row */
-	u8			exit_tries;
+	/** @tries: how often the work of that name did not get the ring lock in a row */
+	struct {
+		u8		fallback, exit;
+	} tries;
 	/** @free_work: frees the ring, a grace period after @refs is zero */
 	struct rcu_work		free_work;
 	/** @rcu: this memory is freed another grace period later */

@@ -21,7 +21,7 @@
  *
  * - sq_data->lock (task/sqpoll.c): which rings a SQPOLL thread serves
  * - ctx->uring_lock, the ring lock: submission, registered resources, lists of requests
- * - ctx->tctx_lock (task/tctx.c): which tasks use the ring; spinlock, a leaf but for
+ * - ctx->users.lock (task/tctx.c): which tasks use the ring; spinlock, a leaf but for
  *   the XArray's lock of the task's side, and those of worker pools
  * - locks of the worker pool (async/wq.c); spinlocks
  * - cq.lock of shared rings: CQE slots, overflow list, published tail; task context only

@@ -122,8 +122,8 @@ static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 	mutex_init(&ctx->uring_lock.mutex);
 	io_notify_init(ctx);
 	init_waitqueue_head(&ctx->sqo_sq_wait);
-	spin_lock_init(&ctx->tctx_lock);
-	INIT_LIST_HEAD(&ctx->tctx_list);
+	spin_lock_init(&ctx->users.lock);
+	INIT_LIST_HEAD(&ctx->users.nodes);
 	init_waitqueue_head(&ctx->work_wait);
 	INIT_LIST_HEAD(&ctx->sqd_list);
 	INIT_DELAYED_WORK(&ctx->fallback_work, io_fallback_work);

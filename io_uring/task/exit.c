@@ -146,7 +146,7 @@ void io_ring_refs_gone(struct percpu_ref *ref)
 
 static void io_ring_exit_later(struct io_ring_ctx *ctx)
 {
-	queue_delayed_work(io_exit_wq, &ctx->exit_work, io_lock_backoff(&ctx->exit_tries));
+	queue_delayed_work(io_exit_wq, &ctx->exit_work, io_lock_backoff(&ctx->tries.exit));
 }
 
 /* End what is in flight.  Return: nothing has to be looked for any more. */
@@ -160,7 +160,7 @@ static bool io_ring_end_requests(struct io_ring_ctx *ctx)
 	if (!io_reqs_alive(ctx))
 		return true;
 	while (io_cancel_requests(&all)) {
-		ctx->exit_tries = 0;
+		ctx->tries.exit = 0;
 		cond_resched();
 	}
 	/* of polled requests nobody hears unless he asks */

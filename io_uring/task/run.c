@@ -285,10 +285,10 @@ void io_fallback_work(struct work_struct *work)
 	 */
 	if (!io_ring_trylock(ctx)) {
 		queue_delayed_work(system_unbound_wq, &ctx->fallback_work,
-				   io_lock_backoff(&ctx->fallback_tries));
+				   io_lock_backoff(&ctx->tries.fallback));
 		return;
 	}
-	ctx->fallback_tries = 0;
+	ctx->tries.fallback = 0;
 	io_req_reclaim_retired(ctx);
 	io_cancel_orphans(ctx);
 	io_poll_settle(ctx);

@@ -88,7 +88,7 @@ static void io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *
 	u32 applied[2] = {}, limits[2];
 
 	for (;;) {
-		scoped_guard(spinlock, &ctx->tctx_lock)
+		scoped_guard(spinlock, &ctx->users.lock)
 			memcpy(limits, ctx->iowq_limits, sizeof(limits));
 		if (!memcmp(limits, applied, sizeof(limits)))
 			return;
@@ -110,13 +110,13 @@ void io_tctx_set_limits(struct io_ring_ctx *ctx, const u32 limits[2])
 	unsigned int i;
 
 	guard(rcu)();
-	guard(spinlock)(&ctx->tctx_lock);
+	guard(spinlock)(&ctx->users.lock);
 	for (i = 0; i < ARRAY_SIZE(ctx->iowq_limits); i++)
 		ctx->iowq_limits[i] = limits[i] ?: ctx->iowq_limits[i];
 	/* whose thread alone submits, see io_sqpoll_max_workers() */
 	if (ctx->flags & IORING_SETUP_SQPOLL)
 		return;
-	list_for_each_entry(node, &ctx->tctx_list, ctx_link) {
+	list_for_each_entry(node, &ctx->users.nodes, ctx_link) {
 		u32 copy[2] = { limits[0], limits[1] };
 		struct io_wq *wq = READ_ONCE(node->tctx->io_wq);
 
@@ -144,8 +144,8 @@ static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 		kfree(node);
 		return ret;
 	}
-	scoped_guard(spinlock, &ctx->tctx_lock)
-		list_add(&node->ctx_link, &ctx->tctx_list);
+	scoped_guard(spinlock, &ctx->users.lock)
+		list_add(&node->ctx_link, &ctx->users.nodes);
 	io_tctx_apply_limits(ctx, tctx);
 	return 0;
 }
@@ -194,13 +194,13 @@ int io_tctx_meet(struct io_ring_ctx *ctx)
 
 static void io_tctx_remove_node(struct io_tctx_node *node)
 {
-	lockdep_assert_held(&node->ctx->tctx_lock);
+	lockdep_assert_held(&node->ctx->users.lock);
 	/* the task may look at ->last now, but not at this ring: it has no reference */
 	cmpxchg(&node->tctx->last, node->ctx, NULL);
 	xa_erase(&node->tctx->nodes, (unsigned long)node->ctx);
 	/* who walks the list goes on behind it */
-	if (node->ctx->tctx_next == &node->ctx_link)
-		node->ctx->tctx_next = node->ctx_link.next;
+	if (node->ctx->users.next == &node->ctx_link)
+		node->ctx->users.next = node->ctx_link.next;
 	list_del(&node->ctx_link);
 	kfree_rcu(node, rcu);
 }
@@ -229,7 +229,7 @@ struct io_ring_ctx *io_tctx_next_ring(struct io_uring_task *tctx, struct io_ring
 		if (xas_retry(&xas, node))
 			continue;
 		/* a ring that goes takes its nodes away before it ends its references */
-		guard(spinlock)(&ctx->tctx_lock);
+		guard(spinlock)(&ctx->users.lock);
 		if (xa_load(&tctx->nodes, (unsigned long)ctx) == node &&
 		    percpu_ref_tryget(&ctx->refs))
 			return ctx;
@@ -251,7 +251,7 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 
 	scoped_guard(rcu) {
 		xa_for_each(&tctx->nodes, index, node) {
-			guard(spinlock)(&node->ctx->tctx_lock);
+			guard(spinlock)(&node->ctx->users.lock);
 			/* else the ring was faster */
 			if (xa_load(&tctx->nodes, index) == node)
 				io_tctx_remove_node(node);
@@ -279,15 +279,15 @@ struct io_wq *io_tctx_next_pool(struct io_ring_ctx *ctx, bool first)
 	io_assert_ring(ctx);
 	/* the pools' memory */
 	guard(rcu)();
-	guard(spinlock)(&ctx->tctx_lock);
+	guard(spinlock)(&ctx->users.lock);
 	if (first)
-		ctx->tctx_next = ctx->tctx_list.next;
-	while (ctx->tctx_next != &ctx->tctx_list) {
+		ctx->users.next = ctx->users.nodes.next;
+	while (ctx->users.next != &ctx->users.nodes) {
 		struct io_tctx_node *node;
 		struct io_wq *wq;
 
-		node = list_entry(ctx->tctx_next, struct io_tctx_node, ctx_link);
-		ctx->tctx_next = ctx->tctx_next->next;
+		node = list_entry(ctx->users.next, struct io_tctx_node, ctx_link);
+		ctx->users.next = ctx->users.next->next;
 		wq = READ_ONCE(node->tctx->io_wq);
 		if (wq && io_wq_tryget(wq))
 			return wq;
@@ -305,8 +305,8 @@ void io_tctx_forget_ring(struct io_ring_ctx *ctx)
 
 	/* the tasks' states stay for as long as we look at them */
 	guard(rcu)();
-	guard(spinlock)(&ctx->tctx_lock);
-	list_for_each_entry_safe(node, next, &ctx->tctx_list, ctx_link)
+	guard(spinlock)(&ctx->users.lock);
+	list_for_each_entry_safe(node, next, &ctx->users.nodes, ctx_link)
 		io_tctx_remove_node(node);
 }
 

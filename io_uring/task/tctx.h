@@ -16,12 +16,12 @@
  * struct io_tctx_node - this task uses this ring
  * @tctx: the task's state
  * @ctx: the ring
- * @ctx_link: in ctx->tctx_list
+ * @ctx_link: in ctx->users.nodes
  * @rcu: freed after a grace period
  *
  * Also in tctx->nodes, under the ring's address.  The task adds it to both, and
  * whoever ends first takes it out of both, the task or the ring, under
- * ctx->tctx_lock.  The two sides do not hold each other.  Who finds a node within
+ * ctx->users.lock.  The two sides do not hold each other.  Who finds a node within
  * RCU finds the memory of both: the task's state, its pool, and the ring are freed
  * by RCU after their nodes are gone.
  */

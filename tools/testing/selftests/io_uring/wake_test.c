@@ -267,7 +267,8 @@ TEST_F(several, write_and_cut)
 			 FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 1 << 19);
 		ASSERT_EQ(2, iou_submit(r));
 		ASSERT_EQ(0, woken(r, 2));
-		EXPECT_EQ(1 << 19, iou_cqe_at(r, 0)->res);
+		/* a worker may be done with the other one first, whose result is 0 */
+		EXPECT_EQ(1 << 19, iou_cqe_at(r, 0)->res + iou_cqe_at(r, 1)->res);
 		iou_seen(r, 2);
 	}
 }
