@@ -624,7 +624,7 @@ struct io_ring_ctx {
 		struct io_mail		*ready;
 		/** @ready_tail: (R) where the next one is linked */
 		struct io_mail		**ready_tail;
-		/** @mail_rest: (R) what the owner took from @mailbox and has not run, oldest first */
+		/** @mail_rest: (R) what the owner took from @mailbox and has not run yet */
 		struct io_mail		*mail_rest;
 		/** @link_head: (R) chain being built */
 		struct io_kiocb		*link_head;

@@ -75,7 +75,8 @@ static bool io_req_end_awaited(struct io_ring_ctx *ctx)
 
 /*
  * Somebody should free what is retired: we do, unless current is a kernel worker that
- * would have to wait for the lock, or a signal comes meanwhile.  The caller has a reference to the ring.
+ * would have to wait for the lock, or a signal comes meanwhile.  The caller has a
+ * reference to the ring.
  */
 static void io_req_reclaim_now(struct io_ring_ctx *ctx)
 {

@@ -229,7 +229,8 @@ TEST_F(lot, one_name)
 		{ IORING_OP_TIMEOUT, IORING_OP_ASYNC_CANCEL },
 		{ IORING_OP_TIMEOUT, IORING_OP_POLL_REMOVE },
 	};
-	unsigned int scale = iou_slow_kernel() ? 1 : 2, nr = iou_slow_kernel() ? 250 : 1000, i, round;
+	unsigned int scale = iou_slow_kernel() ? 1 : 2, i, round;
+	unsigned int nr = iou_slow_kernel() ? 250 : 1000;
 
 	if (iou_on_stock())
 		SKIP(return, "some of it takes long there");
