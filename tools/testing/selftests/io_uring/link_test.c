@@ -714,11 +714,14 @@ TEST_F(edge, limit)
 
 		for (i = 0; i < CHAINS; i++) {
 			long long delay = 200000 + i * 20000;
-
-			wait_for(r, delay, i * 4, IOSQE_IO_LINK);
 			/* from 20 us before to 20 us after */
-			limit(r, delay + ((long long)(round * 37 % 160) - 80) * 250, i * 4 + 1,
-			      IOSQE_IO_LINK);
+			long long end = delay + ((long long)(round * 37 % 160) - 80) * 250;
+
+			/* however slow the machine is, each has a round that it wins */
+			if (round < 2)
+				*(round ? &end : &delay) = 10 * 1000000000LL;
+			wait_for(r, delay, i * 4, IOSQE_IO_LINK);
+			limit(r, end, i * 4 + 1, IOSQE_IO_LINK);
 			nop(r, i * 4 + 2, 0);
 		}
 		ASSERT_LE(0, iou_submit(r));
@@ -750,9 +753,8 @@ TEST_F(edge, limit)
 			limited += e[i].res[0] == -ECANCELED;
 		}
 	}
-	/* both have happened, else nothing was met */
-	EXPECT_LT(0, limited);
-	EXPECT_LT(limited, rounds * CHAINS);
+	EXPECT_LE(CHAINS, limited);
+	EXPECT_LE(limited, (rounds - 1) * CHAINS);
 }
 
 /* Reads that a writer feeds at about the time of their limit; some stand in workers. */
