@@ -289,7 +289,8 @@ TEST_F(chain, limit_of_a_read)
 		unsigned int flags = LINK | (async ? IOSQE_ASYNC : 0);
 
 		read_pipe(r, self->p[0], self->buf, 1, flags);
-		limit(r, 10 * MS, 2, LINK);
+		/* time enough for a worker to be made, and to let the read wait */
+		limit(r, 200 * MS, 2, LINK);
 		nop(r, 3, 0);
 		EXPECT_STREQ("1:ECANCELED 2:ETIME 3:ECANCELED", sorted(submit_cqes(r, 3)));
 		read_pipe(r, self->p[0], self->buf, 1, flags);
