@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* io_uring: every operation that is built, one line each */
-#ifndef IO_OP_LIST_H
-#define IO_OP_LIST_H
 
+/*
+ * IO_OP(opcode, record): IORING_OP_<opcode> is what io_op_<record> does.  The
+ * lines stand in the order of the opcodes.  Whoever includes this file gets the
+ * records' declarations; op/table.c includes it once more, with an IO_OP() of its
+ * own, and makes the table of it.  An opcode without a line is unsupported.
+ */
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_OP
 #error "op/ may not be seen from below, see io_uring/layer.h"
@@ -10,27 +14,30 @@
 
 #include "op.h"
 
-/* op/table.c has the opcodes that they belong to. */
-extern const struct io_op io_op_nop;
-extern const struct io_op io_op_readv;
-extern const struct io_op io_op_writev;
-extern const struct io_op io_op_fsync;
-extern const struct io_op io_op_read_fixed;
-extern const struct io_op io_op_write_fixed;
-extern const struct io_op io_op_poll_add;
-extern const struct io_op io_op_poll_remove;
-extern const struct io_op io_op_sync_file_range;
-extern const struct io_op io_op_async_cancel;
-extern const struct io_op io_op_timeout;
-extern const struct io_op io_op_timeout_remove;
-extern const struct io_op io_op_link_timeout;
-extern const struct io_op io_op_fallocate;
-extern const struct io_op io_op_openat;
-extern const struct io_op io_op_close;
-extern const struct io_op io_op_files_update;
-extern const struct io_op io_op_read;
-extern const struct io_op io_op_write;
-extern const struct io_op io_op_openat2;
-extern const struct io_op io_op_msg_ring;
-
+#ifndef IO_OP
+#define IO_OP(opcode, record)	extern const struct io_op io_op_##record;
 #endif
+
+IO_OP(NOP, nop)
+IO_OP(READV, readv)
+IO_OP(WRITEV, writev)
+IO_OP(FSYNC, fsync)
+IO_OP(READ_FIXED, read_fixed)
+IO_OP(WRITE_FIXED, write_fixed)
+IO_OP(POLL_ADD, poll_add)
+IO_OP(POLL_REMOVE, poll_remove)
+IO_OP(SYNC_FILE_RANGE, sync_file_range)
+IO_OP(TIMEOUT, timeout)
+IO_OP(TIMEOUT_REMOVE, timeout_remove)
+IO_OP(ASYNC_CANCEL, async_cancel)
+IO_OP(LINK_TIMEOUT, link_timeout)
+IO_OP(FALLOCATE, fallocate)
+IO_OP(OPENAT, openat)
+IO_OP(CLOSE, close)
+IO_OP(FILES_UPDATE, files_update)
+IO_OP(READ, read)
+IO_OP(WRITE, write)
+IO_OP(OPENAT2, openat2)
+IO_OP(MSG_RING, msg_ring)
+
+#undef IO_OP

@@ -2,10 +2,9 @@
 /* io_uring: from an opcode to its operation and its name */
 
 /*
- * io_ops has a line for each operation that is built.  The other opcodes are
- * known by name only and refuse every SQE, so that a kernel with fewer
- * operations is a working io_uring; IORING_REGISTER_PROBE tells programs which
- * those are.
+ * io_ops has an entry for each line of op/list.h.  The other opcodes are known
+ * by name only and refuse every SQE, so that a kernel with fewer operations is a
+ * working io_uring; IORING_REGISTER_PROBE tells programs which those are.
  *
  * The table has an entry for each value that the opcode's byte can have, so that
  * the submitter needs no check and no clamp against speculation.
@@ -45,30 +44,13 @@ static const struct io_op io_op_invalid = {
 	.issue	= io_unsupported_issue,
 };
 
+#define IO_OP(opcode, record)			\
+	[IORING_OP_##opcode] = &io_op_##record,
+
 const struct io_op *const io_ops[IO_OPS] = {
 	[0 ... IORING_OP_LAST - 1]	= &io_op_unsupported,
 	[IORING_OP_LAST ... IO_OPS - 1]	= &io_op_invalid,
-	[IORING_OP_NOP]			= &io_op_nop,
-	[IORING_OP_READV]		= &io_op_readv,
-	[IORING_OP_WRITEV]		= &io_op_writev,
-	[IORING_OP_FSYNC]		= &io_op_fsync,
-	[IORING_OP_READ_FIXED]		= &io_op_read_fixed,
-	[IORING_OP_WRITE_FIXED]		= &io_op_write_fixed,
-	[IORING_OP_POLL_ADD]		= &io_op_poll_add,
-	[IORING_OP_POLL_REMOVE]		= &io_op_poll_remove,
-	[IORING_OP_SYNC_FILE_RANGE]	= &io_op_sync_file_range,
-	[IORING_OP_ASYNC_CANCEL]	= &io_op_async_cancel,
-	[IORING_OP_TIMEOUT]		= &io_op_timeout,
-	[IORING_OP_TIMEOUT_REMOVE]	= &io_op_timeout_remove,
-	[IORING_OP_LINK_TIMEOUT]	= &io_op_link_timeout,
-	[IORING_OP_FALLOCATE]		= &io_op_fallocate,
-	[IORING_OP_OPENAT]		= &io_op_openat,
-	[IORING_OP_CLOSE]		= &io_op_close,
-	[IORING_OP_FILES_UPDATE]	= &io_op_files_update,
-	[IORING_OP_READ]		= &io_op_read,
-	[IORING_OP_WRITE]		= &io_op_write,
-	[IORING_OP_OPENAT2]		= &io_op_openat2,
-	[IORING_OP_MSG_RING]		= &io_op_msg_ring,
+#include "op/list.h"
 };
 
 static const char *const io_op_names[] = {
