@@ -141,6 +141,8 @@ void print_call(FILE *f, const struct prog *p, unsigned int at);
 
 /* run.c: run it in this process, which ends there; say what happens into @log */
 void run_prog(const struct prog *p, FILE *log) __attribute__((noreturn));
+bool keeps_words(const struct prog *p);
+extern unsigned int *late_wakes; /* not 0: a signal has ended a wait that was over before */
 
 /* world.c: what is made once for all programs, and anew for each */
 void world_once(void);

@@ -3,9 +3,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -113,6 +115,7 @@ void watch_start(void)
 {
 	sigset_t set;
 
+	late_wakes = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
@@ -244,6 +247,129 @@ static bool stranger_hangs(uint64_t seed)
 	return false;
 }
 
+static bool number_behind(const char *text, const char *name, unsigned int *is)
+{
+	const char *at = strstr(text, name);
+
+	if (!at)
+		return false;
+	*is = strtoul(at + strlen(name), NULL, 0);
+	return true;
+}
+
+/* Does this thread sleep in io_uring_enter() for CQEs?  @missing: so many are not there */
+static bool waits_for_cqes(int tid, int *missing)
+{
+	unsigned int fd, min, flags, mask, head, tail;
+	char path[64], text[8192];
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
+	if (!get(path, text, sizeof(text)) ||
+	    sscanf(text, "426 %x %*x %x %x", &fd, &min, &flags) != 3)
+		return false;
+	if (!(flags & IORING_ENTER_GETEVENTS) || flags & IORING_ENTER_REGISTERED_RING || !min ||
+	    fd < RING_FD || fd >= RING_FD + MAX_RINGS)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/stack", tid);
+	if (!get(path, text, sizeof(text)) || !strstr(text, "io_wait_cqes"))
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%u", tid, fd);
+	if (!get(path, text, sizeof(text)) || !number_behind(text, "CqMask:", &mask) ||
+	    !number_behind(text, "CqHead:", &head) || !number_behind(text, "CqTail:", &tail))
+		return false;
+	*missing = (int)(min > mask ? mask + 1 : min) - (int)(tail - head);
+	return true;
+}
+
+/* A thread of the program that waits, for CQEs that are there or for some that are not */
+static int who_waits(bool there)
+{
+	char text[4096], *at = text;
+	int tid, missing;
+	bool some;
+
+	if (!get(GROUP "cgroup.threads", text, sizeof(text)))
+		return 0;
+	while ((tid = strtol(at, &at, 10))) {
+		if (!waits_for_cqes(tid, &missing))
+			continue;
+		some = missing > 0;
+		if (some != there)
+			return tid;
+	}
+	return 0;
+}
+
+/* How often the program's threads have slept so far; 0 if one of them runs */
+static unsigned int sleeps(void)
+{
+	char threads[4096], path[64], text[4096], *at = threads;
+	unsigned int sum = 1, n, m;
+	int tid;
+
+	if (!get(GROUP "cgroup.threads", threads, sizeof(threads)))
+		return 0;
+	while ((tid = strtol(at, &at, 10))) {
+		snprintf(path, sizeof(path), "/proc/%d/status", tid);
+		if (!get(path, text, sizeof(text)) || strstr(text, "State:\tR") ||
+		    !number_behind(text, "\nvoluntary_ctxt_switches:", &n) ||
+		    !number_behind(text, "nonvoluntary_ctxt_switches:", &m))
+			return 0;
+		sum += n + m;
+	}
+	return sum;
+}
+
+static bool nothing_moves(void)
+{
+	unsigned int was = sleeps();
+
+	if (!was)
+		return false;
+	usleep(100000);
+	return sleeps() == was;
+}
+
+/*
+ * Does somebody wait for CQEs that would come if he only looked?  Then a signal makes them
+ * appear, which do_enter() notices.
+ */
+static bool wake_missing(const struct prog *p)
+{
+	int tid = who_waits(false);
+
+	if (!tid || !nothing_moves())
+		return false;
+	__atomic_store_n(late_wakes, 0, __ATOMIC_SEQ_CST);
+	if (syscall(SYS_tkill, tid, SIGUSR2))
+		return false;
+	usleep(50000);
+	if (!__atomic_load_n(late_wakes, __ATOMIC_SEQ_CST))
+		return false;
+	printf("finding: seed %llu: a signal makes CQEs appear that task %d waits for\n",
+	       (unsigned long long)p->seed, tid);
+	return true;
+}
+
+/* Does somebody wait for CQEs that are there?  A wake-up may be on its way now. */
+static bool wake_lost(const struct prog *p)
+{
+	uint64_t end = now_us() + patience * 1000000ull;
+	int tid;
+
+	while ((tid = who_waits(true))) {
+		nap(2000);
+		if (now_us() < end)
+			continue;
+		printf("finding: seed %llu: task %d waits for CQEs that are there\n",
+		       (unsigned long long)p->seed, tid);
+		print_file("/proc/%d/syscall", tid, 0);
+		print_group();
+		return true;
+	}
+	return false;
+}
+
 /* Return: when it stands in its group, so that a kill of that finds it */
 static pid_t start(const struct prog *p)
 {
@@ -288,6 +414,8 @@ bool watch_one(const struct prog *p)
 		nap(p->kill_us ? 300 : 2000);
 	if (p->canary)
 		found = stranger_hangs(p->seed);
+	if (!found && keeps_words(p))
+		found = wake_lost(p) || (!p->kill_us && wake_missing(p));
 	put(GROUP "cgroup.kill", "1");
 	end = now_us() + patience * 1000000ull;
 	while (!found) {
