@@ -14,6 +14,7 @@
 static const char usage[] =
 	"fuzz run FIRST COUNT SECONDS           programs that may do anything, until a finding\n"
 	"fuzz one TRIES SEED[:CALL,...]...      these, again and again, without some calls\n"
+	"fuzz leak TRIES SEED[:CALL,...]...     the same, and kmemleak looks behind each\n"
 	"fuzz compare FIRST COUNT CPUS          a line each: seed, and a hash of what came of it\n"
 	"fuzz list TRIES SEED[:CALL,...]...     the same, in words\n"
 	"fuzz show SEED[:CALL,...]              what 'run' and 'one' do\n"
@@ -52,7 +53,7 @@ static uint32_t hash(const char *text, size_t len)
 static void note(const char *word)
 {
 	static int fd = -2;
-	char text[600];
+	char text[MAX_CALLS * 4 + 32];
 	int len;
 
 	if (fd == -2)
@@ -60,8 +61,8 @@ static void note(const char *word)
 		     open(getenv("FUZZ_SEED"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : -1;
 	if (fd < 0)
 		return;
-	len = snprintf(text, sizeof(text), "%.500s\n", word);
-	if (pwrite(fd, text, len, 0) != len)
+	len = snprintf(text, sizeof(text), "%s\n", word);
+	if (len >= (int)sizeof(text) || pwrite(fd, text, len, 0) != len)
 		fd = -1;
 }
 
@@ -102,7 +103,7 @@ static int run(uint64_t first, uint64_t count, unsigned int seconds)
 	return found;
 }
 
-static int one(unsigned int tries, char **words)
+static int one(unsigned int tries, bool leak, char **words)
 {
 	bool found = false;
 	unsigned int i;
@@ -115,7 +116,7 @@ static int one(unsigned int tries, char **words)
 		for (i = 0; i < tries && !found; i++)
 			found = watch_one(&prog);
 		if (!found)
-			found = watch_leaks(prog.seed, prog.seed + 1, tries > 1);
+			found = watch_leaks(prog.seed, prog.seed + 1, leak);
 		if (found)
 			printf("found: %s\n", *words);
 	}
@@ -222,8 +223,8 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "run") && argc == 5)
 		return run(strtoull(argv[2], NULL, 0), strtoull(argv[3], NULL, 0),
 			   atoi(argv[4]));
-	if (!strcmp(argv[1], "one"))
-		return one(atoi(argv[2]), argv + 3);
+	if (!strcmp(argv[1], "one") || !strcmp(argv[1], "leak"))
+		return one(atoi(argv[2]), argv[1][0] == 'l', argv + 3);
 	if (!strcmp(argv[1], "compare") && argc == 5)
 		compare(strtoull(argv[2], NULL, 0), strtoull(argv[3], NULL, 0), atoi(argv[4]));
 	else if (!strcmp(argv[1], "list"))
