@@ -13,8 +13,6 @@
  * not restart their timer.
  */
 #include <linux/bitops.h>
-#include <linux/time64.h>
-#include <linux/time_namespace.h>
 
 #include "async/timer.h"
 
@@ -48,7 +46,7 @@ int io_timer_read(const struct __kernel_timespec __user *ts, ktime_t *time)
 		return -EFAULT;
 	if (t.tv_sec < 0 || t.tv_nsec < 0)
 		return -EINVAL;
-	*time = timespec64_to_ktime(t);
+	*time = io_time_of(t);
 	return 0;
 }
 
@@ -91,7 +89,7 @@ static void io_timer_go(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mo
 
 	io_assert_ring(req->ctx);
 	if (mode == HRTIMER_MODE_ABS)
-		time = timens_ktime_to_host(clock, time);
+		time = io_time_to_host(clock, time);
 	hrtimer_init(hrtimer, clock, mode);
 	hrtimer->function = expired;
 	hrtimer_start(hrtimer, time, mode);

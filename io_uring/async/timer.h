@@ -9,6 +9,9 @@
 #endif
 
 #include <linux/hrtimer.h>
+#include <linux/overflow.h>
+#include <linux/time64.h>
+#include <linux/time_namespace.h>
 
 #include "op.h"
 #include "req/parked.h"
@@ -43,6 +46,27 @@ static inline unsigned int io_timer_flags(const struct io_kiocb *req)
 static inline struct io_kiocb *io_hrtimer_to_req(struct hrtimer *hrtimer)
 {
 	return container_of((void *)hrtimer, struct io_kiocb, data);
+}
+
+/*
+ * A time from user space of zero or more seconds; what is beyond the clock's end, as its
+ * nanoseconds may be any number, is for ever.
+ */
+static inline ktime_t io_time_of(struct timespec64 t)
+{
+	ktime_t time;
+
+	if (check_add_overflow(ktime_set(t.tv_sec, 0), (s64)t.tv_nsec, &time))
+		return KTIME_MAX;
+	return time;
+}
+
+/* An absolute time of current's time namespace; an offset below zero must not wrap it. */
+static inline ktime_t io_time_to_host(clockid_t clock, ktime_t time)
+{
+	ktime_t host = timens_ktime_to_host(clock, time);
+
+	return host < 0 && time > 0 ? KTIME_MAX : host;
 }
 
 int io_timer_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);

@@ -15,6 +15,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "async/timer.h"
 #include "ring/locks.h"
 #include "rsrc/files.h"
 #include "sys/sync_cancel.h"
@@ -36,13 +37,14 @@ static int io_sync_read(struct io_uring_sync_cancel_reg *reg, const void __user 
 /* The time is relative; all ones stand for none, less than nothing for no wait. */
 static ktime_t io_sync_deadline(const struct __kernel_timespec *t)
 {
+	struct timespec64 after = { .tv_sec = t->tv_sec, .tv_nsec = t->tv_nsec };
 	ktime_t time;
 
 	if (t->tv_sec == -1 && t->tv_nsec == -1)
 		return KTIME_MAX;
 	if (t->tv_sec < 0)
 		return 0;
-	time = ktime_set(t->tv_sec, t->tv_nsec);
+	time = io_time_of(after);
 	return time > 0 ? ktime_add_safe(time, ktime_get()) : 0;
 }
 

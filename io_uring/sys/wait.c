@@ -20,6 +20,7 @@
 #include <linux/uaccess.h>
 #include <trace/events/io_uring.h>
 
+#include "async/timer.h"
 #include "ring/cq.h"
 #include "ring/locks.h"
 #include "ring/mailbox.h"
@@ -90,7 +91,7 @@ static ktime_t io_wait_now(const struct io_ring_ctx *ctx)
 /* A program that computes "deadline minus now" may come too late: that is over at once. */
 static ktime_t io_wait_until(struct timespec64 after, ktime_t now)
 {
-	ktime_t time = timespec64_to_ktime(after);
+	ktime_t time = io_time_of(after);
 
 	if (after.tv_sec < 0 || time <= 0)
 		return now;
@@ -112,7 +113,7 @@ static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *ar
 		return -EFAULT;
 	/* the same for a clock that has not begun: timers take less than 0 for never */
 	if (arg->absolute)
-		w->deadline = timens_ktime_to_host(ctx->clockid, io_wait_until(ts, 0));
+		w->deadline = io_time_to_host(ctx->clockid, io_wait_until(ts, 0));
 	else
 		w->deadline = io_wait_until(ts, io_wait_now(ctx));
 	return 0;

@@ -805,27 +805,84 @@ static int in_namespace(void)
 	return bad;
 }
 
-TEST(time_namespace)
+/*
+ * Times at the end of the clock, or beyond: they do not come, however the clock of
+ * the namespace is set, and whether it is a wait's or a request's.  What comes is a
+ * short timeout of 7.
+ */
+static int far_times(void)
 {
-	int pid, status;
+	static const struct __kernel_timespec far[] = {
+		{ INT64_MAX, 0 }, { INT64_MAX, INT64_MAX }, { 0, INT64_MAX },
+		{ 1, INT64_MAX }, { 10, INT64_MAX - 255 }, { INT64_MAX / 1000000000, 0 },
+	};
+	unsigned int i, absolute;
+	int bad = 0;
 
-	pid = fork();
+	for (i = 0; i < ARRAY_LEN(far); i++) {
+		for (absolute = 0; absolute < 2; absolute++) {
+			struct io_uring_getevents_arg arg = { .ts = (uintptr_t)&far[i] };
+			unsigned int enter = IORING_ENTER_GETEVENTS, flags = 0;
+			struct io_uring_cqe cqe;
+			struct iou r;
+			int ret;
+
+			if (absolute) {
+				enter |= IORING_ENTER_ABS_TIMER;
+				flags = IORING_TIMEOUT_ABS;
+			}
+			if (iou_init(&r, 8, 0))
+				return 2;
+			iou_prep(&r, IORING_OP_TIMEOUT, -1, &far[i], 1, 0)->timeout_flags = flags;
+			timeout(&r, 30 * MS, 0, 0, 7);
+			ret = iou_submit(&r) == 2 ? iou_enter_arg(&r, 0, 1, enter, &arg) : 99;
+			if (ret || iou_reap(&r, &cqe) || cqe.user_data != 7) {
+				printf("# %lld.%lld absolute %u: %d, %llu came\n",
+				       (long long)far[i].tv_sec, (long long)far[i].tv_nsec,
+				       absolute, ret, (unsigned long long)cqe.user_data);
+				bad = 1;
+			}
+			iou_exit(&r);
+		}
+	}
+	fflush(stdout);
+	return bad;
+}
+
+TEST(times_beyond_the_clock)
+{
+	EXPECT_EQ(0, far_times());
+}
+
+/* What @test says in a time namespace; KSFT_SKIP without one */
+static int in_time_namespace(const char *offsets, int (*test)(void))
+{
+	int pid = fork(), status;
+
 	if (!pid) {
-		if (unshare(CLONE_NEWTIME) ||
-		    iou_put("/proc/self/timens_offsets", "monotonic 2 0\nboottime 2 0\n"))
+		if (unshare(CLONE_NEWTIME) || iou_put("/proc/self/timens_offsets", offsets))
 			_exit(KSFT_SKIP);
 		/* only children are in it */
 		pid = fork();
 		if (!pid)
-			_exit(in_namespace());
+			_exit(test());
 		waitpid(pid, &status, 0);
 		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
 	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	ASSERT_TRUE(WIFEXITED(status));
-	if (WEXITSTATUS(status) == KSFT_SKIP)
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(time_namespace)
+{
+	int ret = in_time_namespace("monotonic 2 0\nboottime 2 0\n", in_namespace);
+
+	if (ret == KSFT_SKIP)
 		SKIP(return, "no time namespace, or it is not looked at");
-	EXPECT_EQ(0, WEXITSTATUS(status));
+	EXPECT_EQ(0, ret);
+	/* some time after the boot, so that the clock is not below zero */
+	while (now_on(CLOCK_MONOTONIC) < 3000 * MS)
+		iou_sleep_ms(10);
+	EXPECT_EQ(0, in_time_namespace("monotonic -2 0\nboottime -2 0\n", far_times));
 }
 
 /*
