@@ -153,21 +153,26 @@ static int io_file_find_empty(const struct io_file_table *table)
 int io_fixed_fd_install(struct io_ring_ctx *ctx, struct file *file, u32 file_index)
 {
 	bool choose = file_index == IORING_FILE_INDEX_ALLOC;
-	struct io_rsrc_node *node = io_file_node_make(file);
+	struct io_rsrc_node *node;
 	u32 slot = file_index - 1;
 	int ret = 0;
 
 	io_assert_ring(ctx);
-	if (IS_ERR(node))
-		return PTR_ERR(node);
 	if (choose) {
 		ret = io_file_find_empty(&ctx->file_table);
+		if (ret < 0) {
+			fput(file);
+			return ret;
+		}
 		slot = ret;
-	} else if (!ctx->file_table.data.nr) {
-		ret = -ENXIO;
-	} else if (slot >= ctx->file_table.data.nr) {
-		ret = -EINVAL;
 	}
+	node = io_file_node_make(file);
+	if (IS_ERR(node))
+		return PTR_ERR(node);
+	if (!ctx->file_table.data.nr)
+		ret = -ENXIO;
+	else if (slot >= ctx->file_table.data.nr)
+		ret = -EINVAL;
 	if (ret < 0)
 		io_node_put(ctx, node);
 	else

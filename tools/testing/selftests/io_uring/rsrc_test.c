@@ -260,6 +260,11 @@ TEST_F(rsrc, file_alloc_range)
 	fds[0] = self->file[3];
 	iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 1, IORING_FILE_INDEX_ALLOC);
 	EXPECT_EQ(-ENFILE, iou_one(r));
+	/* also for what could not have it: a ring */
+	fds[0] = r->fd;
+	iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 1, IORING_FILE_INDEX_ALLOC);
+	EXPECT_EQ(-ENFILE, iou_one(r));
+	fds[0] = self->file[3];
 	/* the old place is free again after an update */
 	fds[1] = -1;
 	ASSERT_EQ(1, files_update(r, 2, 1, &fds[1]));
@@ -843,6 +848,56 @@ TEST_F(layout, counted_until_the_last_user)
 		EXPECT_EQ(before + (long)(HUGE / 1024), pinned_kb(before + HUGE / 1024));
 	iou_exit(&other);
 	EXPECT_EQ(before, pinned_kb(before));
+}
+
+/* Who is over a limit that was lowered still gets what costs nothing. */
+static int over_the_limit(void)
+{
+	struct rlimit limit = { 2 * HUGE, 2 * HUGE };
+	struct iovec iov[2], none = { NULL, 0 };
+	unsigned char *mem;
+	struct iou r;
+
+	mem = mmap(NULL, HUGE, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_POPULATE, -1, 0);
+	if (mem == MAP_FAILED)
+		return 1;
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setgid(4243) || setuid(4243) ||
+	    iou_init(&r, 8, 0))
+		return 2;
+	iov[0] = (struct iovec){ mem, IOU_PAGE };
+	iov[1] = none;
+	if (iou_register(&r, IORING_REGISTER_BUFFERS, iov, 2))
+		return 3;
+	limit.rlim_cur = IOU_PAGE;
+	if (setrlimit(RLIMIT_MEMLOCK, &limit))
+		return 4;
+	/* the large page is charged already */
+	iov[0].iov_base = mem + IOU_PAGE;
+	if (buffers_update(&r, 1, 1, &iov[0], NULL) != 1)
+		return 5;
+	mem = iou_map_anon(IOU_PAGE);
+	iov[0].iov_base = mem;
+	if (buffers_update(&r, 1, 1, &iov[0], NULL) != -ENOMEM)
+		return 6;
+	return 0;
+}
+
+TEST(buffer_that_costs_nothing)
+{
+	int status, pid;
+
+	if (getuid())
+		SKIP(return, "needs to become another user");
+	ASSERT_EQ(0, iou_put("/proc/sys/vm/nr_hugepages", "8"));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(over_the_limit());
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status) {
+		TH_LOG("step %d", WEXITSTATUS(status));
+	}
 }
 
 /* An ordinary user's limit holds for all of its rings together. */
