@@ -83,9 +83,12 @@ enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
 		audit_uring_entry(req->opcode);
 	result = op->issue(req, issue_flags);
 	if (!op->audit_skip) {
-		/* the request is still ours only if it is finished */
-		s32 res = result == IO_DONE ? req->cqe.res : 0;
+		/* of an attempt that has to be made again nothing was done */
+		s32 res = result == IO_AGAIN ? -EAGAIN : 0;
 
+		/* the request is still ours only if it is finished */
+		if (result == IO_DONE)
+			res = req->cqe.res;
 		audit_uring_exit(res >= 0, res);
 	}
 	if (old)

@@ -257,6 +257,8 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 				io_tctx_remove_node(node);
 		}
 	}
+	/* a store for which there was no memory has left empty parts of the XArray */
+	xa_destroy(&tctx->nodes);
 	if (wq) {
 		/* who has found it has done so within RCU */
 		WRITE_ONCE(tctx->io_wq, NULL);
