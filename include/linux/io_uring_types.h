@@ -618,6 +618,11 @@ struct io_ring_ctx {
 		 */
 		struct io_mailbox	retired;
 		/**
+		 * @unlisted: (A) polled requests that workers had no time to put on
+		 * @iopoll_list, because they were killed; the fallback worker does it
+		 */
+		struct io_mailbox	unlisted;
+		/**
 		 * @ready: (R) chains whose turn has come, to be issued before
 		 * the lock is released; linked by ->mail
 		 */
@@ -644,6 +649,8 @@ struct io_ring_ctx {
 		unsigned int		bufs_alive;
 		/** @bufs_awaited: (R) buffers whose last user somebody waits for, on @work_wait */
 		unsigned int		bufs_awaited;
+		/** @bufs_forsaken: (A) who waits for them was killed: undo what it began */
+		bool			bufs_forsaken;
 		/** @bufs_leaving: (R) slots of @buf_table, which has none meanwhile */
 		unsigned int		bufs_leaving;
 		/**

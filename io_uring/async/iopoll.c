@@ -145,6 +145,37 @@ unsigned int io_iopoll_reap(struct io_ring_ctx *ctx)
 }
 
 /**
+ * io_iopoll_add_later - io_iopoll_add() for a worker that could not get the ring lock
+ * @req: the request, not the caller's any more
+ */
+void io_iopoll_add_later(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	/* it may be reaped at once, and the ring go */
+	guard(rcu)();
+	/* ->ki_complete may be about to set mail.run, so that the mailbox of a task won't do */
+	io_mail_push(&ctx->unlisted, &req->mail);
+	io_fallback_kick(ctx);
+}
+
+/**
+ * io_iopoll_add_unlisted - the rest of io_iopoll_add_later()
+ * @ctx: the ring, its lock held
+ */
+void io_iopoll_add_unlisted(struct io_ring_ctx *ctx)
+{
+	struct io_mail *mail = io_mail_take(&ctx->unlisted);
+
+	while (mail) {
+		struct io_kiocb *req = io_mail_to_req(mail);
+
+		mail = mail->next;
+		io_iopoll_add(req);
+	}
+}
+
+/**
  * io_iopoll_orphaned - are there polled requests of tasks that are gone?
  * @ctx: the ring, its lock held
  *

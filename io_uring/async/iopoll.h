@@ -71,6 +71,8 @@ static inline void io_iopoll_add(struct io_kiocb *req)
 	ctx->iopoll_tail = &req->mail.next;
 }
 
+void io_iopoll_add_later(struct io_kiocb *req);
+void io_iopoll_add_unlisted(struct io_ring_ctx *ctx);
 bool io_iopoll_orphaned(struct io_ring_ctx *ctx);
 unsigned int io_iopoll_reap(struct io_ring_ctx *ctx);
 

@@ -71,7 +71,9 @@ static enum io_result io_cancel_issue(struct io_kiocb *req, unsigned int issue_f
 			return io_done(req, -EBADF);
 		key.file = req->file;
 	}
-	io_issue_lock(ctx, issue_flags);
+	ret = io_issue_lock(ctx, issue_flags);
+	if (ret)
+		return io_done(req, ret);
 	ret = io_cancel_by_key(&key);
 	io_issue_unlock(ctx, issue_flags);
 	return io_done(req, ret);

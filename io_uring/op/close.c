@@ -51,7 +51,9 @@ static enum io_result io_close_slot(struct io_kiocb *req, unsigned int issue_fla
 	struct io_ring_ctx *ctx = req->ctx;
 	int ret;
 
-	io_issue_lock(ctx, issue_flags);
+	ret = io_issue_lock(ctx, issue_flags);
+	if (ret)
+		return io_done(req, ret);
 	ret = io_fixed_fd_remove(ctx, io_close(req)->file_index - 1);
 	io_issue_unlock(ctx, issue_flags);
 	return io_done(req, ret);

@@ -40,7 +40,9 @@ static enum io_result io_files_update_issue(struct io_kiocb *req, unsigned int i
 	struct io_ring_ctx *ctx = req->ctx;
 	int ret;
 
-	io_issue_lock(ctx, issue_flags);
+	ret = io_issue_lock(ctx, issue_flags);
+	if (ret)
+		return io_done(req, ret);
 	ret = io_files_update_op(ctx, up->addr, up->offset, up->len);
 	io_issue_unlock(ctx, issue_flags);
 	return io_done(req, ret);

@@ -122,14 +122,18 @@ static int io_msg_data(struct io_kiocb *req, struct io_ring_ctx *target, unsigne
 	return io_message_post(target, entry, val);
 }
 
-/* The file to hand over, counted; NULL if the slot is empty or does not exist. */
+/*
+ * The file to hand over, counted; NULL if the slot is empty or does not exist, or for one who
+ * is killed.
+ */
 static struct file *io_msg_take_source(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 	struct io_msg *msg = io_msg(req);
 	struct io_rsrc_node *node = NULL;
 
-	io_issue_lock(ctx, issue_flags);
+	if (io_issue_lock(ctx, issue_flags))
+		return NULL;
 	if (msg->src_slot < ctx->file_table.data.nr)
 		node = io_rsrc_find(&ctx->file_table.data, msg->src_slot);
 	if (node)

@@ -95,7 +95,11 @@ static int io_open_install(struct io_kiocb *req, struct file *file, int fd,
 		fd_install(fd, file);
 		return fd;
 	}
-	io_issue_lock(ctx, issue_flags);
+	ret = io_issue_lock(ctx, issue_flags);
+	if (ret) {
+		fput(file);
+		return ret;
+	}
 	ret = io_fixed_fd_install(ctx, file, io_open(req)->file_index);
 	io_issue_unlock(ctx, issue_flags);
 	return ret;

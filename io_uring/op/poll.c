@@ -114,7 +114,9 @@ static enum io_result io_poll_add_issue(struct io_kiocb *req, unsigned int issue
 	__poll_t ready;
 	int ret;
 
-	io_issue_lock(ctx, issue_flags);
+	ret = io_issue_lock(ctx, issue_flags);
+	if (ret)
+		return io_done(req, ret);
 	ret = io_poll_arm(req, io_poll(req), io_poll_add_mail, issue_flags, &ready);
 	io_issue_unlock(ctx, issue_flags);
 	if (!ret)
@@ -222,7 +224,9 @@ static enum io_result io_poll_remove_issue(struct io_kiocb *req, unsigned int is
 	struct io_ring_ctx *ctx = req->ctx;
 	int ret;
 
-	io_issue_lock(ctx, issue_flags);
+	ret = io_issue_lock(ctx, issue_flags);
+	if (ret)
+		return io_done(req, ret);
 	ret = io_poll_remove_find(ctx, io_poll_remove(req));
 	io_issue_unlock(ctx, issue_flags);
 	return io_done(req, ret);

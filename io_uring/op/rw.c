@@ -45,8 +45,12 @@ static noinline void io_rw_add_polled(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 
-	scoped_guard(io_ring, ctx)
-		io_iopoll_add(req);
+	if (io_ring_lock(ctx)) {
+		io_iopoll_add_later(req);
+		return;
+	}
+	io_iopoll_add(req);
+	io_ring_unlock(ctx);
 	if (ctx->flags & IORING_SETUP_SQPOLL)
 		io_sqpoll_wake(ctx);
 }

@@ -287,7 +287,9 @@ static enum io_result io_timeout_change_issue(struct io_kiocb *req, unsigned int
 	struct io_ring_ctx *ctx = req->ctx;
 	int ret;
 
-	io_issue_lock(ctx, issue_flags);
+	ret = io_issue_lock(ctx, issue_flags);
+	if (ret)
+		return io_done(req, ret);
 	ret = io_timeout_change_do(ctx, io_timeout_change(req));
 	io_issue_unlock(ctx, issue_flags);
 	return io_done(req, ret);

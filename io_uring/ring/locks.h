@@ -26,8 +26,8 @@
  * - locks of the worker pool (async/wq.c); spinlocks
  * - cq.lock of shared rings: CQE slots, overflow list, published tail; task context only
  *
- * Never two ring locks at once, except that cloning buffers takes two in the
- * order of their addresses, and that handing over a file tries for a second one.
+ * Who has one ring lock and needs another tries for it, and lets go of the first
+ * before it waits for the second.
  *
  * Who holds a ring lock may sleep for as long as a user likes: in a fault on
  * memory that a user's program serves.  Therefore:
@@ -38,55 +38,55 @@
  *   work of others queues up behind it.  It tries, and comes back a little later.
  * - A task that exits or execs, and the release of a ring's file, which may be
  *   anybody's last fput(), do not wait for them either.
+ * - Whoever else waits can be killed: the holder may belong to another process.
  *
- * io_ring_may_wait() checks the first two wherever the lock is waited for.
+ * io_ring_may_wait() checks the first two wherever the lock is waited for; the last
+ * one holds because there is no other way to wait than io_ring_lock() and its like.
  */
 
 #if defined(CONFIG_IO_URING_DEBUG) && defined(CONFIG_PROVE_LOCKING)
-/* May current, with @allowed locks of the right kind in hand, wait for a ring lock? */
-static inline void io_ring_may_wait(int allowed)
+/* May current, with what it has in hand, wait for a ring lock? */
+static inline void io_ring_may_wait(void)
 {
 	/* the SQPOLL thread has its own lock */
-	if (current->flags & PF_IO_WORKER && !current->worker_private)
-		allowed++;
+	int allowed = current->flags & PF_IO_WORKER && !current->worker_private;
+
 	WARN_ONCE(debug_locks && current->lockdep_depth > allowed,
 		  "waits for a ring lock with a lock that others need");
 	WARN_ONCE(current->flags & PF_WQ_WORKER, "kernel worker waits for a ring lock");
 }
 #else
-#define io_ring_may_wait(allowed)	((void)(allowed))
+#define io_ring_may_wait()	((void)0)
 #endif
 
-static inline void io_ring_lock(struct io_ring_ctx *ctx)
+/**
+ * io_ring_lock - take the ring lock
+ * @ctx: the ring
+ *
+ * Return: 0, or -EINTR if current is killed while it waits.
+ */
+static inline int __must_check io_ring_lock(struct io_ring_ctx *ctx)
 {
-	io_ring_may_wait(0);
-	mutex_lock(&ctx->uring_lock.mutex);
+	io_ring_may_wait();
+	return mutex_lock_killable(&ctx->uring_lock.mutex);
 }
+
+/*
+ * What a call returns that is made with the ring lock, drops it, and is killed before it
+ * has it again.  It is not held then.
+ */
+#define IO_RING_LOST	(-ERESTARTSYS)
 
 static inline bool io_ring_trylock(struct io_ring_ctx *ctx)
 {
 	return mutex_trylock(&ctx->uring_lock.mutex);
 }
 
-/* For who waits without another lock.  Return: 0, or -EINTR for a signal. */
-static inline int io_ring_lock_interruptible(struct io_ring_ctx *ctx)
+/* The same for who gives up at any signal.  Return: 0 or -EINTR. */
+static inline int __must_check io_ring_lock_interruptible(struct io_ring_ctx *ctx)
 {
-	io_ring_may_wait(0);
+	io_ring_may_wait();
 	return mutex_lock_interruptible(&ctx->uring_lock.mutex);
-}
-
-/* The same for who is interrupted by its end only.  Return: 0, or -EINTR. */
-static inline int io_ring_lock_killable(struct io_ring_ctx *ctx)
-{
-	io_ring_may_wait(0);
-	return mutex_lock_killable(&ctx->uring_lock.mutex);
-}
-
-/* Take a second ring's lock; the caller has ordered the two. */
-static inline void io_ring_lock_nested(struct io_ring_ctx *ctx)
-{
-	io_ring_may_wait(1);
-	mutex_lock_nested(&ctx->uring_lock.mutex, SINGLE_DEPTH_NESTING);
 }
 
 static inline void io_assert_ring(struct io_ring_ctx *ctx)
@@ -113,17 +113,17 @@ static inline void io_ring_unlock(struct io_ring_ctx *ctx)
 	mutex_unlock(&ctx->uring_lock.mutex);
 }
 
-DEFINE_GUARD(io_ring, struct io_ring_ctx *, io_ring_lock(_T), io_ring_unlock(_T))
-
 /*
  * Around what an op does with the ring's tables: the submitter holds the lock
- * already, a worker (IO_URING_F_UNLOCKED) takes it.
+ * already, a worker (IO_URING_F_UNLOCKED) takes it.  Return: 0, or -ECANCELED for a
+ * worker that is killed while it waits.
  */
-static inline void io_issue_lock(struct io_ring_ctx *ctx, unsigned int issue_flags)
+static inline int __must_check io_issue_lock(struct io_ring_ctx *ctx, unsigned int issue_flags)
 {
-	if (unlikely(issue_flags & IO_URING_F_UNLOCKED))
-		io_ring_lock(ctx);
+	if (unlikely(issue_flags & IO_URING_F_UNLOCKED) && io_ring_lock(ctx))
+		return -ECANCELED;
 	io_assert_ring(ctx);
+	return 0;
 }
 
 static inline void io_issue_unlock(struct io_ring_ctx *ctx, unsigned int issue_flags)

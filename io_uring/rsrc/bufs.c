@@ -369,16 +369,19 @@ static int io_bufs_clone(struct io_ring_ctx *ctx, struct io_ring_ctx *src)
 	return 0;
 }
 
-/* The ring lock is held, take the other ring's too; it may be dropped meanwhile. */
-static void io_clone_lock(struct io_ring_ctx *ctx, struct io_ring_ctx *src)
+/*
+ * One ring lock is held, take the other ring's too, but do not wait with one in hand.
+ * Return: 0, or %IO_RING_LOST: neither is held.
+ */
+static int io_clone_lock(struct io_ring_ctx *held, struct io_ring_ctx *other)
 {
-	if (ctx < src) {
-		io_ring_lock_nested(src);
-		return;
+	while (!io_ring_trylock(other)) {
+		io_ring_unlock(held);
+		if (io_ring_lock(other))
+			return IO_RING_LOST;
+		swap(held, other);
 	}
-	io_ring_unlock(ctx);
-	io_ring_lock(src);
-	io_ring_lock_nested(ctx);
+	return 0;
 }
 
 /**
@@ -388,7 +391,7 @@ static void io_clone_lock(struct io_ring_ctx *ctx, struct io_ring_ctx *src)
  *
  * Return: 0; -EBUSY if there is a table, -EFAULT, -EINVAL for bad flags or a
  * ring of another user or mm, -EBADF, -EOPNOTSUPP if it is no ring, -ENXIO if
- * it has no buffers, -ENOMEM.
+ * it has no buffers, -ENOMEM, %IO_RING_LOST.
  */
 int io_clone_buffers(struct io_ring_ctx *ctx, void __user *arg)
 {
@@ -412,9 +415,11 @@ int io_clone_buffers(struct io_ring_ctx *ctx, void __user *arg)
 	if (src == ctx) {
 		ret = -ENXIO;
 	} else {
-		io_clone_lock(ctx, src);
-		ret = io_bufs_clone(ctx, src);
-		io_ring_unlock(src);
+		ret = io_clone_lock(ctx, src);
+		if (!ret) {
+			ret = io_bufs_clone(ctx, src);
+			io_ring_unlock(src);
+		}
 	}
 	fput(file);
 	return ret;

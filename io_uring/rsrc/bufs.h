@@ -50,16 +50,19 @@ static inline struct io_buf_node *io_buf_node(struct io_rsrc_node *node)
  *
  * The reference is put by io_req_free().
  *
- * Return: 0, or -EFAULT for an empty slot or one that does not exist.
+ * Return: 0, -EFAULT for an empty slot or one that does not exist, or -ECANCELED.
  */
 static inline int io_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 	struct io_rsrc_node *node;
+	int err;
 
 	if (unlikely(req->flags & REQ_F_BUF_NODE))
 		return 0;
-	io_issue_lock(ctx, issue_flags);
+	err = io_issue_lock(ctx, issue_flags);
+	if (err)
+		return err;
 	node = io_rsrc_find(&ctx->buf_table, req->buf_index);
 	if (likely(node)) {
 		req->buf_node = io_node_get(ctx, node);

@@ -84,7 +84,7 @@ static inline bool io_file_nowait(const struct file *file, unsigned int caps)
  *
  * On success req->file and req->file_node are set, the reference is put by io_req_free().
  *
- * Return: false if there is no such file.
+ * Return: false if there is no such file, or current is killed while it waits.
  */
 static inline bool io_file_assign_fixed(struct io_kiocb *req, unsigned int fd,
 					unsigned int issue_flags)
@@ -92,7 +92,8 @@ static inline bool io_file_assign_fixed(struct io_kiocb *req, unsigned int fd,
 	struct io_ring_ctx *ctx = req->ctx;
 	struct io_rsrc_node *node;
 
-	io_issue_lock(ctx, issue_flags);
+	if (io_issue_lock(ctx, issue_flags))
+		return false;
 	node = io_rsrc_find(&ctx->file_table.data, fd);
 	if (likely(node)) {
 		req->file_node = io_node_get(ctx, node);

@@ -302,12 +302,17 @@ void io_queue_to_worker(struct io_kiocb *req)
  */
 static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
 {
+	struct io_ring_ctx *ctx = req->ctx;
 	enum io_poll_hold hold;
 
 	if (!(*flags & IO_URING_F_NONBLOCK))
 		return true;
-	scoped_guard(io_ring, req->ctx)
-		hold = io_poll_hold(req, io_retry_mail, IO_URING_F_UNLOCKED);
+	if (io_ring_lock(ctx)) {
+		atomic_or(IO_WQ_WORK_CANCEL, &req->work.flags);
+		return true;
+	}
+	hold = io_poll_hold(req, io_retry_mail, IO_URING_F_UNLOCKED);
+	io_ring_unlock(ctx);
 	if (hold == IO_POLL_HOLD)
 		return false;
 	if (hold == IO_POLL_BLOCK)

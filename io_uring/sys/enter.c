@@ -37,9 +37,10 @@ static bool io_poll_loop_interrupted(struct io_ring_ctx *ctx)
 
 /*
  * Others have to get the lock, or work has to be done that does not poll.
- * Return: CQEs or the end of the list say that the loop is over.
+ * Return: 1 if CQEs or the end of the list say that the loop is over, 0 if not, or
+ * %IO_RING_LOST.
  */
-static bool io_poll_loop_yield(struct io_ring_ctx *ctx)
+static int io_poll_loop_yield(struct io_ring_ctx *ctx)
 {
 	u32 tail = READ_ONCE(ctx->rings->cq_tail);
 
@@ -48,21 +49,24 @@ static bool io_poll_loop_yield(struct io_ring_ctx *ctx)
 	if (task_work_pending(current) || ctx->ready || !io_iopoll_pending(ctx)) {
 		io_ring_unlock(ctx);
 		io_run_task_work();
-		io_ring_lock(ctx);
+		if (io_ring_lock(ctx))
+			return IO_RING_LOST;
 	}
 	io_cq_commit(ctx);
 	return READ_ONCE(ctx->rings->cq_tail) != tail || !io_iopoll_pending(ctx);
 }
 
-/* Poll the devices until @nr requests are there.  Return: 0 or -EINTR. */
+/* Poll the devices until @nr requests are there.  Return: 0, -EINTR or %IO_RING_LOST. */
 static int io_poll_loop(struct io_ring_ctx *ctx, u32 nr)
 {
 	u32 reaped = 0;
+	int over;
 
 	io_assert_ring(ctx);
 	do {
-		if (io_poll_loop_interrupted(ctx) && io_poll_loop_yield(ctx))
-			break;
+		over = io_poll_loop_interrupted(ctx) ? io_poll_loop_yield(ctx) : 0;
+		if (over)
+			return over < 0 ? over : 0;
 		reaped += io_iopoll_reap(ctx);
 		if (task_sigpending(current))
 			return -EINTR;
@@ -72,8 +76,8 @@ static int io_poll_loop(struct io_ring_ctx *ctx, u32 nr)
 	return 0;
 }
 
-/* GETEVENTS on an IOPOLL ring; ring lock held. */
-static int io_enter_poll(struct io_ring_ctx *ctx, u32 nr)
+/* GETEVENTS on an IOPOLL ring; ring lock held, may be lost. */
+static int io_enter_poll_locked(struct io_ring_ctx *ctx, u32 nr)
 {
 	if (!io_may_wait(ctx))
 		return -EEXIST;
@@ -89,6 +93,17 @@ static int io_enter_poll(struct io_ring_ctx *ctx, u32 nr)
 	if (io_cq_ready(ctx))
 		return 0;
 	return io_poll_loop(ctx, min(nr, ctx->cq_entries));
+}
+
+/* The same, and let go of the ring lock. */
+static int io_enter_poll(struct io_ring_ctx *ctx, u32 nr)
+{
+	int ret = io_enter_poll_locked(ctx, nr);
+
+	if (ret == IO_RING_LOST)
+		return -EINTR;
+	io_ring_unlock(ctx);
+	return ret;
 }
 
 /*
@@ -113,6 +128,19 @@ static bool io_enough_ready(struct io_ring_ctx *ctx, u32 min_complete)
 	       !task_work_pending(current);
 }
 
+/* Make CQEs of what has arrived.  Return: enough of them are there. */
+static bool io_enter_collect(struct io_ring_ctx *ctx, u32 min_complete)
+{
+	if (ctx->cq.exclusive && io_local_pending(ctx)) {
+		io_run_local_locked(ctx);
+		/* who waits runs the rest */
+		if (unlikely(io_mail_rest(&ctx->mailbox)))
+			return false;
+	}
+	io_cq_commit(ctx);
+	return io_enough_ready(ctx, min_complete);
+}
+
 /*
  * Submit, and while the lock is held do what else needs it.  Return: SQEs taken
  * or a negative errno; *@waited says that nothing is left to wait for.
@@ -124,23 +152,19 @@ static int io_enter_submit(struct io_ring_ctx *ctx, u32 to_submit, u32 min_compl
 
 	if (unlikely(ret))
 		return ret;
-	guard(io_ring)(ctx);
+	ret = io_ring_lock(ctx);
+	if (unlikely(ret))
+		return ret;
 	ret = io_submit_sqes(ctx, to_submit);
-	if (ret != to_submit || !(flags & IORING_ENTER_GETEVENTS))
-		return ret;
-	if (ctx->syscall_iopoll) {
-		io_enter_poll(ctx, min_complete);
-		*waited = true;
-		return ret;
-	}
-	if (ctx->cq.exclusive && io_local_pending(ctx)) {
-		io_run_local_locked(ctx);
-		/* who waits runs the rest */
-		if (unlikely(io_mail_rest(&ctx->mailbox)))
+	if (ret == to_submit && flags & IORING_ENTER_GETEVENTS) {
+		if (ctx->syscall_iopoll) {
+			io_enter_poll(ctx, min_complete);
+			*waited = true;
 			return ret;
+		}
+		*waited = io_enter_collect(ctx, min_complete);
 	}
-	io_cq_commit(ctx);
-	*waited = io_enough_ready(ctx, min_complete);
+	io_ring_unlock(ctx);
 	return ret;
 }
 
@@ -158,8 +182,8 @@ static int io_enter_wait(struct io_ring_ctx *ctx, u32 min_complete, u32 flags,
 	if (ret)
 		return ret;
 	if (ctx->syscall_iopoll) {
-		guard(io_ring)(ctx);
-		return io_enter_poll(ctx, min_complete);
+		ret = io_ring_lock(ctx);
+		return ret ?: io_enter_poll(ctx, min_complete);
 	}
 	return io_wait_cqes(ctx, min_complete, &arg);
 }

@@ -228,8 +228,7 @@ static int io_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
 	}
 	io_ring_unlock(ctx);
 	ret = io_sqpoll_set_affinity(ctx, mask);
-	io_ring_lock(ctx);
-	return ret;
+	return io_ring_lock(ctx) ? IO_RING_LOST : ret;
 }
 
 /* A 32-bit program's words are in another order on big endian machines. */
@@ -289,7 +288,8 @@ static int io_reg_max_workers(struct io_ring_ctx *ctx, void __user *arg, unsigne
 		ret = io_wq_set_max_workers(current->io_uring->io_wq, limits);
 	else
 		memset(limits, 0, sizeof(limits));
-	io_ring_lock(ctx);
+	if (io_ring_lock(ctx))
+		return IO_RING_LOST;
 	if (ret)
 		return ret;
 	return copy_to_user(arg, limits, sizeof(limits)) ? -EFAULT : 0;
@@ -355,8 +355,9 @@ static int io_reg_check(const struct io_reg_op *op, const void __user *arg, unsi
 	return nr < op->nr_min || nr > op->nr_max ? -EINVAL : 0;
 }
 
-static int io_register(struct io_ring_ctx *ctx, unsigned int opcode, void __user *arg,
-		       unsigned int nr)
+/* The ring lock is held, and still is afterwards unless %IO_RING_LOST comes back. */
+static int io_register_locked(struct io_ring_ctx *ctx, unsigned int opcode, void __user *arg,
+			      unsigned int nr)
 {
 	const struct io_reg_op *op;
 	int ret;
@@ -372,11 +373,25 @@ static int io_register(struct io_ring_ctx *ctx, unsigned int opcode, void __user
 	return ret ?: op->run(ctx, arg, nr);
 }
 
+static int io_register(struct io_ring_ctx *ctx, unsigned int opcode, void __user *arg,
+		       unsigned int nr)
+{
+	int ret = io_ring_lock(ctx);
+
+	if (ret)
+		return ret;
+	ret = io_register_locked(ctx, opcode, arg, nr);
+	if (ret == IO_RING_LOST)
+		return -EINTR;
+	trace_io_uring_register(ctx, opcode, ctx->file_table.data.nr, ctx->buf_table.nr, ret);
+	io_ring_unlock(ctx);
+	return ret;
+}
+
 SYSCALL_DEFINE4(io_uring_register, unsigned int, fd, unsigned int, opcode, void __user *, arg,
 		unsigned int, nr_args)
 {
 	bool registered = opcode & IORING_REGISTER_USE_REGISTERED_RING;
-	struct io_ring_ctx *ctx;
 	struct file *file;
 	int ret;
 
@@ -395,14 +410,8 @@ SYSCALL_DEFINE4(io_uring_register, unsigned int, fd, unsigned int, opcode, void 
 			return -EBADF;
 	}
 	ret = -EOPNOTSUPP;
-	if (io_is_uring_fops(file)) {
-		ctx = file->private_data;
-		io_ring_lock(ctx);
-		ret = io_register(ctx, opcode, arg, nr_args);
-		trace_io_uring_register(ctx, opcode, ctx->file_table.data.nr, ctx->buf_table.nr,
-					ret);
-		io_ring_unlock(ctx);
-	}
+	if (io_is_uring_fops(file))
+		ret = io_register(file->private_data, opcode, arg, nr_args);
 	fput(file);
 	return ret;
 }

@@ -86,7 +86,7 @@ static int io_sync_sleep(struct wait_queue_entry *wait, ktime_t deadline)
 	return 0;
 }
 
-/* Found on a worker: search until it is not there any more. */
+/* Found on a worker: search until it is not there any more.  May lose the ring lock. */
 static int io_sync_wait(struct io_ring_ctx *ctx, const struct io_uring_sync_cancel_reg *reg,
 			const struct file *file)
 {
@@ -98,7 +98,8 @@ static int io_sync_wait(struct io_ring_ctx *ctx, const struct io_uring_sync_canc
 	while ((ret = io_sync_search(ctx, reg, file)) == -EALREADY) {
 		io_ring_unlock(ctx);
 		ret = io_sync_sleep(&wait, deadline);
-		io_ring_lock(ctx);
+		if (io_ring_lock(ctx))
+			ret = IO_RING_LOST;
 		if (ret)
 			break;
 	}
@@ -115,7 +116,8 @@ static int io_sync_wait(struct io_ring_ctx *ctx, const struct io_uring_sync_canc
  * May sleep, without the lock.
  *
  * Return: as io_cancel_by_key(), but never -EALREADY; -EFAULT, -EINVAL for bad
- * arguments, -EBADF for a descriptor or slot that names no file, -ETIME, -EINTR.
+ * arguments, -EBADF for a descriptor or slot that names no file, -ETIME, -EINTR,
+ * %IO_RING_LOST.
  */
 int io_sync_cancel(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {

@@ -17,6 +17,7 @@
 #include "async/iopoll.h"
 #include "req/free.h"
 #include "ring/locks.h"
+#include "ring/mailbox.h"
 #include "rsrc/bufs.h"
 #include "sys/unregister.h"
 #include "task/run.h"
@@ -43,7 +44,10 @@ static void io_leave_sleep(struct io_ring_ctx *ctx)
 		io_mail_disarm(&ctx->mailbox);
 }
 
-/* Do our part, then sleep; the ring lock is dropped meanwhile.  Return: 0 or -EINTR. */
+/*
+ * Do our part, then sleep; the ring lock is dropped meanwhile.  Return: 0, -EINTR or
+ * %IO_RING_LOST.
+ */
 static int io_leave_step(struct io_ring_ctx *ctx)
 {
 	int ret = 0;
@@ -61,8 +65,7 @@ static int io_leave_step(struct io_ring_ctx *ctx)
 		ret = -EINTR;
 	else
 		io_leave_sleep(ctx);
-	io_ring_lock(ctx);
-	return ret;
+	return io_ring_lock(ctx) ? IO_RING_LOST : ret;
 }
 
 /**
@@ -71,8 +74,8 @@ static int io_leave_step(struct io_ring_ctx *ctx)
  *
  * May sleep.
  *
- * Return: 0; -ENXIO if there is no table; -EINTR for a signal, the buffers are still
- * registered then.
+ * Return: 0; -ENXIO if there is no table; -EINTR for a signal, or %IO_RING_LOST: the
+ * buffers are still registered then.
  */
 int io_unregister_buffers(struct io_ring_ctx *ctx)
 {
@@ -82,6 +85,12 @@ int io_unregister_buffers(struct io_ring_ctx *ctx)
 		return ret;
 	while (ctx->bufs_awaited && !ret)
 		ret = io_leave_step(ctx);
+	if (ret == IO_RING_LOST) {
+		/* others may go on with the ring, and want its buffers back */
+		WRITE_ONCE(ctx->bufs_forsaken, true);
+		io_fallback_kick(ctx);
+		return ret;
+	}
 	io_bufs_end_leave(ctx);
 	if (!ret)
 		io_rsrc_table_free(ctx, &ctx->buf_table);

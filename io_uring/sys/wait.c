@@ -16,7 +16,6 @@
 #include <linux/hrtimer.h>
 #include <linux/sched/signal.h>
 #include <linux/signal.h>
-#include <linux/time_namespace.h>
 #include <linux/uaccess.h>
 #include <trace/events/io_uring.h>
 
@@ -189,7 +188,7 @@ static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
 	return ret;
 }
 
-/* Run what arrived and see where that leaves the ring.  Return: 0 or -EBADR. */
+/* Run what arrived and see where that leaves the ring.  Return: 0, -EBADR or -EINTR. */
 static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx)
 {
 	if (ctx->cq.exclusive && io_local_pending(ctx))
@@ -197,8 +196,10 @@ static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx)
 	io_run_task_work();
 	if (unlikely(READ_ONCE(ctx->check_cq))) {
 		if (test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq)) {
-			guard(io_ring)(ctx);
+			if (io_ring_lock(ctx))
+				return -EINTR;
 			io_cq_flush_overflow(ctx);
+			io_ring_unlock(ctx);
 		}
 		if (test_and_clear_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq))
 			return -EBADR;

@@ -14,6 +14,7 @@
 #include "complete/complete.h"
 #include "req/free.h"
 #include "ring/locks.h"
+#include "rsrc/bufs.h"
 #include "task/cancel.h"
 #include "task/run.h"
 
@@ -50,11 +51,10 @@ static struct io_mail *io_mail_run_step(struct io_ring_ctx *ctx, struct io_mail 
 	return mail;
 }
 
-/* Should the owner do something else first?  One that exits has to run it all. */
+/* Should the owner do something else first? */
 static bool io_mail_stop(unsigned int count)
 {
-	return count >= IO_RUN_SHARE ||
-	       (fatal_signal_pending(current) && !(current->flags & PF_EXITING));
+	return count >= IO_RUN_SHARE || fatal_signal_pending(current);
 }
 
 static void io_clear_taskrun(struct io_ring_ctx *ctx)
@@ -115,8 +115,10 @@ void io_run_local(struct io_ring_ctx *ctx)
 	unsigned int shares = IO_RUN_SHARES;
 
 	do {
-		guard(io_ring)(ctx);
+		if (io_ring_lock(ctx))
+			return;
 		io_run_local_locked(ctx);
+		io_ring_unlock(ctx);
 	} while (unlikely(io_mail_rest(&ctx->mailbox)) && --shares && !task_sigpending(current));
 }
 
@@ -148,7 +150,7 @@ static struct io_ring_ctx *io_run_switch(struct io_ring_ctx *from, struct io_rin
 	}
 	if (to) {
 		percpu_ref_get(&to->refs);
-		if (unlikely(io_ring_lock_killable(to))) {
+		if (unlikely(io_ring_lock(to))) {
 			percpu_ref_put(&to->refs);
 			return NULL;
 		}
@@ -290,6 +292,8 @@ void io_fallback_work(struct work_struct *work)
 	}
 	ctx->tries.fallback = 0;
 	io_req_reclaim_retired(ctx);
+	if (unlikely(READ_ONCE(ctx->bufs_forsaken)) && xchg(&ctx->bufs_forsaken, false))
+		io_bufs_end_leave(ctx);
 	io_cancel_orphans(ctx);
 	io_poll_settle(ctx);
 	mail = io_fallback_take(ctx);
@@ -301,7 +305,9 @@ void io_fallback_work(struct work_struct *work)
 		mail = io_mail_run_step(ctx, mail, flags, &count);
 		cond_resched();
 	}
-	if (unlikely(ctx->iopoll))
+	if (unlikely(ctx->iopoll)) {
+		io_iopoll_add_unlisted(ctx);
 		io_reap_orphans(ctx);
+	}
 	io_ring_unlock(ctx);
 }

@@ -50,13 +50,19 @@ static void io_sq_ask_to_park(struct io_sq_data *sqd)
  * io_sqpoll_park - make the thread let go of its rings, and keep it from going on
  * @sqd: the thread's data
  *
- * Takes sqd->lock; not for the thread itself.
+ * Takes sqd->lock; not for the thread itself, which may be in a page fault.
+ *
+ * Return: 0, or -EINTR if current is killed while it waits; then nothing is to be undone.
  */
-void io_sqpoll_park(struct io_sq_data *sqd)
+int io_sqpoll_park(struct io_sq_data *sqd)
 {
 	WARN_ON_ONCE(READ_ONCE(sqd->thread) == current);
 	io_sq_ask_to_park(sqd);
-	mutex_lock(&sqd->lock);
+	if (!mutex_lock_killable(&sqd->lock))
+		return 0;
+	atomic_dec(&sqd->park_pending);
+	wake_up(&sqd->wait);
+	return -EINTR;
 }
 
 /**
@@ -258,11 +264,12 @@ static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 		return false;
 	if (ctx->sq_creds != current_cred())
 		creds = override_creds(ctx->sq_creds);
-	scoped_guard(io_ring, ctx) {
+	if (!io_ring_lock(ctx)) {
 		if (ctx->iopoll && io_iopoll_pending(ctx))
 			busy |= io_iopoll_reap(ctx) > 0;
 		if (nr && !READ_ONCE(ctx->dying) && !(ctx->flags & IORING_SETUP_R_DISABLED))
 			busy |= io_submit_sqes(ctx, nr) > 0;
+		io_ring_unlock(ctx);
 	}
 	if (wq_has_sleeper(&ctx->sqo_sq_wait))
 		wake_up(&ctx->sqo_sq_wait);
@@ -495,7 +502,9 @@ int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p)
 	ctx->sq_creds = get_current_cred();
 	ctx->sq_data = sqd;
 	ctx->sq_thread_idle = msecs_to_jiffies(p->sq_thread_idle) ?: HZ;
-	io_sqpoll_park(sqd);
+	ret = io_sqpoll_park(sqd);
+	if (ret)
+		return ret;
 	list_add(&ctx->sqd_list, &sqd->ctx_list);
 	io_sq_update_idle(sqd);
 	ret = attached && !sqd->thread ? -ENXIO : 0;
@@ -534,11 +543,14 @@ void io_sqpoll_wait_room(struct io_ring_ctx *ctx)
 int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
 {
 	struct io_sq_data *sqd = ctx->sq_data;
-	int ret = -EINVAL;
+	int ret;
 
 	if (!sqd)
+		return -EINVAL;
+	ret = io_sqpoll_park(sqd);
+	if (ret)
 		return ret;
-	io_sqpoll_park(sqd);
+	ret = -EINVAL;
 	if (sqd->thread && sqd->thread->io_uring)
 		ret = io_wq_set_affinity(sqd->thread->io_uring->io_wq, mask);
 	io_sqpoll_unpark(sqd);
@@ -555,9 +567,10 @@ int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
 int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2])
 {
 	struct io_sq_data *sqd = ctx->sq_data;
-	int ret = 0;
+	int ret = io_sqpoll_park(sqd);
 
-	io_sqpoll_park(sqd);
+	if (ret)
+		return ret;
 	if (sqd->thread && sqd->thread->io_uring)
 		ret = io_wq_set_max_workers(sqd->thread->io_uring->io_wq, counts);
 	else

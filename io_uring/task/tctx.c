@@ -171,8 +171,8 @@ int io_tctx_attach(struct io_ring_ctx *ctx)
  *
  * May sleep.
  *
- * Return: 0, -EEXIST on single issuer rings of another task, or an error of
- * io_tctx_attach().
+ * Return: 0, -EEXIST on single issuer rings of another task, -EINTR if current is
+ * killed, or an error of io_tctx_attach().
  */
 int io_tctx_meet(struct io_ring_ctx *ctx)
 {
@@ -185,8 +185,11 @@ int io_tctx_meet(struct io_ring_ctx *ctx)
 		return ret;
 	/* closed when current became another program */
 	if (unlikely(ctx->cq.exclusive && io_mail_dead(&ctx->mailbox))) {
-		guard(io_ring)(ctx);
+		ret = io_ring_lock(ctx);
+		if (ret)
+			return ret;
 		io_ring_open(ctx);
+		io_ring_unlock(ctx);
 	}
 	WRITE_ONCE(current->io_uring->last, ctx);
 	return 0;

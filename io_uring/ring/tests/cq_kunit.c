@@ -76,7 +76,7 @@ static void cq_visible_at_commit(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 8);
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 1, 3);
 	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 0);
 	KUNIT_EXPECT_TRUE(test, io_cq_dirty(ctx));
@@ -95,7 +95,7 @@ static void cq_goes_round(struct kunit *test)
 	u64 nr;
 
 	for (nr = 1; nr <= 41; nr += 4) {
-		io_ring_lock(ctx);
+		KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 		cq_post(ctx, nr, nr + 3);
 		io_ring_unlock(ctx);
 		KUNIT_ASSERT_EQ(test, io_cq_ready(ctx), 4);
@@ -113,7 +113,7 @@ static void cq_overflows_in_order(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 4);
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 1, 7);
 	io_ring_unlock(ctx);
 	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 4);
@@ -123,12 +123,12 @@ static void cq_overflows_in_order(struct kunit *test)
 	/* room alone lets nothing overtake */
 	cq_expect(test, ctx, 1);
 	cq_expect(test, ctx, 2);
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 8, 8);
 	io_ring_unlock(ctx);
 	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 2);
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	io_cq_flush_overflow(ctx);
 	io_ring_unlock(ctx);
 	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 4);
@@ -138,7 +138,7 @@ static void cq_overflows_in_order(struct kunit *test)
 	cq_expect(test, ctx, 5);
 	cq_expect(test, ctx, 6);
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	io_cq_flush_overflow(ctx);
 	cq_post(ctx, 9, 9);
 	io_ring_unlock(ctx);
@@ -157,7 +157,7 @@ static void cq_free_drops_overflow(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 1);
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 1, 5);
 	io_ring_unlock(ctx);
 	KUNIT_EXPECT_NOT_NULL(test, ctx->cq.overflow);
@@ -170,7 +170,7 @@ static void cq_more_refused_when_full(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 2);
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	KUNIT_EXPECT_TRUE(test, cq_more(ctx, 1));
 	KUNIT_EXPECT_TRUE(test, cq_more(ctx, 2));
 	KUNIT_EXPECT_EQ(test, ctx->cq.extra, 2);
@@ -186,12 +186,12 @@ static void cq_more_refused_after_overflow(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 2);
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 1, 3);
 	io_ring_unlock(ctx);
 	cq_expect(test, ctx, 1);
 	cq_expect(test, ctx, 2);
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	KUNIT_EXPECT_FALSE(test, cq_more(ctx, 4));
 	io_cq_flush_overflow(ctx);
 	KUNIT_EXPECT_TRUE(test, cq_more(ctx, 4));
@@ -206,11 +206,11 @@ static void cq_lying_head(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 4);
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 1, 4);
 	io_ring_unlock(ctx);
 	ctx->rings->cq_head += 1000;
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 5, 5);
 	io_ring_unlock(ctx);
 	KUNIT_EXPECT_NOT_NULL(test, ctx->cq.overflow);
@@ -228,13 +228,13 @@ static void cq_large_batch(struct kunit *test)
 	struct io_ring_ctx *ctx = cq_ring(test, 32);
 	u64 nr;
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 1, 40);
 	io_ring_unlock(ctx);
 	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 32);
 	for (nr = 1; nr <= 32; nr++)
 		cq_expect(test, ctx, nr);
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	io_cq_flush_overflow(ctx);
 	io_ring_unlock(ctx);
 	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 8);
@@ -248,7 +248,7 @@ static void cq_empty_commit(struct kunit *test)
 	struct io_ring_ctx *ctx = cq_ring(test, 4);
 	u32 tail = ctx->rings->cq_tail;
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	io_ring_unlock(ctx);
 	KUNIT_EXPECT_EQ(test, ctx->rings->cq_tail, tail);
 }
@@ -259,7 +259,7 @@ static void cq_now_does_not_wait(struct kunit *test)
 	struct io_ring_ctx *ctx = test_ring(test, .cq_entries = 8);
 	struct io_cqe_val val = cq_val(9);
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 1, 2);
 	io_cq_post_now(ctx, &val, NULL);
 	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 1);
@@ -276,14 +276,14 @@ static void cq_now_overflows_in_order(struct kunit *test)
 	struct io_ring_ctx *ctx = test_ring(test, .cq_entries = 2);
 	struct io_cqe_val val = cq_val(4);
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 1, 3);
 	io_ring_unlock(ctx);
 	io_cq_post_now(ctx, &val, NULL);
 	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 2);
 	cq_expect(test, ctx, 1);
 	cq_expect(test, ctx, 2);
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	io_cq_flush_overflow(ctx);
 	io_ring_unlock(ctx);
 	cq_expect(test, ctx, 3);
@@ -308,7 +308,7 @@ static void cq_count(struct io_ring_ctx *ctx, struct cq_counter *counter, int *e
 {
 	counter->target.reached = cq_counter_reached;
 	counter->ended = ended;
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	io_cq_target_add(ctx, &counter->target, nr);
 	io_ring_unlock(ctx);
 }
@@ -319,7 +319,7 @@ static void cq_count_one(struct kunit *test, struct io_ring_ctx *ctx, bool count
 {
 	struct io_cqe_val val = cq_val(1);
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	if (counted)
 		io_cq_post(ctx, &val, NULL);
 	else
@@ -348,7 +348,7 @@ static void cq_counts(struct kunit *test)
 	for (i = 0; i < 5; i++)
 		KUNIT_EXPECT_EQ(test, counters[i].place, places[i]);
 	KUNIT_EXPECT_TRUE(test, test_bit(IO_LISTEN_TARGETS, &ctx->listeners));
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	io_cq_target_remove(ctx, &counters[3].target);
 	io_ring_unlock(ctx);
 	KUNIT_EXPECT_FALSE(test, test_bit(IO_LISTEN_TARGETS, &ctx->listeners));
@@ -362,13 +362,13 @@ static void cq_counts_no_overflowed(struct kunit *test)
 	struct cq_counter counter = {};
 	int ended = 0;
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 1, 2);
 	io_cq_post_uncounted(ctx, &val);
 	io_ring_unlock(ctx);
 	cq_count(ctx, &counter, &ended, 1);
 	ctx->rings->cq_head = ctx->rings->cq_tail;
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	io_cq_flush_overflow(ctx);
 	io_ring_unlock(ctx);
 	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 1);

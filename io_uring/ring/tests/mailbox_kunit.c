@@ -169,7 +169,7 @@ static struct io_ring_ctx *box_with_rest(struct kunit *test, struct box_item *it
 
 	INIT_DELAYED_WORK(&ctx->fallback_work, box_no_work);
 	box_push_all(&ctx->mailbox, items, 2);
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	mail = io_ring_take(ctx);
 	KUNIT_EXPECT_PTR_EQ(test, mail, &items[0].mail);
 	io_ring_leave(ctx, mail->next);
@@ -188,7 +188,7 @@ static void box_keeps_the_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ctx->rings->sq_flags.counter, IORING_SQ_TASKRUN);
 	KUNIT_EXPECT_TRUE(test, io_mail_pending(&ctx->mailbox));
 	KUNIT_EXPECT_FALSE(test, io_mail_arm(&ctx->mailbox, 1));
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_ring_take(ctx), 1), 1);
 	KUNIT_EXPECT_TRUE(test, io_mail_pending(&ctx->mailbox));
 	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_ring_take(ctx), 2), 1);
@@ -209,7 +209,7 @@ static void box_rest_survives_its_owner(struct kunit *test)
 	struct box_item items[4] = {};
 	struct io_ring_ctx *ctx = box_with_rest(test, items);
 
-	io_ring_lock(ctx);
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	io_ring_close(ctx);
 	items[3].nr = 3;
 	KUNIT_EXPECT_TRUE(test, io_mail_push(&ctx->mailbox, &items[3].mail) & IO_MAIL_DEAD);

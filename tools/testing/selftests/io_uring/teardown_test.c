@@ -217,6 +217,326 @@ TEST_F(teardown, killed_while_the_lock_is_held)
 	}
 }
 
+/* Has any thread of a process come to where only a kill ends its sleep?  Return: yes, in time */
+static bool waits(int pid)
+{
+	unsigned long long end = iou_now_us() + grace() * 1000ULL;
+	char path[300], state;
+	struct dirent *entry;
+	DIR *dir;
+	FILE *f;
+
+	while (iou_now_us() < end) {
+		snprintf(path, sizeof(path), "/proc/%d/task", pid);
+		dir = opendir(path);
+		while (dir && (entry = readdir(dir))) {
+			snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", pid, entry->d_name);
+			f = fopen(path, "r");
+			state = 0;
+			if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+				state = 0;
+			if (f)
+				fclose(f);
+			if (state != 'D')
+				continue;
+			closedir(dir);
+			return true;
+		}
+		if (dir)
+			closedir(dir);
+		iou_sleep_ms(1);
+	}
+	return false;
+}
+
+static void waits_in_enter(struct iou *r)
+{
+	iou_sys_enter(r->fd, 1, 0, 0, NULL, 0);
+}
+
+static void waits_in_register(struct iou *r)
+{
+	iou_register(r, IORING_REGISTER_PERSONALITY, NULL, 0);
+}
+
+static void waits_in_clone(struct iou *r)
+{
+	struct io_uring_clone_buffers clone = { .src_fd = r->fd };
+	struct iou other;
+
+	if (!iou_init(&other, 8, 0))
+		iou_register(&other, IORING_REGISTER_CLONE_BUFFERS, &clone, 1);
+}
+
+/*
+ * The lock's holder belongs to another process, and sleeps for as long as that likes.  Who
+ * waits for the lock can be killed.  Mutant: ring-lock-not-killable.
+ */
+TEST_F(teardown, killed_while_it_waits_for_the_lock)
+{
+	static void (*const wait[])(struct iou *r) = {
+		waits_in_enter, waits_in_register, waits_in_clone,
+	};
+	int i, pid, status;
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for the lock");
+	ASSERT_EQ(0, held_begin(&self->h));
+	for (i = 0; i < (int)ARRAY_LEN(wait); i++) {
+		pid = fork();
+		if (!pid) {
+			wait[i](&self->h.r);
+			_exit(0);
+		}
+		ASSERT_TRUE(waits(pid));
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		ASSERT_EQ(0, gone(pid, &status)) {
+			TH_LOG("way %d", i);
+		}
+		EXPECT_TRUE(WIFSIGNALED(status));
+	}
+}
+
+/* The same with a worker of the process that is killed, whose request ends all the same. */
+TEST_F(teardown, killed_while_its_worker_waits_for_the_lock)
+{
+	char fifo[] = "/tmp/iou.fifo.XXXXXX";
+	unsigned int i, ended = 0;
+	struct io_uring_cqe cqe;
+	int pid, status, fd;
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for the lock");
+	ASSERT_TRUE(mkdtemp(fifo));
+	ASSERT_EQ(0, rmdir(fifo));
+	ASSERT_EQ(0, mkfifo(fifo, 0600));
+	ASSERT_EQ(0, register_slots(&self->h.r, -1));
+	/* until somebody writes it is no use to hold the lock for */
+	pid = CHILD_OF(self, {
+		struct io_uring_sqe *sqe = iou_prep(&self->h.r, IORING_OP_OPENAT, AT_FDCWD, fifo,
+						    0, 0);
+
+		sqe->open_flags = O_RDONLY;
+		sqe->file_index = 1;
+		sqe->flags = IOSQE_ASYNC;
+		sqe->user_data = 5;
+	}, pause());
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, hear(self->from[0]));
+	ASSERT_EQ(0, held_begin(&self->h));
+	do
+		fd = open(fifo, O_WRONLY | O_NONBLOCK);
+	while (fd < 0 && errno == ENXIO);
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(waits(pid));
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(0, gone(pid, &status));
+	held_end(&self->h);
+	for (i = 0; i < 2 && !iou_wait(&self->h.r, 1); i++) {
+		ASSERT_EQ(0, iou_reap(&self->h.r, &cqe));
+		if (cqe.user_data == 5) {
+			EXPECT_EQ(-ECANCELED, cqe.res);
+			ended++;
+		}
+	}
+	EXPECT_EQ(1, ended);
+	close(fd);
+	unlink(fifo);
+}
+
+static void *register_hole(void *arg)
+{
+	struct held *h = arg;
+
+	iou_register(&h->r, IORING_REGISTER_FILES, h->hole.mem, 1);
+	return NULL;
+}
+
+/* Hold the lock of a ring that others submit to; says its pid. */
+static void hold_for_ever(struct iou *r, int fd)
+{
+	struct held h = { .r = *r };
+	int pid = getpid();
+
+	if (hole_open(&h.hole, 1) || pthread_create(&h.holder, NULL, register_hole, &h) ||
+	    hole_faults(&h.hole, 1) != 1 || write(fd, &pid, sizeof(pid)) != sizeof(pid))
+		_exit(1);
+	pause();
+}
+
+/* A SQPOLL thread that waits for its ring's lock goes with its process. */
+TEST_F(teardown, killed_while_its_sqpoll_thread_waits_for_the_lock)
+{
+	int pid, status, holder;
+	struct iou r;
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for the lock");
+	pid = fork();
+	if (!pid) {
+		if (iou_init(&r, 8, IORING_SETUP_SQPOLL))
+			_exit(99);
+		if (!fork())
+			hold_for_ever(&r, self->from[1]);
+		hear(self->to[0]);
+		iou_nop(&r, 1);
+		iou_submit(&r);
+		for (;;)
+			pause();
+	}
+	ASSERT_EQ(sizeof(holder), read(self->from[0], &holder, sizeof(holder)));
+	ASSERT_EQ(0, say(self->to[1]));
+	EXPECT_TRUE(waits(pid));
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	EXPECT_EQ(0, gone(pid, &status));
+	kill(holder, SIGKILL);
+}
+
+/* Who wants something of a SQPOLL thread, which sits in a fault, can be killed. */
+TEST_F(teardown, killed_while_it_waits_for_a_sqpoll_thread)
+{
+	struct io_uring_params p = { .flags = IORING_SETUP_SQPOLL | IORING_SETUP_ATTACH_WQ };
+	unsigned int limits[2] = { 4, 4 };
+	struct hole hole;
+	struct iou r, r2;
+	int pid, status;
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for the thread");
+	ASSERT_EQ(0, hole_open(&hole, 1));
+	ASSERT_EQ(0, iou_init(&r, 8, IORING_SETUP_SQPOLL));
+	p.wq_fd = r.fd;
+	ASSERT_EQ(0, iou_init_params(&r2, 8, &p));
+	iou_prep(&r, IORING_OP_TIMEOUT, -1, hole.mem, 1, 1);
+	ASSERT_EQ(1, iou_submit(&r));
+	ASSERT_EQ(1, hole_faults(&hole, 1));
+	pid = fork();
+	if (!pid) {
+		iou_register(&r2, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2);
+		_exit(0);
+	}
+	ASSERT_TRUE(waits(pid));
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	EXPECT_EQ(0, gone(pid, &status));
+	ASSERT_EQ(0, hole_give(&hole, 0, 1));
+	/* and it serves both rings as before */
+	iou_nop(&r2, 1);
+	EXPECT_EQ(0, iou_one(&r2));
+	iou_exit(&r2);
+	iou_exit(&r);
+}
+
+/*
+ * Who waits until no request uses the buffers lets go of the lock meanwhile.  If it is killed
+ * and cannot have it back, the buffers are still there for others.
+ * Mutant: buffers-forsaken.
+ */
+TEST_F(teardown, killed_while_it_unregisters_buffers)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	struct iou *r = &self->h.r;
+	int pid, status, res, zero;
+	struct io_uring_cqe cqe;
+	struct iovec iov;
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for the lock");
+	zero = open("/dev/zero", O_RDONLY);
+	iov = (struct iovec){ iou_map_anon(IOU_PAGE), IOU_PAGE };
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, &iov, 1));
+	iou_prep(r, IORING_OP_READ_FIXED, self->pipe[0], iov.iov_base, 8, 0)->user_data = 9;
+	ASSERT_EQ(1, iou_submit(r));
+	pid = fork();
+	if (!pid) {
+		iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0);
+		_exit(0);
+	}
+	do {
+		iou_prep(r, IORING_OP_READ_FIXED, zero, iov.iov_base, 8, 0);
+		res = iou_one(r);
+	} while (res == 8 && iou_now_us() < end);
+	ASSERT_EQ(-EFAULT, res);
+	ASSERT_EQ(0, held_begin(&self->h));
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(0, gone(pid, &status));
+	held_end(&self->h);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(77, cqe.user_data);
+	r->next = *r->sq_tail;
+	r->sent = r->next;
+	do {
+		iou_prep(r, IORING_OP_READ_FIXED, zero, iov.iov_base, 8, 0);
+		res = iou_one(r);
+	} while (res == -EFAULT && iou_now_us() < end);
+	EXPECT_EQ(8, res);
+	ASSERT_EQ(8, write(self->pipe[1], "12345678", 8));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(9, cqe.user_data);
+	EXPECT_EQ(8, cqe.res);
+	EXPECT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
+}
+
+/* Ticks of its CPU that a thread has used. */
+static long ticks_used(int tid)
+{
+	long user = 0, system = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", tid, tid);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld",
+			&user, &system) != 2)
+		user = -1;
+	if (f)
+		fclose(f);
+	return user + system;
+}
+
+/* A ring of its own, with mail, whose lock a worker holds: then another program. */
+static void exec_with_mail(int from)
+{
+	struct iou r, sender;
+	struct hole hole;
+
+	if (hole_open(&hole, 1) || iou_init(&r, 8, IOU_DEFER) || register_slots(&r, -1) ||
+	    iou_init(&sender, 8, 0))
+		_exit(99);
+	iou_prep(&r, IORING_OP_FILES_UPDATE, -1, hole.mem, 1, 0)->flags = IOSQE_ASYNC;
+	if (iou_submit(&r) != 1 || hole_faults(&hole, 1) != 1 ||
+	    send_data(&sender, r.fd, 40, 4) || say(from))
+		_exit(98);
+	execl("/bin/true", "true", NULL);
+	_exit(97);
+}
+
+/*
+ * An exec has mail of its own ring to run, but a worker has the lock: it sleeps between its
+ * tries.  Mutant: exec-spins.
+ */
+TEST_F(teardown, exec_sleeps_while_the_lock_is_held)
+{
+	long hz = sysconf(_SC_CLK_TCK), used;
+	int pid, status;
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for the lock");
+	pid = fork();
+	if (!pid)
+		exec_with_mail(self->from[1]);
+	ASSERT_EQ(0, hear(self->from[0]));
+	iou_sleep_ms(200);
+	used = ticks_used(pid);
+	iou_sleep_ms(2000);
+	ASSERT_EQ(0, waitpid(pid, &status, WNOHANG));
+	used = ticks_used(pid) - used;
+	EXPECT_GT(hz / 2, used) {
+		TH_LOG("%ld ticks of %ld", used, 2 * hz);
+	}
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	EXPECT_EQ(0, gone(pid, &status));
+}
+
 /* An exec has to wait for all of its requests, but can be killed meanwhile. */
 TEST_F(teardown, exec_killed_while_the_lock_is_held)
 {
@@ -626,6 +946,8 @@ static void __attribute__((constructor)) after_exec(void)
 	/* a message, which somebody sends about now */
 	if (iou_reap(&r, &cqe) || cqe.user_data != 40)
 		_exit(13);
+	if (getenv("IOU_ONLY_WAIT"))
+		_exit(0);
 	iou_prep(&r, IORING_OP_TIMEOUT, -1, &ts, 1, 0)->user_data = 6;
 	if (iou_submit(&r) != 1)
 		_exit(14);
@@ -637,39 +959,80 @@ static void __attribute__((constructor)) after_exec(void)
 	_exit(0);
 }
 
+/* A ring whose owner becomes another program, and one who sends to it before and after that. */
+struct returning {
+	struct iou r;
+	int left[2];	/* closed by the exec */
+	int ended[2];	/* closed by the end of the new program */
+	int p[2];	/* the ring's parameters; a file to send */
+};
+
+/* Return: 0, or the step that went wrong */
+static int send_to_returned(struct returning *b, bool then)
+{
+	struct iou sender;
+
+	close(b->left[1]);
+	close(b->ended[1]);
+	hear(b->left[0]);
+	iou_sleep_ms(100);
+	if (iou_init(&sender, 8, 0) || send_data(&sender, b->r.fd, 40, 4))
+		return 1;
+	if (!then)
+		return 0;
+	hear(b->ended[0]);
+	return send_to_left(&b->r, b->p[0]);
+}
+
+static int return_after_exec(struct returning *b, char *self, int result, bool only_wait)
+{
+	char how[32], ret;
+
+	if (iou_init(&b->r, 8, IOU_DEFER) || register_slots(&b->r, -1) ||
+	    write(b->p[1], &b->r.p, sizeof(b->r.p)) != sizeof(b->r.p))
+		return 99;
+	if (!fork()) {
+		ret = send_to_returned(b, only_wait);
+		_exit(write(result, &ret, 1) != 1);
+	}
+	fcntl(b->r.fd, F_SETFD, 0);
+	snprintf(how, sizeof(how), "%d %d", b->r.fd, b->p[0]);
+	setenv("IOU_AFTER_EXEC", how, 1);
+	if (only_wait)
+		setenv("IOU_ONLY_WAIT", "1", 1);
+	execl(self, "again", NULL);
+	return 98;
+}
+
+/*
+ * The new program goes on with the ring, or only waits for it and ends: then what is
+ * sent goes the way of one whose owner is gone.  Mutant: waiting-owner-without-node.
+ */
 TEST(owner_returns_after_exec)
 {
-	int pid, status, p[2], left[2];
-	struct iou r, sender;
-	char how[32], self[128];
+	int pid, status, result[2], only_wait;
+	struct returning b;
+	char self[128], ret;
 
 	if (iou_on_stock())
 		SKIP(return, "stock's kernel crashes at the first message");
 	self[readlink("/proc/self/exe", self, sizeof(self) - 1)] = 0;
-	ASSERT_EQ(0, pipe(p));
-	ASSERT_EQ(0, pipe2(left, O_CLOEXEC));
-	pid = fork();
-	if (!pid) {
-		if (iou_init(&r, 8, IOU_DEFER) ||
-		    write(p[1], &r.p, sizeof(r.p)) != sizeof(r.p))
-			_exit(99);
-		if (!fork()) {
-			close(left[1]);
-			hear(left[0]);
-			iou_sleep_ms(100);
-			_exit(iou_init(&sender, 8, 0) ||
-			      send_data(&sender, r.fd, 40, 4));
+	for (only_wait = 0; only_wait < 2; only_wait++) {
+		ASSERT_EQ(0, pipe(b.p));
+		ASSERT_EQ(0, pipe2(b.left, O_CLOEXEC));
+		ASSERT_EQ(0, pipe(b.ended));
+		ASSERT_EQ(0, pipe2(result, O_CLOEXEC));
+		pid = fork();
+		if (!pid)
+			_exit(return_after_exec(&b, self, result[1], only_wait));
+		close(b.left[1]);
+		close(b.ended[1]);
+		ASSERT_EQ(0, gone(pid, &status));
+		EXPECT_EQ(0, status) {
+			TH_LOG("status %x", status);
 		}
-		fcntl(r.fd, F_SETFD, 0);
-		snprintf(how, sizeof(how), "%d %d", r.fd, p[0]);
-		setenv("IOU_AFTER_EXEC", how, 1);
-		execl(self, "again", NULL);
-		_exit(98);
-	}
-	close(left[1]);
-	ASSERT_EQ(0, gone(pid, &status));
-	EXPECT_EQ(0, status) {
-		TH_LOG("status %x", status);
+		ASSERT_EQ(1, read(result[0], &ret, 1));
+		EXPECT_EQ(0, ret);
 	}
 }
 
