@@ -5,8 +5,9 @@
 
 A data race (KCSAN) counts where one of its two accesses stands in a function of
 io_uring/, by the objects beside IMAGE, and a leak (kmemleak) where such a function is
-among those that allocated it; those of others are told, no more. Without IMAGE every one
-counts. Anything else that the kernel reports counts, also that a check switched itself off.
+among those that allocated it, or where it is something that a request holds a reference
+to, whoever made it; those of others are told, no more. Without IMAGE every one counts.
+Anything else that the kernel reports counts, also that a check switched itself off.
 """
 import os
 import re
@@ -52,6 +53,8 @@ PATTERN = re.compile("|".join(w for w in WORDS.split("\n") if w))
 STAMP = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[[^]]*\])? ?")
 RACE = re.compile(r"BUG: KCSAN: (.*)")
 LEAK = re.compile(r"^unreferenced object")
+# Who makes what requests and rings hold references to: files, credentials, memory maps.
+HELD = {"alloc_empty_file", "prepare_creds", "prepare_kernel_cred", "mm_alloc", "dup_mm"}
 ACCESS = re.compile(r"\b(?:read|write|assert no).* (?:of|to) .* by (?:task|interrupt|thread)")
 FRAME = re.compile(r"^ *(?:\[<[0-9a-f]+>\] )?([\w.]+)\+0x[0-9a-f]+/0x[0-9a-f]+")
 # What only moves bytes or links for its caller.
@@ -107,7 +110,7 @@ def find(lines, own=None):
             (ours if mine else others).append(line.strip())
         elif LEAK.match(line):
             frames = allocators(lines[i + 1:i + 40])
-            mine = not own or any(f in own for f in frames)
+            mine = not own or any(f in own or f in HELD for f in frames)
             (ours if mine else others).append(line.strip() + " from " + " < ".join(frames[:6]))
         elif PATTERN.search(line):
             ours.append(line.strip())
