@@ -861,6 +861,80 @@ TEST(killed_while_workers_wait_for_tags)
 	close(disk);
 }
 
+struct tag_taker {
+	int disk, alive;
+};
+
+static void *wait_for_tag(void *arg)
+{
+	struct tag_taker *t = arg;
+	struct iou r;
+
+	if (iou_init(&r, 8, IORING_SETUP_IOPOLL))
+		_exit(97);
+	iou_prep(&r, IORING_OP_READ, t->disk, iou_map_anon(IOU_PAGE), IOU_PAGE, 0)->flags =
+		IOSQE_ASYNC;
+	if (iou_submit(&r) != 1)
+		_exit(96);
+	/* until the worker stands there */
+	iou_sleep_ms(100);
+	if (write(t->alive, "r", 1) != 1)
+		_exit(95);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void take_tags_for_another(struct tag_taker *t)
+{
+	char *buf = iou_map_anon(2 * IOU_PAGE);
+	pthread_t waiter;
+	unsigned int i;
+	struct iou r;
+
+	if (iou_init(&r, 8, IORING_SETUP_IOPOLL))
+		_exit(99);
+	for (i = 0; i < 2; i++)
+		iou_prep(&r, IORING_OP_READ, t->disk, buf + i * IOU_PAGE, IOU_PAGE, i * IOU_PAGE);
+	if (iou_submit(&r) != 2 || pthread_create(&waiter, NULL, wait_for_tag, t))
+		_exit(98);
+	for (;;)
+		pause();
+}
+
+/*
+ * The tags are another thread's, on another ring: its reads are done when it is gone, by
+ * whoever polls for them.  Mutant: polled-left-alone.
+ */
+TEST(killed_while_a_worker_waits_for_tags_of_a_sibling)
+{
+	struct tag_taker t = { .disk = open(small_disk(), O_RDWR | O_DIRECT) };
+	unsigned int round, rounds = iou_rounds(4);
+	int pid, status, alive[2];
+	char c;
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for ever");
+	ASSERT_LE(0, t.disk);
+	for (round = 0; round < rounds; round++) {
+		ASSERT_EQ(0, pipe(alive));
+		t.alive = alive[1];
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			take_tags_for_another(&t);
+		ASSERT_EQ(1, read(alive[0], &c, 1));
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		ASSERT_EQ(0, gone(pid, &status)) {
+			TH_LOG("round %u: the process did not go", round);
+		}
+		EXPECT_TRUE(WIFSIGNALED(status));
+		close(alive[0]);
+		close(alive[1]);
+	}
+	close(t.disk);
+}
+
 /* After all of that, no worker and no thread of a ring is left in this process. */
 TEST_F(end, nothing_stays)
 {
@@ -883,6 +957,56 @@ TEST_F(end, nothing_stays)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
+}
+
+/* How many in a hundred allocations fail, of tasks that ask for it.  Return: can it be set? */
+static bool slab_fails(const char *percent)
+{
+#define FAILSLAB "/sys/kernel/debug/failslab/"
+	mount("none", "/sys/kernel/debug", "debugfs", 0, NULL);
+	return !iou_put(FAILSLAB "task-filter", "Y") && !iou_put(FAILSLAB "times", "-1") &&
+	       !iou_put(FAILSLAB "verbose", "0") && !iou_put(FAILSLAB "ignore-gfp-wait", "N") &&
+	       !iou_put(FAILSLAB "probability", percent);
+}
+
+/* A task with a ring of its own uses another one for the first time.  Return: found no memory? */
+static int use_other(struct iou *other)
+{
+	struct iou own;
+	int ret;
+
+	if (iou_init(&own, 4, 0) || iou_put("/proc/self/make-it-fail", "1"))
+		return 2;
+	ret = iou_sys_enter(other->fd, 1, 0, 0, NULL, 0);
+	iou_put("/proc/self/make-it-fail", "0");
+	return ret == -ENOMEM;
+}
+
+/*
+ * A task whose first use of a ring fails somewhere, for want of memory, ends as every other
+ * one: the kernel has nothing to report.  Mutant: tctx-leaves-nodes.
+ */
+TEST(use_without_memory)
+{
+	unsigned int i, failed = 0;
+	int pid, status;
+	struct iou r;
+
+	if (!slab_fails("0"))
+		SKIP(return, "needs fault injection");
+	ASSERT_EQ(0, iou_init(&r, 4, 0));
+	ASSERT_TRUE(slab_fails("60"));
+	for (i = 0; i < 100; i++) {
+		pid = fork();
+		if (!pid)
+			_exit(use_other(&r));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) != 2);
+		failed += WEXITSTATUS(status);
+	}
+	slab_fails("0");
+	EXPECT_LT(10, failed);
+	iou_exit(&r);
 }
 
 TEST_HARNESS_MAIN
