@@ -136,6 +136,15 @@ static inline unsigned long long iou_now_us(void)
 	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
 }
 
+/*
+ * When a loop that looks for a race ends, in half of the time that a test has: a busy machine
+ * makes fewer rounds of it.
+ */
+static inline unsigned long long iou_race_end(void)
+{
+	return iou_now_us() + 60 * 1000000ULL;
+}
+
 static inline void iou_sleep_ms(unsigned int ms)
 {
 	usleep(ms * 1000);

@@ -677,6 +677,7 @@ static void *two_events_main(void *arg)
 TEST_F(poll, event_at_the_release)
 {
 	unsigned long rounds = iou_rounds(3000);
+	unsigned long long end = iou_race_end();
 	struct two_events two = {};
 	struct iou *r = &self->r;
 	struct got got = {};
@@ -686,7 +687,7 @@ TEST_F(poll, event_at_the_release)
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "wants two CPUs");
 	ASSERT_EQ(0, pthread_create(&thread, NULL, two_events_main, &two));
-	for (i = 0; i < rounds; i++) {
+	for (i = 0; i < rounds && iou_now_us() < end; i++) {
 		int s[2];
 
 		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, s));
