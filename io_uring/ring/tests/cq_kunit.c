@@ -304,7 +304,8 @@ static void cq_counter_reached(struct io_cq_target *target)
 	counter->place = ++*counter->ended;
 }
 
-static void cq_count(struct io_ring_ctx *ctx, struct cq_counter *counter, int *ended, u32 nr)
+static void cq_count(struct kunit *test, struct io_ring_ctx *ctx, struct cq_counter *counter,
+		     int *ended, u32 nr)
 {
 	counter->target.reached = cq_counter_reached;
 	counter->ended = ended;
@@ -339,7 +340,7 @@ static void cq_counts(struct kunit *test)
 	int ended = 0, i;
 
 	for (i = 0; i < 5; i++)
-		cq_count(ctx, &counters[i], &ended, numbers[i]);
+		cq_count(test, ctx, &counters[i], &ended, numbers[i]);
 	cq_count_one(test, ctx, true, &ended, 1);
 	cq_count_one(test, ctx, false, &ended, 1);
 	cq_count_one(test, ctx, false, &ended, 1);
@@ -366,7 +367,7 @@ static void cq_counts_no_overflowed(struct kunit *test)
 	cq_post(ctx, 1, 2);
 	io_cq_post_uncounted(ctx, &val);
 	io_ring_unlock(ctx);
-	cq_count(ctx, &counter, &ended, 1);
+	cq_count(test, ctx, &counter, &ended, 1);
 	ctx->rings->cq_head = ctx->rings->cq_tail;
 	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	io_cq_flush_overflow(ctx);
