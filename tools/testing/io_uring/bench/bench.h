@@ -51,6 +51,7 @@ static inline void mark_end(void)
  * @ROW_RUN:		the row marks the enter that makes the CQEs
  * @ROW_SHARED_FD:	another task shares the file table, as threads do: looking a
  *			descriptor up takes a reference
+ * @ROW_LONG:		a round takes long, two are enough
  */
 enum row_flags {
 	ROW_RING	= 1 << 0,
@@ -68,6 +69,7 @@ enum row_flags {
 	ROW_WAKE	= 1 << 12,
 	ROW_RUN		= 1 << 13,
 	ROW_SHARED_FD	= 1 << 14,
+	ROW_LONG	= 1 << 15,
 };
 
 struct bench;
@@ -100,6 +102,8 @@ struct row {
 /* Rounds a region: 512 operations, mostly less than from one timer tick to the next. */
 static inline unsigned int row_rounds(const struct row *row)
 {
+	if (row->flags & ROW_LONG)
+		return 2;
 	return row->batch == 1 ? 256 : 512 / row->batch;
 }
 
@@ -249,6 +253,7 @@ int run_link_timeout(struct bench *b, unsigned int rounds);
 int run_poll(struct bench *b, unsigned int rounds);
 int run_poll_cancel(struct bench *b, unsigned int rounds);
 int run_pipe_read(struct bench *b, unsigned int rounds);
+int run_life(struct bench *b, unsigned int rounds);
 int open_target(struct bench *b);
 int open_plain_target(struct bench *b);
 int open_file_target(struct bench *b);

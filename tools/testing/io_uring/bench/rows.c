@@ -328,6 +328,9 @@ const struct row rows[] = {
 	{ "linktimeout/poll/b32", run_link_timeout, IORING_OP_POLL_ADD, 32, 0,
 	  NULL, DEFER, ROW_RING, open_pipe },
 
+	{ "life/idle/b64", run_life, 0, 64, 0, NULL, DEFER, ROW_LONG },
+	{ "life/plain-idle/b64", run_life, 0, 64, 0, NULL, 0, ROW_LONG },
+
 	{ "msg/send/b1", run_msg, 0, 1, 1, NULL, DEFER, ROW_RING | ROW_WAKE, open_target },
 	{ "msg/send/b64", run_msg, 0, 64, 64, NULL, DEFER, ROW_RING | ROW_WAKE, open_target },
 	{ "msg/send+thread/b64", run_msg, 0, 64, 64,
