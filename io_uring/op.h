@@ -8,10 +8,12 @@
 /**
  * enum io_result - what became of a request that was issued
  * @IO_DONE: finished, the result is in req->cqe; who issued it completes it
- * @IO_MORE: posted a CQE with IORING_CQE_F_MORE and has to be issued again at the next event
+ * @IO_MORE: posted a CQE with IORING_CQE_F_MORE, and perhaps there is more: issue it again
+ *	as long as the file is ready.  REQ_F_MULTISHOT only
  * @IO_PARKED: somebody else completes it, or has already done so: the issuer
  *	must not look at it any more
- * @IO_AGAIN: would have blocked; retry when the file is ready, or from a worker
+ * @IO_AGAIN: would have blocked; retry when the file is ready, or from a worker.  A
+ *	multishot request waits for the next event, whatever it has posted
  */
 enum io_result {
 	IO_DONE,
@@ -33,6 +35,7 @@ enum io_result {
  * @any_creds: does the same for everybody: its submitter's credentials are not kept
  * @poll_in: on IO_AGAIN wait until the file can be read, if it can be polled
  * @poll_out: until it can be written
+ * @poll_exclusive: of those that wait for one event, one is enough to handle it
  * @async_size: bytes of ->async_data, 0 for none
  * @prep: reads the SQE, each field once, and refuses unknown bits and unused
  *	fields; 0 or a negative errno. Ring lock held, must not look at req->file
@@ -52,7 +55,7 @@ enum io_result {
 struct io_op {
 	bool		needs_file : 1, iopoll : 1, ioprio : 1, buffer_select : 1;
 	bool		audit_skip : 1, hash_reg_file : 1, unbound_nonreg_file : 1, plug : 1;
-	bool		poll_in : 1, poll_out : 1, any_creds : 1;
+	bool		poll_in : 1, poll_out : 1, poll_exclusive : 1, any_creds : 1;
 	unsigned short	async_size;
 	int		(*prep)(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 	enum io_result	(*issue)(struct io_kiocb *req, unsigned int issue_flags);

@@ -97,7 +97,7 @@ static void io_poll_wake_unhook(struct io_poll *poll, struct wait_queue_entry *w
 	struct wait_queue_head **head = &poll->head;
 
 	if (unlikely(wait != &poll->wait))
-		head = &poll->second->head;
+		head = &container_of(wait, struct io_poll_second, wait)->head;
 	list_del_init(&wait->entry);
 	/* pairs with io_poll_unhook_entry() and io_poll_own() */
 	smp_store_release(head, NULL);
@@ -122,19 +122,17 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
  * ring, or to one that is polled by the other, must not go on for ever, and must
  * not announce anything while the first ring's waitqueue is locked.
  */
-static unsigned int io_poll_wake_echo(struct io_kiocb *req)
+static unsigned int io_poll_wake_echo(struct io_kiocb *req, struct io_poll *poll)
 {
-	struct io_poll *poll = req->poll;
-
 	atomic_or((__force int)EPOLLONESHOT, &poll->wants);
 	return io_eventfd_is(req->ctx, req->file) ? IO_PUSH_LATE | IO_PUSH_TOLD : IO_PUSH_LATE;
 }
 
 /* Everything that a wake can be. */
-static noinline int io_poll_wake_any(struct wait_queue_entry *wait, __poll_t mask)
+static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_entry *wait,
+				     __poll_t mask)
 {
 	struct io_kiocb *req = wait->private;
-	struct io_poll *poll = req->poll;
 	__poll_t events = io_poll_events(poll);
 	unsigned int push_flags = io_poll_urgency(events);
 
@@ -145,7 +143,7 @@ static noinline int io_poll_wake_any(struct wait_queue_entry *wait, __poll_t mas
 	if (mask && !(mask & events))
 		return 0;
 	if (mask & EPOLL_URING_WAKE)
-		push_flags |= io_poll_wake_echo(req);
+		push_flags |= io_poll_wake_echo(req, poll);
 	if (!io_poll_claim(poll, io_poll_mask_bits(mask)))
 		return 1;
 	/* spares the owner the lock */
@@ -159,28 +157,39 @@ static noinline int io_poll_wake_any(struct wait_queue_entry *wait, __poll_t mas
 /*
  * The wait function: io_poll_wake_any(), and without further calls what nearly all
  * wakes are: one event, which the waker knows, for a poll that has no owner.
+ *
+ * It must not look at req->poll: while a multishot request is issued its result is there.
  */
 static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
 {
+	struct io_poll *poll = container_of(wait, struct io_poll, wait);
 	struct io_kiocb *req = wait->private;
-	struct io_poll *poll = req->poll;
 	__poll_t mask = key_to_poll(key);
 	u32 wants = atomic_read(&poll->wants);
 
 	if (unlikely(mask & (POLLFREE | EPOLL_URING_WAKE) ||
 		     wants & (__force u32)EPOLLEXCLUSIVE ||
 		     tracepoint_enabled(io_uring_task_add)))
-		return io_poll_wake_any(wait, mask);
+		return io_poll_wake_any(poll, wait, mask);
 	if (!((__force u32)mask & wants))
-		return mask ? 0 : io_poll_wake_any(wait, mask);
+		return mask ? 0 : io_poll_wake_any(poll, wait, mask);
 	/* in this order: who owns it may be about to add the second waitqueue */
 	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))
-		return io_poll_wake_any(wait, mask);
+		return io_poll_wake_any(poll, wait, mask);
 	atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
 	if (wants & (__force u32)EPOLLONESHOT)
 		io_poll_wake_unhook(poll, wait);
 	io_req_push_straight(req, 0);
 	return 1;
+}
+
+/* The wait function of a file's second waitqueue. */
+static int io_poll_wake_second(struct wait_queue_entry *wait, unsigned int mode, int sync,
+			       void *key)
+{
+	struct io_poll_second *second = container_of(wait, struct io_poll_second, wait);
+
+	return io_poll_wake_any(second->poll, wait, key_to_poll(key));
 }
 
 /* Take an entry off its waitqueue, if that is still there. */
@@ -228,9 +237,9 @@ struct io_poll_table {
 };
 
 static void io_poll_hook_entry(struct wait_queue_head *head, struct wait_queue_entry *wait,
-			       struct io_kiocb *req)
+			       wait_queue_func_t wake, struct io_kiocb *req)
 {
-	init_waitqueue_func_entry(wait, io_poll_wake);
+	init_waitqueue_func_entry(wait, wake);
 	wait->private = req;
 	if (io_poll_events(req->poll) & EPOLLEXCLUSIVE)
 		add_wait_queue_exclusive(head, wait);
@@ -256,8 +265,9 @@ static void io_poll_hook_second(struct io_poll_table *table, struct wait_queue_h
 	}
 	/* wakers look at it, but not while the poll is owned, as now */
 	poll->second = second;
+	second->poll = poll;
 	second->head = head;
-	io_poll_hook_entry(head, &second->wait, table->req);
+	io_poll_hook_entry(head, &second->wait, io_poll_wake_second, table->req);
 }
 
 /* poll_wait() */
@@ -275,7 +285,7 @@ static void io_poll_hook(struct file *file, struct wait_queue_head *head,
 	}
 	table->first = head;
 	poll->head = head;
-	io_poll_hook_entry(head, &poll->wait, table->req);
+	io_poll_hook_entry(head, &poll->wait, io_poll_wake, table->req);
 }
 
 /* Ask the file, and be told by it from now on if @table says so. */
@@ -350,18 +360,17 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
  * io_poll_look - is there anything that the poll waits for?
  * @req: parked; ring lock held, the caller owns its poll
  * @issue_flags: IO_URING_F_TASK_DEAD: nobody is there to go on with it
- * @mask: events, for IO_POLL_READY
  *
  * May sleep.
  *
  * Return: the verdict; unless that is the end of the request, io_poll_release()
  * comes next.
  */
-enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags, __poll_t *mask)
+enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct poll_table_struct pt = {};
 	struct io_poll *poll = req->poll;
-	__poll_t events = io_poll_events(poll);
+	__poll_t mask, events = io_poll_events(poll);
 	u32 news = atomic_read(&poll->wants);
 
 	io_assert_ring(req->ctx);
@@ -370,10 +379,12 @@ enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags
 		news |= atomic_fetch_andnot(IO_POLL_AGAIN, &poll->wants);
 	if (unlikely(news & IO_POLL_CANCEL || issue_flags & IO_URING_F_TASK_DEAD))
 		return IO_POLL_CANCELLED;
-	*mask = io_poll_woken_by(poll) & events;
-	if (!*mask || (news & IO_POLL_AGAIN && !(events & EPOLLONESHOT)))
-		*mask = io_poll_ask(req->file, &pt, events);
-	return *mask ? IO_POLL_READY : IO_POLL_NOTHING;
+	mask = io_poll_woken_by(poll) & events;
+	if (mask && (!(news & IO_POLL_AGAIN) || events & EPOLLONESHOT))
+		return IO_POLL_READY;
+	mask = io_poll_ask(req->file, &pt, events);
+	atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
+	return mask ? IO_POLL_READY : IO_POLL_NOTHING;
 }
 
 /**
@@ -505,6 +516,23 @@ static bool io_poll_tired(struct io_kiocb *req)
 	return ++req->poll_tries > IO_POLL_TRIES;
 }
 
+/* What the op of a request waits for.  The entry of a multishot request stays. */
+static __poll_t io_poll_hold_events(const struct io_kiocb *req)
+{
+	const struct io_op *op = io_ops[req->opcode];
+	__poll_t events = EPOLLERR;
+
+	if (op->poll_in)
+		events |= EPOLLIN | EPOLLRDNORM;
+	if (op->poll_out)
+		events |= EPOLLOUT | EPOLLWRNORM;
+	if (op->poll_exclusive)
+		events |= EPOLLEXCLUSIVE;
+	if (!(req->flags & REQ_F_MULTISHOT))
+		events |= EPOLLONESHOT;
+	return events;
+}
+
 /**
  * io_poll_hold - a request would have blocked: let it wait for its file
  * @req: the request, may wait (io_poll_may_hold()); ring lock held
@@ -515,17 +543,13 @@ static bool io_poll_tired(struct io_kiocb *req)
  */
 enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned int issue_flags)
 {
-	__poll_t ready, events = EPOLLERR | EPOLLONESHOT;
+	__poll_t ready, events = io_poll_hold_events(req);
 	struct io_ring_ctx *ctx = req->ctx;
 	struct io_poll_retry *retry = io_poll_retry_take(ctx);
 	int ret;
 
 	if (!retry)
 		return IO_POLL_BLOCK;
-	if (io_ops[req->opcode]->poll_in)
-		events |= EPOLLIN | EPOLLRDNORM;
-	if (io_ops[req->opcode]->poll_out)
-		events |= EPOLLOUT | EPOLLWRNORM;
 	io_poll_set_events(&retry->poll, events | IO_POLL_UNASKED);
 	req->flags |= REQ_F_POLLED;
 	ret = io_poll_arm(req, &retry->poll, run, issue_flags, &ready);

@@ -43,10 +43,12 @@ struct io_poll {
 
 /**
  * struct io_poll_second - the second waitqueue of a file
+ * @poll: (-) the poll that it belongs to
  * @head: (A) as in struct io_poll
  * @wait: on @head, under its lock
  */
 struct io_poll_second {
+	struct io_poll		*poll;
 	struct wait_queue_head	*head;
 	struct wait_queue_entry	wait;
 };
@@ -101,10 +103,19 @@ static inline void io_poll_set_events(struct io_poll *poll, __poll_t events)
 	atomic_set(&poll->wants, (__force int)events);
 }
 
-/* The low half of the events that came with the wake, 0 if the waker knew none. */
+/*
+ * The low half of the events that came with the wake, 0 if the waker knew none; once
+ * io_poll_look() has found it ready, of those that it has found.
+ */
 static inline __poll_t io_poll_woken_by(const struct io_poll *poll)
 {
 	return (__force __poll_t)((u32)atomic_read(&poll->owner) >> IO_POLL_MASK_SHIFT);
+}
+
+/* The events have been dealt with: the next look asks the file.  The caller owns the poll. */
+static inline void io_poll_forget_events(struct io_poll *poll)
+{
+	atomic_set(&poll->owner, IO_POLL_OWNED);
 }
 
 /**
@@ -129,7 +140,7 @@ typedef void (*io_poll_run)(struct io_ring_ctx *ctx, struct io_mail *mail,
 
 int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready);
-enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags, __poll_t *mask);
+enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags);
 void io_poll_settle_slow(struct io_ring_ctx *ctx);
 bool io_poll_own(struct io_kiocb *req);
 void io_poll_end(struct io_kiocb *req);

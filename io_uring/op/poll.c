@@ -4,7 +4,7 @@
 /*
  * POLL_ADD waits for one event, or with IORING_POLL_ADD_MULTI tells each in a
  * CQE of its own until there is no room for it, or the poll is removed.  What
- * waits and who goes on with it: async/poll.c.
+ * waits and who goes on with it: async/poll.c, submit/multishot.c.
  *
  * POLL_REMOVE finds a POLL_ADD by its user_data and ends it, or gives it other
  * events or another user_data.  A poll whose event is about to be told is left
@@ -18,6 +18,7 @@
 #include "complete/complete.h"
 #include "op/list.h"
 #include "req/parked.h"
+#include "submit/submit.h"
 
 /* what a program may ask for besides events in the lower half */
 #define IO_POLL_MODES	(EPOLLEXCLUSIVE | EPOLLONESHOT | EPOLLET)
@@ -65,30 +66,22 @@ static noinline void io_poll_add_end(struct io_kiocb *req, s32 res)
 	io_complete(req);
 }
 
-/* Everything that can be found; until it has ended or waits again. */
-static noinline void io_poll_add_look(struct io_kiocb *req, unsigned int issue_flags)
+/* The poll is armed, and there are events. */
+static enum io_result io_poll_add_tell(struct io_kiocb *req)
 {
-	do {
-		__poll_t mask;
+	struct io_poll *poll = io_poll(req);
+	__poll_t events = io_poll_events(poll);
+	s32 res = mangle_poll(io_poll_woken_by(poll) & events);
 
-		switch (io_poll_look(req, issue_flags, &mask)) {
-		case IO_POLL_CANCELLED:
-			io_poll_add_end(req, -ECANCELED);
-			return;
-		case IO_POLL_READY:
-			if (io_poll_events(io_poll(req)) & EPOLLONESHOT ||
-			    !io_post_more(req, mangle_poll(mask), 0)) {
-				io_poll_add_end(req, mangle_poll(mask));
-				return;
-			}
-			break;
-		case IO_POLL_NOTHING:
-			break;
-		}
-	} while (!io_poll_release(req));
+	if (events & EPOLLONESHOT || !io_post_more(req, res, 0))
+		return io_done(req, res);
+	return IO_AGAIN;
 }
 
-/* Somebody has to look at a poll; its mail.run.  Straight: one event, and room for a CQE. */
+/*
+ * Somebody has to look at a poll; its mail.run.  Straight: one event, and room for a CQE.
+ * Everything else is the way of all multishot requests, which issues it.
+ */
 static void io_poll_add_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 			     unsigned int issue_flags)
 {
@@ -97,14 +90,14 @@ static void io_poll_add_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 	__poll_t mask = io_poll_straight(poll);
 
 	if (unlikely(!mask || issue_flags & IO_URING_F_TASK_DEAD)) {
-		io_poll_add_look(req, issue_flags);
+		io_multishot_mail(ctx, mail, issue_flags);
 	} else if (io_poll_events(poll) & EPOLLONESHOT) {
 		io_poll_add_end(req, mangle_poll(mask));
 	} else if (likely(io_post_more_straight(req, mangle_poll(mask), 0))) {
 		io_req_move(req, IO_REQ_PARKED);
 		io_poll_let_go(ctx, poll);
 	} else {
-		io_poll_add_look(req, issue_flags);
+		io_multishot_mail(ctx, mail, issue_flags);
 	}
 }
 
@@ -114,6 +107,8 @@ static enum io_result io_poll_add_issue(struct io_kiocb *req, unsigned int issue
 	__poll_t ready;
 	int ret;
 
+	if (issue_flags & IO_URING_F_MULTISHOT)
+		return io_poll_add_tell(req);
 	ret = io_issue_lock(ctx, issue_flags);
 	if (ret)
 		return io_done(req, ret);

@@ -11,6 +11,7 @@
  *	IO_PARKED	somebody else completes it; it must not be touched any more
  *	IO_AGAIN	if its file can be polled: wait until that is ready, then
  *			issue it again, inline; else a worker may block on it
+ *	IO_MORE		issue it again, with its poll armed: multishot.c
  *
  * A worker that meets a file that can be polled does not block on it either, if
  * it can be helped: it asks not to be blocked, lets the request wait for the
@@ -96,7 +97,14 @@ enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
 	return result;
 }
 
-static enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
+/**
+ * io_issue - issue a request, as who submitted it
+ * @req: the request
+ * @issue_flags: IO_URING_F_*
+ *
+ * Return: what ->issue said
+ */
+enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	const struct io_op *op = io_ops[req->opcode];
 
@@ -117,10 +125,9 @@ static void io_retry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigne
 {
 	struct io_kiocb *req = io_mail_to_req(mail);
 	enum io_poll_verdict verdict;
-	__poll_t mask;
 
 	do {
-		verdict = io_poll_look(req, issue_flags, &mask);
+		verdict = io_poll_look(req, issue_flags);
 	} while (verdict == IO_POLL_NOTHING && !io_poll_release(req));
 	if (verdict == IO_POLL_NOTHING)
 		return;
@@ -131,6 +138,12 @@ static void io_retry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigne
 		io_issue_mail(ctx, mail, issue_flags);
 }
 
+/* What to do with a request that waits for its file, when there is an event. */
+static io_poll_run io_hold_run(const struct io_kiocb *req)
+{
+	return req->flags & REQ_F_MULTISHOT ? io_multishot_mail : io_retry_mail;
+}
+
 /* An inline attempt would have blocked. */
 static void io_issue_again(struct io_kiocb *req)
 {
@@ -138,7 +151,7 @@ static void io_issue_again(struct io_kiocb *req)
 
 	if (io_poll_may_hold(req)) {
 		io_req_keep_creds(req);
-		hold = io_poll_hold(req, io_retry_mail, 0);
+		hold = io_poll_hold(req, io_hold_run(req), 0);
 	}
 	switch (hold) {
 	case IO_POLL_HOLD:
@@ -155,6 +168,20 @@ static void io_issue_again(struct io_kiocb *req)
 	}
 }
 
+/* A multishot request has posted.  Return: what became of it within its share. */
+static enum io_result io_issue_more(struct io_kiocb *req)
+{
+	unsigned int left = IO_MULTISHOT_SHARE;
+	enum io_result result;
+
+	do {
+		/* nothing of a CQE that was posted gets into the last one */
+		req->cqe.flags = 0;
+		result = io_issue(req, io_inline_flags(req->ctx));
+	} while (result == IO_MORE && --left);
+	return result;
+}
+
 /**
  * io_issue_result - act on what became of a request that was issued inline
  * @req: the request; ring lock held, task context of the submitter
@@ -162,15 +189,16 @@ static void io_issue_again(struct io_kiocb *req)
  */
 void io_issue_result(struct io_kiocb *req, enum io_result result)
 {
+	if (unlikely(result == IO_MORE))
+		result = io_issue_more(req);
 	switch (result) {
 	case IO_DONE:
 		io_complete(req);
 		break;
+	case IO_MORE:
+		/* the poll finds it ready, and the rest comes after what others have to do */
 	case IO_AGAIN:
 		io_issue_again(req);
-		break;
-	case IO_MORE:
-		WARN_ON_ONCE(1);
 		break;
 	case IO_PARKED:
 		break;
@@ -196,19 +224,24 @@ static noinline void io_issue_link_timeout(struct io_kiocb *head)
  */
 void io_issue_inline(struct io_kiocb *req)
 {
-	unsigned int flags = IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER;
 	bool timed = req->flags & REQ_F_HAS_LTIMEOUT;
 	enum io_result result;
 
-	result = io_issue(req, flags | req->ctx->issue_flags);
+	result = io_issue(req, io_inline_flags(req->ctx));
 	/* whoever ends it needs the ring lock, so it is still there */
 	if (unlikely(timed) && result != IO_DONE)
 		io_issue_link_timeout(req);
 	io_issue_result(req, result);
 }
 
-/* May current still issue requests, or is it on its way out? */
-static bool io_issue_allowed(const struct io_kiocb *req, unsigned int issue_flags)
+/**
+ * io_issue_allowed - may current still issue requests, or is it on its way out?
+ * @req: one that it has submitted
+ * @issue_flags: IO_URING_F_TASK_DEAD if somebody else runs it
+ *
+ * Return: the answer
+ */
+bool io_issue_allowed(const struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (issue_flags & IO_URING_F_TASK_DEAD || current->io_uring != req->tctx)
 		return false;
@@ -296,22 +329,17 @@ void io_queue_to_worker(struct io_kiocb *req)
 	io_wq_enqueue(tctx->io_wq, &req->work);
 }
 
-/*
- * A worker's attempt would have blocked.  Return: try again; false if the
- * request waits for its file, it is not ours then.
- */
-static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
+/* Let a worker's request wait for its file.  Return: false if it does, it is not ours then. */
+static bool io_work_hold(struct io_kiocb *req, unsigned int *flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 	enum io_poll_hold hold;
 
-	if (!(*flags & IO_URING_F_NONBLOCK))
-		return true;
 	if (io_ring_lock(ctx)) {
 		atomic_or(IO_WQ_WORK_CANCEL, &req->work.flags);
 		return true;
 	}
-	hold = io_poll_hold(req, io_retry_mail, IO_URING_F_UNLOCKED);
+	hold = io_poll_hold(req, io_hold_run(req), IO_URING_F_UNLOCKED);
 	io_ring_unlock(ctx);
 	if (hold == IO_POLL_HOLD)
 		return false;
@@ -320,6 +348,34 @@ static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
 	else if (hold == IO_POLL_END)
 		atomic_or(IO_WQ_WORK_CANCEL, &req->work.flags);
 	return true;
+}
+
+/*
+ * Only the submitter posts for a request that lives on.  So a worker that gets a multishot
+ * request, before any attempt, lets it wait for its file, and the submitter goes on with
+ * the first event.  One that cannot wait ends with one CQE, as if it was none.  Return:
+ * false if it waits.
+ */
+static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
+{
+	const struct io_op *op = io_ops[req->opcode];
+
+	/* POLL_ADD is none of those that wait for an attempt */
+	if (likely(!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out)))
+		return true;
+	if (*flags & IO_URING_F_NONBLOCK && !io_work_hold(req, flags))
+		return false;
+	req->flags &= ~REQ_F_MULTISHOT;
+	return true;
+}
+
+/*
+ * A worker's attempt would have blocked.  Return: try again; false if the
+ * request waits for its file, it is not ours then.
+ */
+static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
+{
+	return !(*flags & IO_URING_F_NONBLOCK) || io_work_hold(req, flags);
 }
 
 /**
@@ -336,6 +392,8 @@ void io_work_run(struct io_wq_work *work)
 
 	if (io_poll_may_hold(req))
 		flags |= IO_URING_F_NONBLOCK;
+	if (!io_work_take_multishot(req, &flags))
+		return;
 	for (;;) {
 		enum io_result result;
 

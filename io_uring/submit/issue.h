@@ -17,6 +17,8 @@
 bool io_file_assign_plain(struct io_kiocb *req);
 enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
 				unsigned int issue_flags);
+enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags);
+bool io_issue_allowed(const struct io_kiocb *req, unsigned int issue_flags);
 void io_issue_result(struct io_kiocb *req, enum io_result result);
 void io_issue_inline(struct io_kiocb *req);
 void io_queue_to_worker(struct io_kiocb *req);
@@ -24,6 +26,15 @@ void io_queue_to_worker(struct io_kiocb *req);
 int io_init_special(struct io_kiocb *req, u8 sqe_flags, u16 personality);
 void io_submit_chained(struct io_kiocb *req);
 void io_submit_end_chain(struct io_ring_ctx *ctx);
+
+/* so often a multishot request is issued before it is the turn of others, see multishot.c */
+#define IO_MULTISHOT_SHARE	32
+
+/* What an op sees that is issued without blocking, by the submitter. */
+static inline unsigned int io_inline_flags(const struct io_ring_ctx *ctx)
+{
+	return IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER | ctx->issue_flags;
+}
 
 /* Look up the file whose descriptor waits in ->cqe.res.  Return: found? */
 static inline bool io_file_assign(struct io_kiocb *req, unsigned int issue_flags)

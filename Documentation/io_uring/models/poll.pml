@@ -20,9 +20,16 @@
  *   CANCEL_IT		somebody cancels
  *   REMOVE_IT		the ring's task ends the first poll by POLL_REMOVE, with the ring
  *			lock that it has anyway
+ *   ISSUE		a multishot request of io_uring/submit/multishot.c: it takes one item
+ *			from the file each time that it is issued, first without a poll, then
+ *			with it armed.  An event is one more item.  Its share may be used up
+ *			at any time
+ *   ROOM=n		there is room for so many CQEs (needs ISSUE)
  *
  * Checked: a poll has never more than one mail; one that is not cancelled has posted
- * after the last event; a cancelled one ends; nobody touches a poll after its end.
+ * after the last event; a cancelled one ends; nobody touches a poll after its end.  With
+ * ISSUE: what was taken was posted; it waits only if nothing is left; it ends with one last
+ * CQE, if it is cancelled or a CQE had no room.
  *
  * ctx->released holds 64 polls; one that is full is looked at early, which is the same
  * step at another time, so it never gets full here.
@@ -58,6 +65,11 @@
  *			before the poll is claimed (needs ONESHOT and CANCEL_IT)
  *   BROKEN_BLIND	it is taken off by a waker that does not know its event, of which
  *			there may be none (needs ONESHOT)
+ *   BROKEN_ARM		the file is not asked when the poll is armed (needs ISSUE)
+ *   BROKEN_MORE	after an item was posted the file is not asked (needs ISSUE)
+ *   BROKEN_FULL	it goes on when a CQE had no room (needs ISSUE and ROOM)
+ *   BROKEN_SHARE	its share is used up, and it does not own its poll in the mailbox
+ *			(needs ISSUE)
  */
 #define OWNED	1
 #define MASK	2		/* the waker knew its event */
@@ -95,6 +107,14 @@ byte events;			/* that have happened */
 byte told[POLLS];		/* that had happened at the last CQE */
 bool cancelled[POLLS], ended[POLLS];
 byte others;			/* processes that may still wake it */
+#ifdef ISSUE
+#ifndef ROOM
+#define ROOM	99
+#endif
+byte taken;			/* items that were taken from the file */
+byte posted;			/* CQEs, the last one of a full CQ included */
+byte last;			/* CQEs that say that it ends */
+#endif
 
 inline lock(l)
 {
@@ -366,6 +386,105 @@ inline settle()
 	atomic { flush(0); flush(POLLS - 1) }
 }
 
+/* Does the file say that it is ready? */
+#ifdef ISSUE
+#define ASK(p)	(events != taken)
+#define TOLD(p)	skip
+#else
+#define ASK(p)	(events != told[p])
+#define TOLD(p)	told[p] = events
+#endif
+
+#ifdef ISSUE
+/* ->issue() of the op: takes an item and posts it.  A CQE without room is the last one. */
+inline issue(p)
+{
+	atomic {
+		got = (taken != events);
+		taken = (got -> taken + 1 : taken)
+	};
+	atomic {
+		noroom = (got && posted >= ROOM);
+		if
+#ifdef BROKEN_FULL
+		:: noroom -> noroom = false
+#else
+		:: noroom -> posted++; last++
+#endif
+		:: got && !noroom -> posted++
+		:: else
+		fi
+	}
+}
+
+/* The first times, without a poll: io_issue_more() */
+inline issue_first(p)
+{
+	do
+	:: issue(p);
+	   if
+	   :: noroom -> ended[p] = true; break
+	   :: !noroom && !got -> break
+	   :: !noroom && got
+	   fi
+	od;
+	atomic { got = false; noroom = false }
+}
+
+/* io_multishot_mail() */
+inline run_multishot(p)
+{
+	do
+	:: atomic {
+		assert(!ended[p] && owner[p] && !unseen[p]);
+		seen = wants[p];
+		wants[p] = wants[p] & CANCEL
+	   };
+	   if
+	   :: seen & CANCEL -> cancelled[p] = true; last++; end_it(p); break
+	   :: else
+	   fi;
+	   ready = ((owner[p] & MASK && !(seen & AGAIN)) || ASK(p));
+	   got = false;
+	   if
+	   :: ready ->
+		issue(p);
+		owner[p] = OWNED;
+		if
+		:: noroom -> end_it(p); break
+		:: else
+		fi
+	   :: else
+	   fi;
+	   if
+#ifndef BROKEN_MORE
+	   :: got ->
+		/* IO_MORE: ask, or it is the turn of others */
+		if
+		:: true
+		:: true ->
+#ifdef BROKEN_SHARE
+			owner[p] = 0;
+			mail = mail | BIT(p);
+#else
+			push(p);
+#endif
+			break
+		fi
+	   :: !got ->
+#else
+	   :: true ->
+#endif
+		if
+		:: wants[p] -> skip		/* look again */
+		:: else -> let_go(p); break
+		fi
+	   fi
+	od;
+	atomic { seen = 0; ready = false; got = false; noroom = false }
+}
+#endif
+
 /* io_poll_arm(): the poll is owned until it is let go of */
 inline arm(p)
 {
@@ -380,7 +499,11 @@ inline arm(p)
 	hooked[AT(p, 1)] = true;
 	locked[1] = false;
 #endif
-	atomic { ready = (events != 0); told[p] = events };
+#ifdef BROKEN_ARM
+	ready = false;
+#else
+	atomic { ready = ASK(p); TOLD(p) };
+#endif
 	if
 #ifdef ONESHOT
 	:: ready -> end_it(p)
@@ -410,9 +533,9 @@ inline run_mail(p)
 	   /* asks the file, if the waker's event is not enough */
 	   atomic {
 #ifdef ONESHOT
-		ready = (owner[p] & MASK || events != told[p]);
+		ready = (owner[p] & MASK || ASK(p));
 #else
-		ready = ((owner[p] & MASK && !(seen & AGAIN)) || events != told[p]);
+		ready = ((owner[p] & MASK && !(seen & AGAIN)) || ASK(p));
 #endif
 		if
 		:: ready -> told[p] = events
@@ -464,10 +587,16 @@ proctype runner()
 {
 	byte seen, i, k;
 	bool ready, claimed, own;
+#ifdef ISSUE
+	bool got, noroom;
+
+	issue_first(0);
+#endif
 
 	i = 0;
 	do
-	:: i < POLLS -> arm(i); i++
+	:: i < POLLS && !ended[i] -> arm(i); i++
+	:: i < POLLS && ended[i] -> i++
 	:: i == POLLS -> break
 	od;
 	remove_it(0);
@@ -477,7 +606,11 @@ proctype runner()
 	:: atomic { mail && !ring -> ring = true; batch = mail; mail = 0; i = 0 };
 again:	   do
 	   :: atomic { i < POLLS && batch & BIT(i) -> batch = batch & ~BIT(i) };
+#ifdef ISSUE
+		run_multishot(i);
+#else
 		run_mail(i);
+#endif
 		i++
 	   :: atomic { i < POLLS && !(batch & BIT(i)) -> i++ }
 	   :: i == POLLS -> break
@@ -544,8 +677,14 @@ init {
 #ifdef ONESHOT
 		assert(ended[p] || (owner[p] == 0 && events == 0));
 #else
+#ifdef ISSUE
+		assert(ended[p] == (last == 1) && last <= 1);
+		assert(ended[p] || (!cancelled[p] && posted <= ROOM));
+		assert(posted == taken);
+#else
 		assert(ended[p] == cancelled[p]);
-		assert(ended[p] || (owner[p] == 0 && told[p] == events));
+#endif
+		assert(ended[p] || (owner[p] == 0 && !ASK(p)));
 #endif
 		p++
 	:: p == POLLS -> break

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: requests that are issued for one event after the other */
+
+/*
+ * A multishot request (REQ_F_MULTISHOT) posts a CQE with IORING_CQE_F_MORE for each of
+ * its transfers or events, until one without that flag ends it.  The engine here does
+ * what all of them have in common, so that an op only says what it has found:
+ *
+ *	IO_MORE		it has posted, and there may be more: issue it again, if the
+ *			file is ready
+ *	IO_AGAIN	it has found nothing, or nothing more: wait for the next event
+ *	IO_DONE		its last CQE is in req->cqe
+ *
+ * The first time it is issued like any other request, and while it says IO_MORE it is
+ * issued again.  With IO_AGAIN its poll is armed (io_poll_hold()), which asks the file
+ * once more: what came in between becomes an event.  From there on the poll stays on the
+ * file's waitqueue until the end.  Each event makes the mail below run, whose runner owns the
+ * poll and is the only one to issue the request.  What wakes the poll meanwhile leaves
+ * IO_POLL_AGAIN, which the runner finds before it lets go: so no event between two
+ * attempts is lost, and after an attempt that would have blocked the file need not be
+ * asked.
+ *
+ * An op posts by io_post_more().  If that refuses, because there is no room, it says
+ * IO_DONE with the very result that it wanted to post: what it has taken from the file is
+ * told, as the last CQE, which may wait on the overflow list.  A cancel owns the poll, or
+ * leaves IO_POLL_CANCEL to who does, and ends the request with -ECANCELED.
+ *
+ * A file that never runs dry must not keep others from running: after its share the
+ * request goes to the end of the mailbox, still armed and owned.
+ *
+ * While the request is issued with its poll armed, its result takes the place of
+ * req->poll.  Nobody else looks there: that needs the ring lock, and wakers do not.
+ */
+#include "async/poll.h"
+#include "complete/complete.h"
+#include "submit/issue.h"
+
+/* The request does not wait any more. */
+static void io_multishot_disarm(struct io_kiocb *req)
+{
+	/* else it is a POLL_ADD, whose poll is its own */
+	if (req->flags & REQ_F_POLLED)
+		io_poll_hold_end(req);
+	else
+		io_poll_end(req);
+}
+
+/* Issue it with its poll armed, and end it if it is done. */
+static enum io_result io_multishot_issue(struct io_kiocb *req)
+{
+	struct io_poll *poll = req->poll;
+	enum io_result result;
+	struct io_cqe_val val;
+
+	req->cqe.flags = 0;
+	result = io_issue(req, io_inline_flags(req->ctx) | IO_URING_F_MULTISHOT);
+	WARN_ON_ONCE(result == IO_PARKED);
+	val = req->cqe;
+	req->poll = poll;
+	io_poll_forget_events(poll);
+	if (result == IO_DONE) {
+		io_multishot_disarm(req);
+		req->cqe = val;
+		io_complete(req);
+	}
+	return result;
+}
+
+/**
+ * io_multishot_mail - an event, or a cancel, for a request whose poll is armed
+ * @ctx: the ring, its lock held
+ * @mail: of the request, whose poll the caller owns
+ * @issue_flags: IO_URING_F_TASK_DEAD if its task is gone: then it is cancelled
+ *
+ * Issues it with IO_URING_F_MULTISHOT; io_poll_woken_by() has the events then.  A poll for
+ * a single event goes this way as well, and is done with the first.
+ */
+void io_multishot_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail);
+	unsigned int left;
+
+	if (unlikely(!io_issue_allowed(req, issue_flags)))
+		issue_flags |= IO_URING_F_TASK_DEAD;
+	for (left = IO_MULTISHOT_SHARE; left; left--) {
+		enum io_result result = IO_AGAIN;
+
+		switch (io_poll_look(req, issue_flags)) {
+		case IO_POLL_CANCELLED:
+			io_multishot_disarm(req);
+			io_req_fail(req, -ECANCELED);
+			return;
+		case IO_POLL_READY:
+			result = io_multishot_issue(req);
+			break;
+		case IO_POLL_NOTHING:
+			break;
+		}
+		if (result == IO_DONE)
+			return;
+		if (result == IO_AGAIN && io_poll_release(req))
+			return;
+	}
+	/* it is the turn of others; more may come of it than one CQE */
+	io_req_move(req, IO_REQ_PARKED);
+	io_req_push(req, io_multishot_mail, IO_PUSH_NOW);
+}
