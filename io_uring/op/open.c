@@ -21,7 +21,6 @@
 
 #include "op/list.h"
 #include "op/result.h"
-#include "ring/locks.h"
 #include "rsrc/files.h"
 
 /**
@@ -84,27 +83,6 @@ static int io_openat2_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return ret ?: io_open_prep(req, sqe);
 }
 
-/* Put the file where the program wants it.  Return: descriptor, slot or 0, or a negative errno. */
-static int io_open_install(struct io_kiocb *req, struct file *file, int fd,
-			   unsigned int issue_flags)
-{
-	struct io_ring_ctx *ctx = req->ctx;
-	int ret;
-
-	if (fd >= 0) {
-		fd_install(fd, file);
-		return fd;
-	}
-	ret = io_issue_lock(ctx, issue_flags);
-	if (ret) {
-		fput(file);
-		return ret;
-	}
-	ret = io_fixed_fd_install(ctx, file, io_open(req)->file_index);
-	io_issue_unlock(ctx, issue_flags);
-	return ret;
-}
-
 static enum io_result io_open_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_open *open = io_open(req);
@@ -138,7 +116,8 @@ static enum io_result io_open_issue(struct io_kiocb *req, unsigned int issue_fla
 	}
 	if (inline_attempt && !(open->how.flags & O_NONBLOCK))
 		file->f_flags &= ~O_NONBLOCK;
-	return io_done(req, io_open_install(req, file, fd, issue_flags));
+	ret = io_install_file(req->ctx, file, fd, open->file_index, issue_flags);
+	return io_done(req, ret);
 }
 
 static void io_open_cleanup(struct io_kiocb *req)

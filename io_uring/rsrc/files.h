@@ -107,6 +107,8 @@ static inline bool io_file_assign_fixed(struct io_kiocb *req, unsigned int fd,
 /* for ops */
 int io_files_update_op(struct io_ring_ctx *ctx, u64 fds_uaddr, u32 offset, u32 nr);
 int io_fixed_fd_install(struct io_ring_ctx *ctx, struct file *file, u32 file_index);
+int io_install_file(struct io_ring_ctx *ctx, struct file *file, int fd, u32 file_index,
+		    unsigned int issue_flags);
 int io_fixed_fd_remove(struct io_ring_ctx *ctx, u32 slot);
 
 /* for io_uring_register(2) */

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_ACCEPT - take a connection from a listening socket */
+
+/*
+ * Asking a listener whether a connection waits costs much less than trying to take
+ * one, for which a socket and a file are made first.  So the first attempt asks, and
+ * the next ones have been told.  A connection is for one of those that wait.
+ */
+#include <linux/file.h>
+#include <linux/net.h>
+#include <linux/poll.h>
+#include <linux/socket.h>
+#include <net/sock.h>
+#include <net/tcp_states.h>
+
+#include "op/list.h"
+#include "op/result.h"
+#include "rsrc/files.h"
+
+/* io_accept->how: it has waited for a connection */
+#define IO_ACCEPT_TOLD	BIT(15)
+
+/**
+ * struct io_accept - what to do with a connection
+ * @addr: where the peer's address goes, or NULL
+ * @addr_len: room there, and the length
+ * @flags: SOCK_CLOEXEC and SOCK_NONBLOCK
+ * @file_index: slot + 1, IORING_FILE_INDEX_ALLOC, or 0 for a descriptor
+ * @how: IORING_ACCEPT_* and IO_ACCEPT_TOLD
+ */
+struct io_accept {
+	struct sockaddr __user	*addr;
+	int __user		*addr_len;
+	int			flags;
+	u32			file_index;
+	u16			how;
+};
+
+IO_OP_DATA(io_accept);
+
+static int io_accept_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_accept *accept = io_accept(req);
+
+	if (READ_ONCE(sqe->len) || req->buf_index)
+		return -EINVAL;
+	accept->addr = u64_to_user_ptr(READ_ONCE(sqe->addr));
+	accept->addr_len = u64_to_user_ptr(READ_ONCE(sqe->addr2));
+	accept->flags = READ_ONCE(sqe->accept_flags);
+	accept->file_index = READ_ONCE(sqe->file_index);
+	accept->how = READ_ONCE(sqe->ioprio);
+	if (accept->how & ~(IORING_ACCEPT_DONTWAIT | IORING_ACCEPT_POLL_FIRST))
+		return -EINVAL;
+	if (accept->flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
+		return -EINVAL;
+	/* a slot is no descriptor that exec could close */
+	if (accept->file_index && accept->flags & SOCK_CLOEXEC)
+		return -EINVAL;
+	return 0;
+}
+
+/* The first attempt: is it known that there is no connection? */
+static bool io_accept_early(struct io_kiocb *req)
+{
+	struct poll_table_struct pt = { ._key = EPOLLIN };
+	struct io_accept *accept = io_accept(req);
+	struct socket *sock;
+
+	if (accept->how & IO_ACCEPT_TOLD)
+		return false;
+	accept->how |= IO_ACCEPT_TOLD;
+	if (accept->how & IORING_ACCEPT_POLL_FIRST)
+		return true;
+	sock = sock_from_file(req->file);
+	/* what does not listen, or is no socket, will say so */
+	return sock && READ_ONCE(sock->sk->sk_state) == TCP_LISTEN &&
+	       !(vfs_poll(req->file, &pt) & (EPOLLIN | EPOLLERR | EPOLLHUP));
+}
+
+/* Take one connection.  Return: as io_install_file(), or why there is none. */
+static int io_accept_one(struct io_kiocb *req, struct proto_accept_arg *arg,
+			 unsigned int issue_flags)
+{
+	struct io_accept *accept = io_accept(req);
+	int fd = -1, flags = 0;
+	struct file *file;
+
+	if (accept->flags & SOCK_CLOEXEC)
+		flags |= O_CLOEXEC;
+	if (accept->flags & SOCK_NONBLOCK)
+		flags |= O_NONBLOCK;
+	if (!accept->file_index) {
+		fd = get_unused_fd_flags(flags);
+		if (unlikely(fd < 0))
+			return fd;
+	}
+	file = do_accept(req->file, arg, accept->addr, accept->addr_len, flags);
+	if (IS_ERR(file)) {
+		if (fd >= 0)
+			put_unused_fd(fd);
+		return PTR_ERR(file);
+	}
+	return io_install_file(req->ctx, file, fd, accept->file_index, issue_flags);
+}
+
+static enum io_result io_accept_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	bool waits = !(io_accept(req)->how & IORING_ACCEPT_DONTWAIT);
+	bool asked = issue_flags & IO_URING_F_NONBLOCK || !waits;
+	struct proto_accept_arg arg = {
+		.flags = asked ? O_NONBLOCK : 0,
+		/* for protocols that do not say */
+		.is_empty = -1,
+	};
+	int ret = -EAGAIN;
+
+	if (!asked || !io_accept_early(req))
+		ret = io_accept_one(req, &arg, issue_flags);
+	if (ret == -EAGAIN && asked && waits)
+		return IO_AGAIN;
+	if (ret >= 0 && !arg.is_empty)
+		req->cqe.flags = IORING_CQE_F_SOCK_NONEMPTY;
+	return io_done(req, io_no_restart(ret));
+}
+
+const struct io_op io_op_accept = {
+	.needs_file		= 1,
+	.ioprio			= 1,
+	.unbound_nonreg_file	= 1,
+	.poll_in		= 1,
+	.poll_exclusive		= 1,
+	.prep			= io_accept_prep,
+	.issue			= io_accept_issue,
+};

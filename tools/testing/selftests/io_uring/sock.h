@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring selftests: sockets, for the programs that test operations on them */
+#ifndef SOCK_H
+#define SOCK_H
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include "iou_test.h"
+
+/* An address on the loopback device, its port chosen by the kernel if it is 0. */
+static inline struct sockaddr_in sock_loopback(unsigned short port)
+{
+	return (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_port = port,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+}
+
+/* A TCP socket that listens at *addr, which gets the port; or a negative errno. */
+static inline int sock_listener(struct sockaddr_in *addr, int backlog)
+{
+	socklen_t len = sizeof(*addr);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	*addr = sock_loopback(0);
+	if (fd < 0 || bind(fd, (void *)addr, len) || getsockname(fd, (void *)addr, &len) ||
+	    listen(fd, backlog))
+		return -errno;
+	return fd;
+}
+
+static inline int sock_connected(const struct sockaddr_in *addr)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || connect(fd, (void *)addr, sizeof(*addr)))
+		return -errno;
+	return fd;
+}
+
+/* Two connected TCP sockets. */
+static inline int sock_tcp_pair(int fds[2])
+{
+	struct sockaddr_in addr;
+	int listener = sock_listener(&addr, 1), one = 1;
+
+	if (listener < 0)
+		return listener;
+	fds[0] = sock_connected(&addr);
+	fds[1] = accept(listener, NULL, NULL);
+	close(listener);
+	if (fds[0] < 0 || fds[1] < 0)
+		return -EIO;
+	setsockopt(fds[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fds[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	return 0;
+}
+
+static inline void sock_close_pair(int fds[2])
+{
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* Is there something to read before the patience of a test ends? */
+static inline bool sock_readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, IOU_PATIENCE) == 1;
+}
+
+#endif
