@@ -153,6 +153,7 @@ enum {
 	/* async/ */
 	REQ_F_POLLED_BIT,		/* ->poll is there: a retry waits for the file */
 	REQ_F_POLL_TRIED_BIT,		/* ->poll_tries counts */
+	REQ_F_POLL_ERRORS_BIT,		/* a retry waits for errors, not for data */
 	REQ_F_PARKED_BIT,		/* on ctx->parked, written under the ring lock */
 	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
 	REQ_F_HAS_LTIMEOUT_BIT,		/* the next of the chain is a LINK_TIMEOUT */
@@ -191,6 +192,7 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_REISSUE		IO_REQ_FLAG(REQ_F_REISSUE_BIT)
 #define REQ_F_POLLED		IO_REQ_FLAG(REQ_F_POLLED_BIT)
 #define REQ_F_POLL_TRIED	IO_REQ_FLAG(REQ_F_POLL_TRIED_BIT)
+#define REQ_F_POLL_ERRORS	IO_REQ_FLAG(REQ_F_POLL_ERRORS_BIT)
 #define REQ_F_PARKED		IO_REQ_FLAG(REQ_F_PARKED_BIT)
 #define REQ_F_MULTISHOT		IO_REQ_FLAG(REQ_F_MULTISHOT_BIT)
 #define REQ_F_HAS_LTIMEOUT	IO_REQ_FLAG(REQ_F_HAS_LTIMEOUT_BIT)

@@ -522,7 +522,7 @@ static __poll_t io_poll_hold_events(const struct io_kiocb *req)
 	const struct io_op *op = io_ops[req->opcode];
 	__poll_t events = EPOLLERR;
 
-	if (op->poll_in)
+	if (op->poll_in && likely(!(req->flags & REQ_F_POLL_ERRORS)))
 		events |= EPOLLIN | EPOLLRDNORM;
 	if (op->poll_out)
 		events |= EPOLLOUT | EPOLLWRNORM;

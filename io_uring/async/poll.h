@@ -190,6 +190,18 @@ enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned i
 void io_poll_hold_end(struct io_kiocb *req);
 void io_poll_cache_free(struct io_ring_ctx *ctx);
 
+/* What a request wants of its file comes as an error: data does not wake it. */
+static inline void io_poll_errors_only(struct io_kiocb *req)
+{
+	req->flags |= REQ_F_POLL_ERRORS;
+}
+
+/* The file was ready, and has done a part: it has not been asked in vain. */
+static inline void io_poll_progress(struct io_kiocb *req)
+{
+	req->flags &= ~REQ_F_POLL_TRIED;
+}
+
 /* May a request that would block wait for its file instead? */
 static inline bool io_poll_may_hold(const struct io_kiocb *req)
 {

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: what the files of sends and receives share */
+#ifndef IO_OP_NET_H
+#define IO_OP_NET_H
+
+#include <linux/net.h>
+#include <linux/socket.h>
+#include <linux/uio.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_OP
+#error "op/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "async/poll.h"
+#include "op/list.h"
+#include "op/result.h"
+
+/**
+ * struct io_net - a send or a receive
+ * @addr: user address of the data, if it is in one piece
+ * @len: bytes wanted
+ * @done: bytes that earlier attempts have moved; MSG_WAITALL only
+ * @msg_flags: MSG_*
+ * @how: IORING_RECVSEND_*
+ * @name_len: sends: bytes of the address that they go to
+ * @umsg: RECVMSG: the program's msghdr, for what comes beside the data
+ * @uname: RECVMSG: where the sender's address goes, or NULL
+ * @control: SENDMSG, RECVMSG: the program's ancillary data
+ * @control_len: bytes of it, or room
+ * @name: SEND: the address, if it fits
+ *
+ * Enough to make the msghdr of any attempt anew, so that nothing else has to be kept
+ * when a request leaves the submitter.  What does not fit is in struct io_net_async.
+ */
+struct io_net {
+	u64	addr;
+	u32	len;
+	u32	done;
+	u32	msg_flags;
+	u16	how;
+	u16	name_len;
+	union {
+		struct {
+			struct user_msghdr __user	*umsg;
+			struct sockaddr __user		*uname;
+			void __user			*control;
+			u32				control_len;
+		};
+		u8	name[32] __aligned(8);
+	};
+};
+
+IO_OP_DATA(io_net);
+
+/**
+ * struct io_net_async - the part of a send or receive that few of them need
+ * @name: sends: the address
+ * @nr_segs: entries of @iov, 0 if the data is in one piece
+ * @iov: our copy of the program's vector
+ */
+struct io_net_async {
+	struct sockaddr_storage	name;
+	unsigned int		nr_segs;
+	struct iovec		iov[] __counted_by(nr_segs);
+};
+
+int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_sendmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_recv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_recvmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int ret,
+				 unsigned int got_flags, unsigned int issue_flags);
+void io_net_fail(struct io_kiocb *req);
+
+/* The fields that all have; of ioprio, the bits in @valid are allowed. */
+static __always_inline int io_net_prep_sqe(struct io_kiocb *req, const struct io_uring_sqe *sqe,
+					   u16 valid)
+{
+	struct io_net *net = io_net(req);
+
+	net->how = READ_ONCE(sqe->ioprio);
+	if (unlikely(net->how & ~valid))
+		return -EINVAL;
+	net->addr = READ_ONCE(sqe->addr);
+	net->len = READ_ONCE(sqe->len);
+	net->done = 0;
+	net->name_len = 0;
+	net->msg_flags = READ_ONCE(sqe->msg_flags);
+	if (unlikely(req->ctx->compat))
+		net->msg_flags |= MSG_CMSG_COMPAT;
+	return 0;
+}
+
+/* Flags of this attempt. */
+static inline unsigned int io_net_flags(const struct io_net *net, unsigned int issue_flags)
+{
+	return net->msg_flags | (issue_flags & IO_URING_F_NONBLOCK ? MSG_DONTWAIT : 0);
+}
+
+/* Is the request to wait for its socket before the first attempt?  Asked once. */
+static inline bool io_net_poll_first(struct io_net *net)
+{
+	if (likely(!(net->how & IORING_RECVSEND_POLL_FIRST)))
+		return false;
+	net->how &= ~IORING_RECVSEND_POLL_FIRST;
+	return true;
+}
+
+/* Has an attempt done what it was to do, without a look at what was done before? */
+static inline bool io_net_complete(const struct io_net *net, int ret)
+{
+	return ret >= 0 && !(net->msg_flags & MSG_WAITALL);
+}
+
+/* A msghdr without an address and ancillary data, which is all that most attempts have. */
+static inline void io_net_msg_init(struct msghdr *msg)
+{
+	msg->msg_name = NULL;
+	msg->msg_namelen = 0;
+	msg->msg_control = NULL;
+	msg->msg_controllen = 0;
+	msg->msg_iocb = NULL;
+	msg->msg_ubuf = NULL;
+}
+
+/* Ask the socket to say how much more there is. */
+static inline void io_net_ask_inq(struct msghdr *msg)
+{
+	msg->msg_get_inq = 1;
+	msg->msg_inq = -1;
+}
+
+/* An iterator over what is still to be moved, for requests that may have a vector. */
+static inline void io_net_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter)
+{
+	struct io_net *net = io_net(req);
+	struct io_net_async *async = req->async_data;
+
+	if (unlikely(req->flags & REQ_F_ASYNC_DATA) && async->nr_segs) {
+		iov_iter_init(iter, ddir, async->iov, async->nr_segs, net->len);
+		iov_iter_advance(iter, net->done);
+		return;
+	}
+	iov_iter_ubuf(iter, ddir, u64_to_user_ptr(net->addr + net->done), net->len - net->done);
+}
+
+#endif

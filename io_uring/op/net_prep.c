@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: sends and receives: from the SQE to what an attempt needs, and their end */
+
+/*
+ * ->prep takes over everything that belongs to the program and may change once the
+ * SQE is given back: the SQE's fields, the msghdr, its vector and the address.  A
+ * vector of one piece is the same as a buffer and is kept as one; long addresses and
+ * longer vectors are copied to the heap.  The data and the ancillary data are read,
+ * or written, when the message goes or comes.
+ *
+ * With MSG_WAITALL a stream goes on after a part, for as long as it takes; nothing
+ * else is retried.
+ */
+#include <linux/slab.h>
+#include <net/compat.h>
+
+#include "op/net.h"
+
+static struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_segs)
+{
+	struct io_net_async *async;
+
+	async = kmalloc(struct_size(async, iov, nr_segs), GFP_KERNEL_ACCOUNT);
+	if (!async)
+		return NULL;
+	async->nr_segs = nr_segs;
+	req->async_data = async;
+	req->flags |= REQ_F_ASYNC_DATA;
+	return async;
+}
+
+static void io_send_prep_flags(struct io_net *net)
+{
+	net->msg_flags = (net->msg_flags & ~MSG_INTERNAL_SENDMSG_FLAGS) | MSG_NOSIGNAL;
+}
+
+static void io_recv_prep_flags(struct io_kiocb *req)
+{
+	if (unlikely(io_net(req)->msg_flags & MSG_ERRQUEUE))
+		io_poll_errors_only(req);
+}
+
+/* SEND and RECV: data in one piece. */
+static int io_net_prep_buf(struct io_net *net)
+{
+	net->len = min(net->len, MAX_RW_COUNT);
+	return likely(access_ok(u64_to_user_ptr(net->addr), net->len)) ? 0 : -EFAULT;
+}
+
+/* SEND to an address. */
+static noinline int io_send_prep_name(struct io_kiocb *req, void __user *uname, u16 len)
+{
+	struct io_net *net = io_net(req);
+	void *name = net->name;
+
+	if (len > sizeof(struct sockaddr_storage))
+		return -EINVAL;
+	if (len > sizeof(net->name)) {
+		struct io_net_async *async = io_net_async_alloc(req, 0);
+
+		if (!async)
+			return -ENOMEM;
+		name = &async->name;
+	}
+	net->name_len = len;
+	return move_addr_to_kernel(uname, len, name);
+}
+
+int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_net *net = io_net(req);
+	u64 uname = READ_ONCE(sqe->addr2);
+	int ret;
+
+	if (unlikely(READ_ONCE(sqe->__pad3[0])))
+		return -EINVAL;
+	ret = io_net_prep_sqe(req, sqe, IORING_RECVSEND_POLL_FIRST);
+	if (unlikely(ret))
+		return ret;
+	io_send_prep_flags(net);
+	if (unlikely(uname)) {
+		ret = io_send_prep_name(req, u64_to_user_ptr(uname), READ_ONCE(sqe->addr_len));
+		if (ret)
+			return ret;
+	}
+	return io_net_prep_buf(net);
+}
+
+int io_recv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	/* without a group of buffers a bundle is one buffer */
+	u16 valid = IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_BUNDLE;
+	int ret;
+
+	if (unlikely(READ_ONCE(sqe->file_index) || READ_ONCE(sqe->addr2)))
+		return -EINVAL;
+	ret = io_net_prep_sqe(req, sqe, valid);
+	if (unlikely(ret))
+		return ret;
+	io_recv_prep_flags(req);
+	return io_net_prep_buf(io_net(req));
+}
+
+/* The program's msghdr, whichever size its longs have. */
+static int io_net_read_msghdr(struct io_kiocb *req, struct user_msghdr *umsg)
+{
+	void __user *from = u64_to_user_ptr(io_net(req)->addr);
+	struct compat_msghdr compat;
+
+	if (!IS_ENABLED(CONFIG_COMPAT) || likely(!req->ctx->compat))
+		return copy_from_user(umsg, from, sizeof(*umsg)) ? -EFAULT : 0;
+	if (copy_from_user(&compat, from, sizeof(compat)))
+		return -EFAULT;
+	*umsg = (struct user_msghdr){
+		.msg_name	= compat_ptr(compat.msg_name),
+		.msg_namelen	= compat.msg_namelen,
+		.msg_iov	= compat_ptr(compat.msg_iov),
+		.msg_iovlen	= compat.msg_iovlen,
+		.msg_control	= compat_ptr(compat.msg_control),
+		.msg_controllen	= compat.msg_controllen,
+	};
+	return 0;
+}
+
+/* A vector of one piece is a buffer. */
+static int io_net_prep_one(struct io_net *net, const struct iovec __user *uiov)
+{
+	struct iovec iov;
+
+	if (copy_from_user(&iov, uiov, sizeof(iov)))
+		return -EFAULT;
+	if (unlikely((ssize_t)iov.iov_len < 0))
+		return -EINVAL;
+	net->addr = (uintptr_t)iov.iov_base;
+	net->len = min_t(size_t, iov.iov_len, MAX_RW_COUNT);
+	return likely(access_ok(iov.iov_base, net->len)) ? 0 : -EFAULT;
+}
+
+/* Take over the vector. */
+static int io_net_prep_vec(struct io_kiocb *req, int ddir, const struct user_msghdr *umsg)
+{
+	struct io_net_async *async = req->flags & REQ_F_ASYNC_DATA ? req->async_data : NULL;
+	struct io_net *net = io_net(req);
+	unsigned int nr = umsg->msg_iovlen;
+	struct iovec one, *iov = async && nr > 1 ? async->iov : &one;
+	struct iov_iter iter;
+	ssize_t len;
+
+	if (likely(nr == 1 && !req->ctx->compat))
+		return io_net_prep_one(net, umsg->msg_iov);
+	net->len = 0;
+	if (unlikely(!nr))
+		return 0;
+	len = __import_iovec(ddir, umsg->msg_iov, nr, nr, &iov, &iter, req->ctx->compat);
+	if (unlikely(len < 0))
+		return len;
+	if (nr == 1)
+		net->addr = (uintptr_t)iter.ubuf;
+	net->len = len;
+	return 0;
+}
+
+/*
+ * SENDMSG, and RECVMSG with @uname: take over what the program's msghdr says.  A short
+ * vector without an address to send to needs no memory.
+ */
+static int io_net_prep_msg(struct io_kiocb *req, int ddir, struct sockaddr __user **uname)
+{
+	struct io_net *net = io_net(req);
+	struct user_msghdr umsg;
+	struct msghdr msg;
+	unsigned int nr;
+	int ret;
+
+	ret = io_net_read_msghdr(req, &umsg);
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(umsg.msg_iovlen > UIO_MAXIOV))
+		return -EINVAL;
+	nr = umsg.msg_iovlen > 1 ? umsg.msg_iovlen : 0;
+	if (unlikely(nr || (!uname && umsg.msg_name && umsg.msg_namelen > 0))) {
+		struct io_net_async *async = io_net_async_alloc(req, nr);
+
+		if (!async)
+			return -ENOMEM;
+		msg.msg_name = &async->name;
+	}
+	ret = __copy_msghdr(&msg, &umsg, uname);
+	if (unlikely(ret))
+		return ret;
+	net->name_len = msg.msg_namelen;
+	net->control = msg.msg_control_user;
+	/* more than fits into an int is too much to send, and enough to receive */
+	net->control_len = min(msg.msg_controllen, U32_MAX);
+	return io_net_prep_vec(req, ddir, &umsg);
+}
+
+int io_sendmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	int ret;
+
+	if (unlikely(READ_ONCE(sqe->file_index) || READ_ONCE(sqe->addr2)))
+		return -EINVAL;
+	ret = io_net_prep_sqe(req, sqe, IORING_RECVSEND_POLL_FIRST);
+	if (unlikely(ret))
+		return ret;
+	io_send_prep_flags(io_net(req));
+	return io_net_prep_msg(req, ITER_SOURCE, NULL);
+}
+
+int io_recvmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_net *net = io_net(req);
+	int ret;
+
+	if (unlikely(READ_ONCE(sqe->file_index) || READ_ONCE(sqe->addr2)))
+		return -EINVAL;
+	ret = io_net_prep_sqe(req, sqe, IORING_RECVSEND_POLL_FIRST);
+	if (unlikely(ret))
+		return ret;
+	io_recv_prep_flags(req);
+	net->umsg = u64_to_user_ptr(net->addr);
+	return io_net_prep_msg(req, ITER_DEST, &net->uname);
+}
+
+/*
+ * Is less than all a failure?  Not where ancillary data may be what has ended a part: a
+ * later one would hide it.
+ */
+static bool io_net_wants_all(struct io_kiocb *req)
+{
+	struct io_net *net = io_net(req);
+
+	return net->msg_flags & MSG_WAITALL &&
+	       !(req->opcode == IORING_OP_RECVMSG && net->control_len);
+}
+
+/* Has a stream moved a part, so that the rest is waited for? */
+static bool io_net_goes_on(const struct io_net *net, const struct socket *sock, int ret)
+{
+	return ret > 0 && net->done + ret < net->len &&
+	       (sock->type == SOCK_STREAM || sock->type == SOCK_SEQPACKET);
+}
+
+/**
+ * io_net_incomplete - an attempt has failed, or may not have moved all that was wanted
+ * @req: a send or receive
+ * @sock: its socket
+ * @ret: what the attempt returned
+ * @got_flags: MSG_* of what was received
+ * @issue_flags: IO_URING_F_*
+ *
+ * Return: IO_AGAIN if there is to be another one; otherwise the request has ended.
+ */
+enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int ret,
+				 unsigned int got_flags, unsigned int issue_flags)
+{
+	struct io_net *net = io_net(req);
+	bool waits = !(net->msg_flags & MSG_DONTWAIT);
+	bool all = io_net_wants_all(req);
+
+	if (ret == -EAGAIN && waits && issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	if (all && io_net_goes_on(net, sock, ret)) {
+		net->done += ret;
+		io_poll_progress(req);
+		if (waits)
+			return IO_AGAIN;
+		ret = 0;
+	}
+	if ((all && net->done + ret < net->len) || got_flags & (MSG_TRUNC | MSG_CTRUNC))
+		req->flags |= REQ_F_FAIL;
+	if (ret >= 0)
+		ret += net->done;
+	else if (net->done)
+		ret = net->done;
+	return io_done(req, io_no_restart(ret));
+}
+
+/* What was moved before a request is cancelled is its result. */
+void io_net_fail(struct io_kiocb *req)
+{
+	if (io_net(req)->done)
+		req->cqe.res = io_net(req)->done;
+}

@@ -1,0 +1,888 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: SEND, RECV, SENDMSG and RECVMSG - data through sockets */
+#include "sock.h"
+
+/* Through what the data goes: each body is run with each of them. */
+enum { UNIX_STREAM, TCP_STREAM, NR_STREAMS, UNIX_DGRAM = NR_STREAMS, NR_PAIRS };
+
+#define BYTES	(192 * 1024)
+
+FIXTURE(sendrecv) {
+	struct iou r;
+	int pair[NR_PAIRS][2];
+	char *out, *in;
+};
+
+FIXTURE_VARIANT(sendrecv) {
+	unsigned int flags;
+	unsigned int sqe_flags;
+};
+
+IOU_KINDS_OF_TASK(sendrecv);
+FIXTURE_VARIANT_ADD(sendrecv, defer_async) {
+	.flags = IOU_DEFER,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_VARIANT_ADD(sendrecv, plain_async) {
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_SETUP(sendrecv)
+{
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, self->pair[UNIX_STREAM]));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, self->pair[UNIX_DGRAM]));
+	ASSERT_EQ(0, sock_tcp_pair(self->pair[TCP_STREAM]));
+	self->out = iou_map_anon(2 * BYTES);
+	self->in = self->out + BYTES;
+	ASSERT_NE(NULL, self->out);
+	iou_fill(self->out, BYTES, 0, 5);
+	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
+}
+
+FIXTURE_TEARDOWN(sendrecv)
+{
+	int i;
+
+	iou_exit(&self->r);
+	for (i = 0; i < NR_PAIRS; i++)
+		sock_close_pair(self->pair[i]);
+	munmap(self->out, 2 * BYTES);
+}
+
+static struct io_uring_sqe *prep_io(struct iou *r, unsigned int sqe_flags, int op, int fd,
+				    const void *addr, unsigned int len, unsigned int msg_flags)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, op, fd, addr, len, 0);
+
+	sqe->flags = sqe_flags;
+	sqe->msg_flags = msg_flags;
+	return sqe;
+}
+
+static int do_io(struct iou *r, unsigned int sqe_flags, int op, int fd, const void *addr,
+		 unsigned int len, unsigned int msg_flags)
+{
+	prep_io(r, sqe_flags, op, fd, addr, len, msg_flags);
+	return iou_one(r);
+}
+
+/* Read all that is there, at most @len bytes, without io_uring. */
+static size_t drain(int fd, char *buf, size_t len)
+{
+	size_t at = 0;
+	ssize_t ret;
+
+	while (at < len && sock_readable(fd)) {
+		ret = recv(fd, buf + at, len - at, MSG_DONTWAIT);
+		if (ret <= 0)
+			break;
+		at += ret;
+	}
+	return at;
+}
+
+/* Give all of it, for which somebody may have to read at the same time. */
+static bool give(int fd, const char *buf, size_t len)
+{
+	return send(fd, buf, len, MSG_NOSIGNAL) == (ssize_t)len;
+}
+
+TEST_F(sendrecv, there_and_back)
+{
+	unsigned int f = variant->sqe_flags;
+	int i, len;
+
+	for (i = 0; i < NR_PAIRS; i++) {
+		int *fds = self->pair[i];
+
+		for (len = 1; len < 9000; len = len * 3 + 1) {
+			memset(self->in, 0, len);
+			EXPECT_EQ(len, do_io(&self->r, f, IORING_OP_SEND, fds[0], self->out, len,
+					     0));
+			ASSERT_TRUE(sock_readable(fds[1]));
+			EXPECT_EQ(len, do_io(&self->r, f, IORING_OP_RECV, fds[1], self->in, BYTES,
+					     0));
+			EXPECT_EQ(-1, iou_verify(self->in, len, 0, 5));
+		}
+	}
+}
+
+/* Data that comes later, and the end of the stream. */
+TEST_F(sendrecv, receive_waits)
+{
+	unsigned int f = variant->sqe_flags;
+	struct io_uring_cqe cqe;
+	int i, first;
+
+	for (i = 0; i < 2 * NR_PAIRS; i++) {
+		int *fds = self->pair[i / 2];
+
+		first = i & 1 ? IORING_RECVSEND_POLL_FIRST : 0;
+		ASSERT_EQ(0, fcntl(fds[1], F_SETFL, i & 1 ? O_NONBLOCK : 0));
+		prep_io(&self->r, f, IORING_OP_RECV, fds[1], self->in, 100, 0)->ioprio = first;
+		ASSERT_EQ(1, iou_submit(&self->r));
+		iou_sleep_ms(2);
+		EXPECT_EQ(0, iou_ready(&self->r));
+		ASSERT_TRUE(give(fds[0], self->out, 60));
+		ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+		EXPECT_EQ(60, cqe.res);
+		EXPECT_EQ(0, cqe.flags);
+		EXPECT_EQ(-1, iou_verify(self->in, 60, 0, 5));
+	}
+	for (i = 0; i < NR_STREAMS; i++) {
+		prep_io(&self->r, f, IORING_OP_RECV, self->pair[i][1], self->in, 100, 0);
+		ASSERT_EQ(1, iou_submit(&self->r));
+		ASSERT_EQ(0, shutdown(self->pair[i][0], SHUT_WR));
+		ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+		EXPECT_EQ(0, cqe.res);
+	}
+}
+
+TEST_F(sendrecv, does_not_wait)
+{
+	unsigned int f = variant->sqe_flags;
+	int i;
+
+	for (i = 0; i < NR_PAIRS; i++) {
+		int fd = self->pair[i][1];
+
+		EXPECT_EQ(-EAGAIN, do_io(&self->r, f, IORING_OP_RECV, fd, self->in, 1,
+					 MSG_DONTWAIT));
+		prep_io(&self->r, f, IORING_OP_RECV, fd, self->in, 1, MSG_DONTWAIT)->ioprio =
+			IORING_RECVSEND_POLL_FIRST;
+		EXPECT_EQ(-EAGAIN, iou_one(&self->r));
+		ASSERT_TRUE(give(self->pair[i][0], self->out, 1));
+		ASSERT_TRUE(sock_readable(fd));
+		/* nothing is tried first */
+		prep_io(&self->r, f, IORING_OP_RECV, fd, self->in, 1, MSG_DONTWAIT)->ioprio =
+			IORING_RECVSEND_POLL_FIRST;
+		EXPECT_EQ(-EAGAIN, iou_one(&self->r));
+		EXPECT_EQ(1, do_io(&self->r, f, IORING_OP_RECV, fd, self->in, 1, MSG_DONTWAIT));
+	}
+}
+
+/* More than the socket takes: sends go on when there is room, all of it with MSG_WAITALL. */
+TEST_F(sendrecv, send_waits)
+{
+	unsigned int f = variant->sqe_flags, i, round;
+	struct io_uring_cqe cqe;
+	int small = 4096;
+	size_t got;
+
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+		setsockopt(fds[1], SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+		for (round = 0; round < 2; round++) {
+			unsigned int all = round ? 0 : MSG_WAITALL;
+
+			prep_io(&self->r, f, IORING_OP_SEND, fds[0], self->out, BYTES, all);
+			ASSERT_EQ(1, iou_submit(&self->r));
+			got = 0;
+			while (!iou_ready(&self->r)) {
+				struct pollfd p = { .fd = fds[1], .events = POLLIN };
+
+				if (poll(&p, 1, 1) == 1)
+					got += recv(fds[1], self->in + got, BYTES - got, 0);
+				iou_wait_ms(&self->r, 0, 0);
+			}
+			ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+			ASSERT_LT(0, cqe.res);
+			EXPECT_TRUE(!all || cqe.res == BYTES);
+			ASSERT_LE(got, cqe.res);
+			got += drain(fds[1], self->in + got, cqe.res - got);
+			EXPECT_EQ(cqe.res, got);
+			EXPECT_EQ(-1, iou_verify(self->in, got, 0, 5));
+		}
+	}
+}
+
+/*
+ * MSG_WAITALL: parts are put together, however they come.  Mutants:
+ * recv-waitall-forgets, recv-short-succeeds.
+ */
+TEST_F(sendrecv, receive_all)
+{
+	unsigned int f = variant->sqe_flags, i, at, more;
+	struct io_uring_cqe cqe;
+
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		/* a part is there at once */
+		ASSERT_TRUE(give(fds[0], self->out, 100));
+		ASSERT_TRUE(sock_readable(fds[1]));
+		memset(self->in, 0, 5000);
+		prep_io(&self->r, f, IORING_OP_RECV, fds[1], self->in, 5000, MSG_WAITALL);
+		ASSERT_EQ(1, iou_submit(&self->r));
+		for (at = 100; at < 5000; at += more) {
+			more = at < 2000 ? 37 : 1000;
+			ASSERT_EQ(0, iou_ready(&self->r));
+			ASSERT_TRUE(give(fds[0], self->out + at, more));
+			iou_wait_ms(&self->r, 1, 1);
+			if (at + more >= 5000)
+				break;
+		}
+		ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+		EXPECT_EQ(5000, cqe.res);
+		EXPECT_EQ(-1, iou_verify(self->in, 5000, 0, 5));
+		at += more;
+		EXPECT_EQ(at - 5000, drain(fds[1], self->in, at - 5000));
+		EXPECT_EQ(-1, iou_verify(self->in, at - 5000, 5000, 5));
+
+		/* the stream ends before: what there was, and a failure for the chain */
+		prep_io(&self->r, f | IOSQE_IO_LINK, IORING_OP_RECV, fds[1], self->in, 5000,
+			MSG_WAITALL);
+		iou_nop(&self->r, 9);
+		ASSERT_EQ(2, iou_submit(&self->r));
+		ASSERT_TRUE(give(fds[0], self->out, 700));
+		iou_wait_ms(&self->r, 1, 1);
+		shutdown(fds[0], SHUT_WR);
+		ASSERT_EQ(0, iou_wait(&self->r, 2));
+		EXPECT_EQ(700, iou_cqe_at(&self->r, 0)->res);
+		EXPECT_EQ(-ECANCELED, iou_cqe_at(&self->r, 1)->res);
+		iou_seen(&self->r, 2);
+		EXPECT_EQ(-1, iou_verify(self->in, 700, 0, 5));
+	}
+	/* a message is all there is */
+	ASSERT_TRUE(give(self->pair[UNIX_DGRAM][0], self->out, 100));
+	EXPECT_EQ(100, do_io(&self->r, f, IORING_OP_RECV, self->pair[UNIX_DGRAM][1], self->in, 200,
+			     MSG_WAITALL));
+}
+
+/* Cancelled between two parts: what has come is told.  Mutant: recv-cancel-forgets. */
+TEST_F(sendrecv, cancelled_in_the_middle)
+{
+	unsigned int f = variant->sqe_flags, i, got;
+	int *fds, res[3], n;
+
+	for (i = 0; i < 2 * NR_STREAMS; i++) {
+		unsigned int part = i & 1 ? 0 : 300;
+
+		fds = self->pair[i / 2];
+		ASSERT_TRUE(!part || give(fds[0], self->out, part));
+		prep_io(&self->r, f, IORING_OP_RECV, fds[1], self->in, 1000, MSG_WAITALL)
+			->user_data = 1;
+		ASSERT_EQ(1, iou_submit(&self->r));
+		for (got = 1; part && got > 0;) {
+			char c;
+
+			iou_wait_ms(&self->r, 0, 0);
+			got = recv(fds[1], &c, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+			sched_yield();
+		}
+		iou_sleep_ms(2);
+		iou_prep(&self->r, IORING_OP_ASYNC_CANCEL, -1, (void *)1, 0, 0)->user_data = 2;
+		ASSERT_LE(0, iou_submit(&self->r));
+		ASSERT_EQ(0, iou_wait(&self->r, 2));
+		for (n = 0; n < 2; n++)
+			res[iou_cqe_at(&self->r, n)->user_data] = iou_cqe_at(&self->r, n)->res;
+		iou_seen(&self->r, 2);
+		EXPECT_TRUE(res[2] == 0 || res[2] == -EALREADY);
+		EXPECT_TRUE(part ? res[1] == (int)part : res[1] == -ECANCELED || res[1] == -EINTR);
+	}
+}
+
+TEST_F(sendrecv, limited)
+{
+	struct __kernel_timespec ts = { .tv_nsec = 10000000 };
+	unsigned int f = variant->sqe_flags, i;
+	int n, res[3];
+
+	for (i = 0; i < NR_PAIRS; i++) {
+		prep_io(&self->r, f | IOSQE_IO_LINK, IORING_OP_RECV, self->pair[i][1], self->in,
+			10, 0)->user_data = 1;
+		iou_prep(&self->r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0)->user_data = 2;
+		ASSERT_LE(0, iou_submit_wait(&self->r, 2));
+		ASSERT_EQ(0, iou_wait(&self->r, 2));
+		for (n = 0; n < 2; n++)
+			res[iou_cqe_at(&self->r, n)->user_data] = iou_cqe_at(&self->r, n)->res;
+		iou_seen(&self->r, 2);
+		EXPECT_TRUE(res[1] == -ECANCELED || res[1] == -EINTR);
+		EXPECT_TRUE(res[2] == -ETIME || res[2] == -EALREADY);
+	}
+	/* the end of the ring ends it too */
+	prep_io(&self->r, f, IORING_OP_RECV, self->pair[0][1], self->in, 10, 0);
+	ASSERT_EQ(1, iou_submit(&self->r));
+}
+
+/* The CQE says whether there is more, where the socket knows. */
+TEST_F(sendrecv, non_empty)
+{
+	unsigned int f = variant->sqe_flags, op;
+	struct iovec iov = { self->in, 60 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	int *fds = self->pair[TCP_STREAM];
+	struct io_uring_cqe cqe;
+	int i;
+
+	for (op = 0; op < 2; op++) {
+		ASSERT_TRUE(give(fds[0], self->out, 100));
+		ASSERT_TRUE(sock_readable(fds[1]));
+		for (i = 0; i < 2; i++) {
+			if (op)
+				prep_io(&self->r, f, IORING_OP_RECVMSG, fds[1], &msg, 1, 0);
+			else
+				prep_io(&self->r, f, IORING_OP_RECV, fds[1], self->in, 60, 0);
+			ASSERT_EQ(1, iou_submit(&self->r));
+			ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+			EXPECT_EQ(i ? 40 : 60, cqe.res);
+			EXPECT_EQ(i ? 0 : IORING_CQE_F_SOCK_NONEMPTY, cqe.flags);
+		}
+	}
+}
+
+/* A message that does not fit is cut, which fails the chain only with MSG_WAITALL. */
+TEST_F(sendrecv, truncated)
+{
+	unsigned int f = variant->sqe_flags, i;
+	int *fds = self->pair[UNIX_DGRAM];
+
+	for (i = 0; i < 4; i++) {
+		unsigned int flags = (i & 1 ? MSG_WAITALL : 0) | (i & 2 ? MSG_TRUNC : 0);
+
+		ASSERT_TRUE(give(fds[0], self->out, 100));
+		prep_io(&self->r, f | IOSQE_IO_LINK, IORING_OP_RECV, fds[1], self->in, 10, flags);
+		iou_nop(&self->r, 0);
+		ASSERT_LE(0, iou_submit_wait(&self->r, 2));
+		ASSERT_EQ(0, iou_wait(&self->r, 2));
+		EXPECT_EQ(i & 2 ? 100 : 10, iou_cqe_at(&self->r, 0)->res);
+		EXPECT_EQ(i & 1 ? -ECANCELED : 0, iou_cqe_at(&self->r, 1)->res);
+		iou_seen(&self->r, 2);
+	}
+}
+
+TEST_F(sendrecv, peek)
+{
+	unsigned int f = variant->sqe_flags, i;
+
+	for (i = 0; i < NR_PAIRS; i++) {
+		ASSERT_TRUE(give(self->pair[i][0], self->out, 10));
+		ASSERT_TRUE(sock_readable(self->pair[i][1]));
+		EXPECT_EQ(10, do_io(&self->r, f, IORING_OP_RECV, self->pair[i][1], self->in, 99,
+				    MSG_PEEK));
+		EXPECT_EQ(10, do_io(&self->r, f, IORING_OP_RECV, self->pair[i][1], self->in, 99,
+				    0));
+	}
+}
+
+/* What cannot be done, with the errors of the system calls; no signal is sent. */
+TEST_F(sendrecv, errors)
+{
+	static const int ops[] = {
+		IORING_OP_SEND, IORING_OP_RECV, IORING_OP_SENDMSG, IORING_OP_RECVMSG,
+	};
+	struct msghdr msg = {};
+	unsigned int f = variant->sqe_flags, i;
+	struct iou *r = &self->r;
+	int p[2], fd;
+
+	ASSERT_EQ(0, pipe(p));
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		EXPECT_EQ(-ENOTSOCK, do_io(r, f, ops[i], p[0], &msg, 1, 0));
+		EXPECT_EQ(-EBADF, do_io(r, f, ops[i], 9999, &msg, 1, 0));
+	}
+	sock_close_pair(p);
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	EXPECT_EQ(-EPIPE, do_io(r, f, IORING_OP_SEND, fd, self->out, 1, 0));
+	EXPECT_EQ(-ENOTCONN, do_io(r, f, IORING_OP_RECV, fd, self->in, 1, 0));
+	close(fd);
+	fd = self->pair[UNIX_STREAM][0];
+	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SEND, fd, (void *)8, 100, 0));
+	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SEND, fd, (void *)-4096UL, 100, 0));
+	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_RECV, fd, (void *)-4096UL, 100, 0));
+	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SENDMSG, fd, (void *)8, 1, 0));
+	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_RECVMSG, fd, (void *)8, 1, 0));
+	shutdown(self->pair[UNIX_STREAM][1], SHUT_RD);
+	EXPECT_EQ(-EPIPE, do_io(r, f, IORING_OP_SEND, fd, self->out, 1, 0));
+	EXPECT_EQ(0, do_io(r, f, IORING_OP_SEND, self->pair[TCP_STREAM][0], self->out, 0, 0));
+	EXPECT_EQ(0, do_io(r, f, IORING_OP_RECV, self->pair[UNIX_STREAM][1], self->in, 0, 0));
+}
+
+/* What is wrong with a message: told when the SQE is read. */
+TEST_F(sendrecv, bad_messages)
+{
+	unsigned int f = variant->sqe_flags, i;
+	struct iovec iov = { self->in, 10 }, bad = { (void *)8, -1 };
+	struct iou *r = &self->r;
+	int fd = self->pair[UNIX_STREAM][1];
+	struct msghdr msg;
+
+	for (i = 0; i < 2; i++) {
+		int op = i ? IORING_OP_RECVMSG : IORING_OP_SENDMSG;
+
+		msg = (struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1025 };
+		EXPECT_EQ(-EINVAL, do_io(r, f, op, fd, &msg, 1, 0));
+		msg = (struct msghdr){ .msg_iov = &bad, .msg_iovlen = 1 };
+		EXPECT_EQ(-EINVAL, do_io(r, f, op, fd, &msg, 1, 0));
+		msg = (struct msghdr){ .msg_iov = (void *)8, .msg_iovlen = 1 };
+		EXPECT_EQ(-EFAULT, do_io(r, f, op, fd, &msg, 1, 0));
+		msg = (struct msghdr){ .msg_iov = (void *)8, .msg_iovlen = 2 };
+		EXPECT_EQ(-EFAULT, do_io(r, f, op, fd, &msg, 1, 0));
+		msg = (struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1, .msg_name = self->out,
+				       .msg_namelen = -1 };
+		EXPECT_EQ(-EINVAL, do_io(r, f, op, fd, &msg, 1, 0));
+	}
+	msg = (struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1, .msg_name = (void *)8,
+			       .msg_namelen = 16 };
+	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SENDMSG, fd, &msg, 1, 0));
+	msg = (struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1, .msg_control = self->out,
+			       .msg_controllen = 1UL << 31 };
+	EXPECT_EQ(-ENOBUFS, do_io(r, f, IORING_OP_SENDMSG, fd, &msg, 1, 0));
+	msg = (struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1, .msg_control = (void *)8,
+			       .msg_controllen = 20 };
+	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SENDMSG, fd, &msg, 1, 0));
+	/* nothing of it was sent */
+	EXPECT_EQ(-EAGAIN, do_io(r, f, IORING_OP_RECV, self->pair[UNIX_STREAM][0], self->in, 1,
+				 MSG_DONTWAIT));
+}
+
+static const struct {
+	const char *name;
+	int op;
+	unsigned int field;
+	int want;
+} refusals[] = {
+	{ "send ioprio 2", IORING_OP_SEND, IORING_RECV_MULTISHOT, -EINVAL },
+	{ "send ioprio 4", IORING_OP_SEND, IORING_RECVSEND_FIXED_BUF, -EINVAL },
+	{ "send ioprio 8", IORING_OP_SEND, IORING_SEND_ZC_REPORT_USAGE, -EINVAL },
+	{ "send ioprio 16", IORING_OP_SEND, IORING_RECVSEND_BUNDLE, -EINVAL },
+	{ "send ioprio 32", IORING_OP_SEND, 32, -EINVAL },
+	{ "sendmsg ioprio 2", IORING_OP_SENDMSG, IORING_RECV_MULTISHOT, -EINVAL },
+	{ "sendmsg ioprio 4", IORING_OP_SENDMSG, IORING_RECVSEND_FIXED_BUF, -EINVAL },
+	{ "sendmsg ioprio 16", IORING_OP_SENDMSG, IORING_RECVSEND_BUNDLE, -EINVAL },
+	{ "recv ioprio 2", IORING_OP_RECV, IORING_RECV_MULTISHOT, -EINVAL },
+	{ "recv ioprio 4", IORING_OP_RECV, IORING_RECVSEND_FIXED_BUF, -EINVAL },
+	{ "recv ioprio 8", IORING_OP_RECV, IORING_SEND_ZC_REPORT_USAGE, -EINVAL },
+	{ "recv ioprio 16", IORING_OP_RECV, IORING_RECVSEND_BUNDLE, -EBADF },
+	{ "recvmsg ioprio 2", IORING_OP_RECVMSG, IORING_RECV_MULTISHOT, -EINVAL },
+	{ "recvmsg ioprio 16", IORING_OP_RECVMSG, IORING_RECVSEND_BUNDLE, -EINVAL },
+	{ "recvmsg ioprio 32", IORING_OP_RECVMSG, 32, -EINVAL },
+};
+
+/* What the SQE must not say.  The descriptor is none, which is told later. */
+TEST_F(sendrecv, refusals)
+{
+	static const int ops[] = {
+		IORING_OP_SEND, IORING_OP_RECV, IORING_OP_SENDMSG, IORING_OP_RECVMSG,
+	};
+	unsigned int f = variant->sqe_flags, i;
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct msghdr msg = {};
+
+	for (i = 0; i < ARRAY_LEN(refusals); i++) {
+		prep_io(r, f, refusals[i].op, 9999, &msg, 1, 0)->ioprio = refusals[i].field;
+		EXPECT_EQ(refusals[i].want, iou_one(r)) {
+			TH_LOG("%s", refusals[i].name);
+		}
+	}
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		bool send = ops[i] == IORING_OP_SEND;
+
+		sqe = prep_io(r, f, ops[i], 9999, &msg, 1, 0);
+		sqe->addr2 = 8;
+		EXPECT_EQ(send ? -EBADF : -EINVAL, iou_one(r));
+		sqe = prep_io(r, f, ops[i], 9999, &msg, 1, 0);
+		sqe->addr_len = 8;
+		EXPECT_EQ(send ? -EBADF : -EINVAL, iou_one(r));
+		sqe = prep_io(r, f, ops[i], 9999, &msg, 1, 0);
+		sqe->__pad3[0] = 1;
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		sqe = prep_io(r, f, ops[i], 9999, &msg, 1, 0);
+		sqe->buf_index = 1;
+		EXPECT_EQ(-EBADF, iou_one(r));
+		sqe = prep_io(r, f, ops[i], 9999, &msg, 1, 0);
+		sqe->addr3 = 1;
+		sqe->__pad2[0] = 1;
+		EXPECT_EQ(-EBADF, iou_one(r));
+	}
+	prep_io(r, f | IOSQE_BUFFER_SELECT, IORING_OP_SENDMSG, 9999, &msg, 1, 0);
+	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
+	sqe = prep_io(r, f, IORING_OP_SEND, 9999, self->out, 1, 0);
+	sqe->addr2 = 8;
+	sqe->addr_len = 16;
+	EXPECT_EQ(-EFAULT, iou_one(r));
+	sqe = prep_io(r, f, IORING_OP_SEND, 9999, self->out, 1, 0);
+	sqe->addr2 = (uintptr_t)self->out;
+	sqe->addr_len = 129;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+}
+
+/* An unconnected socket sends to an address, long or short.  Mutant: send-short-name. */
+TEST_F(sendrecv, to_an_address)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	unsigned int f = variant->sqe_flags, i;
+	int from = socket(AF_UNIX, SOCK_DGRAM, 0);
+	struct io_uring_sqe *sqe;
+
+	for (i = 0; i < 4; i++) {
+		socklen_t len = i & 1 ? sizeof(un) : offsetof(struct sockaddr_un, sun_path) + 12;
+		struct iovec iov = { self->out, 50 };
+		struct msghdr msg = {
+			.msg_name = &un, .msg_namelen = len, .msg_iov = &iov, .msg_iovlen = 1,
+		};
+		int to = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+		memset(un.sun_path + 1, 'd', sizeof(un.sun_path) - 1);
+		snprintf(un.sun_path + 1, 11, "to%d.%d", getpid(), i);
+		ASSERT_EQ(0, bind(to, (void *)&un, len));
+		if (i & 2) {
+			prep_io(&self->r, f, IORING_OP_SENDMSG, from, &msg, 1, 0);
+		} else {
+			sqe = prep_io(&self->r, f, IORING_OP_SEND, from, self->out, 50, 0);
+			sqe->addr2 = (uintptr_t)&un;
+			sqe->addr_len = len;
+		}
+		if (variant->flags & IORING_SETUP_SQPOLL) {
+			EXPECT_EQ(50, iou_one(&self->r));
+		} else {
+			/* theirs again once the SQE was taken */
+			ASSERT_EQ(1, iou_submit(&self->r));
+			memset(&un.sun_path, 0xff, sizeof(un.sun_path));
+			memset(&msg, 0xff, sizeof(msg));
+			memset(&iov, 0xff, sizeof(iov));
+			EXPECT_EQ(0, iou_discard(&self->r, 1));
+		}
+		EXPECT_EQ(50, recv(to, self->in, 100, MSG_DONTWAIT));
+		EXPECT_EQ(-1, iou_verify(self->in, 50, 0, 5));
+		close(to);
+	}
+	EXPECT_EQ(-ENOTCONN, do_io(&self->r, f, IORING_OP_SEND, from, self->out, 1, 0));
+	close(from);
+}
+
+/* Vectors: none, one, many; with parts of them moved at a time. */
+TEST_F(sendrecv, vectors)
+{
+	unsigned int f = variant->sqe_flags, i, n, nr;
+	struct iovec out[16], in[16];
+	struct io_uring_cqe cqe;
+	struct msghdr none = {};
+	size_t half, all;
+
+	EXPECT_EQ(0, do_io(&self->r, f, IORING_OP_SENDMSG, self->pair[0][0], &none, 1, 0));
+	for (i = 0; i < NR_PAIRS; i++) {
+		int *fds = self->pair[i];
+
+		for (nr = 1; nr <= 16; nr = nr * 2 + 1) {
+			struct msghdr to = { .msg_iov = out, .msg_iovlen = nr };
+			struct msghdr from = { .msg_iov = in, .msg_iovlen = nr };
+
+			for (all = n = 0; n < nr; n++) {
+				out[n] = (struct iovec){ self->out + all, 10 * n + 1 };
+				in[n] = (struct iovec){ self->in + all, 10 * n + 1 };
+				all += 10 * n + 1;
+			}
+			memset(self->in, 0, all);
+			EXPECT_EQ(all, do_io(&self->r, f, IORING_OP_SENDMSG, fds[0], &to, 1, 0));
+			ASSERT_TRUE(sock_readable(fds[1]));
+			EXPECT_EQ(all, do_io(&self->r, f, IORING_OP_RECVMSG, fds[1], &from, 1,
+					     0));
+			EXPECT_EQ(-1, iou_verify(self->in, all, 0, 5));
+			if (i >= NR_STREAMS || all < 2)
+				continue;
+			/* the first half is there, the rest comes; the vector is a copy */
+			half = all / 2;
+			memset(self->in, 0, all);
+			ASSERT_TRUE(give(fds[0], self->out, half));
+			ASSERT_TRUE(sock_readable(fds[1]));
+			prep_io(&self->r, f, IORING_OP_RECVMSG, fds[1], &from, 1, MSG_WAITALL);
+			ASSERT_EQ(1, iou_submit(&self->r));
+			if (!(variant->flags & IORING_SETUP_SQPOLL))
+				memset(in, 0xff, sizeof(in));
+			iou_wait_ms(&self->r, 1, 1);
+			ASSERT_TRUE(give(fds[0], self->out + half, all - half));
+			ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+			EXPECT_EQ(all, cqe.res);
+			EXPECT_EQ(-1, iou_verify(self->in, all, 0, 5));
+		}
+	}
+}
+
+/* Address and flags of a message come with it. */
+TEST_F(sendrecv, from_an_address)
+{
+	int a = socket(AF_INET, SOCK_DGRAM, 0), b = socket(AF_INET, SOCK_DGRAM, 0);
+	struct sockaddr_in at[2] = { sock_loopback(0), sock_loopback(0) }, who = {};
+	unsigned int f = variant->sqe_flags;
+	socklen_t len = sizeof(who);
+	struct iovec iov = { self->in, 10 };
+	struct msghdr msg = {
+		.msg_name = &who, .msg_namelen = sizeof(who), .msg_iov = &iov, .msg_iovlen = 1,
+		.msg_controllen = 0, .msg_flags = 0x5555,
+	};
+
+	ASSERT_EQ(0, bind(a, (void *)&at[0], len));
+	ASSERT_EQ(0, bind(b, (void *)&at[1], len));
+	ASSERT_EQ(0, getsockname(a, (void *)&at[0], &len));
+	ASSERT_EQ(0, getsockname(b, (void *)&at[1], &len));
+	ASSERT_EQ(20, sendto(a, self->out, 20, 0, (void *)&at[1], len));
+	EXPECT_EQ(10, do_io(&self->r, f, IORING_OP_RECVMSG, b, &msg, 1, 0));
+	EXPECT_EQ(MSG_TRUNC, msg.msg_flags);
+	EXPECT_EQ(sizeof(who), msg.msg_namelen);
+	EXPECT_EQ(0, memcmp(&who, &at[0], sizeof(who)));
+	close(a);
+	close(b);
+}
+
+/* A message with a descriptor in it. */
+struct with_fd {
+	struct iovec iov;
+	struct msghdr msg;
+	unsigned long control[CMSG_SPACE(sizeof(int)) / sizeof(long)];
+};
+
+static void with_fd(struct with_fd *m, void *buf, size_t len, int fd)
+{
+	struct cmsghdr *cmsg;
+
+	memset(m, 0, sizeof(*m));
+	m->iov = (struct iovec){ buf, len };
+	m->msg.msg_iov = &m->iov;
+	m->msg.msg_iovlen = 1;
+	m->msg.msg_control = m->control;
+	m->msg.msg_controllen = sizeof(m->control);
+	if (fd < 0)
+		return;
+	cmsg = CMSG_FIRSTHDR(&m->msg);
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+}
+
+/* The descriptor that came with a message, or -1. */
+static int fd_of(struct with_fd *m)
+{
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&m->msg);
+	int fd;
+
+	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS || cmsg->cmsg_len != CMSG_LEN(sizeof(int)))
+		return -1;
+	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	return fd;
+}
+
+TEST_F(sendrecv, ancillary_data)
+{
+	unsigned int f = variant->sqe_flags, i;
+	struct with_fd out, in;
+	struct io_uring_cqe cqe;
+	int p[2], fd;
+	char c = 0;
+
+	ASSERT_EQ(0, pipe(p));
+	for (i = 0; i < 4; i++) {
+		int *fds = self->pair[i & 1 ? UNIX_STREAM : UNIX_DGRAM];
+
+		with_fd(&out, self->out, 20, p[1]);
+		with_fd(&in, self->in, 20, -1);
+		if (i & 2) {
+			prep_io(&self->r, f, IORING_OP_RECVMSG, fds[1], &in.msg, 1,
+				MSG_CMSG_CLOEXEC);
+			ASSERT_EQ(1, iou_submit(&self->r));
+			iou_sleep_ms(1);
+			ASSERT_EQ(20, sendmsg(fds[0], &out.msg, 0));
+			ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+			EXPECT_EQ(20, cqe.res);
+		} else {
+			EXPECT_EQ(20, do_io(&self->r, f, IORING_OP_SENDMSG, fds[0], &out.msg, 1,
+					    0));
+			EXPECT_EQ(20, do_io(&self->r, f, IORING_OP_RECVMSG, fds[1], &in.msg, 1, 0));
+		}
+		EXPECT_EQ(sizeof(in.control), in.msg.msg_controllen);
+		EXPECT_EQ(i & 2 ? MSG_CMSG_CLOEXEC : 0, in.msg.msg_flags);
+		fd = fd_of(&in);
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(i & 2 ? FD_CLOEXEC : 0, fcntl(fd, F_GETFD));
+		EXPECT_EQ(1, write(fd, "q", 1));
+		EXPECT_EQ(1, read(p[0], &c, 1));
+		close(fd);
+	}
+	/* a ring cannot travel */
+	with_fd(&out, self->out, 20, self->r.fd);
+	EXPECT_EQ(-EINVAL, do_io(&self->r, f, IORING_OP_SENDMSG, self->pair[UNIX_DGRAM][0],
+				 &out.msg, 1, 0));
+	/* no room for it: it is closed, and the chain fails with MSG_WAITALL only */
+	for (i = 0; i < 2; i++) {
+		with_fd(&out, self->out, 20, p[1]);
+		with_fd(&in, self->in, 20, -1);
+		in.msg.msg_controllen = 0;
+		ASSERT_EQ(20, sendmsg(self->pair[UNIX_DGRAM][0], &out.msg, 0));
+		prep_io(&self->r, f | IOSQE_IO_LINK, IORING_OP_RECVMSG, self->pair[UNIX_DGRAM][1],
+			&in.msg, 1, i ? MSG_WAITALL : 0);
+		iou_nop(&self->r, 0);
+		ASSERT_LE(0, iou_submit_wait(&self->r, 2));
+		ASSERT_EQ(0, iou_wait(&self->r, 2));
+		EXPECT_EQ(20, iou_cqe_at(&self->r, 0)->res);
+		EXPECT_EQ(i ? -ECANCELED : 0, iou_cqe_at(&self->r, 1)->res);
+		EXPECT_EQ(MSG_CTRUNC, in.msg.msg_flags & MSG_CTRUNC);
+		iou_seen(&self->r, 2);
+	}
+	sock_close_pair(p);
+}
+
+/*
+ * Where ancillary data may end a part, MSG_WAITALL does not wait for the next.  Mutant:
+ * recvmsg-hides-control.
+ */
+TEST_F(sendrecv, ancillary_data_of_a_part)
+{
+	unsigned int f = variant->sqe_flags, i;
+	int *fds = self->pair[UNIX_STREAM];
+	struct with_fd out, in;
+	int p[2], fd;
+
+	ASSERT_EQ(0, pipe(p));
+	for (i = 0; i < 2; i++) {
+		with_fd(&out, self->out, 20, i ? -1 : p[1]);
+		with_fd(&in, self->in, 50, -1);
+		out.msg.msg_controllen = i ? 0 : sizeof(out.control);
+		ASSERT_EQ(20, sendmsg(fds[0], &out.msg, 0));
+		prep_io(&self->r, f | IOSQE_IO_LINK, IORING_OP_RECVMSG, fds[1], &in.msg, 1,
+			MSG_WAITALL);
+		iou_nop(&self->r, 0);
+		ASSERT_EQ(2, iou_submit(&self->r));
+		ASSERT_EQ(0, iou_wait(&self->r, 2));
+		EXPECT_EQ(20, iou_cqe_at(&self->r, 0)->res);
+		EXPECT_EQ(0, iou_cqe_at(&self->r, 1)->res);
+		iou_seen(&self->r, 2);
+		fd = fd_of(&in);
+		EXPECT_EQ(i, fd < 0);
+		close(fd);
+	}
+	sock_close_pair(p);
+}
+
+/*
+ * Errors of a socket come to who waits for them, and data does not wake him; on 6.12 it
+ * does, and ends the wait with -EAGAIN.  Mutant: recv-errors-and-data.
+ */
+TEST_F(sendrecv, error_queue)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), one = 1, gone = socket(AF_INET, SOCK_DGRAM, 0);
+	struct sockaddr_in at = sock_loopback(0), none = sock_loopback(0);
+	unsigned int f = variant->sqe_flags;
+	unsigned long control[64];
+	struct iovec iov = { self->in, 100 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	socklen_t len = sizeof(at);
+	struct io_uring_cqe cqe;
+
+	if (iou_on_stock())
+		SKIP(return, "data ends the wait");
+	ASSERT_EQ(0, setsockopt(fd, IPPROTO_IP, IP_RECVERR, &one, sizeof(one)));
+	ASSERT_EQ(0, bind(fd, (void *)&at, len));
+	ASSERT_EQ(0, getsockname(fd, (void *)&at, &len));
+	ASSERT_EQ(0, bind(gone, (void *)&none, len));
+	ASSERT_EQ(0, getsockname(gone, (void *)&none, &len));
+	close(gone);
+	prep_io(&self->r, f, IORING_OP_RECVMSG, fd, &msg, 1, MSG_ERRQUEUE);
+	ASSERT_EQ(1, iou_submit(&self->r));
+	iou_sleep_ms(1);
+	ASSERT_EQ(10, sendto(fd, self->out, 10, 0, (void *)&at, len));
+	iou_sleep_ms(1);
+	EXPECT_EQ(0, iou_ready(&self->r));
+	ASSERT_EQ(30, sendto(fd, self->out, 30, 0, (void *)&none, len));
+	ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+	EXPECT_EQ(30, cqe.res);
+	EXPECT_EQ(MSG_ERRQUEUE, msg.msg_flags & MSG_ERRQUEUE);
+	EXPECT_EQ(10, do_io(&self->r, f, IORING_OP_RECV, fd, self->in, 100, 0));
+	close(fd);
+}
+
+/* A batch ends behind an SQE that is refused, which shows when it was. */
+TEST_F(sendrecv, refused_when_read)
+{
+	int fd = self->pair[UNIX_STREAM][0], i;
+	struct iou *r = &self->r;
+
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "enter submits nothing here");
+	for (i = 0; i < 4; i++) {
+		static const int ops[] = {
+			IORING_OP_SEND, IORING_OP_RECV, IORING_OP_SENDMSG, IORING_OP_RECVMSG,
+		};
+
+		prep_io(r, variant->sqe_flags, ops[i], fd, (void *)-4096UL, 100, 0);
+		iou_nop(r, 0);
+		ASSERT_EQ(1, iou_submit(r));
+		EXPECT_EQ(-EFAULT, iou_discard(r, 1));
+		ASSERT_EQ(1, iou_enter(r, 1, 0, 0));
+		EXPECT_EQ(0, iou_discard(r, 1));
+	}
+}
+
+/* Registered sockets, a chain that echoes, and no operation on a polled ring. */
+TEST_F(sendrecv, registered)
+{
+	unsigned int f = variant->sqe_flags | IOSQE_FIXED_FILE;
+	struct iou *r = &self->r;
+	int i, n;
+
+	for (i = 0; i < NR_PAIRS; i++) {
+		ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILES, self->pair[i], 2));
+		memset(self->in, 0, 64);
+		prep_io(r, f | IOSQE_IO_LINK, IORING_OP_SEND, 0, self->out, 64, 0);
+		prep_io(r, f | IOSQE_IO_LINK, IORING_OP_RECV, 1, self->in, 64, MSG_WAITALL);
+		prep_io(r, f | IOSQE_IO_LINK, IORING_OP_SEND, 1, self->in, 64, 0);
+		prep_io(r, f, IORING_OP_RECV, 0, self->in + 64, 64, MSG_WAITALL);
+		ASSERT_LE(0, iou_submit_wait(r, 4));
+		ASSERT_EQ(0, iou_wait(r, 4));
+		for (n = 0; n < 4; n++)
+			EXPECT_EQ(64, iou_cqe_at(r, n)->res);
+		iou_seen(r, 4);
+		EXPECT_EQ(-1, iou_verify(self->in, 64, 0, 5));
+		EXPECT_EQ(-1, iou_verify(self->in + 64, 64, 0, 5));
+		ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_FILES, NULL, 0));
+	}
+}
+
+/* Many receives wait on one socket; each part goes to one of them, none is lost. */
+TEST_F(sendrecv, many_wait)
+{
+	unsigned int f = variant->sqe_flags, i, round;
+	struct io_uring_cqe cqe;
+
+	for (i = 0; i < NR_PAIRS; i++) {
+		unsigned int seen = 0;
+
+		for (round = 0; round < 8; round++) {
+			prep_io(&self->r, f, IORING_OP_RECV, self->pair[i][1],
+				self->in + 8 * round, 4, 0)->user_data = round;
+		}
+		ASSERT_EQ(8, iou_submit(&self->r));
+		for (round = 0; round < 8; round++) {
+			ASSERT_EQ(4, send(self->pair[i][0], &round, 4, 0));
+			ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+			EXPECT_EQ(4, cqe.res);
+			seen |= 1 << *(unsigned int *)(self->in + 8 * cqe.user_data);
+		}
+		EXPECT_EQ(0xff, seen);
+	}
+}
+
+TEST(iopoll)
+{
+	static const int ops[] = {
+		IORING_OP_SEND, IORING_OP_RECV, IORING_OP_SENDMSG, IORING_OP_RECVMSG,
+	};
+	unsigned int i;
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init(&r, 4, IORING_SETUP_IOPOLL));
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		iou_prep(&r, ops[i], 0, NULL, 0, 0);
+		EXPECT_EQ(-EINVAL, iou_one(&r));
+	}
+	iou_exit(&r);
+}
+
+TEST_HARNESS_MAIN
