@@ -149,7 +149,7 @@ struct ring {
  * @sharer:	the task that shares the file table, 0: none
  * @fd:		the file that is read or written, -1: none
  * @event_fd:	the ring's eventfd, -1: none
- * @pipes:	the pipes of rows that wait, not blocking
+ * @pipes:	the pipes of rows that wait, not blocking, or connected sockets
  * @nr_pipes:	how many of them are open
  * @marking:	rows that mark parts do so now
  * @marked:	parts that were marked
@@ -257,6 +257,12 @@ int run_life(struct bench *b, unsigned int rounds);
 int open_target(struct bench *b);
 int open_plain_target(struct bench *b);
 int open_file_target(struct bench *b);
+int open_unix(struct bench *b);
+int open_tcp(struct bench *b);
+int open_listener(struct bench *b);
+int run_net(struct bench *b, unsigned int rounds);
+int run_echo(struct bench *b, unsigned int rounds);
+int run_accept(struct bench *b, unsigned int rounds);
 int run_msg(struct bench *b, unsigned int rounds);
 int run_msg_fd(struct bench *b, unsigned int rounds);
 
