@@ -131,6 +131,17 @@ static inline void io_net_ask_inq(struct msghdr *msg)
 	msg->msg_inq = -1;
 }
 
+/* An attempt to receive is over.  @msg is what it has filled in. */
+static inline enum io_result io_net_received(struct io_kiocb *req, struct socket *sock,
+					     const struct msghdr *msg, int ret,
+					     unsigned int issue_flags)
+{
+	req->cqe.flags = msg->msg_inq > 0 ? IORING_CQE_F_SOCK_NONEMPTY : 0;
+	if (likely(io_net_complete(io_net(req), ret)))
+		return io_done(req, ret);
+	return io_net_incomplete(req, sock, ret, msg->msg_flags, issue_flags);
+}
+
 /* An iterator over what is still to be moved, for requests that may have a vector. */
 static inline void io_net_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 {

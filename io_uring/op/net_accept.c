@@ -72,8 +72,9 @@ static bool io_accept_early(struct io_kiocb *req)
 	if (accept->how & IORING_ACCEPT_POLL_FIRST)
 		return true;
 	sock = sock_from_file(req->file);
-	/* what does not listen, or is no socket, will say so */
+	/* what does not listen, or is no socket, will say so; TCP counts what waits */
 	return sock && READ_ONCE(sock->sk->sk_state) == TCP_LISTEN &&
+	       !READ_ONCE(sock->sk->sk_ack_backlog) &&
 	       !(vfs_poll(req->file, &pt) & (EPOLLIN | EPOLLERR | EPOLLHUP));
 }
 

@@ -12,6 +12,7 @@
  * else is retried.
  */
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <net/compat.h>
 
 #include "op/net.h"
@@ -101,14 +102,11 @@ int io_recv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return io_net_prep_buf(io_net(req));
 }
 
-/* The program's msghdr, whichever size its longs have. */
-static int io_net_read_msghdr(struct io_kiocb *req, struct user_msghdr *umsg)
+/* The msghdr of a 32-bit program. */
+static noinline int io_net_read_compat(struct user_msghdr *umsg, const void __user *from)
 {
-	void __user *from = u64_to_user_ptr(io_net(req)->addr);
 	struct compat_msghdr compat;
 
-	if (!IS_ENABLED(CONFIG_COMPAT) || likely(!req->ctx->compat))
-		return copy_from_user(umsg, from, sizeof(*umsg)) ? -EFAULT : 0;
 	if (copy_from_user(&compat, from, sizeof(compat)))
 		return -EFAULT;
 	*umsg = (struct user_msghdr){
@@ -122,18 +120,48 @@ static int io_net_read_msghdr(struct io_kiocb *req, struct user_msghdr *umsg)
 	return 0;
 }
 
+/* The program's msghdr, of which its flags mean nothing. */
+static int io_net_read_msghdr(struct io_kiocb *req, struct user_msghdr *umsg)
+{
+	const struct user_msghdr __user *from = u64_to_user_ptr(io_net(req)->addr);
+
+	if (IS_ENABLED(CONFIG_COMPAT) && unlikely(req->ctx->compat))
+		return io_net_read_compat(umsg, from);
+	if (unlikely(!user_access_begin(from, sizeof(*from))))
+		return -EFAULT;
+	unsafe_get_user(umsg->msg_name, &from->msg_name, fault);
+	unsafe_get_user(umsg->msg_namelen, &from->msg_namelen, fault);
+	unsafe_get_user(umsg->msg_iov, &from->msg_iov, fault);
+	unsafe_get_user(umsg->msg_iovlen, &from->msg_iovlen, fault);
+	unsafe_get_user(umsg->msg_control, &from->msg_control, fault);
+	unsafe_get_user(umsg->msg_controllen, &from->msg_controllen, fault);
+	user_access_end();
+	umsg->msg_flags = 0;
+	return 0;
+fault:
+	user_access_end();
+	return -EFAULT;
+}
+
 /* A vector of one piece is a buffer. */
 static int io_net_prep_one(struct io_net *net, const struct iovec __user *uiov)
 {
-	struct iovec iov;
+	void __user *base;
+	size_t len;
 
-	if (copy_from_user(&iov, uiov, sizeof(iov)))
+	if (unlikely(!user_access_begin(uiov, sizeof(*uiov))))
 		return -EFAULT;
-	if (unlikely((ssize_t)iov.iov_len < 0))
+	unsafe_get_user(base, &uiov->iov_base, fault);
+	unsafe_get_user(len, &uiov->iov_len, fault);
+	user_access_end();
+	if (unlikely((ssize_t)len < 0))
 		return -EINVAL;
-	net->addr = (uintptr_t)iov.iov_base;
-	net->len = min_t(size_t, iov.iov_len, MAX_RW_COUNT);
-	return likely(access_ok(iov.iov_base, net->len)) ? 0 : -EFAULT;
+	net->addr = (uintptr_t)base;
+	net->len = min_t(size_t, len, MAX_RW_COUNT);
+	return likely(access_ok(base, net->len)) ? 0 : -EFAULT;
+fault:
+	user_access_end();
+	return -EFAULT;
 }
 
 /* Take over the vector. */

@@ -3,16 +3,6 @@
 
 #include "op/net.h"
 
-/* The attempt is over, as far as it goes.  @msg is what it has filled in. */
-static enum io_result io_recv_end(struct io_kiocb *req, struct socket *sock,
-				  const struct msghdr *msg, int ret, unsigned int issue_flags)
-{
-	req->cqe.flags = msg->msg_inq > 0 ? IORING_CQE_F_SOCK_NONEMPTY : 0;
-	if (likely(io_net_complete(io_net(req), ret)))
-		return io_done(req, ret);
-	return io_net_incomplete(req, sock, ret, msg->msg_flags, issue_flags);
-}
-
 static enum io_result io_recv_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct socket *sock = sock_from_file(req->file);
@@ -31,7 +21,7 @@ static enum io_result io_recv_issue(struct io_kiocb *req, unsigned int issue_fla
 	iov_iter_ubuf(&msg.msg_iter, ITER_DEST, u64_to_user_ptr(net->addr + net->done),
 		      net->len - net->done);
 	ret = sock_recvmsg(sock, &msg, io_net_flags(net, issue_flags));
-	return io_recv_end(req, sock, &msg, ret, issue_flags);
+	return io_net_received(req, sock, &msg, ret, issue_flags);
 }
 
 static enum io_result io_recvmsg_issue(struct io_kiocb *req, unsigned int issue_flags)
@@ -54,7 +44,7 @@ static enum io_result io_recvmsg_issue(struct io_kiocb *req, unsigned int issue_
 	io_net_iter(req, ITER_DEST, &msg.msg_iter);
 	ret = __sys_recvmsg_sock(sock, &msg, net->umsg, net->uname,
 				 io_net_flags(net, issue_flags));
-	return io_recv_end(req, sock, &msg, ret, issue_flags);
+	return io_net_received(req, sock, &msg, ret, issue_flags);
 }
 
 const struct io_op io_op_recv = {
