@@ -527,8 +527,10 @@ TEST_F(sendrecv, to_an_address)
 		};
 		int to = socket(AF_UNIX, SOCK_DGRAM, 0);
 
+		/* an abstract name, all of which counts */
 		memset(un.sun_path + 1, 'd', sizeof(un.sun_path) - 1);
 		snprintf(un.sun_path + 1, 11, "to%d.%d", getpid(), i);
+		un.sun_path[0] = 0;
 		ASSERT_EQ(0, bind(to, (void *)&un, len));
 		if (i & 2) {
 			prep_io(&self->r, f, IORING_OP_SENDMSG, from, &msg, 1, 0);
