@@ -68,29 +68,37 @@ void io_drain_check(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_drain_take_matching - take a chain of a task off the list to cancel it
+ * io_drain_take_matching - take the chains of a task off the list to cancel them
  * @ctx: the ring, its lock held
- * @tctx: whose, or NULL for anybody's
+ * @tctx: whose, or NULL for everybody's
  *
- * Return: the head of the chain, or NULL if there is none.
+ * One walk for all of them: the list is as long as the tasks that share the ring like.
+ * Those that are taken count as submitted earlier than what stays, until they are freed.
+ *
+ * Return: their heads, linked by ->mail, or NULL if there is none.
  */
-struct io_kiocb *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
+struct io_mail *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 {
 	struct io_mail **at = &ctx->drain_list;
+	struct io_mail *taken = NULL, **last = &taken;
 
 	io_assert_ring(ctx);
-	for (; *at; at = &(*at)->next) {
+	while (*at) {
 		struct io_kiocb *head = io_mail_to_req(*at);
 
-		if (tctx && head->tctx != tctx)
+		cond_resched();
+		if (tctx && head->tctx != tctx) {
+			at = &head->mail.next;
 			continue;
+		}
 		*at = head->mail.next;
-		if (!*at)
-			ctx->drain_tail = at;
+		*last = &head->mail;
+		last = &head->mail.next;
 		ctx->nr_drained -= io_link_len(head);
-		if (!ctx->drain_list)
-			WRITE_ONCE(ctx->submit_special, ctx->submit_special & ~IO_SPECIAL_DRAIN);
-		return head;
 	}
-	return NULL;
+	*last = NULL;
+	ctx->drain_tail = at;
+	if (!ctx->drain_list)
+		WRITE_ONCE(ctx->submit_special, ctx->submit_special & ~IO_SPECIAL_DRAIN);
+	return taken;
 }

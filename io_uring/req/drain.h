@@ -12,6 +12,6 @@
 
 void io_drain_add(struct io_kiocb *head);
 void io_drain_check(struct io_ring_ctx *ctx);
-struct io_kiocb *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx);
+struct io_mail *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx);
 
 #endif

@@ -200,8 +200,9 @@ static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 
 /*
  * Memory for a CQE without room.  A program that never makes room may have more and
- * more of them, so they respect its limit, after what can be reclaimed was, and a
- * kernel thread that posts for somebody charges whoever the ring is charged to.
+ * more of them, so they respect its limit, after what can be reclaimed was.  A kernel
+ * thread that posts for somebody charges whoever the ring is charged to, but does not
+ * wait for what that one's limits ask for: it serves others, too.
  */
 static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
 {
@@ -216,7 +217,7 @@ static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
 		} while (!mem_cgroup_tryget(memcg));
 	}
 	old = set_active_memcg(memcg);
-	entry = io_entry_alloc(IO_ENTRY_BEYOND);
+	entry = io_entry_alloc(GFP_NOWAIT);
 	set_active_memcg(old);
 	mem_cgroup_put(memcg);
 	return entry;

@@ -110,24 +110,6 @@ void io_ring_close(struct io_ring_ctx *ctx)
 		io_fallback_kick(ctx);
 }
 
-/**
- * io_ring_open - the owner of an exclusive ring takes from its mailbox again
- * @ctx: the ring, its lock held; called by its owner
- *
- * Who finds the mailbox closed makes CQEs in the owner's place, under the ring
- * lock, without waking it: so nobody is in the midst of that.  The fallback worker
- * looks under the lock as well, and hands on what comes to it later.
- */
-void io_ring_open(struct io_ring_ctx *ctx)
-{
-	unsigned long old = READ_ONCE(ctx->mailbox.head);
-	unsigned long rest = ctx->mail_rest ? IO_MAIL_REST : 0;
-
-	io_assert_ring(ctx);
-	while (!try_cmpxchg(&ctx->mailbox.head, &old, (old & ~IO_MAIL_DEAD) | rest))
-		;
-}
-
 /* One list behind the other. */
 static struct io_mail *io_mail_join(struct io_mail *first, struct io_mail *then)
 {
@@ -227,6 +209,30 @@ void io_ring_leave(struct io_ring_ctx *ctx, struct io_mail *mail)
 	while (!try_cmpxchg(&ctx->mailbox.head, &old, old | IO_MAIL_REST))
 		;
 	io_ring_announce(ctx, 0);
+}
+
+/**
+ * io_ring_open - the owner of an exclusive ring takes from its mailbox again
+ * @ctx: the ring, its lock held; called by its owner
+ *
+ * What came before stays before what comes from now on: the owner runs first what it had
+ * not run, then what came to the mailbox until it was closed, then what was pushed for
+ * the fallback worker.  A pusher that has seen the mailbox closed may only be about to do
+ * that; pushes run under RCU, so it has done so after a grace period.
+ *
+ * May sleep.
+ */
+void io_ring_open(struct io_ring_ctx *ctx)
+{
+	struct io_mail *mail;
+
+	io_assert_ring(ctx);
+	mail = io_mail_join(ctx->mail_rest, io_mail_take(&ctx->mailbox));
+	synchronize_rcu();
+	ctx->mail_rest = NULL;
+	mail = io_mail_join(mail, io_mail_take(&ctx->fallback));
+	if (mail)
+		io_ring_leave(ctx, mail);
 }
 
 /*

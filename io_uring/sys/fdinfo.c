@@ -180,7 +180,7 @@ static void io_show_cred(struct seq_file *m, const struct cred *cred)
 		   from_kgid_munged(ns, cred->gid), from_kgid_munged(ns, cred->egid),
 		   from_kgid_munged(ns, cred->sgid), from_kgid_munged(ns, cred->fsgid));
 	seq_puts(m, "\tGroups:\t");
-	for (i = 0; i < groups->ngroups; i++)
+	for (i = 0; i < groups->ngroups && !seq_has_overflowed(m); i++)
 		seq_printf(m, "%s%u", i ? " " : "", from_kgid_munged(ns, groups->gid[i]));
 	seq_printf(m, "\n\tCapEff:\t%016llx\n", cred->cap_effective.val);
 }
@@ -195,6 +195,9 @@ static void io_show_personalities(struct seq_file *m, struct io_ring_ctx *ctx)
 		return;
 	seq_puts(m, "Personalities:\n");
 	xa_for_each(&ctx->personalities, id, cred) {
+		if (seq_has_overflowed(m))
+			return;
+		cond_resched();
 		seq_printf(m, "%5lu\n", id);
 		io_show_cred(m, cred);
 	}

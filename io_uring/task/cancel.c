@@ -128,15 +128,20 @@ static void io_cancel_parked(const struct io_cancel_scope *what)
 /* Chains that wait for earlier requests. */
 static bool io_cancel_drained(const struct io_cancel_scope *what)
 {
-	struct io_kiocb *head;
-	bool found = false;
+	struct io_mail *mail;
+	bool found;
 
 	if (what->tracked)
 		return false;
-	while ((head = io_drain_take_matching(what->ctx, what->tctx))) {
+	mail = io_drain_take_matching(what->ctx, what->tctx);
+	found = mail;
+	while (mail) {
+		struct io_kiocb *head = io_mail_to_req(mail);
+
+		mail = mail->next;
 		head->flags &= ~REQ_F_HARDLINK;
 		io_req_fail(head, -ECANCELED);
-		found = true;
+		cond_resched();
 	}
 	return found;
 }
@@ -165,7 +170,9 @@ bool io_cancel_requests(const struct io_cancel_scope *what)
 	io_req_reclaim_retired(ctx);
 	/* what runs was told; that it ends is seen then, not by asking again */
 	found = io_cancel_work(ctx, what->tctx, io_cancel_match_work, (void *)what, true).queued;
-	io_cancel_parked(what);
+	/* each walk tells all that is parked: first the owner runs what came of the last one */
+	if (!io_mail_rest(&ctx->mailbox))
+		io_cancel_parked(what);
 	if (io_cq_is_writer(ctx)) {
 		found |= io_cancel_drained(what);
 		if (ctx->iopoll)
@@ -406,7 +413,7 @@ static long io_cancel_patience(struct io_cancel_wait *w)
 	if (time_after_eq(now, end))
 		return 0;
 	if (w->busy)
-		return io_lock_backoff(&w->tries);
+		return io_lock_backoff(&w->tries, IO_BACKOFF_TASK);
 	return io_cancel_must_reap(w->tctx) ? 1 : end - now;
 }
 

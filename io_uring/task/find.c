@@ -93,10 +93,6 @@ static void io_key_cancel_any(struct io_key_walk *walk)
 	struct io_kiocb *req, *tmp;
 	struct list_head *bucket;
 
-	/* empty buckets are no steps, and there may be many before the first request */
-	walk->killed = fatal_signal_pending(current);
-	if (walk->killed)
-		return;
 	io_parked_trim(ctx);
 	io_for_each_parked(ctx, bucket, tmp, req)
 		if (!io_key_cancel_one(walk, req))
@@ -153,6 +149,9 @@ int io_cancel_by_key(const struct io_cancel_key *key)
 	struct io_wq_found found;
 	int parked;
 
+	/* what a program submits at once may be many searches, each of which is long */
+	if (unlikely(fatal_signal_pending(current)))
+		return -EINTR;
 	found = io_cancel_work(key->ctx, NULL, io_key_match_work, (void *)key, all);
 	if (found.queued && !all)
 		return 0;

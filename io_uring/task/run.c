@@ -51,10 +51,12 @@ static struct io_mail *io_mail_run_step(struct io_ring_ctx *ctx, struct io_mail 
 	return mail;
 }
 
-/* Should the owner do something else first? */
+/* Should the owner do something else first?  On its way out this is all that it has to do. */
 static bool io_mail_stop(unsigned int count)
 {
-	return count >= IO_RUN_SHARE || fatal_signal_pending(current);
+	if (count >= IO_RUN_SHARE)
+		return true;
+	return fatal_signal_pending(current) && !atomic_read(&current->io_uring->in_cancel);
 }
 
 static void io_clear_taskrun(struct io_ring_ctx *ctx)
@@ -259,17 +261,6 @@ void io_leave_polled(struct io_ring_ctx *ctx)
 		queue_delayed_work(system_unbound_wq, &ctx->fallback_work, 0);
 }
 
-/* The owner of an exclusive ring has come back: see io_ring_open(). */
-static void io_fallback_return(struct io_ring_ctx *ctx, struct io_mail *mail)
-{
-	while (mail) {
-		struct io_mail *next = mail->next;
-
-		io_ring_push(ctx, mail, IO_PUSH_NOW);
-		mail = next;
-	}
-}
-
 /**
  * io_fallback_work - run what belongs to tasks that are gone
  * @work: fallback_work of a ring
@@ -287,7 +278,7 @@ void io_fallback_work(struct work_struct *work)
 	 */
 	if (!io_ring_trylock(ctx)) {
 		queue_delayed_work(system_unbound_wq, &ctx->fallback_work,
-				   io_lock_backoff(&ctx->tries.fallback));
+				   io_lock_backoff(&ctx->tries.fallback, IO_BACKOFF_WORK));
 		return;
 	}
 	ctx->tries.fallback = 0;
@@ -297,10 +288,6 @@ void io_fallback_work(struct work_struct *work)
 	io_cancel_orphans(ctx);
 	io_poll_settle(ctx);
 	mail = io_fallback_take(ctx);
-	if (unlikely(ctx->cq.exclusive && !io_mail_dead(&ctx->mailbox))) {
-		io_fallback_return(ctx, mail);
-		mail = NULL;
-	}
 	while (mail) {
 		mail = io_mail_run_step(ctx, mail, flags, &count);
 		cond_resched();

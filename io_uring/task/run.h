@@ -20,16 +20,20 @@ void io_run_local(struct io_ring_ctx *ctx);
 void io_fallback_work(struct work_struct *work);
 void io_leave_polled(struct io_ring_ctx *ctx);
 
-/* longest pause between two attempts to get a lock that is not waited for, see ring/locks.h */
-#define IO_BACKOFF_MAX	(HZ / 20 ?: 1)
+/*
+ * Longest pause between two attempts to get a lock that is not waited for, see ring/locks.h:
+ * of a task, and of works, of which as many may try as a user has closed rings.
+ */
+#define IO_BACKOFF_TASK	(HZ / 20 ?: 1)
+#define IO_BACKOFF_WORK	HZ
 
 /* Jiffies until the next attempt, more each time. */
-static inline unsigned long io_lock_backoff(u8 *tries)
+static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
 {
 	unsigned long delay = 1UL << *tries;
 
-	if (delay >= IO_BACKOFF_MAX)
-		return IO_BACKOFF_MAX;
+	if (delay >= max)
+		return max;
 	++*tries;
 	return delay;
 }

@@ -220,6 +220,26 @@ static void box_rest_survives_its_owner(struct kunit *test)
 	cancel_delayed_work_sync(&ctx->fallback_work);
 }
 
+/* The owner comes back: what was pushed meanwhile stays between what came before and after. */
+static void box_opens_in_order(struct kunit *test)
+{
+	struct box_item items[5] = {};
+	struct io_ring_ctx *ctx = box_with_rest(test, items);
+
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
+	io_ring_close(ctx);
+	items[3].nr = 3;
+	io_fallback_push(ctx, &items[3].mail);
+	io_ring_open(ctx);
+	items[4].nr = 4;
+	KUNIT_EXPECT_FALSE(test, io_mail_push(&ctx->mailbox, &items[4].mail) & IO_MAIL_DEAD);
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_ring_take(ctx), 1), 3);
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_ring_take(ctx), 4), 1);
+	KUNIT_EXPECT_FALSE(test, io_mail_pending(&ctx->mailbox));
+	io_ring_unlock(ctx);
+	cancel_delayed_work_sync(&ctx->fallback_work);
+}
+
 #define BOX_SENDERS	3
 #define BOX_ITEMS	2000
 
@@ -294,6 +314,7 @@ static struct kunit_case box_cases[] = {
 	KUNIT_CASE(box_closes),
 	KUNIT_CASE(box_keeps_the_rest),
 	KUNIT_CASE(box_rest_survives_its_owner),
+	KUNIT_CASE(box_opens_in_order),
 	KUNIT_CASE(box_keeps_each_senders_order),
 	{}
 };

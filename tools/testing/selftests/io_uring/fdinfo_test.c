@@ -153,6 +153,23 @@ TEST_F(fdinfo, resources)
 	munmap(mem, 4 * IOU_PAGE);
 }
 
+/* All of them, however often the reader's buffer has to grow. */
+TEST_F(fdinfo, personalities)
+{
+	unsigned int nr = 2000, seen = 0;
+	size_t size = 1 << 20;
+	char *text = malloc(size), *at;
+
+	ASSERT_NE(NULL, text);
+	for (seen = 0; seen < nr; seen++)
+		ASSERT_LT(0, iou_register(&self->r, IORING_REGISTER_PERSONALITY, NULL, 0));
+	ASSERT_EQ(0, read_fdinfo(self->r.fd, text, size));
+	for (seen = 0, at = text; (at = strstr(at, "CapEff:")); at++)
+		seen++;
+	EXPECT_EQ(nr, seen);
+	free(text);
+}
+
 /* How many lines begin with @start? */
 static unsigned int lines(const char *text, const char *start)
 {

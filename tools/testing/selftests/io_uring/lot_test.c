@@ -356,4 +356,72 @@ TEST(killed_while_searching)
 	}
 }
 
+/* Submit @nr requests; a drained one that waits keeps them waiting, too. */
+static int queue_nops(struct iou *r, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (!iou_nop(r, 1))
+			return -1;
+		if ((i + 1) % BATCH == 0 || i + 1 == nr)
+			if (iou_submit(r) <= 0)
+				return -1;
+	}
+	return 0;
+}
+
+/*
+ * A task with @nr requests that wait for a drained one executes a program; as many of
+ * another task wait in front of them.  Return: microseconds that this took, 0 on failure.
+ */
+static unsigned long long exec_behind(unsigned int nr)
+{
+	unsigned long long *begun = iou_map_anon(IOU_PAGE), took = 0;
+	struct iou r;
+	int p[2], pid, status;
+
+	if (pipe(p) || iou_init_cq(&r, BATCH, 4 * BATCH, 0))
+		return 0;
+	poll_in(&r, p[0], 7);
+	iou_nop(&r, 8)->flags = IOSQE_IO_DRAIN;
+	if (iou_submit(&r) != 2 || queue_nops(&r, nr))
+		goto out;
+	pid = fork();
+	if (!pid) {
+		if (queue_nops(&r, nr))
+			_exit(1);
+		*begun = iou_now_us();
+		execl("/bin/true", "true", NULL);
+		_exit(2);
+	}
+	if (waitpid(pid, &status, 0) == pid && !status)
+		took = iou_now_us() - *begun ?: 1;
+out:
+	iou_exit(&r);
+	close(p[0]);
+	close(p[1]);
+	munmap(begun, IOU_PAGE);
+	return took;
+}
+
+/* Four times as many take four times as long, not sixteen times. */
+TEST(exec_behind_many)
+{
+	unsigned int nr = iou_slow_kernel() ? 3000 : 8000, round;
+	unsigned long long few = ~0ULL, many = ~0ULL, took;
+
+	for (round = 0; round < 3; round++) {
+		took = exec_behind(nr);
+		ASSERT_NE(0, took);
+		few = took < few ? took : few;
+		took = exec_behind(4 * nr);
+		ASSERT_NE(0, took);
+		many = took < many ? took : many;
+	}
+	EXPECT_GT(9 * few, many) {
+		TH_LOG("%llu us for %u, %llu us for four times as many", few, nr, many);
+	}
+}
+
 TEST_HARNESS_MAIN
