@@ -131,7 +131,7 @@ enum {
 	REQ_F_REFCOUNT_BIT,		/* ->refs counts, more than one holder */
 	REQ_F_ASYNC_DATA_BIT,		/* ->async_data is allocated */
 	REQ_F_NEED_CLEANUP_BIT,		/* op->cleanup() has to run */
-	REQ_F_INFLIGHT_BIT,		/* counted in tctx->inflight_tracked: the file is a ring */
+	REQ_F_INFLIGHT_BIT,		/* counted in tctx->inflight_tracked, see io_req_track() */
 	REQ_F_HAS_LINK_BIT,		/* ->link is set */
 	REQ_F_SKIP_LINK_CQES_BIT,	/* cancel the rest of the chain without CQEs */
 	REQ_F_PREPPED_BIT,		/* ->prep() has succeeded */
@@ -305,7 +305,7 @@ struct io_kiocb {
 	struct io_kiocb		*link;
 	/** @file_node: (R) the registered file in use, valid with REQ_F_FILE_NODE */
 	struct io_rsrc_node	*file_node;
-	/** @buf_node: (R) the registered buffer in use, valid with REQ_F_BUF_NODE */
+	/** @buf_node: (R) the registered buffer, or SPLICE's source; with REQ_F_BUF_NODE */
 	struct io_rsrc_node	*buf_node;
 #ifdef CONFIG_IO_URING_DEBUG
 	/** @state: enum io_req_state, checked by io_req_move() */
@@ -805,7 +805,7 @@ struct io_uring_task {
 	struct callback_head	task_work;
 	/** @inflight: (A) requests of this task, with @credit */
 	atomic_long_t		inflight;
-	/** @inflight_tracked: (A) those of them that hold a ring's file */
+	/** @inflight_tracked: (A) those of them that have to end with the task */
 	atomic_t		inflight_tracked;
 	/** @in_cancel: (A) completions of requests must wake @wait */
 	atomic_t		in_cancel;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_FSYNC, SYNC_FILE_RANGE, FALLOCATE - what files keep on disk */
+/* io_uring: IORING_OP_FSYNC, SYNC_FILE_RANGE, FALLOCATE, FTRUNCATE - what files keep on disk */
 
 /*
  * All of them wait for a disk and cannot be asked not to, so they are never
  * tried inline: a worker runs them.
  */
 #include <linux/fs.h>
+
+#include "../../fs/internal.h"
 
 #include "op/list.h"
 #include "op/result.h"
@@ -95,6 +97,24 @@ static enum io_result io_fallocate_issue(struct io_kiocb *req, unsigned int issu
 	return io_done(req, io_no_restart(ret));
 }
 
+static int io_ftruncate_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_sync *sync = io_sync(req);
+
+	if (READ_ONCE(sqe->rw_flags) || READ_ONCE(sqe->addr) || READ_ONCE(sqe->len) ||
+	    READ_ONCE(sqe->buf_index) || READ_ONCE(sqe->splice_fd_in) || READ_ONCE(sqe->addr3))
+		return -EINVAL;
+	sync->len = READ_ONCE(sqe->off);
+	return sync->len < 0 ? -EINVAL : 0;
+}
+
+static enum io_result io_ftruncate_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	return io_done(req, io_no_restart(do_ftruncate(req->file, io_sync(req)->len, 1)));
+}
+
 const struct io_op io_op_fsync = {
 	.needs_file	= 1,
 	.audit_skip	= 1,
@@ -112,6 +132,15 @@ const struct io_op io_op_sync_file_range = {
 const struct io_op io_op_fallocate = {
 	.needs_file	= 1,
 	.hash_reg_file	= 1,
+	.blocks		= 1,
 	.prep		= io_fallocate_prep,
 	.issue		= io_fallocate_issue,
+};
+
+const struct io_op io_op_ftruncate = {
+	.needs_file	= 1,
+	.hash_reg_file	= 1,
+	.blocks		= 1,
+	.prep		= io_ftruncate_prep,
+	.issue		= io_ftruncate_issue,
 };

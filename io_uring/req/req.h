@@ -77,6 +77,22 @@ static inline void io_req_keep_creds(struct io_kiocb *req)
 }
 
 /**
+ * io_req_track - a request has to end with its task
+ * @req: the request, about to be issued
+ *
+ * One that holds a ring's file keeps that ring alive: rings that hold each other
+ * would never go.  One that waits on a futex is known by memory that goes with
+ * the task.  An exiting task ends what is tracked, and leaves the rest to the ring.
+ */
+static inline void io_req_track(struct io_kiocb *req)
+{
+	if (req->flags & REQ_F_INFLIGHT)
+		return;
+	req->flags |= REQ_F_INFLIGHT;
+	atomic_inc(&req->tctx->inflight_tracked);
+}
+
+/**
  * io_req_push_straight - io_req_push() that makes no call, if that is simple
  * @req: as there, with mail.run set
  * @push_flags: IO_PUSH_*

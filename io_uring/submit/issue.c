@@ -32,18 +32,6 @@
 #include "rsrc/files.h"
 #include "submit/issue.h"
 
-/*
- * Requests that hold a ring's file keep that ring alive; an exiting task has
- * to find them, or rings that hold each other would never go.
- */
-static void io_req_track_ring(struct io_kiocb *req)
-{
-	if (req->flags & REQ_F_INFLIGHT)
-		return;
-	req->flags |= REQ_F_INFLIGHT;
-	atomic_inc(&req->tctx->inflight_tracked);
-}
-
 /**
  * io_file_assign_plain - look up the file of a descriptor
  * @req: the request, the descriptor is in ->cqe.res
@@ -60,7 +48,7 @@ bool io_file_assign_plain(struct io_kiocb *req)
 		return false;
 	req->flags |= REQ_F_FILE_PUT;
 	if (unlikely(io_is_uring_fops(req->file)))
-		io_req_track_ring(req);
+		io_req_track(req);
 	return true;
 }
 
@@ -78,6 +66,9 @@ enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
 	const struct cred *old = NULL;
 	enum io_result result;
 
+	/* not worth a record, nothing is tried */
+	if (issue_flags & IO_URING_F_NONBLOCK && op->blocks)
+		return IO_AGAIN;
 	if (req->flags & REQ_F_CREDS && req->creds != current_cred())
 		old = override_creds(req->creds);
 	if (!op->audit_skip)

@@ -15,7 +15,7 @@
  * struct io_cancel_scope - which requests are meant
  * @ctx: of this ring
  * @tctx: of this task, NULL for all tasks
- * @tracked: only those that hold a ring's file; without @tctx, of tasks that end
+ * @tracked: only those that have to end with their task; without @tctx, of tasks that end
  */
 struct io_cancel_scope {
 	struct io_ring_ctx	*ctx;

@@ -48,6 +48,13 @@
 #define __NR_io_uring_register	427
 #endif
 
+/* linux/futex.h of an older C library lacks them */
+#ifndef FUTEX2_SIZE_U32
+#define FUTEX2_SIZE_U32	0x02
+#define FUTEX2_NUMA	0x04
+#define FUTEX2_PRIVATE	128
+#endif
+
 #define IOU_PAGE	4096UL
 /* Nothing that a test waits for takes longer than this, in milliseconds */
 #define IOU_PATIENCE	10000

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: OPENAT, OPENAT2 and CLOSE - descriptors and slots */
-#include <linux/audit.h>
-#include <linux/netlink.h>
 #include <linux/openat2.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
+#include "audit.h"
 #include "iou_test.h"
 
 #define SLOTS	4
@@ -389,48 +387,20 @@ TEST_F(open, after_chroot)
 	}
 }
 
-struct audit_message {
-	struct nlmsghdr head;
-	char data[8192];
-};
-
-/* Send, and wait for the kernel's yes or no. */
-static int audit_send(int fd, int type, const void *data, size_t size)
-{
-	static struct audit_message msg;
-	int *error = (int *)msg.data;
-
-	msg.head = (struct nlmsghdr) {
-		.nlmsg_len = NLMSG_HDRLEN + size, .nlmsg_type = type,
-		.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
-	};
-	memcpy(msg.data, data, size);
-	if (send(fd, &msg, NLMSG_HDRLEN + size, 0) < 0)
-		return -errno;
-	do {
-		if (recv(fd, &msg, sizeof(msg), 0) < 0)
-			return -errno;
-	} while (msg.head.nlmsg_type != NLMSG_ERROR);
-	return *error;
-}
-
 /*
  * Wait for a record of OPENAT that says @what.  There may be others, of attempts that
  * would have blocked.
  */
 static bool audit_record(int fd, const char *what)
 {
-	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
-	static struct audit_message msg;
+	char text[512];
+	int op;
 
-	while (iou_now_us() < end) {
-		memset(&msg, 0, sizeof(msg));
-		if (recv(fd, &msg, sizeof(msg) - 1, 0) < 0)
-			return false;
-		if (msg.head.nlmsg_type == AUDIT_URINGOP && strstr(msg.data, "uring_op=18 ") &&
-		    strstr(msg.data, what))
+	do {
+		op = audit_next(fd, text, sizeof(text));
+		if (op == IORING_OP_OPENAT && strstr(text, what))
 			return true;
-	}
+	} while (op >= 0);
 	return false;
 }
 
@@ -440,22 +410,15 @@ static bool audit_record(int fd, const char *what)
  */
 TEST_F(open, audited)
 {
-	struct timeval patience = { .tv_sec = IOU_PATIENCE / 1000 };
-	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT);
 	struct audit_rule_data rule = {
 		.flags = AUDIT_FILTER_URING_EXIT, .action = AUDIT_ALWAYS,
 	};
-	struct audit_status on = {
-		.mask = AUDIT_STATUS_ENABLED | AUDIT_STATUS_PID, .enabled = 1, .pid = getpid(),
-	};
-	int pid, status;
+	int fd, pid, status;
 
-	if (fd < 0 || getuid())
-		SKIP(return, "needs audit and root");
-	ASSERT_EQ(0, setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)));
 	rule.mask[AUDIT_WORD(IORING_OP_OPENAT)] = AUDIT_BIT(IORING_OP_OPENAT);
-	ASSERT_EQ(0, audit_send(fd, AUDIT_SET, &on, sizeof(on)));
-	EXPECT_EQ(0, audit_send(fd, AUDIT_ADD_RULE, &rule, sizeof(rule)));
+	fd = audit_start(&rule);
+	if (fd < 0)
+		SKIP(return, "needs audit and root");
 	/* a task that was made before audit was first switched on has no records */
 	pid = fork();
 	if (!pid) {
@@ -471,11 +434,7 @@ TEST_F(open, audited)
 	EXPECT_TRUE(audit_record(fd, "success=no exit=-2 "));
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	EXPECT_EQ(0, audit_send(fd, AUDIT_DEL_RULE, &rule, sizeof(rule)));
-	on.enabled = 0;
-	on.pid = 0;
-	EXPECT_EQ(0, audit_send(fd, AUDIT_SET, &on, sizeof(on)));
-	close(fd);
+	EXPECT_EQ(0, audit_stop(fd, &rule));
 }
 
 TEST_HARNESS_MAIN

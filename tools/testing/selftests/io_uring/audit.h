@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring selftests: what audit records of operations */
+#ifndef AUDIT_H
+#define AUDIT_H
+
+#include <linux/audit.h>
+#include <linux/netlink.h>
+#include <sys/socket.h>
+#include "iou.h"
+
+struct audit_message {
+	struct nlmsghdr head;
+	char data[8192];
+};
+
+/* Send, and wait for the kernel's yes or no. */
+static inline int audit_send(int fd, int type, const void *data, size_t size)
+{
+	static struct audit_message msg;
+	int *error = (int *)msg.data;
+
+	msg.head = (struct nlmsghdr) {
+		.nlmsg_len = NLMSG_HDRLEN + size, .nlmsg_type = type,
+		.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+	};
+	memcpy(msg.data, data, size);
+	if (send(fd, &msg, NLMSG_HDRLEN + size, 0) < 0)
+		return -errno;
+	do {
+		if (recv(fd, &msg, sizeof(msg), 0) < 0)
+			return -errno;
+	} while (msg.head.nlmsg_type != NLMSG_ERROR);
+	return *error;
+}
+
+/*
+ * Have what tasks do with io_uring from here on recorded: those with a bit in @rule, if
+ * they were made after this.  Return: a socket for the records, or -1 without audit.
+ */
+static inline int audit_start(const struct audit_rule_data *rule)
+{
+	struct timeval patience = { .tv_sec = IOU_PATIENCE / 1000 };
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT);
+	struct audit_status on = {
+		.mask = AUDIT_STATUS_ENABLED | AUDIT_STATUS_PID, .enabled = 1, .pid = getpid(),
+	};
+
+	if (fd < 0)
+		return -1;
+	if (!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
+	    !audit_send(fd, AUDIT_SET, &on, sizeof(on)) &&
+	    !audit_send(fd, AUDIT_ADD_RULE, rule, sizeof(*rule)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static inline int audit_stop(int fd, const struct audit_rule_data *rule)
+{
+	struct audit_status off = { .mask = AUDIT_STATUS_ENABLED | AUDIT_STATUS_PID };
+	int ret = audit_send(fd, AUDIT_DEL_RULE, rule, sizeof(*rule));
+
+	if (!ret)
+		ret = audit_send(fd, AUDIT_SET, &off, sizeof(off));
+	close(fd);
+	return ret;
+}
+
+/* The next record of an operation: its opcode, or -1 at the end of all patience. */
+static inline int audit_next(int fd, char *text, size_t size)
+{
+	static struct audit_message msg;
+	const char *op;
+
+	do {
+		memset(&msg, 0, sizeof(msg));
+		if (recv(fd, &msg, sizeof(msg) - 1, 0) < 0)
+			return -1;
+		op = strstr(msg.data, "uring_op=");
+	} while (msg.head.nlmsg_type != AUDIT_URINGOP || !op);
+	msg.data[size - 1] = '\0';
+	memcpy(text, msg.data, size);
+	return atoi(op + strlen("uring_op="));
+}
+
+#endif

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: STATX, FADVISE, MADVISE, FTRUNCATE - what a file is, and how it is used */
+#include <linux/stat.h>
+#include "iou_test.h"
+
+FIXTURE(file) {
+	struct iou r;
+	char dir[32];
+	char path[64];
+	int dfd, fd;
+};
+
+FIXTURE_VARIANT(file) {
+	unsigned int flags;
+	unsigned int sqe_flags;
+};
+
+IOU_KINDS(file);
+FIXTURE_VARIANT_ADD(file, defer_async) {
+	.flags = IOU_DEFER,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_VARIANT_ADD(file, plain_async) {
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_SETUP(file)
+{
+	snprintf(self->dir, sizeof(self->dir), "/tmp/file_test.XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->dir));
+	snprintf(self->path, sizeof(self->path), "%s/here", self->dir);
+	self->dfd = open(self->dir, O_RDONLY | O_DIRECTORY);
+	self->fd = open(self->path, O_CREAT | O_RDWR, 0640);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(5, write(self->fd, "hello", 5));
+	ASSERT_EQ(0, symlinkat("here", self->dfd, "link"));
+	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
+	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_FILES, &self->fd, 1));
+}
+
+FIXTURE_TEARDOWN(file)
+{
+	iou_exit(&self->r);
+	unlinkat(self->dfd, "link", 0);
+	unlinkat(self->dfd, "here", 0);
+	close(self->fd);
+	close(self->dfd);
+	rmdir(self->dir);
+}
+
+static int do_statx(struct iou *r, unsigned int f, int dfd, const char *path, unsigned int flags,
+		    unsigned int mask, struct statx *buf)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_STATX, dfd, path, mask, (uintptr_t)buf);
+
+	sqe->statx_flags = flags;
+	sqe->flags = f;
+	return iou_one(r);
+}
+
+TEST_F(file, statx)
+{
+	struct statx buf = {}, want = {};
+	unsigned int f = variant->sqe_flags, all = STATX_BASIC_STATS | STATX_BTIME;
+	struct iou *r = &self->r;
+
+	ASSERT_EQ(0, do_statx(r, f, self->dfd, "here", 0, all, &buf));
+	ASSERT_EQ(0, statx(self->dfd, "here", 0, all, (void *)&want));
+	EXPECT_EQ(0, memcmp(&buf, &want, sizeof(buf)));
+	EXPECT_EQ(5, buf.stx_size);
+	EXPECT_EQ(S_IFREG | 0640, buf.stx_mode);
+	EXPECT_EQ(0, do_statx(r, f, -1, self->path, AT_STATX_DONT_SYNC, all, &buf));
+	EXPECT_EQ(want.stx_ino, buf.stx_ino);
+	EXPECT_EQ(0, do_statx(r, f, -1, self->path, AT_STATX_FORCE_SYNC, all, &buf));
+
+	/* the link, what it names, and what a descriptor stands for */
+	EXPECT_EQ(0, do_statx(r, f, self->dfd, "link", 0, all, &buf));
+	EXPECT_EQ(want.stx_ino, buf.stx_ino);
+	EXPECT_EQ(0, do_statx(r, f, self->dfd, "link", AT_SYMLINK_NOFOLLOW, all, &buf));
+	EXPECT_EQ(S_IFLNK, buf.stx_mode & S_IFMT);
+	EXPECT_EQ(0, do_statx(r, f, self->fd, "", AT_EMPTY_PATH, all, &buf));
+	EXPECT_EQ(want.stx_ino, buf.stx_ino);
+
+	EXPECT_EQ(-ENOENT, do_statx(r, f, self->dfd, "none", 0, all, &buf));
+	EXPECT_EQ(-ENOENT, do_statx(r, f, self->dfd, "", 0, all, &buf));
+	EXPECT_EQ(-ENOTDIR, do_statx(r, f, self->dfd, "here/none", 0, all, &buf));
+	EXPECT_EQ(-EBADF, do_statx(r, f, 999, "here", 0, all, &buf));
+	EXPECT_EQ(-EFAULT, do_statx(r, f, self->dfd, (char *)8, 0, all, &buf));
+	EXPECT_EQ(-EFAULT, do_statx(r, f, self->dfd, "here", 0, all, (void *)8));
+	/* the path is looked up before the answer is given */
+	EXPECT_EQ(-ENOENT, do_statx(r, f, self->dfd, "none", 0, all, (void *)8));
+	EXPECT_EQ(-EINVAL, do_statx(r, f, self->dfd, "none", AT_STATX_SYNC_TYPE, all, &buf));
+	EXPECT_EQ(-EINVAL, do_statx(r, f, self->dfd, "none", 1, all, &buf));
+	EXPECT_EQ(-EINVAL, do_statx(r, f, self->dfd, "none", 0, STATX__RESERVED, &buf));
+	EXPECT_EQ(-EBADF, do_statx(r, f | IOSQE_FIXED_FILE, 0, "here", 0, all, &buf));
+}
+
+/* What the dentry cache knows takes no worker.  Mutant: statx-always-worker. */
+TEST_F(file, statx_inline)
+{
+	struct statx buf;
+
+	if (variant->sqe_flags || variant->flags & IORING_SETUP_SQPOLL || iou_on_stock())
+		SKIP(return, "takes a worker");
+	EXPECT_EQ(0, do_statx(&self->r, 0, self->dfd, "here", 0, STATX_BASIC_STATS, &buf));
+	EXPECT_EQ(0, do_statx(&self->r, 0, self->dfd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &buf));
+	EXPECT_EQ(0, iou_threads(getpid(), "iou-wrk"));
+}
+
+/* The path belongs to the program again once the SQE was taken. */
+TEST_F(file, statx_path_is_copied)
+{
+	char path[8] = "here";
+	struct statx buf = {};
+
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "the SQE is taken at some time");
+	iou_prep(&self->r, IORING_OP_STATX, self->dfd, path, STATX_SIZE, (uintptr_t)&buf)->flags =
+		IOSQE_ASYNC;
+	ASSERT_EQ(1, iou_submit(&self->r));
+	memset(path, 'x', sizeof(path));
+	EXPECT_EQ(0, iou_discard(&self->r, 1));
+	EXPECT_EQ(5, buf.stx_size);
+}
+
+static int do_fadvise(struct iou *r, unsigned int f, int fd, int advice, long long off,
+		      unsigned long long long_len, unsigned int len)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_FADVISE, fd, (void *)long_len, len, off);
+
+	sqe->fadvise_advice = advice;
+	sqe->flags = f;
+	return iou_one(r);
+}
+
+TEST_F(file, fadvise)
+{
+	static const int advice[] = {
+		POSIX_FADV_NORMAL, POSIX_FADV_RANDOM, POSIX_FADV_SEQUENTIAL,
+		POSIX_FADV_WILLNEED, POSIX_FADV_DONTNEED, POSIX_FADV_NOREUSE,
+	};
+	unsigned int i, f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	int p[2];
+
+	ASSERT_EQ(0, pipe(p));
+	for (i = 0; i < ARRAY_LEN(advice); i++) {
+		EXPECT_EQ(0, do_fadvise(r, f, self->fd, advice[i], 0, 0, 0));
+		EXPECT_EQ(0, do_fadvise(r, f | IOSQE_FIXED_FILE, 0, advice[i], 0, 0, 4096));
+		EXPECT_EQ(-ESPIPE, do_fadvise(r, f, p[0], advice[i], 0, 0, 0));
+		EXPECT_EQ(-EBADF, do_fadvise(r, f, 999, advice[i], 0, 0, 0));
+		/* of the two lengths the long one counts, if there is one */
+		EXPECT_EQ(-EINVAL, do_fadvise(r, f, self->fd, advice[i], 0, -1ULL, 1));
+		EXPECT_EQ(0, do_fadvise(r, f, self->fd, advice[i], 0, 1ULL << 40, 1));
+	}
+	EXPECT_EQ(-EINVAL, do_fadvise(r, f, self->fd, 99, 0, 0, 0));
+	close(p[0]);
+	close(p[1]);
+}
+
+static int do_madvise(struct iou *r, unsigned int f, void *mem, int advice,
+		      unsigned long long long_len, unsigned int len)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_MADVISE, -1, mem, len, long_len);
+
+	sqe->fadvise_advice = advice;
+	sqe->flags = f;
+	return iou_one(r);
+}
+
+TEST_F(file, madvise)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	char *mem = iou_map_anon(4 * IOU_PAGE);
+
+	memset(mem, 'x', 4 * IOU_PAGE);
+	EXPECT_EQ(0, do_madvise(r, f, mem, MADV_DONTNEED, 0, IOU_PAGE));
+	EXPECT_EQ(0, mem[0]);
+	EXPECT_EQ('x', mem[IOU_PAGE]);
+	/* of the two lengths the long one counts, if there is one */
+	EXPECT_EQ(0, do_madvise(r, f, mem, MADV_DONTNEED, 2 * IOU_PAGE, 4 * IOU_PAGE));
+	EXPECT_EQ(0, mem[IOU_PAGE]);
+	EXPECT_EQ('x', mem[2 * IOU_PAGE]);
+	EXPECT_EQ(0, do_madvise(r, f, mem, MADV_WILLNEED, 0, 0));
+	EXPECT_EQ(-EINVAL, do_madvise(r, f, mem + 1, MADV_DONTNEED, 0, IOU_PAGE));
+	EXPECT_EQ(-EINVAL, do_madvise(r, f, mem, 99, 0, IOU_PAGE));
+	munmap(mem + 3 * IOU_PAGE, IOU_PAGE);
+	EXPECT_EQ(-ENOMEM, do_madvise(r, f, mem, MADV_DONTNEED, 0, 4 * IOU_PAGE));
+	EXPECT_EQ(0, mem[2 * IOU_PAGE]);
+	munmap(mem, 3 * IOU_PAGE);
+}
+
+static int do_ftruncate(struct iou *r, unsigned int f, int fd, long long len)
+{
+	iou_prep(r, IORING_OP_FTRUNCATE, fd, NULL, 0, len)->flags = f;
+	return iou_one(r);
+}
+
+TEST_F(file, ftruncate)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	struct stat st;
+	int fd, p[2];
+
+	EXPECT_EQ(0, do_ftruncate(r, f, self->fd, 3));
+	fstat(self->fd, &st);
+	EXPECT_EQ(3, st.st_size);
+	EXPECT_EQ(0, do_ftruncate(r, f | IOSQE_FIXED_FILE, 0, 1LL << 33));
+	fstat(self->fd, &st);
+	EXPECT_EQ(1LL << 33, st.st_size);
+	EXPECT_EQ(-EINVAL, do_ftruncate(r, f, self->fd, -1));
+	EXPECT_EQ(-EBADF, do_ftruncate(r, f, 999, 0));
+	EXPECT_EQ(-EINVAL, do_ftruncate(r, f, self->dfd, 0));
+	fd = open(self->path, O_RDONLY);
+	EXPECT_EQ(-EINVAL, do_ftruncate(r, f, fd, 0));
+	close(fd);
+	ASSERT_EQ(0, pipe(p));
+	EXPECT_EQ(-EINVAL, do_ftruncate(r, f, p[1], 0));
+	close(p[0]);
+	close(p[1]);
+}
+
+/* A limit of the process holds for what a worker does for it. */
+TEST_F(file, ftruncate_limit)
+{
+	struct rlimit old, low;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	low = old;
+	low.rlim_cur = 4096;
+	setrlimit(RLIMIT_FSIZE, &low);
+	EXPECT_EQ(0, do_ftruncate(&self->r, variant->sqe_flags, self->fd, 4096));
+	EXPECT_EQ(-EFBIG, do_ftruncate(&self->r, variant->sqe_flags, self->fd, 4097));
+	setrlimit(RLIMIT_FSIZE, &old);
+}
+
+/* Any of them that fails ends its chain. */
+TEST_F(file, failure_breaks_chain)
+{
+	static const struct {
+		int op;
+		int want;
+	} ops[] = {
+		{ IORING_OP_STATX, -ENOENT }, { IORING_OP_FADVISE, -EINVAL },
+		{ IORING_OP_MADVISE, -EINVAL }, { IORING_OP_FTRUNCATE, -EINVAL },
+	};
+	struct io_uring_cqe first, second;
+	struct statx buf;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		struct io_uring_sqe *sqe = iou_prep(&self->r, ops[i].op, self->dfd, NULL, 0, 0);
+
+		sqe->flags = IOSQE_IO_LINK | variant->sqe_flags;
+		if (ops[i].op == IORING_OP_STATX) {
+			sqe->addr = (uintptr_t)"none";
+			sqe->off = (uintptr_t)&buf;
+		} else if (ops[i].op != IORING_OP_FTRUNCATE) {
+			sqe->fd = self->fd;
+			sqe->fadvise_advice = 99;
+		}
+		iou_nop(&self->r, 2);
+		ASSERT_EQ(2, iou_submit_wait(&self->r, 2));
+		ASSERT_EQ(0, iou_reap(&self->r, &first));
+		ASSERT_EQ(0, iou_reap(&self->r, &second));
+		EXPECT_EQ(ops[i].want, first.res);
+		/* there, of these, only FADVISE does */
+		EXPECT_EQ(iou_on_stock() && ops[i].op != IORING_OP_FADVISE ? 0 : -ECANCELED,
+			  second.res);
+	}
+}
+
+TEST_HARNESS_MAIN
