@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_RENAMEAT, UNLINKAT, MKDIRAT, SYMLINKAT, LINKAT - what is in a directory */
+
+/*
+ * Paths are read when the SQE is, so that the program may reuse their memory.
+ * The VFS puts the names that it is given, whatever comes of it; what is never
+ * issued puts them itself.  All of them change a directory, for which its lock and
+ * a disk may be waited for: a worker runs them.
+ */
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/fs.h>
+
+#include "../../fs/internal.h"
+
+#include "op/list.h"
+#include "op/result.h"
+
+/**
+ * struct io_names - one name or two
+ * @old: the name that there is, or what a symbolic link says; NULL without one
+ * @new: the name that is made or, alone, the one that goes; NULL without one
+ * @old_dfd: where @old starts
+ * @new_dfd: where @new starts
+ * @flags: RENAME_*, AT_*
+ * @mode: of a directory
+ */
+struct io_names {
+	struct filename	*old;
+	struct filename	*new;
+	int		old_dfd;
+	int		new_dfd;
+	unsigned int	flags;
+	umode_t		mode;
+};
+
+IO_OP_DATA(io_names);
+
+/* @used: fields that this operation has no use for.  Return: 0 or a negative errno. */
+static int io_names_check(struct io_kiocb *req, const struct io_uring_sqe *sqe, u64 used)
+{
+	if (used || req->buf_index || READ_ONCE(sqe->splice_fd_in))
+		return -EINVAL;
+	return req->flags & REQ_F_FIXED_FILE ? -EBADF : 0;
+}
+
+/* Read a name, after which the request has something to put. */
+static int io_name_get(struct io_kiocb *req, struct filename **name, u64 uaddr, int uflags)
+{
+	*name = getname_uflags(u64_to_user_ptr(uaddr), uflags);
+	if (IS_ERR(*name)) {
+		int ret = PTR_ERR(*name);
+
+		*name = NULL;
+		return ret;
+	}
+	req->flags |= REQ_F_NEED_CLEANUP;
+	return 0;
+}
+
+/* Both names; @uflags with AT_EMPTY_PATH allows the old one to be empty. */
+static int io_names_get(struct io_kiocb *req, const struct io_uring_sqe *sqe, int uflags)
+{
+	struct io_names *names = io_names(req);
+	int ret;
+
+	names->new = NULL;
+	ret = io_name_get(req, &names->old, READ_ONCE(sqe->addr), uflags);
+	return ret ?: io_name_get(req, &names->new, READ_ONCE(sqe->addr2), 0);
+}
+
+static void io_names_cleanup(struct io_kiocb *req)
+{
+	struct io_names *names = io_names(req);
+
+	if (names->old)
+		putname(names->old);
+	if (names->new)
+		putname(names->new);
+}
+
+/* The VFS has put the names. */
+static enum io_result io_names_done(struct io_kiocb *req, int ret)
+{
+	req->flags &= ~REQ_F_NEED_CLEANUP;
+	return io_done(req, io_no_restart(ret));
+}
+
+static int io_renameat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_names *names = io_names(req);
+	int ret = io_names_check(req, sqe, 0);
+
+	if (ret)
+		return ret;
+	names->old_dfd = READ_ONCE(sqe->fd);
+	names->new_dfd = READ_ONCE(sqe->len);
+	names->flags = READ_ONCE(sqe->rename_flags);
+	return io_names_get(req, sqe, 0);
+}
+
+static enum io_result io_renameat_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_names *names = io_names(req);
+
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	return io_names_done(req, do_renameat2(names->old_dfd, names->old, names->new_dfd,
+					       names->new, names->flags));
+}
+
+static int io_unlinkat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_names *names = io_names(req);
+	int ret = io_names_check(req, sqe, READ_ONCE(sqe->off) | READ_ONCE(sqe->len));
+
+	if (ret)
+		return ret;
+	names->new_dfd = READ_ONCE(sqe->fd);
+	names->flags = READ_ONCE(sqe->unlink_flags);
+	if (names->flags & ~AT_REMOVEDIR)
+		return -EINVAL;
+	names->old = NULL;
+	return io_name_get(req, &names->new, READ_ONCE(sqe->addr), 0);
+}
+
+static enum io_result io_unlinkat_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_names *names = io_names(req);
+
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	if (names->flags & AT_REMOVEDIR)
+		return io_names_done(req, do_rmdir(names->new_dfd, names->new));
+	return io_names_done(req, do_unlinkat(names->new_dfd, names->new));
+}
+
+static int io_mkdirat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_names *names = io_names(req);
+	int ret = io_names_check(req, sqe, READ_ONCE(sqe->off) | READ_ONCE(sqe->open_flags));
+
+	if (ret)
+		return ret;
+	names->new_dfd = READ_ONCE(sqe->fd);
+	names->mode = READ_ONCE(sqe->len);
+	names->old = NULL;
+	return io_name_get(req, &names->new, READ_ONCE(sqe->addr), 0);
+}
+
+static enum io_result io_mkdirat_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_names *names = io_names(req);
+
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	return io_names_done(req, do_mkdirat(names->new_dfd, names->new, names->mode));
+}
+
+static int io_symlinkat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_names *names = io_names(req);
+	int ret = io_names_check(req, sqe, READ_ONCE(sqe->len) | READ_ONCE(sqe->open_flags));
+
+	if (ret)
+		return ret;
+	names->new_dfd = READ_ONCE(sqe->fd);
+	return io_names_get(req, sqe, 0);
+}
+
+static enum io_result io_symlinkat_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_names *names = io_names(req);
+
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	return io_names_done(req, do_symlinkat(names->old, names->new_dfd, names->new));
+}
+
+static int io_linkat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_names *names = io_names(req);
+	int ret = io_names_check(req, sqe, 0);
+
+	if (ret)
+		return ret;
+	names->old_dfd = READ_ONCE(sqe->fd);
+	names->new_dfd = READ_ONCE(sqe->len);
+	/* checked by do_linkat() */
+	names->flags = READ_ONCE(sqe->hardlink_flags);
+	return io_names_get(req, sqe, names->flags);
+}
+
+static enum io_result io_linkat_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_names *names = io_names(req);
+
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	return io_names_done(req, do_linkat(names->old_dfd, names->old, names->new_dfd,
+					    names->new, names->flags));
+}
+
+const struct io_op io_op_renameat = {
+	.blocks		= 1,
+	.prep		= io_renameat_prep,
+	.issue		= io_renameat_issue,
+	.cleanup	= io_names_cleanup,
+};
+
+const struct io_op io_op_unlinkat = {
+	.blocks		= 1,
+	.prep		= io_unlinkat_prep,
+	.issue		= io_unlinkat_issue,
+	.cleanup	= io_names_cleanup,
+};
+
+const struct io_op io_op_mkdirat = {
+	.blocks		= 1,
+	.prep		= io_mkdirat_prep,
+	.issue		= io_mkdirat_issue,
+	.cleanup	= io_names_cleanup,
+};
+
+const struct io_op io_op_symlinkat = {
+	.blocks		= 1,
+	.prep		= io_symlinkat_prep,
+	.issue		= io_symlinkat_issue,
+	.cleanup	= io_names_cleanup,
+};
+
+const struct io_op io_op_linkat = {
+	.blocks		= 1,
+	.prep		= io_linkat_prep,
+	.issue		= io_linkat_issue,
+	.cleanup	= io_names_cleanup,
+};

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_SPLICE, IORING_OP_TEE - move data between a pipe and a file */
+
+/*
+ * sqe->fd is where the data goes, sqe->splice_fd_in where it comes from.  Both may
+ * be registered files.  Both are looked up when the request starts.  A pipe that
+ * is empty or full is waited for, by a worker.
+ */
+#include <linux/errno.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/splice.h>
+
+#include "op/list.h"
+#include "op/result.h"
+#include "req/node.h"
+#include "rsrc/files.h"
+
+/**
+ * struct io_splice - what to move
+ * @in: where from, NULL until it is looked up
+ * @off_in: position in @in, -1 for none
+ * @off_out: position in the request's file, -1 for none
+ * @len: bytes
+ * @fd_in: descriptor or slot of @in
+ * @flags: SPLICE_F_*
+ *
+ * A registered file is held as the request's second resource, in ->buf_node.
+ */
+struct io_splice {
+	struct file	*in;
+	loff_t		off_in;
+	loff_t		off_out;
+	u64		len;
+	int		fd_in;
+	unsigned int	flags;
+};
+
+IO_OP_DATA(io_splice);
+
+static int io_splice_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_splice *splice = io_splice(req);
+
+	splice->in = NULL;
+	splice->off_in = READ_ONCE(sqe->splice_off_in);
+	splice->off_out = READ_ONCE(sqe->off);
+	splice->len = READ_ONCE(sqe->len);
+	splice->fd_in = READ_ONCE(sqe->splice_fd_in);
+	splice->flags = READ_ONCE(sqe->splice_flags);
+	return splice->flags & ~(SPLICE_F_FD_IN_FIXED | SPLICE_F_ALL) ? -EINVAL : 0;
+}
+
+static int io_tee_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	/* there are no positions in pipes */
+	if (READ_ONCE(sqe->splice_off_in) || READ_ONCE(sqe->off))
+		return -EINVAL;
+	return io_splice_prep(req, sqe);
+}
+
+static bool io_splice_find_fixed(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_splice *splice = io_splice(req);
+	struct io_ring_ctx *ctx = req->ctx;
+	struct io_rsrc_node *node;
+
+	if (io_issue_lock(ctx, issue_flags))
+		return false;
+	node = io_rsrc_find(&ctx->file_table.data, splice->fd_in);
+	if (node) {
+		req->buf_node = io_node_get(ctx, node);
+		req->flags |= REQ_F_BUF_NODE;
+		splice->in = io_file_node(node)->file;
+	}
+	io_issue_unlock(ctx, issue_flags);
+	return node;
+}
+
+/* Look up where the data comes from, once.  Return: found? */
+static bool io_splice_find(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_splice *splice = io_splice(req);
+
+	if (splice->in)
+		return true;
+	if (splice->flags & SPLICE_F_FD_IN_FIXED)
+		return io_splice_find_fixed(req, issue_flags);
+	splice->in = fget(splice->fd_in);
+	if (splice->in)
+		req->flags |= REQ_F_NEED_CLEANUP;
+	return splice->in;
+}
+
+static void io_splice_cleanup(struct io_kiocb *req)
+{
+	fput(io_splice(req)->in);
+}
+
+/* What is short breaks a chain, like what fails. */
+static enum io_result io_splice_done(struct io_kiocb *req, ssize_t ret)
+{
+	if (ret != io_splice(req)->len)
+		req->flags |= REQ_F_FAIL;
+	return io_done(req, io_no_restart(ret));
+}
+
+static enum io_result io_splice_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_splice *splice = io_splice(req);
+	ssize_t ret = 0;
+
+	if (!io_splice_find(req, issue_flags))
+		return io_done(req, -EBADF);
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	if (splice->len)
+		ret = do_splice(splice->in, splice->off_in == -1 ? NULL : &splice->off_in,
+				req->file, splice->off_out == -1 ? NULL : &splice->off_out,
+				splice->len, splice->flags & ~SPLICE_F_FD_IN_FIXED);
+	return io_splice_done(req, ret);
+}
+
+static enum io_result io_tee_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_splice *splice = io_splice(req);
+	ssize_t ret = 0;
+
+	if (!io_splice_find(req, issue_flags))
+		return io_done(req, -EBADF);
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	if (splice->len)
+		ret = do_tee(splice->in, req->file, splice->len,
+			     splice->flags & ~SPLICE_F_FD_IN_FIXED);
+	return io_splice_done(req, ret);
+}
+
+const struct io_op io_op_splice = {
+	.needs_file		= 1,
+	.audit_skip		= 1,
+	.hash_reg_file		= 1,
+	.unbound_nonreg_file	= 1,
+	.prep			= io_splice_prep,
+	.issue			= io_splice_issue,
+	.cleanup		= io_splice_cleanup,
+};
+
+const struct io_op io_op_tee = {
+	.needs_file		= 1,
+	.audit_skip		= 1,
+	.hash_reg_file		= 1,
+	.unbound_nonreg_file	= 1,
+	.prep			= io_tee_prep,
+	.issue			= io_tee_issue,
+	.cleanup		= io_splice_cleanup,
+};

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_FSETXATTR, SETXATTR, FGETXATTR, GETXATTR - extended attributes */
+
+/*
+ * None of them takes a registered file.  The name, the path and a value to be set
+ * are read when the SQE is.  Filesystems keep attributes on disk and lock the inode
+ * for them: a worker does the rest.
+ */
+#include <linux/errno.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/mount.h>
+#include <linux/namei.h>
+#include <linux/path.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/xattr.h>
+
+#include "../../fs/internal.h"
+
+#include "op/list.h"
+#include "op/result.h"
+
+/**
+ * struct io_xattr - an attribute
+ * @attr: its name and value, of which the memory belongs to the request
+ * @path: of the file, NULL for the two that have a descriptor
+ */
+struct io_xattr {
+	struct xattr_ctx	attr;
+	struct filename		*path;
+};
+
+IO_OP_DATA(io_xattr);
+
+static void io_xattr_cleanup(struct io_kiocb *req)
+{
+	struct io_xattr *xattr = io_xattr(req);
+
+	if (xattr->path)
+		putname(xattr->path);
+	kfree(xattr->attr.kname);
+	kvfree(xattr->attr.kvalue);
+}
+
+/* What all four have.  Return: 0 or a negative errno. */
+static int io_xattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_xattr *xattr = io_xattr(req);
+	struct xattr_ctx *attr = &xattr->attr;
+
+	if (req->flags & REQ_F_FIXED_FILE)
+		return -EBADF;
+	xattr->path = NULL;
+	attr->value = u64_to_user_ptr(READ_ONCE(sqe->addr2));
+	attr->kvalue = NULL;
+	attr->size = READ_ONCE(sqe->len);
+	attr->flags = READ_ONCE(sqe->xattr_flags);
+	attr->kname = kmalloc(sizeof(*attr->kname), GFP_KERNEL);
+	if (!attr->kname)
+		return -ENOMEM;
+	req->flags |= REQ_F_NEED_CLEANUP;
+	return 0;
+}
+
+static int io_fsetxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	int ret = io_xattr_prep(req, sqe);
+
+	return ret ?: setxattr_copy(u64_to_user_ptr(READ_ONCE(sqe->addr)), &io_xattr(req)->attr);
+}
+
+static int io_fgetxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct xattr_ctx *attr = &io_xattr(req)->attr;
+	int ret = io_xattr_prep(req, sqe);
+
+	if (ret)
+		return ret;
+	if (attr->flags)
+		return -EINVAL;
+	ret = strncpy_from_user(attr->kname->name, u64_to_user_ptr(READ_ONCE(sqe->addr)),
+				sizeof(attr->kname->name));
+	if (!ret || ret == sizeof(attr->kname->name))
+		return -ERANGE;
+	return min(ret, 0);
+}
+
+static int io_xattr_path(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct filename *path = getname(u64_to_user_ptr(READ_ONCE(sqe->addr3)));
+
+	if (IS_ERR(path))
+		return PTR_ERR(path);
+	io_xattr(req)->path = path;
+	return 0;
+}
+
+static int io_setxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	int ret = io_fsetxattr_prep(req, sqe);
+
+	return ret ?: io_xattr_path(req, sqe);
+}
+
+static int io_getxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	int ret = io_fgetxattr_prep(req, sqe);
+
+	return ret ?: io_xattr_path(req, sqe);
+}
+
+static int io_xattr_set(struct io_kiocb *req, const struct path *path)
+{
+	int ret = mnt_want_write(path->mnt);
+
+	if (ret)
+		return ret;
+	ret = do_setxattr(mnt_idmap(path->mnt), path->dentry, &io_xattr(req)->attr);
+	mnt_drop_write(path->mnt);
+	return ret;
+}
+
+static int io_xattr_get(struct io_kiocb *req, const struct path *path)
+{
+	struct xattr_ctx *attr = &io_xattr(req)->attr;
+
+	/* a second attempt, for a path that was stale, makes room of its own */
+	kvfree(attr->kvalue);
+	attr->kvalue = NULL;
+	return do_getxattr(mnt_idmap(path->mnt), path->dentry, attr);
+}
+
+/* Look up the path and @do it there. */
+static enum io_result io_xattr_at(struct io_kiocb *req, unsigned int issue_flags,
+				  int (*todo)(struct io_kiocb *req, const struct path *path))
+{
+	unsigned int lookup = LOOKUP_FOLLOW;
+	struct path path;
+	int ret;
+
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	for (;;) {
+		ret = filename_lookup(AT_FDCWD, io_xattr(req)->path, lookup, &path, NULL);
+		if (ret)
+			break;
+		ret = todo(req, &path);
+		path_put(&path);
+		if (!retry_estale(ret, lookup))
+			break;
+		lookup |= LOOKUP_REVAL;
+	}
+	return io_done(req, io_no_restart(ret));
+}
+
+static enum io_result io_fsetxattr_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct file *file = req->file;
+	int ret;
+
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	/* write access to the file's own mount, which it may hold already */
+	ret = mnt_want_write_file(file);
+	if (!ret) {
+		ret = do_setxattr(file_mnt_idmap(file), file->f_path.dentry, &io_xattr(req)->attr);
+		mnt_drop_write_file(file);
+	}
+	return io_done(req, io_no_restart(ret));
+}
+
+static enum io_result io_setxattr_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	return io_xattr_at(req, issue_flags, io_xattr_set);
+}
+
+static enum io_result io_fgetxattr_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	return io_done(req, io_no_restart(io_xattr_get(req, &req->file->f_path)));
+}
+
+static enum io_result io_getxattr_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	return io_xattr_at(req, issue_flags, io_xattr_get);
+}
+
+const struct io_op io_op_fsetxattr = {
+	.needs_file	= 1,
+	.blocks		= 1,
+	.prep		= io_fsetxattr_prep,
+	.issue		= io_fsetxattr_issue,
+	.cleanup	= io_xattr_cleanup,
+};
+
+const struct io_op io_op_setxattr = {
+	.blocks		= 1,
+	.prep		= io_setxattr_prep,
+	.issue		= io_setxattr_issue,
+	.cleanup	= io_xattr_cleanup,
+};
+
+const struct io_op io_op_fgetxattr = {
+	.needs_file	= 1,
+	.blocks		= 1,
+	.prep		= io_fgetxattr_prep,
+	.issue		= io_fgetxattr_issue,
+	.cleanup	= io_xattr_cleanup,
+};
+
+const struct io_op io_op_getxattr = {
+	.blocks		= 1,
+	.prep		= io_getxattr_prep,
+	.issue		= io_getxattr_issue,
+	.cleanup	= io_xattr_cleanup,
+};

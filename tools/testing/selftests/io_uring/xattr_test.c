@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: FSETXATTR, SETXATTR, FGETXATTR, GETXATTR - extended attributes */
+#include <sys/xattr.h>
+#include "iou_test.h"
+
+#define NAME	"user.iou"
+
+FIXTURE(xattr) {
+	struct iou r;
+	char dir[32];
+	char path[64];
+	int fd;
+};
+
+FIXTURE_VARIANT(xattr) {
+	unsigned int flags;
+	unsigned int sqe_flags;
+};
+
+IOU_KINDS(xattr);
+FIXTURE_VARIANT_ADD(xattr, defer_async) {
+	.flags = IOU_DEFER,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_VARIANT_ADD(xattr, plain_async) {
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_SETUP(xattr)
+{
+	snprintf(self->dir, sizeof(self->dir), "/tmp/xattr_test.XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->dir));
+	snprintf(self->path, sizeof(self->path), "%s/here", self->dir);
+	self->fd = open(self->path, O_CREAT | O_RDWR, 0600);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
+	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_FILES, &self->fd, 1));
+	if (fsetxattr(self->fd, NAME, "old", 3, 0))
+		SKIP(return, "/tmp has no attributes");
+}
+
+FIXTURE_TEARDOWN(xattr)
+{
+	iou_exit(&self->r);
+	unlink(self->path);
+	close(self->fd);
+	rmdir(self->dir);
+}
+
+/* With a path, or with a descriptor. */
+static struct io_uring_sqe *prep_xattr(struct iou *r, unsigned int f, int op, const char *path,
+				       int fd, const char *name, const void *value,
+				       unsigned int len, unsigned int flags)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, op, fd, name, len, (uintptr_t)value);
+
+	sqe->addr3 = (uintptr_t)path;
+	sqe->xattr_flags = flags;
+	sqe->flags = f;
+	return sqe;
+}
+
+static int do_xattr(struct iou *r, unsigned int f, int op, const char *path, int fd,
+		    const char *name, const void *value, unsigned int len, unsigned int flags)
+{
+	prep_xattr(r, f, op, path, fd, name, value, len, flags);
+	return iou_one(r);
+}
+
+/* One of each pair, given by what names the file. */
+static void set_and_get(struct __test_metadata *_metadata, struct iou *r, unsigned int f, int set,
+			int get, const char *path, int fd)
+{
+	char value[16] = "";
+
+	EXPECT_EQ(0, do_xattr(r, f, set, path, fd, NAME, "value", 5, 0));
+	EXPECT_EQ(5, do_xattr(r, f, get, path, fd, NAME, value, sizeof(value), 0));
+	EXPECT_STREQ("value", value);
+	/* how much there is, and a buffer that is too small */
+	EXPECT_EQ(5, do_xattr(r, f, get, path, fd, NAME, NULL, 0, 0));
+	EXPECT_EQ(-ERANGE, do_xattr(r, f, get, path, fd, NAME, value, 4, 0));
+	EXPECT_EQ(5, do_xattr(r, f, get, path, fd, NAME, value, ~0U, 0));
+	EXPECT_EQ(-EFAULT, do_xattr(r, f, get, path, fd, NAME, (void *)8, 16, 0));
+	EXPECT_EQ(-ENODATA, do_xattr(r, f, get, path, fd, "user.none", value, 16, 0));
+	EXPECT_EQ(-EINVAL, do_xattr(r, f, get, path, fd, NAME, value, 16, 1));
+
+	EXPECT_EQ(-EEXIST, do_xattr(r, f, set, path, fd, NAME, "x", 1, XATTR_CREATE));
+	EXPECT_EQ(0, do_xattr(r, f, set, path, fd, NAME, "x", 1, XATTR_REPLACE));
+	EXPECT_EQ(-ENODATA, do_xattr(r, f, set, path, fd, "user.none", "x", 1, XATTR_REPLACE));
+	EXPECT_EQ(-EINVAL, do_xattr(r, f, set, path, fd, NAME, "x", 1, 4));
+	EXPECT_EQ(-EFAULT, do_xattr(r, f, set, path, fd, NAME, (void *)8, 1, 0));
+	EXPECT_EQ(-E2BIG, do_xattr(r, f, set, path, fd, NAME, (void *)8, 65537, 0));
+	EXPECT_EQ(-EOPNOTSUPP, do_xattr(r, f, set, path, fd, "none.such", "x", 1, 0));
+	EXPECT_EQ(0, do_xattr(r, f, set, path, fd, NAME, NULL, 0, 0));
+	EXPECT_EQ(0, do_xattr(r, f, get, path, fd, NAME, value, sizeof(value), 0));
+}
+
+TEST_F(xattr, by_descriptor)
+{
+	unsigned int f = variant->sqe_flags;
+	int fd;
+
+	set_and_get(_metadata, &self->r, f, IORING_OP_FSETXATTR, IORING_OP_FGETXATTR, NULL,
+		    self->fd);
+	EXPECT_EQ(-EBADF, do_xattr(&self->r, f, IORING_OP_FSETXATTR, NULL, 999, NAME, "x", 1, 0));
+	EXPECT_EQ(-EBADF, do_xattr(&self->r, f, IORING_OP_FGETXATTR, NULL, 999, NAME, NULL, 0, 0));
+	/* the file need not be open for writing */
+	fd = open(self->path, O_RDONLY);
+	EXPECT_EQ(0, do_xattr(&self->r, f, IORING_OP_FSETXATTR, NULL, fd, NAME, "x", 1, 0));
+	close(fd);
+}
+
+TEST_F(xattr, by_path)
+{
+	unsigned int f = variant->sqe_flags, get = IORING_OP_GETXATTR, set = IORING_OP_SETXATTR;
+	struct iou *r = &self->r;
+	char link[64];
+
+	set_and_get(_metadata, r, f, set, get, self->path, -1);
+	snprintf(link, sizeof(link), "%s/link", self->dir);
+	ASSERT_EQ(0, symlink("here", link));
+	set_and_get(_metadata, r, f, set, get, link, -1);
+	unlink(link);
+	EXPECT_EQ(-ENOENT, do_xattr(r, f, set, link, -1, NAME, "x", 1, 0));
+	EXPECT_EQ(-ENOENT, do_xattr(r, f, get, link, -1, NAME, NULL, 0, 0));
+	EXPECT_EQ(-ENOENT, do_xattr(r, f, get, "", -1, NAME, NULL, 0, 0));
+	EXPECT_EQ(-EFAULT, do_xattr(r, f, set, (char *)8, -1, NAME, "x", 1, 0));
+	EXPECT_EQ(-EFAULT, do_xattr(r, f, get, (char *)8, -1, NAME, NULL, 0, 0));
+}
+
+/* What is refused is refused before the file is looked up, in this order. */
+TEST_F(xattr, refused)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	char longest[300];
+	unsigned int op;
+
+	memset(longest, 'a', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	for (op = IORING_OP_FSETXATTR; op <= IORING_OP_GETXATTR; op++) {
+		EXPECT_EQ(-EBADF, do_xattr(r, f | IOSQE_FIXED_FILE, op, self->path, 0, (char *)8,
+					   NULL, 0, 8));
+		EXPECT_EQ(-EBADF, do_xattr(r, f | IOSQE_FIXED_FILE, op, self->path, 0, NAME,
+					   NULL, 0, 0));
+		EXPECT_EQ(-EINVAL, do_xattr(r, f, op, (char *)8, 999, (char *)8, NULL, 0, 8));
+		EXPECT_EQ(-EFAULT, do_xattr(r, f, op, (char *)8, 999, (char *)8, NULL, 0, 0));
+		EXPECT_EQ(-ERANGE, do_xattr(r, f, op, (char *)8, 999, "", NULL, 0, 0));
+		EXPECT_EQ(-ERANGE, do_xattr(r, f, op, (char *)8, 999, longest, NULL, 0, 0));
+	}
+}
+
+/* Path, name and value belong to the program again once the SQE was taken. */
+TEST_F(xattr, all_is_copied)
+{
+	char name[16] = NAME, value[4] = "new", path[64];
+
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "the SQE is taken at some time");
+	memcpy(path, self->path, sizeof(path));
+	prep_xattr(&self->r, IOSQE_ASYNC, IORING_OP_SETXATTR, path, -1, name, value, 3, 0);
+	ASSERT_EQ(1, iou_submit(&self->r));
+	memset(path, 'x', sizeof(path));
+	memset(name, 'x', sizeof(name));
+	memset(value, 'x', sizeof(value));
+	EXPECT_EQ(0, iou_discard(&self->r, 1));
+	EXPECT_EQ(3, fgetxattr(self->fd, NAME, value, sizeof(value)));
+	EXPECT_EQ(0, memcmp(value, "new", 3));
+}
+
+/* Objects in use of the caches that values of 8 KiB come from, or -1. */
+static long values_in_use(void)
+{
+	FILE *f = fopen("/proc/slabinfo", "r");
+	char line[256], name[64];
+	long nr, sum = 0;
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%63s %ld", name, &nr) == 2 && strlen(name) > 3 &&
+		    !strcmp(name + strlen(name) - 3, "-8k"))
+			sum += nr;
+	fclose(f);
+	return sum;
+}
+
+/*
+ * The memory of a value is given back: of one that was set or got, and of one that never
+ * is.  Mutant: xattr-value-kept.
+ */
+TEST_F(xattr, values_are_freed)
+{
+	unsigned long i, rounds = iou_rounds(400);
+	static char value[8192] = "value";
+	unsigned int f = variant->sqe_flags;
+	long before = values_in_use();
+	struct iou *r = &self->r;
+
+	/* KASAN keeps what was freed for a while */
+	if (before < 0 || iou_slow_kernel())
+		SKIP(return, "needs /proc/slabinfo, and no KASAN");
+	for (i = 0; i < rounds; i++) {
+		EXPECT_EQ(-EBADF, do_xattr(r, f, IORING_OP_FSETXATTR, NULL, 999, NAME, value,
+					   sizeof(value), 0));
+		EXPECT_EQ(-ENOENT, do_xattr(r, f, IORING_OP_SETXATTR, "/tmp/no/ne", -1, NAME,
+					    value, sizeof(value), 0));
+		EXPECT_EQ(0, do_xattr(r, f, IORING_OP_FSETXATTR, NULL, self->fd, NAME, value,
+				      sizeof(value), 0));
+		EXPECT_EQ(8192, do_xattr(r, f, IORING_OP_FGETXATTR, NULL, self->fd, NAME, value,
+					 sizeof(value), 0));
+		iou_prep(r, IORING_OP_READ, -1, NULL, 0, 0)->flags = IOSQE_IO_LINK;
+		prep_xattr(r, f, IORING_OP_FSETXATTR, NULL, self->fd, NAME, value, sizeof(value),
+			   0);
+		ASSERT_EQ(2, iou_submit_wait(r, 2));
+		EXPECT_EQ(-EBADF, iou_discard(r, 2));
+	}
+	/* each way that forgets them forgets as many as there were rounds */
+	EXPECT_GT(before + (long)rounds / 2, values_in_use());
+}
+
+TEST_HARNESS_MAIN
