@@ -66,6 +66,12 @@ IO_OP(SETXATTR, setxattr)
 IO_OP(FGETXATTR, fgetxattr)
 IO_OP(GETXATTR, getxattr)
 IO_OP(SOCKET, socket)
+IO_OP(WAITID, waitid)
+#ifdef CONFIG_FUTEX
+IO_OP(FUTEX_WAIT, futex_wait)
+IO_OP(FUTEX_WAKE, futex_wake)
+IO_OP(FUTEX_WAITV, futex_waitv)
+#endif
 IO_OP(FIXED_FD_INSTALL, fixed_fd_install)
 IO_OP(FTRUNCATE, ftruncate)
 IO_OP(BIND, bind)

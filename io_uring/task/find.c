@@ -53,11 +53,13 @@ static bool io_key_match_work(struct io_wq_work *work, void *data)
  * struct io_key_walk - a search through the lot
  * @key: for what
  * @nr: requests that were ended
+ * @counted: the last of them says how many they are, see struct io_op
  * @killed: it was not finished, its task is to die
  */
 struct io_key_walk {
 	const struct io_cancel_key	*key;
 	unsigned int			nr;
+	bool				counted;
 	bool				killed;
 };
 
@@ -71,6 +73,7 @@ static bool io_key_cancel_one(struct io_key_walk *walk, struct io_kiocb *req)
 	if (!io_key_match(req, walk->key) || !io_parked_cancel(req))
 		return true;
 	walk->nr++;
+	walk->counted = io_ops[req->opcode]->cancel_counts;
 	return walk->key->flags & IORING_ASYNC_CANCEL_ALL;
 }
 
@@ -100,16 +103,14 @@ static void io_key_cancel_any(struct io_key_walk *walk)
 }
 
 /* Requests that are parked.  Return: how many were ended, or -EINTR. */
-static int io_key_cancel_parked(const struct io_cancel_key *key)
+static int io_key_cancel_parked(struct io_key_walk *walk)
 {
-	struct io_key_walk walk = { .key = key };
-
-	if (!(key->flags & IORING_ASYNC_CANCEL_USERDATA))
-		io_key_cancel_any(&walk);
-	else if (io_key_cancel_kind(&walk, IO_PARKED_POLL))
+	if (!(walk->key->flags & IORING_ASYNC_CANCEL_USERDATA))
+		io_key_cancel_any(walk);
+	else if (io_key_cancel_kind(walk, IO_PARKED_POLL))
 		/* a LINK_TIMEOUT goes with its head alone */
-		io_key_cancel_kind(&walk, IO_PARKED_TIMEOUT);
-	return walk.killed ? -EINTR : walk.nr;
+		io_key_cancel_kind(walk, IO_PARKED_TIMEOUT);
+	return walk->killed ? -EINTR : walk->nr;
 }
 
 /**
@@ -139,13 +140,15 @@ void io_cancel_key_init(struct io_cancel_key *key, struct io_ring_ctx *ctx, u64 
  * rather than one that a worker runs.
  *
  * Return: with IORING_ASYNC_CANCEL_ALL, or _ANY, which implies it, how many end;
- * those that run are told, but not counted.  Else 0 if one ends, -EALREADY if a
+ * those that run are told, but not counted.  Else 0 if one ends, or 1 if it is of an
+ * op that says so (cancel_counts), -EALREADY if a
  * worker that runs it was told to, -ENOENT if there is none.  -EINTR if the task is
  * to die before all was looked at.
  */
 int io_cancel_by_key(const struct io_cancel_key *key)
 {
 	bool all = key->flags & IORING_ASYNC_CANCEL_ALL;
+	struct io_key_walk walk = { .key = key };
 	struct io_wq_found found;
 	int parked;
 
@@ -155,13 +158,13 @@ int io_cancel_by_key(const struct io_cancel_key *key)
 	found = io_cancel_work(key->ctx, NULL, io_key_match_work, (void *)key, all);
 	if (found.queued && !all)
 		return 0;
-	parked = io_key_cancel_parked(key);
+	parked = io_key_cancel_parked(&walk);
 	if (parked < 0)
 		return parked;
 	if (all)
 		return found.queued + parked;
 	if (parked)
-		return 0;
+		return walk.counted ? parked : 0;
 	return found.running ? -EALREADY : -ENOENT;
 }
 

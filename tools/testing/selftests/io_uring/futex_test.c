@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: FUTEX_WAIT, FUTEX_WAITV, FUTEX_WAKE */
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include "iou_test.h"
+
+#define WAITERS	16
+#define ANYBODY	0xffffffffULL
+
+FIXTURE(futex) {
+	struct iou r;
+	unsigned int *word;	/* a page of them, private to the process */
+	unsigned int *shared;
+};
+
+FIXTURE_VARIANT(futex) {
+	unsigned int flags;
+	unsigned int sqe_flags;
+};
+
+IOU_KINDS(futex);
+FIXTURE_VARIANT_ADD(futex, defer_async) {
+	.flags = IOU_DEFER,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_VARIANT_ADD(futex, plain_async) {
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_SETUP(futex)
+{
+	self->word = iou_map_anon(IOU_PAGE);
+	self->shared = mmap(NULL, IOU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			    -1, 0);
+	ASSERT_NE(MAP_FAILED, self->shared);
+	ASSERT_EQ(0, iou_init(&self->r, 32, variant->flags));
+}
+
+FIXTURE_TEARDOWN(futex)
+{
+	iou_exit(&self->r);
+	munmap(self->word, IOU_PAGE);
+	munmap(self->shared, IOU_PAGE);
+}
+
+static struct io_uring_sqe *prep_futex(struct iou *r, int op, unsigned int flags,
+				       const unsigned int *word, unsigned long long val)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, op, FUTEX2_SIZE_U32 | flags, word, 0, val);
+
+	sqe->addr3 = ANYBODY;
+	return sqe;
+}
+
+static struct io_uring_sqe *prep_wait(struct iou *r, const unsigned int *word, unsigned int val,
+				      unsigned long long data)
+{
+	struct io_uring_sqe *sqe = prep_futex(r, IORING_OP_FUTEX_WAIT, FUTEX2_PRIVATE, word, val);
+
+	sqe->user_data = data;
+	return sqe;
+}
+
+static int do_wake(struct iou *r, unsigned int flags, const unsigned int *word,
+		   unsigned long long nr)
+{
+	prep_futex(r, IORING_OP_FUTEX_WAKE, flags, word, nr);
+	return iou_one(r);
+}
+
+/* Wake from outside io_uring, so that only the waits have CQEs. */
+static long sys_wake(const unsigned int *word, int nr)
+{
+	return iou_ret(syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, nr, NULL, NULL, 0));
+}
+
+/* Wake the one that waits; stock has a worker queue it if that is asked for. */
+static bool wake_one(const unsigned int *word)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+
+	while (sys_wake(word, 99) != 1) {
+		if (iou_now_us() > end)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+/*
+ * Submit what was prepared; the SQEs have been issued when this returns: a SQPOLL thread
+ * takes them one after the other.
+ */
+static int submit_issued(struct iou *r)
+{
+	struct io_uring_cqe cqe;
+	int ret;
+
+	iou_nop(r, 99);
+	ret = iou_submit(r);
+	if (ret < 1)
+		return ret;
+	ret = iou_reap(r, &cqe);
+	return ret ?: cqe.user_data == 99 ? 0 : -EBADMSG;
+}
+
+static int do_cancel(struct iou *r, unsigned long long data, unsigned int flags)
+{
+	struct io_uring_sync_cancel_reg reg = {
+		.addr = data, .flags = flags, .timeout = { -1, -1 },
+	};
+
+	return iou_register(r, IORING_REGISTER_SYNC_CANCEL, &reg, 1);
+}
+
+TEST_F(futex, wait_and_wake)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	prep_wait(r, self->word, 0, 1)->flags = variant->sqe_flags;
+	ASSERT_EQ(0, submit_issued(r));
+	EXPECT_EQ(0, iou_ready(r));
+	EXPECT_TRUE(wake_one(self->word));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(1, cqe.user_data);
+	EXPECT_EQ(0, cqe.res);
+	EXPECT_EQ(0, sys_wake(self->word, 1));
+
+	/* the value is another one */
+	prep_wait(r, self->word, 5, 1)->flags = variant->sqe_flags;
+	EXPECT_EQ(-EAGAIN, iou_one(r));
+	self->word[0] = 5;
+	prep_wait(r, self->word, 5, 1);
+	ASSERT_EQ(0, submit_issued(r));
+	EXPECT_EQ(0, do_wake(r, FUTEX2_PRIVATE, self->word + 1, 1));
+	/* one that wakes nobody, which is what it was asked to */
+	EXPECT_EQ(0, do_wake(r, FUTEX2_PRIVATE, self->word, 0));
+	EXPECT_EQ(0, iou_ready(r));
+	prep_futex(r, IORING_OP_FUTEX_WAKE, FUTEX2_PRIVATE, self->word, 3)->user_data = 2;
+	ASSERT_LE(0, iou_submit_wait(r, 2));
+	ASSERT_EQ(0, iou_wait(r, 2));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(cqe.user_data == 2, cqe.res);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(cqe.user_data == 2, cqe.res);
+}
+
+/* So many of those who wait, and those that have a bit in common. */
+TEST_F(futex, how_many_and_whom)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i;
+
+	for (i = 0; i < WAITERS; i++)
+		prep_wait(r, self->word, 0, i)->addr3 = 1 << i;
+	ASSERT_EQ(0, submit_issued(r));
+	prep_futex(r, IORING_OP_FUTEX_WAKE, FUTEX2_PRIVATE, self->word, 99)->addr3 = 1 << 7;
+	iou_submit(r);
+	ASSERT_EQ(0, iou_wait(r, 2));
+	iou_seen(r, 2);
+	/* the oldest first */
+	EXPECT_EQ(3, sys_wake(self->word, 3));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(i, cqe.user_data);
+		EXPECT_EQ(0, cqe.res);
+	}
+	EXPECT_EQ(WAITERS - 4, sys_wake(self->word, 99));
+	EXPECT_EQ(0, iou_discard(r, WAITERS - 4));
+	EXPECT_EQ(0, iou_ready(r));
+}
+
+static void *wake_until(void *arg)
+{
+	unsigned int *word = arg;
+
+	while (!syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0))
+		sched_yield();
+	return NULL;
+}
+
+/* A shared futex is woken by another process, a private one is not. */
+TEST_F(futex, shared)
+{
+	struct iou *r = &self->r;
+	int pid, status;
+
+	prep_futex(r, IORING_OP_FUTEX_WAIT, 0, self->shared, 0)->user_data = 1;
+	prep_futex(r, IORING_OP_FUTEX_WAIT, FUTEX2_PRIVATE, self->shared + 1, 0)->user_data = 2;
+	ASSERT_EQ(0, submit_issued(r));
+	pid = fork();
+	if (!pid) {
+		wake_until(self->shared);
+		_exit(syscall(SYS_futex, self->shared + 1, FUTEX_WAKE, 9, NULL, NULL, 0));
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, iou_discard(r, 1));
+	EXPECT_EQ(1, sys_wake(self->shared + 1, 9));
+	EXPECT_EQ(0, iou_discard(r, 1));
+}
+
+static struct io_uring_sqe *prep_waitv(struct iou *r, const struct futex_waitv *waits,
+				       unsigned int nr)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_FUTEX_WAITV, 0, waits, nr, 0);
+
+	sqe->user_data = 1;
+	return sqe;
+}
+
+static void fill_waitv(struct futex_waitv *waits, unsigned int *words, unsigned int nr)
+{
+	unsigned int i;
+
+	memset(waits, 0, nr * sizeof(*waits));
+	for (i = 0; i < nr; i++) {
+		waits[i].uaddr = (uintptr_t)&words[i];
+		waits[i].flags = FUTEX2_SIZE_U32 | FUTEX2_PRIVATE;
+	}
+}
+
+TEST_F(futex, vector)
+{
+	struct futex_waitv waits[FUTEX_WAITV_MAX + 1];
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int nr = FUTEX_WAITV_MAX, i;
+
+	fill_waitv(waits, self->word, nr + 1);
+	for (i = 0; i < nr; i += 31) {
+		prep_waitv(r, waits, nr)->flags = variant->sqe_flags;
+		ASSERT_EQ(0, submit_issued(r));
+		EXPECT_TRUE(wake_one(self->word + i));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(i, cqe.res);
+		/* it is off all of them */
+		EXPECT_EQ(0, sys_wake(self->word, 99));
+		EXPECT_EQ(0, sys_wake(self->word + nr - 1, 99));
+	}
+	/* several at once: one CQE, of one of them */
+	prep_waitv(r, waits, 2);
+	ASSERT_EQ(0, submit_issued(r));
+	EXPECT_EQ(1, sys_wake(self->word + 1, 1));
+	EXPECT_LE(0, sys_wake(self->word, 1));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(1, cqe.res);
+	EXPECT_EQ(0, iou_ready(r));
+
+	self->word[100] = 1;
+	prep_waitv(r, waits, nr);
+	EXPECT_EQ(-EAGAIN, iou_one(r));
+	EXPECT_EQ(0, sys_wake(self->word, 99));
+	self->word[100] = 0;
+	waits[100].uaddr = 8;
+	prep_waitv(r, waits, nr);
+	EXPECT_EQ(-EFAULT, iou_one(r));
+	EXPECT_EQ(0, sys_wake(self->word, 99));
+	waits[100].__reserved = 1;
+	prep_waitv(r, waits, nr);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_waitv(r, waits, 0);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_waitv(r, waits, nr + 1);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_waitv(r, NULL, 1);
+	EXPECT_EQ(-EFAULT, iou_one(r));
+}
+
+/* Nobody can be woken, or wake, by no bit; bits and values beyond the word are refused. */
+TEST_F(futex, refused)
+{
+	static const int ops[] = { IORING_OP_FUTEX_WAIT, IORING_OP_FUTEX_WAKE };
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		prep_futex(r, ops[i], 0, self->word, 1)->addr3 = 0;
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		prep_futex(r, ops[i], 0, self->word, 1)->addr3 = 1ULL << 32;
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		prep_futex(r, ops[i], 0, self->word, 1ULL << 32);
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		prep_futex(r, ops[i], FUTEX2_NUMA, self->word, 1);
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		prep_futex(r, ops[i], 1, self->word, 1);
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		prep_futex(r, ops[i], 0, self->word, 1)->fd = 0;
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		prep_futex(r, ops[i], 0, (void *)self->word + 1, 1);
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		prep_futex(r, ops[i], 0, (void *)8, 1);
+		EXPECT_EQ(-EFAULT, iou_one(r));
+	}
+}
+
+/* Found by user_data, by opcode and by all; a second cancel finds nothing. */
+TEST_F(futex, cancel)
+{
+	struct futex_waitv waits[4];
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i, vector;
+
+	fill_waitv(waits, self->word, 4);
+	for (vector = 0; vector < 2; vector++) {
+		for (i = 0; i < 4; i++) {
+			if (vector)
+				prep_waitv(r, waits, 4)->user_data = i;
+			else
+				prep_wait(r, self->word, 0, i);
+		}
+		ASSERT_EQ(0, submit_issued(r));
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)2, 0, 0)->user_data = 8;
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)2, 0, 0)->user_data = 9;
+		ASSERT_EQ(2, iou_submit(r));
+		for (i = 0; i < 3; i++) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			EXPECT_EQ(cqe.user_data == 2 ? -ECANCELED :
+				  cqe.user_data == 8 ? 1 : -ENOENT, cqe.res);
+		}
+		EXPECT_EQ(1, do_cancel(r, 3, 0));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(3, cqe.user_data);
+		EXPECT_EQ(-ECANCELED, cqe.res);
+		EXPECT_EQ(2, do_cancel(r, 0, IORING_ASYNC_CANCEL_ANY));
+		EXPECT_EQ(-ECANCELED, iou_discard(r, 2));
+		EXPECT_EQ(-ENOENT, do_cancel(r, 3, 0));
+		EXPECT_EQ(0, sys_wake(self->word, 99));
+	}
+}
+
+/* A time limit ends a wait, and goes when the wait ends before. */
+TEST_F(futex, timeout)
+{
+	struct __kernel_timespec soon = { .tv_nsec = 1000000 }, late = { .tv_sec = 1000 };
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int i;
+
+	prep_wait(r, self->word, 0, 1)->flags = IOSQE_IO_LINK | variant->sqe_flags;
+	iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &soon, 1, 0)->user_data = 2;
+	ASSERT_EQ(2, iou_submit(r));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(cqe.user_data == 1 ? -ECANCELED : -ETIME, cqe.res);
+	}
+	prep_wait(r, self->word, 0, 1)->flags = IOSQE_IO_LINK | variant->sqe_flags;
+	iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &late, 1, 0)->user_data = 2;
+	ASSERT_EQ(0, submit_issued(r));
+	EXPECT_TRUE(wake_one(self->word));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(cqe.user_data == 1 ? 0 : -ECANCELED, cqe.res);
+	}
+}
+
+/* A chain goes on when its wait is woken, and ends when the value is another one. */
+TEST_F(futex, chain)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	prep_wait(r, self->word, 0, 1)->flags = IOSQE_IO_LINK | variant->sqe_flags;
+	iou_nop(r, 2);
+	ASSERT_EQ(0, submit_issued(r));
+	EXPECT_TRUE(wake_one(self->word));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(1, cqe.user_data);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(2, cqe.user_data);
+	EXPECT_EQ(0, cqe.res);
+
+	prep_wait(r, self->word, 9, 1)->flags = IOSQE_IO_LINK | variant->sqe_flags;
+	iou_nop(r, 2);
+	ASSERT_EQ(2, iou_submit(r));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(-EAGAIN, cqe.res);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(-ECANCELED, cqe.res);
+}
+
+struct racer {
+	unsigned int *words;
+	unsigned int nr;
+	int stop;
+	unsigned long woken;
+};
+
+static void *race_wakes(void *arg)
+{
+	struct racer *racer = arg;
+	unsigned int i;
+
+	for (i = 0; !load_acq(&racer->stop); i++)
+		racer->woken += sys_wake(racer->words + i % racer->nr, 1);
+	return NULL;
+}
+
+/* Two threads wake, the ring cancels: each wait ends once, and is on no futex any more. */
+TEST_F(futex, races)
+{
+	struct racer racer[2] = {
+		{ .words = self->word, .nr = 3 }, { .words = self->word + 1, .nr = 2 },
+	};
+	unsigned long i, rounds = iou_rounds(2000), woken = 0, cancelled = 0;
+	struct futex_waitv waits[3];
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	pthread_t threads[2];
+
+	fill_waitv(waits, self->word, 3);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, race_wakes, &racer[i]));
+	for (i = 0; i < rounds; i++) {
+		if (i % 2)
+			prep_waitv(r, waits, 3);
+		else
+			prep_wait(r, self->word + 1, 0, 1);
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)1, 0, 0)->user_data = 2;
+		ASSERT_EQ(2, iou_submit_wait(r, 2));
+		ASSERT_EQ(0, iou_wait(r, 2));
+		while (iou_ready(r)) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			if (cqe.user_data != 1)
+				continue;
+			woken += cqe.res >= 0;
+			cancelled += cqe.res == -ECANCELED;
+		}
+		ASSERT_EQ(i + 1, woken + cancelled);
+	}
+	for (i = 0; i < 2; i++) {
+		store_rel(&racer[i].stop, 1);
+		pthread_join(threads[i], NULL);
+	}
+	/* a vector may have been woken twice, and have one CQE */
+	EXPECT_LE(woken, racer[0].woken + racer[1].woken);
+	EXPECT_EQ(0, iou_ready(r));
+	EXPECT_EQ(0, sys_wake(self->word + 1, 99));
+}
+
+/* In a child: @nr waits of each kind, of which the rest of its life knows nothing. */
+static void leave_waits(unsigned int ring_flags, unsigned int *words, struct iou *r)
+{
+	struct futex_waitv waits[4];
+	unsigned int i;
+
+	if (!r->sqes && iou_init(r, 32, ring_flags))
+		_exit(1);
+	fill_waitv(waits, words, 4);
+	waits[3].flags = FUTEX2_SIZE_U32;
+	for (i = 0; i < 4; i++) {
+		prep_wait(r, words, 0, 10);
+		prep_waitv(r, waits, 4)->user_data = 11;
+	}
+	if (submit_issued(r))
+		_exit(2);
+}
+
+/* A process goes with all of its waits, exec goes on without them. */
+TEST_F(futex, exit_and_exec)
+{
+	unsigned int how;
+	int pid, status;
+
+	for (how = 0; how < 3; how++) {
+		pid = fork();
+		if (!pid) {
+			struct iou r = {};
+
+			leave_waits(variant->flags, self->word, &r);
+			if (how == 0)
+				_exit(7);
+			if (how == 1)
+				kill(getpid(), SIGKILL);
+			execl("/bin/sh", "sh", "-c", "exit 7", NULL);
+			_exit(3);
+		}
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		if (how == 1) {
+			EXPECT_EQ(SIGKILL, WTERMSIG(status));
+		} else {
+			EXPECT_EQ(7, WEXITSTATUS(status));
+		}
+	}
+}
+
+/*
+ * The ring outlives the process that waits: its waits end with it, as their futexes are
+ * of its memory.  Mutant: futex-outlives-memory.
+ */
+TEST_F(futex, memory_is_gone)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int pid, status, i;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_SQPOLL))
+		SKIP(return, "one task alone submits");
+	if (variant->flags & IORING_SETUP_NO_MMAP)
+		SKIP(return, "a child has other memory");
+	if (iou_on_stock())
+		SKIP(return, "they wait for ever");
+	pid = fork();
+	if (!pid) {
+		leave_waits(0, self->word, r);
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_EQ(0, status);
+	/* what the child has taken of the SQ */
+	r->sent = *r->sq_tail;
+	r->next = r->sent;
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(-ECANCELED, cqe.res);
+	}
+}
+
+static void *wait_in_thread(void *arg)
+{
+	struct iou *r = arg;
+
+	return (void *)(long)submit_issued(r);
+}
+
+/* The same with a thread of the process: another one may have the ring. */
+TEST_F(futex, thread_exits)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	pthread_t thread;
+	void *ret;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_SQPOLL))
+		SKIP(return, "one task alone submits");
+	prep_wait(r, self->word, 0, 1);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_in_thread, r));
+	ASSERT_EQ(0, pthread_join(thread, &ret));
+	ASSERT_EQ(NULL, ret);
+	/* it goes on waiting there */
+	if (iou_on_stock()) {
+		EXPECT_EQ(1, sys_wake(self->word, 1));
+	}
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(iou_on_stock() ? 0 : -ECANCELED, cqe.res);
+}
+
+/* Woken by a wake of the same ring, in one chain and one call. */
+TEST_F(futex, wake_own)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int i;
+
+	prep_wait(r, self->word, 0, 1);
+	prep_futex(r, IORING_OP_FUTEX_WAKE, FUTEX2_PRIVATE, self->word, 1)->user_data = 2;
+	ASSERT_LE(0, iou_submit_wait(r, 2));
+	ASSERT_EQ(0, iou_wait(r, 2));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(cqe.user_data == 2, cqe.res);
+	}
+}
+
+TEST_HARNESS_MAIN

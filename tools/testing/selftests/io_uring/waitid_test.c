@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: WAITID - children that end, stop and go on */
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include "iou_test.h"
+
+FIXTURE(waitid) {
+	struct iou r;
+	int child;
+};
+
+FIXTURE_VARIANT(waitid) {
+	unsigned int flags;
+	unsigned int sqe_flags;
+};
+
+IOU_KINDS(waitid);
+FIXTURE_VARIANT_ADD(waitid, defer_async) {
+	.flags = IOU_DEFER,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_VARIANT_ADD(waitid, plain_async) {
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+/* A child that does nothing until a signal, or our end, tells it to. */
+static int make_child(void)
+{
+	int parent = getpid(), pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (getppid() == parent)
+			pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void end_child(int pid)
+{
+	if (pid > 0 && !kill(pid, SIGKILL))
+		waitpid(pid, NULL, 0);
+}
+
+FIXTURE_SETUP(waitid)
+{
+	ASSERT_EQ(0, iou_init(&self->r, 32, variant->flags));
+	self->child = make_child();
+	ASSERT_LT(0, self->child);
+}
+
+FIXTURE_TEARDOWN(waitid)
+{
+	iou_exit(&self->r);
+	end_child(self->child);
+}
+
+static struct io_uring_sqe *prep_waitid(struct iou *r, int which, int id, siginfo_t *info,
+					unsigned int options)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_WAITID, id, NULL, which, (uintptr_t)info);
+
+	sqe->file_index = options;
+	sqe->user_data = 1;
+	return sqe;
+}
+
+static int do_waitid(struct iou *r, unsigned int f, int which, int id, siginfo_t *info,
+		     unsigned int options)
+{
+	prep_waitid(r, which, id, info, options)->flags = f;
+	return iou_one(r);
+}
+
+/* As in futex_test: the SQEs have been issued when this returns. */
+static int submit_issued(struct iou *r)
+{
+	struct io_uring_cqe cqe;
+	int ret;
+
+	iou_nop(r, 99);
+	ret = iou_submit(r);
+	if (ret < 1)
+		return ret;
+	ret = iou_reap(r, &cqe);
+	return ret ?: cqe.user_data == 99 ? 0 : -EBADMSG;
+}
+
+/* Mutant: waitid-event-missed. */
+TEST_F(waitid, exit)
+{
+	unsigned int f = variant->sqe_flags;
+	siginfo_t info = { .si_signo = 77 };
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int pid;
+
+	/* waited for before it ends */
+	prep_waitid(r, P_PID, self->child, &info, WEXITED)->flags = f;
+	ASSERT_EQ(0, submit_issued(r));
+	kill(self->child, SIGTERM);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(0, cqe.res);
+	EXPECT_EQ(SIGCHLD, info.si_signo);
+	EXPECT_EQ(self->child, info.si_pid);
+	EXPECT_EQ(CLD_KILLED, info.si_code);
+	EXPECT_EQ(SIGTERM, info.si_status);
+	EXPECT_EQ(getuid(), info.si_uid);
+	EXPECT_EQ(-1, waitpid(self->child, NULL, 0));
+	EXPECT_EQ(-ECHILD, do_waitid(r, f, P_PID, self->child, &info, WEXITED));
+	EXPECT_EQ(0, info.si_signo);
+
+	/* and after; once to look, then to have it */
+	pid = fork();
+	if (!pid)
+		_exit(9);
+	memset(&info, 0, sizeof(info));
+	EXPECT_EQ(0, do_waitid(r, f, P_ALL, 0, &info, WEXITED | WNOWAIT));
+	EXPECT_EQ(pid, info.si_pid);
+	EXPECT_EQ(CLD_EXITED, info.si_code);
+	EXPECT_EQ(9, info.si_status);
+	EXPECT_EQ(0, do_waitid(r, f, P_PGID, 0, NULL, WEXITED));
+	EXPECT_EQ(-ECHILD, do_waitid(r, f, P_ALL, 0, NULL, WEXITED));
+	self->child = 0;
+}
+
+TEST_F(waitid, stop_and_go_on)
+{
+	siginfo_t info = {};
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	prep_waitid(r, P_PID, self->child, &info, WSTOPPED)->flags = variant->sqe_flags;
+	ASSERT_EQ(0, submit_issued(r));
+	kill(self->child, SIGSTOP);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(0, cqe.res);
+	EXPECT_EQ(CLD_STOPPED, info.si_code);
+	prep_waitid(r, P_PID, self->child, &info, WCONTINUED)->flags = variant->sqe_flags;
+	ASSERT_EQ(0, submit_issued(r));
+	kill(self->child, SIGCONT);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(0, cqe.res);
+	EXPECT_EQ(CLD_CONTINUED, info.si_code);
+}
+
+TEST_F(waitid, not_yet)
+{
+	unsigned int f = variant->sqe_flags;
+	siginfo_t info = { .si_signo = 77, .si_pid = 77 };
+	struct iou *r = &self->r;
+	int pidfd = syscall(SYS_pidfd_open, self->child, 0);
+
+	EXPECT_EQ(0, do_waitid(r, f, P_PIDFD, pidfd, &info, WEXITED | WNOHANG));
+	EXPECT_EQ(0, info.si_signo);
+	EXPECT_EQ(0, info.si_pid);
+	fcntl(pidfd, F_SETFL, O_NONBLOCK);
+	EXPECT_EQ(0, do_waitid(r, f, P_PIDFD, pidfd, &info, WEXITED));
+	close(pidfd);
+}
+
+TEST_F(waitid, refused)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	int pid;
+
+	EXPECT_EQ(-EINVAL, do_waitid(r, f, P_ALL, 0, (void *)8, 0));
+	EXPECT_EQ(-EINVAL, do_waitid(r, f, P_ALL, 0, (void *)8, WEXITED | 0x100));
+	EXPECT_EQ(-EINVAL, do_waitid(r, f, 99, 0, (void *)8, WEXITED));
+	EXPECT_EQ(-EINVAL, do_waitid(r, f, P_PID, 0, NULL, WEXITED));
+	EXPECT_EQ(-EBADF, do_waitid(r, f, P_PIDFD, 999, NULL, WEXITED));
+	EXPECT_EQ(-ECHILD, do_waitid(r, f, P_PID, 1, NULL, WEXITED));
+	/* the answer cannot be given, if it is that there is none */
+	EXPECT_EQ(-EFAULT, do_waitid(r, f, P_PID, 1, (void *)8, WEXITED));
+	prep_waitid(r, P_ALL, 0, NULL, WEXITED)->waitid_flags = 1;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	/* reaped all the same, as by waitid(2) */
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	EXPECT_EQ(-EFAULT, do_waitid(r, f, P_PID, pid, (void *)8, WEXITED));
+	EXPECT_EQ(-1, waitpid(pid, NULL, 0));
+}
+
+static int do_cancel(struct iou *r, unsigned long long data, unsigned int flags)
+{
+	struct io_uring_sync_cancel_reg reg = {
+		.addr = data, .flags = flags, .timeout = { -1, -1 },
+	};
+
+	return iou_register(r, IORING_REGISTER_SYNC_CANCEL, &reg, 1);
+}
+
+TEST_F(waitid, cancel)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	siginfo_t info = { .si_signo = 77 };
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		prep_waitid(r, P_PID, self->child, i ? NULL : &info, WEXITED)->user_data = i;
+	prep_waitid(r, P_PID, self->child, (void *)8, WEXITED)->user_data = 4;
+	ASSERT_EQ(0, submit_issued(r));
+	iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)2, 0, 0)->user_data = 8;
+	iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)2, 0, 0)->user_data = 9;
+	ASSERT_EQ(2, iou_submit(r));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(cqe.user_data == 2 ? -ECANCELED : cqe.user_data == 8 ? 1 : -ENOENT,
+			  cqe.res);
+	}
+	EXPECT_EQ(1, do_cancel(r, 0, 0));
+	EXPECT_EQ(-ECANCELED, iou_discard(r, 1));
+	EXPECT_EQ(0, info.si_signo);
+	EXPECT_EQ(3, do_cancel(r, 0, IORING_ASYNC_CANCEL_ANY));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(-ECANCELED, iou_discard(r, 1));
+	EXPECT_EQ(-ENOENT, do_cancel(r, 3, 0));
+	/* none of them has taken the child */
+	kill(self->child, SIGKILL);
+	EXPECT_EQ(self->child, waitpid(self->child, NULL, 0));
+	self->child = 0;
+}
+
+TEST_F(waitid, timeout_and_chain)
+{
+	struct __kernel_timespec soon = { .tv_nsec = 1000000 };
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int i;
+
+	prep_waitid(r, P_PID, self->child, NULL, WEXITED)->flags =
+		IOSQE_IO_LINK | variant->sqe_flags;
+	iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &soon, 1, 0)->user_data = 2;
+	ASSERT_EQ(2, iou_submit(r));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(cqe.user_data == 1 ? -ECANCELED : -ETIME, cqe.res);
+	}
+	prep_waitid(r, P_PID, self->child, NULL, WEXITED)->flags =
+		IOSQE_IO_LINK | variant->sqe_flags;
+	iou_nop(r, 2);
+	ASSERT_EQ(0, submit_issued(r));
+	kill(self->child, SIGKILL);
+	for (i = 1; i < 3; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(i, cqe.user_data);
+		EXPECT_EQ(0, cqe.res);
+	}
+	self->child = 0;
+}
+
+/* Two want the same child: one has it, the other waits on, or finds that there is none. */
+TEST_F(waitid, one_child_for_two)
+{
+	int second = make_child(), i, got;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	siginfo_t info[2] = {};
+
+	for (i = 0; i < 2; i++)
+		prep_waitid(r, P_ALL, 0, &info[i], WEXITED)->user_data = i;
+	ASSERT_EQ(0, submit_issued(r));
+	kill(self->child, SIGKILL);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	got = cqe.user_data;
+	EXPECT_EQ(0, cqe.res);
+	EXPECT_EQ(self->child, info[got].si_pid);
+	iou_wait_ms(r, 1, 20);
+	EXPECT_EQ(0, iou_ready(r));
+	kill(second, SIGKILL);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(!got, cqe.user_data);
+	EXPECT_EQ(0, cqe.res);
+	EXPECT_EQ(second, info[!got].si_pid);
+	self->child = 0;
+}
+
+/* An event that is somebody else's to have leaves the wait where it is. */
+TEST_F(waitid, taken_by_others)
+{
+	int pid = make_child(), status;
+	struct iou *r = &self->r;
+
+	prep_waitid(r, P_ALL, 0, NULL, WEXITED);
+	ASSERT_EQ(0, submit_issued(r));
+	/* stops are not waited for; and this one is had by waitpid(2) */
+	kill(self->child, SIGSTOP);
+	EXPECT_EQ(self->child, waitpid(self->child, &status, WUNTRACED));
+	iou_wait_ms(r, 1, 20);
+	EXPECT_EQ(0, iou_ready(r));
+	kill(pid, SIGKILL);
+	EXPECT_EQ(0, iou_discard(r, 1));
+	EXPECT_EQ(-1, waitpid(pid, NULL, WNOHANG));
+}
+
+/* Children end while waits for them are made and cancelled: each wait ends once. */
+TEST_F(waitid, races)
+{
+	unsigned long i, rounds = iou_rounds(200);
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	for (i = 0; i < rounds; i++) {
+		int pid = fork(), j, res = 0;
+
+		if (!pid)
+			_exit(0);
+		ASSERT_LT(0, pid);
+		prep_waitid(r, P_PID, pid, NULL, WEXITED);
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)1, 0, 0)->user_data = 2;
+		if (i % 2)
+			sched_yield();
+		ASSERT_EQ(2, iou_submit(r));
+		for (j = 0; j < 2; j++) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			if (cqe.user_data == 1)
+				res = cqe.res;
+		}
+		ASSERT_TRUE(!res || res == -ECANCELED);
+		/* who was cancelled has taken nobody */
+		ASSERT_EQ(res ? pid : -1, waitpid(pid, NULL, 0));
+	}
+}
+
+/* A process goes with its waits, exec goes on without them. */
+TEST_F(waitid, exit_and_exec)
+{
+	unsigned int how;
+	int pid, status;
+
+	for (how = 0; how < 3; how++) {
+		pid = fork();
+		if (!pid) {
+			struct iou r;
+			int i;
+
+			if (make_child() < 0 || iou_init(&r, 8, variant->flags))
+				_exit(1);
+			for (i = 0; i < 4; i++)
+				prep_waitid(&r, P_ALL, 0, NULL, WEXITED);
+			if (submit_issued(&r))
+				_exit(2);
+			if (how == 0)
+				_exit(7);
+			if (how == 1)
+				kill(getpid(), SIGKILL);
+			execl("/bin/sh", "sh", "-c", "exit 7", NULL);
+			_exit(3);
+		}
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		if (how == 1) {
+			EXPECT_EQ(SIGKILL, WTERMSIG(status));
+		} else {
+			EXPECT_EQ(7, WEXITSTATUS(status));
+		}
+	}
+}
+
+static void *wait_in_thread(void *arg)
+{
+	struct iou *r = arg;
+
+	return (void *)(long)submit_issued(r);
+}
+
+/* The thread that waits is gone: nobody is left to take the child for it. */
+TEST_F(waitid, thread_exits)
+{
+	struct iou *r = &self->r;
+	pthread_t thread;
+	void *ret;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_SQPOLL))
+		SKIP(return, "one task alone submits");
+	prep_waitid(r, P_PID, self->child, NULL, WEXITED);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_in_thread, r));
+	ASSERT_EQ(0, pthread_join(thread, &ret));
+	ASSERT_EQ(NULL, ret);
+	kill(self->child, SIGKILL);
+	EXPECT_EQ(-ECANCELED, iou_discard(r, 1));
+	EXPECT_EQ(self->child, waitpid(self->child, NULL, 0));
+	self->child = 0;
+}
+
+TEST_HARNESS_MAIN
