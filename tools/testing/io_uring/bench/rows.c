@@ -330,6 +330,17 @@ const struct row rows[] = {
 
 	{ "life/idle/b64", run_life, 0, 64, 0, NULL, DEFER, ROW_LONG },
 	{ "life/plain-idle/b64", run_life, 0, 64, 0, NULL, 0, ROW_LONG },
+	{ "statx/cached/b1", run_statx, 0, 1, 0, TMPFILE, DEFER, ROW_RING | ROW_BUFFERED },
+	{ "statx/cached/b32", run_statx, 0, 32, 0, TMPFILE, DEFER, ROW_RING | ROW_BUFFERED },
+	{ "unlink/tmpfs/b1", run_unlink, 0, 1, 1, NULL, DEFER, ROW_RING | ROW_RUN },
+	{ "unlink/tmpfs/b32", run_unlink, 0, 32, 32, NULL, DEFER, ROW_RING | ROW_RUN },
+	{ "splice/file-to-pipe/b1", run_splice, 0, 1, 1,
+	  TMPFILE, DEFER, ROW_RING | ROW_BUFFERED | ROW_RUN, open_pipe },
+	{ "splice/file-to-pipe/b8", run_splice, 0, 8, 8,
+	  TMPFILE, DEFER, ROW_RING | ROW_BUFFERED | ROW_RUN, open_pipe },
+	{ "futex/wait+wake/b1", run_futex, 0, 1, 0, NULL, DEFER, ROW_RING },
+	{ "futex/wait+wake/b32", run_futex, 0, 32, 0, NULL, DEFER, ROW_RING },
+	{ "futex/plain-wait+wake/b32", run_futex, 0, 32, 0, NULL, 0, ROW_RING },
 
 	{ "msg/send/b1", run_msg, 0, 1, 1, NULL, DEFER, ROW_RING | ROW_WAKE, open_target },
 	{ "msg/send/b64", run_msg, 0, 64, 64, NULL, DEFER, ROW_RING | ROW_WAKE, open_target },
