@@ -37,6 +37,7 @@
 #include <uapi/linux/io_uring.h>
 
 struct eventfd_ctx;
+struct io_buf_group;
 struct io_kiocb;
 struct io_mail;
 struct io_mem_account;
@@ -140,6 +141,7 @@ enum {
 	REQ_F_FILE_PUT_BIT,		/* ->file holds a counted reference of its own */
 	REQ_F_FILE_NODE_BIT,		/* ->file_node is held */
 	REQ_F_BUF_NODE_BIT,		/* ->buf_node is held */
+	REQ_F_PICKED_BIT,		/* ->picked says which provided buffer is used */
 	REQ_F_CREDS_BIT,		/* ->creds is held */
 
 	/* op/rw: reads and writes */
@@ -183,6 +185,7 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_FILE_PUT		IO_REQ_FLAG(REQ_F_FILE_PUT_BIT)
 #define REQ_F_FILE_NODE		IO_REQ_FLAG(REQ_F_FILE_NODE_BIT)
 #define REQ_F_BUF_NODE		IO_REQ_FLAG(REQ_F_BUF_NODE_BIT)
+#define REQ_F_PICKED		IO_REQ_FLAG(REQ_F_PICKED_BIT)
 #define REQ_F_CREDS		IO_REQ_FLAG(REQ_F_CREDS_BIT)
 #define REQ_F_NOWAIT		IO_REQ_FLAG(REQ_F_NOWAIT_BIT)
 #define REQ_F_ISREG		IO_REQ_FLAG(REQ_F_ISREG_BIT)
@@ -217,6 +220,21 @@ struct io_cqe_val {
 };
 
 #define IO_OP_DATA_SIZE	64
+
+/**
+ * struct io_picked - a request's provided buffer (see io_uring/rsrc/groups.h)
+ * @max: bytes that the request wants at most, 0 for as many as there are; set by
+ *	->prep() of requests with REQ_F_BUFFER_SELECT
+ * @bid: the buffer, valid with REQ_F_PICKED
+ * @taken: it is the request's until its end, not the group's any more
+ * @more: its group uses the rest of it again
+ */
+struct io_picked {
+	u32	max;
+	u16	bid;
+	bool	taken;
+	bool	more;
+};
 
 /**
  * struct io_kiocb - a request
@@ -305,8 +323,12 @@ struct io_kiocb {
 	struct io_kiocb		*link;
 	/** @file_node: (R) the registered file in use, valid with REQ_F_FILE_NODE */
 	struct io_rsrc_node	*file_node;
-	/** @buf_node: (R) the registered buffer, or SPLICE's source; with REQ_F_BUF_NODE */
-	struct io_rsrc_node	*buf_node;
+	union {
+		/** @buf_node: (R) the registered buffer, or SPLICE's source; with REQ_F_BUF_NODE */
+		struct io_rsrc_node	*buf_node;
+		/** @picked: the provided buffer, valid with REQ_F_BUFFER_SELECT */
+		struct io_picked	picked;
+	};
 #ifdef CONFIG_IO_URING_DEBUG
 	/** @state: enum io_req_state, checked by io_req_move() */
 	u8			state;
@@ -520,6 +542,22 @@ struct io_mapped_region {
 	bool		user;
 };
 
+/* groups of provided buffers with a number below this are found at once */
+#define IO_GROUPS_SMALL	16
+
+/**
+ * struct io_buf_groups - groups of provided buffers (see io_uring/rsrc/groups.h)
+ * @small: (R) those with small numbers; changed under @lock as well
+ * @others: (R) all others; changed under @lock as well
+ * @lock: for who maps a group's memory, without the ring lock; a leaf
+ */
+struct io_buf_groups {
+	struct io_buf_group	*small[IO_GROUPS_SMALL];
+	struct xarray		others;
+	/* see above */
+	spinlock_t		lock;
+};
+
 /**
  * struct io_ring_users - the tasks that use a ring (see io_uring/task/tctx.h)
  * @lock: a leaf; task context only
@@ -645,6 +683,8 @@ struct io_ring_ctx {
 		struct io_file_table	file_table;
 		/** @buf_table: (R) registered buffers */
 		struct io_rsrc_table	buf_table;
+		/** @groups: provided buffers */
+		struct io_buf_groups	groups;
 		/** @tags_owed: (R) tags that come when requests end, as their slots are empty */
 		unsigned int		tags_owed;
 		/** @bufs_alive: (R) buffers in slots, and those that requests still use */

@@ -45,6 +45,7 @@
 #include "async/wq.h"
 #include "req/parked.h"
 #include "ring/notify.h"
+#include "rsrc/groups.h"
 
 static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 
@@ -572,6 +573,9 @@ void io_poll_hold_end(struct io_kiocb *req)
 	struct io_poll *poll = req->poll;
 
 	io_poll_end(req);
+	/* a worker's attempt has taken it, and req->poll has covered it */
+	if (unlikely(req->flags & REQ_F_PICKED))
+		req->cqe.flags = io_picked_cflags(req);
 	req->flags &= ~(REQ_F_POLLED | REQ_F_POLL_TRIED);
 	io_poll_retry_put(req->ctx, poll);
 }

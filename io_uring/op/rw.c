@@ -29,8 +29,14 @@
 #include "submit/submit.h"
 #include "task/sqpoll.h"
 
-/* A file that is not FMODE_NOWAIT: will it not block all the same? */
-static noinline bool io_rw_nonblocking(struct file *file, __poll_t events)
+/**
+ * io_rw_nonblocking - will a file that is not FMODE_NOWAIT not block all the same?
+ * @file: the file
+ * @events: what it has to be ready for
+ *
+ * Return: the answer
+ */
+noinline bool io_rw_nonblocking(struct file *file, __poll_t events)
 {
 	struct poll_table_struct pt = { ._key = events };
 	umode_t mode = file_inode(file)->i_mode;
@@ -174,6 +180,39 @@ static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 	}
 }
 
+/* One more of issue_flags: a provided buffer was picked, the data's place is known. */
+#define IO_READ_PLACED	BIT(16)
+
+static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_flags);
+
+/* Into a provided buffer; what becomes of that: rsrc/groups.c. */
+static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_rw *rw = io_rw(req);
+	enum io_result result;
+	bool lent;
+	int ret;
+
+	/* it has been attempted before if there is a file */
+	if (!rw->kiocb.ki_filp)
+		req->picked.max = rw->len;
+	if (!(req->flags & REQ_F_PICKED)) {
+		ret = io_rw_pick(req, issue_flags);
+		if (ret)
+			return io_done(req, ret);
+	}
+	/* else it may be gone when somebody else completes it */
+	lent = !req->picked.taken;
+	result = io_read_issue(req, issue_flags | IO_READ_PLACED);
+	if (result == IO_DONE)
+		req->cqe.flags = io_buf_used(req, req->cqe.res);
+	else if (result == IO_AGAIN)
+		io_buf_unused(req);
+	else if (lent)
+		io_buf_take(req);
+	return result;
+}
+
 static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_rw *rw = io_rw(req);
@@ -181,6 +220,8 @@ static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_fla
 	enum io_result result;
 	ssize_t ret;
 
+	if (unlikely(req->flags & REQ_F_BUFFER_SELECT && !(issue_flags & IO_READ_PLACED)))
+		return io_read_select(req, issue_flags);
 	if (likely(!kiocb->ki_filp)) {
 		ret = io_rw_start(req, READ);
 		if (unlikely(ret))
@@ -256,6 +297,7 @@ const struct io_op io_op_read = {
 	.ioprio			= 1,
 	.audit_skip		= 1,
 	.unbound_nonreg_file	= 1,
+	.buffer_select		= 1,
 	.plug			= 1,
 	.poll_in		= 1,
 	.prep			= io_rw_buf_prep,
@@ -283,6 +325,7 @@ const struct io_op io_op_readv = {
 	.ioprio			= 1,
 	.audit_skip		= 1,
 	.unbound_nonreg_file	= 1,
+	.buffer_select		= 1,
 	.plug			= 1,
 	.poll_in		= 1,
 	.prep			= io_readv_prep,

@@ -16,6 +16,7 @@
 #include "async/iopoll.h"
 #include "op/list.h"
 #include "rsrc/bufs.h"
+#include "rsrc/groups.h"
 
 /**
  * struct io_rw - a read or a write
@@ -64,6 +65,8 @@ void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter);
 
 int io_rw_set_flags(struct io_kiocb *req, int ddir);
 loff_t *io_rw_current_pos(struct io_kiocb *req);
+int io_rw_pick(struct io_kiocb *req, unsigned int issue_flags);
+bool io_rw_nonblocking(struct file *file, __poll_t events);
 ssize_t io_rw_pieces(struct io_kiocb *req, int ddir, struct iov_iter *iter);
 
 void io_read_complete(struct kiocb *kiocb, long res);

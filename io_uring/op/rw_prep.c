@@ -10,6 +10,7 @@
  * Addresses are checked here and bad ones refused; the data itself may fault at
  * any later time.  The file is not known yet.
  */
+#include <linux/compat.h>
 #include <linux/slab.h>
 
 #include "op/rw.h"
@@ -36,6 +37,30 @@ struct io_rw_async *io_rw_async_alloc(struct io_kiocb *req, unsigned int nr_segs
 	return async;
 }
 
+/*
+ * READV into a provided buffer: of the vector only the length of its single entry counts,
+ * 0 for as much as there is.
+ */
+static int io_rw_prep_select(struct io_kiocb *req)
+{
+	struct io_rw *rw = io_rw(req);
+	const void __user *vec = u64_to_user_ptr(rw->addr);
+	struct compat_iovec compat;
+	struct iovec iov;
+
+	if (rw->len != 1)
+		return -EINVAL;
+	if (req->ctx->compat) {
+		if (copy_from_user(&compat, vec, sizeof(compat)))
+			return -EFAULT;
+		iov.iov_len = compat.iov_len;
+	} else if (copy_from_user(&iov, vec, sizeof(iov))) {
+		return -EFAULT;
+	}
+	rw->len = min_t(size_t, iov.iov_len, MAX_RW_COUNT);
+	return 0;
+}
+
 /* READV and WRITEV: take over the vector, whose length is in rw->len. */
 static noinline int io_rw_prep_vec(struct io_kiocb *req, int ddir)
 {
@@ -45,6 +70,8 @@ static noinline int io_rw_prep_vec(struct io_kiocb *req, int ddir)
 	struct iov_iter iter;
 	ssize_t len;
 
+	if (unlikely(req->flags & REQ_F_BUFFER_SELECT))
+		return io_rw_prep_select(req);
 	if (unlikely(!nr))
 		return 0;
 	if (unlikely(nr > UIO_MAXIOV))
@@ -90,7 +117,10 @@ int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	if (unlikely(ret))
 		return ret;
 	rw->len = min(rw->len, MAX_RW_COUNT);
-	return likely(access_ok(u64_to_user_ptr(rw->addr), rw->len)) ? 0 : -EFAULT;
+	if (likely(access_ok(u64_to_user_ptr(rw->addr), rw->len)))
+		return 0;
+	/* a provided buffer has an address of its own */
+	return req->flags & REQ_F_BUFFER_SELECT ? 0 : -EFAULT;
 }
 
 /* READ_FIXED and WRITE_FIXED: data within a registered buffer. */
@@ -165,4 +195,24 @@ void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 		iov_iter_ubuf(iter, ddir, u64_to_user_ptr(rw->addr + rw->done),
 			      rw->len - rw->done);
 	}
+}
+
+/**
+ * io_rw_pick - the data goes into the next buffer of a group
+ * @req: a read with REQ_F_BUFFER_SELECT and without a buffer
+ * @issue_flags: IO_URING_F_*
+ *
+ * Return: as io_buf_pick().
+ */
+int io_rw_pick(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_rw *rw = io_rw(req);
+	struct io_buf buf;
+	int ret = io_buf_pick(req, &buf, issue_flags);
+
+	if (unlikely(ret))
+		return ret;
+	rw->addr = buf.addr;
+	rw->len = buf.len;
+	return 0;
 }

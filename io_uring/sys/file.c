@@ -12,6 +12,7 @@
 #include "ring/notify.h"
 #include "ring/region.h"
 #include "ring/sq.h"
+#include "rsrc/groups.h"
 #include "sys/fdinfo.h"
 #include "sys/file.h"
 #include "task/exit.h"
@@ -46,16 +47,23 @@ static int io_ring_release(struct inode *inode, struct file *file)
 
 /*
  * Which memory an mmap offset means, or NULL.  Other bits have never counted;
- * the mapping starts where the region does.
+ * the mapping starts where the region does.  A group of buffers may be unregistered
+ * at any time, so that it comes with a reference.
  */
-static struct io_mapped_region *io_ring_region(struct io_ring_ctx *ctx, u64 offset)
+static struct io_mapped_region *io_ring_region(struct io_ring_ctx *ctx, u64 offset,
+					       struct io_buf_group **group)
 {
+	*group = NULL;
 	switch (offset & IORING_OFF_MMAP_MASK) {
 	case IORING_OFF_SQ_RING:
 	case IORING_OFF_CQ_RING:
 		return &ctx->ring_region;
 	case IORING_OFF_SQES:
 		return &ctx->sqe_region;
+	case IORING_OFF_PBUF_RING:
+		offset &= ~IORING_OFF_MMAP_MASK;
+		*group = io_group_get(ctx, offset >> IORING_OFF_PBUF_SHIFT);
+		return *group ? &(*group)->region : NULL;
 	default:
 		return NULL;
 	}
@@ -64,9 +72,14 @@ static struct io_mapped_region *io_ring_region(struct io_ring_ctx *ctx, u64 offs
 static int io_ring_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct io_mapped_region *region;
+	struct io_buf_group *group;
+	int ret = -EINVAL;
 
-	region = io_ring_region(file->private_data, (u64)vma->vm_pgoff << PAGE_SHIFT);
-	return region ? io_region_mmap(region, vma) : -EINVAL;
+	region = io_ring_region(file->private_data, (u64)vma->vm_pgoff << PAGE_SHIFT, &group);
+	if (region)
+		ret = io_region_mmap(region, vma);
+	io_group_put(group);
+	return ret;
 }
 
 static unsigned long io_ring_get_unmapped_area(struct file *file, unsigned long addr,
@@ -74,15 +87,20 @@ static unsigned long io_ring_get_unmapped_area(struct file *file, unsigned long 
 					       unsigned long flags)
 {
 	struct io_mapped_region *region;
+	struct io_buf_group *group;
+	void *ptr = NULL;
 
 	/* the kernel's own mapping may decide the colour: no wishes */
 	if (addr)
 		return -EINVAL;
-	region = io_ring_region(file->private_data, (u64)pgoff << PAGE_SHIFT);
-	if (!region || !region->ptr || region->user)
+	region = io_ring_region(file->private_data, (u64)pgoff << PAGE_SHIFT, &group);
+	if (region && !region->user)
+		ptr = region->ptr;
+	io_group_put(group);
+	if (!ptr)
 		return -ENOMEM;
 #ifdef SHM_COLOUR
-	addr = (unsigned long)region->ptr;
+	addr = (unsigned long)ptr;
 	pgoff = addr >> PAGE_SHIFT;
 #endif
 	return mm_get_unmapped_area(current->mm, NULL, addr, len, pgoff, flags | MAP_SHARED);

@@ -24,6 +24,7 @@
 #include "rsrc/bufs.h"
 #include "rsrc/creds.h"
 #include "rsrc/files.h"
+#include "rsrc/groups.h"
 #include "sys/sync_cancel.h"
 #include "sys/unregister.h"
 #include "task/sqpoll.h"
@@ -310,6 +311,21 @@ static int io_reg_clock(struct io_ring_ctx *ctx, void __user *arg, unsigned int 
 	return 0;
 }
 
+static int io_reg_group(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_group_register(ctx, arg);
+}
+
+static int io_reg_no_group(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_group_unregister(ctx, arg);
+}
+
+static int io_reg_group_status(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_group_status(ctx, arg);
+}
+
 static const struct io_reg_op io_reg_ops[IORING_REGISTER_LAST] = {
 	[IORING_REGISTER_BUFFERS]		= { io_reg_buffers, IO_ARG_FAULT, 0, UINT_MAX },
 	[IORING_UNREGISTER_BUFFERS]		= { io_reg_no_buffers, IO_ARG_NULL, 0, 0 },
@@ -337,6 +353,9 @@ static const struct io_reg_op io_reg_ops[IORING_REGISTER_LAST] = {
 	[IORING_REGISTER_IOWQ_MAX_WORKERS]	= { io_reg_max_workers, IO_ARG_SET, 2, 2 },
 	[IORING_REGISTER_RING_FDS]		= { io_ringfd_register, IO_ARG_ANY, 0, UINT_MAX },
 	[IORING_UNREGISTER_RING_FDS]		= { io_ringfd_unregister, IO_ARG_ANY, 0, UINT_MAX },
+	[IORING_REGISTER_PBUF_RING]		= { io_reg_group, IO_ARG_SET, 1, 1 },
+	[IORING_UNREGISTER_PBUF_RING]		= { io_reg_no_group, IO_ARG_SET, 1, 1 },
+	[IORING_REGISTER_PBUF_STATUS]		= { io_reg_group_status, IO_ARG_SET, 1, 1 },
 	[IORING_REGISTER_SYNC_CANCEL]		= { io_sync_cancel, IO_ARG_SET, 1, 1 },
 	[IORING_REGISTER_FILE_ALLOC_RANGE]	= { io_reg_alloc_range, IO_ARG_SET, 0, 0 },
 	[IORING_REGISTER_CLOCK]			= { io_reg_clock, IO_ARG_SET, 0, 0 },

@@ -28,6 +28,7 @@
 #include "ring/cq.h"
 #include "ring/notify.h"
 #include "ring/region.h"
+#include "rsrc/groups.h"
 #include "sys/file.h"
 #include "sys/sysctl.h"
 #include "task/exit.h"
@@ -128,6 +129,7 @@ static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 	INIT_LIST_HEAD(&ctx->sqd_list);
 	INIT_DELAYED_WORK(&ctx->fallback_work, io_fallback_work);
 	xa_init_flags(&ctx->personalities, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	io_groups_init(ctx);
 	ctx->iopoll_tail = &ctx->iopoll_list;
 	ctx->drain_tail = &ctx->drain_list;
 	ctx->ready_tail = &ctx->ready;

@@ -53,6 +53,7 @@
 #include "ring/mailbox.h"
 #include "ring/notify.h"
 #include "ring/region.h"
+#include "rsrc/groups.h"
 #include "rsrc/creds.h"
 #include "rsrc/table.h"
 #include "task/cancel.h"
@@ -97,6 +98,7 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 	}
 	io_sqpoll_put(ctx);
 	io_cq_free(ctx);
+	io_groups_free(ctx);
 	io_region_free(&ctx->ring_region);
 	io_region_free(&ctx->sqe_region);
 	if (ctx->sq_creds)

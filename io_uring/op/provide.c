@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_PROVIDE_BUFFERS, REMOVE_BUFFERS - buffers for requests to choose from */
+
+/*
+ * They add buffers to a group of the kernel's own, and take out what has not been used:
+ * rsrc/groups.c.
+ */
+#include <linux/overflow.h>
+#include <linux/uaccess.h>
+
+#include "op/list.h"
+#include "ring/locks.h"
+#include "rsrc/groups.h"
+
+/* as many as there are numbers for buffers */
+#define IO_PROVIDE_MAX	(U16_MAX + 1)
+
+/**
+ * struct io_provide - a change of a group
+ * @first: the first buffer, PROVIDE_BUFFERS only
+ * @nr: number of buffers
+ */
+struct io_provide {
+	struct io_uring_buf	first;
+	u32			nr;
+};
+
+IO_OP_DATA(io_provide);
+
+/* The number of buffers is where others have a descriptor.  Return: 0 or @err. */
+static int io_provide_prep_nr(struct io_kiocb *req, const struct io_uring_sqe *sqe, int err)
+{
+	struct io_provide *provide = io_provide(req);
+
+	if (READ_ONCE(sqe->rw_flags) || READ_ONCE(sqe->splice_fd_in))
+		return -EINVAL;
+	provide->nr = READ_ONCE(sqe->fd);
+	return !provide->nr || provide->nr > IO_PROVIDE_MAX ? err : 0;
+}
+
+static int io_provide_buffers_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_provide *provide = io_provide(req);
+	struct io_uring_buf *first = &provide->first;
+	int ret = io_provide_prep_nr(req, sqe, -E2BIG);
+	unsigned long size, end;
+	u64 bid;
+
+	if (ret)
+		return ret;
+	first->addr = READ_ONCE(sqe->addr);
+	first->len = READ_ONCE(sqe->len);
+	first->resv = 0;
+	if (!first->len)
+		return -EINVAL;
+	if (check_mul_overflow((unsigned long)first->len, provide->nr, &size) ||
+	    check_add_overflow((unsigned long)first->addr, size, &end))
+		return -EOVERFLOW;
+	if (!access_ok(u64_to_user_ptr(first->addr), size))
+		return -EFAULT;
+	bid = READ_ONCE(sqe->off);
+	if (bid > U16_MAX)
+		return -E2BIG;
+	first->bid = bid;
+	return bid + provide->nr > IO_PROVIDE_MAX ? -EINVAL : 0;
+}
+
+static int io_remove_buffers_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	if (READ_ONCE(sqe->addr) || READ_ONCE(sqe->len) || READ_ONCE(sqe->off))
+		return -EINVAL;
+	return io_provide_prep_nr(req, sqe, -EINVAL);
+}
+
+static enum io_result io_provide_buffers_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	const struct io_provide *provide = io_provide(req);
+	struct io_ring_ctx *ctx = req->ctx;
+	int ret;
+
+	ret = io_issue_lock(ctx, issue_flags);
+	if (ret)
+		return io_done(req, ret);
+	ret = io_group_provide(ctx, req->buf_index, provide->first, provide->nr);
+	io_issue_unlock(ctx, issue_flags);
+	return io_done(req, ret);
+}
+
+static enum io_result io_remove_buffers_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	int ret;
+
+	ret = io_issue_lock(ctx, issue_flags);
+	if (ret)
+		return io_done(req, ret);
+	ret = io_group_withdraw(ctx, req->buf_index, io_provide(req)->nr);
+	io_issue_unlock(ctx, issue_flags);
+	return io_done(req, ret);
+}
+
+const struct io_op io_op_provide_buffers = {
+	.iopoll		= 1,
+	.audit_skip	= 1,
+	.any_creds	= 1,
+	.prep		= io_provide_buffers_prep,
+	.issue		= io_provide_buffers_issue,
+};
+
+const struct io_op io_op_remove_buffers = {
+	.iopoll		= 1,
+	.audit_skip	= 1,
+	.any_creds	= 1,
+	.prep		= io_remove_buffers_prep,
+	.issue		= io_remove_buffers_issue,
+};

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_READ_MULTISHOT - whatever can be read, into provided buffers */
+
+/*
+ * A read for files that can be polled, such as pipes: each time that there is data it goes into
+ * the next buffer of a group, and is told by a CQE with IORING_CQE_F_MORE.  It ends at
+ * the end of the file, with an error, without a buffer, when the CQ is full, or
+ * when it is cancelled.  When it is issued: submit/multishot.c.
+ */
+#include <linux/fsnotify.h>
+#include <linux/poll.h>
+
+#include "complete/complete.h"
+#include "op/result.h"
+#include "op/rw.h"
+
+static int io_read_multishot_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_rw *rw = io_rw(req);
+	int ret;
+
+	if (!(req->flags & REQ_F_BUFFER_SELECT))
+		return -EINVAL;
+	ret = io_rw_prep_sqe(req, sqe);
+	if (ret)
+		return ret;
+	if (rw->addr || rw->len)
+		return -EINVAL;
+	req->picked.max = 0;
+	req->flags |= REQ_F_MULTISHOT;
+	return 0;
+}
+
+/* One attempt.  Return: as ->read_iter(). */
+static ssize_t io_read_multishot_try(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_rw *rw = io_rw(req);
+	struct kiocb *kiocb = &rw->kiocb;
+	int ret;
+
+	if (!access_ok(u64_to_user_ptr(rw->addr), rw->len))
+		return -EFAULT;
+	if (unlikely(!kiocb->ki_filp)) {
+		ret = io_rw_start(req, READ);
+		if (ret)
+			return ret;
+		/* nobody but us completes it */
+		kiocb->ki_complete = NULL;
+	}
+	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
+		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) &&
+		    !io_rw_nonblocking(req->file, EPOLLIN))
+			return -EAGAIN;
+		kiocb->ki_flags |= IOCB_NOWAIT;
+	} else if (!(req->flags & REQ_F_NOWAIT)) {
+		kiocb->ki_flags &= ~IOCB_NOWAIT;
+	}
+	return io_rw_attempt(req, READ);
+}
+
+/* @ret is what an attempt has come to.  Return: what becomes of the request. */
+static enum io_result io_read_multishot_tell(struct io_kiocb *req, ssize_t ret)
+{
+	u32 cflags = io_buf_used(req, ret);
+
+	if (unlikely(req->flags & REQ_F_CUR_POS))
+		WRITE_ONCE(req->file->f_pos, io_rw(req)->kiocb.ki_pos);
+	if (likely(ret > 0)) {
+		fsnotify_access(req->file);
+		if (req->flags & REQ_F_MULTISHOT && io_post_more(req, ret, cflags))
+			return IO_MORE;
+	}
+	req->cqe.flags = cflags;
+	return io_done(req, io_no_restart(ret));
+}
+
+static enum io_result io_read_multishot_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	ssize_t ret;
+
+	if (unlikely(!file_can_poll(req->file)))
+		return io_done(req, -EBADFD);
+	if (likely(!(req->flags & REQ_F_PICKED))) {
+		ret = io_rw_pick(req, issue_flags);
+		if (unlikely(ret))
+			return io_done(req, ret);
+	}
+	ret = io_read_multishot_try(req, issue_flags);
+	if ((ret == -EAGAIN || ret == -EOPNOTSUPP) && issue_flags & IO_URING_F_NONBLOCK &&
+	    !(req->flags & REQ_F_NOWAIT)) {
+		io_buf_unused(req);
+		return IO_AGAIN;
+	}
+	return io_read_multishot_tell(req, ret);
+}
+
+const struct io_op io_op_read_multishot = {
+	.needs_file		= 1,
+	.ioprio			= 1,
+	.buffer_select		= 1,
+	.audit_skip		= 1,
+	.unbound_nonreg_file	= 1,
+	.poll_in		= 1,
+	.prep			= io_read_multishot_prep,
+	.issue			= io_read_multishot_issue,
+};

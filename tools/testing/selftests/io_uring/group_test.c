@@ -1,0 +1,623 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: provided buffers, and reads that use them */
+#include <sys/uio.h>
+#include "iou_test.h"
+
+#define GROUP	5
+#define SLOTS	8
+#define PIECE	64
+#define BUFFER(bid)	(IORING_CQE_F_BUFFER | (bid) << IORING_CQE_BUFFER_SHIFT)
+
+FIXTURE(group) {
+	struct iou r;
+	struct io_uring_buf_ring *ring;
+	char *mem;
+	int pipe[2];
+};
+
+FIXTURE_VARIANT(group) {
+	unsigned int flags;
+};
+
+IOU_KINDS(group);
+
+FIXTURE_SETUP(group)
+{
+	ASSERT_EQ(0, iou_init(&self->r, 64, variant->flags));
+	self->ring = iou_map_anon(IOU_PAGE);
+	self->mem = iou_map_anon(IOU_PAGE);
+	ASSERT_NE(NULL, self->ring);
+	ASSERT_NE(NULL, self->mem);
+	ASSERT_EQ(0, pipe(self->pipe));
+}
+
+FIXTURE_TEARDOWN(group)
+{
+	iou_exit(&self->r);
+	close(self->pipe[0]);
+	close(self->pipe[1]);
+	munmap(self->ring, IOU_PAGE);
+	munmap(self->mem, IOU_PAGE);
+}
+
+static int reg(struct iou *r, unsigned int group, void *ring, unsigned int entries,
+	       unsigned int flags, unsigned int min_left)
+{
+	struct io_uring_buf_reg reg = {
+		.ring_addr = (uintptr_t)ring,
+		.ring_entries = entries,
+		.bgid = group,
+		.flags = flags,
+		.min_left = min_left,
+	};
+
+	return iou_register(r, IORING_REGISTER_PBUF_RING, &reg, 1);
+}
+
+static int unreg(struct iou *r, unsigned int group)
+{
+	struct io_uring_buf_reg reg = { .bgid = group };
+
+	return iou_register(r, IORING_UNREGISTER_PBUF_RING, &reg, 1);
+}
+
+static int head(struct iou *r, unsigned int group)
+{
+	struct io_uring_buf_status status = { .buf_group = group };
+	int ret = iou_register(r, IORING_REGISTER_PBUF_STATUS, &status, 1);
+
+	return ret < 0 ? ret : (int)status.head;
+}
+
+static struct io_uring_buf *slot(struct io_uring_buf_ring *ring, unsigned int at)
+{
+	return (struct io_uring_buf *)ring + at % SLOTS;
+}
+
+static void add(struct io_uring_buf_ring *ring, void *addr, unsigned int len, unsigned int bid)
+{
+	struct io_uring_buf *buf = slot(ring, ring->tail);
+
+	buf->addr = (uintptr_t)addr;
+	buf->len = len;
+	buf->bid = bid;
+	store_rel(&ring->tail, (__u16)(ring->tail + 1));
+}
+
+static struct io_uring_sqe *prep_provide(struct iou *r, unsigned int group, void *addr,
+					 unsigned int len, unsigned int nr, unsigned int bid)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_PROVIDE_BUFFERS, nr, addr, len, bid);
+
+	sqe->buf_group = group;
+	return sqe;
+}
+
+static struct io_uring_sqe *prep_remove(struct iou *r, unsigned int group, unsigned int nr)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_REMOVE_BUFFERS, nr, NULL, 0, 0);
+
+	sqe->buf_group = group;
+	return sqe;
+}
+
+static struct io_uring_sqe *prep_read(struct iou *r, int op, int fd, unsigned int len)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, op, fd, NULL, len,
+					    op == IORING_OP_READ_MULTISHOT ? -1ULL : 0);
+
+	sqe->flags = IOSQE_BUFFER_SELECT;
+	sqe->buf_group = GROUP;
+	return sqe;
+}
+
+/* Submit what was prepared and take its CQE; -1000 and less if there is none. */
+static int take(struct iou *r, struct io_uring_cqe *cqe)
+{
+	int ret = iou_submit(r);
+
+	cqe->flags = 0;
+	return ret < 0 ? ret : iou_reap(r, cqe);
+}
+
+#define EXPECT_CQE(r, want_res, want_flags) do {		\
+	struct io_uring_cqe cqe_;				\
+								\
+	ASSERT_EQ(0, take((r), &cqe_));				\
+	EXPECT_EQ((want_res), cqe_.res);			\
+	EXPECT_EQ((want_flags), cqe_.flags);			\
+} while (0)
+
+TEST_F(group, provide_refused)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	void *m = self->mem;
+
+	prep_provide(r, GROUP, m, PIECE, 0, 0);
+	EXPECT_EQ(-E2BIG, iou_one(r));
+	prep_provide(r, GROUP, m, PIECE, 65537, 0);
+	EXPECT_EQ(-E2BIG, iou_one(r));
+	prep_provide(r, GROUP, m, PIECE, -1, 0);
+	EXPECT_EQ(-E2BIG, iou_one(r));
+	prep_provide(r, GROUP, m, PIECE, 1, 65536);
+	EXPECT_EQ(-E2BIG, iou_one(r));
+	prep_provide(r, GROUP, m, PIECE, 2, 65535);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_provide(r, GROUP, m, 0, 1, 0);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_provide(r, GROUP, (void *)-4096UL, 4096, 65535, 0);
+	EXPECT_EQ(-EOVERFLOW, iou_one(r));
+	prep_provide(r, GROUP, (void *)0xffff800000000000UL, PIECE, 1, 0);
+	EXPECT_EQ(-EFAULT, iou_one(r));
+	sqe = prep_provide(r, GROUP, m, PIECE, 1, 0);
+	sqe->rw_flags = 1;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	sqe = prep_provide(r, GROUP, m, PIECE, 1, 0);
+	sqe->splice_fd_in = 1;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	sqe = prep_provide(r, GROUP, m, PIECE, 1, 0);
+	sqe->flags = IOSQE_BUFFER_SELECT;
+	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
+	/* none of them has made the group */
+	prep_remove(r, GROUP, 1);
+	EXPECT_EQ(-ENOENT, iou_one(r));
+}
+
+TEST_F(group, provide_and_remove)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+
+	prep_provide(r, GROUP, self->mem, 1, 65536, 0);
+	EXPECT_EQ(0, iou_one(r));
+	sqe = prep_provide(r, GROUP, self->mem, 1, 65535, 0);
+	sqe->flags = IOSQE_ASYNC;
+	EXPECT_EQ(0, iou_one(r));
+	prep_remove(r, GROUP, 65536);
+	EXPECT_EQ(65536, iou_one(r));
+	sqe = prep_remove(r, GROUP, 65536);
+	sqe->flags = IOSQE_ASYNC;
+	EXPECT_EQ(65535, iou_one(r));
+	prep_remove(r, GROUP, 1);
+	EXPECT_EQ(0, iou_one(r));
+	prep_remove(r, GROUP, 0);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_remove(r, GROUP, -1);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	sqe = prep_remove(r, GROUP, 1);
+	sqe->addr = 1;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	sqe = prep_remove(r, GROUP, 1);
+	sqe->len = 1;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	sqe = prep_remove(r, GROUP, 1);
+	sqe->off = 1;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	/* large numbers are as good as small ones */
+	prep_provide(r, 60000, self->mem, 1, 3, 0);
+	EXPECT_EQ(0, iou_one(r));
+	prep_remove(r, 60000, 5);
+	EXPECT_EQ(3, iou_one(r));
+}
+
+/* First in first out, and one that was not needed stays the first. */
+TEST_F(group, classic_order)
+{
+	struct iou *r = &self->r;
+
+	prep_provide(r, GROUP, self->mem, PIECE, 2, 1);
+	EXPECT_EQ(0, iou_one(r));
+	prep_provide(r, GROUP, self->mem + 1024, PIECE, 2, 7);
+	EXPECT_EQ(0, iou_one(r));
+	ASSERT_EQ(6, write(self->pipe[1], "abcdef", 6));
+	prep_read(r, IORING_OP_READ, self->pipe[0], 2);
+	EXPECT_CQE(r, 2, BUFFER(1));
+	prep_read(r, IORING_OP_READ, self->pipe[0], 2);
+	EXPECT_CQE(r, 2, BUFFER(2));
+	prep_read(r, IORING_OP_READ, self->pipe[0], 2);
+	EXPECT_CQE(r, 2, BUFFER(7));
+	EXPECT_EQ(0, memcmp(self->mem, "ab", 2));
+	EXPECT_EQ(0, memcmp(self->mem + PIECE, "cd", 2));
+	EXPECT_EQ(0, memcmp(self->mem + 1024, "ef", 2));
+	/* one that waits has none: it can be taken away, or used by another; stock keeps it */
+	if (iou_on_stock())
+		return;
+	prep_read(r, IORING_OP_READ, self->pipe[0], 2)->user_data = 100;
+	ASSERT_EQ(1, iou_submit(r));
+	prep_remove(r, GROUP, 10);
+	EXPECT_EQ(1, iou_one(r));
+	ASSERT_EQ(2, write(self->pipe[1], "gh", 2));
+	EXPECT_CQE(r, -ENOBUFS, 0U);
+}
+
+TEST_F(group, register_refused)
+{
+	struct io_uring_buf_reg reg_arg = {
+		.ring_addr = (uintptr_t)self->ring,
+		.ring_entries = SLOTS,
+		.bgid = GROUP,
+	};
+	struct iou *r = &self->r;
+	void *ring = self->ring;
+
+	reg_arg.flags = 4;
+	EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_PBUF_RING, &reg_arg, 1));
+	reg_arg.flags = 0;
+	reg_arg.resv[4] = 1;
+	EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_PBUF_RING, &reg_arg, 1));
+	reg_arg.resv[4] = 0;
+	EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_PBUF_RING, &reg_arg, 0));
+	EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_PBUF_RING, &reg_arg, 2));
+	EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_PBUF_RING, NULL, 1));
+	EXPECT_EQ(-EFAULT, iou_register(r, IORING_REGISTER_PBUF_RING, (void *)8, 1));
+	EXPECT_EQ(-EINVAL, reg(r, GROUP, ring, SLOTS, 0, 1));
+	EXPECT_EQ(-EINVAL, reg(r, GROUP, ring, 0, 0, 0));
+	EXPECT_EQ(-EINVAL, reg(r, GROUP, ring, 3, 0, 0));
+	EXPECT_EQ(-EINVAL, reg(r, GROUP, ring, 65536, 0, 0));
+	EXPECT_EQ(-EFAULT, reg(r, GROUP, NULL, SLOTS, 0, 0));
+	EXPECT_EQ(-EFAULT, reg(r, GROUP, NULL, 3, 0, 0));
+	EXPECT_EQ(-EINVAL, reg(r, GROUP, ring + 16, SLOTS, 0, 0));
+	EXPECT_EQ(-EFAULT, reg(r, GROUP, (void *)0x10000, SLOTS, 0, 0));
+	EXPECT_EQ(-EINVAL, reg(r, GROUP, ring, SLOTS, IOU_PBUF_RING_MMAP, 0));
+	EXPECT_EQ(-ENOENT, unreg(r, GROUP));
+	EXPECT_EQ(-ENOENT, head(r, GROUP));
+	EXPECT_EQ(0, reg(r, GROUP, ring, SLOTS, 0, 0));
+	EXPECT_EQ(-EEXIST, reg(r, GROUP, ring, SLOTS, 0, 0));
+	EXPECT_EQ(0, head(r, GROUP));
+	prep_provide(r, GROUP, self->mem, PIECE, 1, 0);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_remove(r, GROUP, 1);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	reg_arg.flags = 1;
+	EXPECT_EQ(-EINVAL, iou_register(r, IORING_UNREGISTER_PBUF_RING, &reg_arg, 1));
+	reg_arg.flags = 0;
+	EXPECT_EQ(0, iou_register(r, IORING_UNREGISTER_PBUF_RING, &reg_arg, 1));
+	EXPECT_EQ(-ENOENT, unreg(r, GROUP));
+}
+
+/* A group that is used up may become a ring; one with buffers may not. */
+TEST_F(group, upgrade)
+{
+	struct iou *r = &self->r;
+
+	prep_provide(r, GROUP, self->mem, PIECE, 1, 0);
+	EXPECT_EQ(0, iou_one(r));
+	EXPECT_EQ(-EEXIST, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	EXPECT_EQ(-EINVAL, head(r, GROUP));
+	EXPECT_EQ(-EINVAL, unreg(r, GROUP));
+	prep_remove(r, GROUP, 1);
+	EXPECT_EQ(1, iou_one(r));
+	EXPECT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	EXPECT_EQ(0, head(r, GROUP));
+}
+
+/* The table in Documentation/io_uring/buffers.rst, for files that can be polled. */
+TEST_F(group, lent)
+{
+	struct iou *r = &self->r;
+	int *fds = self->pipe;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	prep_read(r, IORING_OP_READ, fds[0], 0);
+	EXPECT_CQE(r, -ENOBUFS, 0U);
+	add(self->ring, (void *)8, 16, 1);
+	ASSERT_EQ(10, write(fds[1], "0123456789", 10));
+	prep_read(r, IORING_OP_READ, fds[0], 0);
+	EXPECT_CQE(r, -EFAULT, 0U);
+	prep_read(r, IORING_OP_READ, fds[1], 0);
+	EXPECT_CQE(r, -EBADF, 0U);
+	EXPECT_EQ(0, head(r, GROUP));
+	slot(self->ring, 0)->addr = (uintptr_t)self->mem;
+	add(self->ring, self->mem + PIECE, 16, 2);
+	prep_read(r, IORING_OP_READ, fds[0], 4);
+	EXPECT_CQE(r, 4, BUFFER(1));
+	EXPECT_EQ(1, head(r, GROUP));
+	prep_read(r, IORING_OP_READ, fds[0], 0);
+	EXPECT_CQE(r, 6, BUFFER(2));
+	EXPECT_EQ(0, memcmp(self->mem + PIECE, "456789", 6));
+	/* it waits without one */
+	add(self->ring, self->mem, 16, 3);
+	prep_read(r, IORING_OP_READ, fds[0], 0);
+	ASSERT_EQ(1, iou_submit(r));
+	iou_wait_ms(r, 1, 20);
+	EXPECT_EQ(0, iou_ready(r));
+	EXPECT_EQ(2, head(r, GROUP));
+	ASSERT_EQ(1, write(fds[1], "x", 1));
+	EXPECT_CQE(r, 1, BUFFER(3));
+	/* the end of the file uses one */
+	add(self->ring, self->mem, 16, 4);
+	close(fds[1]);
+	prep_read(r, IORING_OP_READ, fds[0], 0);
+	EXPECT_CQE(r, 0, BUFFER(4));
+	EXPECT_EQ(4, head(r, GROUP));
+	fds[1] = dup(fds[0]);
+}
+
+/* ... and for others, and for workers: whatever the result is, it is told. */
+TEST_F(group, taken)
+{
+	struct iou *r = &self->r;
+	int fd = iou_file(8192, 3);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add(self->ring, self->mem, 16, 1);
+	prep_read(r, IORING_OP_READ, fd, 0);
+	EXPECT_CQE(r, 16, BUFFER(1));
+	EXPECT_EQ(-1, iou_verify(self->mem, 16, 0, 3));
+	add(self->ring, self->mem, 16, 2);
+	prep_read(r, IORING_OP_READ, fd, 0)->off = 1 << 20;
+	EXPECT_CQE(r, 0, BUFFER(2));
+	add(self->ring, (void *)8, 16, 3);
+	prep_read(r, IORING_OP_READ, fd, 0);
+	EXPECT_CQE(r, -EFAULT, BUFFER(3));
+	add(self->ring, self->mem, 16, 4);
+	prep_read(r, IORING_OP_READ, fd, 8)->flags |= IOSQE_ASYNC;
+	EXPECT_CQE(r, 8, BUFFER(4));
+	add(self->ring, self->mem, 16, 5);
+	ASSERT_EQ(3, write(self->pipe[1], "abc", 3));
+	prep_read(r, IORING_OP_READ, self->pipe[0], 0)->flags |= IOSQE_ASYNC;
+	EXPECT_CQE(r, 3, BUFFER(5));
+	EXPECT_EQ(5, head(r, GROUP));
+	close(fd);
+}
+
+TEST_F(group, readv)
+{
+	struct iovec iov[2] = { { self->mem + 512, 8 }, { self->mem + 600, 8 } };
+	struct io_uring_sqe *sqe;
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	static const struct {
+		int nr, res;
+		size_t len;
+	} tries[] = { { 2, -EINVAL, 8 }, { 0, -EINVAL, 8 }, { 1, 4, 4 }, { 1, 16, 64 }, { 1, 12, 0 } };
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	ASSERT_EQ(32, write(self->pipe[1], "0123456789abcdef0123456789abcdef", 32));
+	for (i = 0; i < 4; i++)
+		add(self->ring, self->mem + i * PIECE, 16, i);
+	for (i = 0; i < ARRAY_LEN(tries); i++) {
+		struct io_uring_cqe cqe;
+
+		iov[0].iov_len = tries[i].len;
+		sqe = iou_prep(r, IORING_OP_READV, self->pipe[0], iov, tries[i].nr, 0);
+		sqe->flags = IOSQE_BUFFER_SELECT;
+		sqe->buf_group = GROUP;
+		ASSERT_EQ(0, take(r, &cqe));
+		EXPECT_EQ(tries[i].res, cqe.res);
+		if (cqe.res > 0)
+			EXPECT_EQ(BUFFER(i - 2), cqe.flags);
+	}
+	sqe = iou_prep(r, IORING_OP_READV, self->pipe[0], (void *)8, 1, 0);
+	sqe->flags = IOSQE_BUFFER_SELECT;
+	sqe->buf_group = GROUP;
+	EXPECT_CQE(r, -EFAULT, 0U);
+}
+
+TEST_F(group, incremental)
+{
+	struct io_uring_buf *first = self->ring->bufs;
+	const unsigned int more = BUFFER(1) | IORING_CQE_F_BUF_MORE;
+	int fd = iou_file(8192, 3), *fds = self->pipe;
+	struct iou *r = &self->r;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 4));
+	add(self->ring, self->mem, 32, 1);
+	ASSERT_EQ(10, write(fds[1], "0123456789", 10));
+	prep_read(r, IORING_OP_READ, fds[0], 6);
+	EXPECT_CQE(r, 6, more);
+	EXPECT_EQ((uintptr_t)self->mem + 6, first->addr);
+	EXPECT_EQ(26, first->len);
+	prep_read(r, IORING_OP_READ, fds[0], 0);
+	EXPECT_CQE(r, 4, more);
+	EXPECT_EQ(0, memcmp(self->mem, "0123456789", 10));
+	/* what is taken is gone, as much as was wanted */
+	prep_read(r, IORING_OP_READ, fd, 8)->off = 8188;
+	EXPECT_CQE(r, 4, more);
+	EXPECT_EQ(14, first->len);
+	EXPECT_EQ(0, head(r, GROUP));
+	/* less than min_left is nothing */
+	prep_read(r, IORING_OP_READ, fd, 11);
+	EXPECT_CQE(r, 11, BUFFER(1));
+	EXPECT_EQ(0, first->len);
+	EXPECT_EQ(1, head(r, GROUP));
+	add(self->ring, self->mem, 32, 2);
+	close(fds[1]);
+	fds[1] = dup(fds[0]);
+	prep_read(r, IORING_OP_READ, fds[0], 0);
+	EXPECT_CQE(r, 0, BUFFER(2) | IORING_CQE_F_BUF_MORE);
+	EXPECT_EQ(1, head(r, GROUP));
+	close(fd);
+}
+
+/* The tail and the descriptors may be anything; the ring and its groups live on. */
+TEST_F(group, hostile)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i;
+	int left;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
+	for (i = 0; i < 200; i++) {
+		slot(self->ring, i)->addr = i % 3 ? (uintptr_t)self->mem : i * 0x1111111111111111ULL;
+		slot(self->ring, i)->len = i * 0x01234567;
+		slot(self->ring, i)->bid = i;
+		store_rel(&self->ring->tail, (__u16)(i * 7919));
+		ASSERT_EQ(4, write(self->pipe[1], "abcd", 4));
+		prep_read(r, IORING_OP_READ, self->pipe[0], 4);
+		ASSERT_EQ(0, take(r, &cqe));
+		left = 4 - (cqe.res > 0 ? cqe.res : 0);
+		if (left)
+			ASSERT_EQ(left, read(self->pipe[0], self->mem, left));
+	}
+	EXPECT_EQ(0, unreg(r, GROUP));
+}
+
+/* A group's memory in the kernel: as long as it is mapped it is there. */
+TEST_F(group, mapped)
+{
+	const unsigned long long at = IORING_OFF_PBUF_RING | GROUP << IORING_OFF_PBUF_SHIFT;
+	struct io_uring_buf_ring *ring;
+	struct iou *r = &self->r;
+
+	if (r->by_index)
+		return;
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, IOU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, at));
+	ASSERT_EQ(0, reg(r, GROUP, NULL, SLOTS, IOU_PBUF_RING_MMAP, 0));
+	ring = mmap(NULL, IOU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, at);
+	ASSERT_NE(MAP_FAILED, ring);
+	add(ring, self->mem, 16, 9);
+	ASSERT_EQ(3, write(self->pipe[1], "abc", 3));
+	prep_read(r, IORING_OP_READ, self->pipe[0], 0);
+	EXPECT_CQE(r, 3, BUFFER(9));
+	EXPECT_EQ(0, unreg(r, GROUP));
+	memset(ring, 0x5a, IOU_PAGE);
+	EXPECT_EQ(0x5a5a, ring->tail);
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, IOU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, at));
+	munmap(ring, IOU_PAGE);
+}
+
+static void bad_len(struct io_uring_sqe *sqe)
+{
+	sqe->len = 1;
+}
+
+static void bad_addr(struct io_uring_sqe *sqe)
+{
+	sqe->addr = 1;
+}
+
+static void bad_select(struct io_uring_sqe *sqe)
+{
+	sqe->flags = 0;
+}
+
+static void bad_ioprio(struct io_uring_sqe *sqe)
+{
+	sqe->ioprio = 1;
+}
+
+TEST_F(group, multishot_refused)
+{
+	static void (*const bad[])(struct io_uring_sqe *) = {
+		bad_len, bad_addr, bad_select, bad_ioprio,
+	};
+	struct iou *r = &self->r;
+	int fd = iou_file(8192, 3);
+	unsigned int i;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
+		bad[i](prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0));
+		EXPECT_EQ(-EINVAL, iou_one(r));
+	}
+	prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0);
+	EXPECT_CQE(r, -ENOBUFS, 0U);
+	add(self->ring, self->mem, 16, 1);
+	prep_read(r, IORING_OP_READ_MULTISHOT, fd, 0);
+	EXPECT_CQE(r, -EBADFD, 0U);
+	prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[1], 0);
+	EXPECT_CQE(r, -EBADF, 0U);
+	EXPECT_EQ(0, head(r, GROUP));
+	close(fd);
+}
+
+static const unsigned char ways[] = { 0, IOSQE_ASYNC };
+
+/* A CQE for each piece, in order, until the file ends. */
+TEST_F(group, multishot)
+{
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < SLOTS; i++)
+		add(self->ring, self->mem + i * PIECE, 16, i);
+	prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0);
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(3, write(self->pipe[1], "abc", 3));
+	EXPECT_CQE(r, 3, BUFFER(0) | IORING_CQE_F_MORE);
+	ASSERT_EQ(40, write(self->pipe[1], "0123456789abcdef0123456789abcdef01234567", 40));
+	EXPECT_CQE(r, 16, BUFFER(1) | IORING_CQE_F_MORE);
+	EXPECT_CQE(r, 16, BUFFER(2) | IORING_CQE_F_MORE);
+	EXPECT_CQE(r, 8, BUFFER(3) | IORING_CQE_F_MORE);
+	EXPECT_EQ(0, memcmp(self->mem + 2 * PIECE, "0123456789abcdef", 16));
+	EXPECT_EQ(4, head(r, GROUP));
+	close(self->pipe[1]);
+	self->pipe[1] = dup(self->pipe[0]);
+	EXPECT_CQE(r, 0, 0U);
+	EXPECT_EQ(4, head(r, GROUP));
+}
+
+/* It ends without a buffer, and by a cancel; what was there before it is read at once. */
+TEST_F(group, multishot_ends)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < ARRAY_LEN(ways); i++) {
+		add(self->ring, self->mem, 16, i);
+		ASSERT_EQ(20, write(self->pipe[1], "0123456789abcdef0123", 20));
+		prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0)->flags |= ways[i];
+		EXPECT_CQE(r, 16, BUFFER(i) | IORING_CQE_F_MORE);
+		EXPECT_CQE(r, -ENOBUFS, 0U);
+		ASSERT_EQ(4, read(self->pipe[0], self->mem, 16));
+		/* two: it looks for the next one as soon as it has told the first */
+		add(self->ring, self->mem, 16, i);
+		add(self->ring, self->mem, 16, i);
+		sqe = prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0);
+		sqe->flags |= ways[i];
+		sqe->user_data = 7;
+		ASSERT_EQ(1, iou_submit(r));
+		ASSERT_EQ(1, write(self->pipe[1], "x", 1));
+		EXPECT_CQE(r, 1, BUFFER(i) | IORING_CQE_F_MORE);
+		sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0);
+		sqe->flags = IOSQE_CQE_SKIP_SUCCESS;
+		EXPECT_CQE(r, -ECANCELED, 0U);
+		/* the group has kept it */
+		ASSERT_EQ(1, write(self->pipe[1], "y", 1));
+		prep_read(r, IORING_OP_READ, self->pipe[0], 0);
+		EXPECT_CQE(r, 1, BUFFER(i));
+	}
+}
+
+/* The CQE that finds no room is the last one, and nothing that was read is lost. */
+TEST_F(group, multishot_overflow)
+{
+	unsigned int flags, i, seen = 0, last = 0;
+	struct io_uring_cqe cqe;
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init_cq(&r, 4, 4, variant->flags));
+	ASSERT_EQ(0, reg(&r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < SLOTS; i++)
+		add(self->ring, self->mem + i * PIECE, 1, i);
+	prep_read(&r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0);
+	ASSERT_EQ(1, iou_submit(&r));
+	ASSERT_EQ(7, write(self->pipe[1], "0123456", 7));
+	do {
+		ASSERT_EQ(0, iou_wait(&r, 1));
+		/* all that fit, and the one that did not, before there is room again */
+		iou_wait_ms(&r, 4, 1000);
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		EXPECT_EQ(1, cqe.res);
+		EXPECT_EQ(seen, cqe.flags >> IORING_CQE_BUFFER_SHIFT);
+		EXPECT_EQ('0' + seen, self->mem[seen * PIECE]);
+		flags = cqe.flags;
+		seen++;
+		last += !(flags & IORING_CQE_F_MORE);
+	} while (flags & IORING_CQE_F_MORE && seen < 7);
+	EXPECT_EQ(1, last);
+	EXPECT_EQ((int)seen, head(&r, GROUP));
+	iou_exit(&r);
+}
+
+TEST_HARNESS_MAIN
