@@ -173,6 +173,18 @@ static enum io_result io_issue_more(struct io_kiocb *req)
 	return result;
 }
 
+/* The request has not finished. */
+static noinline void io_issue_on(struct io_kiocb *req, enum io_result result)
+{
+	if (result == IO_MORE)
+		result = io_issue_more(req);
+	if (result == IO_DONE)
+		io_complete(req);
+	else if (result != IO_PARKED)
+		/* after IO_MORE: what is ready comes after what others have to do */
+		io_issue_again(req);
+}
+
 /**
  * io_issue_result - act on what became of a request that was issued inline
  * @req: the request; ring lock held, task context of the submitter
@@ -180,20 +192,10 @@ static enum io_result io_issue_more(struct io_kiocb *req)
  */
 void io_issue_result(struct io_kiocb *req, enum io_result result)
 {
-	if (unlikely(result == IO_MORE))
-		result = io_issue_more(req);
-	switch (result) {
-	case IO_DONE:
+	if (likely(result == IO_DONE))
 		io_complete(req);
-		break;
-	case IO_MORE:
-		/* the poll finds it ready, and the rest comes after what others have to do */
-	case IO_AGAIN:
-		io_issue_again(req);
-		break;
-	case IO_PARKED:
-		break;
-	}
+	else if (result != IO_PARKED)
+		io_issue_on(req, result);
 }
 
 /* A request that has a LINK_TIMEOUT does not finish at once: start its timer, but only once. */
