@@ -148,7 +148,8 @@ void io_ring_refs_gone(struct percpu_ref *ref)
 
 static void io_ring_exit_later(struct io_ring_ctx *ctx)
 {
-	queue_delayed_work(io_exit_wq, &ctx->exit_work, io_lock_backoff(&ctx->tries.exit, IO_BACKOFF_WORK));
+	queue_delayed_work(io_exit_wq, &ctx->exit_work,
+			   io_lock_backoff(&ctx->tries.exit, IO_BACKOFF_WORK));
 }
 
 /* End what is in flight.  Return: nothing has to be looked for any more. */

@@ -40,6 +40,7 @@ static void groups_add(struct groups_ring *ring, u64 addr, u32 len, u16 bid)
 	buf->addr = addr;
 	buf->len = len;
 	buf->bid = bid;
+	/* as a program does: the buffer is there before it counts */
 	smp_store_release(tail, at + 1);
 }
 

@@ -373,7 +373,9 @@ TEST_F(group, readv)
 	static const struct {
 		int nr, res;
 		size_t len;
-	} tries[] = { { 2, -EINVAL, 8 }, { 0, -EINVAL, 8 }, { 1, 4, 4 }, { 1, 16, 64 }, { 1, 12, 0 } };
+	} tries[] = {
+		{ 2, -EINVAL, 8 }, { 0, -EINVAL, 8 }, { 1, 4, 4 }, { 1, 16, 64 }, { 1, 12, 0 },
+	};
 
 	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
 	ASSERT_EQ(32, write(self->pipe[1], "0123456789abcdef0123456789abcdef", 32));
@@ -444,7 +446,8 @@ TEST_F(group, hostile)
 
 	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
 	for (i = 0; i < 200; i++) {
-		slot(self->ring, i)->addr = i % 3 ? (uintptr_t)self->mem : i * 0x1111111111111111ULL;
+		slot(self->ring, i)->addr = i % 3 ? (uintptr_t)self->mem :
+						   i * 0x1111111111111111ULL;
 		slot(self->ring, i)->len = i * 0x01234567;
 		slot(self->ring, i)->bid = i;
 		store_rel(&self->ring->tail, (__u16)(i * 7919));
