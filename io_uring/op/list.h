@@ -27,14 +27,20 @@ IO_OP(WRITE_FIXED, write_fixed)
 IO_OP(POLL_ADD, poll_add)
 IO_OP(POLL_REMOVE, poll_remove)
 IO_OP(SYNC_FILE_RANGE, sync_file_range)
+#ifdef CONFIG_NET
 IO_OP(SENDMSG, sendmsg)
 IO_OP(RECVMSG, recvmsg)
+#endif
 IO_OP(TIMEOUT, timeout)
 IO_OP(TIMEOUT_REMOVE, timeout_remove)
+#ifdef CONFIG_NET
 IO_OP(ACCEPT, accept)
+#endif
 IO_OP(ASYNC_CANCEL, async_cancel)
 IO_OP(LINK_TIMEOUT, link_timeout)
+#ifdef CONFIG_NET
 IO_OP(CONNECT, connect)
+#endif
 IO_OP(FALLOCATE, fallocate)
 IO_OP(OPENAT, openat)
 IO_OP(CLOSE, close)
@@ -46,8 +52,10 @@ IO_OP(WRITE, write)
 IO_OP(FADVISE, fadvise)
 IO_OP(MADVISE, madvise)
 #endif
+#ifdef CONFIG_NET
 IO_OP(SEND, send)
 IO_OP(RECV, recv)
+#endif
 IO_OP(OPENAT2, openat2)
 #ifdef CONFIG_EPOLL
 IO_OP(EPOLL_CTL, epoll_ctl)
@@ -56,7 +64,9 @@ IO_OP(SPLICE, splice)
 IO_OP(PROVIDE_BUFFERS, provide_buffers)
 IO_OP(REMOVE_BUFFERS, remove_buffers)
 IO_OP(TEE, tee)
+#ifdef CONFIG_NET
 IO_OP(SHUTDOWN, shutdown)
+#endif
 IO_OP(RENAMEAT, renameat)
 IO_OP(UNLINKAT, unlinkat)
 IO_OP(MKDIRAT, mkdirat)
@@ -67,7 +77,9 @@ IO_OP(FSETXATTR, fsetxattr)
 IO_OP(SETXATTR, setxattr)
 IO_OP(FGETXATTR, fgetxattr)
 IO_OP(GETXATTR, getxattr)
+#ifdef CONFIG_NET
 IO_OP(SOCKET, socket)
+#endif
 IO_OP(READ_MULTISHOT, read_multishot)
 IO_OP(WAITID, waitid)
 #ifdef CONFIG_FUTEX
@@ -77,7 +89,9 @@ IO_OP(FUTEX_WAITV, futex_waitv)
 #endif
 IO_OP(FIXED_FD_INSTALL, fixed_fd_install)
 IO_OP(FTRUNCATE, ftruncate)
+#ifdef CONFIG_NET
 IO_OP(BIND, bind)
 IO_OP(LISTEN, listen)
+#endif
 
 #undef IO_OP
