@@ -356,6 +356,7 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 	/* POLL_ADD is none of those that wait for an attempt */
 	if (likely(!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out)))
 		return true;
+	io_req_move(req, IO_REQ_ISSUING);
 	if (*flags & IO_URING_F_NONBLOCK && !io_work_hold(req, flags))
 		return false;
 	req->flags &= ~REQ_F_MULTISHOT;
