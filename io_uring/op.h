@@ -23,6 +23,18 @@ enum io_result {
 };
 
 /**
+ * enum io_parked_kind - which parked requests are looked for together (req/parked.h)
+ * @IO_PARKED_POLL: those that wait for a file
+ * @IO_PARKED_TIMEOUT: TIMEOUT
+ * @IO_PARKED_LINK_TIMEOUT: LINK_TIMEOUT
+ */
+enum io_parked_kind {
+	IO_PARKED_POLL,
+	IO_PARKED_TIMEOUT,
+	IO_PARKED_LINK_TIMEOUT,
+};
+
+/**
  * struct io_op - an operation
  * @needs_file: sqe->fd is a file; it is looked up when the request starts
  * @iopoll: allowed on IORING_SETUP_IOPOLL rings
@@ -38,6 +50,8 @@ enum io_result {
  * @poll_in: on IO_AGAIN wait until the file can be read, if it can be polled
  * @poll_out: until it can be written
  * @poll_exclusive: of those that wait for one event, one is enough to handle it
+ * @limit: limits the time of the request before it in its chain, see req/limit.h
+ * @parked: its kind while it is parked
  * @async_size: bytes of ->async_data, 0 for none
  * @prep: reads the SQE, each field once, and refuses unknown bits and unused
  *	fields; 0 or a negative errno. Ring lock held, must not look at req->file
@@ -50,15 +64,16 @@ enum io_result {
  *	hand it to io_complete_later() or the like. True if the request will end
  *	like that, also when it was cancelled before; false if it has begun to end
  *	by itself. Needed by ops that park requests themselves
- * @unlinked: the request before this one in a chain has ended and let it go;
- *	ring lock held. True: the caller ends it with -ECANCELED; false: it ends
- *	by itself. For a LINK_TIMEOUT whose timer runs
+ * @unlinked: the request that a limit has limited has ended; ring lock held.
+ *	True: the caller ends the limit with -ECANCELED; false: it ends by itself.
+ *	Needed by limits
  */
 struct io_op {
 	bool		needs_file : 1, iopoll : 1, ioprio : 1, buffer_select : 1;
 	bool		audit_skip : 1, hash_reg_file : 1, unbound_nonreg_file : 1, plug : 1;
 	bool		poll_in : 1, poll_out : 1, poll_exclusive : 1, any_creds : 1;
-	bool		blocks : 1, cancel_counts : 1;
+	bool		blocks : 1, cancel_counts : 1, limit : 1;
+	unsigned char	parked;
 	unsigned short	async_size;
 	int		(*prep)(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 	enum io_result	(*issue)(struct io_kiocb *req, unsigned int issue_flags);

@@ -158,8 +158,9 @@ enum {
 	REQ_F_POLL_ERRORS_BIT,		/* a retry waits for errors, not for data */
 	REQ_F_PARKED_BIT,		/* on ctx->parked, written under the ring lock */
 	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
-	REQ_F_HAS_LTIMEOUT_BIT,		/* the next of the chain is a LINK_TIMEOUT */
-	REQ_F_LTIMEOUT_BIT,		/* a LINK_TIMEOUT whose timer runs */
+	REQ_F_LIMITED_BIT,		/* the next of the chain limits its time */
+	REQ_F_LIMIT_BIT,		/* it limits the one before it in the chain */
+	REQ_F_LIMIT_RUNS_BIT,		/* and its timer runs */
 	__REQ_F_LAST_BIT,
 };
 
@@ -198,8 +199,9 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_POLL_ERRORS	IO_REQ_FLAG(REQ_F_POLL_ERRORS_BIT)
 #define REQ_F_PARKED		IO_REQ_FLAG(REQ_F_PARKED_BIT)
 #define REQ_F_MULTISHOT		IO_REQ_FLAG(REQ_F_MULTISHOT_BIT)
-#define REQ_F_HAS_LTIMEOUT	IO_REQ_FLAG(REQ_F_HAS_LTIMEOUT_BIT)
-#define REQ_F_LTIMEOUT		IO_REQ_FLAG(REQ_F_LTIMEOUT_BIT)
+#define REQ_F_LIMITED		IO_REQ_FLAG(REQ_F_LIMITED_BIT)
+#define REQ_F_LIMIT		IO_REQ_FLAG(REQ_F_LIMIT_BIT)
+#define REQ_F_LIMIT_RUNS	IO_REQ_FLAG(REQ_F_LIMIT_RUNS_BIT)
 
 /* SQE flags that take a request off the straight way at submission */
 #define IO_SQE_FLAGS_VALID						\
@@ -297,8 +299,8 @@ struct io_kiocb {
 		 */
 		void			*async_data;
 		/**
-		 * @timed: (R) LINK_TIMEOUT, valid with REQ_F_LTIMEOUT: the
-		 * request that it limits, NULL once that has ended
+		 * @timed: (R) valid with REQ_F_LIMIT_RUNS: the request whose
+		 * time this one limits, NULL once that has ended
 		 */
 		struct io_kiocb		*timed;
 	};

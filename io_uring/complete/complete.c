@@ -15,6 +15,7 @@
 
 #include "complete/complete.h"
 #include "req/free.h"
+#include "req/limit.h"
 #include "req/link.h"
 
 /* Does this end show as a CQE?  IOSQE_CQE_SKIP_SUCCESS hides successes only. */
@@ -54,27 +55,6 @@ static void io_link_fail_one(struct io_kiocb *req, bool silent)
 	req->cqe.flags = 0;
 }
 
-/*
- * The head of a chain had a LINK_TIMEOUT, which ends with it.  If its timer has
- * expired it ends by itself, and has left the chain perhaps.  What is to be told
- * of it does not depend on how the head ended.
- *
- * Return: what follows.
- */
-static struct io_kiocb *io_link_end_timeout(struct io_kiocb *next, void (*end)(struct io_kiocb *))
-{
-	struct io_kiocb *rest;
-
-	if (!next || next->opcode != IORING_OP_LINK_TIMEOUT)
-		return next;
-	rest = io_link_cut(next);
-	if (!(next->flags & REQ_F_LTIMEOUT) || io_ops[next->opcode]->unlinked(next)) {
-		next->cqe.res = -ECANCELED;
-		end(next);
-	}
-	return rest;
-}
-
 /* The chain is broken: all that follows ends. */
 static noinline void io_link_fail_rest(struct io_kiocb *next, struct io_kiocb *head,
 				       void (*end)(struct io_kiocb *req))
@@ -97,10 +77,12 @@ static noinline void io_link_fail_rest(struct io_kiocb *next, struct io_kiocb *h
  */
 static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct io_kiocb *req))
 {
-	struct io_kiocb *next = io_link_cut(head);
+	struct io_kiocb *next = io_link_cut(head), *limit = NULL;
 
-	if (unlikely(head->flags & REQ_F_HAS_LTIMEOUT))
-		next = io_link_end_timeout(next, end);
+	if (unlikely(head->flags & REQ_F_LIMITED))
+		limit = io_limit_end(&next);
+	if (limit)
+		end(limit);
 	if (!next)
 		return;
 	if (unlikely(io_link_breaks(head)))
@@ -200,7 +182,7 @@ static void io_complete_rest(struct io_ring_ctx *ctx, struct io_mail *mail,
  * @req: the request, its result is in req->cqe
  *
  * Task context without the ring lock, may sleep.  The CQE is posted at once; the
- * end of a LINK_TIMEOUT behind it needs the lock.
+ * end of a limit behind it needs the lock.
  */
 void io_complete_unlocked(struct io_kiocb *req)
 {
@@ -213,7 +195,7 @@ void io_complete_unlocked(struct io_kiocb *req)
 		io_trace_complete(req);
 		io_cq_post_now(req->ctx, &req->cqe, NULL);
 	}
-	if (req->flags & REQ_F_HAS_LTIMEOUT) {
+	if (req->flags & REQ_F_LIMITED) {
 		io_req_push(req, io_complete_rest, IO_PUSH_NOW);
 		return;
 	}

@@ -2,16 +2,12 @@
 /* io_uring: IORING_OP_LINK_TIMEOUT - limits the time of the request before it in a chain */
 
 /*
- * A LINK_TIMEOUT is never issued in its turn: it is issued together with the
- * request before it, its head, if that does not finish at once.  Then its timer
- * runs and it is parked, but stays in the chain.
- *
- * All that follows happens under the ring lock, the head's end too (see
- * io_complete_unlocked()).  Either the head ends first: it lets go of the
- * LINK_TIMEOUT, which ends with -ECANCELED.  Or the timer has expired: then the
- * LINK_TIMEOUT leaves the chain and cancels the head, this very request,
- * wherever it is.  If the head ends while the mail of the expired timer is
- * under way, the mail finds that there is no head any more.
+ * What the chain has to know of it is in req/limit.h; this is its timer.  Either
+ * the head ends first: it lets go of the LINK_TIMEOUT, which ends with
+ * -ECANCELED.  Or the timer has expired: then the LINK_TIMEOUT leaves the chain
+ * and cancels the head, this very request, wherever it is.  If the head ends
+ * while the mail of the expired timer is under way, the mail finds that there is
+ * no head any more.
  *
  * Whether there is a CQE is decided by IOSQE_CQE_SKIP_SUCCESS alone, however it
  * ends: it counts as a success.
@@ -19,12 +15,11 @@
 #include "async/timer.h"
 #include "complete/complete.h"
 #include "op/list.h"
-#include "req/link.h"
+#include "req/limit.h"
 #include "task/cancel.h"
 
 static int io_link_timeout_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
-	struct io_ring_ctx *ctx = req->ctx;
 	int ret;
 
 	/* there is nothing to count; the upper half has never been looked at */
@@ -32,27 +27,21 @@ static int io_link_timeout_prep(struct io_kiocb *req, const struct io_uring_sqe 
 		return -EINVAL;
 	/* there is nothing to repeat, but the flag has always been taken */
 	ret = io_timer_prep(req, sqe);
-	if (ret)
-		return ret;
-	if (!ctx->link_head || ctx->link_last->opcode == IORING_OP_LINK_TIMEOUT)
-		return -EINVAL;
-	ctx->link_last->flags |= REQ_F_HAS_LTIMEOUT;
-	return 0;
+	return ret ?: io_limit_attach(req);
 }
 
 /* The time is up. */
 static void io_link_timeout_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 				 unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail), *head = req->timed;
+	struct io_kiocb *req = io_mail_to_req(mail), *head;
 	int ret = -ENOENT;
 
 	io_unpark(req);
-	if (head) {
-		io_link_leave(head, req);
-		/* if its task is gone, too: a head that was parked waits on */
+	head = io_limit_expire(req);
+	/* if its task is gone, too: a head that was parked waits on */
+	if (head)
 		ret = io_cancel_request(head);
-	}
 	req->cqe.res = ret ?: -ETIME;
 	io_complete(req);
 }
@@ -64,10 +53,9 @@ static enum hrtimer_restart io_link_timeout_expired(struct hrtimer *hrtimer)
 	return HRTIMER_NORESTART;
 }
 
-/* Called by who issues the head, which is in ->timed; see submit/issue.c. */
+/* Whoever issues the head calls this, see io_limit_start(). */
 static enum io_result io_link_timeout_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	req->flags |= REQ_F_LTIMEOUT;
 	io_park_timer(req, IO_PARKED_LINK_TIMEOUT);
 	io_req_move(req, IO_REQ_PARKED);
 	io_timer_start(req, io_link_timeout_expired);
@@ -82,7 +70,6 @@ static bool io_link_timeout_cancel(struct io_kiocb *req)
 
 static bool io_link_timeout_unlinked(struct io_kiocb *req)
 {
-	req->timed = NULL;
 	if (io_timer_stop(req) != 1)
 		return false;
 	io_unpark(req);
@@ -92,6 +79,8 @@ static bool io_link_timeout_unlinked(struct io_kiocb *req)
 const struct io_op io_op_link_timeout = {
 	.audit_skip	= 1,
 	.any_creds	= 1,
+	.limit		= 1,
+	.parked		= IO_PARKED_LINK_TIMEOUT,
 	.prep		= io_link_timeout_prep,
 	.issue		= io_link_timeout_issue,
 	.cancel		= io_link_timeout_cancel,

@@ -298,6 +298,7 @@ static enum io_result io_timeout_change_issue(struct io_kiocb *req, unsigned int
 const struct io_op io_op_timeout = {
 	.audit_skip	= 1,
 	.any_creds	= 1,
+	.parked		= IO_PARKED_TIMEOUT,
 	.async_size	= sizeof(struct io_timeout_more),
 	.prep		= io_timeout_prep,
 	.issue		= io_timeout_issue,

@@ -31,28 +31,9 @@
  * poll first, but the oldest timer.
  */
 
-/**
- * enum io_parked_kind - what is looked for together
- * @IO_PARKED_POLL: who waits for a file
- * @IO_PARKED_TIMEOUT: TIMEOUT
- * @IO_PARKED_LINK_TIMEOUT: LINK_TIMEOUT
- */
-enum io_parked_kind {
-	IO_PARKED_POLL,
-	IO_PARKED_TIMEOUT,
-	IO_PARKED_LINK_TIMEOUT,
-};
-
 static inline enum io_parked_kind io_parked_kind(const struct io_kiocb *req)
 {
-	switch (req->opcode) {
-	case IORING_OP_TIMEOUT:
-		return IO_PARKED_TIMEOUT;
-	case IORING_OP_LINK_TIMEOUT:
-		return IO_PARKED_LINK_TIMEOUT;
-	default:
-		return IO_PARKED_POLL;
-	}
+	return io_ops[req->opcode]->parked;
 }
 
 static inline struct list_head *io_parked_bucket(const struct io_ring_ctx *ctx, u64 user_data,

@@ -29,6 +29,7 @@
 #include "async/wq.h"
 #include "complete/complete.h"
 #include "req/free.h"
+#include "req/limit.h"
 #include "rsrc/files.h"
 #include "submit/issue.h"
 
@@ -198,17 +199,13 @@ void io_issue_result(struct io_kiocb *req, enum io_result result)
 		io_issue_on(req, result);
 }
 
-/* A request that has a LINK_TIMEOUT does not finish at once: start its timer, but only once. */
-static noinline void io_issue_link_timeout(struct io_kiocb *head)
+/* A request that has a limit does not finish at once: the limit is issued, but only once. */
+static noinline void io_issue_limit(struct io_kiocb *head)
 {
-	struct io_kiocb *next = head->link;
+	struct io_kiocb *limit = io_limit_start(head);
 
-	io_assert_ring(head->ctx);
-	/* it has expired, and left the chain, if it is not there */
-	if (!next || next->opcode != IORING_OP_LINK_TIMEOUT || next->flags & REQ_F_LTIMEOUT)
-		return;
-	next->timed = head;
-	io_issue(next, IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER);
+	if (limit)
+		io_issue(limit, IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER);
 }
 
 /**
@@ -217,13 +214,13 @@ static noinline void io_issue_link_timeout(struct io_kiocb *head)
  */
 void io_issue_inline(struct io_kiocb *req)
 {
-	bool timed = req->flags & REQ_F_HAS_LTIMEOUT;
+	bool limited = req->flags & REQ_F_LIMITED;
 	enum io_result result;
 
 	result = io_issue(req, io_inline_flags(req->ctx));
 	/* whoever ends it needs the ring lock, so it is still there */
-	if (unlikely(timed) && result != IO_DONE)
-		io_issue_link_timeout(req);
+	if (unlikely(limited) && result != IO_DONE)
+		io_issue_limit(req);
 	io_issue_result(req, result);
 }
 
@@ -312,8 +309,8 @@ void io_queue_to_worker(struct io_kiocb *req)
 	/* what was completed before must not come after what the worker posts */
 	if (!req->ctx->cq.exclusive)
 		io_cq_commit(req->ctx);
-	if (req->flags & REQ_F_HAS_LTIMEOUT)
-		io_issue_link_timeout(req);
+	if (req->flags & REQ_F_LIMITED)
+		io_issue_limit(req);
 	io_req_move(req, IO_REQ_QUEUED);
 	if (req->flags & REQ_F_REFCOUNT)
 		io_req_get(req);
