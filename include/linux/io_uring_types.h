@@ -146,10 +146,7 @@ enum {
 
 	/* op/rw: reads and writes */
 	REQ_F_NOWAIT_BIT,		/* RWF_NOWAIT or O_NONBLOCK: -EAGAIN is a result */
-	REQ_F_ISREG_BIT,		/* regular file or block device */
-	REQ_F_SUPPORT_NOWAIT_BIT,	/* file can be asked not to block */
 	REQ_F_CUR_POS_BIT,		/* at the file's current position */
-	REQ_F_PARTIAL_IO_BIT,		/* part of the transfer is done */
 	REQ_F_REISSUE_BIT,		/* completion wants a second attempt by a worker */
 
 	/* async/ */
@@ -189,10 +186,7 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_PICKED		IO_REQ_FLAG(REQ_F_PICKED_BIT)
 #define REQ_F_CREDS		IO_REQ_FLAG(REQ_F_CREDS_BIT)
 #define REQ_F_NOWAIT		IO_REQ_FLAG(REQ_F_NOWAIT_BIT)
-#define REQ_F_ISREG		IO_REQ_FLAG(REQ_F_ISREG_BIT)
-#define REQ_F_SUPPORT_NOWAIT	IO_REQ_FLAG(REQ_F_SUPPORT_NOWAIT_BIT)
 #define REQ_F_CUR_POS		IO_REQ_FLAG(REQ_F_CUR_POS_BIT)
-#define REQ_F_PARTIAL_IO	IO_REQ_FLAG(REQ_F_PARTIAL_IO_BIT)
 #define REQ_F_REISSUE		IO_REQ_FLAG(REQ_F_REISSUE_BIT)
 #define REQ_F_POLLED		IO_REQ_FLAG(REQ_F_POLLED_BIT)
 #define REQ_F_POLL_TRIED	IO_REQ_FLAG(REQ_F_POLL_TRIED_BIT)
@@ -458,11 +452,6 @@ struct io_cqring {
 	u8			nr_staged;
 	/** @cqes: (-) the slots */
 	struct io_uring_cqe	*cqes;
-	/**
-	 * @extra: (C) CQEs that end no request: multishot, tags, messages;
-	 * drain leaves them out
-	 */
-	u32			extra;
 	/** @lock: shared rings; innermost, task context only */
 	spinlock_t		lock;
 	/** @overflow: (C) first overflowed CQE */

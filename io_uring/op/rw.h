@@ -136,28 +136,13 @@ static __always_inline int io_rw_prep_sqe(struct io_kiocb *req, const struct io_
 	return ioprio_check_cap(ioprio);
 }
 
-/*
- * Within the request's registered buffer, which covers it (io_rw_fixed_prep()).  The
- * iterator holds exactly the segments that it needs, which spares the block
- * layer a walk.
- */
+/* Within the request's registered buffer, which covers it (io_rw_fixed_prep()). */
 static inline void io_rw_buf_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 {
 	const struct io_buf_node *buf = io_buf_node(req->buf_node);
 	const struct io_rw *rw = io_rw(req);
-	u32 offset = rw->addr - buf->ubuf + rw->done;
-	u32 pos = offset + buf->head;
-	u32 first = pos >> buf->shift;
-	u32 len = rw->len - rw->done;
 
-	*iter = (struct iov_iter) {
-		.iter_type	= ITER_BVEC,
-		.data_source	= ddir,
-		.bvec		= buf->bvec + first,
-		.iov_offset	= first ? pos & (BIT(buf->shift) - 1) : offset,
-		.count		= len,
-		.nr_segs	= ((pos + len - 1) >> buf->shift) - first + 1,
-	};
+	io_buf_iter(buf, ddir, rw->addr - buf->ubuf + rw->done, rw->len - rw->done, iter);
 }
 
 /**

@@ -381,7 +381,6 @@ bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool
 			return false;
 		io_cq_stage(ctx, val, NULL, counted);
 	}
-	cq->extra++;
 	return true;
 }
 

@@ -78,10 +78,7 @@ static inline bool io_cq_post_more_straight(struct io_ring_ctx *ctx, const struc
 	if (unlikely(!ctx->cq.exclusive && !io_cq_may_stage_more(ctx)))
 		return false;
 	/* exclusive rings: false also once CQEs have overflowed, by the limit */
-	if (unlikely(!io_cq_post_straight(ctx, val)))
-		return false;
-	ctx->cq.extra++;
-	return true;
+	return likely(io_cq_post_straight(ctx, val));
 }
 
 #endif

@@ -87,50 +87,29 @@ static inline bool io_buf_covers(const struct io_buf_node *buf, u64 addr, size_t
 }
 
 /**
- * io_buf_range - an iterator over part of a registered buffer
+ * io_buf_iter - an iterator over part of a registered buffer
  * @buf: the buffer
  * @ddir: ITER_DEST or ITER_SOURCE
- * @iter: out
- * @addr: user address of the first byte
- * @len: bytes
+ * @offset: of the first byte in the buffer
+ * @len: bytes, at least one; io_buf_covers() them
+ * @iter: filled in
  *
  * The iterator holds exactly the segments that it needs, which spares the block layer a walk.
- *
- * Return: 0, or -EFAULT if any of it is outside.
  */
-static inline int io_buf_range(const struct io_buf_node *buf, int ddir, struct iov_iter *iter,
-			       u64 addr, size_t len)
+static inline void io_buf_iter(const struct io_buf_node *buf, int ddir, u32 offset, u32 len,
+			       struct iov_iter *iter)
 {
-	u32 offset = addr - buf->ubuf;
-	unsigned int first, last;
-	u32 pos;
+	u32 pos = offset + buf->head;
+	u32 first = pos >> buf->shift;
 
-	if (unlikely(!io_buf_covers(buf, addr, len)))
-		return -EFAULT;
-	if (unlikely(!len))
-		offset = 0;
-	pos = offset + buf->head;
-	first = pos >> buf->shift;
-	last = (pos + max_t(size_t, len, 1) - 1) >> buf->shift;
-	iov_iter_bvec(iter, ddir, buf->bvec + first, last - first + 1, len);
-	iter->iov_offset = first ? pos & (BIT(buf->shift) - 1) : offset;
-	return 0;
-}
-
-/**
- * io_buf_iter - an iterator over part of a request's registered buffer
- * @req: has a buffer, see io_buf_assign()
- * @ddir: ITER_DEST or ITER_SOURCE
- * @iter: out
- * @addr: user address of the first byte
- * @len: bytes
- *
- * Return: 0, or -EFAULT if any of it is outside.
- */
-static inline int io_buf_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter, u64 addr,
-			      size_t len)
-{
-	return io_buf_range(io_buf_node(req->buf_node), ddir, iter, addr, len);
+	*iter = (struct iov_iter) {
+		.iter_type	= ITER_BVEC,
+		.data_source	= ddir,
+		.bvec		= buf->bvec + first,
+		.iov_offset	= first ? pos & (BIT(buf->shift) - 1) : offset,
+		.count		= len,
+		.nr_segs	= ((pos + len - 1) >> buf->shift) - first + 1,
+	};
 }
 
 /* for io_uring_register(2) */

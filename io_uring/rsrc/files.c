@@ -3,8 +3,7 @@
 
 /*
  * A registered file is looked up in a table of the ring instead of the task's
- * descriptors, without counting a reference in the file, and what a read or
- * write must know about it is gathered once.  Slots are filled by
+ * descriptors, without counting a reference in the file.  Slots are filled by
  * io_uring_register(2), by IORING_OP_FILES_UPDATE, and by requests that open or
  * create a file ("direct descriptors"); the latter may leave the choice of the
  * slot to us, within a range that the program can set.
@@ -25,47 +24,6 @@
 #include <linux/uaccess.h>
 
 #include "rsrc/files.h"
-
-/**
- * io_file_caps - what never changes about an open file
- * @file: the file
- *
- * Any context.
- *
- * Return: IO_FILE_CAP_* bits.
- */
-unsigned int io_file_caps(const struct file *file)
-{
-	const struct file_operations *f_op = file->f_op;
-	umode_t mode = file_inode(file)->i_mode;
-	unsigned int caps = 0;
-
-	if (file->f_mode & FMODE_READ)
-		caps |= IO_FILE_CAP_READ;
-	if (file->f_mode & FMODE_WRITE)
-		caps |= IO_FILE_CAP_WRITE;
-	if (file->f_mode & FMODE_STREAM)
-		caps |= IO_FILE_CAP_STREAM;
-	if (file->f_mode & FMODE_NOWAIT && !S_ISFIFO(mode))
-		caps |= IO_FILE_CAP_NOWAIT;
-	if (f_op->read_iter)
-		caps |= IO_FILE_CAP_READ_ITER;
-	if (f_op->write_iter)
-		caps |= IO_FILE_CAP_WRITE_ITER;
-	if (f_op->iopoll)
-		caps |= IO_FILE_CAP_IOPOLL;
-	if (f_op->poll)
-		caps |= IO_FILE_CAP_POLL;
-	if (f_op->fop_flags & FOP_BUFFER_RASYNC)
-		caps |= IO_FILE_CAP_RASYNC;
-	if (f_op->fop_flags & FOP_DIO_PARALLEL_WRITE)
-		caps |= IO_FILE_CAP_PAR_WRITE;
-	if (S_ISREG(mode))
-		caps |= IO_FILE_CAP_REG;
-	if (S_ISBLK(mode))
-		caps |= IO_FILE_CAP_BLK;
-	return caps;
-}
 
 static void io_file_node_release(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
@@ -88,7 +46,6 @@ static struct io_rsrc_node *io_file_node_make(struct file *file)
 		goto refuse;
 	io_rsrc_node_init(&fnode->node, io_file_node_release);
 	fnode->file = file;
-	fnode->caps = io_file_caps(file);
 	return &fnode->node;
 refuse:
 	fput(file);

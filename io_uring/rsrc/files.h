@@ -17,63 +17,18 @@
 #define IO_FILES_MAX		SZ_1M
 
 /**
- * DOC: capabilities of a file
- *
- * What a read or write has to know about its file and what never changes while
- * the file is open, one bit each, so that it is gathered once for a registered
- * file and not per operation.  O_NONBLOCK and O_DIRECT do change (fcntl) and
- * are not among them.  %IO_FILE_CAP_NOWAIT is left out for pipes, because
- * splice(2) takes FMODE_NOWAIT away from them: io_file_nowait() looks at both.
- */
-#define IO_FILE_CAP_READ	BIT(0)	/* opened for reading */
-#define IO_FILE_CAP_WRITE	BIT(1)	/* opened for writing */
-#define IO_FILE_CAP_READ_ITER	BIT(2)	/* has ->read_iter */
-#define IO_FILE_CAP_WRITE_ITER	BIT(3)	/* has ->write_iter */
-#define IO_FILE_CAP_IOPOLL	BIT(4)	/* has ->iopoll */
-#define IO_FILE_CAP_POLL	BIT(5)	/* has ->poll */
-#define IO_FILE_CAP_REG		BIT(6)	/* regular file */
-#define IO_FILE_CAP_BLK		BIT(7)	/* block device */
-#define IO_FILE_CAP_NOWAIT	BIT(8)	/* can be asked not to block, for as long as it is open */
-#define IO_FILE_CAP_RASYNC	BIT(9)	/* FOP_BUFFER_RASYNC: buffered reads call back */
-#define IO_FILE_CAP_PAR_WRITE	BIT(10)	/* FOP_DIO_PARALLEL_WRITE: direct writes run in parallel */
-#define IO_FILE_CAP_STREAM	BIT(11)	/* has no position */
-
-/**
  * struct io_file_node - a registered file
  * @node: references and tag
  * @file: (-) the file, counted
- * @caps: (-) io_file_caps() of it
  */
 struct io_file_node {
 	struct io_rsrc_node	node;
 	struct file		*file;
-	unsigned int		caps;
 };
-
-unsigned int io_file_caps(const struct file *file);
 
 static inline struct io_file_node *io_file_node(struct io_rsrc_node *node)
 {
 	return container_of(node, struct io_file_node, node);
-}
-
-/**
- * io_req_file_caps - capabilities of a request's file
- * @req: has a file
- *
- * Return: IO_FILE_CAP_* bits.
- */
-static inline unsigned int io_req_file_caps(const struct io_kiocb *req)
-{
-	if (req->flags & REQ_F_FILE_NODE)
-		return io_file_node(req->file_node)->caps;
-	return io_file_caps(req->file);
-}
-
-/* Can the file be asked not to block right now? */
-static inline bool io_file_nowait(const struct file *file, unsigned int caps)
-{
-	return caps & IO_FILE_CAP_NOWAIT || READ_ONCE(file->f_mode) & FMODE_NOWAIT;
 }
 
 /**
