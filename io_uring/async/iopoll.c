@@ -20,7 +20,7 @@
 #include <linux/fs.h>
 
 #include "async/iopoll.h"
-#include "complete/complete.h"
+#include "complete/straight.h"
 
 /* queues that a round remembers, one after the other */
 #define IO_IOPOLL_QUEUES	4

@@ -13,7 +13,7 @@
  */
 #include <trace/events/io_uring.h>
 
-#include "complete/complete.h"
+#include "complete/straight.h"
 #include "req/free.h"
 #include "req/limit.h"
 #include "req/link.h"
@@ -30,11 +30,8 @@ static bool io_req_wants_cqe(struct io_kiocb *req)
 	return true;
 }
 
-/**
- * io_trace_complete - tell tracers of a CQE
- * @req: whose
- */
-void io_trace_complete(struct io_kiocb *req)
+/* Tell tracers of a CQE. */
+static void io_trace_complete(struct io_kiocb *req)
 {
 	if (trace_io_uring_complete_enabled())
 		trace_io_uring_complete(req->ctx, req, req->cqe.user_data, req->cqe.res,

@@ -23,6 +23,7 @@
 #include <linux/io_uring.h>
 
 #include "complete/complete.h"
+#include "complete/message.h"
 #include "op/list.h"
 #include "ring/entry.h"
 #include "ring/locks.h"

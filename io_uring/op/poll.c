@@ -15,7 +15,7 @@
 #include <linux/swab.h>
 
 #include "async/poll.h"
-#include "complete/complete.h"
+#include "complete/straight.h"
 #include "op/list.h"
 #include "req/parked.h"
 #include "submit/submit.h"

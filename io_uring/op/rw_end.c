@@ -19,7 +19,7 @@
  */
 #include <linux/fsnotify.h>
 
-#include "complete/complete.h"
+#include "complete/straight.h"
 #include "op/result.h"
 #include "op/rw.h"
 #include "submit/submit.h"

@@ -67,6 +67,63 @@ static void io_assert_cq(struct io_ring_ctx *ctx)
 	WARN_ON_ONCE(!io_cq_is_writer(ctx));
 }
 
+/* Publish.  Return: is there anything new to be seen?  What overflowed is not. */
+static bool io_cq_publish_new(struct io_ring_ctx *ctx)
+{
+	if (ctx->cq.published == ctx->cq.tail)
+		return false;
+	io_cq_publish(ctx);
+	return true;
+}
+
+static void io_cq_hold(struct io_ring_ctx *ctx)
+{
+	if (ctx->cq.exclusive)
+		io_assert_ring(ctx);
+	else
+		spin_lock(&ctx->cq.lock);
+}
+
+static void io_cq_release(struct io_ring_ctx *ctx)
+{
+	if (!ctx->cq.exclusive)
+		spin_unlock(&ctx->cq.lock);
+}
+
+/* Around what cq.lock protects on shared rings, and the ring lock on exclusive ones. */
+DEFINE_GUARD(io_cq_hold, struct io_ring_ctx *, io_cq_hold(_T), io_cq_release(_T))
+
+static void io_cq_enter(struct io_ring_ctx *ctx)
+{
+	io_cq_hold(ctx);
+	io_assert_cq(ctx);
+}
+
+static void io_cq_leave(struct io_ring_ctx *ctx, bool commit)
+{
+	bool new = io_cq_publish_new(ctx), sleepers = false;
+
+	if (!ctx->cq.exclusive) {
+		/* sleepers return for a timeout, and find its CQE: io_cq_timeouts() */
+		if (commit) {
+			/* after the tail */
+			smp_store_release(&ctx->cq.timeouts_seen, ctx->cq.timeouts);
+		}
+		sleepers = new && waitqueue_active(&ctx->cq_wait);	/* C */
+	}
+	io_cq_release(ctx);
+	if (new)
+		io_cq_tell(ctx, sleepers);
+}
+
+/*
+ * Around what puts CQEs into the ring, for who may write them.  Leaving it publishes
+ * what is new, looks for sleepers under cq.lock, and tells all who wait after it.
+ * @commit: the ring lock is held and nothing is staged any more.
+ */
+DEFINE_LOCK_GUARD_1(io_cq_section, struct io_ring_ctx, io_cq_enter(_T->lock),
+		    io_cq_leave(_T->lock, _T->commit), bool commit)
+
 /**
  * io_cq_init - the completion queue of a new ring
  * @ctx: the ring, with rings, cq_entries and flags set
@@ -464,59 +521,10 @@ static noinline void io_cq_reach_targets(struct io_ring_ctx *ctx)
 	bool more;
 
 	do {
-		if (ctx->cq.exclusive) {
+		scoped_guard(io_cq_hold, ctx)
 			more = io_cq_reach_some(ctx);
-		} else {
-			guard(spinlock)(&ctx->cq.lock);
-			more = io_cq_reach_some(ctx);
-		}
 		cond_resched();
 	} while (more);
-}
-
-/**
- * io_cq_target_add - wait for a number of CQEs
- * @ctx: the ring, its lock held; exclusive rings: by who may write
- * @target: with ->reached set
- * @nr: so many after those that are published, at least 1
- */
-void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 nr)
-{
-	io_assert_ring(ctx);
-	if (ctx->cq.exclusive) {
-		io_cq_target_insert(ctx, target, nr);
-		return;
-	}
-	guard(spinlock)(&ctx->cq.lock);
-	io_cq_target_insert(ctx, target, nr);
-}
-
-/**
- * io_cq_target_remove - wait no more
- * @ctx: the ring, its lock held
- * @target: was added, may have been reached
- *
- * Nobody looks at @target afterwards.
- */
-void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
-{
-	io_assert_ring(ctx);
-	if (ctx->cq.exclusive) {
-		io_cq_target_unlist(ctx, target);
-		return;
-	}
-	/* also to wait for who has just reached it */
-	guard(spinlock)(&ctx->cq.lock);
-	io_cq_target_unlist(ctx, target);
-}
-
-/* Publish.  Return: is there anything new to be seen?  What overflowed is not. */
-static bool io_cq_publish_new(struct io_ring_ctx *ctx)
-{
-	if (ctx->cq.published == ctx->cq.tail)
-		return false;
-	io_cq_publish(ctx);
-	return true;
 }
 
 /**
@@ -532,27 +540,32 @@ void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers)
 		io_notify_posted(ctx, sleepers);
 }
 
-/* Without the ring lock, published and told when it returns.  Return: false if it is lost. */
-static bool io_cq_post_shared(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
-			      const u64 *extra, bool lose)
+/**
+ * io_cq_target_add - wait for a number of CQEs
+ * @ctx: the ring, its lock held; exclusive rings: by who may write
+ * @target: with ->reached set
+ * @nr: so many after those that are published, at least 1
+ */
+void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 nr)
 {
-	bool sleepers;
+	io_assert_ring(ctx);
+	guard(io_cq_hold)(ctx);
+	io_cq_target_insert(ctx, target, nr);
+}
 
-	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
-	if (WARN_ON_ONCE(ctx->cq.exclusive))
-		return false;
-	scoped_guard(spinlock, &ctx->cq.lock) {
-		if (unlikely(!io_cq_put(ctx, val, extra, true))) {
-			if (lose)
-				io_cq_lose(ctx);
-			return false;
-		}
-		if (!io_cq_publish_new(ctx))
-			return true;
-		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
-	}
-	io_cq_tell(ctx, sleepers);
-	return true;
+/**
+ * io_cq_target_remove - wait no more
+ * @ctx: the ring, its lock held
+ * @target: was added, may have been reached
+ *
+ * Nobody looks at @target afterwards.
+ */
+void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
+{
+	io_assert_ring(ctx);
+	/* on shared rings also to wait for who has just reached it */
+	guard(io_cq_hold)(ctx);
+	io_cq_target_unlist(ctx, target);
 }
 
 /**
@@ -567,7 +580,9 @@ static bool io_cq_post_shared(struct io_ring_ctx *ctx, const struct io_cqe_val *
  */
 bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
-	return io_cq_post_shared(ctx, val, extra, false);
+	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
+	guard(io_cq_section)(ctx);
+	return io_cq_put(ctx, val, extra, true);
 }
 
 /**
@@ -578,7 +593,9 @@ bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, co
  */
 void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
-	io_cq_post_shared(ctx, val, extra, true);
+	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
+	guard(io_cq_section)(ctx);
+	io_cq_put_or_lose(ctx, val, extra, true);
 }
 
 /**
@@ -607,21 +624,11 @@ bool io_cq_post_entry(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
  */
 void io_cq_commit_shared(struct io_ring_ctx *ctx)
 {
-	bool sleepers;
+	CLASS(io_cq_section, section)(ctx);
 
 	io_assert_ring(ctx);
-	scoped_guard(spinlock, &ctx->cq.lock) {
-		bool new;
-
-		io_cq_unstage(ctx);
-		new = io_cq_publish_new(ctx);
-		/* sleepers return for a timeout, and find its CQE: io_cq_timeouts() */
-		smp_store_release(&ctx->cq.timeouts_seen, ctx->cq.timeouts);
-		if (!new)
-			return;
-		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
-	}
-	io_cq_tell(ctx, sleepers);
+	io_cq_unstage(ctx);
+	section.commit = true;
 }
 
 /* Move overflowed CQEs into the ring.  Return: stopped only to let others run. */
@@ -666,19 +673,8 @@ void io_cq_flush_overflow(struct io_ring_ctx *ctx)
 	if (!test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq))
 		return;
 	do {
-		bool sleepers = false;
-
-		if (ctx->cq.exclusive) {
+		scoped_guard(io_cq_section, ctx)
 			again = io_cq_refloat(ctx);
-			io_cq_publish_new(ctx);
-		} else {
-			guard(spinlock)(&ctx->cq.lock);
-			again = io_cq_refloat(ctx);
-			io_cq_publish_new(ctx);
-			/* C */
-			sleepers = waitqueue_active(&ctx->cq_wait);
-		}
-		io_cq_tell(ctx, sleepers);
 		cond_resched();
 	} while (again);
 }

@@ -7,8 +7,8 @@
 #if IO_LAYER < IO_LAYER_RING
 #error "ring/ may not be seen from below, see io_uring/layer.h"
 #endif
-#if !defined(IO_COMPLETE_H) && IO_LAYER > IO_LAYER_COMPLETE
-#error "CQEs are written by way of complete/complete.h"
+#if !defined(IO_COMPLETE_STRAIGHT_H) && IO_LAYER > IO_LAYER_COMPLETE
+#error "CQEs are written by complete/ and its straight ways, complete/straight.h"
 #endif
 
 #include "ring/cq.h"

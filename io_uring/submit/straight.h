@@ -11,7 +11,7 @@
 #error "submit/ may not be seen from below, see io_uring/layer.h"
 #endif
 
-#include "complete/complete.h"
+#include "complete/straight.h"
 #include "submit/issue.h"
 
 /*

@@ -11,7 +11,8 @@
 
 #include "async/iopoll.h"
 #include "async/poll.h"
-#include "complete/complete.h"
+#include "complete/message.h"
+#include "complete/straight.h"
 #include "req/free.h"
 #include "ring/locks.h"
 #include "rsrc/bufs.h"

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: CQEs that travel as entries: messages from ring to ring */
+#ifndef IO_COMPLETE_MESSAGE_H
+#define IO_COMPLETE_MESSAGE_H
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_COMPLETE
+#error "complete/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include <linux/err.h>
+
+#include "ring/cq.h"
+#include "ring/entry.h"
+#include "ring/mailbox.h"
+
+struct io_mail *io_post_entries(struct io_ring_ctx *ctx, struct io_mail *mail);
+void io_entry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags);
+int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val);
+
+/**
+ * io_message_prepare - get what a message needs, while it can still fail
+ * @target: the ring that it is for, kept alive by the caller
+ * @sender: the ring that it comes from if the caller holds its lock, else NULL
+ *
+ * May sleep.
+ *
+ * Return: an entry for io_message_post() or io_entry_put(); NULL if none is
+ * needed; ERR_PTR(-ENOMEM)
+ */
+static inline struct io_cqe_entry *io_message_prepare(struct io_ring_ctx *target,
+						      struct io_ring_ctx *sender)
+{
+	struct io_cqe_entry *entry;
+
+	if (!target->cq.exclusive || unlikely(target == sender && io_cq_is_writer(target)))
+		return NULL;
+	entry = likely(sender) ? io_entry_get(sender) : io_entry_alloc(IO_ENTRY_BEYOND);
+	return likely(entry) ? entry : ERR_PTR(-ENOMEM);
+}
+
+/**
+ * io_message_post - post a CQE to any ring
+ * @target: the ring, kept alive by the caller; its lock need not be held
+ * @entry: from io_message_prepare()
+ * @val: user_data, res and flags
+ *
+ * Task context.  Messages of one sender arrive in their order.
+ *
+ * Return: 0, or -EOVERFLOW if a shared ring had neither room nor memory.
+ */
+static inline int io_message_post(struct io_ring_ctx *target, struct io_cqe_entry *entry,
+				  struct io_cqe_val val)
+{
+	if (!entry)
+		return io_message_post_now(target, &val);
+	entry->val = val;
+	entry->mail.run = io_entry_mail;
+	io_ring_push(target, &entry->mail, 0);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: the short ways of complete/complete.h, for who handles most requests */
+#ifndef IO_COMPLETE_STRAIGHT_H
+#define IO_COMPLETE_STRAIGHT_H
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_COMPLETE
+#error "complete/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include <linux/tracepoint-defs.h>
+
+#include "complete/complete.h"
+#include "ring/cq_write.h"
+
+/*
+ * These write CQEs without a call.  Whoever includes this file could do so in any
+ * way: submit/, task/ and the few hot places that rig/rules lists do, everybody
+ * else uses the verbs.
+ */
+DECLARE_TRACEPOINT(io_uring_complete);
+
+/* What a request may have that its end has to look after, besides registered resources. */
+#define IO_REQ_END_FLAGS	(IO_REQ_CLEAN_FLAGS | REQ_F_CQE_SKIP | REQ_F_HAS_LINK | \
+				 REQ_F_REFCOUNT)
+
+/**
+ * io_complete_straight - a request is finished by who issued it, if that is simple
+ * @ctx: the ring
+ * @req: the request, its result is in req->cqe; ring lock held, as io_complete()
+ *
+ * Does what io_complete() does except that the request's memory and charge stay
+ * with the caller, who may use it for the next one.
+ *
+ * Return: false, and nothing was done, if it is not simple.
+ */
+static inline bool io_complete_straight(struct io_ring_ctx *ctx, struct io_kiocb *req)
+{
+	io_req_flags_t flags = req->flags;
+
+	if (unlikely(flags & IO_REQ_END_FLAGS || tracepoint_enabled(io_uring_complete)))
+		return false;
+	if (unlikely(!io_cq_post_straight(ctx, &req->cqe)))
+		return false;
+	io_req_move(req, IO_REQ_DONE);
+	if (flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE)) {
+		if (flags & REQ_F_FILE_NODE)
+			io_node_put(ctx, req->file_node);
+		if (flags & REQ_F_BUF_NODE)
+			io_node_put(ctx, req->buf_node);
+	}
+	io_req_move(req, IO_REQ_FREE);
+	return true;
+}
+
+/**
+ * io_complete_collected - io_complete() for who collects many finished requests
+ * @ctx: the ring
+ * @req: the request, as for io_complete()
+ */
+static inline void io_complete_collected(struct io_ring_ctx *ctx, struct io_kiocb *req)
+{
+	if (likely(io_complete_straight(ctx, req)))
+		io_req_give_back(ctx, req);
+	else
+		io_complete(req);
+}
+
+/* io_post_more(), if that is simple.  Return: whether it was posted. */
+static inline bool io_post_more_straight(struct io_kiocb *req, s32 res, u32 cflags)
+{
+	struct io_cqe_val val = {
+		.user_data = req->cqe.user_data,
+		.res = res,
+		.flags = cflags | IORING_CQE_F_MORE,
+	};
+
+	return likely(!tracepoint_enabled(io_uring_complete)) &&
+	       likely(io_cq_post_more_straight(req->ctx, &val));
+}
+
+#endif
