@@ -20,7 +20,9 @@
  *	8  sys/		the three system calls and the file
  *
  * Upward calls go through function pointers at their types only: io_mail->run,
- * io_wq_params->run and ->put, io_op, io_rsrc_node->release.
+ * io_wq_params->run, ->put and ->key, io_op, io_rsrc_node->release, io_cq_target->reached,
+ * and io_ring_ctx->settle_released.  What is called from below by its name, as
+ * io_is_uring_fops() is, stands in rig/symbols, with a reason.
  */
 #define IO_LAYER_RING		1
 #define IO_LAYER_REQ		2

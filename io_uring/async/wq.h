@@ -110,10 +110,7 @@ struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *da
 int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask);
 int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2]);
 
-bool io_wq_is_worker(void);
-bool io_wq_current_work_canceled(void);
 bool io_wq_worker_stopped(void);
 bool io_wq_disown(void);
-bool io_wq_worker_killed(void);
 
 #endif

@@ -58,29 +58,6 @@ static struct io_wq_worker *io_wq_current_worker(void)
 }
 
 /**
- * io_wq_is_worker - is current a worker?
- *
- * Return: true also for a worker that is about to leave
- */
-bool io_wq_is_worker(void)
-{
-	return io_wq_current_worker();
-}
-
-/**
- * io_wq_current_work_canceled - should the work that current runs end?
- *
- * Return: false if current is no worker
- */
-bool io_wq_current_work_canceled(void)
-{
-	struct io_wq_worker *worker = io_wq_current_worker();
-
-	/* only current writes ->cur */
-	return worker && worker->cur && atomic_read(&worker->cur->flags) & IO_WQ_WORK_CANCEL;
-}
-
-/**
  * io_wq_worker_stopped - is current a worker whose pool ends?
  *
  * Return: true if what it runs should end soon
@@ -463,15 +440,13 @@ static void io_wq_worker_apply_cpus(struct io_wq_worker *worker)
 	set_cpus_allowed_ptr(current, wq->cpus.allowed);
 }
 
-/**
- * io_wq_worker_killed - take the signals of a worker in the midst of its work
- *
- * For work that waits by itself.  The pool ends with the signal that ends the
- * process: nobody else sees it once it is taken.
+/*
+ * Take the signals of a worker in the midst of its work.  The pool ends with the
+ * signal that ends the process: nobody else sees it once it is taken.
  *
  * Return: the process ends.
  */
-bool io_wq_worker_killed(void)
+static bool io_wq_worker_killed(void)
 {
 	struct io_wq_worker *worker = current->worker_private;
 	struct ksignal ksig __uninitialized;

@@ -72,7 +72,6 @@ ssize_t io_rw_pieces(struct io_kiocb *req, int ddir, struct iov_iter *iter);
 void io_read_complete(struct kiocb *kiocb, long res);
 void io_write_complete(struct kiocb *kiocb, long res);
 void io_rw_complete_polled(struct kiocb *kiocb, long res);
-void io_rw_again_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags);
 enum io_result io_rw_end(struct io_kiocb *req, ssize_t ret);
 void io_rw_fail(struct io_kiocb *req);
 

@@ -92,13 +92,9 @@ void io_rw_fail(struct io_kiocb *req)
 		req->cqe.res = rw->done;
 }
 
-/**
- * io_rw_again_mail - attempt again, by a worker, what must not block here
- * @ctx: the ring, its lock held
- * @mail: of the request
- * @issue_flags: IO_URING_F_*
- */
-void io_rw_again_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+/* Attempt again, by a worker, what must not block here. */
+static void io_rw_again_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
+			     unsigned int issue_flags)
 {
 	struct io_kiocb *req = io_mail_to_req(mail);
 

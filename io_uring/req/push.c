@@ -12,13 +12,8 @@
 
 #include "req/req.h"
 
-/**
- * io_tctx_to_fallback - a task can no longer run its task work
- * @tctx: its state
- *
- * Any context.  Everything in its mailbox goes to the fallback workers.
- */
-void io_tctx_to_fallback(struct io_uring_task *tctx)
+/* A task can no longer run its task work: all its mail goes to the fallback workers. */
+static void io_tctx_to_fallback(struct io_uring_task *tctx)
 {
 	struct io_mail *mail = io_mail_take(&tctx->mailbox);
 

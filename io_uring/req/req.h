@@ -41,7 +41,6 @@ void io_req_go_on(struct io_kiocb *req, bool ring_locked);
 void io_tctx_refill_credit(struct io_uring_task *tctx, unsigned int nr);
 void io_tctx_put_credit(struct io_uring_task *tctx);
 void io_tctx_uncharge(struct io_uring_task *tctx);
-void io_tctx_to_fallback(struct io_uring_task *tctx);
 
 static inline struct io_kiocb *io_mail_to_req(struct io_mail *mail)
 {

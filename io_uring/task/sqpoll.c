@@ -46,15 +46,12 @@ static void io_sq_ask_to_park(struct io_sq_data *sqd)
 	wake_up(&sqd->wait);
 }
 
-/**
- * io_sqpoll_park - make the thread let go of its rings, and keep it from going on
- * @sqd: the thread's data
- *
- * Takes sqd->lock; not for the thread itself, which may be in a page fault.
- *
- * Return: 0, or -EINTR if current is killed while it waits; then nothing is to be undone.
+/*
+ * Make the thread let go of its rings, and keep it from going on: takes sqd->lock.
+ * Not for the thread itself, which may be in a page fault.  Return: 0, or -EINTR if
+ * current is killed while it waits; then nothing is to be undone.
  */
-int io_sqpoll_park(struct io_sq_data *sqd)
+static int __must_check io_sqpoll_park(struct io_sq_data *sqd)
 {
 	WARN_ON_ONCE(READ_ONCE(sqd->thread) == current);
 	io_sq_ask_to_park(sqd);
@@ -65,11 +62,7 @@ int io_sqpoll_park(struct io_sq_data *sqd)
 	return -EINTR;
 }
 
-/**
- * io_sqpoll_unpark - undo io_sqpoll_park()
- * @sqd: the thread's data
- */
-void io_sqpoll_unpark(struct io_sq_data *sqd)
+static void io_sqpoll_unpark(struct io_sq_data *sqd)
 {
 	atomic_dec(&sqd->park_pending);
 	mutex_unlock(&sqd->lock);

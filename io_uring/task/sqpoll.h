@@ -66,8 +66,6 @@ int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p);
 bool io_sqpoll_leave(struct io_ring_ctx *ctx);
 void io_sqpoll_put(struct io_ring_ctx *ctx);
 void io_sqpoll_wake(struct io_ring_ctx *ctx);
-int __must_check io_sqpoll_park(struct io_sq_data *sqd);
-void io_sqpoll_unpark(struct io_sq_data *sqd);
 void io_sqpoll_wait_room(struct io_ring_ctx *ctx);
 int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask);
 int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2]);
