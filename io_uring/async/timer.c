@@ -142,6 +142,15 @@ int io_timer_stop(struct io_kiocb *req)
 	}
 }
 
+/* Is it one that can still be stopped? */
+static bool io_timer_runs(struct io_kiocb *req, void *data)
+{
+	if (req->flags & REQ_F_MULTISHOT || hrtimer_active(&io_timer(req)->hrtimer))
+		return true;
+	io_parked_hide(req);
+	return false;
+}
+
 /**
  * io_timer_find - find a timer that runs
  * @ctx: the ring, its lock held
@@ -156,17 +165,5 @@ int io_timer_stop(struct io_kiocb *req)
  */
 struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_parked_kind kind, u64 user_data)
 {
-	struct io_kiocb *req, *tmp;
-
-	io_assert_ring(ctx);
-	list_for_each_entry_safe(req, tmp, io_parked_bucket(ctx, user_data, kind), parked) {
-		if (!io_parked_walk(ctx))
-			return ERR_PTR(-EINTR);
-		if (req->cqe.user_data != user_data || io_parked_kind(req) != kind)
-			continue;
-		if (req->flags & REQ_F_MULTISHOT || hrtimer_active(&io_timer(req)->hrtimer))
-			return req;
-		io_parked_hide(req);
-	}
-	return ERR_PTR(-ENOENT);
+	return io_parked_find(ctx, kind, user_data, io_timer_runs, NULL) ?: ERR_PTR(-ENOENT);
 }

@@ -158,18 +158,10 @@ static int io_poll_remove_prep(struct io_kiocb *req, const struct io_uring_sqe *
 	return 0;
 }
 
-/* The youngest.  Return: the poll or ERR_PTR(): -ENOENT, -EINTR for a task that is to die. */
-static struct io_kiocb *io_poll_find(struct io_ring_ctx *ctx, u64 user_data)
+/* Is it a poll, and not a request that waits for its file? */
+static bool io_poll_is_poll(struct io_kiocb *req, void *data)
 {
-	struct io_kiocb *req;
-
-	list_for_each_entry(req, io_parked_bucket(ctx, user_data, IO_PARKED_POLL), parked) {
-		if (!io_parked_walk(ctx))
-			return ERR_PTR(-EINTR);
-		if (req->opcode == IORING_OP_POLL_ADD && req->cqe.user_data == user_data)
-			return req;
-	}
-	return ERR_PTR(-ENOENT);
+	return req->opcode == IORING_OP_POLL_ADD;
 }
 
 /* Change a poll that is not parked and not armed, and arm it again. */
@@ -198,10 +190,12 @@ static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove 
 /* Ring lock held.  Return: result of the request. */
 static int io_poll_remove_find(struct io_ring_ctx *ctx, const struct io_poll_remove *rm)
 {
-	struct io_kiocb *target = io_poll_find(ctx, rm->user_data);
+	struct io_kiocb *target;
 
-	if (IS_ERR(target))
-		return PTR_ERR(target);
+	/* the youngest */
+	target = io_parked_find(ctx, IO_PARKED_POLL, rm->user_data, io_poll_is_poll, NULL);
+	if (IS_ERR_OR_NULL(target))
+		return target ? PTR_ERR(target) : -ENOENT;
 	if (!io_poll_own(target))
 		return -EALREADY;
 	io_poll_end(target);

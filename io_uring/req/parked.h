@@ -8,6 +8,7 @@
 #error "req/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include <linux/err.h>
 #include <linux/list.h>
 #include <linux/sched/signal.h>
 
@@ -132,6 +133,34 @@ static inline bool io_parked_walk(struct io_ring_ctx *ctx)
 		return true;
 	cond_resched();
 	return !fatal_signal_pending(current);
+}
+
+/**
+ * io_parked_find - look through the requests that are parked under one name
+ * @ctx: the ring, its lock held
+ * @kind: of the requests
+ * @user_data: likewise
+ * @match: called for each; true ends the search; may take it out or hide it
+ * @data: for @match
+ *
+ * Return: the request that @match wanted, NULL, or ERR_PTR(-EINTR) for a task that
+ * is to die.
+ */
+static __always_inline struct io_kiocb *
+io_parked_find(struct io_ring_ctx *ctx, enum io_parked_kind kind, u64 user_data,
+	       bool (*match)(struct io_kiocb *req, void *data), void *data)
+{
+	struct io_kiocb *req, *tmp;
+
+	io_assert_ring(ctx);
+	/* what has one user_data is in different buckets if it is of different kinds */
+	list_for_each_entry_safe(req, tmp, io_parked_bucket(ctx, user_data, kind), parked) {
+		if (!io_parked_walk(ctx))
+			return ERR_PTR(-EINTR);
+		if (req->cqe.user_data == user_data && match(req, data))
+			return req;
+	}
+	return NULL;
 }
 
 int io_parked_init(struct io_ring_ctx *ctx);

@@ -11,18 +11,22 @@
  *	in a mailbox				run it
  *	at a device				comes by itself, into a mailbox
  *
- * One pass over all of them is io_cancel_requests().  A task repeats it until
- * nothing is left, and sleeps while a pass finds nothing to do: whatever arrives
- * for it, and the end of each of its requests, wakes it.  It does not wait for the
- * ring lock (see ring/locks.h), but tries again, and not for ever: what an exiting
- * task cannot end is left to the ring's fallback work.
+ * Whoever ends a task or a ring means all of them.  One pass over all places is
+ * io_cancel_requests(), which task/end.c repeats until nothing is left.
  *
  * Requests move between these places while we look.  Between workers and the lot
  * of parked ones they move under the ring lock, which is held while both are
  * searched.  Whoever moves one elsewhere looks at ctx->dying and tctx->in_cancel
  * (io_may_park(), io_issue_allowed(), io_wq_enqueue()), so that none slips from a
  * place we have not seen yet to one that we have left behind.
+ *
+ * A program means those that it names by a key (IORING_OP_ASYNC_CANCEL,
+ * IORING_REGISTER_SYNC_CANCEL), a linked timeout means one request.  They are found
+ * in a worker pool, of any task that uses the ring, and in the lot.  Not found are
+ * requests that have not begun, because they wait for the one before them in a
+ * chain or for a drained one, and those that a device has.
  */
+#include <linux/io_uring_types.h>
 #include <linux/sched/signal.h>
 
 #include "async/iopoll.h"
@@ -33,17 +37,9 @@
 #include "req/free.h"
 #include "req/parked.h"
 #include "ring/cq.h"
-#include "submit/submit.h"
 #include "task/cancel.h"
 #include "task/run.h"
-#include "task/sqpoll.h"
 #include "task/tctx.h"
-
-/* between two looks at polled devices, and before workers are nudged */
-#define IO_CANCEL_NAP	(HZ / 50 ?: 1)
-/* how long an exit waits for something of its own that does not end, and who was killed */
-#define IO_CANCEL_PATIENCE	(10 * HZ)
-#define IO_CANCEL_KILLED	HZ
 
 static bool io_cancel_match(struct io_kiocb *req, const struct io_cancel_scope *what)
 {
@@ -61,20 +57,15 @@ static bool io_cancel_match_work(struct io_wq_work *work, void *data)
 	return io_cancel_match(io_work_to_req(work), data);
 }
 
-/**
- * io_cancel_work - end what worker pools have
- * @ctx: the ring; its lock is held
- * @tctx: of this task, or NULL for all that use the ring
- * @match: see io_wq_cancel()
- * @data: for @match
- * @all: all that matches, else the first that is found
+/*
+ * End what worker pools have, of a task or of all that use the ring: all that matches, or
+ * the first that is found.  Queued work is run as cancelled, here; its pool may end
+ * meanwhile.  Ring lock held, may sleep.
  *
- * Queued work is run as cancelled, here; its pool may end meanwhile.  May sleep.
- *
- * Return: how many were queued, and how many run
+ * Return: how many were queued, and how many run.
  */
-struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_uring_task *tctx,
-				  io_wq_match_fn match, void *data, bool all)
+static struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_uring_task *tctx,
+					 io_wq_match_fn match, void *data, bool all)
 {
 	struct io_wq_found sum = {};
 	struct io_wq *wq;
@@ -94,15 +85,11 @@ struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_uring_task 
 	return sum;
 }
 
-/**
- * io_parked_cancel - end a parked request
- * @req: the request; ring lock held
- *
- * Any task.  The request ends, with -ECANCELED, where and when its mail is run.
- *
- * Return: false if it ends by itself.
+/*
+ * A parked request ends, with -ECANCELED, where and when its mail is run.  Any task, ring
+ * lock held.  Return: false if it ends by itself.
  */
-bool io_parked_cancel(struct io_kiocb *req)
+static bool io_parked_cancel(struct io_kiocb *req)
 {
 	io_assert_ring(req->ctx);
 	if (req->flags & REQ_F_POLLED)
@@ -146,13 +133,6 @@ static bool io_cancel_drained(const struct io_cancel_scope *what)
 	return found;
 }
 
-/* Is current the one to run an exclusive ring's mailbox? */
-static bool io_owns_mailbox(const struct io_ring_ctx *ctx)
-{
-	return ctx->cq.exclusive && READ_ONCE(ctx->submitter_task) == current &&
-	       !io_mail_dead(&ctx->mailbox);
-}
-
 /**
  * io_cancel_requests - one pass: end what can be ended now
  * @what: which requests; the ring's lock is held
@@ -184,204 +164,6 @@ bool io_cancel_requests(const struct io_cancel_scope *what)
 }
 
 /**
- * struct io_cancel_wait - a task on its way out, and what it waits with
- * @tctx: current's
- * @cancel_all: see io_cancel_task()
- * @found: the last pass found something, the next one may find more
- * @busy: somebody had a ring's lock
- * @tries: passes in a row in which somebody had a lock
- * @left: requests that were left when something happened last
- * @since: when that was
- */
-struct io_cancel_wait {
-	struct io_uring_task	*tctx;
-	bool			cancel_all;
-	bool			found;
-	bool			busy;
-	u8			tries;
-	long			left;
-	unsigned long		since;
-};
-
-/* One pass over all rings of current. */
-static void io_cancel_pass(struct io_cancel_wait *w)
-{
-	struct io_cancel_scope what = { .tctx = w->tctx, .tracked = !w->cancel_all };
-
-	w->found = false;
-	w->busy = false;
-	io_tctx_for_each_ring(w->tctx, what.ctx) {
-		if (!io_ring_trylock(what.ctx)) {
-			w->busy = true;
-			continue;
-		}
-		w->found |= io_cancel_requests(&what);
-		io_ring_unlock(what.ctx);
-	}
-	w->found |= io_run_task_work();
-	if (!w->busy)
-		w->tries = 0;
-}
-
-static long io_cancel_left(struct io_uring_task *tctx, bool cancel_all)
-{
-	return cancel_all ? io_tctx_inflight(tctx) : atomic_read(&tctx->inflight_tracked);
-}
-
-/*
- * Have current woken by what arrives in the mailboxes that it owns, which it has done
- * with, or let it go.  Return: something is there already.
- */
-static bool io_cancel_arm(struct io_uring_task *tctx, bool arm)
-{
-	struct io_ring_ctx *ctx;
-	bool arrived = false;
-
-	io_tctx_for_each_ring(tctx, ctx) {
-		if (!io_owns_mailbox(ctx))
-			continue;
-		if (!arm)
-			io_mail_disarm(&ctx->mailbox);
-		else if (!io_mail_arm(&ctx->mailbox, 1))
-			arrived = true;
-	}
-	return arrived;
-}
-
-/*
- * From here on a signal that is pending anyway does not keep us from sleeping, one that
- * comes has us look again.
- */
-static void io_cancel_ignore_signals(void)
-{
-	clear_thread_flag(TIF_SIGPENDING);
-}
-
-static void io_cancel_heed_signals(void)
-{
-	/* nobody else changes it */
-	struct sighand_struct *sighand = rcu_dereference_protected(current->sighand, true);
-
-	guard(spinlock_irq)(&sighand->siglock);
-	recalc_sigpending();
-}
-
-/* Does current use a ring that has to be polled for completions? */
-static bool io_cancel_must_reap(struct io_uring_task *tctx)
-{
-	struct io_ring_ctx *ctx;
-	bool polls = false;
-
-	io_tctx_for_each_ring(tctx, ctx)
-		polls |= ctx->iopoll;
-	return polls;
-}
-
-/* Sleep until a request ends, or something arrives. */
-static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
-{
-	DEFINE_WAIT(wait);
-	bool arrived;
-
-	io_cancel_ignore_signals();
-	prepare_to_wait(&w->tctx->wait, &wait, TASK_INTERRUPTIBLE | TASK_FREEZABLE);
-	arrived = io_cancel_arm(w->tctx, true);
-	/* mail of a ring whose lock somebody has cannot be run yet: @timeout is short then */
-	if ((w->busy || !arrived) && w->left == io_cancel_left(w->tctx, w->cancel_all) &&
-	    !task_work_pending(current))
-		schedule_timeout(timeout);
-	finish_wait(&w->tctx->wait, &wait);
-	io_cancel_arm(w->tctx, false);
-	io_cancel_heed_signals();
-}
-
-/* Was the process killed?  It may have taken the signal already. */
-static bool io_cancel_killed(void)
-{
-	return __fatal_signal_pending(current) ||
-	       READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT;
-}
-
-/* Does the whole process end, or become another one? */
-static bool io_cancel_at_once(void)
-{
-	return io_cancel_killed() || READ_ONCE(current->signal->group_exec_task);
-}
-
-/*
- * What workers run has been told to end.  One may wait for a tag which a polled
- * request has, that nobody comes for but us.
- */
-static void io_cancel_await_workers(struct io_cancel_wait *w)
-{
-	struct io_uring_task *tctx = w->tctx;
-
-	while (tctx->io_wq && io_cancel_must_reap(tctx) &&
-	       !io_wq_exit_wait(tctx->io_wq, IO_CANCEL_NAP))
-		io_cancel_pass(w);
-}
-
-/*
- * A thread of a process that goes on exits: what it has left to its workers and
- * ends by itself is done.  Without it a write would be done or not, as the worker
- * is faster than the thread's end or not.  Work that turns out to wait for
- * somebody (the open of a FIFO) is interrupted after a while, and what does not
- * end even then is cancelled with the rest.
- */
-static void io_cancel_after_workers(struct io_cancel_wait *w)
-{
-	struct io_wq *wq = w->tctx->io_wq;
-	unsigned long since = jiffies;
-	unsigned int done, before = 0;
-
-	if (!io_wq_bounded_busy(wq, &done))
-		return;
-	io_wq_wait_done(wq, true);
-	while (!io_cancel_at_once() && time_before(jiffies, since + IO_CANCEL_PATIENCE)) {
-		io_cancel_pass(w);
-		io_cancel_ignore_signals();
-		set_current_state(TASK_INTERRUPTIBLE | TASK_FREEZABLE);
-		/* after the pass: what ended may have left the next of its chain to us */
-		if (!io_wq_bounded_busy(wq, &done))
-			break;
-		if (done != before)
-			since = jiffies;
-		else if (time_after(jiffies, since + IO_CANCEL_NAP))
-			io_wq_bounded_nudge(wq);
-		before = done;
-		if (!w->found && !task_work_pending(current))
-			schedule_timeout(IO_CANCEL_NAP);
-		__set_current_state(TASK_RUNNING);
-		io_cancel_heed_signals();
-	}
-	__set_current_state(TASK_RUNNING);
-	io_cancel_heed_signals();
-	io_wq_wait_done(wq, false);
-}
-
-/*
- * Nobody of this task comes for its rings any more.  What comes from now on, to exclusive
- * rings that it owned and to polled ones, is for the fallback worker, who also ends what was
- * left behind: those who exit after us may wait for it.
- */
-static void io_cancel_leave_rings(struct io_cancel_wait *w)
-{
-	bool orphans = atomic_read(&w->tctx->inflight_tracked);
-	struct io_ring_ctx *ctx;
-
-	io_tctx_for_each_ring(w->tctx, ctx) {
-		if (io_owns_mailbox(ctx))
-			io_ring_close(ctx);
-		if (ctx->iopoll)
-			io_leave_polled(ctx);
-		if (!orphans)
-			continue;
-		WRITE_ONCE(ctx->orphans, true);
-		io_fallback_kick(ctx);
-	}
-}
-
-/**
  * io_cancel_orphans - end what tasks that are gone have left behind
  * @ctx: the ring, its lock held
  *
@@ -396,81 +178,175 @@ void io_cancel_orphans(struct io_ring_ctx *ctx)
 		io_cancel_requests(&what);
 }
 
-/* How long to sleep, 0 to give up.  An exec waits until it is killed. */
-static long io_cancel_patience(struct io_cancel_wait *w)
+/* Who asks for any by file means all that have a file. */
+static bool io_key_match_file(const struct io_kiocb *req, const struct io_cancel_key *key)
 {
-	bool killed = io_cancel_killed();
-	long left = io_cancel_left(w->tctx, w->cancel_all);
-	unsigned long now = jiffies, end;
-
-	if (left != w->left || w->found)
-		w->since = now;
-	w->left = left;
-	if (w->cancel_all && !killed)
-		end = now + MAX_JIFFY_OFFSET;
-	else
-		end = w->since + (killed ? IO_CANCEL_KILLED : IO_CANCEL_PATIENCE);
-	if (time_after_eq(now, end))
-		return 0;
-	if (w->busy)
-		return io_lock_backoff(&w->tries, IO_BACKOFF_TASK);
-	return io_cancel_must_reap(w->tctx) ? 1 : end - now;
+	if (!io_ops[req->opcode]->needs_file)
+		return false;
+	return req->file == key->file || key->flags & IORING_ASYNC_CANCEL_ANY;
 }
 
-/* End what can be ended.  Return: nothing is left. */
-static bool io_cancel_until_gone(struct io_cancel_wait *w)
+/* What is compared does not change while a request is in the pool or parked. */
+static bool io_key_match(const struct io_kiocb *req, const struct io_cancel_key *key)
 {
-	w->since = jiffies;
-	while (io_cancel_left(w->tctx, w->cancel_all)) {
-		long timeout;
+	if (req->ctx != key->ctx)
+		return false;
+	/* one that cancels all leaves itself out, one that names itself is found running */
+	if (req == key->self && key->flags & IORING_ASYNC_CANCEL_ALL)
+		return false;
+	if (key->flags & IORING_ASYNC_CANCEL_FD && !io_key_match_file(req, key))
+		return false;
+	if (key->flags & IORING_ASYNC_CANCEL_ANY)
+		return true;
+	if (key->flags & IORING_ASYNC_CANCEL_OP && req->opcode != key->opcode)
+		return false;
+	return !(key->flags & IORING_ASYNC_CANCEL_USERDATA) ||
+	       req->cqe.user_data == key->user_data;
+}
 
-		/* an exec that was killed has left them before */
-		if (xa_empty(&w->tctx->nodes))
-			return false;
-		io_cancel_pass(w);
-		timeout = io_cancel_patience(w);
-		if (!timeout)
-			return false;
-		if (w->found)
-			cond_resched();
-		else if (w->left)
-			io_cancel_sleep(w, timeout);
-	}
-	return true;
+static bool io_key_match_work(struct io_wq_work *work, void *data)
+{
+	return io_key_match(io_work_to_req(work), data);
 }
 
 /**
- * io_cancel_task - end what current has in flight, then its share of io_uring
- * @tctx: current's
- * @cancel_all: exec: everything, and the task goes on without a tctx; exit: only
- *	what holds a ring's file, and what waits for a worker or runs on one and may
- *	take for ever; the rest ends with its ring
- *
- * May sleep until requests have ended.  Workers are gone afterwards.  An exec that is
- * killed meanwhile leaves like an exit, which follows.
+ * struct io_key_walk - a search through the lot
+ * @key: for what
+ * @nr: requests that were ended
+ * @counted: the last of them says how many they are, see struct io_op
+ * @killed: it was not finished, its task is to die
  */
-void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
-{
-	struct io_cancel_wait w = { .tctx = tctx, .cancel_all = cancel_all };
-	bool gone;
+struct io_key_walk {
+	const struct io_cancel_key	*key;
+	unsigned int			nr;
+	bool				counted;
+	bool				killed;
+};
 
-	if (tctx->io_wq) {
-		if (!cancel_all)
-			io_cancel_after_workers(&w);
-		io_wq_exit_start(tctx->io_wq);
+/* Look at a parked request.  Return: it is the last that is wanted. */
+static bool io_key_cancel_one(struct io_kiocb *req, void *data)
+{
+	struct io_key_walk *walk = data;
+
+	if (!io_key_match(req, walk->key) || !io_parked_cancel(req))
+		return false;
+	walk->nr++;
+	walk->counted = io_ops[req->opcode]->cancel_counts;
+	return !(walk->key->flags & IORING_ASYNC_CANCEL_ALL);
+}
+
+/* What has the key's user_data.  Return: go on? */
+static bool io_key_cancel_kind(struct io_key_walk *walk, enum io_parked_kind kind)
+{
+	struct io_kiocb *last;
+
+	last = io_parked_find(walk->key->ctx, kind, walk->key->user_data, io_key_cancel_one, walk);
+	walk->killed = IS_ERR(last);
+	return !last;
+}
+
+/* Everything that is parked. */
+static void io_key_cancel_any(struct io_key_walk *walk)
+{
+	struct io_ring_ctx *ctx = walk->key->ctx;
+	struct io_kiocb *req, *tmp;
+	struct list_head *bucket;
+
+	io_parked_trim(ctx);
+	io_for_each_parked(ctx, bucket, tmp, req) {
+		walk->killed = !io_parked_walk(ctx);
+		if (walk->killed || io_key_cancel_one(req, walk))
+			return;
 	}
-	atomic_inc(&tctx->in_cancel);
-	/* who does not see in_cancel has pushed or queued before we look */
-	smp_mb__after_atomic();
-	gone = io_cancel_until_gone(&w);
-	io_cancel_await_workers(&w);
-	io_cancel_leave_rings(&w);
-	io_tctx_detach_all(tctx);
-	io_tctx_put_credit(tctx);
-	if (cancel_all && gone) {
-		/* exec goes on without; the state goes with its last request, which is gone */
-		atomic_dec(&tctx->in_cancel);
-		current->io_uring = NULL;
-		io_tctx_free(tctx);
+}
+
+/* Requests that are parked.  Return: how many were ended, or -EINTR. */
+static int io_key_cancel_parked(struct io_key_walk *walk)
+{
+	if (!(walk->key->flags & IORING_ASYNC_CANCEL_USERDATA))
+		io_key_cancel_any(walk);
+	else if (io_key_cancel_kind(walk, IO_PARKED_POLL))
+		/* a LINK_TIMEOUT goes with its head alone */
+		io_key_cancel_kind(walk, IO_PARKED_TIMEOUT);
+	return walk->killed ? -EINTR : walk->nr;
+}
+
+/**
+ * io_cancel_key_init - what a program wants to end
+ * @key: result; file, opcode and self are left to the caller
+ * @ctx: the ring
+ * @user_data: of the requests
+ * @flags: IORING_ASYNC_CANCEL_*
+ */
+void io_cancel_key_init(struct io_cancel_key *key, struct io_ring_ctx *ctx, u64 user_data,
+			u32 flags)
+{
+	if (flags & IORING_ASYNC_CANCEL_ANY) {
+		flags |= IORING_ASYNC_CANCEL_ALL;
+		flags &= ~IORING_ASYNC_CANCEL_USERDATA;
+	} else if (!(flags & (IORING_ASYNC_CANCEL_FD | IORING_ASYNC_CANCEL_OP))) {
+		flags |= IORING_ASYNC_CANCEL_USERDATA;
 	}
+	*key = (struct io_cancel_key) { .ctx = ctx, .user_data = user_data, .flags = flags };
+}
+
+/**
+ * io_cancel_by_key - end the requests that a program names
+ * @key: which; the ring's lock is held
+ *
+ * Without IORING_ASYNC_CANCEL_ALL the first that is found: one that can be ended
+ * rather than one that a worker runs.
+ *
+ * Return: with IORING_ASYNC_CANCEL_ALL, or _ANY, which implies it, how many end;
+ * those that run are told, but not counted.  Else 0 if one ends, or 1 if its op
+ * wants it counted (cancel_counts), -EALREADY if a worker that runs it was told to,
+ * -ENOENT if there is none.  -EINTR if the task is to die before all was looked at.
+ */
+int io_cancel_by_key(const struct io_cancel_key *key)
+{
+	bool all = key->flags & IORING_ASYNC_CANCEL_ALL;
+	struct io_key_walk walk = { .key = key };
+	struct io_wq_found found;
+	int parked;
+
+	/* what a program submits at once may be many searches, each of which is long */
+	if (unlikely(fatal_signal_pending(current)))
+		return -EINTR;
+	found = io_cancel_work(key->ctx, NULL, io_key_match_work, (void *)key, all);
+	if (found.queued && !all)
+		return 0;
+	parked = io_key_cancel_parked(&walk);
+	if (parked < 0)
+		return parked;
+	if (all)
+		return found.queued + parked;
+	if (parked)
+		return walk.counted ? parked : 0;
+	return found.running ? -EALREADY : -ENOENT;
+}
+
+static bool io_match_this_work(struct io_wq_work *work, void *data)
+{
+	return io_work_to_req(work) == data;
+}
+
+/**
+ * io_cancel_request - end one request
+ * @req: the request, held by the caller; ring lock held
+ *
+ * Return: 0 if it ends, -EALREADY if a worker that runs it was told to, -ENOENT
+ * if it cannot be ended or has begun to end by itself.
+ */
+int io_cancel_request(struct io_kiocb *req)
+{
+	struct io_wq_found found;
+
+	io_assert_ring(req->ctx);
+	/* set and cleared under the ring lock */
+	if (data_race(req->flags) & REQ_F_PARKED)
+		return io_parked_cancel(req) ? 0 : -ENOENT;
+	found = io_cancel_work(req->ctx, req->tctx, io_match_this_work, req, false);
+	if (found.queued)
+		return 0;
+	return found.running ? -EALREADY : -ENOENT;
 }

@@ -51,9 +51,6 @@ void io_cancel_key_init(struct io_cancel_key *key, struct io_ring_ctx *ctx, u64 
 int io_cancel_by_key(const struct io_cancel_key *key);
 int io_cancel_request(struct io_kiocb *req);
 
-bool io_parked_cancel(struct io_kiocb *req);
-struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_uring_task *tctx,
-				  io_wq_match_fn match, void *data, bool all);
 bool io_cancel_requests(const struct io_cancel_scope *what);
 void io_cancel_orphans(struct io_ring_ctx *ctx);
 void io_cancel_task(struct io_uring_task *tctx, bool cancel_all);

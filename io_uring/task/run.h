@@ -20,6 +20,13 @@ void io_run_local(struct io_ring_ctx *ctx);
 void io_fallback_work(struct work_struct *work);
 void io_leave_polled(struct io_ring_ctx *ctx);
 
+/* Is current the one to run an exclusive ring's mailbox? */
+static inline bool io_owns_mailbox(const struct io_ring_ctx *ctx)
+{
+	return ctx->cq.exclusive && READ_ONCE(ctx->submitter_task) == current &&
+	       !io_mail_dead(&ctx->mailbox);
+}
+
 /*
  * Longest pause between two attempts to get a lock that is not waited for, see ring/locks.h:
  * of a task, and of works, of which as many may try as a user has closed rings.

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: a task on its way out waits for the end of its requests */
+
+/*
+ * The task repeats io_cancel_requests() on all of its rings until nothing is left,
+ * and sleeps while a pass finds nothing to do: whatever arrives for it, and the end
+ * of each of its requests, wakes it.  It does not wait for a ring lock (see
+ * ring/locks.h), but tries again, and not for ever: what an exiting task cannot end
+ * is left to the ring's fallback work.
+ */
+#include <linux/sched/signal.h>
+
+#include "async/wq.h"
+#include "task/cancel.h"
+#include "task/run.h"
+#include "task/tctx.h"
+
+/* between two looks at polled devices, and before workers are nudged */
+#define IO_CANCEL_NAP	(HZ / 50 ?: 1)
+/* how long an exit waits for something of its own that does not end, and who was killed */
+#define IO_CANCEL_PATIENCE	(10 * HZ)
+#define IO_CANCEL_KILLED	HZ
+
+/**
+ * struct io_cancel_wait - a task on its way out, and what it waits with
+ * @tctx: current's
+ * @cancel_all: see io_cancel_task()
+ * @found: the last pass found something, the next one may find more
+ * @busy: somebody had a ring's lock
+ * @tries: passes in a row in which somebody had a lock
+ * @left: requests that were left when something happened last
+ * @since: when that was
+ */
+struct io_cancel_wait {
+	struct io_uring_task	*tctx;
+	bool			cancel_all;
+	bool			found;
+	bool			busy;
+	u8			tries;
+	long			left;
+	unsigned long		since;
+};
+
+/* One pass over all rings of current. */
+static void io_cancel_pass(struct io_cancel_wait *w)
+{
+	struct io_cancel_scope what = { .tctx = w->tctx, .tracked = !w->cancel_all };
+
+	w->found = false;
+	w->busy = false;
+	io_tctx_for_each_ring(w->tctx, what.ctx) {
+		if (!io_ring_trylock(what.ctx)) {
+			w->busy = true;
+			continue;
+		}
+		w->found |= io_cancel_requests(&what);
+		io_ring_unlock(what.ctx);
+	}
+	w->found |= io_run_task_work();
+	if (!w->busy)
+		w->tries = 0;
+}
+
+static long io_cancel_left(struct io_uring_task *tctx, bool cancel_all)
+{
+	return cancel_all ? io_tctx_inflight(tctx) : atomic_read(&tctx->inflight_tracked);
+}
+
+/*
+ * Have current woken by what arrives in the mailboxes that it owns, which it has done
+ * with, or let it go.  Return: something is there already.
+ */
+static bool io_cancel_arm(struct io_uring_task *tctx, bool arm)
+{
+	struct io_ring_ctx *ctx;
+	bool arrived = false;
+
+	io_tctx_for_each_ring(tctx, ctx) {
+		if (!io_owns_mailbox(ctx))
+			continue;
+		if (!arm)
+			io_mail_disarm(&ctx->mailbox);
+		else if (!io_mail_arm(&ctx->mailbox, 1))
+			arrived = true;
+	}
+	return arrived;
+}
+
+/*
+ * From here on a signal that is pending anyway does not keep us from sleeping, one that
+ * comes has us look again.
+ */
+static void io_cancel_ignore_signals(void)
+{
+	clear_thread_flag(TIF_SIGPENDING);
+}
+
+static void io_cancel_heed_signals(void)
+{
+	/* nobody else changes it */
+	struct sighand_struct *sighand = rcu_dereference_protected(current->sighand, true);
+
+	guard(spinlock_irq)(&sighand->siglock);
+	recalc_sigpending();
+}
+
+/* Does current use a ring that has to be polled for completions? */
+static bool io_cancel_must_reap(struct io_uring_task *tctx)
+{
+	struct io_ring_ctx *ctx;
+	bool polls = false;
+
+	io_tctx_for_each_ring(tctx, ctx)
+		polls |= ctx->iopoll;
+	return polls;
+}
+
+/* Sleep until a request ends, or something arrives. */
+static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
+{
+	DEFINE_WAIT(wait);
+	bool arrived;
+
+	io_cancel_ignore_signals();
+	prepare_to_wait(&w->tctx->wait, &wait, TASK_INTERRUPTIBLE | TASK_FREEZABLE);
+	arrived = io_cancel_arm(w->tctx, true);
+	/* mail of a ring whose lock somebody has cannot be run yet: @timeout is short then */
+	if ((w->busy || !arrived) && w->left == io_cancel_left(w->tctx, w->cancel_all) &&
+	    !task_work_pending(current))
+		schedule_timeout(timeout);
+	finish_wait(&w->tctx->wait, &wait);
+	io_cancel_arm(w->tctx, false);
+	io_cancel_heed_signals();
+}
+
+/* Was the process killed?  It may have taken the signal already. */
+static bool io_cancel_killed(void)
+{
+	return __fatal_signal_pending(current) ||
+	       READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT;
+}
+
+/* Does the whole process end, or become another one? */
+static bool io_cancel_at_once(void)
+{
+	return io_cancel_killed() || READ_ONCE(current->signal->group_exec_task);
+}
+
+/*
+ * What workers run has been told to end.  One may wait for a tag which a polled
+ * request has, that nobody comes for but us.
+ */
+static void io_cancel_await_workers(struct io_cancel_wait *w)
+{
+	struct io_uring_task *tctx = w->tctx;
+
+	while (tctx->io_wq && io_cancel_must_reap(tctx) &&
+	       !io_wq_exit_wait(tctx->io_wq, IO_CANCEL_NAP))
+		io_cancel_pass(w);
+}
+
+/*
+ * A thread of a process that goes on exits: what it has left to its workers and
+ * ends by itself is done.  Without it a write would be done or not, as the worker
+ * is faster than the thread's end or not.  Work that turns out to wait for
+ * somebody (the open of a FIFO) is interrupted after a while, and what does not
+ * end even then is cancelled with the rest.
+ */
+static void io_cancel_after_workers(struct io_cancel_wait *w)
+{
+	struct io_wq *wq = w->tctx->io_wq;
+	unsigned long since = jiffies;
+	unsigned int done, before = 0;
+
+	if (!io_wq_bounded_busy(wq, &done))
+		return;
+	io_wq_wait_done(wq, true);
+	while (!io_cancel_at_once() && time_before(jiffies, since + IO_CANCEL_PATIENCE)) {
+		io_cancel_pass(w);
+		io_cancel_ignore_signals();
+		set_current_state(TASK_INTERRUPTIBLE | TASK_FREEZABLE);
+		/* after the pass: what ended may have left the next of its chain to us */
+		if (!io_wq_bounded_busy(wq, &done))
+			break;
+		if (done != before)
+			since = jiffies;
+		else if (time_after(jiffies, since + IO_CANCEL_NAP))
+			io_wq_bounded_nudge(wq);
+		before = done;
+		if (!w->found && !task_work_pending(current))
+			schedule_timeout(IO_CANCEL_NAP);
+		__set_current_state(TASK_RUNNING);
+		io_cancel_heed_signals();
+	}
+	__set_current_state(TASK_RUNNING);
+	io_cancel_heed_signals();
+	io_wq_wait_done(wq, false);
+}
+
+/*
+ * Nobody of this task comes for its rings any more.  What comes from now on, to exclusive
+ * rings that it owned and to polled ones, is for the fallback worker, who also ends what was
+ * left behind: those who exit after us may wait for it.
+ */
+static void io_cancel_leave_rings(struct io_cancel_wait *w)
+{
+	bool orphans = atomic_read(&w->tctx->inflight_tracked);
+	struct io_ring_ctx *ctx;
+
+	io_tctx_for_each_ring(w->tctx, ctx) {
+		if (io_owns_mailbox(ctx))
+			io_ring_close(ctx);
+		if (ctx->iopoll)
+			io_leave_polled(ctx);
+		if (!orphans)
+			continue;
+		WRITE_ONCE(ctx->orphans, true);
+		io_fallback_kick(ctx);
+	}
+}
+
+/* How long to sleep, 0 to give up.  An exec waits until it is killed. */
+static long io_cancel_patience(struct io_cancel_wait *w)
+{
+	bool killed = io_cancel_killed();
+	long left = io_cancel_left(w->tctx, w->cancel_all);
+	unsigned long now = jiffies, end;
+
+	if (left != w->left || w->found)
+		w->since = now;
+	w->left = left;
+	if (w->cancel_all && !killed)
+		end = now + MAX_JIFFY_OFFSET;
+	else
+		end = w->since + (killed ? IO_CANCEL_KILLED : IO_CANCEL_PATIENCE);
+	if (time_after_eq(now, end))
+		return 0;
+	if (w->busy)
+		return io_lock_backoff(&w->tries, IO_BACKOFF_TASK);
+	return io_cancel_must_reap(w->tctx) ? 1 : end - now;
+}
+
+/* End what can be ended.  Return: nothing is left. */
+static bool io_cancel_until_gone(struct io_cancel_wait *w)
+{
+	w->since = jiffies;
+	while (io_cancel_left(w->tctx, w->cancel_all)) {
+		long timeout;
+
+		/* an exec that was killed has left them before */
+		if (xa_empty(&w->tctx->nodes))
+			return false;
+		io_cancel_pass(w);
+		timeout = io_cancel_patience(w);
+		if (!timeout)
+			return false;
+		if (w->found)
+			cond_resched();
+		else if (w->left)
+			io_cancel_sleep(w, timeout);
+	}
+	return true;
+}
+
+/**
+ * io_cancel_task - end what current has in flight, then its share of io_uring
+ * @tctx: current's
+ * @cancel_all: exec: everything, and the task goes on without a tctx; exit: only
+ *	what holds a ring's file, and what waits for a worker or runs on one and may
+ *	take for ever; the rest ends with its ring
+ *
+ * May sleep until requests have ended.  Workers are gone afterwards.  An exec that is
+ * killed meanwhile leaves like an exit, which follows.
+ */
+void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
+{
+	struct io_cancel_wait w = { .tctx = tctx, .cancel_all = cancel_all };
+	bool gone;
+
+	if (tctx->io_wq) {
+		if (!cancel_all)
+			io_cancel_after_workers(&w);
+		io_wq_exit_start(tctx->io_wq);
+	}
+	atomic_inc(&tctx->in_cancel);
+	/* who does not see in_cancel has pushed or queued before we look */
+	smp_mb__after_atomic();
+	gone = io_cancel_until_gone(&w);
+	io_cancel_await_workers(&w);
+	io_cancel_leave_rings(&w);
+	io_tctx_detach_all(tctx);
+	io_tctx_put_credit(tctx);
+	if (cancel_all && gone) {
+		/* exec goes on without; the state goes with its last request, which is gone */
+		atomic_dec(&tctx->in_cancel);
+		current->io_uring = NULL;
+		io_tctx_free(tctx);
+	}
+}
