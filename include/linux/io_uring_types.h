@@ -86,7 +86,7 @@ enum io_uring_cmd_flags {
  * struct io_mail - an item of a mailbox
  * @next: next item; also links the item into whatever list its owner keeps it
  *	on while it is not in a mailbox
- * @run: called by who drains the mailbox, with the ring lock of @ctx held
+ * @run: the task that drains the mailbox calls it, with the ring lock of @ctx held
  *
  * Embedded in whatever wants to be handled in another context: requests, stored CQEs.
  */
@@ -197,7 +197,7 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_LIMIT		IO_REQ_FLAG(REQ_F_LIMIT_BIT)
 #define REQ_F_LIMIT_RUNS	IO_REQ_FLAG(REQ_F_LIMIT_RUNS_BIT)
 
-/* SQE flags that take a request off the straight way at submission */
+/* SQE flags that there are */
 #define IO_SQE_FLAGS_VALID						\
 	(IOSQE_FIXED_FILE | IOSQE_IO_DRAIN | IOSQE_IO_LINK |		\
 	 IOSQE_IO_HARDLINK | IOSQE_ASYNC | IOSQE_BUFFER_SELECT |	\
@@ -256,7 +256,7 @@ struct io_kiocb {
 	struct io_ring_ctx	*ctx;
 	/** @tctx: the submitting task's state, holds a reference to the task */
 	struct io_uring_task	*tctx;
-	/** @flags: REQ_F_*; written by who owns the request at the moment */
+	/** @flags: REQ_F_*; written by the owner of the request at the moment */
 	io_req_flags_t		flags;
 	union {
 		/** @cqe: user_data and result */
@@ -401,7 +401,7 @@ struct io_entry_store {
  * @node: (C) in cq.targets
  * @at: (C) cq.counted when it is reached
  * @listed: (C) it is in cq.targets
- * @reached: called once, when they are published; in the context of who posted
+ * @reached: called once, when they are published; in the context that posted
  *	the last one, on shared rings under cq.lock.  It does not happen if the
  *	target is removed before
  */
@@ -540,7 +540,7 @@ struct io_mapped_region {
  * struct io_buf_groups - groups of provided buffers (see io_uring/rsrc/groups.h)
  * @small: (R) those with small numbers; changed under @lock as well
  * @others: (R) all others; changed under @lock as well
- * @lock: for who maps a group's memory, without the ring lock; a leaf
+ * @lock: lets a program map the memory of a group without the ring lock; a leaf
  */
 struct io_buf_groups {
 	struct io_buf_group	*small[IO_GROUPS_SMALL];
@@ -610,7 +610,7 @@ struct io_ring_ctx {
 		bool			compat;
 		/**
 		 * @dying: (A) the file is released: nothing may be parked any more.  Raised
-		 * without the ring lock; see task/exit.c for who sees it when
+		 * without the ring lock; task/exit.c says when it is seen
 		 */
 		bool			dying;
 		/** @orphans: (A) tasks have left requests behind that hold a ring's file */

@@ -104,7 +104,7 @@ static bool io_iopoll_ask(struct io_iopoll_round *round, struct io_kiocb *req)
 
 /**
  * io_iopoll_reap - one round over the polled requests in flight
- * @ctx: the ring, its lock held; exclusive rings: by who may write CQEs
+ * @ctx: the ring, its lock held; exclusive rings: called by the writer
  *
  * Does not wait.
  *

@@ -36,13 +36,13 @@ static inline bool io_iopoll_pending(const struct io_ring_ctx *ctx)
 
 /**
  * io_iopoll_done - a driver is through with a polled request
- * @req: the request, its result is set; belongs to who reaps it afterwards
+ * @req: the request, its result is set; belongs to the task that reaps it afterwards
  *
  * Any context.
  */
 static inline void io_iopoll_done(struct io_kiocb *req)
 {
-	/* pairs with the acquire load of who reaps */
+	/* pairs with the acquire load in io_iopoll_is_done() */
 	smp_store_release(&req->iopoll_done, 1);
 }
 

@@ -487,7 +487,7 @@ static void io_wq_cancel_queued(struct io_wq_lane *lane)
 	io_wq_run_cancelled(lane->wq, &list);
 }
 
-/* The same for who must not do it: holds the ring lock, or is in the scheduler's hook. */
+/* The same for callers that hold the ring lock, or are in the scheduler's hook. */
 static void io_wq_reap(struct work_struct *work)
 {
 	struct io_wq_lane *lane = container_of(work, struct io_wq_lane, reap);

@@ -101,7 +101,7 @@ static void io_complete_posted(struct io_kiocb *req)
  * io_complete - a request is finished
  * @req: the request, its result is in req->cqe; ring lock held
  *
- * On exclusive rings: called by who may write CQEs.
+ * On exclusive rings the writer calls it.
  */
 void io_complete(struct io_kiocb *req)
 {

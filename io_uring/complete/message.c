@@ -38,7 +38,7 @@ static void io_homegoers_add(struct io_homegoers *home, struct io_cqe_entry *ent
 }
 
 /**
- * io_post_entries - stored CQEs have arrived at who may write an exclusive ring's queue
+ * io_post_entries - stored CQEs have reached the writer of an exclusive ring
  * @ctx: the ring, its lock held
  * @mail: the first of them, of a list that was taken from a mailbox
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: the short ways of complete/complete.h, for who handles most requests */
+/* io_uring: the short ways of complete/complete.h, for most requests */
 #ifndef IO_COMPLETE_STRAIGHT_H
 #define IO_COMPLETE_STRAIGHT_H
 
@@ -25,7 +25,7 @@ DECLARE_TRACEPOINT(io_uring_complete);
 				 REQ_F_REFCOUNT)
 
 /**
- * io_complete_straight - a request is finished by who issued it, if that is simple
+ * io_complete_straight - the issuer has finished a request, if that is simple
  * @ctx: the ring
  * @req: the request, its result is in req->cqe; ring lock held, as io_complete()
  *
@@ -54,7 +54,7 @@ static inline bool io_complete_straight(struct io_ring_ctx *ctx, struct io_kiocb
 }
 
 /**
- * io_complete_collected - io_complete() for who collects many finished requests
+ * io_complete_collected - io_complete() for a caller that collects many finished requests
  * @ctx: the ring
  * @req: the request, as for io_complete()
  */

@@ -7,7 +7,7 @@
  *	in the attempt itself		io_rw_end(), the issuer completes it
  *	in ->ki_complete, any context	the result is noted and the request pushed
  *					to where it may be completed
- *	in ->ki_complete, polled	the result is noted for who reaps
+ *	in ->ki_complete, polled	the result is noted for the task that reaps
  *
  * ->ki_complete may run before ->read_iter() has returned -EIOCBQUEUED.  What
  * has to be done in task context, fsnotify and the second half of some direct

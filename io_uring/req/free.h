@@ -34,7 +34,7 @@ static inline void io_req_uncharge(struct io_kiocb *req)
 		io_tctx_uncharge(tctx);
 }
 
-/* Stuff for the slow end of io_req_free(): does anybody wait for requests to end? */
+/* Called by io_req_free() while drained requests wait for others to end. */
 void io_req_freed_drain(struct io_ring_ctx *ctx);
 
 /* What held it is dropped: back onto the stack with it, and off its task's account. */

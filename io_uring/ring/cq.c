@@ -5,9 +5,10 @@
  * There are two kinds of ring, decided once at setup.
  *
  * Exclusive rings (DEFER_TASKRUN): the result goes straight into its slot when
- * it is known.  Only the holder of the ring lock may write who is also the
- * owner; before there is an owner the registering task, after it is dead the
- * exit or fallback worker.  Everybody else pushes onto ctx->mailbox.
+ * it is known.  Only one task may do that, the *writer*, with the ring lock held
+ * (io_cq_is_writer()): the ring's owner; before there is an owner the registering
+ * task; after its death the exit or fallback worker.  Everybody else pushes onto
+ * ctx->mailbox.
  *
  * Shared rings (all others): the holder of the ring lock stages CQEs in
  * cq.stage and moves them into the ring under cq.lock when the stage is full or
@@ -117,8 +118,9 @@ static void io_cq_leave(struct io_ring_ctx *ctx, bool commit)
 }
 
 /*
- * Around what puts CQEs into the ring, for who may write them.  Leaving it publishes
- * what is new, looks for sleepers under cq.lock, and tells all who wait after it.
+ * Around what puts CQEs into the ring, called by the writer on exclusive rings.
+ * Leaving it publishes what is new, looks for sleepers under cq.lock, and tells them
+ * and all other listeners once that is released.
  * @commit: the ring lock is held and nothing is staged any more.
  */
 DEFINE_LOCK_GUARD_1(io_cq_section, struct io_ring_ctx, io_cq_enter(_T->lock),
@@ -392,7 +394,7 @@ static void io_cq_post_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val
 
 /**
  * io_cq_post - post a CQE as part of a batch
- * @ctx: the ring, its lock held; exclusive rings: by who may write
+ * @ctx: the ring, its lock held; exclusive rings: called by the writer
  * @val: user_data, res and flags
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
  *
@@ -443,7 +445,7 @@ bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool
 
 /**
  * io_cq_count_timeout - a timeout ends, or goes on
- * @ctx: the ring, its lock held; exclusive rings: by who may write
+ * @ctx: the ring, its lock held; exclusive rings: called by the writer
  * @hidden: it has no CQE, else that is posted in the same batch
  *
  * Sleepers return for it.
@@ -542,7 +544,7 @@ void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers)
 
 /**
  * io_cq_target_add - wait for a number of CQEs
- * @ctx: the ring, its lock held; exclusive rings: by who may write
+ * @ctx: the ring, its lock held; exclusive rings: called by the writer
  * @target: with ->reached set
  * @nr: so many after those that are published, at least 1
  */
@@ -563,7 +565,7 @@ void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 
 void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
 {
 	io_assert_ring(ctx);
-	/* on shared rings also to wait for who has just reached it */
+	/* on shared rings the task that has just reached it may still hold the lock */
 	guard(io_cq_hold)(ctx);
 	io_cq_target_unlist(ctx, target);
 }
@@ -600,7 +602,7 @@ void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const
 
 /**
  * io_cq_post_entry - post a stored CQE as part of a batch
- * @ctx: an exclusive ring, its lock held, by who may write
+ * @ctx: an exclusive ring, its lock held; called by the writer
  * @entry: the CQE
  *
  * Return: true if @entry is free again; else the overflow list has taken it.
@@ -661,7 +663,7 @@ static bool io_cq_refloat(struct io_ring_ctx *ctx)
 
 /**
  * io_cq_flush_overflow - move overflowed CQEs into the ring as far as there is room
- * @ctx: the ring, its lock held; exclusive rings: by who may write
+ * @ctx: the ring, its lock held; exclusive rings: called by the writer
  *
  * May sleep.  Publishes what it moved.
  */

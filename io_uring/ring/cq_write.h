@@ -29,7 +29,7 @@ static inline struct io_uring_cqe *io_cq_fill_slot(struct io_cqring *cq,
 
 /**
  * io_cq_post_straight - post a CQE as part of a batch, if that is simple
- * @ctx: the ring, its lock held; exclusive rings: by who may write
+ * @ctx: the ring, its lock held; exclusive rings: called by the writer
  * @val: user_data, res and flags
  *
  * Return: false, and nothing was done, for 32-byte CQEs, without room, or with
@@ -68,7 +68,7 @@ static inline bool io_cq_may_stage_more(const struct io_ring_ctx *ctx)
 
 /**
  * io_cq_post_more_straight - io_cq_post_more(), if that is simple
- * @ctx: the ring, its lock held; exclusive rings: by who may write
+ * @ctx: the ring, its lock held; exclusive rings: called by the writer
  * @val: user_data, res and flags
  *
  * Return: false, and nothing was done, if it is not simple.

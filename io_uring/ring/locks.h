@@ -82,7 +82,7 @@ static inline bool io_ring_trylock(struct io_ring_ctx *ctx)
 	return mutex_trylock(&ctx->uring_lock.mutex);
 }
 
-/* The same for who gives up at any signal.  Return: 0 or -EINTR. */
+/* The same for a task that gives up at any signal.  Return: 0 or -EINTR. */
 static inline int __must_check io_ring_lock_interruptible(struct io_ring_ctx *ctx)
 {
 	io_ring_may_wait();

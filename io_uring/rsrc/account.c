@@ -11,7 +11,7 @@
  *
  * Buffers come under the lock of the account's ring.  They go under the lock of
  * any ring that has cloned them, at the same time perhaps: a compound page is
- * charged by who makes its count 1, and no longer charged by who makes it 0.
+ * charged when its count becomes 1, and uncharged when it becomes 0.
  */
 #include <linux/io_uring_types.h>
 #include <linux/mm.h>

@@ -409,8 +409,8 @@ void io_work_run(struct io_wq_work *work)
  * io_work_put - the pool has let go of a request; io_wq_params->put
  * @work: of the request
  *
- * The ring lock may be held by who has just cancelled the work: then it is not
- * the last holder, and does not need the lock.
+ * If a task that holds the ring lock has just cancelled the work, the pool is not
+ * the last holder of the request, and the lock is not needed.
  */
 void io_work_put(struct io_wq_work *work)
 {

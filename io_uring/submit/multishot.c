@@ -23,7 +23,7 @@
  * An op posts by io_post_more().  If that refuses, because there is no room, it says
  * IO_DONE with the very result that it wanted to post: what it has taken from the file is
  * told, as the last CQE, which may wait on the overflow list.  A cancel owns the poll, or
- * leaves IO_POLL_CANCEL to who does, and ends the request with -ECANCELED.
+ * leaves IO_POLL_CANCEL to its owner, and ends the request with -ECANCELED.
  *
  * A file that never runs dry must not keep others from running: after its share the
  * request goes to the end of the mailbox, still armed and owned.

@@ -138,7 +138,7 @@ static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 	return ctx;
 }
 
-/* What follows from the flags and from who sets up. */
+/* What follows from the flags, and from the task that sets the ring up. */
 static void io_ring_identify(struct io_ring_ctx *ctx)
 {
 	unsigned int flags = ctx->flags;

@@ -126,7 +126,7 @@ static bool io_waiter_ready(const struct io_waiter *w)
 	return (s32)(READ_ONCE(w->ctx->rings->cq_tail) - w->target) >= 0 || timeout;
 }
 
-/* Called by who posted, without cq.lock. */
+/* The task that posted calls this, without cq.lock. */
 static int io_waiter_wake(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
 {
 	struct io_waiter *w = container_of(entry, struct io_waiter, entry);

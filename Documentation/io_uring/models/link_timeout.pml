@@ -70,7 +70,7 @@ inline try_to_cancel(answer)
 	}
 }
 
-/* a parked head belongs to who says so first */
+/* a parked head belongs to the first that says so */
 inline claim_head()
 {
 	atomic {

@@ -93,7 +93,7 @@
 #define AT(p, q)	((p) * 2 + (q))
 
 byte owner[POLLS];		/* 0, or OWNED and MASK */
-bool unseen[POLLS];		/* ... but 0 is in the store buffer of who had it */
+bool unseen[POLLS];		/* ... but 0 is in its last owner's store buffer */
 byte wants[POLLS];		/* AGAIN, CANCEL */
 bool second[POLLS];		/* poll->second */
 bool locked[2];			/* a waitqueue's lock */
@@ -129,7 +129,7 @@ inline push(p)
 	}
 }
 
-/* The store buffer empties at any time, and at a barrier of who has it. */
+/* The store buffer empties at any time, and at a barrier of its owner. */
 inline flush(p)
 {
 	if

@@ -413,7 +413,7 @@ struct io_uring_params {
 #define IORING_FEAT_SUBMIT_STABLE	(1U << 2)
 /* position -1 is the file's own */
 #define IORING_FEAT_RW_CUR_POS		(1U << 3)
-/* a request runs with the credentials of who submits it */
+/* a request runs with the credentials of the task that submits it */
 #define IORING_FEAT_CUR_PERSONALITY	(1U << 4)
 /* requests on pollable files need no worker to wait */
 #define IORING_FEAT_FAST_POLL		(1U << 5)

@@ -83,7 +83,7 @@ static void fallback_work(struct work_struct *work)
 	io_ring_unlock(ctx);
 }
 
-/* An exclusive ring, whose owner is to be current of who calls ring_wait(). */
+/* An exclusive ring, whose owner is the caller of ring_wait(). */
 void ring_begin(struct ring *ring)
 {
 	memset(ring, 0, sizeof(*ring));

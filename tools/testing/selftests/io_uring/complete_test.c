@@ -945,7 +945,7 @@ TEST(dropped_for_want_of_memory)
 }
 
 /*
- * CQEs that nobody makes room for are charged to who lets them come, up to its limit
+ * CQEs that nobody makes room for are charged to the task that lets them come, up to its limit
  * and no further: then they are lost, and that is told.
  */
 FIXTURE(unread) {

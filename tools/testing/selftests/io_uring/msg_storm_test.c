@@ -453,7 +453,7 @@ TEST(killed)
 }
 
 /*
- * What lies in a mailbox is charged to who sent it: in the end there is an error.
+ * What lies in a mailbox is charged to its sender: in the end there is an error.
  * Mutants: message-flood-kills, message-uncharged.
  */
 TEST(flood_of_a_sleeper)

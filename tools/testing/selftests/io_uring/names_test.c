@@ -161,7 +161,7 @@ TEST_F(names, links)
 	EXPECT_EQ(2, st.st_nlink);
 	unlinkat(self->dfd, "new", 0);
 
-	/* a descriptor without a name, for who may */
+	/* a descriptor without a name, for privileged callers */
 	fd = openat(self->dfd, "here", O_RDONLY);
 	prep_name(r, f, op, fd, "", "new", AT_EMPTY_PATH)->len = self->dfd;
 	EXPECT_EQ(getuid() ? -ENOENT : 0, iou_one(r));
@@ -213,7 +213,7 @@ static long names_in_use(void)
 }
 
 /*
- * Names are put once: by who did the operation, when the second cannot be read, when
+ * Names are put once: by the operation itself, when the second cannot be read, when
  * what was prepared is never issued.  Mutant: names-not-put.
  */
 TEST_F(names, names_are_put)

@@ -761,8 +761,8 @@ TEST_F(sendrecv, ancillary_data_of_a_part)
 }
 
 /*
- * Errors of a socket come to who waits for them, and data does not wake him; on 6.12 it
- * does, and ends the wait with -EAGAIN.  Mutant: recv-errors-and-data.
+ * An error of a socket ends a wait for errors, and data does not; on 6.12 data does
+ * too, and ends the wait with -EAGAIN.  Mutant: recv-errors-and-data.
  */
 TEST_F(sendrecv, error_queue)
 {
