@@ -9,7 +9,7 @@ export KERNEL CONFIG KDIR JOBS ACCEL T WALL PLOT PACE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test shell kernel kunit selftests liburing fuzz bench check models mutants record soak deps clean
+.PHONY: help run test shell kernel kunit selftests liburing fuzz bench check models mutants record soak series deps clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | \
@@ -58,6 +58,9 @@ models: deps ## the spin models of Documentation/io_uring/models
 mutants: deps ## break our code on purpose, one place each; the named test must fail
 	@rig/mutants-run
 
+series: deps ## the patch series as mails, checked and applied (PROVE=1: each patch built and booted; T=topic)
+	@rig/series $(if $(PROVE),--prove)
+
 record: deps ## refresh stock's recorded answers
 	@rig/record
 
@@ -65,4 +68,4 @@ soak: deps ## long loops, KCSAN, ThreadSanitizer, all of liburing on the debug k
 	@rig/soak
 
 clean: ## remove what was built, keep downloads and the compiler's cache
-	rm -rf out/ours out/stock out/mutant out/peer-* out/selftests out/log out/base
+	rm -rf out/ours out/stock out/mutant out/series out/peer-* out/selftests out/log out/base
