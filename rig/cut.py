@@ -20,7 +20,7 @@ TOP = Path(__file__).resolve().parent.parent
 TESTS = ("tools/testing/*", "io_uring/*/tests/*", "*/.kunitconfig", "Documentation/io_uring/models/*")
 LIST = "io_uring/op/list.h"
 TOCTREE = "Documentation/io_uring/index.rst"
-WORDS = {"topic", "patch", "path", "part", "lines", "insert", "interim", "end-interim", "alone"}
+WORDS = {"topic", "patch", "path", "begin", "part", "lines", "insert", "interim", "end-interim", "alone"}
 
 
 class CutError(Exception):
@@ -61,7 +61,7 @@ def committed_tree(commit):
 class Patch:
     def __init__(self, number, topic, subject, where):
         self.number, self.topic, self.subject, self.where = number, topic, subject, where
-        self.text, self.paths, self.parts, self.lines = [], [], [], []
+        self.text, self.paths, self.begin, self.parts, self.lines = [], [], [], [], []
         self.inserts, self.interim, self.end_interim, self.alone = [], [], [], False
 
     @property
@@ -97,8 +97,8 @@ def read_topic(name, text, topics, patches):
             raise CutError(f"{where}: @{word} stands before the first @patch")
         elif word == "path":
             patch.paths.append((rest, where))
-        elif word == "part":
-            patch.parts.append((rest.split()[0], rest.split()[1:], where))
+        elif word in ("begin", "part"):
+            (patch.begin if word == "begin" else patch.parts).append((rest.split()[0], rest.split()[1:], where))
         elif word == "lines":
             patch.lines.append((*rest.split(" ", 1), where))
         elif word == "alone":
@@ -181,7 +181,7 @@ class Cut:
 
     def grow(self):
         """self.line_owner: path -> for each line, the patch that brings it."""
-        wrong = []
+        wrong = self.begin()
         for patch in self.patches:
             for path, names, where in patch.parts:
                 lines = self.lines(path, where)
@@ -204,6 +204,26 @@ class Cut:
             raise CutError("\n".join(wrong))
         self.derive_list()
         self.derive_toctree()
+
+    def begin(self):
+        """Files whose head and some parts come before the rest of them."""
+        wrong = []
+        for patch in self.patches:
+            for path, names, where in patch.begin:
+                lines = self.lines(path, where)
+                if patch.number >= self.owner[path]:
+                    wrong.append(f"{where}: {path} comes no later as a whole")
+                includes = [i for i, line in enumerate(lines) if line.startswith("#include")]
+                spans = [(name, part_range(lines, name)) for name in names]
+                wrong += [f"{where}: '{name}' is not defined, or not once, in {path}"
+                          for name, span in spans if not span]
+                early = set(range(max(includes, default=0) + 2)) | {len(lines) - 1}
+                for _, span in spans:
+                    early.update(span or ())
+                for i in early:
+                    self.line_owner[path][i] = patch.number
+                self.owner[path] = patch.number
+        return wrong
 
     def lines(self, path, where="series"):
         if path not in self.files:
