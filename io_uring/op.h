@@ -46,6 +46,8 @@ enum io_parked_kind {
  * @plug: worth a block plug; for ops with a file
  * @blocks: cannot be tried inline: ->issue says IO_AGAIN to that at once
  * @cancel_counts: who cancels it by name is told how many end, 1, as if it had asked for all
+ * @cancel_at_end: what it has parked ends with its task or its ring; a program
+ *	cannot name it, nor a LINK_TIMEOUT end it
  * @any_creds: does the same for everybody: its submitter's credentials are not kept
  * @poll_in: on IO_AGAIN wait until the file can be read, if it can be polled
  * @poll_out: until it can be written
@@ -72,7 +74,7 @@ struct io_op {
 	bool		needs_file : 1, iopoll : 1, ioprio : 1, buffer_select : 1;
 	bool		audit_skip : 1, hash_reg_file : 1, unbound_nonreg_file : 1, plug : 1;
 	bool		poll_in : 1, poll_out : 1, poll_exclusive : 1, any_creds : 1;
-	bool		blocks : 1, cancel_counts : 1, limit : 1;
+	bool		blocks : 1, cancel_counts : 1, limit : 1, cancel_at_end : 1;
 	unsigned char	parked;
 	unsigned short	async_size;
 	int		(*prep)(struct io_kiocb *req, const struct io_uring_sqe *sqe);

@@ -158,6 +158,7 @@ enum {
 	REQ_F_LIMITED_BIT,		/* the next of the chain limits its time */
 	REQ_F_LIMIT_BIT,		/* it limits the one before it in the chain */
 	REQ_F_LIMIT_RUNS_BIT,		/* and its timer runs */
+	REQ_F_POLL_CMD_BIT,		/* polled rings: a driver's command, its mail ends it */
 	__REQ_F_LAST_BIT,
 };
 
@@ -196,6 +197,7 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_LIMITED		IO_REQ_FLAG(REQ_F_LIMITED_BIT)
 #define REQ_F_LIMIT		IO_REQ_FLAG(REQ_F_LIMIT_BIT)
 #define REQ_F_LIMIT_RUNS	IO_REQ_FLAG(REQ_F_LIMIT_RUNS_BIT)
+#define REQ_F_POLL_CMD		IO_REQ_FLAG(REQ_F_POLL_CMD_BIT)
 
 /* SQE flags that there are */
 #define IO_SQE_FLAGS_VALID						\
@@ -274,7 +276,10 @@ struct io_kiocb {
 	/** @opcode: IORING_OP_*, below IORING_OP_LAST */
 	u8			opcode;
 	union {
-		/** @iopoll_done: (A) set by the driver's completion on polled rings */
+		/**
+		 * @iopoll_done: (A) set by the driver's completion on polled rings;
+		 * URING_CMD: on all of them, see op/cmd.c
+		 */
 		u8		iopoll_done;
 		/**
 		 * @poll_tries: other rings: how often the file was ready and
@@ -606,6 +611,8 @@ struct io_ring_ctx {
 		bool			iopoll;
 		/** @syscall_iopoll: (-) IOPOLL without SQPOLL: io_uring_enter() reaps */
 		bool			syscall_iopoll;
+		/** @commands: (R) drivers may have, or have had, commands of URING_CMD */
+		bool			commands;
 		/** @compat: (-) set up by a 32-bit task */
 		bool			compat;
 		/**
@@ -844,6 +851,8 @@ struct io_uring_task {
 	struct wait_queue_head	wait;
 	/** @nodes: rings that this task uses, see struct io_tctx_node */
 	struct xarray		nodes;
+	/** @cmd_ring: (O) ring whose lock is held while a driver is called back, else NULL */
+	struct io_ring_ctx	*cmd_ring;
 	/** @registered_rings: (O) IORING_REGISTER_RING_FDS */
 	struct file		*registered_rings[IO_RINGFD_REG_MAX];
 	/** @rcu: freed after a grace period */

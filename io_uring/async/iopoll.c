@@ -18,6 +18,7 @@
  */
 #include <linux/blk-mq.h>
 #include <linux/fs.h>
+#include <linux/io_uring/cmd.h>
 
 #include "async/iopoll.h"
 #include "complete/straight.h"
@@ -65,7 +66,7 @@ static bool io_iopoll_worth(struct io_iopoll_round *round, struct io_kiocb *req)
 	blk_qc_t cookie;
 	struct bio *bio;
 
-	if (unlikely(req->file->f_op->iopoll != iocb_bio_iopoll))
+	if (unlikely(req->flags & REQ_F_POLL_CMD || req->file->f_op->iopoll != iocb_bio_iopoll))
 		return true;
 	bio = READ_ONCE(io_req_kiocb(req)->private);
 	if (unlikely(!bio))
@@ -94,12 +95,32 @@ static bool io_iopoll_ask(struct io_iopoll_round *round, struct io_kiocb *req)
 			return true;
 		if (!io_iopoll_worth(round, req))
 			return false;
-		req->file->f_op->iopoll(io_req_kiocb(req), &iob, BLK_POLL_ONESHOT);
+		if (req->flags & REQ_F_POLL_CMD)
+			req->file->f_op->uring_cmd_iopoll(io_req_cmd(req), &iob, BLK_POLL_ONESHOT);
+		else
+			req->file->f_op->iopoll(io_req_kiocb(req), &iob, BLK_POLL_ONESHOT);
 	}
 	/* what the driver can finish as a batch it has left there */
 	if (!rq_list_empty(&iob.req_list))
 		iob.complete(&iob);
 	return io_iopoll_is_done(req);
+}
+
+/*
+ * What came back is not simply completed, but its mail run, by its submitter.  Return:
+ * requests that were completed.
+ */
+static noinline unsigned int io_iopoll_run(struct io_ring_ctx *ctx, struct io_kiocb *req)
+{
+	bool cmd = req->flags & REQ_F_POLL_CMD;
+
+	if (req->tctx != current->io_uring) {
+		io_req_push(req, req->mail.run, IO_PUSH_NOW);
+		return 0;
+	}
+	io_req_move(req, IO_REQ_MAILED);
+	req->mail.run(ctx, &req->mail, IO_URING_F_COMPLETE_DEFER);
+	return cmd;
 }
 
 /**
@@ -129,12 +150,8 @@ unsigned int io_iopoll_reap(struct io_ring_ctx *ctx)
 			ctx->iopoll_tail = &req->mail.next;
 			continue;
 		}
-		if (unlikely(req->flags & REQ_F_REISSUE)) {
-			/* it is its submitter who may issue it */
-			if (req->tctx == current->io_uring)
-				req->mail.run(ctx, &req->mail, 0);
-			else
-				io_req_push(req, req->mail.run, IO_PUSH_NOW);
+		if (unlikely(req->flags & (REQ_F_REISSUE | REQ_F_POLL_CMD))) {
+			nr += io_iopoll_run(ctx, req);
 			continue;
 		}
 		io_complete_collected(ctx, req);

@@ -10,6 +10,7 @@
 
 #include "req/req.h"
 
+struct io_uring_cmd;
 struct kiocb;
 
 /* Ops that can be polled keep their kiocb at the start of the op's storage. */
@@ -21,6 +22,12 @@ static inline struct kiocb *io_req_kiocb(struct io_kiocb *req)
 static inline struct io_kiocb *io_kiocb_to_req(struct kiocb *kiocb)
 {
 	return container_of((void *)kiocb, struct io_kiocb, data);
+}
+
+/* So do commands of URING_CMD with what their drivers see. */
+static inline struct io_uring_cmd *io_req_cmd(struct io_kiocb *req)
+{
+	return (struct io_uring_cmd *)req->data;
 }
 
 /**
@@ -58,7 +65,7 @@ static inline bool io_iopoll_is_done(const struct io_kiocb *req)
  * @req: the request; ring lock held
  *
  * Its mail.run says what to do instead of completing it if it ends with
- * REQ_F_REISSUE.
+ * REQ_F_REISSUE, or has REQ_F_POLL_CMD.
  */
 static inline void io_iopoll_add(struct io_kiocb *req)
 {

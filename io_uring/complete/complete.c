@@ -115,6 +115,24 @@ void io_complete(struct io_kiocb *req)
 }
 
 /**
+ * io_complete_large - io_complete() that fills all of a 32-byte CQE
+ * @req: the request, as for io_complete()
+ * @extra: the two extra words
+ */
+void io_complete_large(struct io_kiocb *req, const u64 *extra)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	io_req_move(req, IO_REQ_DONE);
+	if (io_req_wants_cqe(req)) {
+		trace_io_uring_complete(ctx, req, req->cqe.user_data, req->cqe.res,
+					req->cqe.flags, extra[0], extra[1]);
+		io_cq_post(ctx, &req->cqe, extra);
+	}
+	io_complete_posted(req);
+}
+
+/**
  * io_complete_uncounted - io_complete() of a timeout, whose CQE no other timeout counts
  * @req: the request, as for io_complete()
  */

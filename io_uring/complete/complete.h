@@ -25,6 +25,7 @@
  * io_complete_later() (any context) or io_complete_unlocked() (workers).
  */
 void io_complete(struct io_kiocb *req);
+void io_complete_large(struct io_kiocb *req, const u64 *extra);
 void io_complete_uncounted(struct io_kiocb *req);
 void io_complete_later(struct io_kiocb *req);
 void io_complete_unlocked(struct io_kiocb *req);

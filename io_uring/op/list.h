@@ -80,6 +80,7 @@ IO_OP(GETXATTR, getxattr)
 #ifdef CONFIG_NET
 IO_OP(SOCKET, socket)
 #endif
+IO_OP(URING_CMD, uring_cmd)
 IO_OP(READ_MULTISHOT, read_multishot)
 IO_OP(WAITID, waitid)
 #ifdef CONFIG_FUTEX

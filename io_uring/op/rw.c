@@ -46,21 +46,6 @@ noinline bool io_rw_nonblocking(struct file *file, __poll_t events)
 	return file_can_poll(file) && vfs_poll(file, &pt) & events;
 }
 
-/* A worker has handed a request to a polled device: let it be polled. */
-static noinline void io_rw_add_polled(struct io_kiocb *req)
-{
-	struct io_ring_ctx *ctx = req->ctx;
-
-	if (io_ring_lock(ctx)) {
-		io_iopoll_add_later(req);
-		return;
-	}
-	io_iopoll_add(req);
-	io_ring_unlock(ctx);
-	if (ctx->flags & IORING_SETUP_SQPOLL)
-		io_sqpoll_wake(ctx);
-}
-
 /* Before each attempt but the first: it finds nothing of the one before it. */
 static void io_rw_start_again(struct io_kiocb *req)
 {
@@ -85,7 +70,7 @@ static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flag
 		return IO_AGAIN;
 	}
 	if (unlikely(issue_flags & IO_URING_F_UNLOCKED))
-		io_rw_add_polled(req);
+		io_sqpoll_add_polled(req);
 	else
 		io_iopoll_add(req);
 	return IO_PARKED;

@@ -223,12 +223,18 @@ struct io_key_walk {
 	bool				killed;
 };
 
+/* End a parked request that was named.  Return: it ends. */
+static bool io_parked_cancel_named(struct io_kiocb *req)
+{
+	return !io_ops[req->opcode]->cancel_at_end && io_parked_cancel(req);
+}
+
 /* Look at a parked request.  Return: it is the last that is wanted. */
 static bool io_key_cancel_one(struct io_kiocb *req, void *data)
 {
 	struct io_key_walk *walk = data;
 
-	if (!io_key_match(req, walk->key) || !io_parked_cancel(req))
+	if (!io_key_match(req, walk->key) || !io_parked_cancel_named(req))
 		return false;
 	walk->nr++;
 	walk->counted = io_ops[req->opcode]->cancel_counts;
@@ -344,7 +350,7 @@ int io_cancel_request(struct io_kiocb *req)
 	io_assert_ring(req->ctx);
 	/* set and cleared under the ring lock */
 	if (data_race(req->flags) & REQ_F_PARKED)
-		return io_parked_cancel(req) ? 0 : -ENOENT;
+		return io_parked_cancel_named(req) ? 0 : -ENOENT;
 	found = io_cancel_work(req->ctx, req->tctx, io_match_this_work, req, false);
 	if (found.queued)
 		return 0;

@@ -21,7 +21,7 @@
  * the lock.  If that was before the exit work had it, the request is found.  If it
  * was after, the lock's release and acquisition lie between raising and asking, and
  * the answer is yes.  So one look is enough, and there is nothing to come back for,
- * except for polled devices.
+ * except for polled devices and drivers' commands.
  *
  * References are held by:
  *
@@ -166,8 +166,8 @@ static bool io_ring_end_requests(struct io_ring_ctx *ctx)
 		ctx->tries.exit = 0;
 		cond_resched();
 	}
-	/* of polled requests nobody hears unless he asks */
-	return !ctx->iopoll || !io_reqs_alive(ctx);
+	/* polled requests are there when they are asked for, drivers cancel when they can */
+	return !(ctx->iopoll || ctx->commands) || !io_reqs_alive(ctx);
 }
 
 static void io_ring_exit_work(struct work_struct *work)

@@ -137,18 +137,36 @@ void io_sqpoll_put(struct io_ring_ctx *ctx)
 		io_sq_put(ctx->sq_data);
 }
 
-/**
- * io_sqpoll_wake - there is something to poll for
- * @ctx: a SQPOLL ring, with a request in flight; its file may be released
- *
- * A ring that has left its thread is polled by its exit work.
+/*
+ * There is something to poll for on a SQPOLL ring, whose file may be released.  A ring
+ * that has left its thread is polled by its exit work.
  */
-void io_sqpoll_wake(struct io_ring_ctx *ctx)
+static void io_sqpoll_wake(struct io_ring_ctx *ctx)
 {
 	struct io_sq_data *sqd = ctx->sq_data;
 
 	if (wq_has_sleeper(&sqd->wait))
 		wake_up(&sqd->wait);
+}
+
+/**
+ * io_sqpoll_add_polled - a worker has handed a request to a polled device
+ * @req: the request, not the caller's any more
+ *
+ * Lets it be polled, and wakes the thread of a SQPOLL ring.
+ */
+void io_sqpoll_add_polled(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	if (io_ring_lock(ctx)) {
+		io_iopoll_add_later(req);
+		return;
+	}
+	io_iopoll_add(req);
+	io_ring_unlock(ctx);
+	if (ctx->flags & IORING_SETUP_SQPOLL)
+		io_sqpoll_wake(ctx);
 }
 
 static struct io_sq_data *io_sq_alloc(void)

@@ -65,7 +65,7 @@ bool io_sq_stat(struct io_ring_ctx *ctx, struct io_sq_stat *stat);
 int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p);
 bool io_sqpoll_leave(struct io_ring_ctx *ctx);
 void io_sqpoll_put(struct io_ring_ctx *ctx);
-void io_sqpoll_wake(struct io_ring_ctx *ctx);
+void io_sqpoll_add_polled(struct io_kiocb *req);
 void io_sqpoll_wait_room(struct io_ring_ctx *ctx);
 int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask);
 int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2]);

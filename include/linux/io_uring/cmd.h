@@ -12,6 +12,13 @@
  *	-EIOCBQUEUED		the command is the driver's, until it calls
  *				io_uring_cmd_done(), once.
  *
+ * The driver owns the command from the call of ->uring_cmd() on, so it may end it, or
+ * ask to be called back, before ->uring_cmd() has returned, in any context, and also when
+ * the task that submitted it is gone.  A command that is the driver's stays in memory; it
+ * must not be looked at after io_uring_cmd_done().  One callback at a time: the next may
+ * be asked for when the last has begun, and a command with a callback under way must not
+ * be ended by others.  The callback is always called.
+ *
  * A driver finishes commands where it may sleep and where the ring expects it: a
  * callback given to io_uring_cmd_do_in_task_lazy() or
  * io_uring_cmd_complete_in_task() runs in the submitter and gets the issue_flags
@@ -19,9 +26,11 @@
  * calls ->uring_cmd_iopoll() until the command is done.
  *
  * A driver that may keep commands for ever marks them with
- * io_uring_cmd_mark_cancelable().  When the ring or its task goes away,
- * ->uring_cmd() is called once more with IO_URING_F_CANCEL, and the driver should
- * finish the command, now or soon.
+ * io_uring_cmd_mark_cancelable().  When the ring goes away, or its task becomes another
+ * program, ->uring_cmd() is called once more with IO_URING_F_CANCEL, and the driver
+ * should finish the command, now or soon.  It is called again as long as the driver does
+ * not.  The driver may finish the command meanwhile: it is in memory until that call has
+ * returned.  Programs cannot cancel such a command by name.
  */
 #include <linux/bits.h>
 #include <linux/build_bug.h>
@@ -50,8 +59,10 @@ enum io_uring_twq_flags {
 /**
  * struct io_uring_cmd - a driver's command
  * @file: the file it is for, referenced
- * @sqe: the SQE: the ring's own during the first call, a private copy after it
+ * @sqe: the SQE, for ->uring_cmd() alone: the ring's own in the first call, a private copy
+ *	in others
  * @task_work_cb: io_uring's, while a callback waits to run in the submitter
+ * @res2: io_uring's, from io_uring_cmd_done() on
  * @cmd_op: the driver's opcode
  * @flags: IORING_URING_CMD_*
  * @pdu: the driver's, from ->uring_cmd() to io_uring_cmd_done()
@@ -59,7 +70,10 @@ enum io_uring_twq_flags {
 struct io_uring_cmd {
 	struct file			*file;
 	const struct io_uring_sqe	*sqe;
-	void (*task_work_cb)(struct io_uring_cmd *cmd, unsigned int issue_flags);
+	union {
+		void (*task_work_cb)(struct io_uring_cmd *cmd, unsigned int issue_flags);
+		u64			res2;
+	};
 	u32				cmd_op;
 	u32				flags;
 	u8				pdu[32];
@@ -118,7 +132,7 @@ static inline void *io_uring_cmd_pdu_sized(struct io_uring_cmd *cmd, size_t size
  * @res2: first extra word of a 32 byte CQE, lost on other rings
  * @issue_flags: as given to the caller by io_uring; IO_URING_F_UNLOCKED elsewhere
  *
- * Context: the one that @issue_flags tells of; task context.
+ * Context: any; the one that @issue_flags tells of lets the CQE be posted at once.
  */
 void io_uring_cmd_done(struct io_uring_cmd *cmd, ssize_t ret, ssize_t res2,
 		       unsigned int issue_flags);
@@ -155,7 +169,7 @@ int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw,
  * @cmd: the command
  * @issue_flags: as given to ->uring_cmd()
  *
- * Context: ->uring_cmd(), before -EIOCBQUEUED.
+ * Context: ->uring_cmd(), before -EIOCBQUEUED, or a callback.
  */
 void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd,
 				  unsigned int issue_flags);
@@ -163,6 +177,8 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd,
 /**
  * io_uring_cmd_issue_blocking - call ->uring_cmd() again, from a worker
  * @cmd: a command that turned out to need blocking after -EIOCBQUEUED
+ *
+ * For block devices, whose commands keep a copy of their SQE; others end with -ENOMEM.
  *
  * Context: a callback in the submitter.
  */

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_URING_CMD - commands that a file's driver defines */
+
+/*
+ * Who owns a command:
+ *
+ *	io_uring	until ->uring_cmd() is called, and again from
+ *			io_uring_cmd_done() on, or when ->uring_cmd() returns anything but
+ *			-EIOCBQUEUED
+ *	the driver	in between.  It may call back in the submitter any number of
+ *			times, one after the other
+ *
+ * The driver may end its command in any context at any time: before ->uring_cmd() has
+ * returned, while the ring cancels it, when the task is gone.  So io_uring_cmd_done() only
+ * notes the result and sends the request to where it may be completed, which needs the
+ * ring lock.  Whoever holds that lock finds a command that it has seen in memory still,
+ * whatever the driver does meanwhile: that is the issuer, inline, and who cancels.
+ *
+ * There is one short cut.  A callback runs under the ring lock in the right context, and
+ * nearly always ends commands of that ring: these are completed at once.  The ring is
+ * noted in tctx->cmd_ring, rather than believed from issue_flags, because a
+ * driver ends other commands too in its callback, and these may be another ring's.
+ *
+ * On polled rings the task that polls finds what a driver has to tell, and runs it if it is
+ * the submitter.
+ *
+ * A command's bytes are in the SQE.  While the submitter issues it the first time they are
+ * read there.  Everybody else needs a copy: those who issue it later, and block devices,
+ * which find out that they would block after they have accepted a command.
+ */
+#include <linux/export.h>
+#include <linux/fs.h>
+#include <linux/io_uring/cmd.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+
+#include "async/iopoll.h"
+#include "async/wq.h"
+#include "complete/complete.h"
+#include "op/list.h"
+#include "op/result.h"
+#include "req/parked.h"
+#include "rsrc/bufs.h"
+#include "submit/issue.h"
+#include "task/sqpoll.h"
+
+/* values of req->iopoll_done, which all rings use for commands */
+#define IO_CMD_OUT	0	/* with the driver; on polled rings who polls looks at it */
+#define IO_CMD_TOLD	1	/* the driver has something to tell, or has ended it */
+#define IO_CMD_LOOSE	2	/* with the driver; nobody polls for it any more */
+
+/* in cmd->flags: a worker was killed before it could mark the command as cancelable */
+#define IO_CMD_UNMARKED	BIT(31)
+
+static_assert(sizeof(struct io_uring_cmd) <= IO_OP_DATA_SIZE);
+
+/* The slot of the SQE is about to be given back.  Return: 0 or -ENOMEM */
+static int io_cmd_keep_sqe(struct io_kiocb *req)
+{
+	size_t size = sizeof(struct io_uring_sqe) << req->ctx->sqe_shift;
+	struct io_uring_cmd *cmd = io_req_cmd(req);
+	void *copy;
+
+	if (req->flags & REQ_F_ASYNC_DATA)
+		return 0;
+	copy = kmemdup(cmd->sqe, size, GFP_KERNEL_ACCOUNT);
+	if (!copy)
+		return -ENOMEM;
+	req->async_data = copy;
+	req->flags |= REQ_F_ASYNC_DATA;
+	cmd->sqe = copy;
+	return 0;
+}
+
+/* Will the request be issued right after ->prep(), by the submitter? */
+static bool io_cmd_is_next(const struct io_kiocb *req)
+{
+	return !(req->flags & IO_REQ_SPECIAL_FLAGS) &&
+	       !(req->ctx->submit_special & (IO_SPECIAL_LINK | IO_SPECIAL_DRAIN));
+}
+
+static int io_cmd_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	struct io_uring_cmd *cmd = io_req_cmd(req);
+
+	if (READ_ONCE(sqe->__pad1))
+		return -EINVAL;
+	cmd->flags = READ_ONCE(sqe->uring_cmd_flags);
+	if (cmd->flags & ~IORING_URING_CMD_MASK)
+		return -EINVAL;
+	if (cmd->flags & IORING_URING_CMD_FIXED) {
+		if (req->buf_index >= ctx->buf_table.nr)
+			return -EFAULT;
+		/* an empty slot is the affair of the driver that imports it */
+		io_buf_assign(req, 0);
+	}
+	cmd->cmd_op = READ_ONCE(sqe->cmd_op);
+	cmd->sqe = sqe;
+	req->iopoll_done = IO_CMD_OUT;
+	ctx->commands = true;
+	return likely(io_cmd_is_next(req)) ? 0 : io_cmd_keep_sqe(req);
+}
+
+/* The driver has accepted a command on a polled ring. */
+static void io_cmd_poll(struct io_kiocb *req, unsigned int issue_flags)
+{
+	if (issue_flags & IO_URING_F_UNLOCKED)
+		io_sqpoll_add_polled(req);
+	else
+		io_iopoll_add(req);
+}
+
+static bool io_cmd_cancel(struct io_kiocb *req);
+
+/* The driver has accepted a command, and may have ended it already. */
+static enum io_result io_cmd_accepted(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_uring_cmd *cmd = io_req_cmd(req);
+
+	if (issue_flags & IO_URING_F_IOPOLL) {
+		io_cmd_poll(req, issue_flags);
+	} else if (issue_flags & IO_URING_F_UNLOCKED) {
+		if (unlikely(READ_ONCE(cmd->flags) & IO_CMD_UNMARKED))
+			io_cmd_cancel(req);
+	} else if (S_ISBLK(file_inode(req->file)->i_mode)) {
+		/* without memory, io_uring_cmd_issue_blocking() says so */
+		io_cmd_keep_sqe(req);
+	}
+	return IO_PARKED;
+}
+
+static enum io_result io_cmd_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	const struct file_operations *f_op = req->file->f_op;
+	struct io_uring_cmd *cmd = io_req_cmd(req);
+	int ret;
+
+	if (unlikely(!f_op->uring_cmd))
+		return io_done(req, -EOPNOTSUPP);
+	cmd->file = req->file;
+	ret = security_uring_cmd(cmd);
+	if (unlikely(ret))
+		return io_done(req, ret);
+	if (issue_flags & IO_URING_F_IOPOLL) {
+		if (!f_op->uring_cmd_iopoll)
+			return io_done(req, -EOPNOTSUPP);
+		req->flags |= REQ_F_POLL_CMD;
+	}
+	ret = f_op->uring_cmd(cmd, issue_flags);
+	if (ret == -EIOCBQUEUED)
+		return io_cmd_accepted(req, issue_flags);
+	if (ret != -EAGAIN || !(issue_flags & (IO_URING_F_NONBLOCK | IO_URING_F_IOPOLL)))
+		return io_done(req, io_no_restart(ret));
+	ret = io_cmd_keep_sqe(req);
+	return ret ? io_done(req, ret) : IO_AGAIN;
+}
+
+/* The driver has ended a command; ring lock held, as for io_complete(). */
+static void io_cmd_end(struct io_kiocb *req)
+{
+	u64 extra[2] = { io_req_cmd(req)->res2 };
+
+	if (req->flags & REQ_F_PARKED)
+		io_unpark(req);
+	io_done(req, req->cqe.res);
+	if (req->ctx->issue_flags & IO_URING_F_CQE32)
+		io_complete_large(req, extra);
+	else
+		io_complete(req);
+}
+
+static void io_cmd_end_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	io_cmd_end(io_mail_to_req(mail));
+}
+
+/* Send a request to where @run may be run. */
+static void io_cmd_send(struct io_kiocb *req,
+			void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail,
+				    unsigned int issue_flags),
+			unsigned int push_flags)
+{
+	bool polled = req->ctx->iopoll && READ_ONCE(req->iopoll_done) == IO_CMD_OUT;
+
+	if (polled) {
+		req->mail.run = run;
+		/* from here on it belongs to the task that polls */
+		io_iopoll_done(req);
+	} else {
+		io_req_push(req, run, push_flags);
+	}
+}
+
+/* Does current hold this ring's lock while it runs a callback? */
+static bool io_cmd_at_home(const struct io_kiocb *req, unsigned int issue_flags)
+{
+	return !(issue_flags & IO_URING_F_UNLOCKED) && in_task() && current->io_uring &&
+	       current->io_uring->cmd_ring == req->ctx;
+}
+
+/* Documented in linux/io_uring/cmd.h. */
+void io_uring_cmd_done(struct io_uring_cmd *cmd, ssize_t ret, ssize_t res2,
+		       unsigned int issue_flags)
+{
+	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
+
+	req->cqe.res = ret;
+	cmd->res2 = res2;
+	/* the driver is not asked to end it any more */
+	if (!req->ctx->iopoll)
+		WRITE_ONCE(req->iopoll_done, IO_CMD_TOLD);
+	if (likely(io_cmd_at_home(req, issue_flags)) && READ_ONCE(req->iopoll_done) != IO_CMD_OUT)
+		io_cmd_end(req);
+	else
+		io_cmd_send(req, io_cmd_end_mail, 0);
+}
+EXPORT_SYMBOL_GPL(io_uring_cmd_done);
+
+/* Call the driver back; ring lock held. */
+static void io_cmd_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_uring_task *tctx = current->io_uring;
+	struct io_uring_cmd *cmd = io_req_cmd(req);
+
+	io_req_move(req, IO_REQ_PARKED);
+	/* a worker has called the driver, and is about to let go: before, it cannot be parked */
+	if (unlikely(req->flags & REQ_F_REFCOUNT && atomic_read_acquire(&req->refs) > 1)) {
+		io_req_push(req, io_cmd_mail, IO_PUSH_NOW);
+		return;
+	}
+	if (ctx->iopoll)
+		req->iopoll_done = IO_CMD_LOOSE;
+	issue_flags |= IO_URING_F_COMPLETE_DEFER;
+	if (unlikely(current->flags & PF_EXITING))
+		issue_flags |= IO_URING_F_TASK_DEAD;
+	/* the fallback worker has no state: what ends there comes to it once more */
+	if (likely(tctx))
+		tctx->cmd_ring = ctx;
+	cmd->task_work_cb(cmd, issue_flags);
+	if (likely(tctx))
+		tctx->cmd_ring = NULL;
+}
+
+/* Documented in linux/io_uring/cmd.h. */
+void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd,
+			       void (*task_work_cb)(struct io_uring_cmd *, unsigned int),
+			       unsigned int flags)
+{
+	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
+
+	cmd->task_work_cb = task_work_cb;
+	io_cmd_send(req, io_cmd_mail, flags & IOU_F_TWQ_LAZY_WAKE ? 0 : IO_PUSH_NOW);
+}
+EXPORT_SYMBOL_GPL(__io_uring_cmd_do_in_task);
+
+/* Documented in linux/io_uring/cmd.h. */
+int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw, struct iov_iter *iter,
+			      void *ioucmd)
+{
+	struct io_kiocb *req = cmd_to_io_kiocb(ioucmd);
+	const struct io_buf_node *buf;
+
+	if (unlikely(!(req->flags & REQ_F_BUF_NODE)))
+		return -EFAULT;
+	buf = io_buf_node(req->buf_node);
+	if (unlikely(!io_buf_covers(buf, ubuf, len)))
+		return -EFAULT;
+	if (likely(len))
+		io_buf_iter(buf, rw, ubuf - buf->ubuf, len, iter);
+	else
+		iov_iter_bvec(iter, rw, buf->bvec, 0, 0);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(io_uring_cmd_import_fixed);
+
+/* Documented in linux/io_uring/cmd.h. */
+void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
+	struct io_ring_ctx *ctx = req->ctx;
+
+	if (ctx->iopoll || cmd->flags & IORING_URING_CMD_CANCELABLE)
+		return;
+	if (io_issue_lock(ctx, issue_flags)) {
+		/* for io_cmd_accepted() */
+		cmd->flags |= IO_CMD_UNMARKED;
+		return;
+	}
+	cmd->flags |= IORING_URING_CMD_CANCELABLE;
+	if (issue_flags & IO_URING_F_UNLOCKED)
+		io_wq_disown();
+	io_park_poll(req);
+	io_issue_unlock(ctx, issue_flags);
+}
+EXPORT_SYMBOL_GPL(io_uring_cmd_mark_cancelable);
+
+/* Ask the driver to end a command; it may take more than once. */
+static bool io_cmd_cancel(struct io_kiocb *req)
+{
+	struct io_uring_cmd *cmd = io_req_cmd(req);
+
+	if (READ_ONCE(req->iopoll_done) != IO_CMD_TOLD)
+		cmd->file->f_op->uring_cmd(cmd, IO_URING_F_CANCEL | IO_URING_F_COMPLETE_DEFER);
+	return true;
+}
+
+/* Documented in linux/io_uring/cmd.h. */
+void io_uring_cmd_issue_blocking(struct io_uring_cmd *cmd)
+{
+	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
+
+	if (!io_issue_allowed(req, 0))
+		io_req_fail(req, -ECANCELED);
+	else if (!(req->flags & REQ_F_ASYNC_DATA))
+		io_req_fail(req, -ENOMEM);
+	else
+		io_queue_to_worker(req);
+}
+
+const struct io_op io_op_uring_cmd = {
+	.needs_file		= 1,
+	.iopoll			= 1,
+	.plug			= 1,
+	.unbound_nonreg_file	= 1,
+	.cancel_at_end		= 1,
+	.prep			= io_cmd_prep,
+	.issue			= io_cmd_issue,
+	.cancel			= io_cmd_cancel,
+};

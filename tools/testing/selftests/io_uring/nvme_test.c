@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: URING_CMD - NVMe passthrough, plain, fixed and polled */
+/*
+ * IOU_NG is the character device of a drive whose last blocks may be overwritten;
+ * without it these tests are left out.
+ */
+#include <linux/fs.h>
+#include <sys/wait.h>
+#include "iou_test.h"
+#include "../../../../include/uapi/linux/nvme_ioctl.h"
+
+#define BIG	(IORING_SETUP_SQE128 | IORING_SETUP_CQE32)
+#define DEPTH	32
+#define PIECE	4096
+#define NVME_FLUSH	0
+#define NVME_WRITE	1
+#define NVME_READ	2
+
+FIXTURE(nvme) {
+	struct iou r;
+	int ng;
+	unsigned int nsid;
+	unsigned long long base;	/* in blocks of 512 */
+	char *out, *in;
+};
+
+FIXTURE_VARIANT(nvme) {
+	unsigned int flags;
+	unsigned int sqe_flags;
+};
+
+IOU_KIND(nvme, plain, BIG);
+IOU_KIND(nvme, coop, BIG | IOU_COOP);
+IOU_KIND(nvme, defer, BIG | IOU_DEFER);
+IOU_KIND(nvme, sqpoll, BIG | IORING_SETUP_SQPOLL);
+IOU_KIND(nvme, iopoll, BIG | IORING_SETUP_IOPOLL);
+IOU_KIND(nvme, iopoll_defer, BIG | IORING_SETUP_IOPOLL | IOU_DEFER);
+IOU_KIND(nvme, iopoll_sqpoll, BIG | IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL);
+FIXTURE_VARIANT_ADD(nvme, async) {
+	.flags = BIG,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_VARIANT_ADD(nvme, iopoll_async) {
+	.flags = BIG | IORING_SETUP_IOPOLL,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_VARIANT_ADD(nvme, iopoll_defer_async) {
+	.flags = BIG | IORING_SETUP_IOPOLL | IOU_DEFER,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+/* Where the last blocks are. */
+static unsigned long long last_blocks(const char *ng)
+{
+	unsigned long long size = 0;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/nvme%s", ng + strlen("/dev/ng"));
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || ioctl(fd, BLKGETSIZE64, &size))
+		size = 0;
+	close(fd);
+	return size ? (size - 2 * DEPTH * PIECE) / 512 : 0;
+}
+
+FIXTURE_SETUP(nvme)
+{
+	const char *ng = getenv("IOU_NG");
+
+	if (!ng)
+		SKIP(return, "no drive");
+	ASSERT_EQ(0, iou_init(&self->r, DEPTH, variant->flags));
+	self->ng = open(ng, O_RDWR);
+	ASSERT_LT(0, self->ng);
+	self->nsid = ioctl(self->ng, NVME_IOCTL_ID);
+	self->base = last_blocks(ng);
+	ASSERT_NE(0, self->base);
+	self->out = iou_map_anon(2 * DEPTH * PIECE);
+	self->in = iou_map_anon(2 * DEPTH * PIECE);
+}
+
+FIXTURE_TEARDOWN(nvme)
+{
+	iou_exit(&self->r);
+	close(self->ng);
+}
+
+static struct nvme_uring_cmd *prep_io(struct _test_data_nvme *self, unsigned int flags,
+				      unsigned int opcode, const void *addr, unsigned int len,
+				      unsigned int block)
+{
+	struct io_uring_sqe *sqe = iou_prep(&self->r, IORING_OP_URING_CMD, self->ng, NULL, 0, 0);
+	struct nvme_uring_cmd *cmd = (void *)sqe->cmd;
+	unsigned long long lba = self->base + block;
+
+	sqe->cmd_op = NVME_URING_CMD_IO;
+	sqe->flags = flags;
+	cmd->opcode = opcode;
+	cmd->nsid = self->nsid;
+	cmd->addr = (uintptr_t)addr;
+	cmd->data_len = len;
+	cmd->cdw10 = lba;
+	cmd->cdw11 = lba >> 32;
+	cmd->cdw12 = len ? len / 512 - 1 : 0;
+	return cmd;
+}
+
+static struct io_uring_sqe *cmd_sqe(struct nvme_uring_cmd *cmd)
+{
+	return (void *)((char *)cmd - offsetof(struct io_uring_sqe, cmd));
+}
+
+/* All pieces at once, one way.  Return: 0 or the first bad result. */
+static int all_pieces(struct _test_data_nvme *self, unsigned int flags, unsigned int cmd_flags,
+		      unsigned int opcode, char *buf)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int i, ret, bad = 0;
+
+	for (i = 0; i < DEPTH; i++) {
+		struct nvme_uring_cmd *cmd = prep_io(self, flags, opcode, buf + i * PIECE, PIECE,
+						     i * PIECE / 512);
+
+		cmd_sqe(cmd)->uring_cmd_flags = cmd_flags;
+		cmd_sqe(cmd)->user_data = i;
+	}
+	ret = iou_submit(r);
+	if (ret != DEPTH)
+		return ret ?: -ENODATA;
+	for (i = 0; i < DEPTH; i++) {
+		ret = iou_wait(r, 1);
+		if (ret)
+			return ret;
+		if (iou_cqe_at(r, 0)->big_cqe[0] || iou_cqe_at(r, 0)->big_cqe[1])
+			bad = bad ?: -EBADMSG;
+		iou_reap(r, &cqe);
+		bad = bad ?: cqe.res;
+	}
+	return bad;
+}
+
+TEST_F(nvme, verified)
+{
+	unsigned int f = variant->sqe_flags;
+	int seed;
+
+	for (seed = 0; seed < 4; seed++) {
+		iou_fill(self->out, DEPTH * PIECE, 0, seed);
+		EXPECT_EQ(0, all_pieces(self, f, 0, NVME_WRITE, self->out));
+		EXPECT_EQ(0, all_pieces(self, f, 0, NVME_READ, self->in));
+		EXPECT_EQ(-1, iou_verify(self->in, DEPTH * PIECE, 0, seed));
+	}
+	/* through bounce pages, which the submitter copies back */
+	EXPECT_EQ(0, all_pieces(self, f, 0, NVME_READ, self->in + 1));
+	EXPECT_EQ(-1, iou_verify(self->in + 1, DEPTH * PIECE, 0, 3));
+}
+
+TEST_F(nvme, fixed_buffers)
+{
+	struct iovec iov = { self->in, 2 * DEPTH * PIECE };
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	struct nvme_uring_cmd *cmd;
+
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, &iov, 1));
+	iou_fill(self->in, DEPTH * PIECE, 0, 9);
+	EXPECT_EQ(0, all_pieces(self, f, IORING_URING_CMD_FIXED, NVME_WRITE, self->in));
+	memset(self->in, 0, 2 * DEPTH * PIECE);
+	EXPECT_EQ(0, all_pieces(self, f, IORING_URING_CMD_FIXED, NVME_READ,
+				self->in + DEPTH * PIECE));
+	EXPECT_EQ(-1, iou_verify(self->in + DEPTH * PIECE, DEPTH * PIECE, 0, 9));
+	EXPECT_EQ(0, self->in[1]);
+	/* outside of it */
+	EXPECT_EQ(-EFAULT, all_pieces(self, f, IORING_URING_CMD_FIXED, NVME_READ,
+				      self->in + 2 * DEPTH * PIECE));
+	EXPECT_EQ(-EFAULT, all_pieces(self, f, IORING_URING_CMD_FIXED, NVME_READ, self->out));
+	cmd = prep_io(self, f, NVME_READ, self->in - 1, PIECE, 0);
+	cmd_sqe(cmd)->uring_cmd_flags = IORING_URING_CMD_FIXED;
+	EXPECT_EQ(-EFAULT, iou_one(r));
+	cmd = prep_io(self, f, NVME_READ, self->in + 2 * DEPTH * PIECE - 512, PIECE, 0);
+	cmd_sqe(cmd)->uring_cmd_flags = IORING_URING_CMD_FIXED;
+	EXPECT_EQ(-EFAULT, iou_one(r));
+}
+
+TEST_F(nvme, vector)
+{
+	struct iovec iov[2] = { { self->in + PIECE, 512 }, { self->in, PIECE - 512 } };
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	struct nvme_uring_cmd *cmd;
+
+	iou_fill(self->out, PIECE, 0, 5);
+	prep_io(self, f, NVME_WRITE, self->out, PIECE, 0);
+	ASSERT_EQ(0, iou_one(r));
+	cmd = prep_io(self, f, NVME_READ, iov, 2, 0);
+	cmd_sqe(cmd)->cmd_op = NVME_URING_CMD_IO_VEC;
+	cmd->cdw12 = PIECE / 512 - 1;
+	ASSERT_EQ(0, iou_one(r));
+	EXPECT_EQ(-1, iou_verify(self->in + PIECE, 512, 0, 5));
+	EXPECT_EQ(-1, iou_verify(self->in, PIECE - 512, 512, 5));
+}
+
+TEST_F(nvme, refused)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	struct nvme_uring_cmd *cmd;
+	struct io_uring_cqe cqe;
+	int i;
+
+	cmd = prep_io(self, f, NVME_READ, self->in, PIECE, 0);
+	cmd_sqe(cmd)->cmd_op = 77;
+	EXPECT_EQ(-ENOTTY, iou_one(r));
+	cmd = prep_io(self, f, NVME_READ, self->in, PIECE, 0);
+	cmd->flags = 1;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_io(self, f, NVME_READ, (void *)8192, PIECE, 0);
+	EXPECT_EQ(-EFAULT, iou_one(r));
+	/* the drive's own answer is no errno, and breaks no chain */
+	cmd = prep_io(self, f | IOSQE_IO_LINK, NVME_READ, self->in, PIECE, 0);
+	cmd->cdw11 = ~0U;
+	cmd_sqe(cmd)->user_data = 0;
+	iou_nop(r, 1);
+	ASSERT_EQ(2, iou_submit(r));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(i, cqe.user_data);
+		EXPECT_EQ(i, !cqe.res);
+		EXPECT_LE(0, cqe.res);
+	}
+}
+
+/* Rings whose SQEs or CQEs are small are no good for it. */
+TEST_F(nvme, small_rings)
+{
+	unsigned int flags[] = { 0, IORING_SETUP_SQE128, IORING_SETUP_CQE32 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(flags); i++) {
+		struct iou r;
+
+		ASSERT_EQ(0, iou_init(&r, 4, flags[i] | (variant->flags & ~BIG)));
+		iou_prep(&r, IORING_OP_URING_CMD, self->ng, NULL, 0, 0)->cmd_op =
+			NVME_URING_CMD_IO;
+		EXPECT_EQ(-EOPNOTSUPP, iou_one(&r));
+		iou_exit(&r);
+	}
+}
+
+/* A process goes with its commands in flight, and execs with them. */
+TEST_F(nvme, exit_and_exec)
+{
+	/* stock: who execs with polled commands in flight waits for them for ever */
+	bool no_exec = iou_on_stock() && variant->flags & IORING_SETUP_IOPOLL;
+	int how, pid, status, i;
+
+	for (how = 0; how < (no_exec ? 2 : 3); how++) {
+		pid = fork();
+		if (!pid) {
+			if (iou_init(&self->r, DEPTH, variant->flags))
+				_exit(1);
+			for (i = 0; i < DEPTH; i++)
+				prep_io(self, variant->sqe_flags, NVME_READ,
+					self->in + i * PIECE + (i & 1), PIECE, i);
+			if (iou_submit(&self->r) < 0)
+				_exit(2);
+			if (how == 1)
+				kill(getpid(), SIGKILL);
+			if (how == 2)
+				execl("/bin/sh", "sh", "-c", "exit 0", NULL);
+			_exit(0);
+		}
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(how == 1 ? SIGKILL : 0, status);
+	}
+	/* the drive goes on */
+	prep_io(self, 0, NVME_READ, self->in, PIECE, 0);
+	EXPECT_EQ(0, iou_one(&self->r));
+}
+
+/*
+ * Another process polls for what we have submitted: it finds it, but it is we who copy
+ * the data to our memory.
+ */
+TEST_F(nvme, polled_by_another)
+{
+	struct iou *r = &self->r;
+	int pid, status, i;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_SQPOLL) ||
+	    !(variant->flags & IORING_SETUP_IOPOLL))
+		SKIP(return, "one task alone reaps");
+	iou_fill(self->out, PIECE, 0, 6);
+	prep_io(self, 0, NVME_WRITE, self->out, PIECE, 0);
+	ASSERT_EQ(0, iou_one(r));
+	for (i = 0; i < 16; i++) {
+		memset(self->in, 0, 2 * PIECE);
+		prep_io(self, variant->sqe_flags, NVME_READ, self->in + 1, PIECE, 0);
+		ASSERT_EQ(1, iou_submit(r));
+		pid = fork();
+		if (!pid) {
+			unsigned int tries = 1000;
+
+			memset(self->in, 0x55, 2 * PIECE);
+			while (!iou_ready(r) && tries--)
+				iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS);
+			_exit(self->in[1] != 0x55);
+		}
+		ASSERT_EQ(0, iou_discard(r, 1));
+		EXPECT_EQ(-1, iou_verify(self->in + 1, PIECE, 0, 6));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: URING_CMD - commands that a driver keeps, and their end */
+#include <pthread.h>
+#include "iou_test.h"
+#include "ublk.h"
+
+FIXTURE(ublk) {
+	struct ublk u;
+};
+
+FIXTURE_VARIANT(ublk) {
+	unsigned int flags;
+	unsigned int sqe_flags;
+};
+
+IOU_KINDS_OF_TASK(ublk);
+IOU_KIND(ublk, large, IOU_LARGE);
+IOU_KIND(ublk, defer_large, IOU_DEFER | IOU_LARGE);
+FIXTURE_VARIANT_ADD(ublk, plain_async) {
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_VARIANT_ADD(ublk, defer_async) {
+	.flags = IOU_DEFER,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_SETUP(ublk)
+{
+	if (access("/dev/ublk-control", F_OK))
+		SKIP(return, "no ublk");
+	self->u.ring_flags = variant->flags;
+	self->u.sqe_flags = variant->sqe_flags;
+	self->u.id = -1;
+}
+
+FIXTURE_TEARDOWN(ublk)
+{
+	ublk_kill(&self->u);
+	EXPECT_EQ(0, ublk_del(&self->u));
+}
+
+/* Write pattern by a ring with many requests at once, and read it back. */
+static int write_and_verify(struct ublk *u, unsigned int seed)
+{
+	char *buf = iou_map_anon(UBLK_SIZE), *back = iou_map_anon(UBLK_SIZE);
+	int fd = ublk_open(u, "b", O_RDWR | O_DIRECT), ret, pass;
+	unsigned int piece = 32 << 10, i;
+	struct iou r;
+
+	if (fd < 0)
+		return -errno;
+	iou_fill(buf, UBLK_SIZE, 0, seed);
+	ret = iou_init(&r, UBLK_SIZE / piece, 0);
+	for (pass = 0; !ret && pass < 2; pass++) {
+		for (i = 0; i < UBLK_SIZE / piece; i++)
+			iou_prep(&r, pass ? IORING_OP_READ : IORING_OP_WRITE, fd,
+				 (pass ? back : buf) + i * piece, piece, i * piece);
+		ret = iou_submit(&r);
+		if (ret < 0)
+			break;
+		for (i = 0; i < UBLK_SIZE / piece; i++) {
+			struct io_uring_cqe cqe;
+
+			ret = iou_reap(&r, &cqe) ?: cqe.res == (int)piece ? 0 : cqe.res ?: -EIO;
+			if (ret)
+				break;
+		}
+	}
+	if (!ret && iou_verify(back, UBLK_SIZE, 0, seed) != -1)
+		ret = -EILSEQ;
+	if (!ret && fsync(fd))
+		ret = -errno;
+	iou_exit(&r);
+	close(fd);
+	munmap(buf, UBLK_SIZE);
+	munmap(back, UBLK_SIZE);
+	return ret;
+}
+
+TEST_F(ublk, verified)
+{
+	struct ublk *u = &self->u;
+
+	ASSERT_EQ(0, ublk_add(u, 0));
+	ASSERT_EQ(0, ublk_start(u));
+	EXPECT_EQ(0, write_and_verify(u, 1));
+	EXPECT_EQ(-1, iou_verify(u->mem, UBLK_SIZE, 0, 1));
+	EXPECT_EQ(0, write_and_verify(u, 2));
+	/* the driver ends all commands, from another task, and the server hears of each */
+	EXPECT_EQ(0, ublk_ctl(u, UBLK_U_CMD_STOP_DEV, NULL, 0, 0));
+	EXPECT_EQ(0, ublk_reap(u));
+}
+
+/* What the driver refuses, at once or by way of a callback. */
+TEST_F(ublk, refused)
+{
+	struct ublk *u = &self->u;
+	struct ublk_srv s;
+
+	ASSERT_EQ(0, ublk_add(u, 0));
+	ASSERT_EQ(0, ublk_srv_init(&s, u));
+	/* not submitted yet: look at the first alone */
+	s.r[0].next = 0;
+	ublk_fetch(&s, UBLK_U_IO_FETCH_REQ, 99, 0);
+	EXPECT_EQ(-EINVAL, iou_one(&s.r[0]));
+	ublk_fetch(&s, UBLK_U_IO_COMMIT_AND_FETCH_REQ, 0, 0);
+	EXPECT_EQ(-EINVAL, iou_one(&s.r[0]));
+	ublk_fetch(&s, 0, 0, 0);
+	EXPECT_GT(0, iou_one(&s.r[0]));
+	/* control commands want large SQEs */
+	iou_prep(&s.r[0], IORING_OP_URING_CMD, u->ctl_fd, NULL, 0, 0)->cmd_op =
+		UBLK_U_CMD_GET_FEATURES;
+	EXPECT_EQ(-EINVAL, iou_one(&s.r[0]));
+	ublk_srv_exit(&s);
+}
+
+/* Processes that use the device and do not mind errors. */
+static int start_users(struct ublk *u, pid_t *users, int nr)
+{
+	int i, parent = getpid();
+
+	for (i = 0; i < nr; i++) {
+		users[i] = fork();
+		if (!users[i]) {
+			char *buf = iou_map_anon(UBLK_IO);
+			unsigned int seed = i + iou_now_us();
+			int fd = ublk_open(u, "b", O_RDWR | O_DIRECT);
+
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (getppid() != parent)
+				_exit(1);
+			for (;;) {
+				unsigned int at = rand_r(&seed) % (UBLK_SIZE / UBLK_IO);
+				ssize_t ret;
+
+				if (rand_r(&seed) % 2)
+					ret = pread(fd, buf, UBLK_IO, at * UBLK_IO);
+				else
+					ret = pwrite(fd, buf, UBLK_IO, at * UBLK_IO);
+				/* the device has failed, or is gone */
+				if (ret != UBLK_IO)
+					_exit(0);
+			}
+		}
+		if (users[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int end_users(pid_t *users, int nr, bool kill_them)
+{
+	int i, status, bad = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (kill_them)
+			kill(users[i], SIGKILL);
+		if (waitpid(users[i], &status, 0) != users[i])
+			bad++;
+		else if (!kill_them && status)
+			bad++;
+	}
+	return bad;
+}
+
+/* Let the server do something, so that it is in the midst of it. */
+static bool wait_served(struct ublk *u, unsigned int nr)
+{
+	unsigned long long end = iou_now_us() + 3 * IOU_PATIENCE * 1000ULL;
+	unsigned int goal = __atomic_load_n(u->fetched, __ATOMIC_RELAXED) + nr;
+
+	while ((int)(__atomic_load_n(u->fetched, __ATOMIC_RELAXED) - goal) < 0) {
+		if (iou_now_us() > end)
+			return false;
+		iou_sleep_ms(1);
+	}
+	return true;
+}
+
+/* The server is killed while requests are under way: they end, and the device can go. */
+TEST_F(ublk, killed)
+{
+	unsigned long i, rounds = iou_rounds(8);
+	struct ublk *u = &self->u;
+	pid_t users[4];
+
+	for (i = 0; i < rounds; i++) {
+		u->flags = i % 2 ? UBLK_SLOW : 0;
+		ASSERT_EQ(0, ublk_add(u, 0));
+		ASSERT_EQ(0, ublk_start(u));
+		ASSERT_EQ(0, start_users(u, users, 4));
+		ASSERT_TRUE(wait_served(u, 20 + rand() % 50));
+		usleep(rand() % 2000);
+		EXPECT_EQ(0, ublk_kill(u));
+		EXPECT_EQ(0, end_users(users, 4, false));
+		EXPECT_EQ(0, ublk_wait_state(u, UBLK_S_DEV_DEAD));
+		ASSERT_EQ(0, ublk_del(u));
+	}
+}
+
+/* The device is deleted under a server that works. */
+TEST_F(ublk, deleted)
+{
+	unsigned long i, rounds = iou_rounds(8);
+	struct ublk *u = &self->u;
+	pid_t users[2];
+
+	for (i = 0; i < rounds; i++) {
+		ASSERT_EQ(0, ublk_add(u, 0));
+		ASSERT_EQ(0, ublk_start(u));
+		ASSERT_EQ(0, start_users(u, users, 2));
+		ASSERT_TRUE(wait_served(u, 5 + rand() % 20));
+		/* DEL_DEV waits for the server's end, which this one begins */
+		EXPECT_EQ(0, ublk_ctl(u, UBLK_U_CMD_STOP_DEV, NULL, 0, 0));
+		EXPECT_EQ(0, end_users(users, 2, false));
+		EXPECT_EQ(0, ublk_reap(u));
+		ASSERT_EQ(0, ublk_del(u));
+	}
+}
+
+static int do_cancel(struct iou *r, unsigned long long data, unsigned int flags)
+{
+	struct io_uring_sync_cancel_reg reg = {
+		.addr = data, .flags = flags, .timeout = { -1, -1 },
+	};
+
+	return iou_register(r, IORING_REGISTER_SYNC_CANCEL, &reg, 1);
+}
+
+/* All commands have been accepted when this returns. */
+static int fetch_all(struct ublk_srv *s)
+{
+	struct iou *r = &s->r[0];
+	struct io_uring_cqe cqe;
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	int ret;
+
+	iou_nop(r, 99);
+	ret = iou_submit(r);
+	if (ret < 0)
+		return ret;
+	ret = iou_reap(r, &cqe);
+	if (ret || cqe.user_data != 99)
+		return ret ?: -EBADMSG;
+	/* a worker sends them back to us: commands after that find them there */
+	while (s->u->sqe_flags & IOSQE_ASYNC && iou_now_us() < end) {
+		ublk_fetch(s, UBLK_U_IO_FETCH_REQ, UBLK_DEPTH - 1, 0);
+		ret = iou_one(r);
+		if (ret == -EBUSY)
+			return 0;
+		return ret;
+	}
+	return 0;
+}
+
+/* Programs cannot name a command that a driver keeps; the ring's end ends it. */
+TEST_F(ublk, not_by_name)
+{
+	struct __kernel_timespec soon = { .tv_nsec = 1000000 };
+	struct ublk *u = &self->u;
+	struct io_uring_cqe cqe;
+	struct ublk_srv s;
+	struct iou *r;
+	int i;
+
+	if (variant->sqe_flags)
+		SKIP(return, "told by others");
+	ASSERT_EQ(0, ublk_add(u, 0));
+	ASSERT_EQ(0, ublk_srv_init(&s, u));
+	r = &s.r[0];
+	ASSERT_EQ(0, fetch_all(&s));
+	EXPECT_EQ(-ENOENT, do_cancel(r, 3, 0));
+	EXPECT_EQ(0, do_cancel(r, 0, IORING_ASYNC_CANCEL_ANY));
+	EXPECT_EQ(0, do_cancel(r, 0, IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_OP));
+	iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)3, 0, 0);
+	EXPECT_EQ(-ENOENT, iou_one(r));
+	iou_prep(r, IORING_OP_POLL_REMOVE, -1, (void *)3, 0, 0);
+	EXPECT_EQ(-ENOENT, iou_one(r));
+	EXPECT_EQ(0, iou_ready(r));
+
+	/* nor does a LINK_TIMEOUT end one */
+	ASSERT_EQ(0, ublk_ctl(u, UBLK_U_CMD_STOP_DEV, NULL, 0, 0));
+	for (i = 0; i < UBLK_DEPTH; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(UBLK_IO_RES_ABORT, cqe.res);
+	}
+	ublk_fetch(&s, UBLK_U_IO_FETCH_REQ, 0, 0)->flags = IOSQE_IO_LINK;
+	iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &soon, 1, 0)->user_data = 77;
+	ASSERT_EQ(2, iou_submit(r));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+	ublk_srv_exit(&s);
+}
+
+/* The ring goes while the driver has commands of it, and so the device can go. */
+TEST_F(ublk, ring_closed)
+{
+	struct ublk *u = &self->u;
+	struct ublk_srv s;
+
+	ASSERT_EQ(0, ublk_add(u, 0));
+	ASSERT_EQ(0, ublk_srv_init(&s, u));
+	ASSERT_EQ(0, fetch_all(&s));
+	ublk_srv_exit(&s);
+	ASSERT_EQ(0, ublk_ctl(u, UBLK_U_CMD_DEL_DEV, NULL, 0, 0));
+	u->id = -1;
+}
+
+static void *fetch_in_thread(void *arg)
+{
+	return (void *)(long)fetch_all(arg);
+}
+
+/* The thread that has submitted is gone, its process and the ring are not. */
+TEST_F(ublk, thread_exits)
+{
+	struct ublk *u = &self->u;
+	struct ublk_srv s;
+	pthread_t thread;
+	void *ret;
+	int i;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_SQPOLL))
+		SKIP(return, "one task alone submits");
+	ASSERT_EQ(0, ublk_add(u, 0));
+	ASSERT_EQ(0, ublk_srv_init(&s, u));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, fetch_in_thread, &s));
+	ASSERT_EQ(0, pthread_join(thread, &ret));
+	ASSERT_EQ(NULL, ret);
+	EXPECT_EQ(0, iou_ready(&s.r[0]));
+	ASSERT_EQ(0, ublk_ctl(u, UBLK_U_CMD_STOP_DEV, NULL, 0, 0));
+	for (i = 0; i < UBLK_DEPTH; i++) {
+		struct io_uring_cqe cqe;
+
+		ASSERT_EQ(0, iou_reap(&s.r[0], &cqe));
+		EXPECT_EQ(UBLK_IO_RES_ABORT, cqe.res);
+	}
+	ublk_srv_exit(&s);
+}
+
+/* A server becomes another program. */
+TEST_F(ublk, exec)
+{
+	struct ublk *u = &self->u;
+	int status, i;
+
+	ASSERT_EQ(0, ublk_add(u, 0));
+	for (i = 0; i < 2; i++) {
+		u->server = fork();
+		if (!u->server) {
+			struct ublk_srv s;
+
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (ublk_srv_init(&s, u) || fetch_all(&s))
+				_exit(1);
+			/* kept open, or closed, by exec */
+			fcntl(s.r[0].fd, F_SETFD, i ? FD_CLOEXEC : 0);
+			fcntl(s.fd, F_SETFD, FD_CLOEXEC);
+			execl("/bin/sh", "sh", "-c", "exit 7", NULL);
+			_exit(3);
+		}
+		status = ublk_reap(u);
+		EXPECT_EQ(7, WEXITSTATUS(status));
+		ASSERT_EQ(0, ublk_del(u));
+		ASSERT_EQ(0, ublk_add(u, 0));
+	}
+}
+
+/* A callback for a command of one ring ends commands of another one. */
+TEST_F(ublk, two_rings)
+{
+	struct ublk *u = &self->u;
+
+	if (iou_on_stock())
+		SKIP(return, "loses what is served");
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "two threads cannot serve one queue");
+	u->flags = UBLK_TWO_RINGS;
+	ASSERT_EQ(0, ublk_add(u, 0));
+	ASSERT_EQ(0, ublk_start(u));
+	EXPECT_EQ(0, write_and_verify(u, 1));
+	EXPECT_EQ(0, write_and_verify(u, 2));
+	EXPECT_EQ(0, ublk_kill(u));
+	EXPECT_EQ(0, ublk_wait_state(u, UBLK_S_DEV_DEAD));
+}
+
+TEST_HARNESS_MAIN
