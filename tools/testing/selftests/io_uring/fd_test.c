@@ -15,14 +15,7 @@ FIXTURE_VARIANT(fd) {
 };
 
 IOU_KINDS(fd);
-FIXTURE_VARIANT_ADD(fd, defer_async) {
-	.flags = IOU_DEFER,
-	.sqe_flags = IOSQE_ASYNC,
-};
-
-FIXTURE_VARIANT_ADD(fd, plain_async) {
-	.sqe_flags = IOSQE_ASYNC,
-};
+IOU_KINDS_ASYNC(fd);
 
 FIXTURE_SETUP(fd)
 {

@@ -16,21 +16,13 @@ FIXTURE_VARIANT(file) {
 };
 
 IOU_KINDS(file);
-FIXTURE_VARIANT_ADD(file, defer_async) {
-	.flags = IOU_DEFER,
-	.sqe_flags = IOSQE_ASYNC,
-};
-
-FIXTURE_VARIANT_ADD(file, plain_async) {
-	.sqe_flags = IOSQE_ASYNC,
-};
+IOU_KINDS_ASYNC(file);
 
 FIXTURE_SETUP(file)
 {
-	snprintf(self->dir, sizeof(self->dir), "/tmp/file_test.XXXXXX");
-	ASSERT_NE(NULL, mkdtemp(self->dir));
+	self->dfd = iou_dir(self->dir, sizeof(self->dir));
+	ASSERT_LE(0, self->dfd);
 	snprintf(self->path, sizeof(self->path), "%s/here", self->dir);
-	self->dfd = open(self->dir, O_RDONLY | O_DIRECTORY);
 	self->fd = open(self->path, O_CREAT | O_RDWR, 0640);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(5, write(self->fd, "hello", 5));
@@ -42,11 +34,8 @@ FIXTURE_SETUP(file)
 FIXTURE_TEARDOWN(file)
 {
 	iou_exit(&self->r);
-	unlinkat(self->dfd, "link", 0);
-	unlinkat(self->dfd, "here", 0);
 	close(self->fd);
-	close(self->dfd);
-	rmdir(self->dir);
+	iou_dir_remove(self->dir, self->dfd);
 }
 
 static int do_statx(struct iou *r, unsigned int f, int dfd, const char *path, unsigned int flags,

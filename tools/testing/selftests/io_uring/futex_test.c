@@ -20,14 +20,7 @@ FIXTURE_VARIANT(futex) {
 };
 
 IOU_KINDS(futex);
-FIXTURE_VARIANT_ADD(futex, defer_async) {
-	.flags = IOU_DEFER,
-	.sqe_flags = IOSQE_ASYNC,
-};
-
-FIXTURE_VARIANT_ADD(futex, plain_async) {
-	.sqe_flags = IOSQE_ASYNC,
-};
+IOU_KINDS_ASYNC(futex);
 
 FIXTURE_SETUP(futex)
 {
@@ -89,23 +82,6 @@ static bool wake_one(const unsigned int *word)
 	return true;
 }
 
-/*
- * Submit what was prepared; the SQEs have been issued when this returns: a SQPOLL thread
- * takes them one after the other.
- */
-static int submit_issued(struct iou *r)
-{
-	struct io_uring_cqe cqe;
-	int ret;
-
-	iou_nop(r, 99);
-	ret = iou_submit(r);
-	if (ret < 1)
-		return ret;
-	ret = iou_reap(r, &cqe);
-	return ret ?: cqe.user_data == 99 ? 0 : -EBADMSG;
-}
-
 static int do_cancel(struct iou *r, unsigned long long data, unsigned int flags)
 {
 	struct io_uring_sync_cancel_reg reg = {
@@ -121,7 +97,7 @@ TEST_F(futex, wait_and_wake)
 	struct io_uring_cqe cqe;
 
 	prep_wait(r, self->word, 0, 1)->flags = variant->sqe_flags;
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	EXPECT_EQ(0, iou_ready(r));
 	EXPECT_TRUE(wake_one(self->word));
 	ASSERT_EQ(0, iou_reap(r, &cqe));
@@ -134,7 +110,7 @@ TEST_F(futex, wait_and_wake)
 	EXPECT_EQ(-EAGAIN, iou_one(r));
 	self->word[0] = 5;
 	prep_wait(r, self->word, 5, 1);
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	EXPECT_EQ(0, do_wake(r, FUTEX2_PRIVATE, self->word + 1, 1));
 	/* one that wakes nobody, which is what it was asked to */
 	EXPECT_EQ(0, do_wake(r, FUTEX2_PRIVATE, self->word, 0));
@@ -157,7 +133,7 @@ TEST_F(futex, how_many_and_whom)
 
 	for (i = 0; i < WAITERS; i++)
 		prep_wait(r, self->word, 0, i)->addr3 = 1 << i;
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	prep_futex(r, IORING_OP_FUTEX_WAKE, FUTEX2_PRIVATE, self->word, 99)->addr3 = 1 << 7;
 	iou_submit(r);
 	ASSERT_EQ(0, iou_wait(r, 2));
@@ -191,7 +167,7 @@ TEST_F(futex, shared)
 
 	prep_futex(r, IORING_OP_FUTEX_WAIT, 0, self->shared, 0)->user_data = 1;
 	prep_futex(r, IORING_OP_FUTEX_WAIT, FUTEX2_PRIVATE, self->shared + 1, 0)->user_data = 2;
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	pid = fork();
 	if (!pid) {
 		wake_until(self->shared);
@@ -234,7 +210,7 @@ TEST_F(futex, vector)
 	fill_waitv(waits, self->word, nr + 1);
 	for (i = 0; i < nr; i += 31) {
 		prep_waitv(r, waits, nr)->flags = variant->sqe_flags;
-		ASSERT_EQ(0, submit_issued(r));
+		ASSERT_EQ(0, iou_submit_issued(r));
 		EXPECT_TRUE(wake_one(self->word + i));
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 		EXPECT_EQ(i, cqe.res);
@@ -244,7 +220,7 @@ TEST_F(futex, vector)
 	}
 	/* several at once: one CQE, of one of them */
 	prep_waitv(r, waits, 2);
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	EXPECT_EQ(1, sys_wake(self->word + 1, 1));
 	EXPECT_LE(0, sys_wake(self->word, 1));
 	ASSERT_EQ(0, iou_reap(r, &cqe));
@@ -314,7 +290,7 @@ TEST_F(futex, cancel)
 			else
 				prep_wait(r, self->word, 0, i);
 		}
-		ASSERT_EQ(0, submit_issued(r));
+		ASSERT_EQ(0, iou_submit_issued(r));
 		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)2, 0, 0)->user_data = 8;
 		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)2, 0, 0)->user_data = 9;
 		ASSERT_EQ(2, iou_submit(r));
@@ -351,7 +327,7 @@ TEST_F(futex, timeout)
 	}
 	prep_wait(r, self->word, 0, 1)->flags = IOSQE_IO_LINK | variant->sqe_flags;
 	iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &late, 1, 0)->user_data = 2;
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	EXPECT_TRUE(wake_one(self->word));
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, iou_reap(r, &cqe));
@@ -367,7 +343,7 @@ TEST_F(futex, chain)
 
 	prep_wait(r, self->word, 0, 1)->flags = IOSQE_IO_LINK | variant->sqe_flags;
 	iou_nop(r, 2);
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	EXPECT_TRUE(wake_one(self->word));
 	ASSERT_EQ(0, iou_reap(r, &cqe));
 	EXPECT_EQ(1, cqe.user_data);
@@ -457,7 +433,7 @@ static void leave_waits(unsigned int ring_flags, unsigned int *words, struct iou
 		prep_wait(r, words, 0, 10);
 		prep_waitv(r, waits, 4)->user_data = 11;
 	}
-	if (submit_issued(r))
+	if (iou_submit_issued(r))
 		_exit(2);
 }
 
@@ -525,7 +501,7 @@ static void *wait_in_thread(void *arg)
 {
 	struct iou *r = arg;
 
-	return (void *)(long)submit_issued(r);
+	return (void *)(long)iou_submit_issued(r);
 }
 
 /* The same with a thread of the process: another one may have the ring. */

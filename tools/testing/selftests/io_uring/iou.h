@@ -516,6 +516,23 @@ static inline int iou_one(struct iou *r)
 	return ret ? ret : cqe.res;
 }
 
+/*
+ * Submit what was prepared, none of which has a CQE before the call returns.  The SQEs have
+ * been issued then, also by a SQPOLL thread, which takes one after the other.
+ */
+static inline int iou_submit_issued(struct iou *r)
+{
+	struct io_uring_cqe cqe;
+	int ret;
+
+	iou_nop(r, 99);
+	ret = iou_submit(r);
+	if (ret < 1)
+		return ret;
+	ret = iou_reap(r, &cqe);
+	return ret ?: cqe.user_data == 99 ? 0 : -EBADMSG;
+}
+
 /* Bytes that tell where in a file they belong, so that a shift is seen. */
 static inline unsigned char iou_pattern_at(unsigned long long pos, unsigned int seed)
 {
@@ -575,6 +592,33 @@ static inline int iou_file(size_t size, unsigned int seed)
 	const char *dir = getenv("TMPDIR");
 
 	return iou_file_in(dir ? dir : "/tmp", size, seed);
+}
+
+/* A new directory, whose path goes to @path.  Return: a descriptor of it. */
+static inline int iou_dir(char *path, size_t size)
+{
+	int fd;
+
+	snprintf(path, size, "/tmp/iou.XXXXXX");
+	if (!mkdtemp(path))
+		return -errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Remove it with the files and empty directories in it. */
+static inline void iou_dir_remove(const char *path, int fd)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (unlinkat(fd, entry->d_name, 0))
+			unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+	if (dir)
+		closedir(dir);
+	close(fd);
+	rmdir(path);
 }
 
 static inline int iou_put(const char *path, const char *text)

@@ -40,4 +40,10 @@
 	IOU_KIND(fixture, defer_large, IOU_DEFER | IOU_LARGE); \
 	IOU_KIND(fixture, sqpoll_large, IORING_SETUP_SQPOLL | IOU_LARGE)
 
+/* Beside those, work that a worker does: ->sqe_flags goes into each SQE */
+#define IOU_KINDS_ASYNC(fixture) \
+	FIXTURE_VARIANT_ADD(fixture, defer_async) \
+		{ .flags = IOU_DEFER, .sqe_flags = IOSQE_ASYNC }; \
+	FIXTURE_VARIANT_ADD(fixture, plain_async) { .sqe_flags = IOSQE_ASYNC }
+
 #endif

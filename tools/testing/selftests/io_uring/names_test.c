@@ -19,14 +19,7 @@ FIXTURE_VARIANT(names) {
 };
 
 IOU_KINDS(names);
-FIXTURE_VARIANT_ADD(names, defer_async) {
-	.flags = IOU_DEFER,
-	.sqe_flags = IOSQE_ASYNC,
-};
-
-FIXTURE_VARIANT_ADD(names, plain_async) {
-	.sqe_flags = IOSQE_ASYNC,
-};
+IOU_KINDS_ASYNC(names);
 
 static void make_file(int dfd, const char *name)
 {
@@ -35,9 +28,7 @@ static void make_file(int dfd, const char *name)
 
 FIXTURE_SETUP(names)
 {
-	snprintf(self->dir, sizeof(self->dir), "/tmp/names_test.XXXXXX");
-	ASSERT_NE(NULL, mkdtemp(self->dir));
-	self->dfd = open(self->dir, O_RDONLY | O_DIRECTORY);
+	self->dfd = iou_dir(self->dir, sizeof(self->dir));
 	ASSERT_LE(0, self->dfd);
 	make_file(self->dfd, "here");
 	make_file(self->dfd, "there");
@@ -46,16 +37,8 @@ FIXTURE_SETUP(names)
 
 FIXTURE_TEARDOWN(names)
 {
-	static const char *const names[] = { "here", "there", "new", "dir", "link" };
-	unsigned int i;
-
 	iou_exit(&self->r);
-	for (i = 0; i < ARRAY_LEN(names); i++) {
-		unlinkat(self->dfd, names[i], 0);
-		unlinkat(self->dfd, names[i], AT_REMOVEDIR);
-	}
-	close(self->dfd);
-	rmdir(self->dir);
+	iou_dir_remove(self->dir, self->dfd);
 }
 
 /* One operation, its second name in addr2 and the directory of that in len, as they all have it. */

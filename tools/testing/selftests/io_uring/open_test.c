@@ -19,22 +19,13 @@ FIXTURE_VARIANT(open) {
 };
 
 IOU_KINDS_OF_TASK(open);
-FIXTURE_VARIANT_ADD(open, defer_async) {
-	.flags = IOU_DEFER,
-	.sqe_flags = IOSQE_ASYNC,
-};
-
-FIXTURE_VARIANT_ADD(open, plain_async) {
-	.sqe_flags = IOSQE_ASYNC,
-};
+IOU_KINDS_ASYNC(open);
 
 FIXTURE_SETUP(open)
 {
 	int fd;
 
-	snprintf(self->dir, sizeof(self->dir), "/tmp/open_test.XXXXXX");
-	ASSERT_NE(NULL, mkdtemp(self->dir));
-	self->dfd = open(self->dir, O_RDONLY | O_DIRECTORY);
+	self->dfd = iou_dir(self->dir, sizeof(self->dir));
 	ASSERT_LE(0, self->dfd);
 	fd = openat(self->dfd, "here", O_CREAT | O_WRONLY, 0600);
 	ASSERT_LE(0, fd);
@@ -45,14 +36,8 @@ FIXTURE_SETUP(open)
 
 FIXTURE_TEARDOWN(open)
 {
-	static const char *const names[] = { "here", "new", "link", "fifo" };
-	unsigned int i;
-
 	iou_exit(&self->r);
-	for (i = 0; i < ARRAY_LEN(names); i++)
-		unlinkat(self->dfd, names[i], 0);
-	close(self->dfd);
-	rmdir(self->dir);
+	iou_dir_remove(self->dir, self->dfd);
 }
 
 static struct io_uring_sqe *prep_open(struct iou *r, unsigned int sqe_flags, int dfd,

@@ -16,14 +16,7 @@ FIXTURE_VARIANT(splice) {
 };
 
 IOU_KINDS(splice);
-FIXTURE_VARIANT_ADD(splice, defer_async) {
-	.flags = IOU_DEFER,
-	.sqe_flags = IOSQE_ASYNC,
-};
-
-FIXTURE_VARIANT_ADD(splice, plain_async) {
-	.sqe_flags = IOSQE_ASYNC,
-};
+IOU_KINDS_ASYNC(splice);
 
 FIXTURE_SETUP(splice)
 {

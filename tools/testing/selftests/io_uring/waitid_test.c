@@ -16,14 +16,7 @@ FIXTURE_VARIANT(waitid) {
 };
 
 IOU_KINDS(waitid);
-FIXTURE_VARIANT_ADD(waitid, defer_async) {
-	.flags = IOU_DEFER,
-	.sqe_flags = IOSQE_ASYNC,
-};
-
-FIXTURE_VARIANT_ADD(waitid, plain_async) {
-	.sqe_flags = IOSQE_ASYNC,
-};
+IOU_KINDS_ASYNC(waitid);
 
 /* A child that does nothing until a signal, or our end, tells it to. */
 static int make_child(void)
@@ -75,20 +68,6 @@ static int do_waitid(struct iou *r, unsigned int f, int which, int id, siginfo_t
 	return iou_one(r);
 }
 
-/* As in futex_test: the SQEs have been issued when this returns. */
-static int submit_issued(struct iou *r)
-{
-	struct io_uring_cqe cqe;
-	int ret;
-
-	iou_nop(r, 99);
-	ret = iou_submit(r);
-	if (ret < 1)
-		return ret;
-	ret = iou_reap(r, &cqe);
-	return ret ?: cqe.user_data == 99 ? 0 : -EBADMSG;
-}
-
 /* Mutant: waitid-event-missed. */
 TEST_F(waitid, exit)
 {
@@ -100,7 +79,7 @@ TEST_F(waitid, exit)
 
 	/* waited for before it ends */
 	prep_waitid(r, P_PID, self->child, &info, WEXITED)->flags = f;
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	kill(self->child, SIGTERM);
 	ASSERT_EQ(0, iou_reap(r, &cqe));
 	EXPECT_EQ(0, cqe.res);
@@ -134,13 +113,13 @@ TEST_F(waitid, stop_and_go_on)
 	struct io_uring_cqe cqe;
 
 	prep_waitid(r, P_PID, self->child, &info, WSTOPPED)->flags = variant->sqe_flags;
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	kill(self->child, SIGSTOP);
 	ASSERT_EQ(0, iou_reap(r, &cqe));
 	EXPECT_EQ(0, cqe.res);
 	EXPECT_EQ(CLD_STOPPED, info.si_code);
 	prep_waitid(r, P_PID, self->child, &info, WCONTINUED)->flags = variant->sqe_flags;
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	kill(self->child, SIGCONT);
 	ASSERT_EQ(0, iou_reap(r, &cqe));
 	EXPECT_EQ(0, cqe.res);
@@ -205,7 +184,7 @@ TEST_F(waitid, cancel)
 	for (i = 0; i < 4; i++)
 		prep_waitid(r, P_PID, self->child, i ? NULL : &info, WEXITED)->user_data = i;
 	prep_waitid(r, P_PID, self->child, (void *)8, WEXITED)->user_data = 4;
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)2, 0, 0)->user_data = 8;
 	iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)2, 0, 0)->user_data = 9;
 	ASSERT_EQ(2, iou_submit(r));
@@ -245,7 +224,7 @@ TEST_F(waitid, timeout_and_chain)
 	prep_waitid(r, P_PID, self->child, NULL, WEXITED)->flags =
 		IOSQE_IO_LINK | variant->sqe_flags;
 	iou_nop(r, 2);
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	kill(self->child, SIGKILL);
 	for (i = 1; i < 3; i++) {
 		ASSERT_EQ(0, iou_reap(r, &cqe));
@@ -265,7 +244,7 @@ TEST_F(waitid, one_child_for_two)
 
 	for (i = 0; i < 2; i++)
 		prep_waitid(r, P_ALL, 0, &info[i], WEXITED)->user_data = i;
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	kill(self->child, SIGKILL);
 	ASSERT_EQ(0, iou_reap(r, &cqe));
 	got = cqe.user_data;
@@ -288,7 +267,7 @@ TEST_F(waitid, taken_by_others)
 	struct iou *r = &self->r;
 
 	prep_waitid(r, P_ALL, 0, NULL, WEXITED);
-	ASSERT_EQ(0, submit_issued(r));
+	ASSERT_EQ(0, iou_submit_issued(r));
 	/* stops are not waited for; and this one is had by waitpid(2) */
 	kill(self->child, SIGSTOP);
 	EXPECT_EQ(self->child, waitpid(self->child, &status, WUNTRACED));
@@ -344,7 +323,7 @@ TEST_F(waitid, exit_and_exec)
 				_exit(1);
 			for (i = 0; i < 4; i++)
 				prep_waitid(&r, P_ALL, 0, NULL, WEXITED);
-			if (submit_issued(&r))
+			if (iou_submit_issued(&r))
 				_exit(2);
 			if (how == 0)
 				_exit(7);
@@ -366,7 +345,7 @@ static void *wait_in_thread(void *arg)
 {
 	struct iou *r = arg;
 
-	return (void *)(long)submit_issued(r);
+	return (void *)(long)iou_submit_issued(r);
 }
 
 /* The thread that waits is gone: nobody is left to take the child for it. */

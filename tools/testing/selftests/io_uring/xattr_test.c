@@ -9,7 +9,7 @@ FIXTURE(xattr) {
 	struct iou r;
 	char dir[32];
 	char path[64];
-	int fd;
+	int dfd, fd;
 };
 
 FIXTURE_VARIANT(xattr) {
@@ -18,19 +18,12 @@ FIXTURE_VARIANT(xattr) {
 };
 
 IOU_KINDS(xattr);
-FIXTURE_VARIANT_ADD(xattr, defer_async) {
-	.flags = IOU_DEFER,
-	.sqe_flags = IOSQE_ASYNC,
-};
-
-FIXTURE_VARIANT_ADD(xattr, plain_async) {
-	.sqe_flags = IOSQE_ASYNC,
-};
+IOU_KINDS_ASYNC(xattr);
 
 FIXTURE_SETUP(xattr)
 {
-	snprintf(self->dir, sizeof(self->dir), "/tmp/xattr_test.XXXXXX");
-	ASSERT_NE(NULL, mkdtemp(self->dir));
+	self->dfd = iou_dir(self->dir, sizeof(self->dir));
+	ASSERT_LE(0, self->dfd);
 	snprintf(self->path, sizeof(self->path), "%s/here", self->dir);
 	self->fd = open(self->path, O_CREAT | O_RDWR, 0600);
 	ASSERT_LE(0, self->fd);
@@ -43,9 +36,8 @@ FIXTURE_SETUP(xattr)
 FIXTURE_TEARDOWN(xattr)
 {
 	iou_exit(&self->r);
-	unlink(self->path);
 	close(self->fd);
-	rmdir(self->dir);
+	iou_dir_remove(self->dir, self->dfd);
 }
 
 /* With a path, or with a descriptor. */
