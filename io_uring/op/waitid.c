@@ -7,8 +7,8 @@
  * where it looks: children can be looked at by their parent alone.  If another waiter
  * was faster it stands in the queue again.
  *
- * ->state says whether it may be sent: while the task looks, an event makes it look
- * again; who cancels it, or the event, is the first to send it else.
+ * ->state says who sends it: the task itself, which looked while an event came and has to
+ * look again; otherwise the event, or who cancels it, whichever is first.
  */
 #include <linux/compat.h>
 #include <linux/errno.h>
@@ -26,7 +26,7 @@
 enum io_waitid_state {
 	IO_WAITID_LOOKS,	/* its task looks for a child */
 	IO_WAITID_WAITS,	/* for an event, or a cancel */
-	IO_WAITID_SENT,		/* either has come */
+	IO_WAITID_SENT,		/* either has come, maybe while its task looked */
 };
 
 /**
@@ -144,9 +144,15 @@ static int io_waitid_result(struct io_kiocb *req, long found)
 	return -EFAULT;
 }
 
+static void io_waitid_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
+			   unsigned int issue_flags);
+
 /*
- * Look for a child, in the task that waits for it.  Return: -ERESTARTSYS if it waits on;
- * else it has left the queue.
+ * Look for a child, in the task that waits for it.  An event that comes during the look
+ * asks for another one.  That is made by the request's own mail: a child that stops and
+ * goes on all the time must not keep the task here, with the ring lock held.
+ *
+ * Return: -ERESTARTSYS if it waits on; else it has left the queue.
  */
 static long io_waitid_look(struct io_kiocb *req)
 {
@@ -154,19 +160,16 @@ static long io_waitid_look(struct io_kiocb *req)
 	struct io_waitid *waitid = io_waitid(req);
 	long found;
 
-	do {
-		atomic_set(&waitid->state, IO_WAITID_LOOKS);
-		add_wait_queue(waitid->head, &opts->child_wait);
-		found = __do_wait(opts);
-		if (found == -ERESTARTSYS) {
-			io_req_move(req, IO_REQ_PARKED);
-			if (atomic_cmpxchg(&waitid->state, IO_WAITID_LOOKS, IO_WAITID_WAITS) ==
-			    IO_WAITID_LOOKS)
-				break;
-		}
-		/* an event came meanwhile: look again */
+	atomic_set(&waitid->state, IO_WAITID_LOOKS);
+	add_wait_queue(waitid->head, &opts->child_wait);
+	found = __do_wait(opts);
+	if (found != -ERESTARTSYS) {
 		io_waitid_unqueue(req);
-	} while (found == -ERESTARTSYS);
+		return found;
+	}
+	io_req_move(req, IO_REQ_PARKED);
+	if (atomic_cmpxchg(&waitid->state, IO_WAITID_LOOKS, IO_WAITID_WAITS) != IO_WAITID_LOOKS)
+		io_req_push(req, io_waitid_mail, IO_PUSH_NOW);
 	return found;
 }
 
@@ -178,7 +181,9 @@ static void io_waitid_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 	bool dead = issue_flags & IO_URING_F_TASK_DEAD;
 	long found = -ECANCELED;
 
-	if (!dead && !io_waitid(req)->cancelled && io_may_park(req))
+	/* a task that is killed runs its mail first, and this may come again and again */
+	if (!dead && !io_waitid(req)->cancelled && io_may_park(req) &&
+	    !fatal_signal_pending(current))
 		found = io_waitid_look(req);
 	if (found == -ERESTARTSYS)
 		return;

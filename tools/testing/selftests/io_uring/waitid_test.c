@@ -367,4 +367,86 @@ TEST_F(waitid, thread_exits)
 	self->child = 0;
 }
 
+/* enough that an event is likely to come while a task looks through them */
+#define MANY	400
+
+FIXTURE(waitid_many) {
+	struct iou r;
+	int *children;
+	int storm;
+};
+
+FIXTURE_VARIANT(waitid_many) {
+	unsigned int flags;
+};
+
+IOU_KINDS_OF_TASK(waitid_many);
+
+FIXTURE_SETUP(waitid_many)
+{
+	int i;
+
+	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
+	self->children = mmap(NULL, IOU_PAGE, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->children);
+	for (i = 0; i < MANY; i++) {
+		self->children[i] = make_child();
+		ASSERT_LT(0, self->children[i]);
+	}
+	/* it stops one of them and lets it go on, all the time */
+	self->storm = fork();
+	ASSERT_LE(0, self->storm);
+	if (!self->storm) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;) {
+			kill(self->children[0], SIGSTOP);
+			kill(self->children[0], SIGCONT);
+		}
+	}
+}
+
+FIXTURE_TEARDOWN(waitid_many)
+{
+	int i;
+
+	end_child(self->storm);
+	for (i = 0; i < MANY; i++)
+		end_child(self->children[i]);
+	iou_exit(&self->r);
+	munmap(self->children, IOU_PAGE);
+}
+
+/*
+ * Events that are not waited for come while the task looks: it looks again, as often as it
+ * takes, and meanwhile other requests go on.  Debug kernels watch the states that the
+ * request goes through.  Mutant: waitid-looks-on.
+ */
+TEST_F(waitid_many, events_while_it_looks)
+{
+	int i, victim, rounds = 20;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	siginfo_t info;
+
+	for (i = 1; i <= rounds; i++) {
+		victim = self->children[i];
+		prep_waitid(r, P_ALL, 0, &info, WEXITED);
+		ASSERT_EQ(0, submit_issued(r));
+		/* for a while it does nothing but look */
+		iou_wait_ms(r, 1, 20);
+		ASSERT_EQ(0, iou_ready(r));
+		iou_nop(r, 5);
+		ASSERT_EQ(1, iou_submit(r));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		ASSERT_EQ(5, cqe.user_data);
+		self->children[i] = 0;
+		kill(victim, SIGKILL);
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		ASSERT_EQ(1, cqe.user_data);
+		ASSERT_EQ(0, cqe.res);
+		ASSERT_EQ(victim, info.si_pid);
+	}
+}
+
 TEST_HARNESS_MAIN
