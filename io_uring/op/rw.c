@@ -178,8 +178,8 @@ static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int
 	bool lent;
 	int ret;
 
-	/* it has been attempted before if there is a file */
-	if (!rw->kiocb.ki_filp)
+	/* later rw->len is that of the buffer of the attempt before */
+	if (!io_rw_begun(req))
 		req->picked.max = rw->len;
 	if (!(req->flags & REQ_F_PICKED)) {
 		ret = io_rw_pick(req, issue_flags);
@@ -207,7 +207,7 @@ static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_fla
 
 	if (unlikely(req->flags & REQ_F_BUFFER_SELECT && !(issue_flags & IO_READ_PLACED)))
 		return io_read_select(req, issue_flags);
-	if (likely(!kiocb->ki_filp)) {
+	if (likely(!io_rw_begun(req))) {
 		ret = io_rw_start(req, READ);
 		if (unlikely(ret))
 			return io_done(req, io_no_restart(ret));
@@ -248,7 +248,7 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 	struct kiocb *kiocb = &rw->kiocb;
 	ssize_t ret;
 
-	if (likely(!kiocb->ki_filp)) {
+	if (likely(!io_rw_begun(req))) {
 		ret = io_rw_start(req, WRITE);
 		if (unlikely(ret))
 			return io_done(req, io_no_restart(ret));

@@ -20,12 +20,12 @@
 
 /**
  * struct io_rw - a read or a write
- * @kiocb: what the file sees; ki_filp is NULL until the first attempt, ki_pos
- *	moves with what is done
+ * @kiocb: what the file sees; ki_filp says whether the request has begun, see
+ *	io_rw_begun(); ki_pos moves with what is done
  * @addr: user address of the data, the registered buffer included; several
  *	pieces are in struct io_rw_async
  * @len: bytes wanted
- * @flags: RWF_*, until the first attempt
+ * @flags: RWF_*, until it has begun
  * @done: from then on: bytes that earlier attempts have moved
  *
  * Enough to make the iterator of any attempt anew, so that nothing else has to
@@ -164,13 +164,20 @@ static inline void io_rw_iter(struct io_kiocb *req, int ddir, struct iov_iter *i
 }
 
 /**
- * io_rw_start - before the first attempt: the file is known now
+ * io_rw_begun - has io_rw_start() succeeded?
  * @req: a read or write
- * @ddir: %READ or %WRITE
  *
- * Return: 0 or a negative errno.
+ * Only then rw->done is valid instead of rw->flags, the file's checks have been passed
+ * and ki_complete is set, so that an attempt may be made.
+ *
+ * Return: the answer
  */
-static __always_inline int io_rw_start(struct io_kiocb *req, int ddir)
+static inline bool io_rw_begun(struct io_kiocb *req)
+{
+	return io_rw(req)->kiocb.ki_filp != NULL;
+}
+
+static __always_inline int __io_rw_start(struct io_kiocb *req, int ddir)
 {
 	struct io_rw *rw = io_rw(req);
 	struct kiocb *kiocb = &rw->kiocb;
@@ -207,6 +214,25 @@ static __always_inline int io_rw_start(struct io_kiocb *req, int ddir)
 		pos = io_rw_current_pos(req);
 	rw->done = 0;
 	return rw_verify_area(ddir, file, pos, rw->len);
+}
+
+/**
+ * io_rw_start - before the first attempt: the file is known now
+ * @req: a read or write that has not begun
+ * @ddir: %READ or %WRITE
+ *
+ * If it fails the request has not begun and the caller ends it with the error: the SQE's
+ * flags are lost then, so it cannot be started another time.
+ *
+ * Return: 0 or a negative errno.
+ */
+static __always_inline int io_rw_start(struct io_kiocb *req, int ddir)
+{
+	int ret = __io_rw_start(req, ddir);
+
+	if (unlikely(ret))
+		io_rw(req)->kiocb.ki_filp = NULL;
+	return ret;
 }
 
 /**

@@ -88,7 +88,7 @@ void io_rw_fail(struct io_kiocb *req)
 {
 	struct io_rw *rw = io_rw(req);
 
-	if (rw->kiocb.ki_filp && rw->done)
+	if (io_rw_begun(req) && rw->done)
 		req->cqe.res = rw->done;
 }
 

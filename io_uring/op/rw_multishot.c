@@ -31,22 +31,21 @@ static int io_read_multishot_prep(struct io_kiocb *req, const struct io_uring_sq
 	return 0;
 }
 
+/* Before the first attempt.  Return: 0, or what the request ends with. */
+static noinline int io_read_multishot_start(struct io_kiocb *req)
+{
+	int ret = io_rw_start(req, READ);
+
+	/* nobody but us completes it */
+	io_rw(req)->kiocb.ki_complete = NULL;
+	return ret;
+}
+
 /* One attempt.  Return: as ->read_iter(). */
 static ssize_t io_read_multishot_try(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct io_rw *rw = io_rw(req);
-	struct kiocb *kiocb = &rw->kiocb;
-	int ret;
+	struct kiocb *kiocb = &io_rw(req)->kiocb;
 
-	if (!access_ok(u64_to_user_ptr(rw->addr), rw->len))
-		return -EFAULT;
-	if (unlikely(!kiocb->ki_filp)) {
-		ret = io_rw_start(req, READ);
-		if (ret)
-			return ret;
-		/* nobody but us completes it */
-		kiocb->ki_complete = NULL;
-	}
 	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
 		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) &&
 		    !io_rw_nonblocking(req->file, EPOLLIN))
@@ -85,6 +84,12 @@ static enum io_result io_read_multishot_issue(struct io_kiocb *req, unsigned int
 		if (unlikely(ret))
 			return io_done(req, ret);
 	}
+	if (unlikely(!io_rw_begun(req))) {
+		/* an answer to the SQE, not one of the file that another attempt could change */
+		ret = io_read_multishot_start(req);
+		if (ret)
+			return io_read_multishot_tell(req, ret);
+	}
 	ret = io_read_multishot_try(req, issue_flags);
 	if ((ret == -EAGAIN || ret == -EOPNOTSUPP) && issue_flags & IO_URING_F_NONBLOCK &&
 	    !(req->flags & REQ_F_NOWAIT)) {
@@ -96,7 +101,6 @@ static enum io_result io_read_multishot_issue(struct io_kiocb *req, unsigned int
 
 const struct io_op io_op_read_multishot = {
 	.needs_file		= 1,
-	.ioprio			= 1,
 	.buffer_select		= 1,
 	.audit_skip		= 1,
 	.unbound_nonreg_file	= 1,

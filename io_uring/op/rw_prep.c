@@ -53,6 +53,9 @@ static int io_rw_prep_select(struct io_kiocb *req)
 	if (req->ctx->compat) {
 		if (copy_from_user(&compat, vec, sizeof(compat)))
 			return -EFAULT;
+		/* as for any other vector of 32 bits */
+		if ((compat_ssize_t)compat.iov_len < 0)
+			return -EINVAL;
 		iov.iov_len = compat.iov_len;
 	} else if (copy_from_user(&iov, vec, sizeof(iov))) {
 		return -EFAULT;

@@ -137,8 +137,11 @@ void io_groups_free(struct io_ring_ctx *ctx)
 
 	for (id = 0; id < IO_GROUPS_SMALL; id++)
 		io_group_put(ctx->groups.small[id]);
-	xa_for_each(&ctx->groups.others, id, group)
+	xa_for_each(&ctx->groups.others, id, group) {
 		io_group_put(group);
+		/* up to 65,536 of them, each with up to 128 pages */
+		cond_resched();
+	}
 	xa_destroy(&ctx->groups.others);
 }
 
@@ -227,7 +230,11 @@ static int io_group_pick(struct io_buf_group *group, struct io_kiocb *req, struc
 		io_picked_use(req, group, buf->len);
 		req->cqe.flags = io_picked_cflags(req);
 	}
-	return 0;
+	/* no op or file sees an address that is none of the program's */
+	if (likely(access_ok(u64_to_user_ptr(buf->addr), buf->len)))
+		return 0;
+	req->flags &= ~REQ_F_PICKED;
+	return -EFAULT;
 }
 
 /**
@@ -239,7 +246,9 @@ static int io_group_pick(struct io_buf_group *group, struct io_kiocb *req, struc
  * Before ->issue() returns io_buf_used() or io_buf_unused() follows, or io_buf_take() if the
  * request is on its way to somebody else.
  *
- * Return: 0, -ENOBUFS without a buffer or a group, -ECANCELED for a worker that is killed.
+ * Return: 0, -ENOBUFS without a buffer or a group, -EFAULT for one that is not user memory,
+ * -ECANCELED for a worker that is killed.  The request ends with the error; if the buffer
+ * was taken cqe.flags tells of it.
  */
 int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_flags)
 {

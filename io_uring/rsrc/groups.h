@@ -42,7 +42,7 @@ struct io_buf_group {
 
 /**
  * struct io_buf - a provided buffer as an op gets it
- * @addr: user address, not checked
+ * @addr: address of user memory (access_ok()), which may fault
  * @len: bytes, not more than the request wants
  */
 struct io_buf {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: provided buffers, and reads that use them */
+#include <pthread.h>
+#include <sched.h>
 #include <sys/uio.h>
 #include "iou_test.h"
 
@@ -592,6 +594,198 @@ TEST_F(group, multishot_ends)
 	}
 }
 
+static void valid_ioprio(struct io_uring_sqe *sqe)
+{
+	sqe->ioprio = 2 << 13 | 4;
+}
+
+/*
+ * Flags that the kernel or the file does not know end it, and nothing is written: not into
+ * the buffer, and not so far behind it as the flags are large.  Mutant: multishot-start-again.
+ */
+TEST_F(group, multishot_flags_refused)
+{
+	static const struct {
+		unsigned int flags;
+		int res;
+	} rows[] = {
+		{ RWF_HIPRI, -EINVAL }, { 0x80, -EOPNOTSUPP }, { 0x800, -EOPNOTSUPP },
+		{ 0x40000000, -EOPNOTSUPP },
+	};
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	unsigned int i, w;
+
+	valid_ioprio(prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0));
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	ASSERT_EQ(10, write(self->pipe[1], "0123456789", 10));
+	add(self->ring, self->mem, PIECE, 0);
+	for (i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+		w = i % 2;
+		sqe = prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0);
+		sqe->rw_flags = rows[i / 2].flags;
+		sqe->flags |= ways[w];
+		ASSERT_EQ(0, take(r, &cqe));
+		EXPECT_EQ(rows[i / 2].res, cqe.res);
+		EXPECT_EQ(0, cqe.flags);
+	}
+	EXPECT_EQ(0, head(r, GROUP));
+	for (i = 0; i < IOU_PAGE; i++)
+		ASSERT_EQ(0, self->mem[i]);
+	prep_read(r, IORING_OP_READ, self->pipe[0], 0);
+	EXPECT_CQE(r, 10, BUFFER(0));
+}
+
+/* A provided address that is none of the program's. */
+#define KERNEL_ADDR	((void *)0xffff888000001000UL)
+
+static const struct {
+	int op;
+	unsigned int flags, rw_flags, cqe_flags;
+} kernel_reads[] = {
+	{ IORING_OP_READ, 0, 0, 0 },
+	{ IORING_OP_READ, 0, 0x40000000, 0 },
+	{ IORING_OP_READ, IOSQE_ASYNC, 0, BUFFER(7) },
+	{ IORING_OP_READV, 0, 0, 0 },
+	{ IORING_OP_READV, IOSQE_ASYNC, 0x40000000, BUFFER(7) },
+	{ IORING_OP_READ_MULTISHOT, 0, 0, 0 },
+	{ IORING_OP_READ_MULTISHOT, 0, 0x40000000, 0 },
+};
+
+/*
+ * No file gets to see it, not even one that would not look at it, and it is refused before
+ * anything else is.  Whose it is then: the table in Documentation/io_uring/buffers.rst.
+ * Mutant: buffer-address-unchecked.
+ */
+TEST_F(group, kernel_address)
+{
+	const int null = open("/dev/null", O_RDONLY);
+	const int fds[] = { self->pipe[0], self->pipe[1], null };
+	struct iovec iov = { NULL, 16 };
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	unsigned int i, f;
+
+	ASSERT_LE(0, null);
+	ASSERT_EQ(4, write(self->pipe[1], "abcd", 4));
+	for (i = 0; i < ARRAY_LEN(kernel_reads); i++) {
+		for (f = 0; f < ARRAY_LEN(fds); f++) {
+			unsigned int want = kernel_reads[i].cqe_flags;
+
+			if (fds[f] == null) {
+				/* it cannot be polled */
+				if (kernel_reads[i].op == IORING_OP_READ_MULTISHOT)
+					continue;
+				want = BUFFER(7);
+			}
+			self->ring->tail = 0;
+			ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+			add(self->ring, KERNEL_ADDR, 16, 7);
+			sqe = prep_read(r, kernel_reads[i].op, fds[f], 0);
+			if (sqe->opcode == IORING_OP_READV) {
+				sqe->addr = (uintptr_t)&iov;
+				sqe->len = 1;
+			}
+			sqe->flags |= kernel_reads[i].flags;
+			sqe->rw_flags = kernel_reads[i].rw_flags;
+			EXPECT_CQE(r, -EFAULT, want);
+			EXPECT_EQ(want ? 1 : 0, head(r, GROUP));
+			ASSERT_EQ(0, unreg(r, GROUP));
+		}
+	}
+	close(null);
+}
+
+/*
+ * A read that fails leaves the buffer where it was, of either kind of group; stock takes it.
+ * Mutant: classic-failure-used.
+ */
+TEST_F(group, classic_failure)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		const unsigned int used = i == 0 && iou_on_stock();
+
+		prep_provide(r, GROUP, self->mem, PIECE, 1, 3);
+		ASSERT_EQ(0, iou_one(r));
+		prep_read(r, i ? IORING_OP_READ_MULTISHOT : IORING_OP_READ, self->pipe[0],
+			  0)->rw_flags = 0x40000000;
+		ASSERT_EQ(0, take(r, &cqe));
+		EXPECT_EQ(-EOPNOTSUPP, cqe.res);
+		EXPECT_EQ(used ? BUFFER(3) : 0, cqe.flags);
+		prep_remove(r, GROUP, 2);
+		EXPECT_EQ(!used, iou_one(r));
+	}
+}
+
+#ifdef __x86_64__
+/* io_uring_setup() as a program of 32 bits calls it; @p below 4 GiB. */
+static int setup_compat(unsigned int entries, struct io_uring_params *p)
+{
+	long ret;
+
+	asm volatile("int $0x80" : "=a" (ret)
+		     : "a" (__NR_io_uring_setup), "b" (entries), "c" (p)
+		     : "memory", "r8", "r9", "r10", "r11");
+	return ret;
+}
+
+/*
+ * READV into a provided buffer: only the length of the single entry counts, and that is a
+ * signed number.  Mutant: readv-compat-length.
+ */
+TEST(readv_compat)
+{
+	static const struct {
+		unsigned int len;
+		int res;
+	} rows[] = {
+		{ 4, 4 }, { 0, 6 }, { 0x7fffffff, 2 }, { 0x80000000, -EINVAL }, { ~0U, -EINVAL },
+	};
+	struct io_uring_params *p;
+	struct io_uring_sqe *sqe;
+	unsigned int i, *iov;
+	int fds[2];
+	struct iou r = {};
+
+	p = mmap(NULL, IOU_PAGE, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	ASSERT_EQ(0, pipe(fds));
+	r.fd = setup_compat(8, p);
+	if (r.fd < 0)
+		SKIP(return, "no programs of 32 bits");
+	r.p = *p;
+	r.sqe_size = sizeof(*sqe);
+	r.cqe_size = sizeof(struct io_uring_cqe);
+	ASSERT_EQ(0, iou_map(&r));
+	iou_find_words(&r);
+	iov = (unsigned int *)p;
+	prep_provide(&r, GROUP, p + 1, 6, 8, 0);
+	ASSERT_EQ(0, iou_one(&r));
+	ASSERT_EQ(12, write(fds[1], "0123456789ab", 12));
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
+		iov[0] = 0;
+		iov[1] = rows[i].len;
+		sqe = iou_prep(&r, IORING_OP_READV, fds[0], iov, 1, -1);
+		sqe->flags = IOSQE_BUFFER_SELECT;
+		sqe->buf_group = GROUP;
+		EXPECT_EQ(rows[i].res, iou_one(&r)) {
+			TH_LOG("length %x", rows[i].len);
+		}
+	}
+	iou_exit(&r);
+	close(fds[0]);
+	close(fds[1]);
+	munmap(p, IOU_PAGE);
+}
+#endif
+
 /* The CQE that finds no room is the last one, and nothing that was read is lost. */
 TEST_F(group, multishot_overflow)
 {
@@ -621,6 +815,100 @@ TEST_F(group, multishot_overflow)
 	EXPECT_EQ(1, last);
 	EXPECT_EQ((int)seen, head(&r, GROUP));
 	iou_exit(&r);
+}
+
+static bool ticker_stop;
+
+/* Wants its CPU often, for a moment, before everybody else. */
+static void *ticker(void *cpu)
+{
+	struct sched_param prio = { .sched_priority = 1 };
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((long)cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) || sched_setscheduler(0, SCHED_FIFO, &prio))
+		return (void *)1L;
+	while (!__atomic_load_n(&ticker_stop, __ATOMIC_RELAXED))
+		usleep(200);
+	return NULL;
+}
+
+#define PIDS	32768
+
+/* How often a kworker has given up its CPU though it had not to wait, since the call before. */
+static long kworker_gave_way(void)
+{
+	static long before[PIDS];
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	long now, most = 0;
+	char comm[64], path[64];
+	FILE *f;
+	int pid;
+
+	while (dir && (entry = readdir(dir))) {
+		pid = atoi(entry->d_name);
+		if (pid <= 0 || pid >= PIDS)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (fgets(comm, sizeof(comm), f) && !strncmp(comm, "kworker", 7)) {
+			now = iou_status(pid, "nonvoluntary_ctxt_switches");
+			most = now - before[pid] > most ? now - before[pid] : most;
+			before[pid] = now;
+		}
+		fclose(f);
+	}
+	closedir(dir);
+	return most;
+}
+
+#define MANY_RINGS	8192
+
+/*
+ * Many large groups are freed in steps between which others can run.  Mutant:
+ * groups-freed-at-once.
+ */
+TEST(freeing_lets_others_run)
+{
+	unsigned long long end;
+	pthread_t threads[64];
+	long i, nr, most = 0;
+	struct iou r;
+	void *ring;
+
+	/* a debug kernel takes minutes to pin the memory */
+	if (geteuid() || iou_slow_kernel())
+		SKIP(return, "needs root, and a fast kernel");
+	nr = sysconf(_SC_NPROCESSORS_ONLN);
+	ASSERT_GE(64, nr);
+	ring = iou_map_anon(32768 * sizeof(struct io_uring_buf));
+	ASSERT_NE(NULL, ring);
+	ASSERT_EQ(0, iou_init(&r, 8, 0));
+	for (i = 0; i < MANY_RINGS; i++)
+		ASSERT_EQ(0, reg(&r, i, ring, 32768, 0, 0));
+	for (i = 0; i < nr; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, ticker, (void *)i));
+	kworker_gave_way();
+	iou_exit(&r);
+	/* within a second; others are rarely in the way, as they do little */
+	end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	while (most < 30 && iou_now_us() < end) {
+		iou_sleep_ms(1000);
+		most = kworker_gave_way();
+	}
+	EXPECT_LE(30, most);
+	__atomic_store_n(&ticker_stop, true, __ATOMIC_RELAXED);
+	for (i = 0; i < nr; i++) {
+		void *ret;
+
+		ASSERT_EQ(0, pthread_join(threads[i], &ret));
+		EXPECT_EQ(NULL, ret);
+	}
+	munmap(ring, 32768 * sizeof(struct io_uring_buf));
 }
 
 TEST_HARNESS_MAIN

@@ -143,6 +143,35 @@ TEST_F(xattr, refused)
 	}
 }
 
+/*
+ * One that fails is told, though only successes are to be silent, and breaks its chain.
+ * Mutant: xattr-failure-hidden.
+ */
+TEST_F(xattr, failures_are_told)
+{
+	unsigned int f = variant->sqe_flags | IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int op;
+
+	for (op = IORING_OP_FSETXATTR; op <= IORING_OP_GETXATTR; op++) {
+		bool set = op == IORING_OP_FSETXATTR || op == IORING_OP_SETXATTR;
+
+		prep_xattr(r, f, op, self->path, self->fd, "user.none", "x", 1,
+			   set ? XATTR_REPLACE : 0)->user_data = 1;
+		iou_nop(r, 2);
+		ASSERT_EQ(2, iou_submit(r));
+		if (!iou_on_stock()) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			EXPECT_EQ(1, cqe.user_data);
+			EXPECT_EQ(-ENODATA, cqe.res);
+		}
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(2, cqe.user_data);
+		EXPECT_EQ(iou_on_stock() ? 0 : -ECANCELED, cqe.res);
+	}
+}
+
 /* Path, name and value belong to the program again once the SQE was taken. */
 TEST_F(xattr, all_is_copied)
 {
