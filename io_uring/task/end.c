@@ -26,6 +26,7 @@
  * @tctx: current's
  * @cancel_all: see io_cancel_task()
  * @found: the last pass found something, the next one may find more
+ * @ran: the last pass ran task work, after which there may be more to find
  * @busy: somebody had a ring's lock
  * @tries: passes in a row in which somebody had a lock
  * @left: requests that were left when something happened last
@@ -35,6 +36,7 @@ struct io_cancel_wait {
 	struct io_uring_task	*tctx;
 	bool			cancel_all;
 	bool			found;
+	bool			ran;
 	bool			busy;
 	u8			tries;
 	long			left;
@@ -56,7 +58,8 @@ static void io_cancel_pass(struct io_cancel_wait *w)
 		w->found |= io_cancel_requests(&what);
 		io_ring_unlock(what.ctx);
 	}
-	w->found |= io_run_task_work();
+	/* no progress by itself: it may be the scheduler's or anybody's, again and again */
+	w->ran = io_run_task_work();
 	if (!w->busy)
 		w->tries = 0;
 }
@@ -187,7 +190,7 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 		else if (time_after(jiffies, since + IO_CANCEL_NAP))
 			io_wq_bounded_nudge(wq);
 		before = done;
-		if (!w->found && !task_work_pending(current))
+		if (!w->found && !w->ran && !task_work_pending(current))
 			schedule_timeout(IO_CANCEL_NAP);
 		__set_current_state(TASK_RUNNING);
 		io_cancel_heed_signals();
@@ -254,7 +257,7 @@ static bool io_cancel_until_gone(struct io_cancel_wait *w)
 		timeout = io_cancel_patience(w);
 		if (!timeout)
 			return false;
-		if (w->found)
+		if (w->found || w->ran)
 			cond_resched();
 		else if (w->left)
 			io_cancel_sleep(w, timeout);

@@ -6,8 +6,10 @@
  * uses it can exit, exec and be killed.  The owner of an exclusive ring may leave it in
  * several ways; what is sent to the ring then goes another way.
  */
+#include <linux/keyctl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include "fault.h"
 #include "msg.h"
@@ -552,6 +554,44 @@ TEST_F(teardown, exec_killed_while_the_lock_is_held)
 	ASSERT_EQ(0, held_begin(&self->h));
 	ASSERT_EQ(0, say(self->to[1]));
 	iou_sleep_ms(50);
+	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(0, gone(pid, &status));
+	EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+/* A child that gives its parent task work every few milliseconds: another session keyring. */
+static void nag_parent(void)
+{
+	if (fork())
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+		if (syscall(SYS_keyctl, KEYCTL_SESSION_TO_PARENT))
+			_exit(0);
+		iou_sleep_ms(5);
+	}
+}
+
+/*
+ * The same while others keep giving it task work, as the scheduler does on a busy machine:
+ * that is no progress.  Mutant: any-task-work-is-progress.
+ */
+TEST_F(teardown, exec_killed_while_it_has_task_work)
+{
+	int pid, status;
+	char buf[8];
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for the lock");
+	pid = CHILD_OF(self, iou_prep(&self->h.r, IORING_OP_READ, self->pipe[0], buf, 8, 0);
+		       nag_parent(), execl("/bin/true", "true", NULL));
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, hear(self->from[0]));
+	ASSERT_EQ(0, held_begin(&self->h));
+	ASSERT_EQ(0, say(self->to[1]));
+	iou_sleep_ms(500);
 	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(0, gone(pid, &status));
