@@ -898,6 +898,7 @@ struct ends {
 	int res[TIMERS];
 	int answer[TIMERS];	/* what the other side was told */
 	int early;
+	bool full;		/* the CQ was, at some time */
 	long long ahead;	/* of its time each is met, in ns, plus or minus 50 us */
 	unsigned int nr_late;	/* ones that had ended when they were met */
 	unsigned int nr_met;
@@ -932,6 +933,7 @@ static void note_ends(struct iou *r, struct ends *e)
 	long long now = now_on(CLOCK_MONOTONIC);
 	unsigned int nr = iou_ready(r), i;
 
+	e->full |= nr == r->p.cq_entries;
 	for (i = 0; i < nr; i++) {
 		struct io_uring_cqe *cqe = iou_cqe_at(r, i);
 		unsigned int n = (cqe->user_data - 1) % 100;
@@ -1146,7 +1148,9 @@ TEST_F(edge, repeats)
 		reap_ends(r, e, TIMERS);
 		for (i = 0; i < TIMERS; i++) {
 			ASSERT_EQ(1, e->nr[i]);
-			ASSERT_EQ(-ECANCELED, e->res[i]);
+			/* timers on another CPU may keep the task in the kernel until it is full */
+			if (!e->full || e->res[i] != -ETIME)
+				ASSERT_EQ(-ECANCELED, e->res[i]);
 		}
 	}
 }
