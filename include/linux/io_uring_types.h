@@ -283,7 +283,8 @@ struct io_kiocb {
 		u8		iopoll_done;
 		/**
 		 * @poll_tries: other rings: how often the file was ready and
-		 * would have blocked all the same, valid with REQ_F_POLL_TRIED
+		 * would have blocked all the same, in units of
+		 * async/poll.h; valid with REQ_F_POLL_TRIED
 		 */
 		u8		poll_tries;
 	};

@@ -51,8 +51,11 @@ static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 
 /* polls for retries that a ring keeps for reuse */
 #define IO_POLL_CACHE	64
-/* how often a file may be found ready that then is not, before the retry blocks */
-#define IO_POLL_TRIES	8
+/*
+ * How often a file may be found ready that then is not, before the retry blocks: 8 times, or
+ * io_poll_progress() and over a hundred times if it does a part each time.
+ */
+#define IO_POLL_TRIES	(8 * IO_POLL_IN_VAIN)
 
 static u32 io_poll_mask_bits(__poll_t mask)
 {
@@ -514,7 +517,9 @@ static bool io_poll_tired(struct io_kiocb *req)
 		req->flags |= REQ_F_POLL_TRIED;
 		req->poll_tries = 0;
 	}
-	return ++req->poll_tries > IO_POLL_TRIES;
+	static_assert(IO_POLL_TRIES + IO_POLL_IN_VAIN <= U8_MAX);
+	req->poll_tries += IO_POLL_IN_VAIN;
+	return req->poll_tries > IO_POLL_TRIES;
 }
 
 /* What the op of a request waits for.  The entry of a multishot request stays. */

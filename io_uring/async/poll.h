@@ -196,10 +196,18 @@ static inline void io_poll_errors_only(struct io_kiocb *req)
 	req->flags |= REQ_F_POLL_ERRORS;
 }
 
-/* The file was ready, and has done a part: it has not been asked in vain. */
+/* what an attempt in vain counts, where one that has done a part counts one */
+#define IO_POLL_IN_VAIN	16
+
+/*
+ * The file was ready, and has done a part: it has not been asked in vain.  It still counts
+ * a little, since who retries holds the ring lock, and a part that was peeked at comes again
+ * and again.
+ */
 static inline void io_poll_progress(struct io_kiocb *req)
 {
-	req->flags &= ~REQ_F_POLL_TRIED;
+	if (req->flags & REQ_F_POLL_TRIED)
+		req->poll_tries -= IO_POLL_IN_VAIN - 1;
 }
 
 /* May a request that would block wait for its file instead? */

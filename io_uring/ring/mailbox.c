@@ -146,17 +146,25 @@ struct io_mail *io_fallback_take(struct io_ring_ctx *ctx)
  * @ctx: the ring, its lock held
  *
  * Items get there from a context that may run them itself, just not at once;
- * they may put further ones there.
+ * they may put further ones there, for as long as a chain is.  So others get the CPU
+ * in between, and what a killed task has left there is not begun any more.
  */
 void io_ring_run_ready(struct io_ring_ctx *ctx)
 {
+	unsigned int flags = IO_URING_F_COMPLETE_DEFER;
+
 	while (ctx->ready) {
 		struct io_mail *mail = ctx->ready;
 
+		if (unlikely(need_resched())) {
+			cond_resched();
+			if (fatal_signal_pending(current))
+				flags |= IO_URING_F_TASK_DEAD;
+		}
 		ctx->ready = mail->next;
 		if (!ctx->ready)
 			ctx->ready_tail = &ctx->ready;
-		mail->run(ctx, mail, IO_URING_F_COMPLETE_DEFER);
+		mail->run(ctx, mail, flags);
 	}
 }
 

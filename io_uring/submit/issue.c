@@ -353,6 +353,9 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 	/* POLL_ADD is none of those that wait for an attempt */
 	if (likely(!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out)))
 		return true;
+	/* whoever ends it is perhaps no worker, and may hold the ring lock */
+	if (atomic_read(&req->work.flags) & IO_WQ_WORK_CANCEL)
+		return true;
 	io_req_move(req, IO_REQ_ISSUING);
 	if (*flags & IO_URING_F_NONBLOCK && !io_work_hold(req, flags))
 		return false;

@@ -786,6 +786,47 @@ TEST(readv_compat)
 }
 #endif
 
+/*
+ * Cancelled while it is queued, by a task that has the ring lock, and by one that exits.
+ * Mutant: cancelled-multishot-begins.
+ */
+TEST_F(group, multishot_cancelled_in_the_queue)
+{
+	unsigned int i, left, rounds = iou_rounds(20);
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	struct io_uring_sqe *sqe;
+	int pid, status;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add(self->ring, self->mem, 16, 0);
+	for (i = 0; i < rounds; i++) {
+		sqe = prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0);
+		sqe->flags |= IOSQE_ASYNC;
+		sqe->user_data = 7;
+		sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0);
+		sqe->user_data = 8;
+		ASSERT_EQ(2, iou_submit(r));
+		/* once it has begun, the cancel may come too late to know how it ends */
+		for (left = 2; left; left--) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			if (cqe.user_data == 7)
+				EXPECT_EQ(-ECANCELED, cqe.res);
+		}
+	}
+	pid = fork();
+	if (!pid) {
+		for (i = 0; i < 4; i++)
+			prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0],
+				  0)->flags |= IOSQE_ASYNC;
+		/* some rings are their owner's alone */
+		iou_submit(r);
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
 /* The CQE that finds no room is the last one, and nothing that was read is lost. */
 TEST_F(group, multishot_overflow)
 {

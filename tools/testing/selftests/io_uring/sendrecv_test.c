@@ -368,6 +368,39 @@ TEST_F(sendrecv, peek)
 	}
 }
 
+/*
+ * What is peeked at is there again at once, so that not all of it ever comes: the submitter
+ * leaves that to a worker, and goes on.  Mutant: parts-count-nothing.
+ */
+TEST_F(sendrecv, peek_all)
+{
+	size_t len = 1 << 30;
+	struct io_uring_sqe *sqe;
+	void *mem;
+	struct io_uring_cqe cqe;
+	struct iou *r = &self->r;
+
+	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		   -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	ASSERT_TRUE(give(self->pair[0][0], self->out, 1));
+	ASSERT_TRUE(sock_readable(self->pair[0][1]));
+	sqe = prep_io(r, variant->sqe_flags, IORING_OP_RECV, self->pair[0][1], mem, len,
+		      MSG_PEEK | MSG_WAITALL);
+	sqe->user_data = 5;
+	ASSERT_EQ(1, iou_submit(r));
+	do {
+		/* between two attempts it is not found */
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)5, 0, 0)->user_data = 6;
+		ASSERT_EQ(1, iou_submit_wait(r, 1));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+	} while (cqe.user_data != 5);
+	/* what it had by then; a worker may not have begun */
+	if (!(variant->sqe_flags & IOSQE_ASYNC) || cqe.res != -ECANCELED)
+		EXPECT_LT(0, cqe.res);
+	munmap(mem, len);
+}
+
 /* What cannot be done, with the errors of the system calls; no signal is sent. */
 TEST_F(sendrecv, errors)
 {
