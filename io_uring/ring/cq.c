@@ -48,6 +48,7 @@
 #include <linux/sched/signal.h>
 #include <trace/events/io_uring.h>
 
+#include "ring/cq_section.h"
 #include "ring/cq_write.h"
 #include "ring/entry.h"
 #include "ring/locks.h"
@@ -55,27 +56,6 @@
 
 /* targets that are reached before others get cq.lock */
 #define IO_CQ_REACH	64
-
-/* Who may write CQEs at this moment? */
-static void io_assert_cq(struct io_ring_ctx *ctx)
-{
-	if (!IS_ENABLED(CONFIG_PROVE_LOCKING))
-		return;
-	if (ctx->cq.exclusive)
-		io_assert_ring(ctx);
-	else
-		lockdep_assert_held(&ctx->cq.lock);
-	WARN_ON_ONCE(!io_cq_is_writer(ctx));
-}
-
-/* Publish.  Return: is there anything new to be seen?  What overflowed is not. */
-static bool io_cq_publish_new(struct io_ring_ctx *ctx)
-{
-	if (ctx->cq.published == ctx->cq.tail)
-		return false;
-	io_cq_publish(ctx);
-	return true;
-}
 
 static void io_cq_hold(struct io_ring_ctx *ctx)
 {
@@ -93,38 +73,6 @@ static void io_cq_release(struct io_ring_ctx *ctx)
 
 /* Around what cq.lock protects on shared rings, and the ring lock on exclusive ones. */
 DEFINE_GUARD(io_cq_hold, struct io_ring_ctx *, io_cq_hold(_T), io_cq_release(_T))
-
-static void io_cq_enter(struct io_ring_ctx *ctx)
-{
-	io_cq_hold(ctx);
-	io_assert_cq(ctx);
-}
-
-static void io_cq_leave(struct io_ring_ctx *ctx, bool commit)
-{
-	bool new = io_cq_publish_new(ctx), sleepers = false;
-
-	if (!ctx->cq.exclusive) {
-		/* sleepers return for a timeout, and find its CQE: io_cq_timeouts() */
-		if (commit) {
-			/* after the tail */
-			smp_store_release(&ctx->cq.timeouts_seen, ctx->cq.timeouts);
-		}
-		sleepers = new && waitqueue_active(&ctx->cq_wait);	/* C */
-	}
-	io_cq_release(ctx);
-	if (new)
-		io_cq_tell(ctx, sleepers);
-}
-
-/*
- * Around what puts CQEs into the ring, called by the writer on exclusive rings.
- * Leaving it publishes what is new, looks for sleepers under cq.lock, and tells them
- * and all other listeners once that is released.
- * @commit: the ring lock is held and nothing is staged any more.
- */
-DEFINE_LOCK_GUARD_1(io_cq_section, struct io_ring_ctx, io_cq_enter(_T->lock),
-		    io_cq_leave(_T->lock, _T->commit), bool commit)
 
 /**
  * io_cq_init - the completion queue of a new ring
@@ -583,7 +531,7 @@ void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
 bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
 	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
-	guard(io_cq_section)(ctx);
+	CLASS(io_cq_section, section)(ctx, true);
 	return io_cq_put(ctx, val, extra, true);
 }
 
@@ -596,7 +544,7 @@ bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, co
 void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
 	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
-	guard(io_cq_section)(ctx);
+	CLASS(io_cq_section, section)(ctx, true);
 	io_cq_put_or_lose(ctx, val, extra, true);
 }
 
@@ -626,7 +574,7 @@ bool io_cq_post_entry(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
  */
 void io_cq_commit_shared(struct io_ring_ctx *ctx)
 {
-	CLASS(io_cq_section, section)(ctx);
+	CLASS(io_cq_section, section)(ctx, true);
 
 	io_assert_ring(ctx);
 	io_cq_unstage(ctx);
@@ -661,6 +609,13 @@ static bool io_cq_refloat(struct io_ring_ctx *ctx)
 	return false;
 }
 
+static bool io_cq_refloat_some(struct io_ring_ctx *ctx, bool shared)
+{
+	CLASS(io_cq_section, section)(ctx, shared);
+
+	return io_cq_refloat(ctx);
+}
+
 /**
  * io_cq_flush_overflow - move overflowed CQEs into the ring as far as there is room
  * @ctx: the ring, its lock held; exclusive rings: called by the writer
@@ -675,8 +630,7 @@ void io_cq_flush_overflow(struct io_ring_ctx *ctx)
 	if (!test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq))
 		return;
 	do {
-		scoped_guard(io_cq_section, ctx)
-			again = io_cq_refloat(ctx);
+		again = io_cq_refloat_some(ctx, !ctx->cq.exclusive);
 		cond_resched();
 	} while (again);
 }

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: around whatever puts CQEs into a ring, for ring/cq.c only */
+#ifndef IO_RING_CQ_SECTION_H
+#define IO_RING_CQ_SECTION_H
+
+#include <linux/cleanup.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_RING
+#error "ring/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "ring/cq.h"
+#include "ring/locks.h"
+
+/* May current write CQEs at this moment? */
+static inline void io_assert_cq(struct io_ring_ctx *ctx)
+{
+	if (!IS_ENABLED(CONFIG_PROVE_LOCKING))
+		return;
+	if (ctx->cq.exclusive)
+		io_assert_ring(ctx);
+	else
+		lockdep_assert_held(&ctx->cq.lock);
+	WARN_ON_ONCE(!io_cq_is_writer(ctx));
+}
+
+/**
+ * struct io_cq_section - CQEs are being put into a ring
+ * @ctx: the ring; exclusive ones: current is the writer
+ * @shared: it is a shared ring, and cq.lock is held
+ * @commit: the ring lock is held and nothing is staged any more
+ *
+ * Leaving it publishes what is new, looks for sleepers under cq.lock, and tells them
+ * and all other listeners once that is released.  @shared is passed by the callers, most
+ * of which know it when they are compiled.
+ */
+struct io_cq_section {
+	struct io_ring_ctx	*ctx;
+	bool			shared;
+	bool			commit;
+};
+
+static __always_inline struct io_cq_section io_cq_enter(struct io_ring_ctx *ctx, bool shared)
+{
+	if (shared)
+		spin_lock(&ctx->cq.lock);
+	io_assert_cq(ctx);
+	return (struct io_cq_section) { .ctx = ctx, .shared = shared };
+}
+
+static __always_inline void io_cq_leave(const struct io_cq_section *section)
+{
+	struct io_ring_ctx *ctx = section->ctx;
+	/* what overflowed cannot be seen yet */
+	bool new = ctx->cq.published != ctx->cq.tail, sleepers = false;
+
+	if (new)
+		io_cq_publish(ctx);
+	if (section->shared) {
+		/* sleepers return for a timeout, and find its CQE: io_cq_timeouts() */
+		if (section->commit) {
+			/* after the tail */
+			smp_store_release(&ctx->cq.timeouts_seen, ctx->cq.timeouts);
+		}
+		sleepers = new && waitqueue_active(&ctx->cq_wait);	/* C */
+		spin_unlock(&ctx->cq.lock);
+	}
+	if (new)
+		io_cq_tell(ctx, sleepers);
+}
+
+DEFINE_CLASS(io_cq_section, struct io_cq_section, io_cq_leave(&_T), io_cq_enter(ctx, shared),
+	     struct io_ring_ctx *ctx, bool shared)
+
+#endif
