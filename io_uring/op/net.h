@@ -15,15 +15,20 @@
 #include "async/poll.h"
 #include "op/list.h"
 #include "op/result.h"
+#include "rsrc/groups.h"
+
+/* io_net->how: what the attempt has moved is all, more would not fit the buffer's account */
+#define IO_NET_NO_RETRY	BIT(15)
 
 /**
  * struct io_net - a send or a receive
- * @addr: user address of the data, if it is in one piece
+ * @addr: user address of the data, if it is in one piece; of the provided buffer once that
+ *	is picked
  * @len: bytes wanted
  * @done: bytes that earlier attempts have moved; MSG_WAITALL only
  * @msg_flags: MSG_*
- * @how: IORING_RECVSEND_*
- * @name_len: sends: bytes of the address that they go to
+ * @how: IORING_RECVSEND_*, IORING_RECV_MULTISHOT, IO_NET_NO_RETRY
+ * @name_len: sends: bytes of the address that they go to; multishot RECVMSG: room for one
  * @umsg: RECVMSG: the program's msghdr, for what comes beside the data
  * @uname: RECVMSG: where the sender's address goes, or NULL
  * @control: SENDMSG, RECVMSG: the program's ancillary data
@@ -72,6 +77,11 @@ int io_recvmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int ret,
 				 unsigned int got_flags, unsigned int issue_flags);
 void io_net_fail(struct io_kiocb *req);
+enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result);
+int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
+		    unsigned int issue_flags);
+enum io_result io_net_received_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
+				    unsigned int issue_flags);
 
 /* The fields that all have; of ioprio, the bits in @valid are allowed. */
 static __always_inline int io_net_prep_sqe(struct io_kiocb *req, const struct io_uring_sqe *sqe,
@@ -105,6 +115,51 @@ static inline bool io_net_poll_first(struct io_net *net)
 		return false;
 	net->how &= ~IORING_RECVSEND_POLL_FIRST;
 	return true;
+}
+
+/*
+ * What each attempt begins with.  Return: the socket; NULL if there is no attempt, then
+ * *@result is for ->issue() to return.
+ */
+static __always_inline struct socket *io_net_begin(struct io_kiocb *req, enum io_result *result)
+{
+	struct socket *sock = sock_from_file(req->file);
+
+	if (unlikely(!sock)) {
+		*result = io_done(req, -ENOTSOCK);
+		return NULL;
+	}
+	if (unlikely(io_net_poll_first(io_net(req)))) {
+		*result = io_net_incomplete(req, sock, -EAGAIN, 0, IO_URING_F_NONBLOCK);
+		return NULL;
+	}
+	return sock;
+}
+
+/* The next attempt uses a provided buffer.  Return: 0 or a negative errno. */
+static inline int io_net_pick(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_net *net = io_net(req);
+	struct io_buf buf;
+	int ret;
+
+	/* a buffer that an attempt has used in part */
+	if (unlikely(req->flags & REQ_F_PICKED))
+		return 0;
+	ret = io_buf_pick(req, &buf, issue_flags);
+	if (unlikely(ret))
+		return ret;
+	net->addr = buf.addr;
+	net->len = buf.len;
+	if (buf.inc)
+		net->how |= IO_NET_NO_RETRY;
+	return 0;
+}
+
+/* May the picked buffer be touched?  Its address is whatever the program has written. */
+static inline bool io_net_buf_ok(const struct io_net *net)
+{
+	return likely(access_ok(u64_to_user_ptr(net->addr), net->len));
 }
 
 /* Has an attempt done what it was to do, without a look at what was done before? */

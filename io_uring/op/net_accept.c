@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_ACCEPT - take a connection from a listening socket */
+/* io_uring: IORING_OP_ACCEPT - take connections from a listening socket */
 
 /*
  * Asking a listener whether a connection waits costs much less than trying to take
  * one, for which a socket and a file are made first.  So the first attempt asks, and
  * the next ones have been told.  A connection is for one of those that wait.
+ *
+ * With IORING_ACCEPT_MULTISHOT it takes one connection after the other and posts a CQE for each,
+ * until an attempt fails, the CQ is full or it is cancelled.  When it is issued:
+ * submit/multishot.c.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -13,6 +17,7 @@
 #include <net/sock.h>
 #include <net/tcp_states.h>
 
+#include "complete/complete.h"
 #include "op/list.h"
 #include "op/result.h"
 #include "rsrc/files.h"
@@ -49,13 +54,23 @@ static int io_accept_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	accept->flags = READ_ONCE(sqe->accept_flags);
 	accept->file_index = READ_ONCE(sqe->file_index);
 	accept->how = READ_ONCE(sqe->ioprio);
-	if (accept->how & ~(IORING_ACCEPT_DONTWAIT | IORING_ACCEPT_POLL_FIRST))
+	if (accept->how & ~(IORING_ACCEPT_MULTISHOT | IORING_ACCEPT_DONTWAIT |
+			    IORING_ACCEPT_POLL_FIRST))
 		return -EINVAL;
 	if (accept->flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
 		return -EINVAL;
 	/* a slot is no descriptor that exec could close */
 	if (accept->file_index && accept->flags & SOCK_CLOEXEC)
 		return -EINVAL;
+	if (accept->how & IORING_ACCEPT_MULTISHOT) {
+		/* many do not fit into one slot */
+		if (accept->file_index && accept->file_index != IORING_FILE_INDEX_ALLOC)
+			return -EINVAL;
+		req->flags |= REQ_F_MULTISHOT;
+		/* a worker would wait for the first event */
+		if (accept->how & IORING_ACCEPT_DONTWAIT)
+			req->flags &= ~REQ_F_FORCE_ASYNC;
+	}
 	return 0;
 }
 
@@ -104,6 +119,25 @@ static int io_accept_one(struct io_kiocb *req, struct proto_accept_arg *arg,
 	return io_install_file(req->ctx, file, fd, accept->file_index, issue_flags);
 }
 
+/* @ret is what an attempt has come to.  Return: what becomes of the request. */
+static enum io_result io_accept_tell(struct io_kiocb *req, const struct proto_accept_arg *arg,
+				     int ret)
+{
+	u32 cflags = ret >= 0 && !arg->is_empty ? IORING_CQE_F_SOCK_NONEMPTY : 0;
+
+	if (unlikely(req->flags & REQ_F_MULTISHOT && ret >= 0 && io_post_more(req, ret, cflags))) {
+		/* the protocol does not say whether there is another one: ask */
+		if (arg->is_empty < 0)
+			io_accept(req)->how &= ~IO_ACCEPT_TOLD;
+		/* one that does not wait ends by an attempt in vain */
+		if (io_accept(req)->how & IORING_ACCEPT_DONTWAIT)
+			return IO_MORE;
+		return arg->is_empty > 0 ? IO_AGAIN : IO_MORE;
+	}
+	req->cqe.flags = cflags;
+	return io_done(req, io_no_restart(ret));
+}
+
 static enum io_result io_accept_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	bool waits = !(io_accept(req)->how & IORING_ACCEPT_DONTWAIT);
@@ -115,13 +149,12 @@ static enum io_result io_accept_issue(struct io_kiocb *req, unsigned int issue_f
 	};
 	int ret = -EAGAIN;
 
-	if (!asked || !io_accept_early(req))
+	/* its poll has told one that waits already */
+	if (!asked || issue_flags & IO_URING_F_MULTISHOT || !io_accept_early(req))
 		ret = io_accept_one(req, &arg, issue_flags);
 	if (ret == -EAGAIN && asked && waits)
 		return IO_AGAIN;
-	if (ret >= 0 && !arg.is_empty)
-		req->cqe.flags = IORING_CQE_F_SOCK_NONEMPTY;
-	return io_done(req, io_no_restart(ret));
+	return io_accept_tell(req, &arg, ret);
 }
 
 const struct io_op io_op_accept = {

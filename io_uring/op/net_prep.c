@@ -35,16 +35,33 @@ static void io_send_prep_flags(struct io_net *net)
 	net->msg_flags = (net->msg_flags & ~MSG_INTERNAL_SENDMSG_FLAGS) | MSG_NOSIGNAL;
 }
 
-static void io_recv_prep_flags(struct io_kiocb *req)
+static int io_recv_prep_flags(struct io_kiocb *req)
 {
-	if (unlikely(io_net(req)->msg_flags & MSG_ERRQUEUE))
+	struct io_net *net = io_net(req);
+
+	if (unlikely(net->msg_flags & MSG_ERRQUEUE))
 		io_poll_errors_only(req);
+	if (likely(!(net->how & IORING_RECV_MULTISHOT)))
+		return 0;
+	/* one CQE for all, and one for each part, exclude each other */
+	if (!(req->flags & REQ_F_BUFFER_SELECT) || net->msg_flags & MSG_WAITALL)
+		return -EINVAL;
+	if (req->opcode == IORING_OP_RECV && net->len)
+		return -EINVAL;
+	req->flags |= REQ_F_MULTISHOT;
+	return 0;
 }
 
-/* SEND and RECV: data in one piece. */
-static int io_net_prep_buf(struct io_net *net)
+/* SEND and RECV: data in one piece, in the buffer that is named, or in one of a group. */
+static int io_net_prep_buf(struct io_kiocb *req)
 {
+	struct io_net *net = io_net(req);
+
 	net->len = min(net->len, MAX_RW_COUNT);
+	if (unlikely(req->flags & REQ_F_BUFFER_SELECT)) {
+		req->picked.max = net->len;
+		return 0;
+	}
 	return likely(access_ok(u64_to_user_ptr(net->addr), net->len)) ? 0 : -EFAULT;
 }
 
@@ -84,13 +101,13 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		if (ret)
 			return ret;
 	}
-	return io_net_prep_buf(net);
+	return io_net_prep_buf(req);
 }
 
 int io_recv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	/* without a group of buffers a bundle is one buffer */
-	u16 valid = IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_BUNDLE;
+	u16 valid = IORING_RECVSEND_POLL_FIRST | IORING_RECV_MULTISHOT | IORING_RECVSEND_BUNDLE;
 	int ret;
 
 	if (unlikely(READ_ONCE(sqe->file_index) || READ_ONCE(sqe->addr2)))
@@ -98,8 +115,8 @@ int io_recv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	ret = io_net_prep_sqe(req, sqe, valid);
 	if (unlikely(ret))
 		return ret;
-	io_recv_prep_flags(req);
-	return io_net_prep_buf(io_net(req));
+	ret = io_recv_prep_flags(req);
+	return unlikely(ret) ? ret : io_net_prep_buf(req);
 }
 
 /* The msghdr of a 32-bit program. */
@@ -164,6 +181,40 @@ fault:
 	return -EFAULT;
 }
 
+/*
+ * RECVMSG into provided buffers: of the vector, the length of its one piece counts, as the
+ * most that is wanted.
+ */
+static noinline int io_net_prep_picked(struct io_kiocb *req, const struct user_msghdr *umsg)
+{
+	unsigned int nr = umsg->msg_iovlen;
+	struct iovec one, *iov;
+
+	req->picked.max = 0;
+	if (!nr)
+		return 0;
+	iov = iovec_from_user(umsg->msg_iov, nr, 1, &one, req->ctx->compat);
+	if (IS_ERR(iov))
+		return PTR_ERR(iov);
+	req->picked.max = min_t(size_t, iov->iov_len, MAX_RW_COUNT);
+	return 0;
+}
+
+/* Multishot RECVMSG: the msghdr says how much room each buffer has for what. */
+static int io_net_prep_many(struct io_kiocb *req, const struct user_msghdr *umsg)
+{
+	struct io_net *net = io_net(req);
+	u32 room;
+
+	if (umsg->msg_namelen < 0 || umsg->msg_controllen > INT_MAX ||
+	    check_add_overflow((u32)umsg->msg_namelen, (u32)umsg->msg_controllen, &room) ||
+	    room > INT_MAX - sizeof(struct io_uring_recvmsg_out))
+		return -EOVERFLOW;
+	net->name_len = umsg->msg_namelen;
+	net->control_len = umsg->msg_controllen;
+	return 0;
+}
+
 /* Take over the vector. */
 static int io_net_prep_vec(struct io_kiocb *req, int ddir, const struct user_msghdr *umsg)
 {
@@ -205,6 +256,8 @@ static int io_net_prep_msg(struct io_kiocb *req, int ddir, struct sockaddr __use
 		return ret;
 	if (unlikely(umsg.msg_iovlen > UIO_MAXIOV))
 		return -EINVAL;
+	if (unlikely(req->flags & REQ_F_BUFFER_SELECT && umsg.msg_iovlen > 1))
+		return -EINVAL;
 	nr = umsg.msg_iovlen > 1 ? umsg.msg_iovlen : 0;
 	if (unlikely(nr || (!uname && umsg.msg_name && umsg.msg_namelen > 0))) {
 		struct io_net_async *async = io_net_async_alloc(req, nr);
@@ -220,6 +273,12 @@ static int io_net_prep_msg(struct io_kiocb *req, int ddir, struct sockaddr __use
 	net->control = msg.msg_control_user;
 	/* more than fits into an int is too much to send, and enough to receive */
 	net->control_len = min(msg.msg_controllen, U32_MAX);
+	if (unlikely(req->flags & REQ_F_BUFFER_SELECT)) {
+		ret = io_net_prep_picked(req, &umsg);
+		if (ret || !(net->how & IORING_RECV_MULTISHOT))
+			return ret;
+		return io_net_prep_many(req, &umsg);
+	}
 	return io_net_prep_vec(req, ddir, &umsg);
 }
 
@@ -243,10 +302,12 @@ int io_recvmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 
 	if (unlikely(READ_ONCE(sqe->file_index) || READ_ONCE(sqe->addr2)))
 		return -EINVAL;
-	ret = io_net_prep_sqe(req, sqe, IORING_RECVSEND_POLL_FIRST);
+	ret = io_net_prep_sqe(req, sqe, IORING_RECVSEND_POLL_FIRST | IORING_RECV_MULTISHOT);
 	if (unlikely(ret))
 		return ret;
-	io_recv_prep_flags(req);
+	ret = io_recv_prep_flags(req);
+	if (unlikely(ret))
+		return ret;
 	net->umsg = u64_to_user_ptr(net->addr);
 	return io_net_prep_msg(req, ITER_DEST, &net->uname);
 }
@@ -259,7 +320,7 @@ static bool io_net_wants_all(struct io_kiocb *req)
 {
 	struct io_net *net = io_net(req);
 
-	return net->msg_flags & MSG_WAITALL &&
+	return net->msg_flags & MSG_WAITALL && !(net->how & IO_NET_NO_RETRY) &&
 	       !(req->opcode == IORING_OP_RECVMSG && net->control_len);
 }
 
@@ -303,6 +364,25 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 	else if (net->done)
 		ret = net->done;
 	return io_done(req, io_no_restart(ret));
+}
+
+/**
+ * io_net_picked_end - an attempt with a provided buffer is over
+ * @req: a single send or receive that has picked one
+ * @result: what the attempt has come to
+ *
+ * Return: @result
+ */
+enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result)
+{
+	if (likely(result == IO_DONE))
+		req->cqe.flags |= io_buf_used(req, req->cqe.res);
+	else if (!io_net(req)->done || req->picked.taken)
+		io_buf_unused(req);
+	else
+		/* with a part in it, it is of no use to others */
+		io_buf_take(req);
+	return result;
 }
 
 /* What was moved before a request is cancelled is its result. */

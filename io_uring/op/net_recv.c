@@ -3,47 +3,124 @@
 
 #include "op/net.h"
 
+/* One attempt.  Return: as sock_recvmsg(). */
+static __always_inline int io_recv_attempt(struct io_kiocb *req, struct socket *sock,
+					   struct msghdr *msg, unsigned int issue_flags)
+{
+	struct io_net *net = io_net(req);
+
+	io_net_msg_init(msg);
+	msg->msg_control_is_user = false;
+	msg->msg_flags = 0;
+	io_net_ask_inq(msg);
+	iov_iter_ubuf(&msg->msg_iter, ITER_DEST, u64_to_user_ptr(net->addr + net->done),
+		      net->len - net->done);
+	return sock_recvmsg(sock, msg, io_net_flags(net, issue_flags));
+}
+
+/* A receive into a provided buffer is over, with @ret. */
+static enum io_result io_recv_picked_end(struct io_kiocb *req, struct socket *sock,
+					 const struct msghdr *msg, int ret,
+					 unsigned int issue_flags)
+{
+	enum io_result result;
+
+	if (io_net(req)->how & IORING_RECV_MULTISHOT)
+		return io_net_received_many(req, msg, ret, issue_flags);
+	result = io_net_received(req, sock, msg, ret, issue_flags);
+	/* nothing has come into it */
+	if (unlikely(result == IO_DONE && !req->cqe.res && !req->picked.taken)) {
+		io_buf_unused(req);
+		return result;
+	}
+	return io_net_picked_end(req, result);
+}
+
+/* RECV into a provided buffer. */
+static noinline enum io_result io_recv_picked(struct io_kiocb *req, struct socket *sock,
+					      unsigned int issue_flags)
+{
+	struct msghdr msg;
+	int ret;
+
+	ret = io_net_pick(req, issue_flags);
+	if (unlikely(ret))
+		return io_done(req, ret);
+	if (likely(io_net_buf_ok(io_net(req)))) {
+		ret = io_recv_attempt(req, sock, &msg, issue_flags);
+	} else {
+		msg.msg_inq = -1;
+		msg.msg_flags = 0;
+		ret = -EFAULT;
+	}
+	return io_recv_picked_end(req, sock, &msg, ret, issue_flags);
+}
+
 static enum io_result io_recv_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct socket *sock = sock_from_file(req->file);
-	struct io_net *net = io_net(req);
+	enum io_result result;
+	struct socket *sock = io_net_begin(req, &result);
 	struct msghdr msg;
 	int ret;
 
 	if (unlikely(!sock))
-		return io_done(req, -ENOTSOCK);
-	if (unlikely(io_net_poll_first(net)))
-		return io_net_incomplete(req, sock, -EAGAIN, 0, IO_URING_F_NONBLOCK);
-	io_net_msg_init(&msg);
-	msg.msg_control_is_user = false;
-	msg.msg_flags = 0;
-	io_net_ask_inq(&msg);
-	iov_iter_ubuf(&msg.msg_iter, ITER_DEST, u64_to_user_ptr(net->addr + net->done),
-		      net->len - net->done);
-	ret = sock_recvmsg(sock, &msg, io_net_flags(net, issue_flags));
+		return result;
+	if (unlikely(req->flags & REQ_F_BUFFER_SELECT))
+		return io_recv_picked(req, sock, issue_flags);
+	ret = io_recv_attempt(req, sock, &msg, issue_flags);
 	return io_net_received(req, sock, &msg, ret, issue_flags);
+}
+
+/* One attempt.  Return: as sock_recvmsg(). */
+static __always_inline int io_recvmsg_attempt(struct io_kiocb *req, struct socket *sock,
+					      struct msghdr *msg, unsigned int issue_flags)
+{
+	struct io_net *net = io_net(req);
+
+	msg->msg_control_user = net->control;
+	msg->msg_control_is_user = true;
+	msg->msg_controllen = net->control_len;
+	msg->msg_iocb = NULL;
+	msg->msg_ubuf = NULL;
+	io_net_ask_inq(msg);
+	io_net_iter(req, ITER_DEST, &msg->msg_iter);
+	return __sys_recvmsg_sock(sock, msg, net->umsg, net->uname,
+				  io_net_flags(net, issue_flags));
+}
+
+/* RECVMSG into a provided buffer. */
+static noinline enum io_result io_recvmsg_picked(struct io_kiocb *req, struct socket *sock,
+						 unsigned int issue_flags)
+{
+	struct msghdr msg;
+	int ret;
+
+	ret = io_net_pick(req, issue_flags);
+	if (unlikely(ret))
+		return io_done(req, ret);
+	msg.msg_inq = -1;
+	msg.msg_flags = 0;
+	if (unlikely(!io_net_buf_ok(io_net(req))))
+		ret = -EFAULT;
+	else if (io_net(req)->how & IORING_RECV_MULTISHOT)
+		ret = io_recvmsg_many(req, sock, &msg, issue_flags);
+	else
+		ret = io_recvmsg_attempt(req, sock, &msg, issue_flags);
+	return io_recv_picked_end(req, sock, &msg, ret, issue_flags);
 }
 
 static enum io_result io_recvmsg_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct socket *sock = sock_from_file(req->file);
-	struct io_net *net = io_net(req);
+	enum io_result result;
+	struct socket *sock = io_net_begin(req, &result);
 	struct msghdr msg;
 	int ret;
 
 	if (unlikely(!sock))
-		return io_done(req, -ENOTSOCK);
-	if (unlikely(io_net_poll_first(net)))
-		return io_net_incomplete(req, sock, -EAGAIN, 0, IO_URING_F_NONBLOCK);
-	msg.msg_control_user = net->control;
-	msg.msg_control_is_user = true;
-	msg.msg_controllen = net->control_len;
-	msg.msg_iocb = NULL;
-	msg.msg_ubuf = NULL;
-	io_net_ask_inq(&msg);
-	io_net_iter(req, ITER_DEST, &msg.msg_iter);
-	ret = __sys_recvmsg_sock(sock, &msg, net->umsg, net->uname,
-				 io_net_flags(net, issue_flags));
+		return result;
+	if (unlikely(req->flags & REQ_F_BUFFER_SELECT))
+		return io_recvmsg_picked(req, sock, issue_flags);
+	ret = io_recvmsg_attempt(req, sock, &msg, issue_flags);
 	return io_net_received(req, sock, &msg, ret, issue_flags);
 }
 
@@ -52,6 +129,7 @@ const struct io_op io_op_recv = {
 	.ioprio			= 1,
 	.audit_skip		= 1,
 	.unbound_nonreg_file	= 1,
+	.buffer_select		= 1,
 	.poll_in		= 1,
 	.prep			= io_recv_prep,
 	.issue			= io_recv_issue,
@@ -62,6 +140,7 @@ const struct io_op io_op_recvmsg = {
 	.needs_file		= 1,
 	.ioprio			= 1,
 	.unbound_nonreg_file	= 1,
+	.buffer_select		= 1,
 	.poll_in		= 1,
 	.prep			= io_recvmsg_prep,
 	.issue			= io_recvmsg_issue,

@@ -3,17 +3,13 @@
 
 #include "op/net.h"
 
-static enum io_result io_send_issue(struct io_kiocb *req, unsigned int issue_flags)
+/* One attempt.  Return: as sock_sendmsg(). */
+static __always_inline int io_send_attempt(struct io_kiocb *req, struct socket *sock,
+					   unsigned int issue_flags)
 {
-	struct socket *sock = sock_from_file(req->file);
 	struct io_net *net = io_net(req);
 	struct msghdr msg;
-	int ret;
 
-	if (unlikely(!sock))
-		return io_done(req, -ENOTSOCK);
-	if (unlikely(io_net_poll_first(net)))
-		return io_net_incomplete(req, sock, -EAGAIN, 0, IO_URING_F_NONBLOCK);
 	io_net_msg_init(&msg);
 	if (unlikely(net->name_len)) {
 		struct io_net_async *async = req->async_data;
@@ -24,23 +20,53 @@ static enum io_result io_send_issue(struct io_kiocb *req, unsigned int issue_fla
 	iov_iter_ubuf(&msg.msg_iter, ITER_SOURCE, u64_to_user_ptr(net->addr + net->done),
 		      net->len - net->done);
 	msg.msg_flags = io_net_flags(net, issue_flags);
-	ret = sock_sendmsg(sock, &msg);
-	if (likely(io_net_complete(net, ret)))
+	return sock_sendmsg(sock, &msg);
+}
+
+/* An attempt to send is over. */
+static __always_inline enum io_result io_net_sent(struct io_kiocb *req, struct socket *sock,
+						  int ret, unsigned int issue_flags)
+{
+	if (likely(io_net_complete(io_net(req), ret)))
 		return io_done(req, ret);
 	return io_net_incomplete(req, sock, ret, 0, issue_flags);
 }
 
+/* SEND of a provided buffer. */
+static noinline enum io_result io_send_picked(struct io_kiocb *req, struct socket *sock,
+					      unsigned int issue_flags)
+{
+	int ret = io_net_pick(req, issue_flags);
+
+	if (unlikely(ret))
+		return io_done(req, ret);
+	ret = io_net_buf_ok(io_net(req)) ? io_send_attempt(req, sock, issue_flags) : -EFAULT;
+	req->cqe.flags = 0;
+	return io_net_picked_end(req, io_net_sent(req, sock, ret, issue_flags));
+}
+
+static enum io_result io_send_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	enum io_result result;
+	struct socket *sock = io_net_begin(req, &result);
+
+	if (unlikely(!sock))
+		return result;
+	if (unlikely(req->flags & REQ_F_BUFFER_SELECT))
+		return io_send_picked(req, sock, issue_flags);
+	return io_net_sent(req, sock, io_send_attempt(req, sock, issue_flags), issue_flags);
+}
+
 static enum io_result io_sendmsg_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct socket *sock = sock_from_file(req->file);
 	struct io_net *net = io_net(req);
+	enum io_result result;
+	struct socket *sock = io_net_begin(req, &result);
 	struct msghdr msg;
 	int ret;
 
 	if (unlikely(!sock))
-		return io_done(req, -ENOTSOCK);
-	if (unlikely(io_net_poll_first(net)))
-		return io_net_incomplete(req, sock, -EAGAIN, 0, IO_URING_F_NONBLOCK);
+		return result;
 	io_net_msg_init(&msg);
 	if (unlikely(net->name_len)) {
 		struct io_net_async *async = req->async_data;
@@ -59,9 +85,7 @@ static enum io_result io_sendmsg_issue(struct io_kiocb *req, unsigned int issue_
 	} else {
 		ret = sock_sendmsg(sock, &msg);
 	}
-	if (likely(io_net_complete(net, ret)))
-		return io_done(req, ret);
-	return io_net_incomplete(req, sock, ret, 0, issue_flags);
+	return io_net_sent(req, sock, ret, issue_flags);
 }
 
 const struct io_op io_op_send = {
@@ -69,6 +93,7 @@ const struct io_op io_op_send = {
 	.ioprio			= 1,
 	.audit_skip		= 1,
 	.unbound_nonreg_file	= 1,
+	.buffer_select		= 1,
 	.poll_out		= 1,
 	.prep			= io_send_prep,
 	.issue			= io_send_issue,

@@ -222,6 +222,7 @@ static int io_group_pick(struct io_buf_group *group, struct io_kiocb *req, struc
 		return -ENOBUFS;
 	buf->addr = group->seen.addr;
 	buf->len = io_picked_len(req, group);
+	buf->inc = group->inc;
 	picked->bid = group->seen.bid;
 	picked->taken = false;
 	picked->more = false;

@@ -44,10 +44,12 @@ struct io_buf_group {
  * struct io_buf - a provided buffer as an op gets it
  * @addr: address of user memory (access_ok()), which may fault
  * @len: bytes, not more than the request wants
+ * @inc: what the request does not use remains for others
  */
 struct io_buf {
 	u64	addr;
 	u32	len;
+	bool	inc;
 };
 
 void io_groups_init(struct io_ring_ctx *ctx);

@@ -8,7 +8,8 @@
 #define GROUP	5
 #define SLOTS	8
 #define PIECE	64
-#define BUFFER(bid)	(IORING_CQE_F_BUFFER | (bid) << IORING_CQE_BUFFER_SHIFT)
+
+#include "group.h"
 
 FIXTURE(group) {
 	struct iou r;
@@ -42,50 +43,6 @@ FIXTURE_TEARDOWN(group)
 	munmap(self->mem, IOU_PAGE);
 }
 
-static int reg(struct iou *r, unsigned int group, void *ring, unsigned int entries,
-	       unsigned int flags, unsigned int min_left)
-{
-	struct io_uring_buf_reg reg = {
-		.ring_addr = (uintptr_t)ring,
-		.ring_entries = entries,
-		.bgid = group,
-		.flags = flags,
-		.min_left = min_left,
-	};
-
-	return iou_register(r, IORING_REGISTER_PBUF_RING, &reg, 1);
-}
-
-static int unreg(struct iou *r, unsigned int group)
-{
-	struct io_uring_buf_reg reg = { .bgid = group };
-
-	return iou_register(r, IORING_UNREGISTER_PBUF_RING, &reg, 1);
-}
-
-static int head(struct iou *r, unsigned int group)
-{
-	struct io_uring_buf_status status = { .buf_group = group };
-	int ret = iou_register(r, IORING_REGISTER_PBUF_STATUS, &status, 1);
-
-	return ret < 0 ? ret : (int)status.head;
-}
-
-static struct io_uring_buf *slot(struct io_uring_buf_ring *ring, unsigned int at)
-{
-	return (struct io_uring_buf *)ring + at % SLOTS;
-}
-
-static void add(struct io_uring_buf_ring *ring, void *addr, unsigned int len, unsigned int bid)
-{
-	struct io_uring_buf *buf = slot(ring, ring->tail);
-
-	buf->addr = (uintptr_t)addr;
-	buf->len = len;
-	buf->bid = bid;
-	store_rel(&ring->tail, (__u16)(ring->tail + 1));
-}
-
 static struct io_uring_sqe *prep_provide(struct iou *r, unsigned int group, void *addr,
 					 unsigned int len, unsigned int nr, unsigned int bid)
 {
@@ -112,23 +69,6 @@ static struct io_uring_sqe *prep_read(struct iou *r, int op, int fd, unsigned in
 	sqe->buf_group = GROUP;
 	return sqe;
 }
-
-/* Submit what was prepared and take its CQE; -1000 and less if there is none. */
-static int take(struct iou *r, struct io_uring_cqe *cqe)
-{
-	int ret = iou_submit(r);
-
-	cqe->flags = 0;
-	return ret < 0 ? ret : iou_reap(r, cqe);
-}
-
-#define EXPECT_CQE(r, want_res, want_flags) do {		\
-	struct io_uring_cqe cqe_;				\
-								\
-	ASSERT_EQ(0, take((r), &cqe_));				\
-	EXPECT_EQ((want_res), cqe_.res);			\
-	EXPECT_EQ((want_flags), cqe_.flags);			\
-} while (0)
 
 TEST_F(group, provide_refused)
 {

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: multishot RECV and RECVMSG - whatever comes, into provided buffers */
+
+/*
+ * Each part of a stream, or each message, goes into the next buffer of a group and is told by a
+ * CQE of its own.  It ends at the end of the stream, with an error, without a buffer,
+ * when the CQ is full, or when it is cancelled.  When it is issued: submit/multishot.c.
+ *
+ * Nobody waits for the CQE of one message before the next one is received, so RECVMSG cannot
+ * say in the program's msghdr what has come.  It is said in the buffer:
+ *
+ *	struct io_uring_recvmsg_out | name | control | payload
+ *
+ * The program's msghdr says how much room the middle two have.
+ */
+#include "complete/complete.h"
+#include "op/net.h"
+
+/* Tell of a message of @ret bytes, with the name in @msg, in front of it. */
+static int io_recvmsg_tell(struct io_net *net, const struct msghdr *msg, int ret)
+{
+	struct io_uring_recvmsg_out __user *out = u64_to_user_ptr(net->addr);
+	struct io_uring_recvmsg_out head = {
+		.namelen	= msg->msg_namelen,
+		.controllen	= net->control_len - msg->msg_controllen,
+		.payloadlen	= ret,
+		.flags		= msg->msg_flags & ~MSG_CMSG_COMPAT,
+	};
+	u32 name_len = min_t(u32, msg->msg_namelen, net->name_len);
+
+	if (copy_to_user(out, &head, sizeof(head)) ||
+	    copy_to_user(out + 1, msg->msg_name, name_len))
+		return -EFAULT;
+	return 0;
+}
+
+/**
+ * io_recvmsg_many - one attempt of a multishot RECVMSG
+ * @req: has picked a buffer
+ * @sock: its socket
+ * @msg: filled in
+ * @issue_flags: IO_URING_F_*
+ *
+ * Return: bytes of the buffer that say something, or a negative errno.
+ */
+int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
+		    unsigned int issue_flags)
+{
+	struct io_net *net = io_net(req);
+	u32 head = sizeof(struct io_uring_recvmsg_out) + net->name_len + net->control_len;
+	struct sockaddr_storage name;
+	int ret, err;
+
+	if (unlikely(net->len < head))
+		return -EFAULT;
+	io_net_msg_init(msg);
+	msg->msg_name = &name;
+	msg->msg_flags = 0;
+	msg->msg_control_is_user = true;
+	msg->msg_control_user = u64_to_user_ptr(net->addr + head - net->control_len);
+	msg->msg_controllen = net->control_len;
+	io_net_ask_inq(msg);
+	iov_iter_ubuf(&msg->msg_iter, ITER_DEST, u64_to_user_ptr(net->addr + head),
+		      net->len - head);
+	ret = sock_recvmsg(sock, msg, io_net_flags(net, issue_flags));
+	if (unlikely(ret < 0))
+		return ret;
+	/* the stream's end, of which the buffer tells: the last CQE */
+	if (unlikely(!ret))
+		req->flags &= ~REQ_F_MULTISHOT;
+	err = io_recvmsg_tell(net, msg, ret);
+	/* with MSG_TRUNC it is the message's length, whatever fits */
+	return unlikely(err) ? err : head + min_t(u32, ret, net->len - head);
+}
+
+/**
+ * io_net_received_many - an attempt of a multishot receive is over
+ * @req: has picked a buffer
+ * @msg: what the attempt has filled in
+ * @ret: what has come of it
+ * @issue_flags: IO_URING_F_*
+ *
+ * Return: what becomes of the request.
+ */
+enum io_result io_net_received_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
+				    unsigned int issue_flags)
+{
+	u32 cflags;
+
+	if (ret == -EAGAIN && issue_flags & IO_URING_F_NONBLOCK &&
+	    !(io_net(req)->msg_flags & MSG_DONTWAIT)) {
+		io_buf_unused(req);
+		return IO_AGAIN;
+	}
+	cflags = io_buf_used(req, ret);
+	if (msg->msg_inq > 0)
+		cflags |= IORING_CQE_F_SOCK_NONEMPTY;
+	if (likely(ret > 0 && req->flags & REQ_F_MULTISHOT && io_post_more(req, ret, cflags)))
+		/* a socket that says that it is empty need not be asked, nor a buffer be there */
+		return msg->msg_inq ? IO_MORE : IO_AGAIN;
+	req->cqe.flags = cflags;
+	return io_done(req, io_no_restart(ret));
+}

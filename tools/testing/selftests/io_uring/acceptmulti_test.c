@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: multishot ACCEPT - a CQE for each connection */
+#include <pthread.h>
+#include "sock.h"
+
+#define SLOTS	4
+
+FIXTURE(acceptmulti) {
+	struct iou r;
+	struct sockaddr_in addr;
+	int listener;
+};
+
+FIXTURE_VARIANT(acceptmulti) {
+	unsigned int flags;
+	unsigned int sqe_flags;
+};
+
+IOU_KINDS_OF_TASK(acceptmulti);
+IOU_KIND(acceptmulti, defer_large, IOU_DEFER | IOU_LARGE);
+FIXTURE_VARIANT_ADD(acceptmulti, defer_async) {
+	.flags = IOU_DEFER,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_VARIANT_ADD(acceptmulti, plain_async) {
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_SETUP(acceptmulti)
+{
+	self->listener = sock_listener(&self->addr, 64);
+	ASSERT_LE(0, self->listener);
+	ASSERT_EQ(0, iou_init(&self->r, 32, variant->flags));
+}
+
+FIXTURE_TEARDOWN(acceptmulti)
+{
+	iou_exit(&self->r);
+	close(self->listener);
+}
+
+static struct io_uring_sqe *prep_many(struct iou *r, unsigned int sqe_flags, int fd,
+				      unsigned int how, unsigned int file_index)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_ACCEPT, fd, NULL, 0, 0);
+
+	sqe->flags = sqe_flags;
+	sqe->ioprio = IORING_ACCEPT_MULTISHOT | how;
+	sqe->file_index = file_index;
+	return sqe;
+}
+
+/* Do two descriptors belong to one connection? */
+static bool talk(int a, int b)
+{
+	char c = 0;
+
+	return write(a, "x", 1) == 1 && sock_readable(b) && read(b, &c, 1) == 1 && c == 'x';
+}
+
+/* Where the next descriptor of this process will be. */
+static int next_fd(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return fd;
+}
+
+static int cancel(struct iou *r, unsigned long long data)
+{
+	iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)(uintptr_t)data, 0, 0)->flags =
+		IOSQE_CQE_SKIP_SUCCESS;
+	return iou_submit(r);
+}
+
+/* Those that are there at once, in their order, and then each that comes; until a cancel. */
+TEST_F(acceptmulti, each)
+{
+	unsigned int f = variant->sqe_flags, i, how, more;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int peers[8], first;
+
+	for (how = 0; how <= IORING_ACCEPT_POLL_FIRST; how += IORING_ACCEPT_POLL_FIRST) {
+		first = next_fd();
+		/* an operation waits whatever the file says */
+		ASSERT_EQ(0, fcntl(self->listener, F_SETFL, how ? O_NONBLOCK : 0));
+		for (i = 0; i < 4; i++)
+			peers[i] = sock_connected(&self->addr);
+		prep_many(r, f, self->listener, how, 0)->user_data = 7;
+		ASSERT_EQ(1, iou_submit(r));
+		for (i = 0; i < 8; i++) {
+			if (i >= 4)
+				peers[i] = sock_connected(&self->addr);
+			ASSERT_LE(0, peers[i]);
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			ASSERT_LE(0, cqe.res);
+			more = i < 3 ? IORING_CQE_F_SOCK_NONEMPTY : 0;
+			EXPECT_EQ(IORING_CQE_F_MORE | more, cqe.flags);
+			EXPECT_TRUE(talk(peers[i], cqe.res));
+			close(cqe.res);
+		}
+		ASSERT_LE(0, cancel(r, 7));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_TRUE(cqe.res == -ECANCELED || cqe.res == -EINTR);
+		EXPECT_EQ(0, cqe.flags);
+		EXPECT_EQ(0, iou_ready(r));
+		for (i = 0; i < 8; i++)
+			close(peers[i]);
+		EXPECT_EQ(first, next_fd());
+	}
+}
+
+TEST_F(acceptmulti, does_not_wait)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int peer;
+
+	prep_many(r, f, self->listener, IORING_ACCEPT_DONTWAIT, 0);
+	EXPECT_EQ(-EAGAIN, iou_one(r));
+	/* a worker takes one at most */
+	if (f)
+		return;
+	peer = sock_connected(&self->addr);
+	prep_many(r, f, self->listener, IORING_ACCEPT_DONTWAIT, 0);
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	ASSERT_LE(0, cqe.res);
+	EXPECT_EQ(IORING_CQE_F_MORE, cqe.flags);
+	close(cqe.res);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(-EAGAIN, cqe.res);
+	EXPECT_EQ(0, cqe.flags);
+	close(peer);
+}
+
+/* What does not listen; a slot for many; flags and fields that there are not. */
+TEST_F(acceptmulti, refused)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct io_uring_sqe *sqe;
+
+	prep_many(r, f, fd, 0, 0);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_many(r, 0, r->fd, 0, 0);
+	EXPECT_EQ(-ENOTSOCK, iou_one(r));
+	prep_many(r, f, self->listener, 0, 1);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_many(r, f, self->listener, 8, 0);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_many(r, f, self->listener, 0, 0)->len = 1;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	sqe = prep_many(r, f, self->listener, 0, IORING_FILE_INDEX_ALLOC);
+	sqe->accept_flags = SOCK_CLOEXEC;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	close(fd);
+}
+
+/* Into slots, until there is none: the connection without one is closed. */
+TEST_F(acceptmulti, slots)
+{
+	int fds[SLOTS] = { -1, -1, -1, -1 }, peers[SLOTS + 2], i;
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	char c;
+
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILES, fds, SLOTS));
+	prep_many(r, f, self->listener, 0, IORING_FILE_INDEX_ALLOC);
+	ASSERT_EQ(1, iou_submit(r));
+	for (i = 0; i < SLOTS + 1; i++) {
+		peers[i] = sock_connected(&self->addr);
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(i < SLOTS ? i : -ENFILE, cqe.res);
+		EXPECT_EQ(i < SLOTS ? IORING_CQE_F_MORE : 0, cqe.flags);
+		if (i == SLOTS)
+			break;
+		iou_prep(r, IORING_OP_WRITE, i, "z", 1, 0)->flags = IOSQE_FIXED_FILE;
+		EXPECT_EQ(1, iou_one(r));
+		EXPECT_EQ(1, read(peers[i], &c, 1));
+	}
+	EXPECT_GE(0, read(peers[SLOTS], &c, 1));
+	/* the listener has not gone */
+	peers[i + 1] = sock_connected(&self->addr);
+	EXPECT_LE(0, peers[i + 1]);
+	for (i = 0; i < SLOTS + 2; i++)
+		close(peers[i]);
+}
+
+/* An error is the last CQE; the connection stays for the next one. */
+TEST_F(acceptmulti, without_descriptors)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	struct rlimit old, low;
+	int peers[2];
+
+	peers[0] = sock_connected(&self->addr);
+	peers[1] = sock_connected(&self->addr);
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &old));
+	low = old;
+	low.rlim_cur = next_fd() + 1;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &low));
+	prep_many(r, f, self->listener, 0, 0);
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(IORING_CQE_F_MORE | IORING_CQE_F_SOCK_NONEMPTY, cqe.flags);
+	EXPECT_TRUE(talk(peers[0], cqe.res));
+	close(peers[0]);
+	peers[0] = cqe.res;
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(0, cqe.flags);
+	EXPECT_EQ(-EMFILE, cqe.res);
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
+	close(peers[0]);
+	prep_many(r, f, self->listener, 0, 0);
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	ASSERT_LE(0, cqe.res);
+	EXPECT_TRUE(talk(peers[1], cqe.res));
+	close(peers[1]);
+	close(cqe.res);
+}
+
+/*
+ * The connection whose CQE finds no room has the last one, and is not lost.  Mutant:
+ * accept-multishot-loses.
+ */
+TEST_F(acceptmulti, overflow)
+{
+	unsigned int f = variant->sqe_flags, seen = 0, last = 0;
+	struct io_uring_cqe cqe;
+	int peers[12], i, first;
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init_cq(&r, 4, 4, variant->flags));
+	first = next_fd();
+	for (i = 0; i < 12; i++)
+		peers[i] = sock_connected(&self->addr);
+	while (seen < 12) {
+		prep_many(&r, f, self->listener, 0, 0);
+		ASSERT_EQ(1, iou_submit(&r));
+		do {
+			ASSERT_EQ(0, iou_wait(&r, 1));
+			/* all that fit, and the one that did not */
+			iou_wait_ms(&r, 4, 50);
+			ASSERT_EQ(0, iou_reap(&r, &cqe));
+			ASSERT_LE(0, cqe.res);
+			EXPECT_TRUE(talk(peers[seen], cqe.res));
+			close(cqe.res);
+			seen++;
+		} while (cqe.flags & IORING_CQE_F_MORE && seen < 12);
+		last += !(cqe.flags & IORING_CQE_F_MORE);
+	}
+	EXPECT_LE(1, last);
+	EXPECT_EQ(0, *r.cq_lost);
+	for (i = 0; i < 12; i++)
+		close(peers[i]);
+	iou_exit(&r);
+	EXPECT_GE(first, next_fd());
+}
+
+/* The protocol does not say whether there are more. */
+TEST_F(acceptmulti, unix_socket)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX, .sun_path = "\0iou-acceptmulti" };
+	unsigned int f = variant->sqe_flags;
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), peers[4], i;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	ASSERT_EQ(0, bind(fd, (void *)&addr, sizeof(addr)));
+	ASSERT_EQ(0, listen(fd, 8));
+	for (i = 0; i < 4; i++) {
+		peers[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		if (i < 2)
+			ASSERT_EQ(0, connect(peers[i], (void *)&addr, sizeof(addr)));
+	}
+	prep_many(r, f, fd, 0, 0);
+	ASSERT_EQ(1, iou_submit(r));
+	for (i = 0; i < 4; i++) {
+		if (i >= 2)
+			ASSERT_EQ(0, connect(peers[i], (void *)&addr, sizeof(addr)));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		ASSERT_LE(0, cqe.res);
+		EXPECT_EQ(IORING_CQE_F_MORE, cqe.flags & ~IORING_CQE_F_SOCK_NONEMPTY);
+		EXPECT_TRUE(talk(peers[i], cqe.res));
+		close(cqe.res);
+		close(peers[i]);
+	}
+	/* the listener's end */
+	shutdown(fd, SHUT_RDWR);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(-EINVAL, cqe.res);
+	EXPECT_EQ(0, cqe.flags);
+	close(fd);
+}
+
+/* Two rings on one listener: each connection has one CQE on one of them. */
+TEST_F(acceptmulti, two_rings)
+{
+	unsigned int f = variant->sqe_flags, i, k, seen = 0;
+	struct iou *rings[2], other;
+	struct io_uring_cqe cqe;
+	int peers[16];
+
+	ASSERT_EQ(0, iou_init(&other, 32, variant->flags));
+	rings[0] = &self->r;
+	rings[1] = &other;
+	for (k = 0; k < 2; k++) {
+		prep_many(rings[k], f, self->listener, 0, 0);
+		ASSERT_EQ(1, iou_submit(rings[k]));
+	}
+	for (i = 0; i < 16; i++)
+		peers[i] = sock_connected(&self->addr);
+	for (i = 0; i < 2000 && seen < 16; i++) {
+		for (k = 0; k < 2; k++) {
+			iou_wait_ms(rings[k], 1, 5);
+			if (!iou_ready(rings[k]))
+				continue;
+			ASSERT_EQ(0, iou_reap(rings[k], &cqe));
+			ASSERT_LE(0, cqe.res);
+			EXPECT_TRUE(cqe.flags & IORING_CQE_F_MORE);
+			close(cqe.res);
+			seen++;
+		}
+	}
+	EXPECT_EQ(16, seen);
+	EXPECT_EQ(0, iou_ready(rings[0]) + iou_ready(rings[1]));
+	for (i = 0; i < 16; i++)
+		close(peers[i]);
+	iou_exit(&other);
+}
+
+struct dialler {
+	struct sockaddr_in addr;
+	unsigned int nr;
+	bool failed;
+};
+
+/* Connects again and again, and waits until it is hung up on. */
+static void *dial(void *arg)
+{
+	struct dialler *d = arg;
+	unsigned int i;
+	char c;
+
+	for (i = 0; i < d->nr; i++) {
+		int fd = sock_connected(&d->addr);
+
+		if (fd < 0 || read(fd, &c, 1) != 0)
+			d->failed = true;
+		close(fd);
+	}
+	return NULL;
+}
+
+/* Many come and go while the CQ is small: no connection is lost, no descriptor is left. */
+TEST_F(acceptmulti, storm)
+{
+	unsigned int nr = iou_rounds(400), seen = 0, i;
+	struct dialler d[4];
+	struct io_uring_cqe cqe;
+	pthread_t threads[4];
+	struct iou r;
+	int first;
+
+	ASSERT_EQ(0, iou_init_cq(&r, 4, 8, variant->flags));
+	first = next_fd();
+	for (i = 0; i < 4; i++) {
+		d[i] = (struct dialler){ self->addr, nr / 4 };
+		ASSERT_EQ(0, pthread_create(threads + i, NULL, dial, d + i));
+	}
+	nr = nr / 4 * 4;
+	prep_many(&r, variant->sqe_flags, self->listener, 0, 0);
+	ASSERT_EQ(1, iou_submit(&r));
+	while (seen < nr) {
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		ASSERT_LE(0, cqe.res);
+		close(cqe.res);
+		seen++;
+		if (cqe.flags & IORING_CQE_F_MORE || seen == nr)
+			continue;
+		prep_many(&r, variant->sqe_flags, self->listener, 0, 0);
+		ASSERT_EQ(1, iou_submit(&r));
+	}
+	for (i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		EXPECT_FALSE(d[i].failed);
+	}
+	iou_wait_ms(&r, 1, 20);
+	EXPECT_EQ(0, iou_ready(&r));
+	iou_exit(&r);
+	EXPECT_GE(first, next_fd());
+}
+
+TEST_HARNESS_MAIN

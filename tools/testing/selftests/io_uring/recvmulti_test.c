@@ -1,0 +1,699 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: sends and receives with provided buffers, multishot RECV and RECVMSG */
+#include "sock.h"
+
+#define GROUP	5
+#define SLOTS	8
+#define PIECE	64
+
+#include "group.h"
+
+/* Through what the data goes: each body is run with each of them. */
+enum { TCP_STREAM, UNIX_STREAM, NR_STREAMS, UDP = NR_STREAMS, NR_PAIRS };
+
+FIXTURE(recvmulti) {
+	struct iou r;
+	struct io_uring_buf_ring *ring;
+	char *mem, *out;
+	int pair[NR_PAIRS][2];
+	struct sockaddr_in udp;
+};
+
+FIXTURE_VARIANT(recvmulti) {
+	unsigned int flags;
+	unsigned int sqe_flags;
+};
+
+IOU_KINDS_OF_TASK(recvmulti);
+FIXTURE_VARIANT_ADD(recvmulti, defer_async) {
+	.flags = IOU_DEFER,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_VARIANT_ADD(recvmulti, plain_async) {
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+static int udp_pair(int fds[2], struct sockaddr_in *from)
+{
+	struct sockaddr_in to = sock_loopback(0);
+	socklen_t len = sizeof(to);
+
+	*from = to;
+	fds[0] = socket(AF_INET, SOCK_DGRAM, 0);
+	fds[1] = socket(AF_INET, SOCK_DGRAM, 0);
+	if (bind(fds[0], (void *)from, len) || getsockname(fds[0], (void *)from, &len) ||
+	    bind(fds[1], (void *)&to, len) || getsockname(fds[1], (void *)&to, &len) ||
+	    connect(fds[0], (void *)&to, len))
+		return -errno;
+	return 0;
+}
+
+FIXTURE_SETUP(recvmulti)
+{
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, self->pair[UNIX_STREAM]));
+	ASSERT_EQ(0, sock_tcp_pair(self->pair[TCP_STREAM]));
+	ASSERT_EQ(0, udp_pair(self->pair[UDP], &self->udp));
+	self->ring = iou_map_anon(IOU_PAGE);
+	self->mem = iou_map_anon(IOU_PAGE);
+	self->out = iou_map_anon(IOU_PAGE);
+	ASSERT_NE(NULL, self->ring);
+	ASSERT_NE(NULL, self->mem);
+	ASSERT_NE(NULL, self->out);
+	iou_fill(self->out, IOU_PAGE, 0, 5);
+	ASSERT_EQ(0, iou_init(&self->r, 16, variant->flags));
+}
+
+FIXTURE_TEARDOWN(recvmulti)
+{
+	int i;
+
+	iou_exit(&self->r);
+	for (i = 0; i < NR_PAIRS; i++)
+		sock_close_pair(self->pair[i]);
+	munmap(self->ring, IOU_PAGE);
+	munmap(self->mem, IOU_PAGE);
+	munmap(self->out, IOU_PAGE);
+}
+
+static struct io_uring_sqe *prep_picked(struct iou *r, unsigned int sqe_flags, int op, int fd,
+					unsigned int len)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, op, fd, NULL, len, 0);
+
+	sqe->flags = sqe_flags | IOSQE_BUFFER_SELECT;
+	sqe->buf_group = GROUP;
+	return sqe;
+}
+
+static struct io_uring_sqe *prep_many(struct iou *r, unsigned int sqe_flags, int op, int fd)
+{
+	struct io_uring_sqe *sqe = prep_picked(r, sqe_flags, op, fd, 0);
+
+	sqe->ioprio = IORING_RECV_MULTISHOT;
+	return sqe;
+}
+
+/* Send, and wait until it is there to be received. */
+static bool give(int *fds, const char *buf, size_t len)
+{
+	return send(fds[0], buf, len, MSG_NOSIGNAL) == (ssize_t)len && sock_readable(fds[1]);
+}
+
+/* What a receive says of more that is there; AF_UNIX does not know. */
+static unsigned int more_of(int kind)
+{
+	return kind == TCP_STREAM ? IORING_CQE_F_SOCK_NONEMPTY : 0;
+}
+
+static void add_some(struct io_uring_buf_ring *ring, char *mem, unsigned int nr, unsigned int len)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		add(ring, mem + i * PIECE, len, i);
+}
+
+/* The next buffers of a group receive, in their order, as much as fits and is wanted. */
+TEST_F(recvmulti, receive)
+{
+	unsigned int f = variant->sqe_flags, at;
+	struct iou *r = &self->r;
+	int i;
+
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		at = i ? SLOTS : 0;
+		if (!at)
+			ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+		add_some(self->ring, self->mem, 4, 16);
+		ASSERT_TRUE(give(fds, self->out, 40));
+		prep_picked(r, f, IORING_OP_RECV, fds[1], 5);
+		EXPECT_CQE(r, 5, BUFFER(0) | more_of(i));
+		prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
+		EXPECT_CQE(r, 16, BUFFER(1) | more_of(i));
+		prep_picked(r, f, IORING_OP_RECV, fds[1], 100);
+		EXPECT_CQE(r, 16, BUFFER(2) | more_of(i));
+		prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
+		EXPECT_CQE(r, 3, BUFFER(3));
+		EXPECT_EQ(-1, iou_verify(self->mem, 5, 0, 5));
+		EXPECT_EQ(-1, iou_verify(self->mem + PIECE, 16, 5, 5));
+		EXPECT_EQ(-1, iou_verify(self->mem + 2 * PIECE, 16, 21, 5));
+		EXPECT_EQ(-1, iou_verify(self->mem + 3 * PIECE, 3, 37, 5));
+		EXPECT_EQ((int)self->ring->tail, head(r, GROUP));
+		/* no buffer, whether there is data or not */
+		prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
+		EXPECT_CQE(r, -ENOBUFS, 0U);
+	}
+	prep_picked(r, f, IORING_OP_RECV, self->pair[0][1], 0)->buf_group = 77;
+	EXPECT_CQE(r, -ENOBUFS, 0U);
+}
+
+/*
+ * While it waits it has no buffer; the end of the stream uses none, unless a worker took it.
+ * TCP says of its end that there is more.
+ */
+TEST_F(recvmulti, receive_waits)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	int i, first;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		for (first = 0; first < 2; first++) {
+			add(self->ring, self->mem, 16, 3);
+			prep_picked(r, f, IORING_OP_RECV, fds[1], 0)->ioprio =
+				first ? IORING_RECVSEND_POLL_FIRST : 0;
+			ASSERT_EQ(1, iou_submit(r));
+			iou_wait_ms(r, 1, 5);
+			EXPECT_EQ(0, iou_ready(r));
+			ASSERT_EQ(10, send(fds[0], self->out, 10, 0));
+			EXPECT_CQE(r, 10, BUFFER(3));
+			EXPECT_EQ(-1, iou_verify(self->mem, 10, 0, 5));
+		}
+		add(self->ring, self->mem, 16, 4);
+		shutdown(fds[0], SHUT_WR);
+		ASSERT_TRUE(sock_readable(fds[1]));
+		prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
+		EXPECT_CQE(r, 0, (f ? BUFFER(4) : 0) | more_of(i));
+		EXPECT_EQ(self->ring->tail - !f, head(r, GROUP));
+		self->ring->tail -= !f;
+	}
+}
+
+/* One that failed has used none, unless a worker took it. */
+TEST_F(recvmulti, failures)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	/* what a worker has taken is used up */
+	if (f)
+		return;
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add(self->ring, self->mem, 16, 3);
+	prep_picked(r, f, IORING_OP_RECV, fd, 0);
+	EXPECT_CQE(r, -ENOTCONN, 0U);
+	prep_picked(r, f, IORING_OP_RECV, self->pair[0][1], 0)->msg_flags = MSG_DONTWAIT;
+	EXPECT_CQE(r, -EAGAIN, 0U);
+	slot(self->ring, 0)->addr = 8;
+	ASSERT_TRUE(give(self->pair[0], self->out, 10));
+	prep_picked(r, f, IORING_OP_RECV, self->pair[0][1], 0);
+	EXPECT_CQE(r, -EFAULT, 0U);
+	slot(self->ring, 0)->addr = 0xffff888000000000UL;
+	prep_picked(r, f, IORING_OP_RECV, self->pair[0][1], 0);
+	EXPECT_CQE(r, -EFAULT, 0U);
+	EXPECT_EQ(0, head(r, GROUP));
+	slot(self->ring, 0)->addr = (uintptr_t)self->mem;
+	prep_picked(r, f, IORING_OP_RECV, self->pair[0][1], 0);
+	EXPECT_CQE(r, 10, BUFFER(3));
+	close(fd);
+}
+
+/* A buffer that has a part of what was asked for is its request's.  Mutant: recv-part-lent. */
+TEST_F(recvmulti, receive_all)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	int i;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		add_some(self->ring, self->mem, 3, 32);
+		ASSERT_TRUE(give(fds, self->out, 10));
+		prep_picked(r, f, IORING_OP_RECV, fds[1], 0)->msg_flags = MSG_WAITALL;
+		ASSERT_EQ(1, iou_submit(r));
+		iou_wait_ms(r, 1, 5);
+		EXPECT_EQ(0, iou_ready(r));
+		ASSERT_TRUE(send(fds[0], self->out + 10, 30, 0) == 30);
+		EXPECT_CQE(r, 32, BUFFER(0) | more_of(i));
+		EXPECT_EQ(-1, iou_verify(self->mem, 32, 0, 5));
+		prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
+		EXPECT_CQE(r, 8, BUFFER(1));
+		/* the rest does not come */
+		ASSERT_TRUE(give(fds, self->out, 7));
+		prep_picked(r, f, IORING_OP_RECV, fds[1], 0)->msg_flags = MSG_WAITALL;
+		ASSERT_EQ(1, iou_submit(r));
+		iou_wait_ms(r, 1, 5);
+		shutdown(fds[0], SHUT_WR);
+		EXPECT_CQE(r, 7, BUFFER(2) | more_of(i));
+	}
+}
+
+/* Bit by bit; what is asked for as a whole ends with a part. */
+TEST_F(recvmulti, incremental)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	int *fds = self->pair[TCP_STREAM];
+
+	/* what a worker has taken is used up */
+	if (f)
+		return;
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
+	add(self->ring, self->mem, 48, 6);
+	ASSERT_TRUE(give(fds, self->out, 10));
+	prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
+	EXPECT_CQE(r, 10, BUFFER(6) | IORING_CQE_F_BUF_MORE);
+	ASSERT_TRUE(give(fds, self->out + 10, 20));
+	prep_picked(r, f, IORING_OP_RECV, fds[1], 0)->msg_flags = MSG_WAITALL;
+	EXPECT_CQE(r, 20, BUFFER(6) | IORING_CQE_F_BUF_MORE);
+	ASSERT_TRUE(give(fds, self->out + 30, 20));
+	prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
+	EXPECT_CQE(r, 18, BUFFER(6) | IORING_CQE_F_SOCK_NONEMPTY);
+	EXPECT_EQ(-1, iou_verify(self->mem, 48, 0, 5));
+	EXPECT_EQ(1, head(r, GROUP));
+}
+
+TEST_F(recvmulti, send)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	char got[64];
+	int i;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		add(self->ring, self->out, 20, 1);
+		add(self->ring, self->out + 7, 30, 2);
+		prep_picked(r, f, IORING_OP_SEND, fds[0], 7);
+		EXPECT_CQE(r, 7, BUFFER(1));
+		prep_picked(r, f, IORING_OP_SEND, fds[0], 0);
+		EXPECT_CQE(r, 30, BUFFER(2));
+		EXPECT_EQ(37, recv(fds[1], got, 37, MSG_WAITALL));
+		EXPECT_EQ(-1, iou_verify(got, 37, 0, 5));
+	}
+	prep_picked(r, f, IORING_OP_SEND, self->pair[UDP][0], 0);
+	EXPECT_CQE(r, -ENOBUFS, 0U);
+	prep_picked(r, f, IORING_OP_SEND, self->pair[UDP][0], 0)->buf_group = 77;
+	EXPECT_CQE(r, iou_on_stock() ? -ENOENT : -ENOBUFS, 0U);
+}
+
+/* A send that fails has used no buffer, as other requests; 6.12 says that it has. */
+TEST_F(recvmulti, send_fails)
+{
+	int *fds = self->pair[UNIX_STREAM];
+	struct iou *r = &self->r;
+
+	if (variant->sqe_flags || iou_on_stock())
+		return;
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add(self->ring, self->out, 20, 1);
+	shutdown(fds[0], SHUT_WR);
+	prep_picked(r, 0, IORING_OP_SEND, fds[0], 0);
+	EXPECT_CQE(r, -EPIPE, 0U);
+	EXPECT_EQ(0, head(r, GROUP));
+	prep_picked(r, 0, IORING_OP_SEND, fds[1], 0);
+	EXPECT_CQE(r, 20, BUFFER(1));
+}
+
+/* It waits for room without a buffer. */
+TEST_F(recvmulti, send_waits)
+{
+	int *fds = self->pair[UNIX_STREAM];
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	char got[4096];
+	ssize_t left = 0, ret;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	while ((ret = send(fds[0], got, sizeof(got), MSG_DONTWAIT)) > 0)
+		left += ret;
+	add(self->ring, self->out, 20, 1);
+	prep_picked(r, variant->sqe_flags, IORING_OP_SEND, fds[0], 0);
+	ASSERT_EQ(1, iou_submit(r));
+	iou_wait_ms(r, 1, 5);
+	EXPECT_EQ(0, iou_ready(r));
+	if (!variant->sqe_flags && !iou_on_stock())
+		EXPECT_EQ(0, head(r, GROUP));
+	for (; left; left -= ret) {
+		ret = recv(fds[1], got, left < (ssize_t)sizeof(got) ? left : sizeof(got), 0);
+		ASSERT_LT(0, ret);
+	}
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(20, cqe.res);
+	EXPECT_EQ(BUFFER(1), cqe.flags);
+	EXPECT_EQ(20, recv(fds[1], got, sizeof(got), 0));
+	EXPECT_EQ(-1, iou_verify(got, 20, 0, 5));
+}
+
+/* A msghdr whose vector, of one piece or none, says how much is wanted at most. */
+TEST_F(recvmulti, message)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	struct sockaddr_in from;
+	struct iovec iov[2] = { { (void *)8, 12 }, { (void *)8, 12 } };
+	struct msghdr msg = { .msg_name = &from, .msg_namelen = sizeof(from) };
+	int *fds = self->pair[UDP];
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add_some(self->ring, self->mem, 4, 32);
+	ASSERT_TRUE(give(fds, self->out, 20));
+	prep_picked(r, f, IORING_OP_RECVMSG, fds[1], 1)->addr = (uintptr_t)&msg;
+	EXPECT_CQE(r, 20, BUFFER(0));
+	EXPECT_EQ(0, memcmp(&from, &self->udp, sizeof(from)));
+	EXPECT_EQ(-1, iou_verify(self->mem, 20, 0, 5));
+	ASSERT_TRUE(give(fds, self->out, 20));
+	msg.msg_iov = iov;
+	msg.msg_iovlen = 1;
+	prep_picked(r, f, IORING_OP_RECVMSG, fds[1], 1)->addr = (uintptr_t)&msg;
+	EXPECT_CQE(r, 12, BUFFER(1));
+	EXPECT_EQ(MSG_TRUNC, msg.msg_flags & MSG_TRUNC);
+	msg.msg_iovlen = 2;
+	prep_picked(r, f, IORING_OP_RECVMSG, fds[1], 1)->addr = (uintptr_t)&msg;
+	EXPECT_CQE(r, -EINVAL, 0U);
+	msg.msg_iovlen = 1;
+	msg.msg_iov = (void *)8;
+	prep_picked(r, f, IORING_OP_RECVMSG, fds[1], 1)->addr = (uintptr_t)&msg;
+	EXPECT_CQE(r, -EFAULT, 0U);
+}
+
+static const struct refusal {
+	const char *name;
+	int op;
+	unsigned int sqe_flags, ioprio, len, msg_flags;
+	int want;
+} refusals[] = {
+	{ "no group", IORING_OP_RECV, 0, IORING_RECV_MULTISHOT, 0, 0, -EINVAL },
+	{ "length", IORING_OP_RECV, IOSQE_BUFFER_SELECT, IORING_RECV_MULTISHOT, 1, 0, -EINVAL },
+	{ "all", IORING_OP_RECV, IOSQE_BUFFER_SELECT, IORING_RECV_MULTISHOT, 0, MSG_WAITALL,
+	  -EINVAL },
+	{ "file", IORING_OP_RECV, IOSQE_BUFFER_SELECT, IORING_RECV_MULTISHOT, 0, 0, -EBADF },
+	{ "msg no group", IORING_OP_RECVMSG, 0, IORING_RECV_MULTISHOT, 0, 0, -EINVAL },
+	{ "msg all", IORING_OP_RECVMSG, IOSQE_BUFFER_SELECT, IORING_RECV_MULTISHOT, 0,
+	  MSG_WAITALL, -EINVAL },
+	{ "msg length", IORING_OP_RECVMSG, IOSQE_BUFFER_SELECT, IORING_RECV_MULTISHOT, 1, 0,
+	  -EBADF },
+	{ "msg bundle", IORING_OP_RECVMSG, IOSQE_BUFFER_SELECT,
+	  IORING_RECV_MULTISHOT | IORING_RECVSEND_BUNDLE, 0, 0, -EINVAL },
+	{ "send", IORING_OP_SEND, IOSQE_BUFFER_SELECT, IORING_RECV_MULTISHOT, 0, 0, -EINVAL },
+};
+
+TEST_F(recvmulti, refused)
+{
+	struct iou *r = &self->r;
+	struct msghdr msg = {};
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(refusals); i++) {
+		const struct refusal *c = refusals + i;
+
+		sqe = iou_prep(r, c->op, 9999, &msg, c->len, 0);
+		sqe->flags = variant->sqe_flags | c->sqe_flags;
+		sqe->ioprio = c->ioprio;
+		sqe->msg_flags = c->msg_flags;
+		EXPECT_EQ(c->want, iou_one(r)) {
+			TH_LOG("%s", c->name);
+		}
+	}
+	msg.msg_controllen = 1UL << 31;
+	sqe = prep_many(r, variant->sqe_flags, IORING_OP_RECVMSG, 9999);
+	sqe->addr = (uintptr_t)&msg;
+	EXPECT_EQ(-EOVERFLOW, iou_one(r));
+	msg.msg_controllen = (1UL << 31) - 1;
+	sqe = prep_many(r, variant->sqe_flags, IORING_OP_RECVMSG, 9999);
+	sqe->addr = (uintptr_t)&msg;
+	EXPECT_EQ(-EOVERFLOW, iou_one(r));
+	msg.msg_controllen = 0;
+	msg.msg_namelen = -1;
+	sqe = prep_many(r, variant->sqe_flags, IORING_OP_RECVMSG, 9999);
+	sqe->addr = (uintptr_t)&msg;
+	EXPECT_EQ(-EOVERFLOW, iou_one(r));
+}
+
+/* A CQE for each part, until the end, which uses no buffer.  Mutant: recv-non-empty-wrong. */
+TEST_F(recvmulti, many)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	int i;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i], before = self->ring->tail;
+
+		add_some(self->ring, self->mem, 6, 16);
+		ASSERT_TRUE(give(fds, self->out, 20));
+		prep_many(r, f, IORING_OP_RECV, fds[1]);
+		EXPECT_CQE(r, 16, BUFFER(0) | IORING_CQE_F_MORE | more_of(i));
+		EXPECT_CQE(r, 4, BUFFER(1) | IORING_CQE_F_MORE);
+		ASSERT_EQ(3, send(fds[0], self->out + 20, 3, 0));
+		EXPECT_CQE(r, 3, BUFFER(2) | IORING_CQE_F_MORE);
+		ASSERT_EQ(32, send(fds[0], self->out + 23, 32, 0));
+		EXPECT_CQE(r, 16, BUFFER(3) | IORING_CQE_F_MORE | more_of(i));
+		EXPECT_CQE(r, 16, BUFFER(4) | IORING_CQE_F_MORE);
+		EXPECT_EQ(-1, iou_verify(self->mem, 16, 0, 5));
+		EXPECT_EQ(-1, iou_verify(self->mem + PIECE, 4, 16, 5));
+		EXPECT_EQ(-1, iou_verify(self->mem + 2 * PIECE, 3, 20, 5));
+		EXPECT_EQ(-1, iou_verify(self->mem + 3 * PIECE, 16, 23, 5));
+		EXPECT_EQ(-1, iou_verify(self->mem + 4 * PIECE, 16, 39, 5));
+		shutdown(fds[0], SHUT_WR);
+		EXPECT_CQE(r, 0, more_of(i));
+		EXPECT_EQ((__u16)(before + 5), head(r, GROUP));
+		self->ring->tail--;
+	}
+}
+
+/* Out of buffers; cancelled, with the buffer still the group's; no socket; not connected. */
+TEST_F(recvmulti, many_end)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	int fd = socket(AF_INET, SOCK_STREAM, 0), i;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		add_some(self->ring, self->mem, 2, 16);
+		ASSERT_TRUE(give(fds, self->out, 40));
+		prep_many(r, f, IORING_OP_RECV, fds[1]);
+		EXPECT_CQE(r, 16, BUFFER(0) | IORING_CQE_F_MORE | more_of(i));
+		EXPECT_CQE(r, 16, BUFFER(1) | IORING_CQE_F_MORE | more_of(i));
+		EXPECT_CQE(r, -ENOBUFS, 0U);
+		ASSERT_EQ(8, recv(fds[1], self->mem, 16, 0));
+		add_some(self->ring, self->mem, 2, 16);
+		prep_many(r, f, IORING_OP_RECV, fds[1])->user_data = 7;
+		ASSERT_EQ(1, iou_submit(r));
+		ASSERT_EQ(1, send(fds[0], self->out, 1, 0));
+		EXPECT_CQE(r, 1, BUFFER(0) | IORING_CQE_F_MORE);
+		sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0);
+		sqe->flags = IOSQE_CQE_SKIP_SUCCESS;
+		EXPECT_CQE(r, -ECANCELED, 0U);
+		EXPECT_EQ((__u16)(self->ring->tail - 1), head(r, GROUP));
+		ASSERT_TRUE(give(fds, self->out, 3));
+		prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
+		EXPECT_CQE(r, 3, BUFFER(1));
+	}
+	add(self->ring, self->mem, 16, 5);
+	prep_many(r, f, IORING_OP_RECV, fd);
+	EXPECT_CQE(r, -ENOTCONN, 0U);
+	prep_many(r, 0, IORING_OP_RECV, r->fd);
+	EXPECT_CQE(r, -ENOTSOCK, 0U);
+	EXPECT_EQ((__u16)(self->ring->tail - 1), head(r, GROUP));
+	close(fd);
+}
+
+/* The CQE that finds no room is the last one, and nothing that was received is lost. */
+TEST_F(recvmulti, many_overflow)
+{
+	unsigned int seen = 0, last = 0, flags;
+	int *fds = self->pair[TCP_STREAM];
+	struct io_uring_cqe cqe;
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init_cq(&r, 4, 4, variant->flags));
+	ASSERT_EQ(0, reg(&r, GROUP, self->ring, SLOTS, 0, 0));
+	add_some(self->ring, self->mem, SLOTS, 1);
+	ASSERT_TRUE(give(fds, self->out, 8));
+	prep_many(&r, variant->sqe_flags, IORING_OP_RECV, fds[1]);
+	ASSERT_EQ(1, iou_submit(&r));
+	do {
+		ASSERT_EQ(0, iou_wait(&r, 1));
+		iou_wait_ms(&r, 4, 1000);
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		ASSERT_EQ(1, cqe.res);
+		EXPECT_EQ(seen, cqe.flags >> IORING_CQE_BUFFER_SHIFT);
+		EXPECT_EQ(-1, iou_verify(self->mem + seen * PIECE, 1, seen, 5));
+		flags = cqe.flags;
+		seen++;
+		last += !(flags & IORING_CQE_F_MORE);
+	} while (flags & IORING_CQE_F_MORE && seen < SLOTS);
+	EXPECT_EQ(1, last);
+	EXPECT_EQ((int)seen, head(&r, GROUP));
+	EXPECT_EQ(SLOTS - (int)seen, recv(fds[1], self->mem, PIECE, MSG_DONTWAIT));
+	iou_exit(&r);
+}
+
+/* One that always finds data lets others run. */
+TEST_F(recvmulti, fair)
+{
+	int *fds = self->pair[UNIX_STREAM], *other = self->pair[TCP_STREAM];
+	unsigned int i, before = 0, nr = 100;
+	struct io_uring_cqe cqe;
+	bool seen = false;
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init_cq(&r, 8, 256, variant->flags));
+	iou_prep(&r, IORING_OP_PROVIDE_BUFFERS, 200, self->mem, 1, 0)->buf_group = GROUP;
+	ASSERT_EQ(0, iou_one(&r));
+	ASSERT_TRUE(give(fds, self->out, nr));
+	ASSERT_TRUE(give(other, self->out, 1));
+	prep_many(&r, 0, IORING_OP_RECV, fds[1])->user_data = 1;
+	prep_many(&r, 0, IORING_OP_RECV, other[1])->user_data = 2;
+	ASSERT_EQ(2, iou_submit(&r));
+	for (i = 0; i < nr + 1; i++) {
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		ASSERT_EQ(1, cqe.res);
+		seen |= cqe.user_data == 2;
+		before += !seen;
+	}
+	EXPECT_TRUE(seen);
+	EXPECT_GE(40, before);
+	iou_exit(&r);
+}
+
+/* What a buffer of a multishot RECVMSG says. */
+struct message {
+	struct io_uring_recvmsg_out out;
+	char rest[];
+};
+
+#define HEAD	(sizeof(struct io_uring_recvmsg_out) + sizeof(struct sockaddr_in))
+
+static struct io_uring_sqe *prep_messages(struct iou *r, unsigned int sqe_flags, int fd,
+					  struct msghdr *msg)
+{
+	struct io_uring_sqe *sqe = prep_many(r, sqe_flags, IORING_OP_RECVMSG, fd);
+
+	sqe->addr = (uintptr_t)msg;
+	return sqe;
+}
+
+TEST_F(recvmulti, messages)
+{
+	struct msghdr msg = { .msg_namelen = sizeof(struct sockaddr_in) };
+	unsigned int f = variant->sqe_flags;
+	struct message *got = (void *)self->mem;
+	struct iou *r = &self->r;
+	int *fds = self->pair[UDP];
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add(self->ring, self->mem, HEAD + 24, 0);
+	add(self->ring, self->mem + 128, HEAD + 24, 1);
+	add(self->ring, self->mem + 256, HEAD, 2);
+	add(self->ring, self->mem + 384, HEAD + 24, 3);
+	add(self->ring, self->mem + 512, HEAD - 1, 4);
+	ASSERT_TRUE(give(fds, self->out, 20));
+	prep_messages(r, f, fds[1], &msg);
+	EXPECT_CQE(r, (int)HEAD + 20, BUFFER(0) | IORING_CQE_F_MORE);
+	EXPECT_EQ(sizeof(struct sockaddr_in), got->out.namelen);
+	EXPECT_EQ(0, got->out.controllen);
+	EXPECT_EQ(20, got->out.payloadlen);
+	EXPECT_EQ(0, got->out.flags);
+	EXPECT_EQ(0, memcmp(got->rest, &self->udp, sizeof(self->udp)));
+	EXPECT_EQ(-1, iou_verify(self->mem + HEAD, 20, 0, 5));
+	/* more than fits; nothing fits; nothing is there */
+	got = (void *)(self->mem + 128);
+	ASSERT_EQ(40, send(fds[0], self->out, 40, 0));
+	EXPECT_CQE(r, (int)HEAD + 24, BUFFER(1) | IORING_CQE_F_MORE);
+	EXPECT_EQ(24, got->out.payloadlen);
+	EXPECT_EQ(MSG_TRUNC, got->out.flags);
+	EXPECT_EQ(-1, iou_verify(self->mem + 128 + HEAD, 24, 0, 5));
+	got = (void *)(self->mem + 256);
+	ASSERT_EQ(40, send(fds[0], self->out, 40, 0));
+	/* none of a message is as good as its end, and told */
+	EXPECT_CQE(r, (int)HEAD, BUFFER(2));
+	EXPECT_EQ(0, got->out.payloadlen);
+	/* the message's length, whatever fits */
+	got = (void *)(self->mem + 384);
+	ASSERT_EQ(40, send(fds[0], self->out, 40, 0));
+	prep_messages(r, f, fds[1], &msg)->msg_flags = MSG_TRUNC;
+	EXPECT_CQE(r, (int)HEAD + 24, BUFFER(3) | IORING_CQE_F_MORE);
+	EXPECT_EQ(40, got->out.payloadlen);
+	ASSERT_EQ(0, send(fds[0], self->out, 0, 0));
+	EXPECT_CQE(r, -EFAULT, 0U);
+}
+
+/* Mutant: recvmsg-name-too-long. */
+TEST_F(recvmulti, messages_without)
+{
+	struct msghdr msg = { .msg_namelen = 4 };
+	unsigned int f = variant->sqe_flags;
+	struct message *got = (void *)self->mem;
+	struct iou *r = &self->r;
+	int *fds = self->pair[UDP], one = 1;
+	struct cmsghdr *cmsg;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add(self->ring, self->mem, 200, 0);
+	add(self->ring, self->mem + 256, 200, 1);
+	add(self->ring, self->mem + 512, 19, 2);
+	/* less room for the name than it takes */
+	ASSERT_TRUE(give(fds, self->out, 20));
+	prep_messages(r, f, fds[1], &msg)->user_data = 7;
+	EXPECT_CQE(r, 16 + 4 + 20, BUFFER(0) | IORING_CQE_F_MORE);
+	EXPECT_EQ(sizeof(struct sockaddr_in), got->out.namelen);
+	EXPECT_EQ(0, memcmp(got->rest, &self->udp, 4));
+	EXPECT_EQ(-1, iou_verify(got->rest + 4, 20, 0, 5));
+	iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0)->flags = IOSQE_CQE_SKIP_SUCCESS;
+	EXPECT_CQE(r, -ECANCELED, 0U);
+	/* ancillary data */
+	got = (void *)(self->mem + 256);
+	setsockopt(fds[1], IPPROTO_IP, IP_RECVTTL, &one, sizeof(one));
+	msg.msg_namelen = 0;
+	msg.msg_controllen = 64;
+	ASSERT_TRUE(give(fds, self->out, 20));
+	prep_messages(r, f, fds[1], &msg);
+	EXPECT_CQE(r, 16 + 64 + 20, BUFFER(1) | IORING_CQE_F_MORE);
+	EXPECT_EQ(CMSG_SPACE(sizeof(int)), got->out.controllen);
+	cmsg = (void *)got->rest;
+	EXPECT_EQ(IPPROTO_IP, cmsg->cmsg_level);
+	EXPECT_EQ(IP_TTL, cmsg->cmsg_type);
+	EXPECT_EQ(-1, iou_verify(got->rest + 64, 20, 0, 5));
+	/* a buffer for less than the head */
+	ASSERT_EQ(20, send(fds[0], self->out, 20, 0));
+	EXPECT_CQE(r, -EFAULT, 0U);
+	if (!f)
+		EXPECT_EQ(2, head(r, GROUP));
+}
+
+TEST_F(recvmulti, messages_of_a_stream)
+{
+	unsigned int f = variant->sqe_flags;
+	struct message *got = (void *)self->mem;
+	struct iou *r = &self->r;
+	struct msghdr msg = {};
+	int i;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		add_some(self->ring, self->mem, 3, 16 + 16);
+		ASSERT_TRUE(give(fds, self->out, 20));
+		prep_messages(r, f, fds[1], &msg);
+		EXPECT_CQE(r, 16 + 16, BUFFER(0) | IORING_CQE_F_MORE | more_of(i));
+		EXPECT_EQ(16, got->out.payloadlen);
+		EXPECT_CQE(r, 16 + 4, BUFFER(1) | IORING_CQE_F_MORE);
+		shutdown(fds[0], SHUT_WR);
+		EXPECT_CQE(r, 16, BUFFER(2) | more_of(i));
+		got = (void *)(self->mem + 2 * PIECE);
+		EXPECT_EQ(0, got->out.payloadlen);
+		got = (void *)self->mem;
+	}
+}
+
+TEST_HARNESS_MAIN
