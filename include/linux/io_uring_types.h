@@ -38,6 +38,7 @@
 
 struct eventfd_ctx;
 struct io_buf_group;
+struct io_bundle;
 struct io_kiocb;
 struct io_mail;
 struct io_mem_account;
@@ -546,11 +547,13 @@ struct io_mapped_region {
  * struct io_buf_groups - groups of provided buffers (see io_uring/rsrc/groups.h)
  * @small: (R) those with small numbers; changed under @lock as well
  * @others: (R) all others; changed under @lock as well
+ * @bundle: (R) what the transfer uses that is being attempted, NULL before the first
  * @lock: lets a program map the memory of a group without the ring lock; a leaf
  */
 struct io_buf_groups {
 	struct io_buf_group	*small[IO_GROUPS_SMALL];
 	struct xarray		others;
+	struct io_bundle	*bundle;
 	/* see above */
 	spinlock_t		lock;
 };

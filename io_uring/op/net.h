@@ -80,8 +80,14 @@ void io_net_fail(struct io_kiocb *req);
 enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result);
 int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 		    unsigned int issue_flags);
+enum io_result io_net_tell_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
+				u32 cflags, unsigned int issue_flags);
 enum io_result io_net_received_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
 				    unsigned int issue_flags);
+
+struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_segs);
+enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags);
+enum io_result io_recv_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags);
 
 /* The fields that all have; of ioprio, the bits in @valid are allowed. */
 static __always_inline int io_net_prep_sqe(struct io_kiocb *req, const struct io_uring_sqe *sqe,
@@ -184,6 +190,42 @@ static inline void io_net_ask_inq(struct msghdr *msg)
 {
 	msg->msg_get_inq = 1;
 	msg->msg_inq = -1;
+}
+
+/* For an attempt to SEND, all but where the data is. */
+static inline void io_send_msg_init(struct io_kiocb *req, struct msghdr *msg,
+				    unsigned int issue_flags)
+{
+	struct io_net *net = io_net(req);
+
+	io_net_msg_init(msg);
+	if (unlikely(net->name_len)) {
+		struct io_net_async *async = req->async_data;
+
+		msg->msg_name = req->flags & REQ_F_ASYNC_DATA ? (void *)&async->name : net->name;
+		msg->msg_namelen = net->name_len;
+	}
+	msg->msg_flags = io_net_flags(net, issue_flags);
+}
+
+/* For an attempt to RECV, all but where the data goes. */
+static inline void io_recv_msg_init(struct msghdr *msg)
+{
+	io_net_msg_init(msg);
+	msg->msg_control_is_user = false;
+	msg->msg_flags = 0;
+	io_net_ask_inq(msg);
+}
+
+/*
+ * Does the next attempt take as many buffers as it needs?  It has none yet, and the ring lock
+ * is held, so that nobody else picks the same.
+ */
+static inline bool io_net_bundles(const struct io_kiocb *req, const struct io_net *net,
+				  unsigned int issue_flags)
+{
+	return net->how & IORING_RECVSEND_BUNDLE && !(req->flags & REQ_F_PICKED) &&
+	       !(issue_flags & IO_URING_F_UNLOCKED);
 }
 
 /* An attempt to receive is over.  @msg is what it has filled in. */

@@ -74,8 +74,33 @@ int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *ms
 }
 
 /**
- * io_net_received_many - an attempt of a multishot receive is over
- * @req: has picked a buffer
+ * io_net_tell_many - an attempt of a multishot receive is over
+ * @req: the request
+ * @msg: what the attempt has filled in
+ * @ret: what has come of it
+ * @cflags: of the buffers that were used
+ * @issue_flags: IO_URING_F_*
+ *
+ * Return: what becomes of the request.
+ */
+enum io_result io_net_tell_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
+				u32 cflags, unsigned int issue_flags)
+{
+	if (ret == -EAGAIN && issue_flags & IO_URING_F_NONBLOCK &&
+	    !(io_net(req)->msg_flags & MSG_DONTWAIT))
+		return IO_AGAIN;
+	if (msg->msg_inq > 0)
+		cflags |= IORING_CQE_F_SOCK_NONEMPTY;
+	if (likely(ret > 0 && req->flags & REQ_F_MULTISHOT && io_post_more(req, ret, cflags)))
+		/* a socket that says that it is empty need not be asked, nor a buffer be there */
+		return msg->msg_inq ? IO_MORE : IO_AGAIN;
+	req->cqe.flags = cflags;
+	return io_done(req, io_no_restart(ret));
+}
+
+/**
+ * io_net_received_many - an attempt with one buffer is over
+ * @req: a multishot receive that has picked it
  * @msg: what the attempt has filled in
  * @ret: what has come of it
  * @issue_flags: IO_URING_F_*
@@ -85,19 +110,5 @@ int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *ms
 enum io_result io_net_received_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
 				    unsigned int issue_flags)
 {
-	u32 cflags;
-
-	if (ret == -EAGAIN && issue_flags & IO_URING_F_NONBLOCK &&
-	    !(io_net(req)->msg_flags & MSG_DONTWAIT)) {
-		io_buf_unused(req);
-		return IO_AGAIN;
-	}
-	cflags = io_buf_used(req, ret);
-	if (msg->msg_inq > 0)
-		cflags |= IORING_CQE_F_SOCK_NONEMPTY;
-	if (likely(ret > 0 && req->flags & REQ_F_MULTISHOT && io_post_more(req, ret, cflags)))
-		/* a socket that says that it is empty need not be asked, nor a buffer be there */
-		return msg->msg_inq ? IO_MORE : IO_AGAIN;
-	req->cqe.flags = cflags;
-	return io_done(req, io_no_restart(ret));
+	return io_net_tell_many(req, msg, ret, io_buf_used(req, ret), issue_flags);
 }

@@ -17,7 +17,14 @@
 
 #include "op/net.h"
 
-static struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_segs)
+/**
+ * io_net_async_alloc - make room for what does not fit into a request
+ * @req: a send or receive that has no such room
+ * @nr_segs: entries of the vector
+ *
+ * Return: it, freed with the request, or NULL.
+ */
+struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_segs)
 {
 	struct io_net_async *async;
 
@@ -92,10 +99,17 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 
 	if (unlikely(READ_ONCE(sqe->__pad3[0])))
 		return -EINVAL;
-	ret = io_net_prep_sqe(req, sqe, IORING_RECVSEND_POLL_FIRST);
+	ret = io_net_prep_sqe(req, sqe, IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_BUNDLE);
 	if (unlikely(ret))
 		return ret;
 	io_send_prep_flags(net);
+	if (unlikely(net->how & IORING_RECVSEND_BUNDLE)) {
+		if (!(req->flags & REQ_F_BUFFER_SELECT))
+			return -EINVAL;
+		/* a part is no end: what comes next would get between */
+		net->msg_flags |= MSG_WAITALL;
+		req->flags |= REQ_F_MULTISHOT;
+	}
 	if (unlikely(uname)) {
 		ret = io_send_prep_name(req, u64_to_user_ptr(uname), READ_ONCE(sqe->addr_len));
 		if (ret)

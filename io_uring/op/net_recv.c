@@ -9,10 +9,7 @@ static __always_inline int io_recv_attempt(struct io_kiocb *req, struct socket *
 {
 	struct io_net *net = io_net(req);
 
-	io_net_msg_init(msg);
-	msg->msg_control_is_user = false;
-	msg->msg_flags = 0;
-	io_net_ask_inq(msg);
+	io_recv_msg_init(msg);
 	iov_iter_ubuf(&msg->msg_iter, ITER_DEST, u64_to_user_ptr(net->addr + net->done),
 		      net->len - net->done);
 	return sock_recvmsg(sock, msg, io_net_flags(net, issue_flags));
@@ -43,6 +40,8 @@ static noinline enum io_result io_recv_picked(struct io_kiocb *req, struct socke
 	struct msghdr msg;
 	int ret;
 
+	if (io_net_bundles(req, io_net(req), issue_flags))
+		return io_recv_bundle(req, sock, issue_flags);
 	ret = io_net_pick(req, issue_flags);
 	if (unlikely(ret))
 		return io_done(req, ret);

@@ -3,26 +3,6 @@
 
 #include "op/net.h"
 
-/* One attempt.  Return: as sock_sendmsg(). */
-static __always_inline int io_send_attempt(struct io_kiocb *req, struct socket *sock,
-					   unsigned int issue_flags)
-{
-	struct io_net *net = io_net(req);
-	struct msghdr msg;
-
-	io_net_msg_init(&msg);
-	if (unlikely(net->name_len)) {
-		struct io_net_async *async = req->async_data;
-
-		msg.msg_name = req->flags & REQ_F_ASYNC_DATA ? (void *)&async->name : net->name;
-		msg.msg_namelen = net->name_len;
-	}
-	iov_iter_ubuf(&msg.msg_iter, ITER_SOURCE, u64_to_user_ptr(net->addr + net->done),
-		      net->len - net->done);
-	msg.msg_flags = io_net_flags(net, issue_flags);
-	return sock_sendmsg(sock, &msg);
-}
-
 /* An attempt to send is over. */
 static __always_inline enum io_result io_net_sent(struct io_kiocb *req, struct socket *sock,
 						  int ret, unsigned int issue_flags)
@@ -32,29 +12,43 @@ static __always_inline enum io_result io_net_sent(struct io_kiocb *req, struct s
 	return io_net_incomplete(req, sock, ret, 0, issue_flags);
 }
 
-/* SEND of a provided buffer. */
+/* SEND of a provided buffer, or of the rest of several. */
 static noinline enum io_result io_send_picked(struct io_kiocb *req, struct socket *sock,
 					      unsigned int issue_flags)
 {
-	int ret = io_net_pick(req, issue_flags);
+	struct msghdr msg;
+	int ret;
 
+	if (io_net_bundles(req, io_net(req), issue_flags))
+		return io_send_bundle(req, sock, issue_flags);
+	ret = io_net_pick(req, issue_flags);
 	if (unlikely(ret))
 		return io_done(req, ret);
-	ret = io_net_buf_ok(io_net(req)) ? io_send_attempt(req, sock, issue_flags) : -EFAULT;
+	ret = -EFAULT;
+	if (likely(io_net_buf_ok(io_net(req)))) {
+		io_send_msg_init(req, &msg, issue_flags);
+		io_net_iter(req, ITER_SOURCE, &msg.msg_iter);
+		ret = sock_sendmsg(sock, &msg);
+	}
 	req->cqe.flags = 0;
 	return io_net_picked_end(req, io_net_sent(req, sock, ret, issue_flags));
 }
 
 static enum io_result io_send_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
+	struct io_net *net = io_net(req);
 	enum io_result result;
 	struct socket *sock = io_net_begin(req, &result);
+	struct msghdr msg;
 
 	if (unlikely(!sock))
 		return result;
 	if (unlikely(req->flags & REQ_F_BUFFER_SELECT))
 		return io_send_picked(req, sock, issue_flags);
-	return io_net_sent(req, sock, io_send_attempt(req, sock, issue_flags), issue_flags);
+	io_send_msg_init(req, &msg, issue_flags);
+	iov_iter_ubuf(&msg.msg_iter, ITER_SOURCE, u64_to_user_ptr(net->addr + net->done),
+		      net->len - net->done);
+	return io_net_sent(req, sock, sock_sendmsg(sock, &msg), issue_flags);
 }
 
 static enum io_result io_sendmsg_issue(struct io_kiocb *req, unsigned int issue_flags)

@@ -22,7 +22,6 @@
  */
 #include <linux/fs.h>
 #include <linux/log2.h>
-#include <linux/nospec.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -42,14 +41,6 @@ void io_groups_init(struct io_ring_ctx *ctx)
 {
 	xa_init_flags(&ctx->groups.others, XA_FLAGS_ACCOUNT);
 	spin_lock_init(&ctx->groups.lock);
-}
-
-/* Ring lock held, or groups.lock. */
-static struct io_buf_group *io_group_find(struct io_ring_ctx *ctx, unsigned int id)
-{
-	if (likely(id < IO_GROUPS_SMALL))
-		return ctx->groups.small[array_index_nospec(id, IO_GROUPS_SMALL)];
-	return xa_load(&ctx->groups.others, id);
 }
 
 /**
@@ -143,21 +134,7 @@ void io_groups_free(struct io_ring_ctx *ctx)
 		cond_resched();
 	}
 	xa_destroy(&ctx->groups.others);
-}
-
-/* Buffers in the group.  In a ring they are as many as the program says, up to 65,535. */
-static u32 io_group_count(const struct io_buf_group *group)
-{
-	if (!group->ring)
-		return group->tail - group->head;
-	/* the program's release store of the tail, which lies in the first slot */
-	return (u16)(smp_load_acquire(&((struct io_uring_buf_ring *)group->bufs)->tail) -
-		     group->head);
-}
-
-static struct io_uring_buf *io_group_slot(struct io_buf_group *group, u32 at)
-{
-	return &group->bufs[at & (group->size - 1)];
+	kvfree(ctx->groups.bundle);
 }
 
 /* Read the first buffer into ->seen.  Return: false if there is none. */
@@ -171,31 +148,6 @@ static bool io_group_look(struct io_buf_group *group)
 	group->seen.addr = READ_ONCE(slot->addr);
 	group->seen.len = READ_ONCE(slot->len);
 	group->seen.bid = READ_ONCE(slot->bid);
-	return true;
-}
-
-/*
- * @used bytes of the buffer in ->seen belong to a request.  Return: the group keeps the
- * rest of it.
- */
-static bool io_group_use(struct io_buf_group *group, u32 used)
-{
-	struct io_uring_buf *slot = io_group_slot(group, group->head);
-	u32 left = group->seen.len - min(used, group->seen.len);
-
-	if (likely(!group->inc)) {
-		group->head++;
-		return false;
-	}
-	if (!used)
-		return true;
-	if (!left || left < group->min_left) {
-		WRITE_ONCE(slot->len, 0);
-		group->head++;
-		return false;
-	}
-	WRITE_ONCE(slot->len, left);
-	WRITE_ONCE(slot->addr, group->seen.addr + used);
 	return true;
 }
 

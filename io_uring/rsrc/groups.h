@@ -3,7 +3,9 @@
 #ifndef IO_RSRC_GROUPS_H
 #define IO_RSRC_GROUPS_H
 
+#include <linux/nospec.h>
 #include <linux/refcount.h>
+#include <linux/uio.h>
 
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_RSRC
@@ -52,6 +54,27 @@ struct io_buf {
 	bool	inc;
 };
 
+/* the most buffers that one transfer uses */
+#define IO_BUNDLE_MAX	256
+
+/**
+ * struct io_bundle - several provided buffers for one transfer (see io_uring/rsrc/bundle.c)
+ * @nr: buffers
+ * @nr_segs: segments
+ * @len: bytes of all of these
+ * @single: there must not be a second one for the same CQE
+ * @segs: where the data is, or goes
+ * @bufs: the buffers as they were read
+ */
+struct io_bundle {
+	u32			nr;
+	u32			nr_segs;
+	u32			len;
+	bool			single;
+	struct iovec		segs[IO_BUNDLE_MAX];
+	struct io_uring_buf	bufs[IO_BUNDLE_MAX];
+};
+
 void io_groups_init(struct io_ring_ctx *ctx);
 void io_groups_free(struct io_ring_ctx *ctx);
 struct io_buf_group *io_group_get(struct io_ring_ctx *ctx, unsigned int id);
@@ -61,6 +84,59 @@ int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_fla
 u32 io_buf_used(struct io_kiocb *req, s32 res);
 void io_buf_unused(struct io_kiocb *req);
 void io_buf_take(struct io_kiocb *req);
+
+struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 most);
+u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 moved);
+void io_bundle_take(struct io_kiocb *req, const struct io_bundle *bundle);
+bool io_bundle_more(const struct io_kiocb *req);
+
+/* Ring lock held, or groups.lock. */
+static inline struct io_buf_group *io_group_find(struct io_ring_ctx *ctx, unsigned int id)
+{
+	if (likely(id < IO_GROUPS_SMALL))
+		return ctx->groups.small[array_index_nospec(id, IO_GROUPS_SMALL)];
+	return xa_load(&ctx->groups.others, id);
+}
+
+/* Buffers in the group.  In a ring they are as many as the program says, up to 65,535. */
+static inline u32 io_group_count(const struct io_buf_group *group)
+{
+	if (!group->ring)
+		return group->tail - group->head;
+	/* the program's release store of the tail, which lies in the first slot */
+	return (u16)(smp_load_acquire(&((struct io_uring_buf_ring *)group->bufs)->tail) -
+		     group->head);
+}
+
+static inline struct io_uring_buf *io_group_slot(struct io_buf_group *group, u32 at)
+{
+	return &group->bufs[at & (group->size - 1)];
+}
+
+/*
+ * @used bytes of the buffer in ->seen belong to a request.  Return: the group keeps the
+ * rest of it.
+ */
+static inline bool io_group_use(struct io_buf_group *group, u32 used)
+{
+	struct io_uring_buf *slot = io_group_slot(group, group->head);
+	u32 left = group->seen.len - min(used, group->seen.len);
+
+	if (likely(!group->inc)) {
+		group->head++;
+		return false;
+	}
+	if (!used)
+		return true;
+	if (!left || left < group->min_left) {
+		WRITE_ONCE(slot->len, 0);
+		group->head++;
+		return false;
+	}
+	WRITE_ONCE(slot->len, left);
+	WRITE_ONCE(slot->addr, group->seen.addr + used);
+	return true;
+}
 
 /* CQE flags that tell the program of the buffer that a request has used. */
 static inline u32 io_picked_cflags(const struct io_kiocb *req)

@@ -15,6 +15,7 @@ static unsigned int features(struct iou *r)
 		unsigned int bits;
 	} of_op[] = {
 		{ IORING_OP_POLL_ADD, IORING_FEAT_FAST_POLL | IORING_FEAT_POLL_32BITS },
+		{ IORING_OP_SEND, IORING_FEAT_RECVSEND_BUNDLE },
 	};
 	struct io_uring_probe *probe = iou_map_anon(IOU_PAGE);
 	unsigned int i, bits = 0xffff;
@@ -25,9 +26,6 @@ static unsigned int features(struct iou *r)
 		if (!(probe->ops[of_op[i].op].flags & IO_URING_OP_SUPPORTED))
 			bits &= ~of_op[i].bits;
 	munmap(probe, IOU_PAGE);
-	/* sends and receives without bundles do not promise them */
-	if (!iou_on_stock())
-		bits &= ~IORING_FEAT_RECVSEND_BUNDLE;
 	return bits;
 }
 

@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: bundles - sends and receives of several provided buffers at once */
+#include <pthread.h>
+#include "sock.h"
+
+#define GROUP	5
+#define SLOTS	512
+
+#include "group.h"
+
+#define BYTES	(256 * 1024)
+
+/* Through what the data goes: each body is run with each of them. */
+enum { TCP_STREAM, UNIX_STREAM, NR_STREAMS };
+
+FIXTURE(bundle) {
+	struct iou r;
+	struct io_uring_buf_ring *ring;
+	char *mem, *out;
+	int pair[NR_STREAMS][2];
+};
+
+FIXTURE_VARIANT(bundle) {
+	unsigned int flags;
+};
+
+IOU_KINDS(bundle);
+
+FIXTURE_SETUP(bundle)
+{
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, self->pair[UNIX_STREAM]));
+	ASSERT_EQ(0, sock_tcp_pair(self->pair[TCP_STREAM]));
+	self->ring = iou_map_anon(SLOTS * sizeof(struct io_uring_buf));
+	self->mem = iou_map_anon(BYTES);
+	self->out = iou_map_anon(BYTES);
+	ASSERT_NE(NULL, self->ring);
+	ASSERT_NE(NULL, self->mem);
+	ASSERT_NE(NULL, self->out);
+	iou_fill(self->out, BYTES, 0, 5);
+	ASSERT_EQ(0, iou_init(&self->r, 16, variant->flags));
+}
+
+FIXTURE_TEARDOWN(bundle)
+{
+	int i;
+
+	iou_exit(&self->r);
+	for (i = 0; i < NR_STREAMS; i++)
+		sock_close_pair(self->pair[i]);
+	munmap(self->ring, SLOTS * sizeof(struct io_uring_buf));
+	munmap(self->mem, BYTES);
+	munmap(self->out, BYTES);
+}
+
+static struct io_uring_sqe *prep_bundle(struct iou *r, int op, int fd, unsigned int len,
+					unsigned int how)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, op, fd, NULL, len, 0);
+
+	sqe->flags = IOSQE_BUFFER_SELECT;
+	sqe->buf_group = GROUP;
+	sqe->ioprio = IORING_RECVSEND_BUNDLE | how;
+	return sqe;
+}
+
+/* @nr buffers of @len bytes, @step bytes from one to the next, numbered from @bid on. */
+static void add_row(struct io_uring_buf_ring *ring, char *mem, unsigned int nr, unsigned int len,
+		    unsigned int step, unsigned int bid)
+{
+	while (nr--) {
+		add(ring, mem, len, bid++);
+		mem += step;
+	}
+}
+
+/* Send, and wait until it is there to be received. */
+static bool give(int *fds, const char *buf, size_t len)
+{
+	return send(fds[0], buf, len, MSG_NOSIGNAL) == (ssize_t)len && sock_readable(fds[1]);
+}
+
+static bool got(int *fds, char *to, size_t len, unsigned long long pos)
+{
+	return recv(fds[1], to, len, MSG_WAITALL) == (ssize_t)len &&
+	       iou_verify(to, len, pos, 5) == -1;
+}
+
+/* All that the group has, in its order, wherever it lies. */
+TEST_F(bundle, send)
+{
+	struct iou *r = &self->r;
+	int i, k;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		/* one behind the other; a gap; backwards */
+		add_row(self->ring, self->out, 10, 10, 10, 1);
+		add(self->ring, self->out + 110, 20, 20);
+		for (k = 0; k < 5; k++)
+			add(self->ring, self->out + 180 - 10 * k, 10, 30 + k);
+		prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
+		EXPECT_CQE(r, 170, BUFFER(1));
+		EXPECT_EQ(self->ring->tail, head(r, GROUP));
+		EXPECT_TRUE(got(fds, self->mem, 100, 0));
+		EXPECT_TRUE(got(fds, self->mem, 20, 110));
+		for (k = 0; k < 5; k++)
+			EXPECT_TRUE(got(fds, self->mem, 10, 180 - 10 * k));
+		prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
+		EXPECT_CQE(r, -ENOBUFS, 0U);
+	}
+}
+
+/* A length is the most, and cuts no buffer but the first. */
+TEST_F(bundle, send_some)
+{
+	struct iou *r = &self->r;
+	int *fds = self->pair[TCP_STREAM];
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add_row(self->ring, self->out, 6, 10, 10, 1);
+	prep_bundle(r, IORING_OP_SEND, fds[0], 25, 0);
+	EXPECT_CQE(r, 20, BUFFER(1) | IORING_CQE_F_MORE);
+	if (iou_on_stock()) {
+		/* for the first CQE */
+		EXPECT_CQE(r, 40, BUFFER(3));
+	} else {
+		EXPECT_CQE(r, 20, BUFFER(3) | IORING_CQE_F_MORE);
+		EXPECT_CQE(r, 20, BUFFER(5));
+	}
+	EXPECT_EQ(6, head(r, GROUP));
+	EXPECT_TRUE(got(fds, self->mem, 60, 0));
+	add(self->ring, self->out, 10, 1);
+	prep_bundle(r, IORING_OP_SEND, fds[0], 7, 0);
+	EXPECT_CQE(r, 7, BUFFER(1));
+	EXPECT_TRUE(got(fds, self->mem, 7, 0));
+}
+
+/* No more than 256 for one CQE. */
+TEST_F(bundle, send_many)
+{
+	struct iou *r = &self->r;
+	int i;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		add_row(self->ring, self->out, 300, 10, 10, 1);
+		prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
+		EXPECT_CQE(r, 2560, BUFFER(1) | IORING_CQE_F_MORE);
+		EXPECT_CQE(r, 440, BUFFER(257));
+		EXPECT_EQ(self->ring->tail, head(r, GROUP));
+		EXPECT_TRUE(got(fds, self->mem, 3000, 0));
+	}
+}
+
+/*
+ * More than the socket takes: all of it goes in the end, in order, and what is sent behind it
+ * does not get between.
+ */
+TEST_F(bundle, send_waits)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int i, small = 4096;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i], first = self->ring->tail;
+		size_t have = 0, total = 0;
+
+		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+		setsockopt(fds[1], SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+		add_row(self->ring, self->out, 60, 4000, 4000, 1);
+		prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
+		ASSERT_EQ(1, iou_submit(r));
+		while (!iou_ready(r)) {
+			struct pollfd p = { .fd = fds[1], .events = POLLIN };
+
+			if (poll(&p, 1, 1) == 1)
+				have += recv(fds[1], self->mem + have, BYTES - have, 0);
+			iou_wait_ms(r, 0, 0);
+		}
+		do {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			ASSERT_LT(0, cqe.res);
+			EXPECT_EQ(BUFFER(1 + total / 4000), cqe.flags & ~IORING_CQE_F_MORE);
+			total += cqe.res;
+		} while (cqe.flags & IORING_CQE_F_MORE);
+		EXPECT_EQ(60 * 4000, total);
+		EXPECT_EQ((__u16)(first + 60), head(r, GROUP));
+		while (have < total) {
+			ssize_t ret = recv(fds[1], self->mem + have, total - have, 0);
+
+			ASSERT_LT(0, ret);
+			have += ret;
+		}
+		EXPECT_EQ(-1, iou_verify(self->mem, total, 0, 5));
+	}
+}
+
+TEST_F(bundle, send_fails)
+{
+	struct iou *r = &self->r;
+	int *fds = self->pair[UNIX_STREAM];
+	struct io_uring_cqe cqe;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add_row(self->ring, self->out, 2, 10, 10, 1);
+	shutdown(fds[0], SHUT_WR);
+	prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
+	ASSERT_EQ(0, take(r, &cqe));
+	EXPECT_EQ(-EPIPE, cqe.res);
+	if (iou_on_stock())
+		return;
+	/* nothing was used */
+	EXPECT_EQ(0, cqe.flags);
+	EXPECT_EQ(0, head(r, GROUP));
+	slot(self->ring, 1)->addr = 8;
+	prep_bundle(r, IORING_OP_SEND, fds[1], 0, 0);
+	EXPECT_CQE(r, 10, BUFFER(1) | IORING_CQE_F_MORE);
+	EXPECT_CQE(r, -EFAULT, 0U);
+	EXPECT_EQ(1, head(r, GROUP));
+}
+
+/* One CQE for all that is there, in as many buffers as it takes. */
+TEST_F(bundle, receive)
+{
+	struct iou *r = &self->r;
+	int i, k;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i], first = self->ring->tail;
+		unsigned int how;
+
+		/* 6.12 fills whole buffers, or one if the socket does not say how much it has */
+		if (iou_on_stock())
+			break;
+		memset(self->mem, 0, 1000);
+		add_row(self->ring, self->mem, 3, 10, 10, 1);
+		add_row(self->ring, self->mem + 100, 10, 10, 20, 4);
+		ASSERT_TRUE(give(fds, self->out, 75));
+		how = i ? IORING_RECVSEND_POLL_FIRST : 0;
+		prep_bundle(r, IORING_OP_RECV, fds[1], 0, how);
+		EXPECT_CQE(r, 75, BUFFER(1));
+		EXPECT_EQ((__u16)(first + 8), head(r, GROUP));
+		EXPECT_EQ(-1, iou_verify(self->mem, 30, 0, 5));
+		for (k = 0; k < 4; k++)
+			EXPECT_EQ(-1, iou_verify(self->mem + 100 + 20 * k, 10, 30 + 10 * k, 5));
+		EXPECT_EQ(-1, iou_verify(self->mem + 180, 5, 70, 5));
+		/* more than there is room for */
+		ASSERT_TRUE(give(fds, self->out, 75));
+		prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
+		EXPECT_CQE(r, 50, BUFFER(9) | (i ? 0 : IORING_CQE_F_SOCK_NONEMPTY));
+		prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
+		EXPECT_CQE(r, -ENOBUFS, 0U);
+		EXPECT_EQ(25, recv(fds[1], self->mem, 100, 0));
+		add(self->ring, self->mem, 10, 1);
+		shutdown(fds[0], SHUT_WR);
+		ASSERT_TRUE(sock_readable(fds[1]));
+		prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
+		EXPECT_CQE(r, 0, i ? 0U : IORING_CQE_F_SOCK_NONEMPTY);
+		EXPECT_EQ((__u16)(self->ring->tail - 1), head(r, GROUP));
+		self->ring->tail--;
+	}
+}
+
+/* A length is the most, in whole buffers; waiting takes nothing from the group, nor does an attempt in vain. */
+TEST_F(bundle, receive_some)
+{
+	struct iou *r = &self->r;
+	int i;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i], first = self->ring->tail;
+
+		add_row(self->ring, self->mem, 10, 10, 20, 1);
+		prep_bundle(r, IORING_OP_RECV, fds[1], 35, 0);
+		ASSERT_EQ(1, iou_submit(r));
+		iou_wait_ms(r, 1, 5);
+		EXPECT_EQ(0, iou_ready(r));
+		EXPECT_EQ((__u16)first, head(r, GROUP));
+		EXPECT_EQ(10, slot(self->ring, first + 3)->len);
+		ASSERT_EQ(100, send(fds[0], self->out, 100, 0));
+		EXPECT_CQE(r, 30, BUFFER(1) | (i ? 0 : IORING_CQE_F_SOCK_NONEMPTY));
+		EXPECT_EQ((__u16)(first + 3), head(r, GROUP));
+		EXPECT_EQ(-1, iou_verify(self->mem + 40, 10, 20, 5));
+		EXPECT_EQ(70, recv(fds[1], self->mem, 100, 0));
+		prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0)->msg_flags = MSG_DONTWAIT;
+		EXPECT_CQE(r, -EAGAIN, 0U);
+		EXPECT_EQ((__u16)(first + 3), head(r, GROUP));
+		prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0)->buf_group = 77;
+		EXPECT_CQE(r, iou_on_stock() ? -ENOENT : -ENOBUFS, 0U);
+		self->ring->tail = first + 3;
+	}
+}
+
+/* One after the other, as they come. */
+TEST_F(bundle, receive_multishot)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int i, k;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i], at = 0, first = self->ring->tail;
+
+		add_row(self->ring, self->mem, 40, 10, 10, 0);
+		ASSERT_TRUE(give(fds, self->out, 20));
+		prep_bundle(r, IORING_OP_RECV, fds[1], 0, IORING_RECV_MULTISHOT);
+		ASSERT_EQ(1, iou_submit(r));
+		for (k = 0; k < 5; k++) {
+			int want = 20 * (k + 1);
+
+			while (at < want) {
+				ASSERT_EQ(0, iou_reap(r, &cqe));
+				ASSERT_LT(0, cqe.res);
+				EXPECT_EQ(IORING_CQE_F_MORE, cqe.flags & IORING_CQE_F_MORE);
+				EXPECT_EQ(at / 10, cqe.flags >> IORING_CQE_BUFFER_SHIFT);
+				at += cqe.res;
+			}
+			EXPECT_EQ(want, at);
+			if (k < 4)
+				ASSERT_EQ(20, send(fds[0], self->out + want, 20, 0));
+		}
+		EXPECT_EQ(-1, iou_verify(self->mem, 100, 0, 5));
+		shutdown(fds[0], SHUT_WR);
+		EXPECT_CQE(r, 0, i ? 0U : IORING_CQE_F_SOCK_NONEMPTY);
+		EXPECT_EQ((__u16)(first + 10), head(r, GROUP));
+		self->ring->tail = first + 10;
+	}
+}
+
+/* Of the last buffer, as much as was needed. */
+TEST_F(bundle, incremental)
+{
+	int *fds = self->pair[TCP_STREAM];
+	struct iou *r = &self->r;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
+	add_row(self->ring, self->mem, 4, 10, 10, 1);
+	ASSERT_TRUE(give(fds, self->out, 27));
+	prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
+	EXPECT_CQE(r, 27, BUFFER(1) | IORING_CQE_F_BUF_MORE);
+	EXPECT_EQ(2, head(r, GROUP));
+	EXPECT_EQ((uintptr_t)self->mem + 27, slot(self->ring, 2)->addr);
+	EXPECT_EQ(3, slot(self->ring, 2)->len);
+	ASSERT_TRUE(give(fds, self->out + 27, 3));
+	prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
+	EXPECT_CQE(r, 3, BUFFER(3));
+	EXPECT_EQ(3, head(r, GROUP));
+	ASSERT_TRUE(give(fds, self->out + 30, 10));
+	prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
+	EXPECT_CQE(r, 10, BUFFER(4));
+	EXPECT_EQ(-1, iou_verify(self->mem, 40, 0, 5));
+	/* to send */
+	add_row(self->ring, self->out, 4, 10, 10, 5);
+	prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
+	EXPECT_CQE(r, 40, BUFFER(5));
+	EXPECT_EQ(8, head(r, GROUP));
+	EXPECT_TRUE(got(fds, self->mem, 40, 0));
+}
+
+/* Of a group that is no ring, one at a time; 6.12 uses a second one without telling which. */
+TEST_F(bundle, classic)
+{
+	int *fds = self->pair[TCP_STREAM];
+	struct iou *r = &self->r;
+
+	if (iou_on_stock())
+		return;
+	iou_prep(r, IORING_OP_PROVIDE_BUFFERS, 3, self->mem, 10, 1)->buf_group = GROUP;
+	ASSERT_EQ(0, iou_one(r));
+	ASSERT_TRUE(give(fds, self->out, 25));
+	prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
+	EXPECT_CQE(r, 10, BUFFER(1) | IORING_CQE_F_SOCK_NONEMPTY);
+	prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
+	EXPECT_CQE(r, 10, BUFFER(2) | IORING_CQE_F_SOCK_NONEMPTY);
+	prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
+	EXPECT_CQE(r, 5, BUFFER(3));
+	EXPECT_EQ(-1, iou_verify(self->mem, 25, 0, 5));
+}
+
+/* By a worker: one buffer or more, all of the data and none of it twice; 6.12 sends nothing. */
+TEST_F(bundle, by_worker)
+{
+	int *fds = self->pair[TCP_STREAM], at = 0;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	if (iou_on_stock())
+		return;
+	add_row(self->ring, self->out, 10, 10, 10, 0);
+	while (at < 100) {
+		prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0)->flags |= IOSQE_ASYNC;
+		do {
+			ASSERT_EQ(0, take(r, &cqe));
+			ASSERT_LT(0, cqe.res);
+			EXPECT_EQ(at / 10, cqe.flags >> IORING_CQE_BUFFER_SHIFT);
+			at += cqe.res;
+		} while (cqe.flags & IORING_CQE_F_MORE);
+	}
+	EXPECT_EQ(10, head(r, GROUP));
+	EXPECT_TRUE(got(fds, self->mem, 100, 0));
+	memset(self->mem, 0, 200);
+	add_row(self->ring, self->mem, 10, 10, 10, 0);
+	ASSERT_TRUE(give(fds, self->out, 100));
+	for (at = 0; at < 100; at += cqe.res) {
+		prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0)->flags |= IOSQE_ASYNC;
+		ASSERT_EQ(0, take(r, &cqe));
+		ASSERT_LT(0, cqe.res);
+		EXPECT_EQ(at / 10, cqe.flags >> IORING_CQE_BUFFER_SHIFT);
+	}
+	EXPECT_EQ(20, head(r, GROUP));
+	EXPECT_EQ(-1, iou_verify(self->mem, 100, 0, 5));
+}
+
+/* What is not all there, or cannot be all there, is a failure for the chain. */
+TEST_F(bundle, receive_all)
+{
+	int *fds = self->pair[TCP_STREAM];
+	struct iou *r = &self->r;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add_row(self->ring, self->mem, 10, 10, 10, 1);
+	ASSERT_TRUE(give(fds, self->out, 30));
+	prep_bundle(r, IORING_OP_RECV, fds[1], 30, 0)->msg_flags = MSG_WAITALL;
+	EXPECT_CQE(r, 30, BUFFER(1));
+	EXPECT_EQ(3, head(r, GROUP));
+	EXPECT_EQ(-1, iou_verify(self->mem, 30, 0, 5));
+}
+
+struct feeder {
+	int fd;
+	size_t bytes;
+};
+
+/* Sends in pieces of all sizes. */
+static void *feed(void *arg)
+{
+	struct feeder *f = arg;
+	unsigned int len = 1;
+	char piece[4096];
+	size_t at, sent;
+
+	for (at = 0; at < f->bytes; at += len) {
+		len = len * 7 % 3001 + 1;
+		if (len > f->bytes - at)
+			len = f->bytes - at;
+		iou_fill(piece, len, at, 5);
+		for (sent = 0; sent < len; ) {
+			ssize_t ret = send(f->fd, piece + sent, len - sent, MSG_NOSIGNAL);
+
+			if (ret <= 0)
+				return NULL;
+			sent += ret;
+		}
+	}
+	shutdown(f->fd, SHUT_WR);
+	return NULL;
+}
+
+/* A flow of data through buffers that are given back as they are used; every byte in order. */
+TEST_F(bundle, flow)
+{
+	static const unsigned int sizes[] = { 32, 1000 };
+	struct io_uring_cqe cqe;
+	struct iou *r = &self->r;
+	unsigned int i, bid;
+	int inc;
+
+	for (inc = 0; inc < 2; inc++) {
+		for (i = 0; i < NR_STREAMS; i++) {
+			unsigned int size = sizes[i], left = 0, nr = 128;
+			int fds[2];
+			struct feeder f;
+			size_t at = 0;
+			pthread_t thread;
+
+			ASSERT_EQ(0, i == TCP_STREAM ? sock_tcp_pair(fds) :
+				  socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+			f = (struct feeder){ fds[0], iou_rounds(400) * 1000 };
+			memset(self->ring, 0, SLOTS * sizeof(struct io_uring_buf));
+			ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS,
+					 inc ? IOU_PBUF_RING_INC : 0, 0));
+			/* every other one follows on the one before it */
+			for (bid = 0; bid < nr; bid++)
+				add(self->ring, self->mem + bid * size + (bid & ~1U), size, bid);
+			ASSERT_EQ(0, pthread_create(&thread, NULL, feed, &f));
+			cqe.flags = 0;
+			bid = 0;
+			for (;;) {
+				int res;
+
+				if (!(cqe.flags & IORING_CQE_F_MORE))
+					prep_bundle(r, IORING_OP_RECV, fds[1], 0,
+						    inc ? 0 : IORING_RECV_MULTISHOT);
+				ASSERT_EQ(0, take(r, &cqe));
+				if (cqe.res == -ENOBUFS)
+					continue;
+				ASSERT_LE(0, cqe.res);
+				if (!cqe.res)
+					break;
+				ASSERT_EQ(bid, cqe.flags >> IORING_CQE_BUFFER_SHIFT);
+				for (res = cqe.res; res > 0; ) {
+					unsigned int n = size - left;
+					char *buf = self->mem + bid * size + (bid & ~1U);
+
+					if (n > (unsigned int)res)
+						n = res;
+					ASSERT_EQ(-1, iou_verify(buf + left, n, at, 5));
+					at += n;
+					res -= n;
+					left += n;
+					if (inc && left < size)
+						break;
+					left = 0;
+					add(self->ring, buf, size, bid);
+					bid = (bid + 1) % nr;
+				}
+				if (inc)
+					EXPECT_EQ(left > 0, !!(cqe.flags & IORING_CQE_F_BUF_MORE));
+			}
+			EXPECT_EQ(f.bytes, at);
+			pthread_join(thread, NULL);
+			ASSERT_EQ(0, unreg(r, GROUP));
+			sock_close_pair(fds);
+		}
+	}
+}
+
+TEST_F(bundle, refused)
+{
+	struct iou *r = &self->r;
+	struct msghdr msg = {};
+	struct io_uring_sqe *sqe;
+
+	prep_bundle(r, IORING_OP_SEND, 9999, 0, 0)->flags = 0;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_bundle(r, IORING_OP_SEND, 9999, 0, 0);
+	EXPECT_EQ(-EBADF, iou_one(r));
+	prep_bundle(r, IORING_OP_RECV, 9999, 0, 0);
+	EXPECT_EQ(-EBADF, iou_one(r));
+	prep_bundle(r, IORING_OP_RECV, 9999, 1, IORING_RECV_MULTISHOT);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	sqe = prep_bundle(r, IORING_OP_RECVMSG, 9999, 0, 0);
+	sqe->addr = (uintptr_t)&msg;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+}
+
+TEST_HARNESS_MAIN
