@@ -127,7 +127,8 @@ static inline bool io_net_poll_first(struct io_net *net)
  * What each attempt begins with.  Return: the socket; NULL if there is no attempt, then
  * *@result is for ->issue() to return.
  */
-static __always_inline struct socket *io_net_begin(struct io_kiocb *req, enum io_result *result)
+static __always_inline struct socket *io_net_begin(struct io_kiocb *req, unsigned int issue_flags,
+						   enum io_result *result)
 {
 	struct socket *sock = sock_from_file(req->file);
 
@@ -135,7 +136,8 @@ static __always_inline struct socket *io_net_begin(struct io_kiocb *req, enum io
 		*result = io_done(req, -ENOTSOCK);
 		return NULL;
 	}
-	if (unlikely(io_net_poll_first(io_net(req)))) {
+	/* its poll is armed already if it is multishot and was issued by an event */
+	if (unlikely(io_net_poll_first(io_net(req)) && !(issue_flags & IO_URING_F_MULTISHOT))) {
 		*result = io_net_incomplete(req, sock, -EAGAIN, 0, IO_URING_F_NONBLOCK);
 		return NULL;
 	}

@@ -56,6 +56,9 @@ static int io_recv_prep_flags(struct io_kiocb *req)
 	if (req->opcode == IORING_OP_RECV && net->len)
 		return -EINVAL;
 	req->flags |= REQ_F_MULTISHOT;
+	/* a worker would wait for the first event */
+	if (net->msg_flags & MSG_DONTWAIT)
+		req->flags &= ~REQ_F_FORCE_ASYNC;
 	return 0;
 }
 

@@ -4,8 +4,8 @@
 #include "op/net.h"
 
 /* One attempt.  Return: as sock_recvmsg(). */
-static __always_inline int io_recv_attempt(struct io_kiocb *req, struct socket *sock,
-					   struct msghdr *msg, unsigned int issue_flags)
+static int io_recv_attempt(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
+			   unsigned int issue_flags)
 {
 	struct io_net *net = io_net(req);
 
@@ -58,7 +58,7 @@ static noinline enum io_result io_recv_picked(struct io_kiocb *req, struct socke
 static enum io_result io_recv_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	enum io_result result;
-	struct socket *sock = io_net_begin(req, &result);
+	struct socket *sock = io_net_begin(req, issue_flags, &result);
 	struct msghdr msg;
 	int ret;
 
@@ -71,8 +71,8 @@ static enum io_result io_recv_issue(struct io_kiocb *req, unsigned int issue_fla
 }
 
 /* One attempt.  Return: as sock_recvmsg(). */
-static __always_inline int io_recvmsg_attempt(struct io_kiocb *req, struct socket *sock,
-					      struct msghdr *msg, unsigned int issue_flags)
+static int io_recvmsg_attempt(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
+			      unsigned int issue_flags)
 {
 	struct io_net *net = io_net(req);
 
@@ -111,7 +111,7 @@ static noinline enum io_result io_recvmsg_picked(struct io_kiocb *req, struct so
 static enum io_result io_recvmsg_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	enum io_result result;
-	struct socket *sock = io_net_begin(req, &result);
+	struct socket *sock = io_net_begin(req, issue_flags, &result);
 	struct msghdr msg;
 	int ret;
 

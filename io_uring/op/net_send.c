@@ -4,8 +4,8 @@
 #include "op/net.h"
 
 /* An attempt to send is over. */
-static __always_inline enum io_result io_net_sent(struct io_kiocb *req, struct socket *sock,
-						  int ret, unsigned int issue_flags)
+static enum io_result io_net_sent(struct io_kiocb *req, struct socket *sock, int ret,
+				  unsigned int issue_flags)
 {
 	if (likely(io_net_complete(io_net(req), ret)))
 		return io_done(req, ret);
@@ -38,7 +38,7 @@ static enum io_result io_send_issue(struct io_kiocb *req, unsigned int issue_fla
 {
 	struct io_net *net = io_net(req);
 	enum io_result result;
-	struct socket *sock = io_net_begin(req, &result);
+	struct socket *sock = io_net_begin(req, issue_flags, &result);
 	struct msghdr msg;
 
 	if (unlikely(!sock))
@@ -55,7 +55,7 @@ static enum io_result io_sendmsg_issue(struct io_kiocb *req, unsigned int issue_
 {
 	struct io_net *net = io_net(req);
 	enum io_result result;
-	struct socket *sock = io_net_begin(req, &result);
+	struct socket *sock = io_net_begin(req, issue_flags, &result);
 	struct msghdr msg;
 	int ret;
 

@@ -21,12 +21,13 @@
 static struct io_bundle *io_bundle_of(struct io_ring_ctx *ctx)
 {
 	if (unlikely(!ctx->groups.bundle))
-		ctx->groups.bundle = kvmalloc(sizeof(struct io_bundle), GFP_KERNEL_ACCOUNT);
+		ctx->groups.bundle = kvmalloc(sizeof(*ctx->groups.bundle),
+					      GFP_KERNEL_ACCOUNT);
 	return ctx->groups.bundle;
 }
 
 /* Add memory behind what the segments have. */
-static inline void io_bundle_add(struct io_bundle *bundle, u64 addr, u32 len)
+static void io_bundle_add(struct io_bundle *bundle, u64 addr, u32 len)
 {
 	struct iovec *last = &bundle->segs[bundle->nr_segs];
 

@@ -263,10 +263,15 @@ int open_plain_target(struct bench *b);
 int open_file_target(struct bench *b);
 int open_unix(struct bench *b);
 int open_tcp(struct bench *b);
+int open_unix_group(struct bench *b);
+int open_tcp_group(struct bench *b);
 int open_listener(struct bench *b);
 int run_net(struct bench *b, unsigned int rounds);
 int run_echo(struct bench *b, unsigned int rounds);
 int run_accept(struct bench *b, unsigned int rounds);
+int run_accept_many(struct bench *b, unsigned int rounds);
+int run_picked(struct bench *b, unsigned int rounds);
+int run_bundle(struct bench *b, unsigned int rounds);
 int run_msg(struct bench *b, unsigned int rounds);
 int run_msg_fd(struct bench *b, unsigned int rounds);
 

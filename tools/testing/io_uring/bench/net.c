@@ -6,7 +6,8 @@
  * "sendmsg" mark the submission of a batch up to its CQEs, "recv" and "recvmsg" that of
  * the receives after as much was sent; the other half is system calls.  "echo" is a
  * whole round: a message is sent there, received, sent back and received.  "accept"
- * takes connections that wait already.
+ * takes connections that wait already; "+many" by one request.  "+picked" uses a provided
+ * buffer for each message, "bundle" one request for all of them.
  */
 
 #include <arpa/inet.h>
@@ -15,6 +16,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -161,6 +163,114 @@ int run_echo(struct bench *b, unsigned int rounds)
 	return 0;
 }
 
+/* Provided buffers, one behind the other, for the messages of a round. */
+static struct io_uring_buf_ring *group;
+
+static int open_group(struct bench *b)
+{
+	struct io_uring_buf_reg reg = { .ring_entries = MAX_BATCH };
+
+	if (!group)
+		group = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			     -1, 0);
+	group->tail = 0;
+	reg.ring_addr = (uintptr_t)group;
+	return ring_register(&b->ring, IORING_REGISTER_PBUF_RING, &reg, 1);
+}
+
+int open_unix_group(struct bench *b)
+{
+	int ret = open_unix(b);
+
+	return ret ?: open_group(b);
+}
+
+int open_tcp_group(struct bench *b)
+{
+	int ret = open_tcp(b);
+
+	return ret ?: open_group(b);
+}
+
+static void provide(struct bench *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < b->row->batch; i++) {
+		struct io_uring_buf *buf = (struct io_uring_buf *)group +
+					   (group->tail + i) % MAX_BATCH;
+
+		buf->addr = (uintptr_t)b->buf + i * BYTES;
+		buf->len = BYTES;
+		buf->bid = i;
+	}
+	__atomic_store_n(&group->tail, group->tail + i, __ATOMIC_RELEASE);
+}
+
+static unsigned int moved;
+
+static int check_moved(const struct io_uring_cqe *cqe)
+{
+	if (cqe->res > 0)
+		moved += cqe->res;
+	return cqe->res > 0;
+}
+
+/* @nr requests, of which each uses a provided buffer, or one after the other all that there are. */
+static int move_picked(struct bench *b, bool sends, unsigned int nr, unsigned int how)
+{
+	unsigned int i;
+	int ret;
+
+	moved = 0;
+	do {
+		for (i = 0; i < nr; i++) {
+			struct io_uring_sqe *sqe = ring_sqe(&b->ring);
+
+			sqe->opcode = b->row->opcode;
+			sqe->flags = IOSQE_BUFFER_SELECT;
+			sqe->ioprio = how;
+			sqe->fd = b->pipes[0][!sends];
+		}
+		ret = ring_submit(&b->ring, nr);
+		if (!ret)
+			ret = ring_take(&b->ring, nr, check_moved);
+	} while (!ret && moved < b->row->batch * BYTES);
+	return ret;
+}
+
+static int run_provided(struct bench *b, unsigned int rounds, unsigned int nr, unsigned int how)
+{
+	bool sends = b->row->opcode == IORING_OP_SEND;
+
+	while (rounds--) {
+		int ret = 0;
+
+		provide(b);
+		if (!sends)
+			ret = other_half(b, sends);
+		part_begin(b);
+		if (!ret)
+			ret = move_picked(b, sends, nr, how);
+		part_end(b);
+		if (!ret && sends)
+			ret = other_half(b, sends);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int run_picked(struct bench *b, unsigned int rounds)
+{
+	return run_provided(b, rounds, b->row->batch, 0);
+}
+
+int run_bundle(struct bench *b, unsigned int rounds)
+{
+	return run_provided(b, rounds, 1, IORING_RECVSEND_BUNDLE);
+}
+
 int open_listener(struct bench *b)
 {
 	struct sockaddr_in addr;
@@ -179,7 +289,26 @@ static int check_fd(const struct io_uring_cqe *cqe)
 	return 1;
 }
 
-int run_accept(struct bench *b, unsigned int rounds)
+#define MANY	7
+
+static int check_end(const struct io_uring_cqe *cqe)
+{
+	return cqe->res == -ECANCELED || !cqe->res;
+}
+
+/* End the request that accepts many. */
+static int end_many(struct bench *b)
+{
+	struct io_uring_sqe *sqe = ring_sqe(&b->ring);
+	int ret;
+
+	sqe->opcode = IORING_OP_ASYNC_CANCEL;
+	sqe->addr = MANY;
+	ret = ring_submit(&b->ring, 2);
+	return ret ?: ring_take(&b->ring, 2, check_end);
+}
+
+static int accept_some(struct bench *b, unsigned int rounds, bool many)
 {
 	struct sockaddr_in addr;
 	socklen_t len = sizeof(addr);
@@ -196,20 +325,34 @@ int run_accept(struct bench *b, unsigned int rounds)
 				return -errno;
 		}
 		part_begin(b);
-		for (i = 0; i < b->row->batch; i++) {
+		for (i = 0; i < (many ? 1 : b->row->batch); i++) {
 			struct io_uring_sqe *sqe = ring_sqe(&b->ring);
 
 			sqe->opcode = IORING_OP_ACCEPT;
 			sqe->fd = b->fd;
+			sqe->user_data = MANY;
+			sqe->ioprio = many ? IORING_ACCEPT_MULTISHOT : 0;
 		}
 		ret = ring_submit(&b->ring, b->row->batch);
 		part_end(b);
 		if (!ret)
 			ret = ring_take(&b->ring, b->row->batch, check_fd);
+		if (!ret && many)
+			ret = end_many(b);
 		for (i = 0; i < b->row->batch; i++)
 			close(peers[i]);
 		if (ret)
 			return ret;
 	}
 	return 0;
+}
+
+int run_accept(struct bench *b, unsigned int rounds)
+{
+	return accept_some(b, rounds, false);
+}
+
+int run_accept_many(struct bench *b, unsigned int rounds)
+{
+	return accept_some(b, rounds, true);
 }

@@ -158,7 +158,7 @@ TEST_F(bundle, send_many)
 
 /*
  * More than the socket takes: all of it goes in the end, in order, and what is sent behind it
- * does not get between.
+ * does not get between.  Mutant: bundle-handed-out-twice.
  */
 TEST_F(bundle, send_waits)
 {
@@ -218,14 +218,15 @@ TEST_F(bundle, send_fails)
 	/* nothing was used */
 	EXPECT_EQ(0, cqe.flags);
 	EXPECT_EQ(0, head(r, GROUP));
-	slot(self->ring, 1)->addr = 8;
+	/* no address of a program */
+	slot(self->ring, 1)->addr = 0xffff888000000000UL;
 	prep_bundle(r, IORING_OP_SEND, fds[1], 0, 0);
 	EXPECT_CQE(r, 10, BUFFER(1) | IORING_CQE_F_MORE);
 	EXPECT_CQE(r, -EFAULT, 0U);
 	EXPECT_EQ(1, head(r, GROUP));
 }
 
-/* One CQE for all that is there, in as many buffers as it takes. */
+/* One CQE for all that is there, in as many buffers.  Mutant: bundle-merged-over-gap. */
 TEST_F(bundle, receive)
 {
 	struct iou *r = &self->r;
@@ -268,7 +269,10 @@ TEST_F(bundle, receive)
 	}
 }
 
-/* A length is the most, in whole buffers; waiting takes nothing from the group, nor does an attempt in vain. */
+/*
+ * A length is the most, in whole buffers; waiting takes nothing from the group, nor does an
+ * attempt in vain.  Mutant: bundle-used-by-attempt.
+ */
 TEST_F(bundle, receive_some)
 {
 	struct iou *r = &self->r;
