@@ -432,7 +432,7 @@ TEST_F(waitid_many, events_while_it_looks)
 	for (i = 1; i <= rounds; i++) {
 		victim = self->children[i];
 		prep_waitid(r, P_ALL, 0, &info, WEXITED);
-		ASSERT_EQ(0, submit_issued(r));
+		ASSERT_EQ(0, iou_submit_issued(r));
 		/* for a while it does nothing but look */
 		iou_wait_ms(r, 1, 20);
 		ASSERT_EQ(0, iou_ready(r));
