@@ -174,7 +174,7 @@ static inline void io_rw_iter(struct io_kiocb *req, int ddir, struct iov_iter *i
  */
 static inline bool io_rw_begun(struct io_kiocb *req)
 {
-	return io_rw(req)->kiocb.ki_filp != NULL;
+	return io_rw(req)->kiocb.ki_filp;
 }
 
 static __always_inline int __io_rw_start(struct io_kiocb *req, int ddir)

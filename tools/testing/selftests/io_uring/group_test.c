@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: provided buffers, and reads that use them */
-#include <pthread.h>
-#include <sched.h>
 #include <sys/uio.h>
 #include "iou_test.h"
 
@@ -796,100 +794,6 @@ TEST_F(group, multishot_overflow)
 	EXPECT_EQ(1, last);
 	EXPECT_EQ((int)seen, head(&r, GROUP));
 	iou_exit(&r);
-}
-
-static bool ticker_stop;
-
-/* Wants its CPU often, for a moment, before everybody else. */
-static void *ticker(void *cpu)
-{
-	struct sched_param prio = { .sched_priority = 1 };
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((long)cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) || sched_setscheduler(0, SCHED_FIFO, &prio))
-		return (void *)1L;
-	while (!__atomic_load_n(&ticker_stop, __ATOMIC_RELAXED))
-		usleep(200);
-	return NULL;
-}
-
-#define PIDS	32768
-
-/* How often a kworker has given up its CPU though it had not to wait, since the call before. */
-static long kworker_gave_way(void)
-{
-	static long before[PIDS];
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	long now, most = 0;
-	char comm[64], path[64];
-	FILE *f;
-	int pid;
-
-	while (dir && (entry = readdir(dir))) {
-		pid = atoi(entry->d_name);
-		if (pid <= 0 || pid >= PIDS)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-		f = fopen(path, "r");
-		if (!f)
-			continue;
-		if (fgets(comm, sizeof(comm), f) && !strncmp(comm, "kworker", 7)) {
-			now = iou_status(pid, "nonvoluntary_ctxt_switches");
-			most = now - before[pid] > most ? now - before[pid] : most;
-			before[pid] = now;
-		}
-		fclose(f);
-	}
-	closedir(dir);
-	return most;
-}
-
-#define MANY_RINGS	8192
-
-/*
- * Many large groups are freed in steps between which others can run.  Mutant:
- * groups-freed-at-once.
- */
-TEST(freeing_lets_others_run)
-{
-	unsigned long long end;
-	pthread_t threads[64];
-	long i, nr, most = 0;
-	struct iou r;
-	void *ring;
-
-	/* a debug kernel takes minutes to pin the memory */
-	if (geteuid() || iou_slow_kernel())
-		SKIP(return, "needs root, and a fast kernel");
-	nr = sysconf(_SC_NPROCESSORS_ONLN);
-	ASSERT_GE(64, nr);
-	ring = iou_map_anon(32768 * sizeof(struct io_uring_buf));
-	ASSERT_NE(NULL, ring);
-	ASSERT_EQ(0, iou_init(&r, 8, 0));
-	for (i = 0; i < MANY_RINGS; i++)
-		ASSERT_EQ(0, reg(&r, i, ring, 32768, 0, 0));
-	for (i = 0; i < nr; i++)
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, ticker, (void *)i));
-	kworker_gave_way();
-	iou_exit(&r);
-	/* within a second; others are rarely in the way, as they do little */
-	end = iou_now_us() + IOU_PATIENCE * 1000ULL;
-	while (most < 30 && iou_now_us() < end) {
-		iou_sleep_ms(1000);
-		most = kworker_gave_way();
-	}
-	EXPECT_LE(30, most);
-	__atomic_store_n(&ticker_stop, true, __ATOMIC_RELAXED);
-	for (i = 0; i < nr; i++) {
-		void *ret;
-
-		ASSERT_EQ(0, pthread_join(threads[i], &ret));
-		EXPECT_EQ(NULL, ret);
-	}
-	munmap(ring, 32768 * sizeof(struct io_uring_buf));
 }
 
 TEST_HARNESS_MAIN
