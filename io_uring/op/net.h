@@ -19,6 +19,8 @@
 
 /* io_net->how: what the attempt has moved is all, more would not fit the buffer's account */
 #define IO_NET_NO_RETRY	BIT(15)
+/* io_net->how: a SEND to an address, which may be an empty one */
+#define IO_NET_NAMED	BIT(14)
 
 /**
  * struct io_net - a send or a receive
@@ -27,7 +29,7 @@
  * @len: bytes wanted
  * @done: bytes that earlier attempts have moved; MSG_WAITALL only
  * @msg_flags: MSG_*
- * @how: IORING_RECVSEND_*, IORING_RECV_MULTISHOT, IO_NET_NO_RETRY
+ * @how: IORING_RECVSEND_*, IORING_RECV_MULTISHOT, IO_NET_*
  * @name_len: sends: bytes of the address that they go to; multishot RECVMSG: room for one
  * @umsg: RECVMSG: the program's msghdr, for what comes beside the data
  * @uname: RECVMSG: where the sender's address goes, or NULL
@@ -100,6 +102,8 @@ static __always_inline int io_net_prep_sqe(struct io_kiocb *req, const struct io
 		return -EINVAL;
 	net->addr = READ_ONCE(sqe->addr);
 	net->len = READ_ONCE(sqe->len);
+	if (unlikely(net->len > INT_MAX))
+		return -EINVAL;
 	net->done = 0;
 	net->name_len = 0;
 	net->msg_flags = READ_ONCE(sqe->msg_flags);
@@ -201,13 +205,17 @@ static inline void io_send_msg_init(struct io_kiocb *req, struct msghdr *msg,
 	struct io_net *net = io_net(req);
 
 	io_net_msg_init(msg);
-	if (unlikely(net->name_len)) {
-		struct io_net_async *async = req->async_data;
-
-		msg->msg_name = req->flags & REQ_F_ASYNC_DATA ? (void *)&async->name : net->name;
-		msg->msg_namelen = net->name_len;
-	}
 	msg->msg_flags = io_net_flags(net, issue_flags);
+}
+
+int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct msghdr *msg);
+
+/* SEND what @msg says, to the address that the request has. */
+static inline int io_send_msg(struct io_kiocb *req, struct socket *sock, struct msghdr *msg)
+{
+	if (unlikely(io_net(req)->how & IO_NET_NAMED))
+		return io_send_to_name(req, sock, msg);
+	return sock_sendmsg(sock, msg);
 }
 
 /* For an attempt to RECV, all but where the data goes. */

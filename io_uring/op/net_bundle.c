@@ -86,7 +86,7 @@ enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigne
 		return io_done(req, PTR_ERR(bundle));
 	io_send_msg_init(req, &msg, issue_flags);
 	io_bundle_iter(bundle, ITER_SOURCE, &msg.msg_iter);
-	ret = sock_sendmsg(sock, &msg);
+	ret = io_send_msg(req, sock, &msg);
 	if (likely(ret == bundle->len))
 		return io_send_bundle_tell(req, bundle, ret);
 	req->cqe.flags = 0;

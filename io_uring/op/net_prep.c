@@ -91,6 +91,7 @@ static noinline int io_send_prep_name(struct io_kiocb *req, void __user *uname, 
 		name = &async->name;
 	}
 	net->name_len = len;
+	net->how |= IO_NET_NAMED;
 	return move_addr_to_kernel(uname, len, name);
 }
 

@@ -12,6 +12,23 @@ static enum io_result io_net_sent(struct io_kiocb *req, struct socket *sock, int
 	return io_net_incomplete(req, sock, ret, 0, issue_flags);
 }
 
+/*
+ * SEND to an address.  The protocol gets a copy with room for any address: a BPF program of the
+ * control group may put another one in its place.  Return: as sock_sendmsg().
+ */
+noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct msghdr *msg)
+{
+	struct io_net_async *async = req->async_data;
+	struct io_net *net = io_net(req);
+	struct sockaddr_storage name;
+
+	memcpy(&name, req->flags & REQ_F_ASYNC_DATA ? (void *)&async->name : net->name,
+	       net->name_len);
+	msg->msg_name = &name;
+	msg->msg_namelen = net->name_len;
+	return sock_sendmsg(sock, msg);
+}
+
 /* SEND of a provided buffer, or of the rest of several. */
 static noinline enum io_result io_send_picked(struct io_kiocb *req, struct socket *sock,
 					      unsigned int issue_flags)
@@ -28,7 +45,7 @@ static noinline enum io_result io_send_picked(struct io_kiocb *req, struct socke
 	if (likely(io_net_buf_ok(io_net(req)))) {
 		io_send_msg_init(req, &msg, issue_flags);
 		io_net_iter(req, ITER_SOURCE, &msg.msg_iter);
-		ret = sock_sendmsg(sock, &msg);
+		ret = io_send_msg(req, sock, &msg);
 	}
 	req->cqe.flags = 0;
 	return io_net_picked_end(req, io_net_sent(req, sock, ret, issue_flags));
@@ -48,7 +65,7 @@ static enum io_result io_send_issue(struct io_kiocb *req, unsigned int issue_fla
 	io_send_msg_init(req, &msg, issue_flags);
 	iov_iter_ubuf(&msg.msg_iter, ITER_SOURCE, u64_to_user_ptr(net->addr + net->done),
 		      net->len - net->done);
-	return io_net_sent(req, sock, sock_sendmsg(sock, &msg), issue_flags);
+	return io_net_sent(req, sock, io_send_msg(req, sock, &msg), issue_flags);
 }
 
 static enum io_result io_sendmsg_issue(struct io_kiocb *req, unsigned int issue_flags)

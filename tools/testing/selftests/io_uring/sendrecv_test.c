@@ -590,6 +590,48 @@ TEST_F(sendrecv, to_an_address)
 	close(from);
 }
 
+/* An address without a length is no address, but not the one that the socket has. */
+TEST_F(sendrecv, to_an_empty_address)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	socklen_t len = sizeof(in);
+	unsigned int i;
+
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ASSERT_EQ(0, bind(fd, (void *)&in, len));
+	ASSERT_EQ(0, getsockname(fd, (void *)&in, &len));
+	for (i = 0; i < 2; i++) {
+		prep_io(&self->r, variant->sqe_flags, IORING_OP_SEND, fd, self->out, 3,
+			0)->addr2 = (uintptr_t)&in;
+		EXPECT_EQ(-EINVAL, iou_one(&self->r));
+		ASSERT_EQ(0, connect(fd, (void *)&in, len));
+	}
+	close(fd);
+}
+
+/* Lengths are what a size is in 31 bits. */
+TEST_F(sendrecv, longest)
+{
+	static const int ops[] = {
+		IORING_OP_SEND, IORING_OP_RECV, IORING_OP_SENDMSG, IORING_OP_RECVMSG,
+	};
+	struct iovec iov = { self->out, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	unsigned int i;
+
+	ASSERT_TRUE(give(self->pair[0][0], self->out, 2));
+	ASSERT_TRUE(sock_readable(self->pair[0][1]));
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		void *what = i < 2 ? self->in : (void *)&msg;
+
+		EXPECT_EQ(-EINVAL, do_io(&self->r, variant->sqe_flags, ops[i], self->pair[0][i & 1],
+					 what, 1U << 31, 0)) {
+			TH_LOG("op %d", ops[i]);
+		}
+	}
+}
+
 /* Vectors: none, one, many; with parts of them moved at a time. */
 TEST_F(sendrecv, vectors)
 {
