@@ -71,11 +71,14 @@ struct io_mail *io_mail_close(struct io_mailbox *box)
  * io_fallback_kick - let the fallback work run soon
  * @ctx: the ring, kept alive by the caller
  *
+ * Not at once: a program that has caused it finds the ring as its owner has left it, and
+ * what else it causes goes the same way together.  liburing's defer-taskrun looks for it.
+ *
  * Any context.
  */
 void io_fallback_kick(struct io_ring_ctx *ctx)
 {
-	mod_delayed_work(system_unbound_wq, &ctx->fallback_work, 0);
+	mod_delayed_work(system_unbound_wq, &ctx->fallback_work, 1);
 }
 
 /**
