@@ -3,13 +3,14 @@
 #ifndef IO_OP_H
 #define IO_OP_H
 
-#include <linux/io_uring_types.h>
+#include "ctx.h"
 
 /**
  * enum io_result - what became of a request that was issued
- * @IO_DONE: finished, the result is in req->cqe; who issued it completes it
- * @IO_MORE: posted a CQE with IORING_CQE_F_MORE, and perhaps there is more: issue it again
- *	as long as the file is ready.  REQ_F_MULTISHOT only
+ * @IO_DONE: finished, the result is in req->cqe; its issuer completes it
+ * @IO_MORE: posted a CQE with IORING_CQE_F_MORE, and there is more: issue it again.
+ *	REQ_F_MULTISHOT only
+ * @IO_MORE_MAYBE: the same, but perhaps there is no more: issue it again if the file is ready
  * @IO_PARKED: somebody else completes it, or has already done so: the issuer
  *	must not look at it any more
  * @IO_AGAIN: would have blocked; retry when the file is ready, or from a worker.  A
@@ -18,6 +19,7 @@
 enum io_result {
 	IO_DONE,
 	IO_MORE,
+	IO_MORE_MAYBE,
 	IO_PARKED,
 	IO_AGAIN,
 };
@@ -45,16 +47,16 @@ enum io_parked_kind {
  * @unbound_nonreg_file: may block forever on anything but a regular file
  * @plug: worth a block plug; for ops with a file
  * @blocks: cannot be tried inline: ->issue says IO_AGAIN to that at once
- * @cancel_counts: who cancels it by name is told how many end, 1, as if it had asked for all
+ * @cancel_counts: a cancel of it by name is told how many end, 1, as if it had asked for all
  * @cancel_at_end: what it has parked ends with its task or its ring; a program
  *	cannot name it, nor a LINK_TIMEOUT end it
+ * @ring_lock: ->issue needs the ring lock; a worker that issues it takes the lock first
  * @any_creds: does the same for everybody: its submitter's credentials are not kept
  * @poll_in: on IO_AGAIN wait until the file can be read, if it can be polled
  * @poll_out: until it can be written
  * @poll_exclusive: of those that wait for one event, one is enough to handle it
  * @limit: limits the time of the request before it in its chain, see req/limit.h
  * @parked: its kind while it is parked
- * @async_size: bytes of ->async_data, 0 for none
  * @prep: reads the SQE, each field once, and refuses unknown bits and unused
  *	fields; 0 or a negative errno. Ring lock held, must not look at req->file
  * @issue: does the work; issue_flags are IO_URING_F_*
@@ -75,8 +77,8 @@ struct io_op {
 	bool		audit_skip : 1, hash_reg_file : 1, unbound_nonreg_file : 1, plug : 1;
 	bool		poll_in : 1, poll_out : 1, poll_exclusive : 1, any_creds : 1;
 	bool		blocks : 1, cancel_counts : 1, limit : 1, cancel_at_end : 1;
+	bool		ring_lock : 1;
 	unsigned char	parked;
-	unsigned short	async_size;
 	int		(*prep)(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 	enum io_result	(*issue)(struct io_kiocb *req, unsigned int issue_flags);
 	void		(*cleanup)(struct io_kiocb *req);

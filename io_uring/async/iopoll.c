@@ -3,8 +3,8 @@
 
 /*
  * Devices that are polled raise no interrupt.  A request that such a device
- * works on is on ctx->iopoll_list, in the order of submission, and somebody
- * comes and asks: io_uring_enter(), the SQPOLL thread, or who cancels.
+ * works on is on ctx->polled.first, in the order of submission, and somebody
+ * comes and asks: io_uring_enter(), the SQPOLL thread, or a cancel.
  *
  * One round walks the list.  A request that is not done has the queue asked that
  * it is on, once a round; the driver calls back into the ops' ->ki_complete for
@@ -13,7 +13,7 @@
  * that neither a slow request nor a slow device keeps those behind it.
  *
  * What ->iopoll() returns is not looked at: to a task that runs it is 1 also when
- * nothing was found.  A queue is not waited for, so that who waits can look after
+ * nothing was found.  A queue is not waited for, so that the waiter can look after
  * messages, signals and the ring lock in between.
  */
 #include <linux/blk-mq.h>
@@ -133,21 +133,21 @@ static noinline unsigned int io_iopoll_run(struct io_ring_ctx *ctx, struct io_ki
  */
 unsigned int io_iopoll_reap(struct io_ring_ctx *ctx)
 {
-	struct io_mail *mail = ctx->iopoll_list;
+	struct io_mail *mail = ctx->polled.first;
 	struct io_iopoll_round round = {};
 	unsigned int nr = 0;
 
 	io_assert_ring(ctx);
 	if (!mail)
 		return 0;
-	ctx->iopoll_tail = &ctx->iopoll_list;
+	ctx->polled.tail = &ctx->polled.first;
 	while (mail) {
 		struct io_kiocb *req = io_mail_to_req(mail);
 
 		mail = mail->next;
 		if (!io_iopoll_is_done(req) && !io_iopoll_ask(&round, req)) {
-			*ctx->iopoll_tail = &req->mail;
-			ctx->iopoll_tail = &req->mail.next;
+			*ctx->polled.tail = &req->mail;
+			ctx->polled.tail = &req->mail.next;
 			continue;
 		}
 		if (unlikely(req->flags & (REQ_F_REISSUE | REQ_F_POLL_CMD))) {
@@ -157,7 +157,7 @@ unsigned int io_iopoll_reap(struct io_ring_ctx *ctx)
 		io_complete_collected(ctx, req);
 		nr++;
 	}
-	WRITE_ONCE(*ctx->iopoll_tail, NULL);
+	WRITE_ONCE(*ctx->polled.tail, NULL);
 	return nr;
 }
 
@@ -172,7 +172,7 @@ void io_iopoll_add_later(struct io_kiocb *req)
 	/* it may be reaped at once, and the ring go */
 	guard(rcu)();
 	/* ->ki_complete may be about to set mail.run, so that the mailbox of a task won't do */
-	io_mail_push(&ctx->unlisted, &req->mail);
+	io_mail_push(&ctx->polled.unlisted, &req->mail);
 	io_fallback_kick(ctx);
 }
 
@@ -182,7 +182,7 @@ void io_iopoll_add_later(struct io_kiocb *req)
  */
 void io_iopoll_add_unlisted(struct io_ring_ctx *ctx)
 {
-	struct io_mail *mail = io_mail_take(&ctx->unlisted);
+	struct io_mail *mail = io_mail_take(&ctx->polled.unlisted);
 
 	while (mail) {
 		struct io_kiocb *req = io_mail_to_req(mail);
@@ -206,7 +206,7 @@ bool io_iopoll_orphaned(struct io_ring_ctx *ctx)
 	struct io_mail *mail;
 
 	io_assert_ring(ctx);
-	for (mail = ctx->iopoll_list; mail; mail = mail->next) {
+	for (mail = ctx->polled.first; mail; mail = mail->next) {
 		if (atomic_read(&io_mail_to_req(mail)->tctx->in_cancel))
 			return true;
 	}

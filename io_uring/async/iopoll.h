@@ -30,6 +30,11 @@ static inline struct io_uring_cmd *io_req_cmd(struct io_kiocb *req)
 	return (struct io_uring_cmd *)req->data;
 }
 
+static inline void io_iopoll_init(struct io_ring_ctx *ctx)
+{
+	ctx->polled.tail = &ctx->polled.first;
+}
+
 /**
  * io_iopoll_pending - are polled requests in flight?
  * @ctx: the ring
@@ -38,7 +43,7 @@ static inline struct io_uring_cmd *io_req_cmd(struct io_kiocb *req)
  */
 static inline bool io_iopoll_pending(const struct io_ring_ctx *ctx)
 {
-	return READ_ONCE(ctx->iopoll_list);
+	return READ_ONCE(ctx->polled.first);
 }
 
 /**
@@ -74,8 +79,8 @@ static inline void io_iopoll_add(struct io_kiocb *req)
 	io_assert_ring(ctx);
 	io_req_move(req, IO_REQ_PARKED);
 	req->mail.next = NULL;
-	WRITE_ONCE(*ctx->iopoll_tail, &req->mail);
-	ctx->iopoll_tail = &req->mail.next;
+	WRITE_ONCE(*ctx->polled.tail, &req->mail);
+	ctx->polled.tail = &req->mail.next;
 }
 
 void io_iopoll_add_later(struct io_kiocb *req);

@@ -7,8 +7,8 @@
  * and, for the owner, that there was another event (AGAIN) or that it has to end
  * (CANCEL).
  *
- * Wakers are called under the waitqueue's lock, in any context.  A waker who
- * finds no owner becomes it and pushes the request's mail; who finds one tells it
+ * Wakers are called under the waitqueue's lock, in any context.  A waker that
+ * finds no owner becomes it and pushes the request's mail; one that finds one tells it
  * by AGAIN.  Everything else happens under the ring lock.
  *
  * An owner that is done stores 0 in @owner.  A waker may have found it before that
@@ -16,7 +16,7 @@
  * once more, with a full barrier between the store and that look, and the waker,
  * whose AGAIN is a full barrier, once more at @owner: one of them finds the other,
  * and then owns the poll again.  Each event is either seen by an owner or makes one.
- * The polls that are released in a run of mail share the barrier (ctx->released),
+ * The polls that are released in a run of mail share the barrier (ctx->polls.released),
  * so that an event costs one atomic operation, the push.
  *
  * @owner is left from 0 only under a waitqueue's lock.  With one waitqueue that
@@ -33,7 +33,7 @@
  * A waitqueue may go away before its file does (POLLFREE).  Its owner wakes all
  * entries first, which take themselves off, forget the waitqueue as the last
  * thing they do, and cancel the poll.  The waitqueue's memory stays for a grace
- * period, so who wants its lock finds it within RCU.
+ * period, so whoever wants its lock finds it within RCU.
  */
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
@@ -41,6 +41,7 @@
 #include <linux/wait.h>
 #include <trace/events/io_uring.h>
 
+#include "async/napi.h"
 #include "async/poll.h"
 #include "async/wq.h"
 #include "req/parked.h"
@@ -62,7 +63,7 @@ static u32 io_poll_mask_bits(__poll_t mask)
 	return (__force u32)mask << IO_POLL_MASK_SHIFT;
 }
 
-/* One event of many: who wakes is exclusive, or may wake a whole chain of CQEs. */
+/* One event of many: its waker is exclusive, or may wake a whole chain of CQEs. */
 static unsigned int io_poll_urgency(__poll_t events)
 {
 	/* it has been chosen to handle the event, others have not been told */
@@ -124,11 +125,13 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
 /*
  * The wake is an echo of a CQE on some ring.  A poll that posts to the same
  * ring, or to one that is polled by the other, must not go on for ever, and must
- * not announce anything while the first ring's waitqueue is locked.
+ * not announce anything while the first ring's waitqueue is locked.  An op whose
+ * poll is held takes the event from its file, and goes on only if there are others.
  */
 static unsigned int io_poll_wake_echo(struct io_kiocb *req, struct io_poll *poll)
 {
-	atomic_or((__force int)EPOLLONESHOT, &poll->wants);
+	if (!(READ_ONCE(req->flags) & REQ_F_POLLED))
+		atomic_or((__force int)EPOLLONESHOT, &poll->wants);
 	return io_eventfd_is(req->ctx, req->file) ? IO_PUSH_LATE | IO_PUSH_TOLD : IO_PUSH_LATE;
 }
 
@@ -148,6 +151,9 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 		return 0;
 	if (mask & EPOLL_URING_WAKE)
 		push_flags |= io_poll_wake_echo(req, poll);
+	/* sockets say EPOLLPRI of all data: the file knows better */
+	if (!(mask & events & ~EPOLLPRI))
+		mask = 0;
 	if (!io_poll_claim(poll, io_poll_mask_bits(mask)))
 		return 1;
 	/* spares the owner the lock */
@@ -172,12 +178,12 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	u32 wants = atomic_read(&poll->wants);
 
 	if (unlikely(mask & (POLLFREE | EPOLL_URING_WAKE) ||
-		     wants & (__force u32)EPOLLEXCLUSIVE ||
+		     wants & (__force u32)(EPOLLEXCLUSIVE | EPOLLPRI) ||
 		     tracepoint_enabled(io_uring_task_add)))
 		return io_poll_wake_any(poll, wait, mask);
 	if (!((__force u32)mask & wants))
 		return mask ? 0 : io_poll_wake_any(poll, wait, mask);
-	/* in this order: who owns it may be about to add the second waitqueue */
+	/* in this order: its owner may be about to add the second waitqueue */
 	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))
 		return io_poll_wake_any(poll, wait, mask);
 	atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
@@ -202,7 +208,7 @@ static void io_poll_unhook_entry(struct wait_queue_head **at, struct wait_queue_
 	struct wait_queue_head *head;
 
 	guard(rcu)();
-	/* NULL: who has stored it does not touch the poll any more */
+	/* NULL: the waker that has stored it does not touch the poll any more */
 	head = smp_load_acquire(at);
 	if (!head)
 		return;
@@ -342,6 +348,7 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 	req->mail.run = run;
 
 	mask = io_poll_ask(req->file, &table.pt, events);
+	io_napi_meet(req->ctx, req->file);
 	*ready = mask;
 	if (unlikely(table.error || !table.first) || (mask && events & EPOLLONESHOT)) {
 		io_poll_unhook(req);
@@ -397,14 +404,14 @@ enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags
  */
 void io_poll_settle_slow(struct io_ring_ctx *ctx)
 {
-	unsigned int i, nr = ctx->nr_released;
+	unsigned int i, nr = ctx->polls.nr_released;
 
 	io_assert_ring(ctx);
-	ctx->nr_released = 0;
+	ctx->polls.nr_released = 0;
 	/* between the release of all of them and the look; pairs with io_poll_claim_slow() */
 	smp_mb();
 	for (i = 0; i < nr; i++) {
-		struct io_poll *poll = ctx->released[i];
+		struct io_poll *poll = ctx->polls.released[i];
 		struct io_kiocb *req = poll->wait.private;
 
 		if (unlikely(atomic_read(&poll->wants) & IO_POLL_NEWS) && io_poll_own(req))
@@ -428,7 +435,7 @@ bool io_poll_own(struct io_kiocb *req)
 	io_assert_ring(req->ctx);
 	io_poll_settle(req->ctx);
 	guard(rcu)();
-	/* NULL: woken for the last time, wakers who claim by a store have done so */
+	/* NULL: woken for the last time, wakers that claim by a store have done so */
 	head = smp_load_acquire(&poll->head);
 	if (!head)
 		return atomic_try_cmpxchg(&poll->owner, &nobody, IO_POLL_OWNED);
@@ -472,12 +479,12 @@ bool io_poll_cancel(struct io_kiocb *req)
 
 static struct io_poll_retry *io_poll_retry_take(struct io_ring_ctx *ctx)
 {
-	struct io_poll_retry *retry = ctx->free_polls;
+	struct io_poll_retry *retry = ctx->polls.free;
 
 	if (!retry)
 		return kmalloc(sizeof(*retry), GFP_KERNEL_ACCOUNT);
-	ctx->free_polls = retry->next;
-	ctx->nr_free_polls--;
+	ctx->polls.free = retry->next;
+	ctx->polls.nr_free--;
 	return retry;
 }
 
@@ -485,13 +492,13 @@ static void io_poll_retry_put(struct io_ring_ctx *ctx, struct io_poll *poll)
 {
 	struct io_poll_retry *retry = container_of(poll, struct io_poll_retry, poll);
 
-	if (ctx->nr_free_polls == IO_POLL_CACHE) {
+	if (ctx->polls.nr_free == IO_POLL_CACHE) {
 		kfree(retry);
 		return;
 	}
-	retry->next = ctx->free_polls;
-	ctx->free_polls = retry;
-	ctx->nr_free_polls++;
+	retry->next = ctx->polls.free;
+	ctx->polls.free = retry;
+	ctx->polls.nr_free++;
 }
 
 /**
@@ -501,13 +508,13 @@ static void io_poll_retry_put(struct io_ring_ctx *ctx, struct io_poll *poll)
 void io_poll_cache_free(struct io_ring_ctx *ctx)
 {
 	io_assert_ring(ctx);
-	while (ctx->free_polls) {
-		struct io_poll_retry *retry = ctx->free_polls;
+	while (ctx->polls.free) {
+		struct io_poll_retry *retry = ctx->polls.free;
 
-		ctx->free_polls = retry->next;
+		ctx->polls.free = retry->next;
 		kfree(retry);
 	}
-	ctx->nr_free_polls = 0;
+	ctx->polls.nr_free = 0;
 }
 
 /* Has the file been ready too often without being so? */
@@ -539,6 +546,13 @@ static __poll_t io_poll_hold_events(const struct io_kiocb *req)
 	return events;
 }
 
+/* req->poll has covered what an earlier attempt has said: that it has taken a buffer. */
+static void io_poll_uncover(struct io_kiocb *req)
+{
+	if (unlikely(req->flags & REQ_F_PICKED))
+		req->cqe.flags = io_picked_cflags(req);
+}
+
 /**
  * io_poll_hold - a request would have blocked: let it wait for its file
  * @req: the request, may wait (io_poll_may_hold()); ring lock held
@@ -563,6 +577,7 @@ enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned i
 	if (likely(!ret))
 		return IO_POLL_HOLD;
 	req->flags &= ~REQ_F_POLLED;
+	io_poll_uncover(req);
 	io_poll_retry_put(ctx, &retry->poll);
 	if (ret == -ECANCELED)
 		return IO_POLL_END;
@@ -578,9 +593,7 @@ void io_poll_hold_end(struct io_kiocb *req)
 	struct io_poll *poll = req->poll;
 
 	io_poll_end(req);
-	/* a worker's attempt has taken it, and req->poll has covered it */
-	if (unlikely(req->flags & REQ_F_PICKED))
-		req->cqe.flags = io_picked_cflags(req);
+	io_poll_uncover(req);
 	req->flags &= ~(REQ_F_POLLED | REQ_F_POLL_TRIED);
 	io_poll_retry_put(req->ctx, poll);
 }

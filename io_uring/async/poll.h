@@ -56,7 +56,7 @@ struct io_poll_second {
 /**
  * struct io_poll_retry - for requests that are no polls, but wait to be issued again
  * @poll: first
- * @next: (R) on ctx->free_polls
+ * @next: (R) on ctx->polls.free
  */
 struct io_poll_retry {
 	struct io_poll		poll;
@@ -142,6 +142,12 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready);
 enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags);
 void io_poll_settle_slow(struct io_ring_ctx *ctx);
+
+static inline void io_poll_init(struct io_ring_ctx *ctx)
+{
+	ctx->polls.settle = io_poll_settle_slow;
+}
+
 bool io_poll_own(struct io_kiocb *req);
 void io_poll_end(struct io_kiocb *req);
 bool io_poll_cancel(struct io_kiocb *req);
@@ -155,16 +161,16 @@ bool io_poll_cancel(struct io_kiocb *req);
  */
 static inline void io_poll_settle(struct io_ring_ctx *ctx)
 {
-	if (ctx->nr_released)
+	if (ctx->polls.nr_released)
 		io_poll_settle_slow(ctx);
 }
 
 /* Nobody owns the poll any more; it moves on with its next waker from here. */
 static inline void io_poll_let_go(struct io_ring_ctx *ctx, struct io_poll *poll)
 {
-	ctx->released[ctx->nr_released++] = poll;
+	ctx->polls.released[ctx->polls.nr_released++] = poll;
 	atomic_set_release(&poll->owner, 0);
-	if (unlikely(ctx->nr_released == IO_POLL_RELEASED))
+	if (unlikely(ctx->polls.nr_released == IO_POLL_RELEASED))
 		io_poll_settle_slow(ctx);
 }
 

@@ -6,7 +6,7 @@
  * may end it.  Everything else happens there, and in the ops, under the ring
  * lock.  So there is one question only that is not decided by a lock: has the
  * timer expired before somebody stopped it?  hrtimer_try_to_cancel() answers it,
- * once: who gets a 1 owns the request, else its mail is under way.
+ * once: whoever gets a 1 owns the request, else its mail is under way.
  *
  * A callback may still be on its way out while its request ends, and while the
  * memory is used for the next timer: hrtimers allow that for callbacks that do

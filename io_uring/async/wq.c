@@ -29,13 +29,13 @@
  * That no wake-up is lost rests on two pairs, each "write mine, barrier, read
  * yours":
  *
- *	A	who queues writes the queue, then looks for idle and running workers
- *		(io_wq_kick()); who goes idle, or to sleep in its work, changes
+ *	A	whoever queues writes the queue, then looks for idle and running workers
+ *		(io_wq_kick()); a worker that goes idle, or to sleep in its work, changes
  *		those, then looks at the queue (io_wq_worker_wait(),
  *		io_wq_worker_sleeping()).  A worker that gives back a key makes the
  *		next work of it runnable, and looks at the queue before it sleeps.
- *	B	exit sets ->exiting under the lane lock, then takes the crew lock; who
- *		queues afterwards sees it and has the work reaped, and no worker goes
+ *	B	exit sets ->exiting under the lane lock, then takes the crew lock;
+ *		whoever queues afterwards sees it and has the work reaped, and no worker goes
  *		idle or is counted in afterwards.
  */
 #include <linux/cpuhotplug.h>
@@ -311,7 +311,7 @@ void io_wq_let_go(struct io_wq_worker *worker)
  * io_wq_disown - the work that current runs goes on without the pool
  *
  * Called by a worker from inside params->run(), with the lock held under which
- * those who look for the work find it elsewhere.  params->put() follows all the
+ * searches for the work find it elsewhere.  params->put() follows all the
  * same.
  *
  * Return: false if the work was told to end before; from here on it cannot be.
@@ -428,7 +428,7 @@ static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn
 	list_for_each_entry(worker, &lane->workers, link) {
 		if (!worker->cur || !match(worker->cur, data))
 			continue;
-		/* the flag first: who wakes up looks at it */
+		/* the flag first: a worker that wakes up looks at it */
 		atomic_or(IO_WQ_WORK_CANCEL, &worker->cur->flags);
 		set_notify_signal(worker->task);
 		found++;
@@ -764,7 +764,7 @@ static void io_wq_exit_tell(struct io_wq *wq)
 		io_wq_stop_creation(lane);
 		guard(spinlock)(&lane->lock);
 		io_wq_cancel_running(lane, io_wq_match_any, NULL, true);
-		/* also who has done its work and waits for a lock to put it */
+		/* also a worker that has done its work and waits for a lock to put it */
 		list_for_each_entry(worker, &lane->workers, link)
 			set_notify_signal(worker->task);
 	}
@@ -776,8 +776,8 @@ static void io_wq_exit_tell(struct io_wq *wq)
  * @wq: io_wq_exit_start() was called; the caller ends it
  * @timeout: jiffies
  *
- * Running work is told to end.  For who has to do something meanwhile, and calls
- * again.
+ * Running work is told to end.  For a caller that has to do something between two
+ * calls.
  *
  * Return: no worker is left
  */

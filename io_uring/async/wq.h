@@ -4,13 +4,14 @@
 #define IO_ASYNC_WQ_H
 
 #include <linux/bits.h>
-#include <linux/io_uring_types.h>
 #include <linux/sched.h>
 
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_ASYNC
 #error "async/ may not be seen from below, see io_uring/layer.h"
 #endif
+
+#include "ctx.h"
 
 struct cpumask;
 

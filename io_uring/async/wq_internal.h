@@ -140,7 +140,7 @@ struct io_wq_cpus {
  *	followed by a section under each crew_lock, never cleared
  * @refs: memory: whoever created the pool, each lane's pending creation and @reap
  * @owner_waits: (A) the owner wants to be woken when a work is done
- * @told: who ends the pool has told running work to end, and waits for the threads
+ * @told: the pool's exit has told running work to end, and waits for the threads
  * @live: threads, and one until @told
  * @drained: @live has reached zero
  * @cpus: where workers may run

@@ -8,7 +8,7 @@
  * in its work, the scheduler calls us, and we wake or make another if work is
  * there that can be run.
  *
- * Idle workers are on a stack.  Who wants one takes it off and counts it as
+ * Idle workers are on a stack.  Whoever wants one takes it off and counts it as
  * running at once, so that nobody else relies on it.  A worker that was idle
  * for five seconds leaves, except the last of its lane.
  *
@@ -161,7 +161,7 @@ static bool io_wq_should_retry(struct io_wq_lane *lane, int err)
 
 /*
  * Once more in a while; without signals and without any worker for half a second in
- * all.  With some, who may be stuck for long, twice a second for as long as work
+ * all.  With some, which may be stuck for long, twice a second for as long as work
  * waits: nobody tells us when a limit is lifted.
  */
 static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
@@ -252,7 +252,7 @@ void io_wq_follow_owner(struct io_wq *wq)
 	if (likely(io_wq_env_is_current(&wq->env)))
 		return;
 	wq->env = io_wq_current_env();
-	/* who takes work that is queued later sees it by the lane's lock */
+	/* whoever takes work that is queued later sees it by the lane's lock */
 	WRITE_ONCE(wq->generation, wq->generation + 1);
 	for (i = 0; i < IO_WQ_NR_LANES; i++)
 		io_wq_dismiss_idle(&wq->lane[i]);
@@ -375,7 +375,7 @@ void io_wq_lane_init_crew(struct io_wq_lane *lane, unsigned int max)
 }
 
 /**
- * io_wq_live_put - a thread, or who waits for them, is gone
+ * io_wq_live_put - a thread, or the task that waits for them, is gone
  * @wq: a thread must not use it afterwards
  */
 void io_wq_live_put(struct io_wq *wq)
@@ -506,7 +506,7 @@ static bool io_wq_worker_sleep(struct io_wq_worker *worker)
 
 	while (left) {
 		set_current_state(TASK_INTERRUPTIBLE);
-		/* who was told of the last work may have the next: let it run first */
+		/* the waiter for the last work may have the next: let it run first */
 		cond_resched();
 		if (READ_ONCE(worker->called) || signal_pending(current))
 			break;
@@ -532,7 +532,7 @@ static bool io_wq_worker_idle_begin(struct io_wq_worker *worker)
 		smp_mb();
 		return true;
 	}
-	/* who queued may have relied on an old one to run; pair A */
+	/* whoever queued may have relied on an old one to run; pair A */
 	smp_mb();
 	if (io_wq_lane_runnable(lane))
 		io_wq_kick(lane, READ_ONCE(lane->concurrent));

@@ -42,7 +42,7 @@ static void io_homegoers_add(struct io_homegoers *home, struct io_cqe_entry *ent
  * @ctx: the ring, its lock held
  * @mail: the first of them, of a list that was taken from a mailbox
  *
- * No more than fit into the queue, and one, so that who runs mail keeps its share.
+ * No more than fit into the queue, and one, so that a run through the mail keeps its share.
  *
  * Return: the item behind the last of those that were posted
  */

@@ -15,8 +15,7 @@
 
 /*
  * These write CQEs without a call.  Whoever includes this file could do so in any
- * way: submit/, task/ and the few hot places that rig/rules lists do, everybody
- * else uses the verbs.
+ * way, so only submit/, task/ and a few hot places do; everybody else uses the verbs.
  */
 DECLARE_TRACEPOINT(io_uring_complete);
 
@@ -30,7 +29,7 @@ DECLARE_TRACEPOINT(io_uring_complete);
  * @req: the request, its result is in req->cqe; ring lock held, as io_complete()
  *
  * Does what io_complete() does except that the request's memory and charge stay
- * with the caller, who may use it for the next one.
+ * with the caller, which may use it for the next one.
  *
  * Return: false, and nothing was done, if it is not simple.
  */

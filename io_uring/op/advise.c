@@ -23,17 +23,22 @@ struct io_advise {
 
 IO_OP_DATA(io_advise);
 
-/* The length is 64 bits wide in a field that has no other use, or 32 bits wide in its own. */
-static int io_fadvise_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+/* @wide is the length, 64 bits in a field that has no other use; 0 if it is in sqe->len. */
+static int io_advise_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u64 start, u64 wide)
 {
 	struct io_advise *adv = io_advise(req);
 
 	if (req->buf_index || READ_ONCE(sqe->splice_fd_in))
 		return -EINVAL;
-	adv->start = READ_ONCE(sqe->off);
-	adv->len = READ_ONCE(sqe->addr) ?: READ_ONCE(sqe->len);
+	adv->start = start;
+	adv->len = wide ?: READ_ONCE(sqe->len);
 	adv->advice = READ_ONCE(sqe->fadvise_advice);
 	return 0;
+}
+
+static int io_fadvise_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	return io_advise_prep(req, sqe, READ_ONCE(sqe->off), READ_ONCE(sqe->addr));
 }
 
 /* The others read or drop pages. */
@@ -55,14 +60,7 @@ static enum io_result io_fadvise_issue(struct io_kiocb *req, unsigned int issue_
 
 static int io_madvise_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
-	struct io_advise *adv = io_advise(req);
-
-	if (req->buf_index || READ_ONCE(sqe->splice_fd_in))
-		return -EINVAL;
-	adv->start = READ_ONCE(sqe->addr);
-	adv->len = READ_ONCE(sqe->off) ?: READ_ONCE(sqe->len);
-	adv->advice = READ_ONCE(sqe->fadvise_advice);
-	return 0;
+	return io_advise_prep(req, sqe, READ_ONCE(sqe->addr), READ_ONCE(sqe->off));
 }
 
 /* Whatever the advice is, the lock of the memory may be waited for. */

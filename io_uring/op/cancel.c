@@ -9,7 +9,6 @@
 #include <linux/file.h>
 
 #include "op/list.h"
-#include "ring/locks.h"
 #include "rsrc/files.h"
 #include "task/cancel.h"
 
@@ -59,11 +58,9 @@ static bool io_cancel_file(struct io_kiocb *req, unsigned int issue_flags)
 static enum io_result io_cancel_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_cancel *cancel = io_cancel(req);
-	struct io_ring_ctx *ctx = req->ctx;
 	struct io_cancel_key key;
-	int ret;
 
-	io_cancel_key_init(&key, ctx, cancel->user_data, cancel->flags);
+	io_cancel_key_init(&key, req->ctx, cancel->user_data, cancel->flags);
 	key.opcode = cancel->opcode;
 	key.self = req;
 	if (cancel->flags & IORING_ASYNC_CANCEL_FD) {
@@ -71,16 +68,12 @@ static enum io_result io_cancel_issue(struct io_kiocb *req, unsigned int issue_f
 			return io_done(req, -EBADF);
 		key.file = req->file;
 	}
-	ret = io_issue_lock(ctx, issue_flags);
-	if (ret)
-		return io_done(req, ret);
-	ret = io_cancel_by_key(&key);
-	io_issue_unlock(ctx, issue_flags);
-	return io_done(req, ret);
+	return io_done(req, io_cancel_by_key(&key));
 }
 
 const struct io_op io_op_async_cancel = {
 	.audit_skip	= 1,
+	.ring_lock	= 1,
 	.any_creds	= 1,
 	.prep		= io_cancel_prep,
 	.issue		= io_cancel_issue,

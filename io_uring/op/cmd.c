@@ -49,7 +49,7 @@
 #define IO_CMD_TOLD	1	/* the driver has something to tell, or has ended it */
 #define IO_CMD_LOOSE	2	/* with the driver; nobody polls for it any more */
 
-/* in cmd->flags: a worker was killed before it could mark the command as cancelable */
+/* in cmd->flags: a worker was told to end before it could mark the command as cancelable */
 #define IO_CMD_UNMARKED	BIT(31)
 
 static_assert(sizeof(struct io_uring_cmd) <= IO_OP_DATA_SIZE);
@@ -57,7 +57,7 @@ static_assert(sizeof(struct io_uring_cmd) <= IO_OP_DATA_SIZE);
 /* The slot of the SQE is about to be given back.  Return: 0 or -ENOMEM */
 static int io_cmd_keep_sqe(struct io_kiocb *req)
 {
-	size_t size = sizeof(struct io_uring_sqe) << req->ctx->sqe_shift;
+	size_t size = sizeof(struct io_uring_sqe) << req->ctx->sq.shift;
 	struct io_uring_cmd *cmd = io_req_cmd(req);
 	void *copy;
 
@@ -249,9 +249,11 @@ void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd,
 			       unsigned int flags)
 {
 	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
+	/* a block device may have to try again first, and no CQE comes of the callback */
+	bool lazy = flags & IOU_F_TWQ_LAZY_WAKE && !S_ISBLK(file_inode(req->file)->i_mode);
 
 	cmd->task_work_cb = task_work_cb;
-	io_cmd_send(req, io_cmd_mail, flags & IOU_F_TWQ_LAZY_WAKE ? 0 : IO_PUSH_NOW);
+	io_cmd_send(req, io_cmd_mail, lazy ? 0 : IO_PUSH_NOW);
 }
 EXPORT_SYMBOL_GPL(__io_uring_cmd_do_in_task);
 
@@ -289,9 +291,11 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 		return;
 	}
 	cmd->flags |= IORING_URING_CMD_CANCELABLE;
-	if (issue_flags & IO_URING_F_UNLOCKED)
-		io_wq_disown();
-	io_park_poll(req);
+	/* a cancel that has found the worker does not look among the parked requests as well */
+	if (issue_flags & IO_URING_F_UNLOCKED && (!io_wq_disown() || !io_may_park(req)))
+		cmd->flags |= IO_CMD_UNMARKED;
+	else
+		io_park_poll(req);
 	io_issue_unlock(ctx, issue_flags);
 }
 EXPORT_SYMBOL_GPL(io_uring_cmd_mark_cancelable);

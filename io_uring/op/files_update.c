@@ -9,7 +9,6 @@
 #include <linux/errno.h>
 
 #include "op/list.h"
-#include "ring/locks.h"
 #include "rsrc/files.h"
 
 struct io_fupdate {
@@ -37,20 +36,14 @@ static int io_files_update_prep(struct io_kiocb *req, const struct io_uring_sqe 
 static enum io_result io_files_update_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_fupdate *up = io_fupdate(req);
-	struct io_ring_ctx *ctx = req->ctx;
-	int ret;
 
-	ret = io_issue_lock(ctx, issue_flags);
-	if (ret)
-		return io_done(req, ret);
-	ret = io_files_update_op(ctx, up->addr, up->offset, up->len);
-	io_issue_unlock(ctx, issue_flags);
-	return io_done(req, ret);
+	return io_done(req, io_files_update_op(req->ctx, up->addr, up->offset, up->len));
 }
 
 const struct io_op io_op_files_update = {
 	.iopoll		= 1,
 	.audit_skip	= 1,
+	.ring_lock	= 1,
 	.prep		= io_files_update_prep,
 	.issue		= io_files_update_issue,
 };

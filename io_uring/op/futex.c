@@ -3,14 +3,14 @@
 
 /*
  * A wait queues one entry on each of its futexes, a FUTEX_WAIT on its only one.
- * Who wakes one of them calls io_futex_woken(), with the lock of that futex's hash
- * bucket held.  Of several who wake, and who cancels, the first decides how the wait
- * ends: that is ->state.  He sends the request to where it ends, which takes its
- * other entries off their futexes.
+ * A task that wakes one of them calls io_futex_woken() with the lock of that futex's
+ * hash bucket held.  Several wakers and a cancel may come at the same time: the first
+ * that changes ->state decides how the wait ends, and pushes the request's mail.
+ * io_futex_mail() then takes the other entries off their futexes and completes it.
  *
- * A waker decides before it takes its entry off.  So who finds an entry taken off
- * knows that its waker does not look at the request any more, unless the waker has
- * decided, and then the request waits for that waker's mail.
+ * A waker changes ->state before it takes its entry off.  Once an entry is off, its
+ * waker does not touch the request any more, with one exception: the waker that has
+ * decided still pushes the mail, and the request lives until that has run.
  *
  * Futexes are known by the memory of the task.  A wait counts as one that has to end
  * with its task (io_req_track()), so that none is left when the memory goes.
@@ -31,7 +31,7 @@
 enum {
 	IO_FUTEX_CANCELLED	= -3,	/* ends with -ECANCELED */
 	IO_FUTEX_SETUP		= -2,	/* is being queued: its issuer ends it */
-	IO_FUTEX_WAITS		= -1,	/* who wakes it, or cancels it, ends it */
+	IO_FUTEX_WAITS		= -1,	/* the first waker, or a cancel, ends it */
 };
 
 /**
@@ -97,7 +97,7 @@ static bool io_futex_cancel(struct io_kiocb *req)
 	struct io_futex *futex = io_futex(req);
 	int old;
 
-	/* whoever ends it, there is nothing left to find */
+	/* a waker may have been first, but in both cases the request ends */
 	io_parked_hide(req);
 	old = atomic_cmpxchg(&futex->state, IO_FUTEX_WAITS, IO_FUTEX_CANCELLED);
 	if (old == IO_FUTEX_WAITS)

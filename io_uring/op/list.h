@@ -81,6 +81,10 @@ IO_OP(GETXATTR, getxattr)
 IO_OP(SOCKET, socket)
 #endif
 IO_OP(URING_CMD, uring_cmd)
+#ifdef CONFIG_NET
+IO_OP(SEND_ZC, send_zc)
+IO_OP(SENDMSG_ZC, sendmsg_zc)
+#endif
 IO_OP(READ_MULTISHOT, read_multishot)
 IO_OP(WAITID, waitid)
 #ifdef CONFIG_FUTEX

@@ -47,8 +47,8 @@
  */
 struct io_msg {
 	u64		user_data;
-	u64		cmd;
 	u64		src_slot;
+	u32		cmd;
 	u32		res;
 	u32		cqe_flags;
 	u32		flags;
@@ -69,6 +69,7 @@ static int io_msg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	msg->fd = READ_ONCE(sqe->fd);
 	msg->user_data = READ_ONCE(sqe->off);
 	msg->res = READ_ONCE(sqe->len);
+	/* the upper half has no meaning */
 	msg->cmd = READ_ONCE(sqe->addr);
 	msg->src_slot = READ_ONCE(sqe->addr3);
 	msg->cqe_flags = READ_ONCE(sqe->file_index);
@@ -81,7 +82,7 @@ static int io_msg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 /* Nobody has enabled the ring yet. */
 static bool io_msg_disabled(const struct io_ring_ctx *target)
 {
-	return READ_ONCE(target->flags) & IORING_SETUP_R_DISABLED;
+	return READ_ONCE(target->stops.disabled);
 }
 
 /* What DATA may say, and what of it becomes of the CQE's flags. */
@@ -124,8 +125,8 @@ static int io_msg_data(struct io_kiocb *req, struct io_ring_ctx *target, unsigne
 }
 
 /*
- * The file to hand over, counted; NULL if the slot is empty or does not exist, or for one who
- * is killed.
+ * The file to hand over, counted; NULL if the slot is empty or does not exist, or current is
+ * killed.
  */
 static struct file *io_msg_take_source(struct io_kiocb *req, unsigned int issue_flags)
 {

@@ -30,12 +30,14 @@
  * @done: bytes that earlier attempts have moved; MSG_WAITALL only
  * @msg_flags: MSG_*
  * @how: IORING_RECVSEND_*, IORING_RECV_MULTISHOT, IO_NET_*
- * @name_len: sends: bytes of the address that they go to; multishot RECVMSG: room for one
+ * @name_len: sends: bytes of the address that they go to
  * @umsg: RECVMSG: the program's msghdr, for what comes beside the data
  * @uname: RECVMSG: where the sender's address goes, or NULL
  * @control: SENDMSG, RECVMSG: the program's ancillary data
  * @control_len: bytes of it, or room
+ * @name_room: multishot RECVMSG: bytes of each buffer for the sender's address
  * @name: SEND: the address, if it fits
+ * @notice: zero copy, with REQ_F_NEED_CLEANUP: what will be told of the memory
  *
  * Enough to make the msghdr of any attempt anew, so that nothing else has to be kept
  * when a request leaves the submitter.  What does not fit is in struct io_net_async.
@@ -53,9 +55,11 @@ struct io_net {
 			struct sockaddr __user		*uname;
 			void __user			*control;
 			u32				control_len;
+			u32				name_room;
 		};
 		u8	name[32] __aligned(8);
 	};
+	struct io_kiocb	*notice;
 };
 
 IO_OP_DATA(io_net);
@@ -74,6 +78,8 @@ struct io_net_async {
 
 int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 int io_sendmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_send_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_sendmsg_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 int io_recv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 int io_recvmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int ret,
@@ -83,7 +89,7 @@ enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result);
 int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 		    unsigned int issue_flags);
 enum io_result io_net_tell_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
-				u32 cflags, unsigned int issue_flags);
+				u32 cflags);
 enum io_result io_net_received_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
 				    unsigned int issue_flags);
 
@@ -91,9 +97,13 @@ struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_se
 enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags);
 enum io_result io_recv_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags);
 
+int io_notice_make(struct io_kiocb *req, unsigned int issue_flags);
+void io_notice_attach(struct io_kiocb *req, struct msghdr *msg);
+void io_notice_put(struct io_kiocb *req);
+
 /* The fields that all have; of ioprio, the bits in @valid are allowed. */
-static __always_inline int io_net_prep_sqe(struct io_kiocb *req, const struct io_uring_sqe *sqe,
-					   u16 valid)
+static __always_inline int io_net_prep_fields(struct io_kiocb *req,
+					      const struct io_uring_sqe *sqe, u16 valid)
 {
 	struct io_net *net = io_net(req);
 
@@ -102,14 +112,23 @@ static __always_inline int io_net_prep_sqe(struct io_kiocb *req, const struct io
 		return -EINVAL;
 	net->addr = READ_ONCE(sqe->addr);
 	net->len = READ_ONCE(sqe->len);
-	if (unlikely(net->len > INT_MAX))
-		return -EINVAL;
 	net->done = 0;
 	net->name_len = 0;
 	net->msg_flags = READ_ONCE(sqe->msg_flags);
 	if (unlikely(req->ctx->compat))
 		net->msg_flags |= MSG_CMSG_COMPAT;
 	return 0;
+}
+
+/* The same; the length is a size. */
+static __always_inline int io_net_prep_sqe(struct io_kiocb *req, const struct io_uring_sqe *sqe,
+					   u16 valid)
+{
+	int ret = io_net_prep_fields(req, sqe, valid);
+
+	if (unlikely(ret))
+		return ret;
+	return unlikely(io_net(req)->len > INT_MAX) ? -EINVAL : 0;
 }
 
 /* Flags of this attempt. */
@@ -168,27 +187,36 @@ static inline int io_net_pick(struct io_kiocb *req, unsigned int issue_flags)
 	return 0;
 }
 
-/* May the picked buffer be touched?  Its address is whatever the program has written. */
-static inline bool io_net_buf_ok(const struct io_net *net)
-{
-	return likely(access_ok(u64_to_user_ptr(net->addr), net->len));
-}
-
 /* Has an attempt done what it was to do, without a look at what was done before? */
 static inline bool io_net_complete(const struct io_net *net, int ret)
 {
 	return ret >= 0 && !(net->msg_flags & MSG_WAITALL);
 }
 
-/* A msghdr without an address and ancillary data, which is all that most attempts have. */
+/* Was there nothing for an attempt, and does the request wait for it? */
+static inline bool io_net_waits(const struct io_net *net, int ret, unsigned int issue_flags)
+{
+	return ret == -EAGAIN && issue_flags & IO_URING_F_NONBLOCK &&
+	       !(net->msg_flags & MSG_DONTWAIT);
+}
+
+/*
+ * A msghdr without an address and ancillary data, which is all that most attempts have.  Callers
+ * declare it __uninitialized, so that the compiler does not clear it as well
+ * (CONFIG_INIT_STACK_ALL_ZERO, 14 instructions), and set msg_iter and msg_flags themselves.
+ */
 static inline void io_net_msg_init(struct msghdr *msg)
 {
 	msg->msg_name = NULL;
 	msg->msg_namelen = 0;
+	msg->msg_inq = 0;
 	msg->msg_control = NULL;
+	msg->msg_control_is_user = false;
+	msg->msg_get_inq = false;
 	msg->msg_controllen = 0;
 	msg->msg_iocb = NULL;
 	msg->msg_ubuf = NULL;
+	msg->sg_from_iter = NULL;
 }
 
 /* Ask the socket to say how much more there is. */
@@ -218,11 +246,19 @@ static inline int io_send_msg(struct io_kiocb *req, struct socket *sock, struct 
 	return sock_sendmsg(sock, msg);
 }
 
+/* An attempt to send is over. */
+static inline enum io_result io_net_sent(struct io_kiocb *req, struct socket *sock, int ret,
+					 unsigned int issue_flags)
+{
+	if (likely(io_net_complete(io_net(req), ret)))
+		return io_done(req, ret);
+	return io_net_incomplete(req, sock, ret, 0, issue_flags);
+}
+
 /* For an attempt to RECV, all but where the data goes. */
 static inline void io_recv_msg_init(struct msghdr *msg)
 {
 	io_net_msg_init(msg);
-	msg->msg_control_is_user = false;
 	msg->msg_flags = 0;
 	io_net_ask_inq(msg);
 }
@@ -261,6 +297,37 @@ static inline void io_net_iter(struct io_kiocb *req, int ddir, struct iov_iter *
 		return;
 	}
 	iov_iter_ubuf(iter, ddir, u64_to_user_ptr(net->addr + net->done), net->len - net->done);
+}
+
+/**
+ * io_sendmsg_attempt - one attempt to SENDMSG
+ * @req: the request
+ * @sock: its socket
+ * @msg: as io_net_msg_init() has left it, but for a notification
+ * @issue_flags: IO_URING_F_*
+ *
+ * Return: as sock_sendmsg()
+ */
+static __always_inline int io_sendmsg_attempt(struct io_kiocb *req, struct socket *sock,
+					      struct msghdr *msg, unsigned int issue_flags)
+{
+	struct io_net *net = io_net(req);
+
+	if (unlikely(net->name_len)) {
+		struct io_net_async *async = req->async_data;
+
+		msg->msg_name = &async->name;
+		msg->msg_namelen = net->name_len;
+	}
+	io_net_iter(req, ITER_SOURCE, &msg->msg_iter);
+	msg->msg_flags = io_net_flags(net, issue_flags);
+	/* ancillary data goes with the first part */
+	if (likely(!net->control_len || net->done))
+		return sock_sendmsg(sock, msg);
+	msg->msg_control_user = net->control;
+	msg->msg_control_is_user = true;
+	msg->msg_controllen = net->control_len;
+	return __sys_sendmsg_sock(sock, msg, msg->msg_flags);
 }
 
 #endif

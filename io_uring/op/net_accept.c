@@ -126,13 +126,14 @@ static enum io_result io_accept_tell(struct io_kiocb *req, const struct proto_ac
 	u32 cflags = ret >= 0 && !arg->is_empty ? IORING_CQE_F_SOCK_NONEMPTY : 0;
 
 	if (unlikely(req->flags & REQ_F_MULTISHOT && ret >= 0 && io_post_more(req, ret, cflags))) {
-		/* the protocol does not say whether there is another one: ask */
-		if (arg->is_empty < 0)
-			io_accept(req)->how &= ~IO_ACCEPT_TOLD;
 		/* one that does not wait ends by an attempt in vain */
-		if (io_accept(req)->how & IORING_ACCEPT_DONTWAIT)
+		if (!arg->is_empty || io_accept(req)->how & IORING_ACCEPT_DONTWAIT)
 			return IO_MORE;
-		return arg->is_empty > 0 ? IO_AGAIN : IO_MORE;
+		if (arg->is_empty > 0)
+			return IO_AGAIN;
+		/* the protocol does not say whether there is another one: ask */
+		io_accept(req)->how &= ~IO_ACCEPT_TOLD;
+		return IO_MORE_MAYBE;
 	}
 	req->cqe.flags = cflags;
 	return io_done(req, io_no_restart(ret));

@@ -36,31 +36,36 @@ static void io_bundle_iter(const struct io_bundle *bundle, int ddir, struct iov_
 		iov_iter_init(iter, ddir, bundle->segs, bundle->nr_segs, bundle->len);
 }
 
-/* A stream has sent a part: keep the segments for the rest.  Return: false without memory. */
+/*
+ * A stream has sent a part: keep the segments for the rest.  Return: false without memory, or if
+ * the rest is not waited for, and its buffers are better left to the group.
+ */
 static noinline bool io_send_keep(struct io_kiocb *req, const struct io_bundle *bundle)
 {
 	struct io_net *net = io_net(req);
 	struct io_net_async *async;
 
 	/* one that has a long address is no stream */
-	if (req->flags & REQ_F_ASYNC_DATA)
+	if (req->flags & REQ_F_ASYNC_DATA || net->msg_flags & MSG_DONTWAIT)
 		return false;
 	async = io_net_async_alloc(req, bundle->nr_segs);
 	if (!async)
 		return false;
 	memcpy(async->iov, bundle->segs, flex_array_size(async, iov, bundle->nr_segs));
+	/* where io_send_to_name() looks from here on; not one of its bytes is anybody else's */
+	memcpy(&async->name, net->name, net->name_len);
 	net->len = bundle->len;
 	io_bundle_take(req, bundle);
 	return true;
 }
 
-/* All was sent, or what there was no memory to go on with.  Return: what becomes of the request. */
+/* All was sent, or a part that is all there will be.  Return: what becomes of the request. */
 static enum io_result io_send_bundle_tell(struct io_kiocb *req, const struct io_bundle *bundle,
 					  int ret)
 {
 	u32 cflags = io_bundle_used(req, bundle, ret);
 
-	if (unlikely(ret && ret == bundle->len && io_bundle_more(req) &&
+	if (unlikely(ret && ret == bundle->len && io_buf_more(req) &&
 		     io_post_more(req, ret, cflags)))
 		return IO_MORE;
 	req->cqe.flags = cflags;
@@ -79,7 +84,7 @@ enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigne
 {
 	u32 most = req->picked.max ?: MAX_RW_COUNT;
 	struct io_bundle *bundle = io_bundle_pick(req, IO_BUNDLE_MAX, most, most);
-	struct msghdr msg;
+	struct msghdr msg __uninitialized;
 	int ret;
 
 	if (IS_ERR(bundle))
@@ -92,8 +97,11 @@ enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigne
 	req->cqe.flags = 0;
 	if (ret < 0)
 		return io_net_incomplete(req, sock, ret, 0, issue_flags);
-	if (!io_send_keep(req, bundle))
+	if (!io_send_keep(req, bundle)) {
+		/* a part is all that there will be */
+		req->flags |= REQ_F_FAIL;
 		return io_send_bundle_tell(req, bundle, ret);
+	}
 	return io_net_picked_end(req, io_net_incomplete(req, sock, ret, 0, issue_flags));
 }
 
@@ -201,8 +209,10 @@ enum io_result io_recv_bundle(struct io_kiocb *req, struct socket *sock, unsigne
 		expected = max(msg.msg_inq, 0);
 	} while (ret > 0 && io_recv_goes_on(req, net, &msg, sum.moved) && --rounds);
 
+	if (!sum.moved && io_net_waits(net, ret, issue_flags))
+		return IO_AGAIN;
 	if (net->how & IORING_RECV_MULTISHOT)
-		return io_net_tell_many(req, &msg, sum.moved ?: ret, sum.cflags, issue_flags);
+		return io_net_tell_many(req, &msg, sum.moved ?: ret, sum.cflags);
 	if (likely(sum.moved))
 		return io_recv_bundle_end(req, &msg, &sum);
 	return io_net_received(req, sock, &msg, ret, issue_flags);

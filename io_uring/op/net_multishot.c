@@ -13,6 +13,8 @@
  *
  * The program's msghdr says how much room the middle two have.
  */
+#include <net/sock.h>
+
 #include "complete/complete.h"
 #include "op/net.h"
 
@@ -26,7 +28,7 @@ static int io_recvmsg_tell(struct io_net *net, const struct msghdr *msg, int ret
 		.payloadlen	= ret,
 		.flags		= msg->msg_flags & ~MSG_CMSG_COMPAT,
 	};
-	u32 name_len = min_t(u32, msg->msg_namelen, net->name_len);
+	u32 name_len = min_t(u32, msg->msg_namelen, net->name_room);
 
 	if (copy_to_user(out, &head, sizeof(head)) ||
 	    copy_to_user(out + 1, msg->msg_name, name_len))
@@ -47,7 +49,7 @@ int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *ms
 		    unsigned int issue_flags)
 {
 	struct io_net *net = io_net(req);
-	u32 head = sizeof(struct io_uring_recvmsg_out) + net->name_len + net->control_len;
+	u32 head = sizeof(struct io_uring_recvmsg_out) + net->name_room + net->control_len;
 	struct sockaddr_storage name;
 	int ret, err;
 
@@ -55,7 +57,8 @@ int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *ms
 		return -EFAULT;
 	io_net_msg_init(msg);
 	msg->msg_name = &name;
-	msg->msg_flags = 0;
+	/* the protocol looks here when it fills in ancillary data */
+	msg->msg_flags = net->msg_flags & (MSG_CMSG_CLOEXEC | MSG_CMSG_COMPAT);
 	msg->msg_control_is_user = true;
 	msg->msg_control_user = u64_to_user_ptr(net->addr + head - net->control_len);
 	msg->msg_controllen = net->control_len;
@@ -73,27 +76,50 @@ int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *ms
 	return unlikely(err) ? err : head + min_t(u32, ret, net->len - head);
 }
 
+/*
+ * AF_UNIX does not say how much there is.  Its queue shows whether there is anything.  What comes
+ * after the look is an event for the poll, as the end is, unless it has come before.
+ */
+static bool io_recv_is_empty(const struct sock *sk)
+{
+	return sk->sk_family == AF_UNIX && skb_queue_empty_lockless(&sk->sk_receive_queue) &&
+	       !(READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) && !READ_ONCE(sk->sk_err);
+}
+
+/*
+ * It was told what has come.  Is there more?  A socket that says that it is empty need not be
+ * asked, nor a buffer be there.  With others, as in 6.12, the end of the buffers is told as
+ * soon as the last one is used, whatever their poll would say.
+ */
+static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *msg)
+{
+	if (!msg->msg_inq)
+		return IO_AGAIN;
+	if (unlikely(!io_buf_more(req))) {
+		req->cqe.flags = 0;
+		return io_done(req, -ENOBUFS);
+	}
+	if (msg->msg_inq > 0)
+		return IO_MORE;
+	return io_recv_is_empty(sock_from_file(req->file)->sk) ? IO_AGAIN : IO_MORE_MAYBE;
+}
+
 /**
- * io_net_tell_many - an attempt of a multishot receive is over
+ * io_net_tell_many - an attempt of a multishot receive is over, and it does not wait
  * @req: the request
  * @msg: what the attempt has filled in
  * @ret: what has come of it
  * @cflags: of the buffers that were used
- * @issue_flags: IO_URING_F_*
  *
  * Return: what becomes of the request.
  */
 enum io_result io_net_tell_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
-				u32 cflags, unsigned int issue_flags)
+				u32 cflags)
 {
-	if (ret == -EAGAIN && issue_flags & IO_URING_F_NONBLOCK &&
-	    !(io_net(req)->msg_flags & MSG_DONTWAIT))
-		return IO_AGAIN;
 	if (msg->msg_inq > 0)
 		cflags |= IORING_CQE_F_SOCK_NONEMPTY;
 	if (likely(ret > 0 && req->flags & REQ_F_MULTISHOT && io_post_more(req, ret, cflags)))
-		/* a socket that says that it is empty need not be asked, nor a buffer be there */
-		return msg->msg_inq ? IO_MORE : IO_AGAIN;
+		return io_recv_more(req, msg);
 	req->cqe.flags = cflags;
 	return io_done(req, io_no_restart(ret));
 }
@@ -110,5 +136,9 @@ enum io_result io_net_tell_many(struct io_kiocb *req, const struct msghdr *msg, 
 enum io_result io_net_received_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
 				    unsigned int issue_flags)
 {
-	return io_net_tell_many(req, msg, ret, io_buf_used(req, ret), issue_flags);
+	if (io_net_waits(io_net(req), ret, issue_flags)) {
+		io_buf_unused(req);
+		return IO_AGAIN;
+	}
+	return io_net_tell_many(req, msg, ret, io_buf_used(req, ret));
 }

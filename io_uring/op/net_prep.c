@@ -26,14 +26,10 @@
  */
 struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_segs)
 {
-	struct io_net_async *async;
+	struct io_net_async *async = io_req_alloc_async(req, struct_size(async, iov, nr_segs));
 
-	async = kmalloc(struct_size(async, iov, nr_segs), GFP_KERNEL_ACCOUNT);
-	if (!async)
-		return NULL;
-	async->nr_segs = nr_segs;
-	req->async_data = async;
-	req->flags |= REQ_F_ASYNC_DATA;
+	if (async)
+		async->nr_segs = nr_segs;
 	return async;
 }
 
@@ -120,6 +116,46 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 			return ret;
 	}
 	return io_net_prep_buf(req);
+}
+
+/* What both kinds of zero copy refuse, and what they have in common. */
+static int io_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 valid)
+{
+	struct io_net *net = io_net(req);
+	int ret;
+
+	if (unlikely(READ_ONCE(sqe->__pad2[0]) || READ_ONCE(sqe->addr3)))
+		return -EINVAL;
+	/* a program that hides the CQE could not know that a notification comes */
+	if (unlikely(req->flags & REQ_F_CQE_SKIP))
+		return -EINVAL;
+	ret = io_net_prep_fields(req, sqe, valid);
+	if (unlikely(ret))
+		return ret;
+	io_send_prep_flags(net);
+	net->msg_flags |= MSG_ZEROCOPY;
+	return 0;
+}
+
+int io_send_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	u16 valid = IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_FIXED_BUF |
+		    IORING_SEND_ZC_REPORT_USAGE;
+	u64 uname = READ_ONCE(sqe->addr2);
+	int ret;
+
+	if (unlikely(READ_ONCE(sqe->__pad3[0])))
+		return -EINVAL;
+	ret = io_zc_prep(req, sqe, valid);
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(uname)) {
+		ret = io_send_prep_name(req, u64_to_user_ptr(uname), READ_ONCE(sqe->addr_len));
+		if (ret)
+			return ret;
+	}
+	/* where a registered buffer lies is asked when it is looked up */
+	return io_net(req)->how & IORING_RECVSEND_FIXED_BUF ? 0 : io_net_prep_buf(req);
 }
 
 int io_recv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -228,7 +264,7 @@ static int io_net_prep_many(struct io_kiocb *req, const struct user_msghdr *umsg
 	    check_add_overflow((u32)umsg->msg_namelen, (u32)umsg->msg_controllen, &room) ||
 	    room > INT_MAX - sizeof(struct io_uring_recvmsg_out))
 		return -EOVERFLOW;
-	net->name_len = umsg->msg_namelen;
+	net->name_room = umsg->msg_namelen;
 	net->control_len = umsg->msg_controllen;
 	return 0;
 }
@@ -313,6 +349,16 @@ int io_sendmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return io_net_prep_msg(req, ITER_SOURCE, NULL);
 }
 
+int io_sendmsg_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	int ret;
+
+	if (unlikely(READ_ONCE(sqe->file_index) || READ_ONCE(sqe->addr2)))
+		return -EINVAL;
+	ret = io_zc_prep(req, sqe, IORING_RECVSEND_POLL_FIRST | IORING_SEND_ZC_REPORT_USAGE);
+	return unlikely(ret) ? ret : io_net_prep_msg(req, ITER_SOURCE, NULL);
+}
+
 int io_recvmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	struct io_net *net = io_net(req);
@@ -366,7 +412,7 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 	bool waits = !(net->msg_flags & MSG_DONTWAIT);
 	bool all = io_net_wants_all(req);
 
-	if (ret == -EAGAIN && waits && issue_flags & IO_URING_F_NONBLOCK)
+	if (io_net_waits(net, ret, issue_flags))
 		return IO_AGAIN;
 	if (all && io_net_goes_on(net, sock, ret)) {
 		net->done += ret;

@@ -37,7 +37,7 @@ static enum io_result io_recv_picked_end(struct io_kiocb *req, struct socket *so
 static noinline enum io_result io_recv_picked(struct io_kiocb *req, struct socket *sock,
 					      unsigned int issue_flags)
 {
-	struct msghdr msg;
+	struct msghdr msg __uninitialized;
 	int ret;
 
 	if (io_net_bundles(req, io_net(req), issue_flags))
@@ -45,13 +45,7 @@ static noinline enum io_result io_recv_picked(struct io_kiocb *req, struct socke
 	ret = io_net_pick(req, issue_flags);
 	if (unlikely(ret))
 		return io_done(req, ret);
-	if (likely(io_net_buf_ok(io_net(req)))) {
-		ret = io_recv_attempt(req, sock, &msg, issue_flags);
-	} else {
-		msg.msg_inq = -1;
-		msg.msg_flags = 0;
-		ret = -EFAULT;
-	}
+	ret = io_recv_attempt(req, sock, &msg, issue_flags);
 	return io_recv_picked_end(req, sock, &msg, ret, issue_flags);
 }
 
@@ -59,7 +53,7 @@ static enum io_result io_recv_issue(struct io_kiocb *req, unsigned int issue_fla
 {
 	enum io_result result;
 	struct socket *sock = io_net_begin(req, issue_flags, &result);
-	struct msghdr msg;
+	struct msghdr msg __uninitialized;
 	int ret;
 
 	if (unlikely(!sock))
@@ -76,11 +70,10 @@ static int io_recvmsg_attempt(struct io_kiocb *req, struct socket *sock, struct 
 {
 	struct io_net *net = io_net(req);
 
+	io_net_msg_init(msg);
 	msg->msg_control_user = net->control;
 	msg->msg_control_is_user = true;
 	msg->msg_controllen = net->control_len;
-	msg->msg_iocb = NULL;
-	msg->msg_ubuf = NULL;
 	io_net_ask_inq(msg);
 	io_net_iter(req, ITER_DEST, &msg->msg_iter);
 	return __sys_recvmsg_sock(sock, msg, net->umsg, net->uname,
@@ -91,7 +84,7 @@ static int io_recvmsg_attempt(struct io_kiocb *req, struct socket *sock, struct 
 static noinline enum io_result io_recvmsg_picked(struct io_kiocb *req, struct socket *sock,
 						 unsigned int issue_flags)
 {
-	struct msghdr msg;
+	struct msghdr msg __uninitialized;
 	int ret;
 
 	ret = io_net_pick(req, issue_flags);
@@ -99,9 +92,7 @@ static noinline enum io_result io_recvmsg_picked(struct io_kiocb *req, struct so
 		return io_done(req, ret);
 	msg.msg_inq = -1;
 	msg.msg_flags = 0;
-	if (unlikely(!io_net_buf_ok(io_net(req))))
-		ret = -EFAULT;
-	else if (io_net(req)->how & IORING_RECV_MULTISHOT)
+	if (io_net(req)->how & IORING_RECV_MULTISHOT)
 		ret = io_recvmsg_many(req, sock, &msg, issue_flags);
 	else
 		ret = io_recvmsg_attempt(req, sock, &msg, issue_flags);
@@ -112,7 +103,7 @@ static enum io_result io_recvmsg_issue(struct io_kiocb *req, unsigned int issue_
 {
 	enum io_result result;
 	struct socket *sock = io_net_begin(req, issue_flags, &result);
-	struct msghdr msg;
+	struct msghdr msg __uninitialized;
 	int ret;
 
 	if (unlikely(!sock))

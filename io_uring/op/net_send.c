@@ -3,15 +3,6 @@
 
 #include "op/net.h"
 
-/* An attempt to send is over. */
-static enum io_result io_net_sent(struct io_kiocb *req, struct socket *sock, int ret,
-				  unsigned int issue_flags)
-{
-	if (likely(io_net_complete(io_net(req), ret)))
-		return io_done(req, ret);
-	return io_net_incomplete(req, sock, ret, 0, issue_flags);
-}
-
 /*
  * SEND to an address.  The protocol gets a copy with room for any address: a BPF program of the
  * control group may put another one in its place.  Return: as sock_sendmsg().
@@ -20,7 +11,7 @@ noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct m
 {
 	struct io_net_async *async = req->async_data;
 	struct io_net *net = io_net(req);
-	struct sockaddr_storage name;
+	struct sockaddr_storage name __uninitialized;
 
 	memcpy(&name, req->flags & REQ_F_ASYNC_DATA ? (void *)&async->name : net->name,
 	       net->name_len);
@@ -33,7 +24,7 @@ noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct m
 static noinline enum io_result io_send_picked(struct io_kiocb *req, struct socket *sock,
 					      unsigned int issue_flags)
 {
-	struct msghdr msg;
+	struct msghdr msg __uninitialized;
 	int ret;
 
 	if (io_net_bundles(req, io_net(req), issue_flags))
@@ -41,12 +32,9 @@ static noinline enum io_result io_send_picked(struct io_kiocb *req, struct socke
 	ret = io_net_pick(req, issue_flags);
 	if (unlikely(ret))
 		return io_done(req, ret);
-	ret = -EFAULT;
-	if (likely(io_net_buf_ok(io_net(req)))) {
-		io_send_msg_init(req, &msg, issue_flags);
-		io_net_iter(req, ITER_SOURCE, &msg.msg_iter);
-		ret = io_send_msg(req, sock, &msg);
-	}
+	io_send_msg_init(req, &msg, issue_flags);
+	io_net_iter(req, ITER_SOURCE, &msg.msg_iter);
+	ret = io_send_msg(req, sock, &msg);
 	req->cqe.flags = 0;
 	return io_net_picked_end(req, io_net_sent(req, sock, ret, issue_flags));
 }
@@ -56,7 +44,7 @@ static enum io_result io_send_issue(struct io_kiocb *req, unsigned int issue_fla
 	struct io_net *net = io_net(req);
 	enum io_result result;
 	struct socket *sock = io_net_begin(req, issue_flags, &result);
-	struct msghdr msg;
+	struct msghdr msg __uninitialized;
 
 	if (unlikely(!sock))
 		return result;
@@ -70,33 +58,15 @@ static enum io_result io_send_issue(struct io_kiocb *req, unsigned int issue_fla
 
 static enum io_result io_sendmsg_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct io_net *net = io_net(req);
 	enum io_result result;
 	struct socket *sock = io_net_begin(req, issue_flags, &result);
-	struct msghdr msg;
-	int ret;
+	struct msghdr msg __uninitialized;
 
 	if (unlikely(!sock))
 		return result;
 	io_net_msg_init(&msg);
-	if (unlikely(net->name_len)) {
-		struct io_net_async *async = req->async_data;
-
-		msg.msg_name = &async->name;
-		msg.msg_namelen = net->name_len;
-	}
-	io_net_iter(req, ITER_SOURCE, &msg.msg_iter);
-	msg.msg_flags = io_net_flags(net, issue_flags);
-	/* ancillary data goes with the first part */
-	if (unlikely(net->control_len) && !net->done) {
-		msg.msg_control_user = net->control;
-		msg.msg_control_is_user = true;
-		msg.msg_controllen = net->control_len;
-		ret = __sys_sendmsg_sock(sock, &msg, msg.msg_flags);
-	} else {
-		ret = sock_sendmsg(sock, &msg);
-	}
-	return io_net_sent(req, sock, ret, issue_flags);
+	return io_net_sent(req, sock, io_sendmsg_attempt(req, sock, &msg, issue_flags),
+			   issue_flags);
 }
 
 const struct io_op io_op_send = {

@@ -105,7 +105,7 @@ static int io_sockaddr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	sa->connecting = false;
 	if (sa->len > 0 && sa->len <= sizeof(sa->data))
 		return move_addr_to_kernel(uaddr, sa->len, (void *)sa->data);
-	if (io_req_alloc_async_data(req))
+	if (!io_req_alloc_async(req, sizeof(struct sockaddr_storage)))
 		return -ENOMEM;
 	return move_addr_to_kernel(uaddr, sa->len, req->async_data);
 }
@@ -213,7 +213,6 @@ const struct io_op io_op_socket = {
 
 const struct io_op io_op_bind = {
 	.needs_file	= 1,
-	.async_size	= sizeof(struct sockaddr_storage),
 	.prep		= io_sockaddr_prep,
 	.issue		= io_bind_issue,
 };
@@ -228,7 +227,6 @@ const struct io_op io_op_connect = {
 	.needs_file		= 1,
 	.unbound_nonreg_file	= 1,
 	.poll_out		= 1,
-	.async_size		= sizeof(struct sockaddr_storage),
 	.prep			= io_sockaddr_prep,
 	.issue			= io_connect_issue,
 };

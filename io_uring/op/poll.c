@@ -58,7 +58,7 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	return 0;
 }
 
-/* A parked poll ends.  Called, so that who only tells an event saves no registers. */
+/* A parked poll ends.  A call, so that code that only tells an event saves no registers. */
 static noinline void io_poll_add_end(struct io_kiocb *req, s32 res)
 {
 	io_poll_end(req);
@@ -210,15 +210,7 @@ static int io_poll_remove_find(struct io_ring_ctx *ctx, const struct io_poll_rem
 
 static enum io_result io_poll_remove_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct io_ring_ctx *ctx = req->ctx;
-	int ret;
-
-	ret = io_issue_lock(ctx, issue_flags);
-	if (ret)
-		return io_done(req, ret);
-	ret = io_poll_remove_find(ctx, io_poll_remove(req));
-	io_issue_unlock(ctx, issue_flags);
-	return io_done(req, ret);
+	return io_done(req, io_poll_remove_find(req->ctx, io_poll_remove(req)));
 }
 
 const struct io_op io_op_poll_add = {
@@ -233,6 +225,7 @@ const struct io_op io_op_poll_add = {
 
 const struct io_op io_op_poll_remove = {
 	.audit_skip		= 1,
+	.ring_lock		= 1,
 	.any_creds		= 1,
 	.prep			= io_poll_remove_prep,
 	.issue			= io_poll_remove_issue,

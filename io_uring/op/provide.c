@@ -9,7 +9,6 @@
 #include <linux/uaccess.h>
 
 #include "op/list.h"
-#include "ring/locks.h"
 #include "rsrc/groups.h"
 
 /* as many as there are numbers for buffers */
@@ -74,34 +73,20 @@ static int io_remove_buffers_prep(struct io_kiocb *req, const struct io_uring_sq
 
 static enum io_result io_provide_buffers_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	const struct io_provide *provide = io_provide(req);
-	struct io_ring_ctx *ctx = req->ctx;
-	int ret;
+	const struct io_provide *p = io_provide(req);
 
-	ret = io_issue_lock(ctx, issue_flags);
-	if (ret)
-		return io_done(req, ret);
-	ret = io_group_provide(ctx, req->buf_index, provide->first, provide->nr);
-	io_issue_unlock(ctx, issue_flags);
-	return io_done(req, ret);
+	return io_done(req, io_group_provide(req->ctx, req->buf_index, p->first, p->nr));
 }
 
 static enum io_result io_remove_buffers_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct io_ring_ctx *ctx = req->ctx;
-	int ret;
-
-	ret = io_issue_lock(ctx, issue_flags);
-	if (ret)
-		return io_done(req, ret);
-	ret = io_group_withdraw(ctx, req->buf_index, io_provide(req)->nr);
-	io_issue_unlock(ctx, issue_flags);
-	return io_done(req, ret);
+	return io_done(req, io_group_withdraw(req->ctx, req->buf_index, io_provide(req)->nr));
 }
 
 const struct io_op io_op_provide_buffers = {
 	.iopoll		= 1,
 	.audit_skip	= 1,
+	.ring_lock	= 1,
 	.any_creds	= 1,
 	.prep		= io_provide_buffers_prep,
 	.issue		= io_provide_buffers_issue,
@@ -110,6 +95,7 @@ const struct io_op io_op_provide_buffers = {
 const struct io_op io_op_remove_buffers = {
 	.iopoll		= 1,
 	.audit_skip	= 1,
+	.ring_lock	= 1,
 	.any_creds	= 1,
 	.prep		= io_remove_buffers_prep,
 	.issue		= io_remove_buffers_issue,

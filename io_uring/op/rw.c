@@ -276,85 +276,55 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 	return io_rw_incomplete(req, ret);
 }
 
+/* What the records below have in common. */
+#define IO_RW_RECORD			\
+	.needs_file		= 1,	\
+	.iopoll			= 1,	\
+	.ioprio			= 1,	\
+	.audit_skip		= 1,	\
+	.unbound_nonreg_file	= 1,	\
+	.plug			= 1,	\
+	.fail			= io_rw_fail
+
+#define IO_READ_RECORD			\
+	IO_RW_RECORD,			\
+	.poll_in		= 1,	\
+	.issue			= io_read_issue
+
+#define IO_WRITE_RECORD			\
+	IO_RW_RECORD,			\
+	.hash_reg_file		= 1,	\
+	.poll_out		= 1,	\
+	.issue			= io_write_issue
+
 const struct io_op io_op_read = {
-	.needs_file		= 1,
-	.iopoll			= 1,
-	.ioprio			= 1,
-	.audit_skip		= 1,
-	.unbound_nonreg_file	= 1,
+	IO_READ_RECORD,
 	.buffer_select		= 1,
-	.plug			= 1,
-	.poll_in		= 1,
 	.prep			= io_rw_buf_prep,
-	.issue			= io_read_issue,
-	.fail			= io_rw_fail,
 };
 
 const struct io_op io_op_write = {
-	.needs_file		= 1,
-	.iopoll			= 1,
-	.ioprio			= 1,
-	.audit_skip		= 1,
-	.hash_reg_file		= 1,
-	.unbound_nonreg_file	= 1,
-	.plug			= 1,
-	.poll_out		= 1,
+	IO_WRITE_RECORD,
 	.prep			= io_rw_buf_prep,
-	.issue			= io_write_issue,
-	.fail			= io_rw_fail,
 };
 
 const struct io_op io_op_readv = {
-	.needs_file		= 1,
-	.iopoll			= 1,
-	.ioprio			= 1,
-	.audit_skip		= 1,
-	.unbound_nonreg_file	= 1,
+	IO_READ_RECORD,
 	.buffer_select		= 1,
-	.plug			= 1,
-	.poll_in		= 1,
 	.prep			= io_readv_prep,
-	.issue			= io_read_issue,
-	.fail			= io_rw_fail,
 };
 
 const struct io_op io_op_writev = {
-	.needs_file		= 1,
-	.iopoll			= 1,
-	.ioprio			= 1,
-	.audit_skip		= 1,
-	.hash_reg_file		= 1,
-	.unbound_nonreg_file	= 1,
-	.plug			= 1,
-	.poll_out		= 1,
+	IO_WRITE_RECORD,
 	.prep			= io_writev_prep,
-	.issue			= io_write_issue,
-	.fail			= io_rw_fail,
 };
 
 const struct io_op io_op_read_fixed = {
-	.needs_file		= 1,
-	.iopoll			= 1,
-	.ioprio			= 1,
-	.audit_skip		= 1,
-	.unbound_nonreg_file	= 1,
-	.plug			= 1,
-	.poll_in		= 1,
+	IO_READ_RECORD,
 	.prep			= io_rw_fixed_prep,
-	.issue			= io_read_issue,
-	.fail			= io_rw_fail,
 };
 
 const struct io_op io_op_write_fixed = {
-	.needs_file		= 1,
-	.iopoll			= 1,
-	.ioprio			= 1,
-	.audit_skip		= 1,
-	.hash_reg_file		= 1,
-	.unbound_nonreg_file	= 1,
-	.plug			= 1,
-	.poll_out		= 1,
+	IO_WRITE_RECORD,
 	.prep			= io_rw_fixed_prep,
-	.issue			= io_write_issue,
-	.fail			= io_rw_fail,
 };

@@ -89,7 +89,7 @@ static inline bool io_write_start(struct kiocb *kiocb)
 	sb = file_inode(kiocb->ki_filp)->i_sb;
 	if (!sb_start_write_trylock(sb))
 		return false;
-	/* for lockdep it ends here, who ends the write takes it over */
+	/* for lockdep it ends here, whoever ends the write takes it over */
 	__sb_writers_release(sb, SB_FREEZE_WRITE);
 	return true;
 }

@@ -13,8 +13,8 @@
  * has to be done in task context, fsnotify and the second half of some direct
  * writes, is done when the pushed request arrives.  Protection against a
  * freezing filesystem is given up as soon as the device is through with the data:
- * who freezes it must not have to wait for the program to fetch the result.  The
- * second half of a direct write starts no I/O of its own, see
+ * a task that freezes it must not have to wait for the program to fetch the result.
+ * The second half of a direct write starts no I/O of its own, see
  * IOCB_DIO_CALLER_COMP.
  */
 #include <linux/fsnotify.h>
@@ -185,7 +185,7 @@ void io_write_complete(struct kiocb *kiocb, long res)
 	struct io_kiocb *req = io_kiocb_to_req(kiocb);
 
 	io_write_end(kiocb);
-	/* until its second half is done, who changes the file's size waits for the write */
+	/* until its second half is done, a change of the file's size waits for the write */
 	if (kiocb->dio_complete)
 		io_req_push(req, io_rw_dio_mail, IO_PUSH_NOW);
 	else

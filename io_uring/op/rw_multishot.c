@@ -67,7 +67,7 @@ static enum io_result io_read_multishot_tell(struct io_kiocb *req, ssize_t ret)
 	if (likely(ret > 0)) {
 		fsnotify_access(req->file);
 		if (req->flags & REQ_F_MULTISHOT && io_post_more(req, ret, cflags))
-			return IO_MORE;
+			return IO_MORE_MAYBE;
 	}
 	req->cqe.flags = cflags;
 	return io_done(req, io_no_restart(ret));

@@ -26,14 +26,10 @@
  */
 struct io_rw_async *io_rw_async_alloc(struct io_kiocb *req, unsigned int nr_segs)
 {
-	struct io_rw_async *async;
+	struct io_rw_async *async = io_req_alloc_async(req, struct_size(async, iov, nr_segs));
 
-	async = kmalloc(struct_size(async, iov, nr_segs), GFP_KERNEL_ACCOUNT);
-	if (!async)
-		return NULL;
-	async->nr_segs = nr_segs;
-	req->async_data = async;
-	req->flags |= REQ_F_ASYNC_DATA;
+	if (async)
+		async->nr_segs = nr_segs;
 	return async;
 }
 
@@ -193,7 +189,9 @@ void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 
 	if (async->nr_segs) {
 		iov_iter_init(iter, ddir, async->iov, async->nr_segs, rw->len);
-		iov_iter_advance(iter, rw->done);
+		/* an empty piece at the start stays: to a file without iterators it is a call */
+		if (rw->done)
+			iov_iter_advance(iter, rw->done);
 	} else {
 		iov_iter_ubuf(iter, ddir, u64_to_user_ptr(rw->addr + rw->done),
 			      rw->len - rw->done);

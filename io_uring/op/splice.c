@@ -62,19 +62,14 @@ static int io_tee_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 static bool io_splice_find_fixed(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_splice *splice = io_splice(req);
-	struct io_ring_ctx *ctx = req->ctx;
-	struct io_rsrc_node *node;
+	struct io_rsrc_node *node = io_file_node_take(req->ctx, splice->fd_in, issue_flags);
 
-	if (io_issue_lock(ctx, issue_flags))
+	if (!node)
 		return false;
-	node = io_rsrc_find(&ctx->file_table.data, splice->fd_in);
-	if (node) {
-		req->buf_node = io_node_get(ctx, node);
-		req->flags |= REQ_F_BUF_NODE;
-		splice->in = io_file_node(node)->file;
-	}
-	io_issue_unlock(ctx, issue_flags);
-	return node;
+	req->buf_node = node;
+	req->flags |= REQ_F_BUF_NODE;
+	splice->in = io_file_node(node)->file;
+	return true;
 }
 
 /* Look up where the data comes from, once.  Return: found? */
@@ -97,43 +92,35 @@ static void io_splice_cleanup(struct io_kiocb *req)
 	fput(io_splice(req)->in);
 }
 
-/* What is short breaks a chain, like what fails. */
-static enum io_result io_splice_done(struct io_kiocb *req, ssize_t ret)
+/* Return: as splice(2) or tee(2) */
+static noinline ssize_t io_splice_move(struct io_kiocb *req)
 {
-	if (ret != io_splice(req)->len)
-		req->flags |= REQ_F_FAIL;
-	return io_done(req, io_no_restart(ret));
+	struct io_splice *splice = io_splice(req);
+	unsigned int flags = splice->flags & ~SPLICE_F_FD_IN_FIXED;
+
+	if (!splice->len)
+		return 0;
+	if (req->opcode == IORING_OP_TEE)
+		return do_tee(splice->in, req->file, splice->len, flags);
+	return do_splice(splice->in, splice->off_in == -1 ? NULL : &splice->off_in,
+			 req->file, splice->off_out == -1 ? NULL : &splice->off_out,
+			 splice->len, flags);
 }
 
 static enum io_result io_splice_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_splice *splice = io_splice(req);
-	ssize_t ret = 0;
+	ssize_t ret;
 
 	if (!io_splice_find(req, issue_flags))
 		return io_done(req, -EBADF);
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
-	if (splice->len)
-		ret = do_splice(splice->in, splice->off_in == -1 ? NULL : &splice->off_in,
-				req->file, splice->off_out == -1 ? NULL : &splice->off_out,
-				splice->len, splice->flags & ~SPLICE_F_FD_IN_FIXED);
-	return io_splice_done(req, ret);
-}
-
-static enum io_result io_tee_issue(struct io_kiocb *req, unsigned int issue_flags)
-{
-	struct io_splice *splice = io_splice(req);
-	ssize_t ret = 0;
-
-	if (!io_splice_find(req, issue_flags))
-		return io_done(req, -EBADF);
-	if (issue_flags & IO_URING_F_NONBLOCK)
-		return IO_AGAIN;
-	if (splice->len)
-		ret = do_tee(splice->in, req->file, splice->len,
-			     splice->flags & ~SPLICE_F_FD_IN_FIXED);
-	return io_splice_done(req, ret);
+	ret = io_splice_move(req);
+	/* what is short breaks a chain, like what fails */
+	if (ret != splice->len)
+		req->flags |= REQ_F_FAIL;
+	return io_done(req, io_no_restart(ret));
 }
 
 const struct io_op io_op_splice = {
@@ -152,6 +139,6 @@ const struct io_op io_op_tee = {
 	.hash_reg_file		= 1,
 	.unbound_nonreg_file	= 1,
 	.prep			= io_tee_prep,
-	.issue			= io_tee_issue,
+	.issue			= io_splice_issue,
 	.cleanup		= io_splice_cleanup,
 };

@@ -3,14 +3,14 @@
 
 /*
  * Inline, only what the dentry cache knows is answered, and only where the
- * attributes are in memory with the inode.  A filesystem that has to be asked
- * whether a name is still right (->d_revalidate: network, FUSE) may have to be
- * asked for attributes as well, which is for a worker.
+ * attributes are in memory with the inode.  Others have to be asked for them, for
+ * as long as a server likes (network, FUSE), which is for a worker.
  */
 #include <linux/dcache.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/namei.h>
 #include <linux/path.h>
 #include <linux/stat.h>
@@ -60,6 +60,20 @@ static int io_statx_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 }
 
 /*
+ * Are the attributes in memory?  That a name need not be asked for (->d_revalidate) does
+ * not say so: a root has none that could be wrong, and some never keep one.
+ */
+static bool io_statx_is_local(const struct path *path)
+{
+	const struct super_block *sb = path->dentry->d_sb;
+
+	if (!d_inode(path->dentry)->i_op->getattr || sb->s_magic == TMPFS_MAGIC)
+		return true;
+	return sb->s_type->fs_flags & FS_REQUIRES_DEV &&
+	       !(sb->s_d_op && sb->s_d_op->d_revalidate);
+}
+
+/*
  * Can the answer be given without waiting for anything?  Return: 0, -EAGAIN for a
  * worker's turn, or the errno that the path leads to.
  */
@@ -70,13 +84,13 @@ static int io_statx_cached(const struct io_statx *statx)
 	bool local;
 	int ret;
 
-	/* who gives wrong flags, or wants the server to be asked, is told by a worker */
+	/* wrong flags, and what only the server knows, are left to a worker */
 	if (statx->flags & ~IO_STATX_FLAGS || statx->mask & STATX__RESERVED)
 		return -EAGAIN;
 	ret = filename_lookup(statx->dfd, statx->path, lookup, &path, NULL);
 	if (ret)
 		return ret;
-	local = !(path.dentry->d_flags & DCACHE_OP_REVALIDATE);
+	local = io_statx_is_local(&path);
 	path_put(&path);
 	return local ? 0 : -EAGAIN;
 }

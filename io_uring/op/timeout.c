@@ -3,8 +3,8 @@
 
 /*
  * A timeout ends when its time has come, when a number of CQEs was posted, or
- * when it is removed.  Each of the three first stops the timer; who succeeds
- * decides the result and sends the request to where it ends, io_timeout_mail().
+ * when it is removed.  Each of the three first stops the timer; the one that
+ * succeeds decides the result and pushes io_timeout_mail(), which ends the request.
  * It stays in the lot until then.
  *
  * One that repeats is started again by its mail.  What is done to it while that
@@ -151,9 +151,9 @@ static int io_timeout_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		req->flags |= REQ_F_MULTISHOT;
 	else if (!timer->nr)
 		return 0;
-	if (io_req_alloc_async_data(req))
+	more = io_req_alloc_async(req, sizeof(*more));
+	if (!more)
 		return -ENOMEM;
-	more = io_timeout_more(req);
 	memset(more, 0, sizeof(*more));
 	more->interval = timer->time;
 	more->repeats = timer->nr;
@@ -284,22 +284,13 @@ static int io_timeout_change_do(struct io_ring_ctx *ctx, const struct io_timeout
 
 static enum io_result io_timeout_change_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct io_ring_ctx *ctx = req->ctx;
-	int ret;
-
-	ret = io_issue_lock(ctx, issue_flags);
-	if (ret)
-		return io_done(req, ret);
-	ret = io_timeout_change_do(ctx, io_timeout_change(req));
-	io_issue_unlock(ctx, issue_flags);
-	return io_done(req, ret);
+	return io_done(req, io_timeout_change_do(req->ctx, io_timeout_change(req)));
 }
 
 const struct io_op io_op_timeout = {
 	.audit_skip	= 1,
 	.any_creds	= 1,
 	.parked		= IO_PARKED_TIMEOUT,
-	.async_size	= sizeof(struct io_timeout_more),
 	.prep		= io_timeout_prep,
 	.issue		= io_timeout_issue,
 	.cancel		= io_timeout_cancel,
@@ -307,6 +298,7 @@ const struct io_op io_op_timeout = {
 
 const struct io_op io_op_timeout_remove = {
 	.audit_skip	= 1,
+	.ring_lock	= 1,
 	.any_creds	= 1,
 	.prep		= io_timeout_change_prep,
 	.issue		= io_timeout_change_issue,

@@ -2,13 +2,13 @@
 /* io_uring: IORING_OP_WAITID - wait for a child without a thread that sleeps */
 
 /*
- * The request stands in the queue of those who wait for the process's children.
- * An event of a child that it may wait for takes it off and sends it back to its task,
- * where it looks: children can be looked at by their parent alone.  If another waiter
- * was faster it stands in the queue again.
+ * The request stands in the queue of the waiters for the process's children.  An event
+ * of a child that it may wait for takes it off and sends it back to its task, where it
+ * looks: children can be looked at by their parent alone.  If another waiter was faster
+ * it stands in the queue again.
  *
  * ->state says who sends it: the task itself, which looked while an event came and has to
- * look again; otherwise the event, or who cancels it, whichever is first.
+ * look again; otherwise the event or a cancel, whichever comes first.
  */
 #include <linux/compat.h>
 #include <linux/errno.h>
@@ -35,7 +35,7 @@ enum io_waitid_state {
  * @head: the queue, of the process that has submitted it, whose task the request holds
  * @state: enum io_waitid_state
  * @which: P_*
- * @upid: whom
+ * @upid: the process, or group
  * @options: W*
  * @cancelled: (R) ends with -ECANCELED
  */
@@ -80,7 +80,7 @@ static int io_waitid_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	waitid->options = READ_ONCE(sqe->file_index);
 	waitid->infop = u64_to_user_ptr(READ_ONCE(sqe->addr2));
 	waitid->cancelled = false;
-	if (io_req_alloc_async_data(req))
+	if (!io_req_alloc_async(req, sizeof(struct io_waitid_wait)))
 		return -ENOMEM;
 	/* looking does not block */
 	req->flags &= ~REQ_F_FORCE_ASYNC;
@@ -250,7 +250,6 @@ static enum io_result io_waitid_issue(struct io_kiocb *req, unsigned int issue_f
 
 const struct io_op io_op_waitid = {
 	.cancel_counts	= 1,
-	.async_size	= sizeof(struct io_waitid_wait),
 	.prep		= io_waitid_prep,
 	.issue		= io_waitid_issue,
 	.cleanup	= io_waitid_cleanup,

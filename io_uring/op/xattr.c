@@ -8,6 +8,7 @@
  */
 #include <linux/errno.h>
 #include <linux/fs.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/mount.h>
 #include <linux/namei.h>
@@ -56,18 +57,50 @@ static int io_xattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	attr->kvalue = NULL;
 	attr->size = READ_ONCE(sqe->len);
 	attr->flags = READ_ONCE(sqe->xattr_flags);
-	attr->kname = kmalloc(sizeof(*attr->kname), GFP_KERNEL);
+	attr->kname = kmalloc(sizeof(*attr->kname), GFP_KERNEL_ACCOUNT);
 	if (!attr->kname)
 		return -ENOMEM;
 	req->flags |= REQ_F_NEED_CLEANUP;
 	return 0;
 }
 
+static int io_xattr_name(struct xattr_name *kname, const struct io_uring_sqe *sqe)
+{
+	long len = strncpy_from_user(kname->name, u64_to_user_ptr(READ_ONCE(sqe->addr)),
+				     sizeof(kname->name));
+
+	if (!len || len == sizeof(kname->name))
+		return -ERANGE;
+	return min(len, 0L);
+}
+
+/*
+ * As setxattr_copy(), which charges nobody: a system call has one value, but a program may
+ * have as many requests wait as it likes.
+ */
+static int io_xattr_value(struct xattr_ctx *attr)
+{
+	if (!attr->size)
+		return 0;
+	if (attr->size > XATTR_SIZE_MAX)
+		return -E2BIG;
+	attr->kvalue = kvmalloc(attr->size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!attr->kvalue)
+		return -ENOMEM;
+	return copy_from_user(attr->kvalue, attr->cvalue, attr->size) ? -EFAULT : 0;
+}
+
 static int io_fsetxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
+	struct xattr_ctx *attr = &io_xattr(req)->attr;
 	int ret = io_xattr_prep(req, sqe);
 
-	return ret ?: setxattr_copy(u64_to_user_ptr(READ_ONCE(sqe->addr)), &io_xattr(req)->attr);
+	if (ret)
+		return ret;
+	if (attr->flags & ~(XATTR_CREATE | XATTR_REPLACE))
+		return -EINVAL;
+	ret = io_xattr_name(attr->kname, sqe);
+	return ret ?: io_xattr_value(attr);
 }
 
 static int io_fgetxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -79,11 +112,7 @@ static int io_fgetxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sq
 		return ret;
 	if (attr->flags)
 		return -EINVAL;
-	ret = strncpy_from_user(attr->kname->name, u64_to_user_ptr(READ_ONCE(sqe->addr)),
-				sizeof(attr->kname->name));
-	if (!ret || ret == sizeof(attr->kname->name))
-		return -ERANGE;
-	return min(ret, 0);
+	return io_xattr_name(attr->kname, sqe);
 }
 
 static int io_xattr_path(struct io_kiocb *req, const struct io_uring_sqe *sqe)

@@ -31,10 +31,11 @@ struct kmem_cache *io_req_cachep;
  */
 int io_req_cache_init(struct io_ring_ctx *ctx)
 {
-	ctx->free_reqs = kvmalloc_array(IO_REQ_CACHE, sizeof(*ctx->free_reqs), GFP_KERNEL_ACCOUNT);
-	if (!ctx->free_reqs)
+	ctx->reqs.free = kvmalloc_array(IO_REQ_CACHE, sizeof(*ctx->reqs.free), GFP_KERNEL_ACCOUNT);
+	if (!ctx->reqs.free)
 		return -ENOMEM;
-	ctx->max_free = IO_REQ_CACHE;
+	ctx->reqs.max_free = IO_REQ_CACHE;
+	ctx->ready.tail = &ctx->ready.first;
 	return 0;
 }
 
@@ -43,12 +44,12 @@ int io_req_cache_init(struct io_ring_ctx *ctx)
  * @ctx: the ring, its lock held
  * @req: holds nothing any more, is not on the stack
  *
- * May drop the last reference to the ring; who holds the lock has one.
+ * Gives up the request's reference to the ring, which the lock's holder keeps alive.
  */
 void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
 	kmem_cache_free(io_req_cachep, req);
-	ctx->nr_reqs--;
+	ctx->reqs.nr--;
 	percpu_ref_put(&ctx->refs);
 }
 
@@ -62,9 +63,9 @@ void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
 void io_req_cache_end(struct io_ring_ctx *ctx)
 {
 	io_assert_ring(ctx);
-	ctx->max_free = 0;
-	while (ctx->nr_free) {
-		struct io_kiocb *req = ctx->free_reqs[--ctx->nr_free];
+	ctx->reqs.max_free = 0;
+	while (ctx->reqs.nr_free) {
+		struct io_kiocb *req = ctx->reqs.free[--ctx->reqs.nr_free];
 
 		kasan_mempool_unpoison_object(req, sizeof(*req));
 		io_req_free_memory(ctx, req);
@@ -81,43 +82,92 @@ bool io_req_refill(struct io_ring_ctx *ctx)
 {
 	void *reqs[IO_REQ_REFILL];
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
-	unsigned int i, nr;
+	unsigned int i, nr = 0;
 
 	io_req_reclaim_retired(ctx);
-	if (ctx->nr_free)
+	if (ctx->reqs.nr_free)
 		return true;
 
-	nr = kmem_cache_alloc_bulk(io_req_cachep, gfp, IO_REQ_REFILL, reqs);
+	/* nobody comes for the rest of a batch once the ring ends, see io_req_cache_end() */
+	if (likely(ctx->reqs.max_free))
+		nr = kmem_cache_alloc_bulk(io_req_cachep, gfp, IO_REQ_REFILL, reqs);
 	if (unlikely(!nr)) {
 		/* the bulk is all or nothing, one may still be there */
 		reqs[0] = kmem_cache_alloc(io_req_cachep, gfp);
 		nr = !!reqs[0];
 	}
 	percpu_ref_get_many(&ctx->refs, nr);
-	ctx->nr_reqs += nr;
+	ctx->reqs.nr += nr;
 	for (i = 0; i < nr; i++) {
 		struct io_kiocb *req = reqs[i];
 
 		memset(req, 0, sizeof(*req));
 		kasan_mempool_poison_object(req);
-		ctx->free_reqs[ctx->nr_free++] = req;
+		ctx->reqs.free[ctx->reqs.nr_free++] = req;
 	}
 	return nr;
 }
 
-/**
- * io_req_alloc_async_data - memory for what must outlive the submission
- * @req: a request of an op with async_size
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Charge a task for a request that it has not submitted.  Its credit may be spoken for by
+ * the batch that it is submitting.
  */
-int io_req_alloc_async_data(struct io_kiocb *req)
+static void io_tctx_charge_notice(struct io_uring_task *tctx, unsigned int batch)
 {
-	req->async_data = kmalloc(io_ops[req->opcode]->async_size, GFP_KERNEL_ACCOUNT);
-	if (!req->async_data)
-		return -ENOMEM;
-	req->flags |= REQ_F_ASYNC_DATA;
-	return 0;
+	if (unlikely(current->io_uring != tctx)) {
+		get_task_struct(tctx->task);
+		atomic_long_inc(&tctx->inflight);
+		return;
+	}
+	if (unlikely(tctx->credit <= (int)batch))
+		io_tctx_refill_credit(tctx, batch);
+	tctx->credit--;
+}
+
+/**
+ * io_req_take_notice - take a request that no SQE has asked for
+ * @req: a request that is issued, which it will tell more of; ring lock held
+ *
+ * It has the user_data of @req, and its task's charge, nothing else.  It ends like any
+ * request; whoever makes it end takes it off ctx->reqs.nr_notices before.
+ *
+ * Return: as if it were parked; NULL without memory.
+ */
+struct io_kiocb *io_req_take_notice(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	struct io_kiocb *notice = io_req_take(ctx);
+
+	if (unlikely(!notice))
+		return NULL;
+	notice->tctx = req->tctx;
+	io_req_poison(notice);
+	notice->opcode = IORING_OP_NOP;
+	notice->flags = 0;
+	notice->cqe = (struct io_cqe_val){ .user_data = req->cqe.user_data };
+	io_tctx_charge_notice(req->tctx, ctx->sq.entries);
+	ctx->reqs.nr_notices++;
+	io_req_move(notice, IO_REQ_PREPPED);
+	io_req_move(notice, IO_REQ_ISSUING);
+	io_req_move(notice, IO_REQ_PARKED);
+	return notice;
+}
+
+/**
+ * io_req_alloc_async - memory for what must outlive the submission and does not fit into a request
+ * @req: a request that has none
+ * @size: bytes
+ *
+ * It is freed with the request.
+ *
+ * Return: the memory, which is ->async_data, or NULL.
+ */
+void *io_req_alloc_async(struct io_kiocb *req, size_t size)
+{
+	req->async_data = kmalloc(size, GFP_KERNEL_ACCOUNT);
+	if (req->async_data)
+		req->flags |= REQ_F_ASYNC_DATA;
+	return req->async_data;
 }
 
 /**

@@ -3,7 +3,7 @@
 
 /*
  * While a drained request waits, every chain that is submitted after it waits
- * behind it on ctx->drain_list.  So all requests that are alive but not on the
+ * behind it on ctx->drain.first.  So all requests that are alive but not on the
  * list were submitted earlier, and the head of the list may go when there are
  * none: no sequence numbers are needed, and CQEs that end no request
  * (multishot, tags, messages) do not count.
@@ -18,14 +18,14 @@
 /* Take the first chain off the list. */
 static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
 {
-	struct io_kiocb *head = io_mail_to_req(ctx->drain_list);
+	struct io_kiocb *head = io_mail_to_req(ctx->drain.first);
 
-	ctx->drain_list = head->mail.next;
-	if (!ctx->drain_list) {
-		ctx->drain_tail = &ctx->drain_list;
+	ctx->drain.first = head->mail.next;
+	if (!ctx->drain.first) {
+		ctx->drain.tail = &ctx->drain.first;
 		WRITE_ONCE(ctx->submit_special, ctx->submit_special & ~IO_SPECIAL_DRAIN);
 	}
-	ctx->nr_drained -= io_link_len(head);
+	ctx->drain.nr -= io_link_len(head);
 	return head;
 }
 
@@ -40,9 +40,9 @@ void io_drain_add(struct io_kiocb *head)
 	io_assert_ring(ctx);
 	io_req_move(head, IO_REQ_DRAINED);
 	head->mail.next = NULL;
-	*ctx->drain_tail = &head->mail;
-	ctx->drain_tail = &head->mail.next;
-	ctx->nr_drained += io_link_len(head);
+	*ctx->drain.tail = &head->mail;
+	ctx->drain.tail = &head->mail.next;
+	ctx->drain.nr += io_link_len(head);
 	WRITE_ONCE(ctx->submit_special, ctx->submit_special | IO_SPECIAL_DRAIN);
 	/* pairs with the push in io_req_retire() */
 	smp_mb();
@@ -57,10 +57,10 @@ void io_drain_add(struct io_kiocb *head)
 void io_drain_check(struct io_ring_ctx *ctx)
 {
 	io_assert_ring(ctx);
-	while (ctx->drain_list) {
-		struct io_kiocb *head = io_mail_to_req(ctx->drain_list);
+	while (ctx->drain.first) {
+		struct io_kiocb *head = io_mail_to_req(ctx->drain.first);
 
-		if (head->flags & REQ_F_IO_DRAIN && io_reqs_alive(ctx) != ctx->nr_drained)
+		if (head->flags & REQ_F_IO_DRAIN && io_reqs_alive(ctx) != ctx->drain.nr)
 			return;
 		io_drain_pop(ctx);
 		io_req_go_on(head, true);
@@ -79,7 +79,7 @@ void io_drain_check(struct io_ring_ctx *ctx)
  */
 struct io_mail *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 {
-	struct io_mail **at = &ctx->drain_list;
+	struct io_mail **at = &ctx->drain.first;
 	struct io_mail *taken = NULL, **last = &taken;
 
 	io_assert_ring(ctx);
@@ -94,11 +94,11 @@ struct io_mail *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_
 		*at = head->mail.next;
 		*last = &head->mail;
 		last = &head->mail.next;
-		ctx->nr_drained -= io_link_len(head);
+		ctx->drain.nr -= io_link_len(head);
 	}
 	*last = NULL;
-	ctx->drain_tail = at;
-	if (!ctx->drain_list)
+	ctx->drain.tail = at;
+	if (!ctx->drain.first)
 		WRITE_ONCE(ctx->submit_special, ctx->submit_special & ~IO_SPECIAL_DRAIN);
 	return taken;
 }

@@ -10,6 +10,18 @@
 
 #include "req/req.h"
 
+static inline void io_drain_init(struct io_ring_ctx *ctx)
+{
+	ctx->drain.tail = &ctx->drain.first;
+}
+
+/* A CQE may be skipped from here on: there is nothing to count by, so no draining. */
+static inline void io_drain_disable(struct io_ring_ctx *ctx)
+{
+	io_assert_ring(ctx);
+	ctx->drain.disabled = true;
+}
+
 void io_drain_add(struct io_kiocb *head);
 void io_drain_check(struct io_ring_ctx *ctx);
 struct io_mail *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx);

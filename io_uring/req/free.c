@@ -4,7 +4,7 @@
 /*
  * Requests are freed under the ring lock.  A worker that has posted a request's
  * CQE does not wait for that lock, its holder may sleep for long: it leaves the
- * request on ctx->retired, from where the next holder that needs memory takes
+ * request on ctx->reqs.retired, from where the next holder that needs memory takes
  * it.  Only if somebody waits for the end of requests, or the request holds a
  * registered resource whose release others wait for, the worker takes the lock.
  * Where cancelled work ends on a kernel worker that others need too, that one
@@ -12,10 +12,56 @@
  */
 #include <linux/cred.h>
 #include <linux/file.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "req/drain.h"
 #include "req/free.h"
+
+/*
+ * The last tracked request has ended.  Meanwhile the task may have issued others and left
+ * them behind, so look again.  It issues no more of them once it has stored the mm.
+ */
+static void io_tctx_drop_mm(struct io_uring_task *tctx)
+{
+	/* what was counted before it was stored is seen below; pairs with io_tctx_keep_mm() */
+	struct mm_struct *mm = smp_load_acquire(&tctx->mm);
+
+	if (likely(!mm) || atomic_read(&tctx->inflight_tracked))
+		return;
+	/* a worker that was delayed may be here as well */
+	mm = xchg(&tctx->mm, NULL);
+	if (mm)
+		mmdrop(mm);
+}
+
+/* One less that has to end with its task. */
+static void io_tctx_untrack(struct io_uring_task *tctx)
+{
+	if (atomic_dec_and_test(&tctx->inflight_tracked))
+		io_tctx_drop_mm(tctx);
+}
+
+/**
+ * io_tctx_keep_mm - current leaves requests behind that have to end with it
+ * @tctx: current's
+ *
+ * Until they do, futexes are known by the address of the mm.  It must not become
+ * another process's, whose wakes they would take.
+ */
+void io_tctx_keep_mm(struct io_uring_task *tctx)
+{
+	/* none of them is the last while we look */
+	if (!atomic_inc_not_zero(&tctx->inflight_tracked))
+		return;
+	/* one that an exec has left before is the right one */
+	if (!tctx->mm) {
+		mmgrab(current->mm);
+		/* whoever sees it sees the count above; pairs with io_tctx_drop_mm() */
+		smp_store_release(&tctx->mm, current->mm);
+	}
+	io_tctx_untrack(tctx);
+}
 
 /**
  * io_req_clean - drop what a request holds of its own
@@ -30,7 +76,7 @@ void io_req_clean(struct io_kiocb *req)
 	if (req->flags & REQ_F_ASYNC_DATA)
 		kfree(req->async_data);
 	if (req->flags & REQ_F_INFLIGHT)
-		atomic_dec(&req->tctx->inflight_tracked);
+		io_tctx_untrack(req->tctx);
 	if (req->flags & REQ_F_FILE_PUT)
 		fput(req->file);
 	if (req->flags & REQ_F_CREDS)
@@ -56,9 +102,9 @@ void io_req_reclaim_retired(struct io_ring_ctx *ctx)
 	struct io_mail *mail;
 
 	io_assert_ring(ctx);
-	if (!io_mail_pending(&ctx->retired))
+	if (!io_mail_pending(&ctx->reqs.retired))
 		return;
-	mail = io_mail_take(&ctx->retired);
+	mail = io_mail_take(&ctx->reqs.retired);
 	while (mail) {
 		struct io_kiocb *req = io_mail_to_req(mail);
 
@@ -104,13 +150,13 @@ void io_req_retire(struct io_kiocb *req)
 	io_tctx_uncharge(req->tctx);
 	req->tctx = NULL;
 	/*
-	 * The push is fully ordered, and so is what those who wait do: raise
+	 * The push is fully ordered, and so is what the waiters do: raise
 	 * the flag, then reclaim.  One of the two sees the other.  The request
-	 * takes its reference to the ring along, who looks needs one of its own;
+	 * takes its reference to the ring along, the look needs one of its own;
 	 * if there is none to be had any more, the request has been freed already.
 	 */
 	scoped_guard(rcu) {
-		io_mail_push(&ctx->retired, &req->mail);
+		io_mail_push(&ctx->reqs.retired, &req->mail);
 		look = (look || io_req_end_awaited(ctx)) && percpu_ref_tryget(&ctx->refs);
 	}
 	if (look) {
@@ -118,3 +164,7 @@ void io_req_retire(struct io_kiocb *req)
 		percpu_ref_put(&ctx->refs);
 	}
 }
+
+#if IS_ENABLED(CONFIG_IO_URING_KUNIT_TEST)
+#include "tests/free_kunit.c"
+#endif

@@ -16,6 +16,7 @@
 #define IO_REQ_CLEAN_FLAGS	(REQ_F_NEED_CLEANUP | REQ_F_ASYNC_DATA | REQ_F_FILE_PUT | \
 				 REQ_F_CREDS | REQ_F_INFLIGHT)
 
+void io_tctx_keep_mm(struct io_uring_task *tctx);
 void io_req_clean(struct io_kiocb *req);
 void io_req_retire(struct io_kiocb *req);
 void io_req_reclaim_retired(struct io_ring_ctx *ctx);

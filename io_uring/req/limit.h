@@ -38,10 +38,10 @@ static inline int io_limit_attach(struct io_kiocb *limit)
 {
 	struct io_ring_ctx *ctx = limit->ctx;
 
-	if (!ctx->link_head || io_ops[ctx->link_last->opcode]->limit)
+	if (!ctx->chain.head || io_ops[ctx->chain.last->opcode]->limit)
 		return -EINVAL;
 	limit->flags |= REQ_F_LIMIT;
-	ctx->link_last->flags |= REQ_F_LIMITED;
+	ctx->chain.last->flags |= REQ_F_LIMITED;
 	return 0;
 }
 

@@ -3,13 +3,12 @@
 #ifndef IO_REQ_NODE_H
 #define IO_REQ_NODE_H
 
-#include <linux/io_uring_types.h>
-
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_REQ
 #error "req/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "ctx.h"
 #include "ring/locks.h"
 
 /**

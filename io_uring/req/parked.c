@@ -23,7 +23,7 @@
 
 static unsigned int io_parked_bits(const struct io_ring_ctx *ctx)
 {
-	return 64 - ctx->parked_shift;
+	return 64 - ctx->parked.shift;
 }
 
 static u64 io_parked_factor(unsigned int bits)
@@ -46,20 +46,20 @@ static struct list_head *io_parked_table(unsigned int bits)
 static void io_parked_rehash(struct io_ring_ctx *ctx, struct list_head *table, unsigned int bits)
 {
 	struct io_kiocb *req, *tmp;
-	struct list_head *bucket, *old = ctx->parked;
+	struct list_head *bucket, *old = ctx->parked.buckets;
 	unsigned int i, nr = 1U << io_parked_bits(ctx);
 
-	ctx->parked_room += (1 << bits) - nr;
-	ctx->parked_shift = 64 - bits;
-	ctx->parked_factor = io_parked_factor(bits);
-	ctx->parked = table;
+	ctx->parked.room += (1 << bits) - nr;
+	ctx->parked.shift = 64 - bits;
+	ctx->parked.factor = io_parked_factor(bits);
+	ctx->parked.buckets = table;
 	for (i = 0; i < nr; i++) {
 		list_for_each_entry_safe(req, tmp, &old[i], parked) {
 			bucket = io_parked_bucket(ctx, req->cqe.user_data, io_parked_kind(req));
 			list_add_tail(&req->parked, bucket);
-			cond_resched();
+			io_parked_walk(ctx);
 		}
-		cond_resched();
+		io_parked_walk(ctx);
 	}
 	kvfree(old);
 }
@@ -77,7 +77,7 @@ void io_parked_grow(struct io_ring_ctx *ctx)
 	struct list_head *table;
 
 	io_assert_ring(ctx);
-	if (bits > IO_PARKED_MAX_BITS || ctx->parked_room % (1 << io_parked_bits(ctx)) != -1)
+	if (bits > IO_PARKED_MAX_BITS || ctx->parked.room % (1 << io_parked_bits(ctx)) != -1)
 		return;
 	table = io_parked_table(bits);
 	if (table)
@@ -93,7 +93,7 @@ void io_parked_grow(struct io_ring_ctx *ctx)
 void io_parked_trim(struct io_ring_ctx *ctx)
 {
 	unsigned int bits = io_parked_bits(ctx);
-	unsigned int nr = (1U << bits) - ctx->parked_room;
+	unsigned int nr = (1U << bits) - ctx->parked.room;
 	struct list_head *table;
 
 	io_assert_ring(ctx);
@@ -114,12 +114,12 @@ void io_parked_trim(struct io_ring_ctx *ctx)
  */
 int io_parked_init(struct io_ring_ctx *ctx)
 {
-	ctx->parked = io_parked_table(IO_PARKED_MIN_BITS);
-	if (!ctx->parked)
+	ctx->parked.buckets = io_parked_table(IO_PARKED_MIN_BITS);
+	if (!ctx->parked.buckets)
 		return -ENOMEM;
-	ctx->parked_factor = io_parked_factor(IO_PARKED_MIN_BITS);
-	ctx->parked_shift = 64 - IO_PARKED_MIN_BITS;
-	ctx->parked_room = 1 << IO_PARKED_MIN_BITS;
+	ctx->parked.factor = io_parked_factor(IO_PARKED_MIN_BITS);
+	ctx->parked.shift = 64 - IO_PARKED_MIN_BITS;
+	ctx->parked.room = 1 << IO_PARKED_MIN_BITS;
 	return 0;
 }
 
@@ -129,5 +129,5 @@ int io_parked_init(struct io_ring_ctx *ctx)
  */
 void io_parked_free(struct io_ring_ctx *ctx)
 {
-	kvfree(ctx->parked);
+	kvfree(ctx->parked.buckets);
 }

@@ -16,7 +16,7 @@
 
 /*
  * A request whose end depends on something that may never come is here from
- * before it can be woken until who ends it takes it out, both under the ring
+ * before it can be woken until whoever ends it takes it out, both under the ring
  * lock: cancel, exit, exec and fdinfo find it at any time in between, also
  * while it lies in a mailbox.
  *
@@ -40,17 +40,17 @@ static inline enum io_parked_kind io_parked_kind(const struct io_kiocb *req)
 static inline struct list_head *io_parked_bucket(const struct io_ring_ctx *ctx, u64 user_data,
 						 enum io_parked_kind kind)
 {
-	return &ctx->parked[(user_data * ctx->parked_factor >> ctx->parked_shift) ^ kind];
+	return &ctx->parked.buckets[(user_data * ctx->parked.factor >> ctx->parked.shift) ^ kind];
 }
 
 void io_parked_grow(struct io_ring_ctx *ctx);
 void io_parked_trim(struct io_ring_ctx *ctx);
 
 /*
- * May a request be parked still?  Who ends a task or a ring raises one of these
- * flags, then looks through the lot under the ring lock.  So who parks asks in
- * the same hold of the lock, and ends the request with -ECANCELED if the answer
- * is no: either it sees the flag, or its request is found.
+ * May a request be parked still?  The end of a task or a ring raises one of
+ * these flags, then looks through the lot under the ring lock.  So whoever parks a
+ * request asks in the same hold of the lock, and ends it with -ECANCELED if the
+ * answer is no: either it sees the flag, or its request is found.
  */
 static inline bool io_may_park(const struct io_kiocb *req)
 {
@@ -65,7 +65,7 @@ static inline struct io_ring_ctx *io_parked_enter(struct io_kiocb *req)
 
 	io_assert_ring(ctx);
 	req->flags |= REQ_F_PARKED;
-	if (unlikely(--ctx->parked_room < 0))
+	if (unlikely(--ctx->parked.room < 0))
 		io_parked_grow(ctx);
 	return ctx;
 }
@@ -112,24 +112,33 @@ static inline void io_unpark(struct io_kiocb *req)
 	if (WARN_ON_ONCE(!(req->flags & REQ_F_PARKED)))
 		return;
 	__list_del_entry(&req->parked);
-	ctx->parked_room++;
+	ctx->parked.room++;
 	req->flags &= ~REQ_F_PARKED;
 }
 
+static inline struct list_head *io_parked_last_bucket(const struct io_ring_ctx *ctx)
+{
+	return ctx->parked.buckets + (U64_MAX >> ctx->parked.shift);
+}
+
+#define io_for_each_parked_bucket(ctx, bucket)						\
+	for ((bucket) = (ctx)->parked.buckets;						\
+	     (bucket) <= io_parked_last_bucket(ctx); (bucket)++)
+
 /* All parked requests that can be found; @req may be taken out, or hidden, on the way. */
 #define io_for_each_parked(ctx, bucket, tmp, req)					\
-	for ((bucket) = (ctx)->parked;							\
-	     (bucket) <= (ctx)->parked + (U64_MAX >> (ctx)->parked_shift); (bucket)++)	\
+	for ((bucket) = (ctx)->parked.buckets;						\
+	     (bucket) <= io_parked_last_bucket(ctx); (bucket)++)			\
 		list_for_each_entry_safe(req, tmp, bucket, parked)
 
 /*
- * A walk through the lot, for which the ring lock is held, may be long, and a
- * program may ask for many in one call: all together let others run, and end with
- * the task.  Called for each step.  Return: go on?
+ * A walk through the lot, or through what is ready, for which the ring lock is held, may
+ * be long, and a program may ask for many in one call: all together let others run, and end
+ * with the task.  Called for each step.  Return: go on?
  */
 static inline bool io_parked_walk(struct io_ring_ctx *ctx)
 {
-	if (likely(++ctx->parked_steps % 1024))
+	if (likely(++ctx->parked.steps % 1024))
 		return true;
 	cond_resched();
 	return !fatal_signal_pending(current);

@@ -100,8 +100,8 @@ void io_req_run_soon(struct io_kiocb *req,
 	io_req_move(req, IO_REQ_MAILED);
 	req->mail.run = run;
 	req->mail.next = NULL;
-	*ctx->ready_tail = &req->mail;
-	ctx->ready_tail = &req->mail.next;
+	*ctx->ready.tail = &req->mail;
+	ctx->ready.tail = &req->mail.next;
 }
 
 /**
@@ -109,9 +109,9 @@ void io_req_run_soon(struct io_kiocb *req,
  * @req: the request, with mail.run set
  * @ring_locked: the caller holds the ring lock
  *
- * Its submitter, if that is who holds the ring lock, issues it before it lets go
- * of the lock, so that one call gets as far as it can; everybody else sends it
- * there.
+ * If its submitter holds the ring lock, it issues the request before it lets go of
+ * the lock, so that one call gets as far as it can; everybody else sends the
+ * request to its submitter.
  */
 void io_req_go_on(struct io_kiocb *req, bool ring_locked)
 {

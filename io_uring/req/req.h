@@ -4,7 +4,6 @@
 #define IO_REQ_H
 
 #include <linux/cred.h>
-#include <linux/io_uring_types.h>
 #include <linux/kasan.h>
 #include <linux/poison.h>
 
@@ -13,6 +12,7 @@
 #error "req/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "ctx.h"
 #include "op.h"
 #include "req/state.h"
 #include "ring/locks.h"
@@ -26,10 +26,18 @@
 extern struct kmem_cache *io_req_cachep;
 
 int io_req_cache_init(struct io_ring_ctx *ctx);
+
+/* There are no requests left. */
+static inline void io_req_cache_free(struct io_ring_ctx *ctx)
+{
+	kvfree(ctx->reqs.free);
+}
+
 void io_req_cache_end(struct io_ring_ctx *ctx);
 bool io_req_refill(struct io_ring_ctx *ctx);
+struct io_kiocb *io_req_take_notice(struct io_kiocb *req);
 void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req);
-int io_req_alloc_async_data(struct io_kiocb *req);
+void *io_req_alloc_async(struct io_kiocb *req, size_t size);
 void io_req_push(struct io_kiocb *req,
 		 void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags),
 		 unsigned int push_flags);
@@ -52,26 +60,26 @@ static inline struct io_kiocb *io_work_to_req(struct io_wq_work *work)
 	return container_of(work, struct io_kiocb, work);
 }
 
-/* Requests of the ring that have not ended. */
+/* Requests of the ring that have not ended.  Those that no SQE has asked for do not count. */
 static inline unsigned int io_reqs_alive(const struct io_ring_ctx *ctx)
 {
-	return ctx->nr_reqs - ctx->nr_free;
+	return ctx->reqs.nr - ctx->reqs.nr_free - ctx->reqs.nr_notices;
 }
 
 /**
  * io_req_keep_creds - a request is going to be issued after the call that submits it
  * @req: the request, in that call
  *
- * A request acts as who submitted it, whoever issues it and whatever the submitter
- * has become by then.  So whoever lets it wait calls this first: in a chain, for a
- * drained one, for its file, for a worker.  Behind a SQPOLL thread stand the
- * credentials of the ring's creator.
+ * A request acts with the credentials of its submitter, whoever issues it and
+ * whatever the submitter has become by then.  So whoever lets it wait calls this
+ * first: in a chain, for a drained one, for its file, for a worker.  Behind a SQPOLL
+ * thread stand the credentials of the ring's creator.
  */
 static inline void io_req_keep_creds(struct io_kiocb *req)
 {
 	if (req->flags & REQ_F_CREDS || io_ops[req->opcode]->any_creds)
 		return;
-	req->creds = get_cred(req->ctx->sq_creds ?: current_cred());
+	req->creds = get_cred(req->ctx->creds.sq ?: current_cred());
 	req->flags |= REQ_F_CREDS;
 }
 
@@ -118,8 +126,8 @@ static inline void io_req_push_straight(struct io_kiocb *req, unsigned int push_
  * io_req_poison - nobody reads what an earlier request has left behind
  * @req: about to be filled in from a SQE
  *
- * Debug kernels make garbage of all that the SQE's own way has to set, so that who
- * reads a field that was not set trips over an address that cannot be one.  See the
+ * Debug kernels make garbage of all that the SQE's own way has to set, so that
+ * a read of a field that was not set trips over an address that cannot be one.  See the
  * rule at struct io_kiocb.
  */
 static inline void io_req_poison(struct io_kiocb *req)
@@ -149,9 +157,9 @@ static inline struct io_kiocb *io_req_take(struct io_ring_ctx *ctx)
 	struct io_kiocb *req;
 
 	io_assert_ring(ctx);
-	if (unlikely(!ctx->nr_free) && !io_req_refill(ctx))
+	if (unlikely(!ctx->reqs.nr_free) && !io_req_refill(ctx))
 		return NULL;
-	req = ctx->free_reqs[--ctx->nr_free];
+	req = ctx->reqs.free[--ctx->reqs.nr_free];
 	kasan_mempool_unpoison_object(req, sizeof(*req));
 	/* KASAN keeps notes in memory that it has poisoned */
 	req->ctx = ctx;
@@ -170,16 +178,16 @@ static inline void io_req_recycle(struct io_kiocb *req)
 	struct io_ring_ctx *ctx = req->ctx;
 
 	io_assert_ring(ctx);
-	if (unlikely(ctx->nr_free >= ctx->max_free)) {
+	if (unlikely(ctx->reqs.nr_free >= ctx->reqs.max_free)) {
 		io_req_free_memory(ctx, req);
 		return;
 	}
 	kasan_mempool_poison_object(req);
-	ctx->free_reqs[ctx->nr_free++] = req;
+	ctx->reqs.free[ctx->reqs.nr_free++] = req;
 }
 
 /*
- * References.  A request has one holder, the one who will complete it, until
+ * References.  A request has one holder, the one that will complete it, until
  * somebody else needs it too (the worker pool): then REQ_F_REFCOUNT says that
  * ->refs counts.
  */

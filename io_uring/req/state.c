@@ -8,8 +8,8 @@
  * happens.
  */
 #include <linux/bug.h>
-#include <linux/io_uring_types.h>
 
+#include "ctx.h"
 #include "req/state.h"
 
 #define TO(state)	BIT(IO_REQ_##state)

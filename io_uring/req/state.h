@@ -3,19 +3,19 @@
 #ifndef IO_REQ_STATE_H
 #define IO_REQ_STATE_H
 
-#include <linux/io_uring_types.h>
-
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_REQ
 #error "req/ may not be seen from below, see io_uring/layer.h"
 #endif
+
+#include "ctx.h"
 
 /**
  * enum io_req_state - where a request is
  * @IO_REQ_FREE: on the ring's stack, or being filled in
  * @IO_REQ_PREPPED: its SQE has been read
  * @IO_REQ_LINKED: waits for the request before it in a chain
- * @IO_REQ_DRAINED: waits on ctx->drain_list for all earlier requests
+ * @IO_REQ_DRAINED: waits on ctx->drain.first for all earlier requests
  * @IO_REQ_ISSUING: somebody runs ->issue
  * @IO_REQ_PARKED: ->issue has handed it to whoever will complete it
  * @IO_REQ_QUEUED: in the worker pool

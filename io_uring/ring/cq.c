@@ -30,7 +30,7 @@
  *	   nothing between; whoever is the first to poll the ring makes up for it,
  *	   see io_notify_activate().
  *
- * Who waits for a number of CQEs, without sleeping for them, is a target.
+ * Whoever waits for a number of CQEs, without sleeping for them, is a target.
  * Targets count what is published, except the CQEs of timeouts, which would
  * otherwise end each other and are posted as uncounted.  Each target has the
  * count at which it is reached, so that it takes its place in a tree, and leaves
@@ -252,13 +252,16 @@ static void io_cq_fill_any(struct io_cqring *cq, const struct io_cqe_val *val, c
 
 /*
  * The same for one that is in no entry yet.  May sleep; on shared rings others post
- * meanwhile, and there may be room again.  Return: false without memory.
+ * meanwhile, and there may be room again.  Return: false without memory, or if the ring ends.
  */
 static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
 				    const u64 *extra, bool counted)
 {
 	struct io_cqe_entry *entry;
 
+	/* the ring's file is gone: nobody can enter to have it */
+	if (READ_ONCE(ctx->dying))
+		return false;
 	entry = ctx->cq.exclusive ? io_cq_entry(ctx) : io_cq_entry_unlocked(ctx);
 	if (io_cq_has_room(ctx)) {
 		if (entry)

@@ -3,13 +3,12 @@
 #ifndef IO_RING_CQ_H
 #define IO_RING_CQ_H
 
-#include <linux/io_uring_types.h>
-
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_RING
 #error "ring/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "ctx.h"
 #include "ring/mailbox.h"
 
 void io_cq_init(struct io_ring_ctx *ctx);

@@ -2,8 +2,8 @@
 /* io_uring: stored CQEs, on their way as messages or waiting for room */
 
 /*
- * What a store is stands in entry.h.  Its ring's exit closes store->back: who
- * brings an entry home after that frees it and counts it in store->away, which
+ * What a store is stands in entry.h.  Its ring's exit closes store->back:
+ * whoever brings an entry home after that frees it and counts it in store->away, which
  * the exit raises by the number of entries that it did not find.  Both meet at
  * zero exactly once, and whoever gets there frees the store.
  */

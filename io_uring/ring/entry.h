@@ -3,13 +3,12 @@
 #ifndef IO_RING_ENTRY_H
 #define IO_RING_ENTRY_H
 
-#include <linux/io_uring_types.h>
-
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_RING
 #error "ring/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "ctx.h"
 #include "ring/locks.h"
 
 /*

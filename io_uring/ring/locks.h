@@ -4,7 +4,6 @@
 #define IO_RING_LOCKS_H
 
 #include <linux/cleanup.h>
-#include <linux/io_uring_types.h>
 #include <linux/lockdep.h>
 
 #include "layer.h"
@@ -12,6 +11,7 @@
 #error "ring/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "ctx.h"
 #include "ring/cq.h"
 
 /**
@@ -26,16 +26,18 @@
  * - locks of the worker pool (async/wq.c); spinlocks
  * - cq.lock of shared rings: CQE slots, overflow list, published tail; task context only
  *
- * Who has one ring lock and needs another tries for it, and lets go of the first
- * before it waits for the second.
+ * Whoever has one ring lock and needs another tries for it, and lets go of the
+ * first before it waits for the second.
  *
- * Who holds a ring lock may sleep for as long as a user likes: in a fault on
+ * The holder of a ring lock may sleep for as long as a user likes: in a fault on
  * memory that a user's program serves.  Therefore:
  *
  * - No lock that others share is held while waiting for a ring lock.  The one lock
  *   above it belongs to the process's own SQPOLL thread.
  * - No kernel worker waits for a ring lock or for a SQPOLL thread's lock, because
  *   work of others queues up behind it.  It tries, and comes back a little later.
+ *   A ring that is always busy would hold it off for seconds, so submitters let the
+ *   fallback work pass when it has tried a few times (io_ring_give_way()).
  * - A task that exits or execs, and the release of a ring's file, which may be
  *   anybody's last fput(), do not wait for them either.
  * - Whoever else waits can be killed: the holder may belong to another process.
@@ -105,10 +107,10 @@ void io_ring_run_ready(struct io_ring_ctx *ctx);
  */
 static inline void io_ring_unlock(struct io_ring_ctx *ctx)
 {
-	if (unlikely(ctx->ready))
+	if (unlikely(ctx->ready.first))
 		io_ring_run_ready(ctx);
-	if (unlikely(ctx->nr_released))
-		ctx->settle_released(ctx);
+	if (unlikely(ctx->polls.nr_released))
+		ctx->polls.settle(ctx);
 	io_cq_commit(ctx);
 	mutex_unlock(&ctx->uring_lock.mutex);
 }

@@ -9,7 +9,7 @@
  * announced by SQ_TASKRUN, eventfd and poll, because no CQE can appear before
  * the owner has come.
  *
- * ctx->fallback takes items whose task is gone.  A kworker drains it, after
+ * ctx->fallback.items takes items whose task is gone.  A kworker drains it, after
  * what an exclusive ring's owner has left in the mailbox.  It never waits for the
  * ring lock, since it serves everybody: it tries, and comes back a little later.
  *
@@ -68,17 +68,30 @@ struct io_mail *io_mail_close(struct io_mailbox *box)
 }
 
 /**
- * io_fallback_kick - let the fallback work run soon
+ * io_fallback_kick - let the fallback work run now
  * @ctx: the ring, kept alive by the caller
- *
- * Not at once: a program that has caused it finds the ring as its owner has left it, and
- * what else it causes goes the same way together.  liburing's defer-taskrun looks for it.
  *
  * Any context.
  */
 void io_fallback_kick(struct io_ring_ctx *ctx)
 {
-	mod_delayed_work(system_unbound_wq, &ctx->fallback_work, 1);
+	mod_delayed_work(system_unbound_wq, &ctx->fallback.work, 0);
+}
+
+/**
+ * io_ring_give_way - let the starved fallback work have the ring lock before current
+ * @ctx: the ring, its lock not held by current
+ *
+ * A task that submits without a pause leaves the lock alone too briefly for a work that only
+ * tries for it: on a virtual machine the work waited for six seconds.  Until it has had its turn
+ * each call pauses for a jiffy at most.  Task context, sleeps.
+ */
+void io_ring_give_way(struct io_ring_ctx *ctx)
+{
+	if (likely(!READ_ONCE(ctx->stops.starved)))
+		return;
+	io_fallback_kick(ctx);
+	schedule_timeout_killable(1);
 }
 
 /**
@@ -86,13 +99,17 @@ void io_fallback_kick(struct io_ring_ctx *ctx)
  * @ctx: the ring, kept alive by the item or by RCU
  * @mail: the item
  *
+ * The worker comes a jiffy later: a program that has caused the item finds the ring as its
+ * owner has left it, and what else it causes goes the same way together.  liburing's
+ * defer-taskrun looks for it.  A worker that comes earlier anyway is not put off.
+ *
  * Any context.
  */
 void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail)
 {
 	guard(rcu)();
-	if (io_mail_was_empty(io_mail_push(&ctx->fallback, mail)))
-		io_fallback_kick(ctx);
+	if (io_mail_was_empty(io_mail_push(&ctx->fallback.items, mail)))
+		queue_delayed_work(system_unbound_wq, &ctx->fallback.work, 1);
 }
 
 /**
@@ -133,7 +150,7 @@ static struct io_mail *io_mail_join(struct io_mail *first, struct io_mail *then)
 struct io_mail *io_fallback_take(struct io_ring_ctx *ctx)
 {
 	/* in this order: what is here came after the mailbox was closed */
-	struct io_mail *late = io_mail_take(&ctx->fallback);
+	struct io_mail *late = io_mail_take(&ctx->fallback.items);
 	struct io_mail *first = NULL;
 
 	if (ctx->cq.exclusive && io_mail_dead(&ctx->mailbox)) {
@@ -145,7 +162,7 @@ struct io_mail *io_fallback_take(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_ring_run_ready - run what was put on ctx->ready
+ * io_ring_run_ready - run what was put on ctx->ready.first
  * @ctx: the ring, its lock held
  *
  * Items get there from a context that may run them itself, just not at once;
@@ -156,17 +173,17 @@ void io_ring_run_ready(struct io_ring_ctx *ctx)
 {
 	unsigned int flags = IO_URING_F_COMPLETE_DEFER;
 
-	while (ctx->ready) {
-		struct io_mail *mail = ctx->ready;
+	while (ctx->ready.first) {
+		struct io_mail *mail = ctx->ready.first;
 
 		if (unlikely(need_resched())) {
 			cond_resched();
 			if (fatal_signal_pending(current))
 				flags |= IO_URING_F_TASK_DEAD;
 		}
-		ctx->ready = mail->next;
-		if (!ctx->ready)
-			ctx->ready_tail = &ctx->ready;
+		ctx->ready.first = mail->next;
+		if (!ctx->ready.first)
+			ctx->ready.tail = &ctx->ready.first;
 		mail->run(ctx, mail, flags);
 	}
 }
@@ -241,7 +258,7 @@ void io_ring_open(struct io_ring_ctx *ctx)
 	mail = io_mail_join(ctx->mail_rest, io_mail_take(&ctx->mailbox));
 	synchronize_rcu();
 	ctx->mail_rest = NULL;
-	mail = io_mail_join(mail, io_mail_take(&ctx->fallback));
+	mail = io_mail_join(mail, io_mail_take(&ctx->fallback.items));
 	if (mail)
 		io_ring_leave(ctx, mail);
 }
@@ -265,8 +282,8 @@ static bool io_ring_is_urgent(const struct io_ring_ctx *ctx, unsigned int push_f
  * io_ring_expect - a sleeping owner waits for less mail than it thought
  * @ctx: the ring, its lock held
  *
- * For who has changed what io_ring_is_urgent() looks at, or lost a CQE, and may not
- * be the owner: what was pushed before the change was only counted.
+ * For a task that has changed what io_ring_is_urgent() looks at, or lost a CQE, and
+ * may not be the owner: what was pushed before the change was only counted.
  */
 void io_ring_expect(struct io_ring_ctx *ctx)
 {

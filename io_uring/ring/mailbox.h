@@ -3,12 +3,12 @@
 #ifndef IO_RING_MAILBOX_H
 #define IO_RING_MAILBOX_H
 
-#include <linux/io_uring_types.h>
-
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_RING
 #error "ring/ may not be seen from below, see io_uring/layer.h"
 #endif
+
+#include "ctx.h"
 
 /*
  * Anybody pushes, from any context; one context takes everything at once and
@@ -183,6 +183,7 @@ void io_ring_close(struct io_ring_ctx *ctx);
 void io_ring_open(struct io_ring_ctx *ctx);
 void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail);
 void io_fallback_kick(struct io_ring_ctx *ctx);
+void io_ring_give_way(struct io_ring_ctx *ctx);
 struct io_mail *io_fallback_take(struct io_ring_ctx *ctx);
 
 #endif

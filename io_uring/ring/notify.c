@@ -11,10 +11,10 @@
  * wakeup handler of an eventfd posts to a ring that owns an eventfd), it is
  * sent from an RCU callback instead.
  *
- * Who is woken may push to a ring itself: a ring that polls this one, an epoll
+ * Whoever is woken may push to a ring itself: a ring that polls this one, an epoll
  * instance or an eventfd that this one wakes, or this one itself.  The wake's key
  * has EPOLL_URING_WAKE, which epoll hands on, and whoever sees it in a wake-up
- * leaves the news of its own ring to ctx->notify_work (IO_PUSH_LATE): the locks
+ * leaves the news of its own ring to ctx->notify.work (IO_PUSH_LATE): the locks
  * of two rings' waitqueues never nest.
  */
 #include <linux/eventfd.h>
@@ -89,7 +89,7 @@ bool io_eventfd_is(struct io_ring_ctx *ctx, struct file *file)
 	struct io_ev_fd *ev;
 
 	guard(rcu)();
-	ev = rcu_dereference(ctx->io_ev_fd);
+	ev = rcu_dereference(ctx->notify.ev_fd);
 	/* nothing but eventfd's own files points to one */
 	return ev && file->private_data == ev->eventfd;
 }
@@ -102,7 +102,7 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 	if (READ_ONCE(ctx->rings->cq_flags) & IORING_CQ_EVENTFD_DISABLED)
 		return;
 	guard(rcu)();
-	ev = rcu_dereference(ctx->io_ev_fd);
+	ev = rcu_dereference(ctx->notify.ev_fd);
 	/* the SQPOLL thread is PF_IO_WORKER, too, but no worker of a pool */
 	if (!ev || (ev->async_only && !(current->flags & PF_IO_WORKER && current->worker_private)))
 		return;
@@ -118,13 +118,14 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 
 static void io_notify_pollers(struct io_ring_ctx *ctx)
 {
-	if (wq_has_sleeper(&ctx->poll_wq))
-		__wake_up(&ctx->poll_wq, TASK_NORMAL, 0, poll_to_key(EPOLL_URING_WAKE | EPOLLIN));
+	if (wq_has_sleeper(&ctx->notify.wait))
+		__wake_up(&ctx->notify.wait, TASK_NORMAL, 0,
+			  poll_to_key(EPOLL_URING_WAKE | EPOLLIN));
 }
 
 static void io_notify_look_again(struct rcu_head *rcu)
 {
-	struct io_ring_ctx *ctx = container_of(rcu, struct io_ring_ctx, poll_rcu);
+	struct io_ring_ctx *ctx = container_of(rcu, struct io_ring_ctx, notify.rcu);
 
 	if (io_cq_ready(ctx))
 		io_notify_pollers(ctx);
@@ -135,7 +136,7 @@ static void io_notify_look_again(struct rcu_head *rcu)
  * io_notify_activate - somebody is about to poll the ring
  * @ctx: the ring, kept alive by its file
  *
- * From here on who publishes CQEs or pushes mail tells it.  The caller looks at the CQ
+ * From here on whoever publishes CQEs or pushes mail tells it.  The caller looks at the CQ
  * after it has queued itself.
  *
  * On shared rings cq.lock orders this with publications.  On exclusive ones that is
@@ -143,7 +144,7 @@ static void io_notify_look_again(struct rcu_head *rcu)
  * likes.  If somebody has it, a commit may be under way that has looked for us in vain
  * and whose tail is not seen yet (D in ring/cq.c).  A grace period later each CPU has
  * had a full barrier: that commit is seen, or sees us, and the CQ is looked at once
- * more for all who poll, later ones included.  Nobody waits for that.
+ * more for all pollers, later ones included.  Nobody waits for that.
  */
 void io_notify_activate(struct io_ring_ctx *ctx)
 {
@@ -157,12 +158,12 @@ void io_notify_activate(struct io_ring_ctx *ctx)
 		io_ring_unlock(ctx);
 	} else if (!test_and_set_bit(IO_LISTEN_POLL, &ctx->listeners)) {
 		percpu_ref_get(&ctx->refs);
-		call_rcu_hurry(&ctx->poll_rcu, io_notify_look_again);
+		call_rcu_hurry(&ctx->notify.rcu, io_notify_look_again);
 	}
 }
 
 /**
- * io_notify_listeners - wake who polls the ring, signal its eventfd
+ * io_notify_listeners - wake the ring's pollers, signal its eventfd
  * @ctx: the ring
  *
  * Any context.
@@ -181,7 +182,7 @@ void io_notify_listeners(struct io_ring_ctx *ctx)
 static void io_notify_work(struct work_struct *work)
 {
 	struct io_ring_ctx *ctx = container_of(to_delayed_work(work), struct io_ring_ctx,
-					       notify_work);
+					       notify.work);
 
 	/* the owner has come, and announces itself what it makes of it */
 	if (io_mail_pending(&ctx->mailbox))
@@ -195,8 +196,8 @@ static void io_notify_work(struct work_struct *work)
 void io_notify_init(struct io_ring_ctx *ctx)
 {
 	init_waitqueue_head(&ctx->cq_wait);
-	init_waitqueue_head(&ctx->poll_wq);
-	INIT_DELAYED_WORK(&ctx->notify_work, io_notify_work);
+	init_waitqueue_head(&ctx->notify.wait);
+	INIT_DELAYED_WORK(&ctx->notify.work, io_notify_work);
 }
 
 /**
@@ -207,16 +208,16 @@ void io_notify_init(struct io_ring_ctx *ctx)
  * Any context, in particular the wake-up of another ring's listeners, or of
  * those of this one.
  *
- * Who reads the eventfd that is being signalled takes its lock after us, and finds
- * the item: once is enough.  But who is woken by it without reading may have come
+ * A reader of the eventfd that is being signalled takes its lock after us, and finds
+ * the item: once is enough.  But a waiter that it wakes without reading may have come
  * and gone before the push, so the eventfd is signalled again if nobody comes.
  */
 void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told)
 {
 	if (told)
-		queue_delayed_work(system_unbound_wq, &ctx->notify_work, IO_NOTIFY_REMIND);
+		queue_delayed_work(system_unbound_wq, &ctx->notify.work, IO_NOTIFY_REMIND);
 	else
-		mod_delayed_work(system_unbound_wq, &ctx->notify_work, 0);
+		mod_delayed_work(system_unbound_wq, &ctx->notify.work, 0);
 }
 
 /**
@@ -249,7 +250,7 @@ int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
 	s32 fd;
 
 	io_assert_ring(ctx);
-	if (rcu_access_pointer(ctx->io_ev_fd))
+	if (rcu_access_pointer(ctx->notify.ev_fd))
 		return -EBUSY;
 	if (copy_from_user(&fd, arg, sizeof(fd)))
 		return -EFAULT;
@@ -264,7 +265,7 @@ int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
 	ev->eventfd = eventfd;
 	ev->async_only = async;
 	refcount_set(&ev->refs, 1);
-	rcu_assign_pointer(ctx->io_ev_fd, ev);
+	rcu_assign_pointer(ctx->notify.ev_fd, ev);
 	set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
 	return 0;
 }
@@ -280,11 +281,11 @@ int io_eventfd_unregister(struct io_ring_ctx *ctx)
 	struct io_ev_fd *ev;
 
 	io_assert_ring(ctx);
-	ev = rcu_dereference_protected(ctx->io_ev_fd, lockdep_is_held(&ctx->uring_lock.mutex));
+	ev = rcu_dereference_protected(ctx->notify.ev_fd, lockdep_is_held(&ctx->uring_lock.mutex));
 	if (!ev)
 		return -ENXIO;
 	clear_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
-	rcu_assign_pointer(ctx->io_ev_fd, NULL);
+	rcu_assign_pointer(ctx->notify.ev_fd, NULL);
 	io_ev_fd_put(ev);
 	return 0;
 }

@@ -3,12 +3,12 @@
 #ifndef IO_RING_NOTIFY_H
 #define IO_RING_NOTIFY_H
 
-#include <linux/io_uring_types.h>
-
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_RING
 #error "ring/ may not be seen from below, see io_uring/layer.h"
 #endif
+
+#include "ctx.h"
 
 int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async);
 int io_eventfd_unregister(struct io_ring_ctx *ctx);

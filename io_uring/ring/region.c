@@ -6,7 +6,9 @@
  * kernel allocates it and the program maps it through the ring's file, or the
  * program brings its own memory (IORING_SETUP_NO_MMAP), whose pages are pinned;
  * they need not be contiguous, a vmap makes them so for the kernel.  Kernel
- * memory is charged to the creator's memory cgroup.
+ * memory is charged to the creator's memory cgroup.  The program's own has been
+ * charged where that got it, and does not count for RLIMIT_MEMLOCK, which most
+ * programs could not use it under.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>

@@ -3,13 +3,12 @@
 #ifndef IO_RING_SQ_H
 #define IO_RING_SQ_H
 
-#include <linux/io_uring_types.h>
-
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_RING
 #error "ring/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "ctx.h"
 #include "ring/locks.h"
 
 /*
@@ -25,7 +24,7 @@ static inline unsigned int io_sq_pending(const struct io_ring_ctx *ctx)
 	/* the program's release store, after it has written SQEs */
 	unsigned int tail = smp_load_acquire(&ctx->rings->sq_tail);
 
-	return min(tail - ctx->cached_sq_head, ctx->sq_entries);
+	return min(tail - ctx->sq.head, ctx->sq.entries);
 }
 
 /* Is the queue full as the program sees it? */
@@ -33,7 +32,7 @@ static inline bool io_sq_full(const struct io_ring_ctx *ctx)
 {
 	const struct io_rings *r = ctx->rings;
 
-	return READ_ONCE(r->sq_tail) - READ_ONCE(r->sq_head) == ctx->sq_entries;
+	return READ_ONCE(r->sq_tail) - READ_ONCE(r->sq_head) == ctx->sq.entries;
 }
 
 /**
@@ -45,26 +44,26 @@ static inline bool io_sq_full(const struct io_ring_ctx *ctx)
  */
 static inline const struct io_uring_sqe *io_sq_next(struct io_ring_ctx *ctx)
 {
-	unsigned int mask = ctx->sq_entries - 1;
-	unsigned int index = ctx->cached_sq_head++ & mask;
+	unsigned int mask = ctx->sq.entries - 1;
+	unsigned int index = ctx->sq.head++ & mask;
 
-	if (ctx->sq_array) {
-		index = READ_ONCE(ctx->sq_array[index]);
-		if (unlikely(index >= ctx->sq_entries)) {
+	if (ctx->sq.array) {
+		index = READ_ONCE(ctx->sq.array[index]);
+		if (unlikely(index >= ctx->sq.entries)) {
 			WRITE_ONCE(ctx->rings->sq_dropped, READ_ONCE(ctx->rings->sq_dropped) + 1);
 			return NULL;
 		}
 		/* what the processor guesses beyond the check stays inside, too */
 		index &= mask;
 	}
-	return &ctx->sq_sqes[index << ctx->sqe_shift];
+	return &ctx->sq.sqes[index << ctx->sq.shift];
 }
 
 /* Let the program reuse the slots of what was taken. */
 static inline void io_sq_release(struct io_ring_ctx *ctx)
 {
 	/* after the SQEs were read; pairs with the program's acquire load */
-	smp_store_release(&ctx->rings->sq_head, ctx->cached_sq_head);
+	smp_store_release(&ctx->rings->sq_head, ctx->sq.head);
 }
 
 #endif

@@ -13,15 +13,41 @@
  * any ring that has cloned them, at the same time perhaps: a compound page is
  * charged when its count becomes 1, and uncharged when it becomes 0.
  */
-#include <linux/io_uring_types.h>
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
 #include <linux/slab.h>
 
+#include "ctx.h"
 #include "rsrc/account.h"
 #include "rsrc/map.h"
+
+/**
+ * io_account_init - current is charged for what the ring will pin
+ * @ctx: the ring, being set up
+ */
+void io_account_init(struct io_ring_ctx *ctx)
+{
+	if (!capable(CAP_IPC_LOCK))
+		ctx->account.user = get_uid(current_user());
+	mmgrab(current->mm);
+	ctx->account.mm = current->mm;
+}
+
+/**
+ * io_account_free - the ring is gone, and has no buffers any more
+ * @ctx: the ring; io_account_init() may not have been called
+ */
+void io_account_free(struct io_ring_ctx *ctx)
+{
+	if (ctx->account.mm)
+		mmdrop(ctx->account.mm);
+	if (ctx->account.user)
+		free_uid(ctx->account.user);
+}
 
 /**
  * io_account_make - an account for a ring
@@ -61,21 +87,32 @@ void io_account_put(struct io_mem_account *account)
 	kfree(account);
 }
 
-static int io_mem_charge(struct io_mem_account *account, unsigned long pages)
+/**
+ * io_user_charge - charge pinned pages to a user
+ * @user: the user
+ * @pages: their number
+ *
+ * Return: 0, or -ENOMEM if that were more than current's RLIMIT_MEMLOCK.
+ */
+int io_user_charge(struct user_struct *user, unsigned long pages)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	long old = atomic_long_read(&user->locked_vm);
 
-	/* who is over a limit that was lowered gets no more, but loses nothing */
+	do {
+		if (old + pages > limit)
+			return -ENOMEM;
+	} while (!atomic_long_try_cmpxchg(&user->locked_vm, &old, old + pages));
+	return 0;
+}
+
+static int io_mem_charge(struct io_mem_account *account, unsigned long pages)
+{
+	/* a user over a limit that was lowered gets no more, but loses nothing */
 	if (!pages)
 		return 0;
-	if (account->user) {
-		long old = atomic_long_read(&account->user->locked_vm);
-
-		do {
-			if (old + pages > limit)
-				return -ENOMEM;
-		} while (!atomic_long_try_cmpxchg(&account->user->locked_vm, &old, old + pages));
-	}
+	if (account->user && io_user_charge(account->user, pages))
+		return -ENOMEM;
 	if (account->mm)
 		atomic64_add(pages, &account->mm->pinned_vm);
 	return 0;

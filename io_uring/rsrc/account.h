@@ -33,7 +33,10 @@ struct io_mem_account {
 	struct xarray		compounds;
 };
 
+void io_account_init(struct io_ring_ctx *ctx);
+void io_account_free(struct io_ring_ctx *ctx);
 struct io_mem_account *io_account_make(struct user_struct *user, struct mm_struct *mm);
+int io_user_charge(struct user_struct *user, unsigned long pages);
 void io_account_put(struct io_mem_account *account);
 int io_account_charge(struct io_mem_account *account, const struct io_mapped_ubuf *map);
 void io_account_uncharge(struct io_mem_account *account, const struct io_mapped_ubuf *map);

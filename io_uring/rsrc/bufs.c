@@ -21,10 +21,10 @@
 
 #include "rsrc/bufs.h"
 
-/* A buffer that who unregisters them waits for has lost its last user. */
+/* A buffer that an unregistration waits for has lost its last user. */
 static void io_buf_count_down(struct io_ring_ctx *ctx)
 {
-	if (ctx->bufs_awaited && !--ctx->bufs_awaited)
+	if (ctx->bufs.awaited && !--ctx->bufs.awaited)
 		wake_up_all(&ctx->work_wait);
 }
 
@@ -33,7 +33,7 @@ static void io_buf_node_release(struct io_ring_ctx *ctx, struct io_rsrc_node *no
 	struct io_buf_node *buf = io_buf_node(node);
 
 	io_rsrc_post_tag(ctx, node);
-	ctx->bufs_alive--;
+	ctx->bufs.alive--;
 	io_buf_count_down(ctx);
 	io_map_put(buf->map);
 	kfree(buf);
@@ -99,7 +99,7 @@ static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const stru
 	buf->head = (1UL << map->shift) - map->bvec[0].bv_len;
 	buf->bvec = map->bvec;
 	buf->map = map;
-	ctx->bufs_alive++;
+	ctx->bufs.alive++;
 	return &buf->node;
 }
 
@@ -193,7 +193,7 @@ int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int
  * @ctx: the ring, its lock held
  *
  * No request finds a buffer any more, and there is no other table, until
- * io_bufs_end_leave().  @ctx->bufs_awaited says how many buffers requests still use,
+ * io_bufs_end_leave().  @ctx->bufs.awaited says how many buffers requests still use,
  * those that were taken out of their slots before included.  Each slot lends its
  * reference to the users of its buffer, so that the end of the last one shows.
  *
@@ -202,7 +202,7 @@ int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int
 int io_bufs_begin_leave(struct io_ring_ctx *ctx)
 {
 	struct io_rsrc_table *table = &ctx->buf_table;
-	unsigned int i, awaited = ctx->bufs_alive;
+	unsigned int i, awaited = ctx->bufs.alive;
 
 	io_assert_ring(ctx);
 	if (!table->nr)
@@ -220,8 +220,8 @@ int io_bufs_begin_leave(struct io_ring_ctx *ctx)
 		node->refs--;
 		node->release = io_buf_node_return;
 	}
-	ctx->bufs_awaited = awaited;
-	ctx->bufs_leaving = table->nr;
+	ctx->bufs.awaited = awaited;
+	ctx->bufs.leaving = table->nr;
 	table->nr = 0;
 	return 0;
 }
@@ -236,8 +236,8 @@ void io_bufs_end_leave(struct io_ring_ctx *ctx)
 	unsigned int i;
 
 	io_assert_ring(ctx);
-	table->nr = ctx->bufs_leaving;
-	ctx->bufs_awaited = 0;
+	table->nr = ctx->bufs.leaving;
+	ctx->bufs.awaited = 0;
 	for (i = 0; i < table->nr; i++) {
 		struct io_rsrc_node *node = table->nodes[i];
 
@@ -337,7 +337,7 @@ static struct io_rsrc_node *io_buf_node_clone(struct io_ring_ctx *ctx, struct io
 		return NULL;
 	io_rsrc_node_init(&buf->node, io_buf_node_release);
 	refcount_inc(&buf->map->refs);
-	ctx->bufs_alive++;
+	ctx->bufs.alive++;
 	return &buf->node;
 }
 
@@ -350,7 +350,7 @@ static int io_bufs_clone(struct io_ring_ctx *ctx, struct io_ring_ctx *src)
 	io_assert_ring(src);
 	if (table->nodes)
 		return -EBUSY;
-	if (ctx->user != src->user || ctx->mm_account != src->mm_account)
+	if (ctx->account.user != src->account.user || ctx->account.mm != src->account.mm)
 		return -EINVAL;
 	if (!src->buf_table.nr)
 		return -ENXIO;

@@ -118,6 +118,20 @@ int io_register_buffers(struct io_ring_ctx *ctx, void __user *arg, unsigned int 
 int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int size);
 int io_bufs_begin_leave(struct io_ring_ctx *ctx);
 void io_bufs_end_leave(struct io_ring_ctx *ctx);
+
+/* The one that waits for them is to die: the fallback work undoes what it began. */
+static inline void io_bufs_forsake(struct io_ring_ctx *ctx)
+{
+	WRITE_ONCE(ctx->bufs.forsaken, true);
+}
+
+/* Ring lock held. */
+static inline void io_bufs_take_back(struct io_ring_ctx *ctx)
+{
+	if (unlikely(READ_ONCE(ctx->bufs.forsaken)) && xchg(&ctx->bufs.forsaken, false))
+		io_bufs_end_leave(ctx);
+}
+
 int io_bufs_update(struct io_ring_ctx *ctx, const struct io_uring_rsrc_update2 *up);
 int io_clone_buffers(struct io_ring_ctx *ctx, void __user *arg);
 

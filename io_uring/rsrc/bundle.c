@@ -43,7 +43,7 @@ static void io_bundle_add(struct io_bundle *bundle, u64 addr, u32 len)
 
 /*
  * Take at most @nr buffers, until they have room for @want bytes.  None is cut for the sake
- * of @most but the first.  A bad address ends it, as a fault ends a copy.
+ * of @most but the first that has any.  A bad address ends it, as a fault ends a copy.
  */
 static void io_bundle_fill(struct io_bundle *bundle, struct io_buf_group *group, u32 nr,
 			   u32 want, u32 most)
@@ -60,7 +60,7 @@ static void io_bundle_fill(struct io_bundle *bundle, struct io_buf_group *group,
 		buf->bid = READ_ONCE(slot->bid);
 		len = buf->len;
 		if (unlikely(len > left)) {
-			if (bundle->nr_segs)
+			if (bundle->len)
 				break;
 			len = left;
 		}
@@ -144,15 +144,4 @@ void io_bundle_take(struct io_kiocb *req, const struct io_bundle *bundle)
 	req->cqe.flags = io_bundle_used(req, bundle, bundle->len);
 	req->picked.taken = true;
 	req->flags |= REQ_F_PICKED;
-}
-
-/**
- * io_bundle_more - does the group have a buffer for another transfer?
- * @req: ring lock held
- *
- * Return: the answer
- */
-bool io_bundle_more(const struct io_kiocb *req)
-{
-	return io_group_count(io_group_find(req->ctx, req->buf_index));
 }

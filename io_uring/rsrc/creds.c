@@ -27,8 +27,8 @@ int io_register_personality(struct io_ring_ctx *ctx)
 	int ret;
 
 	io_assert_ring(ctx);
-	ret = xa_alloc_cyclic(&ctx->personalities, &id, (void *)creds, XA_LIMIT(1, U16_MAX),
-			      &ctx->pers_next, GFP_KERNEL_ACCOUNT);
+	ret = xa_alloc_cyclic(&ctx->creds.personalities, &id, (void *)creds, XA_LIMIT(1, U16_MAX),
+			      &ctx->creds.next, GFP_KERNEL_ACCOUNT);
 	if (ret < 0) {
 		put_cred(creds);
 		return ret;
@@ -50,7 +50,7 @@ int io_unregister_personality(struct io_ring_ctx *ctx, unsigned int id)
 	const struct cred *creds;
 
 	io_assert_ring(ctx);
-	creds = xa_erase(&ctx->personalities, id);
+	creds = xa_erase(&ctx->creds.personalities, id);
 	if (!creds)
 		return -EINVAL;
 	put_cred(creds);
@@ -67,7 +67,7 @@ int io_unregister_personality(struct io_ring_ctx *ctx, unsigned int id)
 const struct cred *io_personality_get(struct io_ring_ctx *ctx, unsigned int id)
 {
 	io_assert_ring(ctx);
-	return get_cred(xa_load(&ctx->personalities, id));
+	return get_cred(xa_load(&ctx->creds.personalities, id));
 }
 
 /**
@@ -79,7 +79,7 @@ void io_personalities_free(struct io_ring_ctx *ctx)
 	const struct cred *creds;
 	unsigned long id;
 
-	xa_for_each(&ctx->personalities, id, creds)
+	xa_for_each(&ctx->creds.personalities, id, creds)
 		put_cred(creds);
-	xa_destroy(&ctx->personalities);
+	xa_destroy(&ctx->creds.personalities);
 }

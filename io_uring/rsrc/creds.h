@@ -3,16 +3,30 @@
 #ifndef IO_RSRC_CREDS_H
 #define IO_RSRC_CREDS_H
 
-#include <linux/io_uring_types.h>
+#include <linux/cred.h>
+#include <linux/xarray.h>
 
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_RSRC
 #error "rsrc/ may not be seen from below, see io_uring/layer.h"
 #endif
 
-struct cred;
+#include "ctx.h"
 
-/* ctx->personalities is set up with XA_FLAGS_ALLOC1: 0 in an SQE means none */
+/* 0 in an SQE means none, and is never given out */
+static inline void io_creds_init(struct io_ring_ctx *ctx)
+{
+	xa_init_flags(&ctx->creds.personalities, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+}
+
+/* The ring is gone, its personalities are forgotten. */
+static inline void io_creds_free(struct io_ring_ctx *ctx)
+{
+	if (ctx->creds.sq)
+		put_cred(ctx->creds.sq);
+	xa_destroy(&ctx->creds.personalities);
+}
+
 int io_register_personality(struct io_ring_ctx *ctx);
 int io_unregister_personality(struct io_ring_ctx *ctx, unsigned int id);
 const struct cred *io_personality_get(struct io_ring_ctx *ctx, unsigned int id);

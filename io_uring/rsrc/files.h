@@ -32,6 +32,28 @@ static inline struct io_file_node *io_file_node(struct io_rsrc_node *node)
 }
 
 /**
+ * io_file_node_take - hold a registered file
+ * @ctx: the ring
+ * @slot: the file's
+ * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
+ *
+ * Return: its node, counted; NULL if there is none, or current is killed while it waits.
+ */
+static inline struct io_rsrc_node *io_file_node_take(struct io_ring_ctx *ctx, unsigned int slot,
+						     unsigned int issue_flags)
+{
+	struct io_rsrc_node *node;
+
+	if (io_issue_lock(ctx, issue_flags))
+		return NULL;
+	node = io_rsrc_find(&ctx->file_table.data, slot);
+	if (likely(node))
+		node = io_node_get(ctx, node);
+	io_issue_unlock(ctx, issue_flags);
+	return node;
+}
+
+/**
  * io_file_assign_fixed - give a request the registered file that it names
  * @req: has no file yet
  * @fd: slot
@@ -44,19 +66,14 @@ static inline struct io_file_node *io_file_node(struct io_rsrc_node *node)
 static inline bool io_file_assign_fixed(struct io_kiocb *req, unsigned int fd,
 					unsigned int issue_flags)
 {
-	struct io_ring_ctx *ctx = req->ctx;
-	struct io_rsrc_node *node;
+	struct io_rsrc_node *node = io_file_node_take(req->ctx, fd, issue_flags);
 
-	if (io_issue_lock(ctx, issue_flags))
+	if (unlikely(!node))
 		return false;
-	node = io_rsrc_find(&ctx->file_table.data, fd);
-	if (likely(node)) {
-		req->file_node = io_node_get(ctx, node);
-		req->file = io_file_node(node)->file;
-		req->flags |= REQ_F_FILE_NODE;
-	}
-	io_issue_unlock(ctx, issue_flags);
-	return node;
+	req->file_node = node;
+	req->file = io_file_node(node)->file;
+	req->flags |= REQ_F_FILE_NODE;
+	return true;
 }
 
 /* for ops */

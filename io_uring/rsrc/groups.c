@@ -241,11 +241,14 @@ u32 io_buf_used(struct io_kiocb *req, s32 res)
  * io_buf_unused - an attempt has come to nothing, there will be another one
  * @req: has picked a buffer; as for io_buf_used()
  *
- * The request picks anew, unless it has taken the buffer.
+ * The request picks anew, unless it has taken the buffer: of that cqe.flags tells again, since
+ * the request may end without another attempt.
  */
 void io_buf_unused(struct io_kiocb *req)
 {
-	if (!req->picked.taken)
+	if (req->picked.taken)
+		req->cqe.flags = io_picked_cflags(req);
+	else
 		req->flags &= ~REQ_F_PICKED;
 }
 
@@ -277,8 +280,12 @@ static int io_group_reserve(struct io_buf_group *group, u32 nr)
 	bufs = kvmalloc_array(size, sizeof(*bufs), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!bufs)
 		return -ENOMEM;
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		bufs[i] = *io_group_slot(group, group->head + i);
+		/* a program may have provided millions */
+		if (unlikely(!(i % 4096)))
+			cond_resched();
+	}
 	kvfree(group->bufs);
 	group->bufs = bufs;
 	group->size = size;

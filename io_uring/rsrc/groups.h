@@ -16,7 +16,7 @@
 
 /**
  * struct io_buf_group - buffers that a program has provided, to be used in their order
- * @refs: the ring's table, and who maps @region at the moment
+ * @refs: the ring's table, and programs that are mapping @region
  * @id: (-) its number
  * @ring: (-) @bufs is shared with the program, which appends to it; else the kernel's own
  * @inc: (-) a buffer is used up bit by bit (IOU_PBUF_RING_INC)
@@ -88,7 +88,6 @@ void io_buf_take(struct io_kiocb *req);
 struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 most);
 u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 moved);
 void io_bundle_take(struct io_kiocb *req, const struct io_bundle *bundle);
-bool io_bundle_more(const struct io_kiocb *req);
 
 /* Ring lock held, or groups.lock. */
 static inline struct io_buf_group *io_group_find(struct io_ring_ctx *ctx, unsigned int id)
@@ -106,6 +105,12 @@ static inline u32 io_group_count(const struct io_buf_group *group)
 	/* the program's release store of the tail, which lies in the first slot */
 	return (u16)(smp_load_acquire(&((struct io_uring_buf_ring *)group->bufs)->tail) -
 		     group->head);
+}
+
+/* Does the group have a buffer for another transfer?  Ring lock held since @req has picked. */
+static inline bool io_buf_more(const struct io_kiocb *req)
+{
+	return io_group_count(io_group_find(req->ctx, req->buf_index));
 }
 
 static inline struct io_uring_buf *io_group_slot(struct io_buf_group *group, u32 at)

@@ -18,11 +18,11 @@
  *
  * Task context, ring lock held, may sleep.  A buffer has up to 2^18 pages: loops let others run.
  */
-#include <linux/io_uring_types.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "ctx.h"
 #include "ring/locks.h"
 #include "ring/region.h"
 #include "rsrc/account.h"
@@ -127,18 +127,18 @@ struct io_mapped_ubuf *io_map_pin(struct io_ring_ctx *ctx, unsigned long uaddr, 
 	int nr, ret;
 
 	io_assert_ring(ctx);
-	if (!ctx->mem_account)
-		ctx->mem_account = io_account_make(ctx->user, ctx->mm_account);
-	if (!ctx->mem_account)
+	if (!ctx->account.charged)
+		ctx->account.charged = io_account_make(ctx->account.user, ctx->account.mm);
+	if (!ctx->account.charged)
 		return ERR_PTR(-ENOMEM);
 	pages = io_pin_pages(uaddr, len, &nr);
 	if (IS_ERR(pages))
 		return ERR_CAST(pages);
 	map = io_map_build(pages, nr, offset_in_page(uaddr), len);
-	ret = map ? io_account_charge(ctx->mem_account, map) : -ENOMEM;
+	ret = map ? io_account_charge(ctx->account.charged, map) : -ENOMEM;
 	if (ret)
 		goto unpin;
-	map->account = ctx->mem_account;
+	map->account = ctx->account.charged;
 	refcount_inc(&map->account->refs);
 	kvfree(pages);
 	return map;

@@ -4,13 +4,14 @@
 #define IO_RSRC_MAP_H
 
 #include <linux/bvec.h>
-#include <linux/io_uring_types.h>
 #include <linux/refcount.h>
 
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_RSRC
 #error "rsrc/ may not be seen from below, see io_uring/layer.h"
 #endif
+
+#include "ctx.h"
 
 struct io_mem_account;
 

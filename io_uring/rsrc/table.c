@@ -90,13 +90,13 @@ int io_rsrc_check_range(const struct io_rsrc_table *table, u32 offset, u32 nr)
 
 /*
  * A node leaves its slot while requests use it: the end of one of them makes two
- * CQEs, its own and the tag's, which who waits for them has to know.
+ * CQEs, its own and the tag's, which a waiter for them has to know.
  */
 static void io_rsrc_owe_tag(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
 	node->owed = true;
 	WRITE_ONCE(ctx->tags_owed, ctx->tags_owed + 1);
-	/* a worker, or who sends a file, may do this while the owner sleeps */
+	/* a worker, or a sender of a file, may do this while the owner sleeps */
 	io_ring_expect(ctx);
 }
 
@@ -212,7 +212,7 @@ void io_rsrc_free_all(struct io_ring_ctx *ctx)
 	io_unregister_files(ctx);
 	io_rsrc_table_free(ctx, &ctx->buf_table);
 	io_personalities_free(ctx);
-	if (ctx->mem_account)
-		io_account_put(ctx->mem_account);
-	ctx->mem_account = NULL;
+	if (ctx->account.charged)
+		io_account_put(ctx->account.charged);
+	ctx->account.charged = NULL;
 }

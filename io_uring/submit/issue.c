@@ -11,7 +11,7 @@
  *	IO_PARKED	somebody else completes it; it must not be touched any more
  *	IO_AGAIN	if its file can be polled: wait until that is ready, then
  *			issue it again, inline; else a worker may block on it
- *	IO_MORE		issue it again, with its poll armed: multishot.c
+ *	IO_MORE*	issue it again, with its poll armed: multishot.c
  *
  * A worker that meets a file that can be polled does not block on it either, if
  * it can be helped: it asks not to be blocked, lets the request wait for the
@@ -90,7 +90,7 @@ enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
 }
 
 /**
- * io_issue - issue a request, as who submitted it
+ * io_issue - issue a request, with the credentials of its submitter
  * @req: the request
  * @issue_flags: IO_URING_F_*
  *
@@ -160,6 +160,11 @@ static void io_issue_again(struct io_kiocb *req)
 	}
 }
 
+static bool io_has_posted(enum io_result result)
+{
+	return result == IO_MORE || result == IO_MORE_MAYBE;
+}
+
 /* A multishot request has posted.  Return: what became of it within its share. */
 static enum io_result io_issue_more(struct io_kiocb *req)
 {
@@ -170,14 +175,14 @@ static enum io_result io_issue_more(struct io_kiocb *req)
 		/* nothing of a CQE that was posted gets into the last one */
 		req->cqe.flags = 0;
 		result = io_issue(req, io_inline_flags(req->ctx));
-	} while (result == IO_MORE && --left);
+	} while (io_has_posted(result) && --left);
 	return result;
 }
 
 /* The request has not finished. */
 static noinline void io_issue_on(struct io_kiocb *req, enum io_result result)
 {
-	if (result == IO_MORE)
+	if (io_has_posted(result))
 		result = io_issue_more(req);
 	if (result == IO_DONE)
 		io_complete(req);
@@ -274,7 +279,7 @@ static void io_work_classify(struct io_kiocb *req)
 	const struct io_op *op = io_ops[req->opcode];
 	umode_t mode = op->needs_file ? file_inode(req->file)->i_mode : 0;
 
-	/* who asks for a worker wants them side by side, not one when the other sleeps */
+	/* a program that asks for workers wants them side by side, not one when the other sleeps */
 	atomic_set(&req->work.flags, req->flags & REQ_F_FORCE_ASYNC ? IO_WQ_WORK_CONCURRENT : 0);
 	if (S_ISREG(mode)) {
 		if (io_work_needs_hash(req))
@@ -297,7 +302,7 @@ void io_queue_to_worker(struct io_kiocb *req)
 		io_req_fail(req, -EBADF);
 		return;
 	}
-	/* who ends the ring raises ->dying, then searches the pools under the ring lock */
+	/* the ring's exit raises ->dying, then searches the pools under the ring lock */
 	if (WARN_ON_ONCE(current->io_uring != tctx) || !tctx->io_wq ||
 	    READ_ONCE(req->ctx->dying)) {
 		io_req_fail(req, -ECANCELED);
@@ -372,6 +377,21 @@ static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
 	return !(*flags & IO_URING_F_NONBLOCK) || io_work_hold(req, flags);
 }
 
+/* io_issue() for a worker, which takes the ring lock for an op that needs it. */
+static enum io_result io_work_issue(struct io_kiocb *req, unsigned int flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	enum io_result result;
+
+	if (likely(!io_ops[req->opcode]->ring_lock))
+		return io_issue(req, flags);
+	if (io_ring_lock(ctx))
+		return io_done(req, -ECANCELED);
+	result = io_issue(req, flags & ~IO_URING_F_UNLOCKED);
+	io_ring_unlock(ctx);
+	return result;
+}
+
 /**
  * io_work_run - issue a request from a worker; io_wq_params->run
  * @work: of the request; with IO_WQ_WORK_CANCEL set it ends with -ECANCELED
@@ -396,7 +416,7 @@ void io_work_run(struct io_wq_work *work)
 			io_req_fail_later(req, -ECANCELED);
 			return;
 		}
-		result = io_issue(req, flags);
+		result = io_work_issue(req, flags);
 		if (result == IO_DONE)
 			io_complete_unlocked(req);
 		if (result != IO_AGAIN || !io_work_again(req, &flags))
@@ -419,7 +439,7 @@ void io_work_put(struct io_wq_work *work)
 {
 	struct io_kiocb *req = io_work_to_req(work);
 
-	/* who waits has registered before it looked for the work: sys/sync_cancel.c */
+	/* a waiter has registered before it looked for the work: sys/sync_cancel.c */
 	if (unlikely(waitqueue_active(&req->ctx->work_wait)))
 		wake_up_all(&req->ctx->work_wait);
 	io_req_put_unlocked(req);

@@ -6,12 +6,13 @@
  * its transfers or events, until one without that flag ends it.  The engine here does
  * what all of them have in common, so that an op only says what it has found:
  *
- *	IO_MORE		it has posted, and there may be more: issue it again, if the
+ *	IO_MORE		it has posted, and there is more: issue it again
+ *	IO_MORE_MAYBE	it has posted, and there may be more: issue it again, if the
  *			file is ready
  *	IO_AGAIN	it has found nothing, or nothing more: wait for the next event
  *	IO_DONE		its last CQE is in req->cqe
  *
- * The first time it is issued like any other request, and while it says IO_MORE it is
+ * The first time it is issued like any other request, and while it posts it is
  * issued again.  With IO_AGAIN its poll is armed (io_poll_hold()), which asks the file
  * once more: what came in between becomes an event.  From there on the poll stays on the
  * file's waitqueue until the end.  Each event makes the mail below run, whose runner owns the
@@ -57,7 +58,9 @@ static enum io_result io_multishot_issue(struct io_kiocb *req)
 	WARN_ON_ONCE(result == IO_PARKED);
 	val = req->cqe;
 	req->poll = poll;
-	io_poll_forget_events(poll);
+	/* with IO_MORE the file is as ready as it was */
+	if (result != IO_MORE)
+		io_poll_forget_events(poll);
 	if (result == IO_DONE) {
 		io_multishot_disarm(req);
 		req->cqe = val;

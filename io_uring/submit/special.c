@@ -6,7 +6,7 @@
  * io_init_special(); where a request goes that is not simply issued is decided
  * after it, in io_submit_chained().
  *
- * A chain is built in ctx->link_head until the first SQE without a link flag,
+ * A chain is built in ctx->chain.head until the first SQE without a link flag,
  * or the end of the batch.  What is refused on the way stays in the chain with
  * its error, so that CQEs come in the order of submission.
  */
@@ -66,8 +66,8 @@ static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
 	if (sqe_flags & IOSQE_BUFFER_SELECT && !io_ops[req->opcode]->buffer_select)
 		return -EOPNOTSUPP;
 	if (sqe_flags & IOSQE_CQE_SKIP_SUCCESS)
-		ctx->drain_disabled = true;
-	if (sqe_flags & IOSQE_IO_DRAIN && ctx->drain_disabled)
+		io_drain_disable(ctx);
+	if (sqe_flags & IOSQE_IO_DRAIN && ctx->drain.disabled)
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -115,9 +115,9 @@ static void io_chain_mark_drain(struct io_kiocb *head)
 		req = req->link;
 		inside |= !!(req->flags & REQ_F_IO_DRAIN);
 	}
-	if (inside || ctx->drain_next)
+	if (inside || ctx->drain.next)
 		head->flags |= REQ_F_IO_DRAIN;
-	ctx->drain_next = inside;
+	ctx->drain.next = inside;
 	if (inside)
 		ctx->submit_special |= IO_SPECIAL_LINK;
 }
@@ -150,13 +150,13 @@ static void io_chain_start(struct io_kiocb *head)
 /* Put a request at the end of the chain that is being built. */
 static void io_chain_append(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
-	struct io_kiocb *head = ctx->link_head;
+	struct io_kiocb *head = ctx->chain.head;
 
 	trace_io_uring_link(req, head);
 	io_req_keep_creds(req);
 	req->mail.run = io_issue_mail;
-	io_link_append(ctx->link_last, req);
-	ctx->link_last = req;
+	io_link_append(ctx->chain.last, req);
+	ctx->chain.last = req;
 	if (req->flags & REQ_F_FAIL && !(head->flags & REQ_F_FAIL)) {
 		/* the failure is told by @req; those before it are cancelled */
 		if (head->flags & REQ_F_CQE_SKIP)
@@ -171,9 +171,9 @@ static void io_chain_append(struct io_ring_ctx *ctx, struct io_kiocb *req)
  */
 void io_submit_end_chain(struct io_ring_ctx *ctx)
 {
-	struct io_kiocb *head = ctx->link_head;
+	struct io_kiocb *head = ctx->chain.head;
 
-	ctx->link_head = NULL;
+	ctx->chain.head = NULL;
 	ctx->submit_special &= ~IO_SPECIAL_LINK;
 	io_chain_start(head);
 }
@@ -187,11 +187,11 @@ void io_submit_chained(struct io_kiocb *req)
 	struct io_ring_ctx *ctx = req->ctx;
 	bool goes_on = req->flags & IO_REQ_CHAIN_FLAGS;
 
-	if (ctx->link_head) {
+	if (ctx->chain.head) {
 		io_chain_append(ctx, req);
 	} else {
-		ctx->link_head = req;
-		ctx->link_last = req;
+		ctx->chain.head = req;
+		ctx->chain.last = req;
 	}
 	if (goes_on)
 		ctx->submit_special |= IO_SPECIAL_LINK;

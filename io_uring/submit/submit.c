@@ -167,12 +167,12 @@ int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 		io_tctx_refill_credit(tctx, nr);
 	taken = io_submit_parts(ctx, &batch, nr);
 	tctx->credit -= batch.left;
-	if (unlikely(ctx->link_head))
+	if (unlikely(ctx->chain.head))
 		io_submit_end_chain(ctx);
 	if (batch.plugged)
 		blk_finish_plug(&ctx->plug);
 	io_sq_release(ctx);
-	if (unlikely(!taken && !ctx->nr_free))
+	if (unlikely(!taken && !ctx->reqs.nr_free))
 		return -EAGAIN;
 	return taken;
 }

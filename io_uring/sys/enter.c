@@ -31,7 +31,7 @@
 /* What keeps the poll loop from going on, looked at in each round. */
 static bool io_poll_loop_interrupted(struct io_ring_ctx *ctx)
 {
-	return !io_iopoll_pending(ctx) || ctx->ready || io_local_pending(ctx) ||
+	return !io_iopoll_pending(ctx) || ctx->ready.first || io_local_pending(ctx) ||
 	       task_work_pending(current);
 }
 
@@ -46,7 +46,7 @@ static int io_poll_loop_yield(struct io_ring_ctx *ctx)
 
 	if (ctx->cq.exclusive)
 		io_run_local_locked(ctx);
-	if (task_work_pending(current) || ctx->ready || !io_iopoll_pending(ctx)) {
+	if (task_work_pending(current) || ctx->ready.first || !io_iopoll_pending(ctx)) {
 		io_ring_unlock(ctx);
 		io_run_task_work();
 		if (io_ring_lock(ctx))
@@ -112,10 +112,10 @@ static int io_enter_poll(struct io_ring_ctx *ctx, u32 nr)
  */
 static long io_enter_sqpoll(struct io_ring_ctx *ctx, u32 to_submit, u32 flags)
 {
-	if (unlikely(io_sqpoll_dead(ctx->sq_data)))
+	if (unlikely(io_sqpoll_dead(ctx->sqpoll.data)))
 		return -EOWNERDEAD;
 	if (flags & IORING_ENTER_SQ_WAKEUP)
-		wake_up(&ctx->sq_data->wait);
+		wake_up(&ctx->sqpoll.data->wait);
 	if (flags & IORING_ENTER_SQ_WAIT)
 		io_sqpoll_wait_room(ctx);
 	return to_submit;
@@ -133,7 +133,7 @@ static bool io_enter_collect(struct io_ring_ctx *ctx, u32 min_complete)
 {
 	if (ctx->cq.exclusive && io_local_pending(ctx)) {
 		io_run_local_locked(ctx);
-		/* who waits runs the rest */
+		/* the wait runs the rest */
 		if (unlikely(io_mail_rest(&ctx->mailbox)))
 			return false;
 	}
@@ -195,8 +195,11 @@ static long io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u
 	long taken = 0;
 	int ret = 0;
 
-	if (unlikely(READ_ONCE(ctx->flags) & IORING_SETUP_R_DISABLED))
-		return -EBADFD;
+	if (unlikely(READ_ONCE(ctx->stops.any))) {
+		if (READ_ONCE(ctx->stops.disabled))
+			return -EBADFD;
+		io_ring_give_way(ctx);
+	}
 	if (ctx->flags & IORING_SETUP_SQPOLL) {
 		taken = io_enter_sqpoll(ctx, to_submit, flags);
 		if (taken < 0)

@@ -43,7 +43,7 @@
 static void io_show_sqe(struct seq_file *m, struct io_ring_ctx *ctx, u32 index)
 {
 	bool big = ctx->flags & IORING_SETUP_SQE128;
-	const struct io_uring_sqe *sqe = &ctx->sq_sqes[index << big];
+	const struct io_uring_sqe *sqe = &ctx->sq.sqes[index << big];
 	const u64 *extra = (const u64 *)(sqe + 1);
 	unsigned int i;
 
@@ -59,17 +59,17 @@ static void io_show_sqe(struct seq_file *m, struct io_ring_ctx *ctx, u32 index)
 
 static void io_show_sqes(struct seq_file *m, struct io_ring_ctx *ctx, u32 head, u32 tail)
 {
-	u32 nr = min(tail - head, ctx->sq_entries);
-	u32 mask = ctx->sq_entries - 1;
+	u32 nr = min(tail - head, ctx->sq.entries);
+	u32 mask = ctx->sq.entries - 1;
 	u32 index, i;
 
 	seq_printf(m, "SQEs:\t%u\n", tail - head);
 	for (i = 0; i < nr && !seq_has_overflowed(m); i++) {
 		index = (head + i) & mask;
-		if (ctx->sq_array)
-			index = READ_ONCE(ctx->sq_array[index]);
-		if (index < ctx->sq_entries)
-			io_show_sqe(m, ctx, array_index_nospec(index, ctx->sq_entries));
+		if (ctx->sq.array)
+			index = READ_ONCE(ctx->sq.array[index]);
+		if (index < ctx->sq.entries)
+			io_show_sqe(m, ctx, array_index_nospec(index, ctx->sq.entries));
 	}
 }
 
@@ -104,11 +104,11 @@ static void io_show_queues(struct seq_file *m, struct io_ring_ctx *ctx)
 	u32 cq_head = READ_ONCE(rings->cq_head);
 	u32 cq_tail = READ_ONCE(rings->cq_tail);
 
-	seq_printf(m, "SqMask:\t0x%x\n", ctx->sq_entries - 1);
+	seq_printf(m, "SqMask:\t0x%x\n", ctx->sq.entries - 1);
 	seq_printf(m, "SqHead:\t%u\n", sq_head);
 	seq_printf(m, "SqTail:\t%u\n", sq_tail);
 	/* a snapshot: the ring lock is not held */
-	seq_printf(m, "CachedSqHead:\t%u\n", data_race(ctx->cached_sq_head));
+	seq_printf(m, "CachedSqHead:\t%u\n", data_race(ctx->sq.head));
 	seq_printf(m, "CqMask:\t0x%x\n", ctx->cq_entries - 1);
 	seq_printf(m, "CqHead:\t%u\n", cq_head);
 	seq_printf(m, "CqTail:\t%u\n", cq_tail);
@@ -191,10 +191,10 @@ static void io_show_personalities(struct seq_file *m, struct io_ring_ctx *ctx)
 	unsigned long id;
 
 	io_assert_ring(ctx);
-	if (xa_empty(&ctx->personalities))
+	if (xa_empty(&ctx->creds.personalities))
 		return;
 	seq_puts(m, "Personalities:\n");
-	xa_for_each(&ctx->personalities, id, cred) {
+	xa_for_each(&ctx->creds.personalities, id, cred) {
 		if (seq_has_overflowed(m))
 			return;
 		cond_resched();
@@ -250,6 +250,20 @@ static void io_show_overflow_list(struct seq_file *m, struct io_ring_ctx *ctx, b
 	spin_unlock(&ctx->cq.lock);
 }
 
+static void io_show_napi(struct seq_file *m, const struct io_napi *napi)
+{
+	/* a snapshot: the ring lock may not be held */
+	if (!data_race(napi->enabled)) {
+		seq_puts(m, "NAPI:\tdisabled\n");
+		return;
+	}
+	seq_puts(m, "NAPI:\tenabled\n");
+	/* in nanoseconds, as ever */
+	seq_printf(m, "napi_busy_poll_dt:\t%llu\n", READ_ONCE(napi->time_us) * 1000ULL);
+	seq_printf(m, "napi_prefer_busy_poll:\t%s\n",
+		   READ_ONCE(napi->prefer) ? "true" : "false");
+}
+
 void io_uring_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct io_ring_ctx *ctx = file->private_data;
@@ -266,5 +280,5 @@ void io_uring_show_fdinfo(struct seq_file *m, struct file *file)
 	io_show_overflow_list(m, ctx, locked);
 	if (locked)
 		io_ring_unlock(ctx);
-	seq_puts(m, "NAPI:\tdisabled\n");
+	io_show_napi(m, &ctx->napi);
 }

@@ -24,7 +24,7 @@ static __poll_t io_ring_poll(struct file *file, poll_table *wait)
 	__poll_t mask = 0;
 
 	io_notify_activate(ctx);
-	poll_wait(file, &ctx->poll_wq, wait);
+	poll_wait(file, &ctx->notify.wait, wait);
 	/* pairs with wq_has_sleeper() in io_notify_listeners() */
 	smp_mb();
 	if (!io_sq_full(ctx))

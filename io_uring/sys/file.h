@@ -3,12 +3,12 @@
 #ifndef IO_SYS_FILE_H
 #define IO_SYS_FILE_H
 
-#include <linux/io_uring_types.h>
-
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_SYS
 #error "sys/ may not be seen from below, see io_uring/layer.h"
 #endif
+
+#include "ctx.h"
 
 extern const struct file_operations io_ring_fops;
 

@@ -17,6 +17,7 @@
 #include <linux/uaccess.h>
 #include <trace/events/io_uring.h>
 
+#include "async/napi.h"
 #include "async/wq.h"
 #include "op.h"
 #include "ring/locks.h"
@@ -175,7 +176,7 @@ static int io_reg_restrictions(struct io_ring_ctx *ctx, void __user *arg, unsign
 	unsigned int i;
 	int ret = 0;
 
-	if (!(ctx->flags & IORING_SETUP_R_DISABLED))
+	if (!ctx->stops.disabled)
 		return -EBADFD;
 	if (ctx->restrictions.registered)
 		return -EBUSY;
@@ -194,7 +195,7 @@ static int io_reg_restrictions(struct io_ring_ctx *ctx, void __user *arg, unsign
 
 static int io_reg_enable(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {
-	if (!(ctx->flags & IORING_SETUP_R_DISABLED))
+	if (!ctx->stops.disabled)
 		return -EBADFD;
 	if (ctx->flags & IORING_SETUP_SINGLE_ISSUER && !ctx->submitter_task) {
 		/* the owner's end has to find the ring, even if it never submits */
@@ -205,12 +206,12 @@ static int io_reg_enable(struct io_ring_ctx *ctx, void __user *arg, unsigned int
 		WRITE_ONCE(ctx->submitter_task, get_task_struct(current));
 	}
 	if (ctx->restrictions.registered) {
-		ctx->restricted = true;
+		ctx->restrictions.hold = true;
 		ctx->submit_special |= IO_SPECIAL_RESTRICTED;
 	}
-	WRITE_ONCE(ctx->flags, ctx->flags & ~IORING_SETUP_R_DISABLED);
-	if (ctx->sq_data)
-		wake_up(&ctx->sq_data->wait);
+	WRITE_ONCE(ctx->stops.disabled, false);
+	if (ctx->sqpoll.data)
+		wake_up(&ctx->sqpoll.data->wait);
 	return 0;
 }
 
@@ -281,8 +282,8 @@ static int io_reg_max_workers(struct io_ring_ctx *ctx, void __user *arg, unsigne
 		return -EFAULT;
 	if (limits[0] > INT_MAX || limits[1] > INT_MAX)
 		return -EINVAL;
-	io_ring_unlock(ctx);
 	io_tctx_set_limits(ctx, limits);
+	io_ring_unlock(ctx);
 	if (ctx->flags & IORING_SETUP_SQPOLL)
 		ret = io_sqpoll_max_workers(ctx, limits);
 	else if (current->io_uring && current->io_uring->io_wq)
@@ -326,6 +327,16 @@ static int io_reg_group_status(struct io_ring_ctx *ctx, void __user *arg, unsign
 	return io_group_status(ctx, arg);
 }
 
+static int io_reg_napi(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_napi_register(ctx, arg);
+}
+
+static int io_reg_no_napi(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+{
+	return io_napi_unregister(ctx, arg);
+}
+
 static const struct io_reg_op io_reg_ops[IORING_REGISTER_LAST] = {
 	[IORING_REGISTER_BUFFERS]		= { io_reg_buffers, IO_ARG_FAULT, 0, UINT_MAX },
 	[IORING_UNREGISTER_BUFFERS]		= { io_reg_no_buffers, IO_ARG_NULL, 0, 0 },
@@ -358,6 +369,8 @@ static const struct io_reg_op io_reg_ops[IORING_REGISTER_LAST] = {
 	[IORING_REGISTER_PBUF_STATUS]		= { io_reg_group_status, IO_ARG_SET, 1, 1 },
 	[IORING_REGISTER_SYNC_CANCEL]		= { io_sync_cancel, IO_ARG_SET, 1, 1 },
 	[IORING_REGISTER_FILE_ALLOC_RANGE]	= { io_reg_alloc_range, IO_ARG_SET, 0, 0 },
+	[IORING_REGISTER_NAPI]			= { io_reg_napi, IO_ARG_SET, 1, 1 },
+	[IORING_UNREGISTER_NAPI]		= { io_reg_no_napi, IO_ARG_ANY, 1, 1 },
 	[IORING_REGISTER_CLOCK]			= { io_reg_clock, IO_ARG_SET, 0, 0 },
 	[IORING_REGISTER_CLONE_BUFFERS]		= { io_reg_clone, IO_ARG_SET, 1, 1 },
 };
@@ -385,7 +398,7 @@ static int io_register_locked(struct io_ring_ctx *ctx, unsigned int opcode, void
 	if (ctx->submitter_task && ctx->submitter_task != current)
 		return -EEXIST;
 	opcode = array_index_nospec(opcode, IORING_REGISTER_LAST);
-	if (ctx->restricted && !test_bit(opcode, ctx->restrictions.register_op))
+	if (ctx->restrictions.hold && !test_bit(opcode, ctx->restrictions.register_op))
 		return -EACCES;
 	op = &io_reg_ops[opcode];
 	ret = io_reg_check(op, arg, nr);
@@ -395,8 +408,10 @@ static int io_register_locked(struct io_ring_ctx *ctx, unsigned int opcode, void
 static int io_register(struct io_ring_ctx *ctx, unsigned int opcode, void __user *arg,
 		       unsigned int nr)
 {
-	int ret = io_ring_lock(ctx);
+	int ret;
 
+	io_ring_give_way(ctx);
+	ret = io_ring_lock(ctx);
 	if (ret)
 		return ret;
 	ret = io_register_locked(ctx, opcode, arg, nr);

@@ -19,15 +19,21 @@
 #include <linux/slab.h>
 #include <linux/syscalls.h>
 #include <linux/uaccess.h>
+/* one event tells a flag of the ring */
+#include "ctx.h"
 #define CREATE_TRACE_POINTS
 #include <trace/events/io_uring.h>
 
+#include "async/iopoll.h"
 #include "async/poll.h"
+#include "req/drain.h"
 #include "req/parked.h"
 #include "req/req.h"
 #include "ring/cq.h"
 #include "ring/notify.h"
 #include "ring/region.h"
+#include "rsrc/account.h"
+#include "rsrc/creds.h"
 #include "rsrc/groups.h"
 #include "sys/file.h"
 #include "sys/sysctl.h"
@@ -113,28 +119,27 @@ static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 		return NULL;
 	}
 	ctx->flags = p->flags;
-	ctx->sq_entries = p->sq_entries;
+	ctx->stops.disabled = p->flags & IORING_SETUP_R_DISABLED;
+	ctx->sq.entries = p->sq_entries;
 	ctx->cq_entries = p->cq_entries;
 	if (io_req_cache_init(ctx) || io_parked_init(ctx)) {
-		kvfree(ctx->free_reqs);
+		io_req_cache_free(ctx);
 		percpu_ref_exit(&ctx->refs);
 		kfree(ctx);
 		return NULL;
 	}
 	mutex_init(&ctx->uring_lock.mutex);
 	io_notify_init(ctx);
-	init_waitqueue_head(&ctx->sqo_sq_wait);
 	spin_lock_init(&ctx->users.lock);
 	INIT_LIST_HEAD(&ctx->users.nodes);
 	init_waitqueue_head(&ctx->work_wait);
-	INIT_LIST_HEAD(&ctx->sqd_list);
-	INIT_DELAYED_WORK(&ctx->fallback_work, io_fallback_work);
-	xa_init_flags(&ctx->personalities, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	io_sqpoll_init(ctx);
+	io_fallback_init(ctx);
+	io_creds_init(ctx);
 	io_groups_init(ctx);
-	ctx->iopoll_tail = &ctx->iopoll_list;
-	ctx->drain_tail = &ctx->drain_list;
-	ctx->ready_tail = &ctx->ready;
-	ctx->settle_released = io_poll_settle_slow;
+	io_iopoll_init(ctx);
+	io_drain_init(ctx);
+	io_poll_init(ctx);
 	ctx->clockid = CLOCK_MONOTONIC;
 	return ctx;
 }
@@ -150,8 +155,8 @@ static void io_ring_identify(struct io_ring_ctx *ctx)
 	ctx->notify_method = TWA_SIGNAL;
 	if (flags & (IORING_SETUP_SQPOLL | IORING_SETUP_COOP_TASKRUN))
 		ctx->notify_method = TWA_SIGNAL_NO_IPI;
-	ctx->sqe_shift = !!(flags & IORING_SETUP_SQE128);
-	if (ctx->sqe_shift)
+	ctx->sq.shift = !!(flags & IORING_SETUP_SQE128);
+	if (ctx->sq.shift)
 		ctx->issue_flags |= IO_URING_F_SQE128;
 	if (flags & IORING_SETUP_CQE32)
 		ctx->issue_flags |= IO_URING_F_CQE32;
@@ -160,10 +165,7 @@ static void io_ring_identify(struct io_ring_ctx *ctx)
 	if (ctx->compat)
 		ctx->issue_flags |= IO_URING_F_COMPAT;
 
-	if (!capable(CAP_IPC_LOCK))
-		ctx->user = get_uid(current_user());
-	mmgrab(current->mm);
-	ctx->mm_account = current->mm;
+	io_account_init(ctx);
 	if ((flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_R_DISABLED)) ==
 	    IORING_SETUP_SINGLE_ISSUER)
 		ctx->submitter_task = get_task_struct(current);
@@ -238,7 +240,7 @@ static int io_ring_memory(struct io_ring_ctx *ctx, struct io_uring_params *p)
 	rings->cq_ring_mask = p->cq_entries - 1;
 	ctx->rings = rings;
 	if (array != SIZE_MAX)
-		ctx->sq_array = (u32 *)((char *)rings + array);
+		ctx->sq.array = (u32 *)((char *)rings + array);
 
 	sqes = array_size(p->sq_entries, sizeof(struct io_uring_sqe));
 	if (p->flags & IORING_SETUP_SQE128)
@@ -246,7 +248,7 @@ static int io_ring_memory(struct io_ring_ctx *ctx, struct io_uring_params *p)
 	ret = io_ring_share(&ctx->sqe_region, p, p->sq_off.user_addr, sqes);
 	if (ret)
 		return ret;
-	ctx->sq_sqes = ctx->sqe_region.ptr;
+	ctx->sq.sqes = ctx->sqe_region.ptr;
 	io_ring_fill_offsets(p, array);
 	io_cq_init(ctx);
 	return 0;

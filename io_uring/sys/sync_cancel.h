@@ -8,7 +8,7 @@
 #error "sys/ may not be seen from below, see io_uring/layer.h"
 #endif
 
-#include <linux/io_uring_types.h>
+#include "ctx.h"
 
 int io_sync_cancel(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr);
 

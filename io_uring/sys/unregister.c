@@ -7,7 +7,7 @@
  * call waits for the requests that use a buffer.  They are not cancelled; one that
  * never ends is waited for until a signal comes, and then nothing has changed.
  *
- * Who waits may be the one who has to complete them, so it does all that a waiter
+ * The waiter may be the one that has to complete them, so it does all that a waiter
  * in io_uring_enter() does: run task work and the ring's mailbox, reap polled
  * requests, and all that without the ring lock in between.
  */
@@ -35,7 +35,7 @@ static void io_leave_sleep(struct io_ring_ctx *ctx)
 		return;
 	}
 	prepare_to_wait(&ctx->work_wait, &wait, TASK_INTERRUPTIBLE);
-	if (READ_ONCE(ctx->bufs_awaited) && !signal_pending(current) &&
+	if (READ_ONCE(ctx->bufs.awaited) && !signal_pending(current) &&
 	    (!ctx->cq.exclusive || io_mail_dead(&ctx->mailbox) ||
 	     io_mail_arm(&ctx->mailbox, 1)))
 		schedule_timeout(ctx->syscall_iopoll ? 1 : MAX_SCHEDULE_TIMEOUT);
@@ -57,7 +57,7 @@ static int io_leave_step(struct io_ring_ctx *ctx)
 	if (ctx->syscall_iopoll)
 		io_iopoll_reap(ctx);
 	io_req_reclaim_retired(ctx);
-	if (!ctx->bufs_awaited)
+	if (!ctx->bufs.awaited)
 		return 0;
 	io_ring_unlock(ctx);
 	io_run_task_work();
@@ -83,11 +83,11 @@ int io_unregister_buffers(struct io_ring_ctx *ctx)
 
 	if (ret)
 		return ret;
-	while (ctx->bufs_awaited && !ret)
+	while (ctx->bufs.awaited && !ret)
 		ret = io_leave_step(ctx);
 	if (ret == IO_RING_LOST) {
 		/* others may go on with the ring, and want its buffers back */
-		WRITE_ONCE(ctx->bufs_forsaken, true);
+		io_bufs_forsake(ctx);
 		io_fallback_kick(ctx);
 		return ret;
 	}

@@ -19,6 +19,7 @@
 #include <linux/uaccess.h>
 #include <trace/events/io_uring.h>
 
+#include "async/napi.h"
 #include "async/timer.h"
 #include "ring/cq.h"
 #include "ring/locks.h"
@@ -120,7 +121,7 @@ static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *ar
 
 static bool io_waiter_ready(const struct io_waiter *w)
 {
-	/* first, so that who returns for a timeout finds its CQE */
+	/* first, so that a waiter that returns for a timeout finds its CQE */
 	bool timeout = io_cq_timeouts(w->ctx) != w->timeouts;
 
 	return (s32)(READ_ONCE(w->ctx->rings->cq_tail) - w->target) >= 0 || timeout;
@@ -148,7 +149,7 @@ static bool io_waiter_arm(struct io_waiter *w)
 	return false;
 }
 
-/* Tell who would wake us, set our state.  Return: really sleep? */
+/* Tell our wakers what we wait for, set our state.  Return: really sleep? */
 static bool io_waiter_register(struct io_waiter *w)
 {
 	struct io_ring_ctx *ctx = w->ctx;
@@ -230,10 +231,49 @@ static int io_waiter_timeout(struct io_waiter *w)
 	return 0;
 }
 
+/**
+ * struct io_busy_wait - a task that polls network devices before it sleeps
+ * @w: what it waits for
+ * @until: when it has polled for long enough, on the ring's clock
+ */
+struct io_busy_wait {
+	struct io_waiter	*w;
+	ktime_t			until;
+};
+
+/* Is it over?  Also if there is anything to do before it is known what has come. */
+static bool io_wait_busy_end(void *data, unsigned long start)
+{
+	const struct io_busy_wait *busy = data;
+	struct io_ring_ctx *ctx = busy->w->ctx;
+
+	return io_waiter_ready(busy->w) || io_local_pending(ctx) || READ_ONCE(ctx->check_cq) ||
+	       task_work_pending(current) || signal_pending(current) ||
+	       io_wait_now(ctx) >= busy->until;
+}
+
+/* Poll the ring's network devices for a while.  Return: as io_wait_catch_up(). */
+static noinline int io_wait_busy(struct io_waiter *w)
+{
+	struct io_ring_ctx *ctx = w->ctx;
+	struct io_busy_wait busy = { .w = w };
+	ktime_t end = w->min_deadline ?: w->deadline;
+
+	busy.until = ktime_add_us(io_wait_now(ctx), READ_ONCE(ctx->napi.time_us));
+	busy.until = min(busy.until, end);
+	io_napi_poll(ctx, io_wait_busy_end, &busy);
+	return io_wait_catch_up(ctx);
+}
+
 static int io_wait_loop(struct io_waiter *w)
 {
 	int ret, timeout;
 
+	if (unlikely(io_napi_polls(w->ctx))) {
+		ret = io_wait_busy(w);
+		if (ret || io_waiter_ready(w))
+			return ret;
+	}
 	for (;;) {
 		ktime_t until = w->min_deadline ?: w->deadline;
 

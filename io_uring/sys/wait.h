@@ -3,12 +3,12 @@
 #ifndef IO_SYS_WAIT_H
 #define IO_SYS_WAIT_H
 
-#include <linux/io_uring_types.h>
-
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_SYS
 #error "sys/ may not be seen from below, see io_uring/layer.h"
 #endif
+
+#include "ctx.h"
 
 /**
  * struct io_wait_arg - what io_uring_enter() was told about waiting

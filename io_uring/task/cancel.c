@@ -6,7 +6,8 @@
  *
  *	parked					io_parked_cancel(): claims it, its mail ends it
  *	queued to or running on a worker	io_cancel_work(): ends it, or signals the worker
- *	on ctx->drain_list			taken off and failed with its chain
+ *	on ctx->drain.first			taken off and failed with its chain
+ *	on ctx->ready.first			ends when it is its turn, which is soon
  *	polled for (IOPOLL)			reaped until it is there
  *	in a mailbox				run it
  *	at a device				comes by itself, into a mailbox
@@ -22,13 +23,14 @@
  *
  * A program means those that it names by a key (IORING_OP_ASYNC_CANCEL,
  * IORING_REGISTER_SYNC_CANCEL), a linked timeout means one request.  They are found
- * in a worker pool, of any task that uses the ring, and in the lot.  Not found are
+ * in a worker pool, of any task that uses the ring, in the lot, and among those that
+ * are tried again before the ring lock is released.  Not found are
  * requests that have not begun, because they wait for the one before them in a
  * chain or for a drained one, and those that a device has.
  */
-#include <linux/io_uring_types.h>
 #include <linux/sched/signal.h>
 
+#include "ctx.h"
 #include "async/iopoll.h"
 #include "async/poll.h"
 #include "async/wq.h"
@@ -108,7 +110,7 @@ static void io_cancel_parked(const struct io_cancel_scope *what)
 	io_for_each_parked(ctx, bucket, tmp, req) {
 		if (io_cancel_match(req, what))
 			io_parked_cancel(req);
-		cond_resched();
+		io_parked_walk(ctx);
 	}
 }
 
@@ -173,12 +175,12 @@ void io_cancel_orphans(struct io_ring_ctx *ctx)
 {
 	struct io_cancel_scope what = { .ctx = ctx, .tracked = true };
 
-	/* who leaves some behind raises the flag afterwards, and has us called again */
-	if (READ_ONCE(ctx->orphans) && xchg(&ctx->orphans, false))
+	/* a task that leaves some behind raises the flag afterwards, and has us called again */
+	if (READ_ONCE(ctx->fallback.orphans) && xchg(&ctx->fallback.orphans, false))
 		io_cancel_requests(&what);
 }
 
-/* Who asks for any by file means all that have a file. */
+/* A key that asks for any by file means all requests that have a file. */
 static bool io_key_match_file(const struct io_kiocb *req, const struct io_cancel_key *key)
 {
 	if (!io_ops[req->opcode]->needs_file)
@@ -251,17 +253,83 @@ static bool io_key_cancel_kind(struct io_key_walk *walk, enum io_parked_kind kin
 	return !last;
 }
 
+/* What is in a bucket, which is a step also if it is empty.  Return: go on? */
+static bool io_key_cancel_bucket(struct io_key_walk *walk, struct list_head *bucket)
+{
+	struct io_ring_ctx *ctx = walk->key->ctx;
+	struct io_kiocb *req, *tmp;
+
+	walk->killed = !io_parked_walk(ctx);
+	list_for_each_entry_safe(req, tmp, bucket, parked) {
+		if (walk->killed || io_key_cancel_one(req, walk))
+			return false;
+		walk->killed = !io_parked_walk(ctx);
+	}
+	return !walk->killed;
+}
+
+/* Instead of another attempt. */
+static void io_ready_cancelled_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
+				    unsigned int issue_flags)
+{
+	io_req_fail(io_mail_to_req(mail), -ECANCELED);
+}
+
+/*
+ * An attempt was in vain, but the file was ready when it was asked: the request is tried again
+ * before the ring lock is released, and is nowhere else until then.  A chain whose turn has
+ * come stands on the same list, and has not begun.
+ */
+static bool io_ready_cancel(struct io_kiocb *req)
+{
+	if (!(req->flags & REQ_F_POLL_TRIED) || req->mail.run == io_ready_cancelled_mail)
+		return false;
+	req->mail.run = io_ready_cancelled_mail;
+	return true;
+}
+
+/* Requests that are to be tried again.  Return: how many were ended, one unless all are meant. */
+static unsigned int io_key_cancel_ready(const struct io_cancel_key *key)
+{
+	struct io_mail *mail;
+	unsigned int nr = 0;
+
+	io_assert_ring(key->ctx);
+	for (mail = key->ctx->ready.first; mail; mail = mail->next) {
+		struct io_kiocb *req = io_mail_to_req(mail);
+
+		if (!io_parked_walk(key->ctx))
+			break;
+		if (io_key_match(req, key) && io_ready_cancel(req)) {
+			nr++;
+			if (!(key->flags & IORING_ASYNC_CANCEL_ALL))
+				break;
+		}
+	}
+	return nr;
+}
+
+/* One request, if it is among them. */
+static bool io_ready_cancel_this(struct io_kiocb *req)
+{
+	struct io_mail *mail = req->ctx->ready.first;
+
+	for (; mail && io_parked_walk(req->ctx); mail = mail->next) {
+		if (mail == &req->mail)
+			return io_ready_cancel(req);
+	}
+	return false;
+}
+
 /* Everything that is parked. */
 static void io_key_cancel_any(struct io_key_walk *walk)
 {
 	struct io_ring_ctx *ctx = walk->key->ctx;
-	struct io_kiocb *req, *tmp;
 	struct list_head *bucket;
 
 	io_parked_trim(ctx);
-	io_for_each_parked(ctx, bucket, tmp, req) {
-		walk->killed = !io_parked_walk(ctx);
-		if (walk->killed || io_key_cancel_one(req, walk))
+	io_for_each_parked_bucket(ctx, bucket) {
+		if (!io_key_cancel_bucket(walk, bucket))
 			return;
 	}
 }
@@ -319,6 +387,8 @@ int io_cancel_by_key(const struct io_cancel_key *key)
 	if (unlikely(fatal_signal_pending(current)))
 		return -EINTR;
 	found = io_cancel_work(key->ctx, NULL, io_key_match_work, (void *)key, all);
+	if (unlikely(key->ctx->ready.first) && (all || !found.queued))
+		found.queued += io_key_cancel_ready(key);
 	if (found.queued && !all)
 		return 0;
 	parked = io_key_cancel_parked(&walk);
@@ -351,6 +421,8 @@ int io_cancel_request(struct io_kiocb *req)
 	/* set and cleared under the ring lock */
 	if (data_race(req->flags) & REQ_F_PARKED)
 		return io_parked_cancel_named(req) ? 0 : -ENOENT;
+	if (io_ready_cancel_this(req))
+		return 0;
 	found = io_cancel_work(req->ctx, req->tctx, io_match_this_work, req, false);
 	if (found.queued)
 		return 0;

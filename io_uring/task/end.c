@@ -11,13 +11,14 @@
 #include <linux/sched/signal.h>
 
 #include "async/wq.h"
+#include "req/free.h"
 #include "task/cancel.h"
 #include "task/run.h"
 #include "task/tctx.h"
 
 /* between two looks at polled devices, and before workers are nudged */
 #define IO_CANCEL_NAP	(HZ / 50 ?: 1)
-/* how long an exit waits for something of its own that does not end, and who was killed */
+/* how long an exit waits for something of its own that does not end, and a killed task */
 #define IO_CANCEL_PATIENCE	(10 * HZ)
 #define IO_CANCEL_KILLED	HZ
 
@@ -118,14 +119,29 @@ static bool io_cancel_must_reap(struct io_uring_task *tctx)
 	return polls;
 }
 
-/* Sleep until a request ends, or something arrives. */
+/* Does it use one whose drivers may have to be asked more than once to end their commands? */
+static bool io_cancel_must_ask(struct io_uring_task *tctx)
+{
+	struct io_ring_ctx *ctx;
+	bool commands = false;
+
+	io_tctx_for_each_ring(tctx, ctx)
+		commands |= READ_ONCE(ctx->commands);
+	return commands;
+}
+
+/*
+ * Sleep until a request ends, or something arrives.  A task is not frozen with a lock that
+ * others wait for: an exec holds its cred_guard_mutex, an SQPOLL thread its sqd->lock.
+ */
 static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
 {
+	unsigned int state = TASK_INTERRUPTIBLE | (w->cancel_all ? 0 : TASK_FREEZABLE);
 	DEFINE_WAIT(wait);
 	bool arrived;
 
 	io_cancel_ignore_signals();
-	prepare_to_wait(&w->tctx->wait, &wait, TASK_INTERRUPTIBLE | TASK_FREEZABLE);
+	prepare_to_wait(&w->tctx->wait, &wait, state);
 	arrived = io_cancel_arm(w->tctx, true);
 	/* mail of a ring whose lock somebody has cannot be run yet: @timeout is short then */
 	if ((w->busy || !arrived) && w->left == io_cancel_left(w->tctx, w->cancel_all) &&
@@ -202,14 +218,16 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 
 /*
  * Nobody of this task comes for its rings any more.  What comes from now on, to exclusive
- * rings that it owned and to polled ones, is for the fallback worker, who also ends what was
- * left behind: those who exit after us may wait for it.
+ * rings that it owned and to polled ones, is for the fallback worker, which also ends what was
+ * left behind: tasks that exit after us may wait for it.
  */
 static void io_cancel_leave_rings(struct io_cancel_wait *w)
 {
 	bool orphans = atomic_read(&w->tctx->inflight_tracked);
 	struct io_ring_ctx *ctx;
 
+	if (unlikely(orphans))
+		io_tctx_keep_mm(w->tctx);
 	io_tctx_for_each_ring(w->tctx, ctx) {
 		if (io_owns_mailbox(ctx))
 			io_ring_close(ctx);
@@ -217,7 +235,7 @@ static void io_cancel_leave_rings(struct io_cancel_wait *w)
 			io_leave_polled(ctx);
 		if (!orphans)
 			continue;
-		WRITE_ONCE(ctx->orphans, true);
+		WRITE_ONCE(ctx->fallback.orphans, true);
 		io_fallback_kick(ctx);
 	}
 }
@@ -240,7 +258,11 @@ static long io_cancel_patience(struct io_cancel_wait *w)
 		return 0;
 	if (w->busy)
 		return io_lock_backoff(&w->tries, IO_BACKOFF_TASK);
-	return io_cancel_must_reap(w->tctx) ? 1 : end - now;
+	if (io_cancel_must_reap(w->tctx))
+		return 1;
+	if (io_cancel_must_ask(w->tctx))
+		return min_t(long, end - now, IO_CANCEL_NAP);
+	return end - now;
 }
 
 /* End what can be ended.  Return: nothing is left. */
@@ -286,7 +308,7 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 		io_wq_exit_start(tctx->io_wq);
 	}
 	atomic_inc(&tctx->in_cancel);
-	/* who does not see in_cancel has pushed or queued before we look */
+	/* whoever does not see in_cancel has pushed or queued before we look */
 	smp_mb__after_atomic();
 	gone = io_cancel_until_gone(&w);
 	io_cancel_await_workers(&w);

@@ -17,7 +17,7 @@
  *	io_ring_free_work(), a grace period after the last reference is gone.
  *
  * ->dying is raised without the ring lock, but the exit work takes that lock later and
- * looks for requests then.  Who parks a request or queues it to a worker asks under
+ * looks for requests then.  Whoever parks a request or queues it to a worker asks under
  * the lock.  If that was before the exit work had it, the request is found.  If it
  * was after, the lock's release and acquisition lie between raising and asking, and
  * the answer is yes.  So one look is enough, and there is nothing to come back for,
@@ -28,8 +28,8 @@
  *	1. the file, and then the exit work until it has looked
  *	2. the memory of each request, in flight or free; from the exit work's look on
  *	   no free ones are kept, so that the end of a request gives up its reference
- *	3. task work while it runs, it holds requests, see 2; and who walks the rings
- *	   of a task
+ *	3. task work while it runs, it holds requests, see 2; and a walk through the
+ *	   rings of a task
  *
  * After that, nobody but RCU readers can look at the ring: contexts that pushed
  * a request look at the ring for a moment after the push.  One grace period
@@ -53,8 +53,9 @@
 #include "ring/mailbox.h"
 #include "ring/notify.h"
 #include "ring/region.h"
-#include "rsrc/groups.h"
+#include "rsrc/account.h"
 #include "rsrc/creds.h"
+#include "rsrc/groups.h"
 #include "rsrc/table.h"
 #include "task/cancel.h"
 #include "task/exit.h"
@@ -101,35 +102,31 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 	io_groups_free(ctx);
 	io_region_free(&ctx->ring_region);
 	io_region_free(&ctx->sqe_region);
-	if (ctx->sq_creds)
-		put_cred(ctx->sq_creds);
+	io_creds_free(ctx);
 	if (ctx->submitter_task)
 		put_task_struct(ctx->submitter_task);
-	if (ctx->mm_account)
-		mmdrop(ctx->mm_account);
-	if (ctx->user)
-		free_uid(ctx->user);
+	io_account_free(ctx);
 	percpu_ref_exit(&ctx->refs);
-	xa_destroy(&ctx->personalities);
 	io_parked_free(ctx);
-	kvfree(ctx->free_reqs);
+	io_req_cache_free(ctx);
 	kfree_rcu(ctx, rcu);
 }
 
 /*
- * No references and no requests are left, and who has pushed to the ring is done looking at
- * it, and at its fallback work.
+ * No references and no requests are left, and whoever has pushed to the ring has done looking
+ * at it, and at its fallback work.
  */
 static void io_ring_free_work(struct work_struct *work)
 {
-	struct io_ring_ctx *ctx = container_of(to_rcu_work(work), struct io_ring_ctx, free_work);
+	struct io_ring_ctx *ctx = container_of(to_rcu_work(work), struct io_ring_ctx,
+					       exit.free_work);
 
 	io_tctx_forget_ring(ctx);
 	/* it does not wait for anything */
-	cancel_delayed_work_sync(&ctx->fallback_work);
+	cancel_delayed_work_sync(&ctx->fallback.work);
 	/* messages that nobody came for */
-	io_fallback_work(&ctx->fallback_work.work);
-	cancel_delayed_work_sync(&ctx->notify_work);
+	io_fallback_work(&ctx->fallback.work.work);
+	cancel_delayed_work_sync(&ctx->notify.work);
 	io_ring_free(ctx);
 }
 
@@ -143,13 +140,13 @@ void io_ring_refs_gone(struct percpu_ref *ref)
 {
 	struct io_ring_ctx *ctx = container_of(ref, struct io_ring_ctx, refs);
 
-	queue_rcu_work(io_exit_wq, &ctx->free_work);
+	queue_rcu_work(io_exit_wq, &ctx->exit.free_work);
 }
 
 static void io_ring_exit_later(struct io_ring_ctx *ctx)
 {
-	queue_delayed_work(io_exit_wq, &ctx->exit_work,
-			   io_lock_backoff(&ctx->tries.exit, IO_BACKOFF_WORK));
+	queue_delayed_work(io_exit_wq, &ctx->exit.work,
+			   io_lock_backoff(&ctx->exit.tries, IO_BACKOFF_WORK));
 }
 
 /* End what is in flight.  Return: nothing has to be looked for any more. */
@@ -163,17 +160,17 @@ static bool io_ring_end_requests(struct io_ring_ctx *ctx)
 	if (!io_reqs_alive(ctx))
 		return true;
 	while (io_cancel_requests(&all)) {
-		ctx->tries.exit = 0;
+		ctx->exit.tries = 0;
 		cond_resched();
 	}
-	/* polled requests are there when they are asked for, drivers cancel when they can */
+	/* polled requests end when they are asked for, drivers cancel when they can */
 	return !(ctx->iopoll || ctx->commands) || !io_reqs_alive(ctx);
 }
 
 static void io_ring_exit_work(struct work_struct *work)
 {
 	struct io_ring_ctx *ctx = container_of(to_delayed_work(work), struct io_ring_ctx,
-					       exit_work);
+					       exit.work);
 	bool looked;
 
 	if (!io_sqpoll_leave(ctx) || !io_ring_trylock(ctx)) {
@@ -200,9 +197,9 @@ static void io_ring_exit_work(struct work_struct *work)
 void io_ring_kill(struct io_ring_ctx *ctx)
 {
 	WRITE_ONCE(ctx->dying, true);
-	INIT_RCU_WORK(&ctx->free_work, io_ring_free_work);
-	INIT_DELAYED_WORK(&ctx->exit_work, io_ring_exit_work);
-	queue_delayed_work(io_exit_wq, &ctx->exit_work, 0);
+	INIT_RCU_WORK(&ctx->exit.free_work, io_ring_free_work);
+	INIT_DELAYED_WORK(&ctx->exit.work, io_ring_exit_work);
+	queue_delayed_work(io_exit_wq, &ctx->exit.work, 0);
 }
 
 static int __init io_exit_init(void)

@@ -8,7 +8,7 @@
 #error "task/ may not be seen from below, see io_uring/layer.h"
 #endif
 
-#include <linux/io_uring_types.h>
+#include "ctx.h"
 
 void io_ring_kill(struct io_ring_ctx *ctx);
 void io_ring_refs_gone(struct percpu_ref *ref);

@@ -89,8 +89,9 @@ int io_run_local_locked(struct io_ring_ctx *ctx)
 	/* what a closed mailbox holds is the fallback worker's */
 	if (unlikely(io_mail_dead(&ctx->mailbox)))
 		return 0;
-	io_clear_taskrun(ctx);
 	for (loops = 0; loops < 2 && !mail && io_local_pending(ctx); loops++) {
+		/* also what the first round has caused is announced, and taken here */
+		io_clear_taskrun(ctx);
 		mail = io_ring_take(ctx);
 		io_poll_settle(ctx);
 		while (mail) {
@@ -163,21 +164,22 @@ static struct io_ring_ctx *io_run_switch(struct io_ring_ctx *from, struct io_rin
 }
 
 /* Run one item, if its ring's lock is to be had. */
-static bool io_run_try(struct io_ring_ctx *ctx, struct io_mail *mail)
+static bool io_run_try(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags)
 {
 	percpu_ref_get(&ctx->refs);
 	if (!io_ring_trylock(ctx)) {
 		percpu_ref_put(&ctx->refs);
 		return false;
 	}
-	mail->run(ctx, mail, IO_URING_F_COMPLETE_DEFER);
+	mail->run(ctx, mail, flags);
 	io_ring_unlock(ctx);
 	percpu_ref_put(&ctx->refs);
 	return true;
 }
 
 /* The same for a task on its way out, which does not wait for ring locks. */
-static noinline unsigned int io_tctx_run_leaving(struct io_uring_task *tctx, struct io_mail *mail)
+static noinline unsigned int io_tctx_run_leaving(struct io_uring_task *tctx, struct io_mail *mail,
+						 unsigned int flags)
 {
 	unsigned int count = 0;
 
@@ -185,7 +187,7 @@ static noinline unsigned int io_tctx_run_leaving(struct io_uring_task *tctx, str
 		struct io_ring_ctx *ctx = io_mail_to_req(mail)->ctx;
 		struct io_mail *next = mail->next;
 
-		if (!io_run_try(ctx, mail))
+		if (!io_run_try(ctx, mail, flags))
 			io_fallback_push(ctx, mail);
 		mail = next;
 		cond_resched();
@@ -203,13 +205,20 @@ void io_tctx_task_work(struct callback_head *cb)
 {
 	struct io_uring_task *tctx = container_of(cb, struct io_uring_task, task_work);
 	struct io_mail *mail = io_mail_take(&tctx->mailbox);
+	unsigned int flags = IO_URING_F_COMPLETE_DEFER;
 	struct io_ring_ctx *ctx = NULL;
 	unsigned int count = 0;
 
 	if (WARN_ON_ONCE(tctx->task != current))
 		return;
+	/*
+	 * Current gets on with its exit, or to its signals, when there is no more work.  So nothing
+	 * goes on after an event: else wakers could keep it here for ever.
+	 */
+	if (unlikely(fatal_signal_pending(current) || current->flags & PF_EXITING))
+		flags |= IO_URING_F_TASK_DEAD;
 	if (unlikely(atomic_read(&tctx->in_cancel))) {
-		count = io_tctx_run_leaving(tctx, mail);
+		count = io_tctx_run_leaving(tctx, mail, flags | IO_URING_F_TASK_DEAD);
 		mail = NULL;
 	}
 	while (mail) {
@@ -226,7 +235,7 @@ void io_tctx_task_work(struct callback_head *cb)
 		if (likely(mail->run == io_complete_mail))
 			io_complete_collected(ctx, req);
 		else
-			mail->run(ctx, mail, IO_URING_F_COMPLETE_DEFER);
+			mail->run(ctx, mail, flags);
 		mail = next;
 		count++;
 		if (unlikely(need_resched())) {
@@ -238,7 +247,7 @@ void io_tctx_task_work(struct callback_head *cb)
 	trace_io_uring_task_work_run(tctx, count);
 }
 
-/* between two looks at a device for those who are gone */
+/* between two looks at a device for tasks that are gone */
 #define IO_ORPHAN_NAP	1
 
 /* Polled requests of tasks that are gone: ask until they are there. */
@@ -247,7 +256,7 @@ static void io_reap_orphans(struct io_ring_ctx *ctx)
 	if (!io_iopoll_orphaned(ctx) || !io_cq_is_writer(ctx))
 		return;
 	io_iopoll_reap(ctx);
-	queue_delayed_work(system_unbound_wq, &ctx->fallback_work, IO_ORPHAN_NAP);
+	queue_delayed_work(system_unbound_wq, &ctx->fallback.work, IO_ORPHAN_NAP);
 }
 
 /**
@@ -259,7 +268,7 @@ static void io_reap_orphans(struct io_ring_ctx *ctx)
 void io_leave_polled(struct io_ring_ctx *ctx)
 {
 	if (io_iopoll_pending(ctx))
-		queue_delayed_work(system_unbound_wq, &ctx->fallback_work, 0);
+		queue_delayed_work(system_unbound_wq, &ctx->fallback.work, 0);
 }
 
 /**
@@ -268,7 +277,7 @@ void io_leave_polled(struct io_ring_ctx *ctx)
  */
 void io_fallback_work(struct work_struct *work)
 {
-	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, fallback_work.work);
+	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, fallback.work.work);
 	unsigned int flags = IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD;
 	unsigned int count = 0;
 	struct io_mail *mail;
@@ -278,14 +287,15 @@ void io_fallback_work(struct work_struct *work)
 	 * reference is needed: messages, which hold none, may come last.
 	 */
 	if (!io_ring_trylock(ctx)) {
-		queue_delayed_work(system_unbound_wq, &ctx->fallback_work,
-				   io_lock_backoff(&ctx->tries.fallback, IO_BACKOFF_WORK));
+		queue_delayed_work(system_unbound_wq, &ctx->fallback.work,
+				   io_lock_backoff(&ctx->fallback.tries, IO_BACKOFF_WORK));
+		WRITE_ONCE(ctx->stops.starved, ctx->fallback.tries > IO_FALLBACK_TRIES);
 		return;
 	}
-	ctx->tries.fallback = 0;
+	ctx->fallback.tries = 0;
+	WRITE_ONCE(ctx->stops.starved, false);
 	io_req_reclaim_retired(ctx);
-	if (unlikely(READ_ONCE(ctx->bufs_forsaken)) && xchg(&ctx->bufs_forsaken, false))
-		io_bufs_end_leave(ctx);
+	io_bufs_take_back(ctx);
 	io_cancel_orphans(ctx);
 	io_poll_settle(ctx);
 	mail = io_fallback_take(ctx);

@@ -18,6 +18,12 @@ void io_tctx_task_work(struct callback_head *cb);
 int io_run_local_locked(struct io_ring_ctx *ctx);
 void io_run_local(struct io_ring_ctx *ctx);
 void io_fallback_work(struct work_struct *work);
+
+static inline void io_fallback_init(struct io_ring_ctx *ctx)
+{
+	INIT_DELAYED_WORK(&ctx->fallback.work, io_fallback_work);
+}
+
 void io_leave_polled(struct io_ring_ctx *ctx);
 
 /* Is current the one to run an exclusive ring's mailbox? */
@@ -33,6 +39,9 @@ static inline bool io_owns_mailbox(const struct io_ring_ctx *ctx)
  */
 #define IO_BACKOFF_TASK	(HZ / 20 ?: 1)
 #define IO_BACKOFF_WORK	HZ
+
+/* How often the fallback work tries in vain before submitters give way to it */
+#define IO_FALLBACK_TRIES	3
 
 /* Jiffies until the next attempt, more each time. */
 static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)

@@ -28,6 +28,7 @@
 #include <linux/slab.h>
 
 #include "async/iopoll.h"
+#include "async/napi.h"
 #include "async/wq.h"
 #include "ring/cq.h"
 #include "ring/sq.h"
@@ -92,9 +93,9 @@ static void io_sq_update_idle(struct io_sq_data *sqd)
 
 	lockdep_assert_held(&sqd->lock);
 	sqd->idle = 0;
-	list_for_each_entry(ctx, &sqd->ctx_list, sqd_list) {
-		if (ctx->sq_thread_idle > sqd->idle)
-			sqd->idle = ctx->sq_thread_idle;
+	list_for_each_entry(ctx, &sqd->ctx_list, sqpoll.list) {
+		if (ctx->sqpoll.idle > sqd->idle)
+			sqd->idle = ctx->sqpoll.idle;
 	}
 }
 
@@ -109,17 +110,17 @@ static void io_sq_update_idle(struct io_sq_data *sqd)
  */
 bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 {
-	struct io_sq_data *sqd = ctx->sq_data;
+	struct io_sq_data *sqd = ctx->sqpoll.data;
 
-	if (!sqd || list_empty(&ctx->sqd_list))
+	if (!sqd || list_empty(&ctx->sqpoll.list))
 		return true;
-	if (!ctx->sq_leaving) {
-		ctx->sq_leaving = true;
+	if (!ctx->sqpoll.leaving) {
+		ctx->sqpoll.leaving = true;
 		io_sq_ask_to_park(sqd);
 	}
 	if (!mutex_trylock(&sqd->lock))
 		return false;
-	list_del_init(&ctx->sqd_list);
+	list_del_init(&ctx->sqpoll.list);
 	io_sq_update_idle(sqd);
 	io_sqpoll_unpark(sqd);
 	return true;
@@ -129,12 +130,12 @@ bool io_sqpoll_leave(struct io_ring_ctx *ctx)
  * io_sqpoll_put - a ring is gone; with the last one the thread ends
  * @ctx: the ring, which has left
  *
- * Requests may look at ctx->sq_data until now.
+ * Requests may look at ctx->sqpoll.data until now.
  */
 void io_sqpoll_put(struct io_ring_ctx *ctx)
 {
-	if (ctx->sq_data)
-		io_sq_put(ctx->sq_data);
+	if (ctx->sqpoll.data)
+		io_sq_put(ctx->sqpoll.data);
 }
 
 /*
@@ -143,7 +144,7 @@ void io_sqpoll_put(struct io_ring_ctx *ctx)
  */
 static void io_sqpoll_wake(struct io_ring_ctx *ctx)
 {
-	struct io_sq_data *sqd = ctx->sq_data;
+	struct io_sq_data *sqd = ctx->sqpoll.data;
 
 	if (wq_has_sleeper(&sqd->wait))
 		wake_up(&sqd->wait);
@@ -196,7 +197,7 @@ static struct io_sq_data *io_sq_attach(struct io_uring_params *p)
 	if (!io_is_uring_fops(file))
 		return ERR_PTR(-EINVAL);
 	other = file->private_data;
-	sqd = other->sq_data;
+	sqd = other->sqpoll.data;
 	if (!sqd)
 		return ERR_PTR(-EINVAL);
 	if (sqd->task_tgid != current->tgid || !io_wq_env_is_current(&sqd->env))
@@ -227,7 +228,7 @@ static void io_sq_say_sleep(struct io_sq_data *sqd)
 {
 	struct io_ring_ctx *ctx;
 
-	list_for_each_entry(ctx, &sqd->ctx_list, sqd_list)
+	list_for_each_entry(ctx, &sqd->ctx_list, sqpoll.list)
 		atomic_or(IORING_SQ_NEED_WAKEUP, &ctx->rings->sq_flags);
 	/* the flag is out before the tails are read; pairs with the program's barrier */
 	smp_mb();
@@ -237,7 +238,7 @@ static void io_sq_say_awake(struct io_sq_data *sqd)
 {
 	struct io_ring_ctx *ctx;
 
-	list_for_each_entry(ctx, &sqd->ctx_list, sqd_list)
+	list_for_each_entry(ctx, &sqd->ctx_list, sqpoll.list)
 		atomic_andnot(IORING_SQ_NEED_WAKEUP, &ctx->rings->sq_flags);
 }
 
@@ -245,14 +246,14 @@ static bool io_sq_ring_has_work(struct io_ring_ctx *ctx)
 {
 	if (ctx->iopoll && io_iopoll_pending(ctx))
 		return true;
-	return io_sq_pending(ctx) && !(READ_ONCE(ctx->flags) & IORING_SETUP_R_DISABLED);
+	return io_sq_pending(ctx) && !READ_ONCE(ctx->stops.disabled);
 }
 
 static bool io_sq_has_work(struct io_sq_data *sqd)
 {
 	struct io_ring_ctx *ctx;
 
-	list_for_each_entry(ctx, &sqd->ctx_list, sqd_list) {
+	list_for_each_entry(ctx, &sqd->ctx_list, sqpoll.list) {
 		if (io_sq_ring_has_work(ctx))
 			return true;
 	}
@@ -273,17 +274,18 @@ static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 	/* no memory is no reason to end: try again with the next round */
 	if (io_tctx_attach(ctx))
 		return false;
-	if (ctx->sq_creds != current_cred())
-		creds = override_creds(ctx->sq_creds);
+	if (ctx->creds.sq != current_cred())
+		creds = override_creds(ctx->creds.sq);
+	io_ring_give_way(ctx);
 	if (!io_ring_lock(ctx)) {
 		if (ctx->iopoll && io_iopoll_pending(ctx))
 			busy |= io_iopoll_reap(ctx) > 0;
-		if (nr && !READ_ONCE(ctx->dying) && !(ctx->flags & IORING_SETUP_R_DISABLED))
+		if (nr && !READ_ONCE(ctx->dying) && !READ_ONCE(ctx->stops.disabled))
 			busy |= io_submit_sqes(ctx, nr) > 0;
 		io_ring_unlock(ctx);
 	}
-	if (wq_has_sleeper(&ctx->sqo_sq_wait))
-		wake_up(&ctx->sqo_sq_wait);
+	if (wq_has_sleeper(&ctx->sqpoll.room))
+		wake_up(&ctx->sqpoll.room);
 	if (creds)
 		revert_creds(creds);
 	return busy;
@@ -322,8 +324,11 @@ static bool io_sq_round(struct io_sq_data *sqd)
 	struct io_ring_ctx *ctx;
 	bool busy = false;
 
-	list_for_each_entry(ctx, &sqd->ctx_list, sqd_list)
+	list_for_each_entry(ctx, &sqd->ctx_list, sqpoll.list) {
 		busy |= io_sq_serve_ring(ctx, turn);
+		if (unlikely(io_napi_polls(ctx)))
+			io_napi_poll(ctx, NULL, NULL);
+	}
 	return busy | io_run_task_work();
 }
 
@@ -372,9 +377,9 @@ static void io_sq_say_dead(struct io_sq_data *sqd)
 	struct io_ring_ctx *ctx;
 
 	WRITE_ONCE(sqd->thread, NULL);
-	list_for_each_entry(ctx, &sqd->ctx_list, sqd_list) {
+	list_for_each_entry(ctx, &sqd->ctx_list, sqpoll.list) {
 		atomic_or(IORING_SQ_NEED_WAKEUP, &ctx->rings->sq_flags);
-		wake_up_all(&ctx->sqo_sq_wait);
+		wake_up_all(&ctx->sqpoll.room);
 	}
 }
 
@@ -443,7 +448,7 @@ static int io_sq_check_cpu(unsigned int cpu)
 /* On failure the thread may have been made; it sees ->stop then. */
 static int io_sq_start(struct io_ring_ctx *ctx, const struct io_uring_params *p)
 {
-	struct io_sq_data *sqd = ctx->sq_data;
+	struct io_sq_data *sqd = ctx->sqpoll.data;
 	struct task_struct *thread;
 	int ret;
 
@@ -510,13 +515,13 @@ int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p)
 	if (IS_ERR(sqd))
 		return PTR_ERR(sqd);
 
-	ctx->sq_creds = get_current_cred();
-	ctx->sq_data = sqd;
-	ctx->sq_thread_idle = msecs_to_jiffies(p->sq_thread_idle) ?: HZ;
+	ctx->creds.sq = get_current_cred();
+	ctx->sqpoll.data = sqd;
+	ctx->sqpoll.idle = msecs_to_jiffies(p->sq_thread_idle) ?: HZ;
 	ret = io_sqpoll_park(sqd);
 	if (ret)
 		return ret;
-	list_add(&ctx->sqd_list, &sqd->ctx_list);
+	list_add(&ctx->sqpoll.list, &sqd->ctx_list);
 	io_sq_update_idle(sqd);
 	ret = attached && !sqd->thread ? -ENXIO : 0;
 	io_sqpoll_unpark(sqd);
@@ -536,12 +541,12 @@ void io_sqpoll_wait_room(struct io_ring_ctx *ctx)
 	DEFINE_WAIT(wait);
 
 	while (io_sq_full(ctx)) {
-		prepare_to_wait(&ctx->sqo_sq_wait, &wait, TASK_INTERRUPTIBLE);
-		if (!io_sq_full(ctx) || signal_pending(current) || io_sqpoll_dead(ctx->sq_data))
+		prepare_to_wait(&ctx->sqpoll.room, &wait, TASK_INTERRUPTIBLE);
+		if (!io_sq_full(ctx) || signal_pending(current) || io_sqpoll_dead(ctx->sqpoll.data))
 			break;
 		schedule();
 	}
-	finish_wait(&ctx->sqo_sq_wait, &wait);
+	finish_wait(&ctx->sqpoll.room, &wait);
 }
 
 /**
@@ -553,7 +558,7 @@ void io_sqpoll_wait_room(struct io_ring_ctx *ctx)
  */
 int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
 {
-	struct io_sq_data *sqd = ctx->sq_data;
+	struct io_sq_data *sqd = ctx->sqpoll.data;
 	int ret;
 
 	if (!sqd)
@@ -577,7 +582,7 @@ int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
  */
 int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2])
 {
-	struct io_sq_data *sqd = ctx->sq_data;
+	struct io_sq_data *sqd = ctx->sqpoll.data;
 	int ret = io_sqpoll_park(sqd);
 
 	if (ret)
@@ -601,7 +606,7 @@ int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2])
  */
 bool io_sq_stat(struct io_ring_ctx *ctx, struct io_sq_stat *stat)
 {
-	struct io_sq_data *sqd = ctx->sq_data;
+	struct io_sq_data *sqd = ctx->sqpoll.data;
 	struct task_struct *thread;
 
 	if (!sqd)

@@ -3,13 +3,12 @@
 #ifndef IO_TASK_SQPOLL_H
 #define IO_TASK_SQPOLL_H
 
-#include <linux/io_uring_types.h>
-
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_TASK
 #error "task/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "ctx.h"
 #include "async/wq.h"
 
 /**
@@ -64,6 +63,13 @@ struct io_sq_stat {
 bool io_sq_stat(struct io_ring_ctx *ctx, struct io_sq_stat *stat);
 int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p);
 bool io_sqpoll_leave(struct io_ring_ctx *ctx);
+
+static inline void io_sqpoll_init(struct io_ring_ctx *ctx)
+{
+	init_waitqueue_head(&ctx->sqpoll.room);
+	INIT_LIST_HEAD(&ctx->sqpoll.list);
+}
+
 void io_sqpoll_put(struct io_ring_ctx *ctx);
 void io_sqpoll_add_polled(struct io_kiocb *req);
 void io_sqpoll_wait_room(struct io_ring_ctx *ctx);

@@ -30,7 +30,7 @@ static struct io_wq *io_tctx_wq(struct io_ring_ctx *ctx, struct task_struct *tas
 		.run = io_work_run,
 		.put = io_work_put,
 		.key = io_work_key,
-		.bounded = min(ctx->sq_entries, 4 * num_online_cpus()),
+		.bounded = min(ctx->sq.entries, 4 * num_online_cpus()),
 	};
 
 	return io_wq_create(&params);
@@ -80,8 +80,8 @@ void io_tctx_free(struct io_uring_task *tctx)
 }
 
 /*
- * A ring may have been told how many workers its users shall have.  Who changes
- * that tells all nodes, ours included: what was read before must not come last.
+ * A ring may have been told how many workers its users shall have.  Whoever
+ * changes that tells all nodes, ours included: what was read before must not come last.
  */
 static void io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 {
@@ -97,32 +97,56 @@ static void io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *
 	}
 }
 
-/**
- * io_tctx_set_limits - limits of workers for all tasks that use a ring, now or later
- * @ctx: the ring
- * @limits: bounded, unbounded; 0 leaves a limit as it is
- *
- * Current's own pool is left out: to change that may make a worker.
- */
-void io_tctx_set_limits(struct io_ring_ctx *ctx, const u32 limits[2])
-{
-	struct io_tctx_node *node;
-	unsigned int i;
+/* tasks of a ring that are told something before others get the lock */
+#define IO_TCTX_STEP	64
 
+/*
+ * Tell the next tasks their limits.  Their nodes keep their pools, since a task that ends
+ * takes its node away first.  Return: there are more.
+ */
+static bool io_tctx_limit_some(struct io_ring_ctx *ctx, const u32 limits[2])
+{
+	unsigned int left = IO_TCTX_STEP;
+
+	/* the tasks' states stay for as long as we look at them */
 	guard(rcu)();
 	guard(spinlock)(&ctx->users.lock);
-	for (i = 0; i < ARRAY_SIZE(ctx->iowq_limits); i++)
-		ctx->iowq_limits[i] = limits[i] ?: ctx->iowq_limits[i];
-	/* whose thread alone submits, see io_sqpoll_max_workers() */
-	if (ctx->flags & IORING_SETUP_SQPOLL)
-		return;
-	list_for_each_entry(node, &ctx->users.nodes, ctx_link) {
+	for (; ctx->users.next != &ctx->users.nodes && left--;
+	     ctx->users.next = ctx->users.next->next) {
+		struct io_tctx_node *node = list_entry(ctx->users.next, struct io_tctx_node,
+						       ctx_link);
 		u32 copy[2] = { limits[0], limits[1] };
 		struct io_wq *wq = READ_ONCE(node->tctx->io_wq);
 
 		if (wq && node->tctx != current->io_uring)
 			io_wq_set_max_workers(wq, copy);
 	}
+	return ctx->users.next != &ctx->users.nodes;
+}
+
+/**
+ * io_tctx_set_limits - limits of workers for all tasks that use a ring, now or later
+ * @ctx: the ring, its lock held
+ * @limits: bounded, unbounded; 0 leaves a limit as it is
+ *
+ * Current's own pool is left out: to change that may make a worker.  May sleep.
+ */
+void io_tctx_set_limits(struct io_ring_ctx *ctx, const u32 limits[2])
+{
+	unsigned int i;
+
+	io_assert_ring(ctx);
+	scoped_guard(spinlock, &ctx->users.lock) {
+		for (i = 0; i < ARRAY_SIZE(ctx->iowq_limits); i++)
+			ctx->iowq_limits[i] = limits[i] ?: ctx->iowq_limits[i];
+		/* a task that joins from here on reads them */
+		ctx->users.next = ctx->users.nodes.next;
+	}
+	/* whose thread alone submits, see io_sqpoll_max_workers() */
+	if (ctx->flags & IORING_SETUP_SQPOLL)
+		return;
+	while (io_tctx_limit_some(ctx, limits))
+		cond_resched();
 }
 
 static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
@@ -201,7 +225,7 @@ static void io_tctx_remove_node(struct io_tctx_node *node)
 	/* the task may look at ->last now, but not at this ring: it has no reference */
 	cmpxchg(&node->tctx->last, node->ctx, NULL);
 	xa_erase(&node->tctx->nodes, (unsigned long)node->ctx);
-	/* who walks the list goes on behind it */
+	/* a walk through the list goes on behind it */
 	if (node->ctx->users.next == &node->ctx_link)
 		node->ctx->users.next = node->ctx_link.next;
 	list_del(&node->ctx_link);
@@ -263,7 +287,7 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 	/* a store for which there was no memory has left empty parts of the XArray */
 	xa_destroy(&tctx->nodes);
 	if (wq) {
-		/* who has found it has done so within RCU */
+		/* whoever has found it has done so within RCU */
 		WRITE_ONCE(tctx->io_wq, NULL);
 		io_wq_put_and_exit(wq);
 	}
@@ -300,19 +324,34 @@ struct io_wq *io_tctx_next_pool(struct io_ring_ctx *ctx, bool first)
 	return NULL;
 }
 
-/**
- * io_tctx_forget_ring - a ring is gone
- * @ctx: the ring, without references
- */
-void io_tctx_forget_ring(struct io_ring_ctx *ctx)
+static void io_tctx_forget_some(struct io_ring_ctx *ctx)
 {
 	struct io_tctx_node *node, *next;
+	unsigned int left = IO_TCTX_STEP;
 
 	/* the tasks' states stay for as long as we look at them */
 	guard(rcu)();
 	guard(spinlock)(&ctx->users.lock);
-	list_for_each_entry_safe(node, next, &ctx->users.nodes, ctx_link)
+	list_for_each_entry_safe(node, next, &ctx->users.nodes, ctx_link) {
+		if (!left--)
+			break;
 		io_tctx_remove_node(node);
+	}
+}
+
+/**
+ * io_tctx_forget_ring - a ring is gone
+ * @ctx: the ring, without references
+ *
+ * May sleep.
+ */
+void io_tctx_forget_ring(struct io_ring_ctx *ctx)
+{
+	/* nobody comes any more, those who go take their own node along */
+	while (!list_empty_careful(&ctx->users.nodes)) {
+		io_tctx_forget_some(ctx);
+		cond_resched();
+	}
 }
 
 /**

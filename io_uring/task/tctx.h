@@ -21,8 +21,8 @@
  *
  * Also in tctx->nodes, under the ring's address.  The task adds it to both, and
  * whoever ends first takes it out of both, the task or the ring, under
- * ctx->users.lock.  The two sides do not hold each other.  Who finds a node within
- * RCU finds the memory of both: the task's state, its pool, and the ring are freed
+ * ctx->users.lock.  The two sides do not hold each other.  Whoever finds a node
+ * within RCU finds the memory of both: the task's state, its pool, and the ring are freed
  * by RCU after their nodes are gone.
  */
 struct io_tctx_node {
@@ -34,7 +34,7 @@ struct io_tctx_node {
 
 struct io_ring_ctx *io_tctx_next_ring(struct io_uring_task *tctx, struct io_ring_ctx *last);
 
-/* Rings that current uses, with a reference; who leaves the loop early puts @ctx->refs. */
+/* Rings that current uses, with a reference; a loop that is left early puts @ctx->refs. */
 #define io_tctx_for_each_ring(tctx, ctx)					\
 	for ((ctx) = io_tctx_next_ring(tctx, NULL); (ctx);			\
 	     (ctx) = io_tctx_next_ring(tctx, ctx))

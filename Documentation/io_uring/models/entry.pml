@@ -68,7 +68,7 @@ short away[NSEND];
 
 byte box_top[NRECV];		/* the mailbox ... */
 bool box_dead[NRECV];		/* ... and its mark */
-byte fall_top[NRECV];		/* ctx->fallback */
+byte fall_top[NRECV];		/* ctx->fallback.items */
 bool work[NRECV];		/* the fallback worker is queued ... */
 bool busy[NRECV];		/* ... or runs */
 bool writes[NRECV];		/* somebody writes CQEs */

@@ -38,7 +38,7 @@
 byte box_top;			/* the mailbox's word: youngest item ... */
 bool box_dead;			/* ... and the mark */
 byte next[ITEMS + 1];		/* in whichever of the two lists */
-byte fall_top;			/* ctx->fallback */
+byte fall_top;			/* ctx->fallback.items */
 bool work_queued;
 bool work_running;
 byte refs = ITEMS + 2;		/* with the parked request's, and the file's */

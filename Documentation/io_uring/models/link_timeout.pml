@@ -30,7 +30,7 @@
 #define HEAD	1		/* mails */
 #define LIMIT	2
 
-bool by_worker;			/* who has the head */
+bool by_worker;			/* a worker has the head */
 bool ring_lock;
 bool claimed;			/* parked head: somebody ends it */
 bool queued = true;		/* the timer */

@@ -4,7 +4,7 @@
  *
  * What is modelled: io_cq_commit() of io_uring/ring/cq.h, which stores the tail and
  * looks at ctx->listeners without a barrier between, and io_ring_poll() with
- * io_notify_activate() of io_uring/ring/notify.c.  Who finds that nobody polls the ring
+ * io_notify_activate() of io_uring/ring/notify.c.  Whoever finds that nobody polls the ring
  * yet sets the bit under the ring lock; if somebody has that, without it, and a
  * grace period later the CQ is looked at once more for all who poll.
  *

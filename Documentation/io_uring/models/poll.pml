@@ -4,7 +4,7 @@
  *
  * What is modelled: the two words of io_uring/async/poll.c, from io_poll_arm() on.
  * Wakers, whose events come under their waitqueue's lock; the run of the polls' mail,
- * which looks, posts, releases, puts the poll on ctx->released and looks at all of
+ * which looks, posts, releases, puts the poll on ctx->polls.released and looks at all of
  * those once more before the ring lock is released or mail is run again; a cancel,
  * which owns the poll or tells its owner; the end, which takes the entries off.
  *
@@ -31,7 +31,7 @@
  * ISSUE: what was taken was posted; it waits only if nothing is left; it ends with one last
  * CQE, if it is cancelled or a CQE had no room.
  *
- * ctx->released holds 64 polls; one that is full is looked at early, which is the same
+ * ctx->polls.released holds 64 polls; one that is full is looked at early, which is the same
  * step at another time, so it never gets full here.
  *
  * Memory: the owner's release of a poll is a plain store.  It is modelled as one that
@@ -102,7 +102,7 @@ bool hooked[POLLS * 2];		/* its entry is on it */
 bool ring = true;		/* the ring lock */
 byte mail;			/* polls that were pushed */
 byte batch;			/* polls whose mail is being run */
-byte released;			/* ctx->released */
+byte released;			/* ctx->polls.released */
 byte events;			/* that have happened */
 byte told[POLLS];		/* that had happened at the last CQE */
 bool cancelled[POLLS], ended[POLLS];
@@ -449,7 +449,11 @@ inline run_multishot(p)
 	   if
 	   :: ready ->
 		issue(p);
-		owner[p] = OWNED;
+		if
+		/* IO_MORE: the file is as ready as it was, right or wrong */
+		:: got
+		:: owner[p] = OWNED
+		fi;
 		if
 		:: noroom -> end_it(p); break
 		:: else
@@ -459,7 +463,7 @@ inline run_multishot(p)
 	   if
 #ifndef BROKEN_MORE
 	   :: got ->
-		/* IO_MORE: ask, or it is the turn of others */
+		/* IO_MORE_MAYBE: ask, or it is the turn of others */
 		if
 		:: true
 		:: true ->

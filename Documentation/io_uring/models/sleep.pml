@@ -12,7 +12,7 @@
  * what makes publisher and sleeper see each other.  Stores of one task are seen in
  * their order, which elsewhere takes the release of the tail.
  *
- * Checked: the sleeper wakes; the submitter, who sleeps for the same CQEs
+ * Checked: the sleeper wakes; the submitter, which sleeps for the same CQEs
  * afterwards, does as well.
  *
  * Broken on purpose, each has to be found:

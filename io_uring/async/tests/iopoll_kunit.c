@@ -56,7 +56,7 @@ static struct iopoll_fixture *iopoll_ring(struct kunit *test, const unsigned int
 
 	KUNIT_ASSERT_NOT_NULL(test, fix);
 	mutex_init(&fix->ctx.uring_lock.mutex);
-	fix->ctx.iopoll_tail = &fix->ctx.iopoll_list;
+	fix->ctx.polled.tail = &fix->ctx.polled.first;
 	mutex_lock(&fix->ctx.uring_lock.mutex);
 	for (i = 0; i < IOPOLL_REQS; i++) {
 		struct iopoll_req *r = &fix->reqs[i];
@@ -77,7 +77,7 @@ static struct iopoll_fixture *iopoll_ring(struct kunit *test, const unsigned int
 
 static void iopoll_expect(struct kunit *test, struct iopoll_fixture *fix, unsigned int ended)
 {
-	struct io_mail *mail = fix->ctx.iopoll_list;
+	struct io_mail *mail = fix->ctx.polled.first;
 	unsigned int i;
 
 	for (i = 0; i < IOPOLL_REQS; i++) {
@@ -119,6 +119,25 @@ static void iopoll_one_finds_all(struct kunit *test)
 	mutex_unlock(&fix->ctx.uring_lock.mutex);
 }
 
+/* What has to be issued again goes to the task that submitted it, whoever reaps it. */
+static void iopoll_of_another_task(struct kunit *test)
+{
+	struct iopoll_fixture *fix = iopoll_ring(test, (unsigned int []){ 1, 1, 1, 1 });
+	struct io_uring_task another = {};
+
+	fix->ctx.cq.exclusive = true;
+	fix->reqs[1].req.tctx = &another;
+	KUNIT_EXPECT_EQ(test, io_iopoll_reap(&fix->ctx), 0);
+	KUNIT_EXPECT_NULL(test, fix->ctx.polled.first);
+	KUNIT_EXPECT_TRUE(test, fix->reqs[0].ended);
+	KUNIT_EXPECT_FALSE(test, fix->reqs[1].ended);
+	KUNIT_EXPECT_TRUE(test, fix->reqs[2].ended);
+	KUNIT_EXPECT_PTR_EQ(test, io_mail_take(&fix->ctx.mailbox), &fix->reqs[1].req.mail);
+	KUNIT_EXPECT_NULL(test, fix->reqs[1].req.mail.next);
+	KUNIT_EXPECT_TRUE(test, fix->reqs[1].req.mail.run == iopoll_end);
+	mutex_unlock(&fix->ctx.uring_lock.mutex);
+}
+
 /* A queue is remembered by its device and its number, the oldest is forgotten first. */
 static void iopoll_queues(struct kunit *test)
 {
@@ -138,6 +157,7 @@ static void iopoll_queues(struct kunit *test)
 static struct kunit_case iopoll_kunit_cases[] = {
 	KUNIT_CASE(iopoll_slow_head),
 	KUNIT_CASE(iopoll_one_finds_all),
+	KUNIT_CASE(iopoll_of_another_task),
 	KUNIT_CASE(iopoll_queues),
 	{}
 };

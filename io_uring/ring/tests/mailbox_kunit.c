@@ -167,7 +167,7 @@ static struct io_ring_ctx *box_with_rest(struct kunit *test, struct box_item *it
 						     IORING_SETUP_TASKRUN_FLAG);
 	struct io_mail *mail;
 
-	INIT_DELAYED_WORK(&ctx->fallback_work, box_no_work);
+	INIT_DELAYED_WORK(&ctx->fallback.work, box_no_work);
 	box_push_all(&ctx->mailbox, items, 2);
 	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	mail = io_ring_take(ctx);
@@ -217,7 +217,7 @@ static void box_rest_survives_its_owner(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_fallback_take(ctx), 1), 3);
 	KUNIT_EXPECT_NULL(test, io_fallback_take(ctx));
 	io_ring_unlock(ctx);
-	cancel_delayed_work_sync(&ctx->fallback_work);
+	cancel_delayed_work_sync(&ctx->fallback.work);
 }
 
 /* The owner comes back: what was pushed meanwhile stays between what came before and after. */
@@ -237,7 +237,7 @@ static void box_opens_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_ring_take(ctx), 4), 1);
 	KUNIT_EXPECT_FALSE(test, io_mail_pending(&ctx->mailbox));
 	io_ring_unlock(ctx);
-	cancel_delayed_work_sync(&ctx->fallback_work);
+	cancel_delayed_work_sync(&ctx->fallback.work);
 }
 
 #define BOX_SENDERS	3

@@ -10,8 +10,8 @@
 /* The program queues one more SQE, by its index. */
 static void sq_push(struct io_ring_ctx *ctx, u32 index)
 {
-	if (ctx->sq_array)
-		ctx->sq_array[ctx->rings->sq_tail & (ctx->sq_entries - 1)] = index;
+	if (ctx->sq.array)
+		ctx->sq.array[ctx->rings->sq_tail & (ctx->sq.entries - 1)] = index;
 	ctx->rings->sq_tail++;
 }
 
@@ -26,7 +26,7 @@ static int sq_take(struct io_ring_ctx *ctx)
 	io_ring_unlock(ctx);
 	if (!sqe)
 		return -1;
-	bytes = (const char *)sqe - (const char *)ctx->sq_sqes;
+	bytes = (const char *)sqe - (const char *)ctx->sq.sqes;
 	return bytes / (ctx->flags & IORING_SETUP_SQE128 ? 128 : 64);
 }
 
@@ -93,7 +93,7 @@ static void sq_lying_tail(struct kunit *test)
 
 	ctx->rings->sq_tail += 1000;
 	KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 4);
-	ctx->rings->sq_tail = ctx->cached_sq_head - 1;
+	ctx->rings->sq_tail = ctx->sq.head - 1;
 	KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 4);
 }
 
@@ -110,7 +110,7 @@ static void sq_wraps(struct kunit *test)
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, sq_take(ctx), i);
 	KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 0);
-	KUNIT_EXPECT_EQ(test, ctx->cached_sq_head, 2);
+	KUNIT_EXPECT_EQ(test, ctx->sq.head, 2);
 }
 
 /* The program may reuse slots once they are released, not before. */

@@ -8,7 +8,6 @@
  * shared words itself.
  */
 #include <kunit/test.h>
-#include <linux/io_uring_types.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -18,6 +17,7 @@
 #error "ring/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "ctx.h"
 #include "ring/cq.h"
 #include "ring/locks.h"
 
@@ -47,25 +47,25 @@ static inline struct io_ring_ctx *test_ring_make(struct kunit *test,
 	rings = kunit_kzalloc(test, sizeof(*rings) + cq * 2 * sizeof(struct io_uring_cqe),
 			      GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, rings);
-	ctx->sq_sqes = kunit_kcalloc(test, sq, 2 * sizeof(struct io_uring_sqe), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, ctx->sq_sqes);
+	ctx->sq.sqes = kunit_kcalloc(test, sq, 2 * sizeof(struct io_uring_sqe), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ctx->sq.sqes);
 	if (!(p->flags & IORING_SETUP_NO_SQARRAY)) {
-		ctx->sq_array = kunit_kcalloc(test, sq, sizeof(u32), GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, ctx->sq_array);
+		ctx->sq.array = kunit_kcalloc(test, sq, sizeof(u32), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, ctx->sq.array);
 	}
 
 	ctx->flags = p->flags;
-	ctx->sqe_shift = !!(p->flags & IORING_SETUP_SQE128);
-	ctx->sq_entries = sq;
+	ctx->sq.shift = !!(p->flags & IORING_SETUP_SQE128);
+	ctx->sq.entries = sq;
 	ctx->cq_entries = cq;
 	ctx->rings = rings;
 	ctx->submitter_task = current;
 	mutex_init(&ctx->uring_lock.mutex);
 	init_waitqueue_head(&ctx->cq_wait);
-	init_waitqueue_head(&ctx->poll_wq);
+	init_waitqueue_head(&ctx->notify.wait);
 	io_cq_init(ctx);
 
-	ctx->cached_sq_head = p->start;
+	ctx->sq.head = p->start;
 	rings->sq_head = p->start;
 	rings->sq_tail = p->start;
 	rings->cq_head = p->start;

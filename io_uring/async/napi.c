@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: a task that waits for sockets polls their network devices */
+
+/*
+ * The last IO_NAPI_MAX queues that were met are known, by their NAPI IDs.  These are
+ * numbers: one whose queue is gone polls nothing, and is overwritten some day.  So nothing is
+ * held, and whoever polls reads them without a lock.
+ */
+#include <linux/file.h>
+#include <linux/net.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include <net/busy_poll.h>
+#include <net/sock.h>
+
+#include "async/napi.h"
+#include "ring/locks.h"
+
+DEFINE_STATIC_KEY_FALSE(io_napi_used);
+
+/*
+ * Longer than this, in microseconds, nobody polls before a sleep: a queue that is polled is not
+ * anybody else's meanwhile, and who takes a device down waits for it, with a lock of all networks.
+ */
+#define IO_NAPI_TIME_MAX	10000U
+
+/**
+ * io_napi_meet_file - a request waits for a file
+ * @ctx: its ring, which has registered; lock held
+ * @file: if it is a socket, the queue of its packets will be polled
+ */
+void io_napi_meet_file(struct io_ring_ctx *ctx, struct file *file)
+{
+	struct socket *sock = sock_from_file(file);
+	struct io_napi *napi = &ctx->napi;
+	unsigned int i;
+	u32 id;
+
+	io_assert_ring(ctx);
+	if (!sock || !sock->sk)
+		return;
+	id = READ_ONCE(sock->sk->sk_napi_id);
+	if (id < MIN_NAPI_ID)
+		return;
+	for (i = 0; i < napi->nr; i++) {
+		if (napi->ids[i] == id)
+			return;
+	}
+	WRITE_ONCE(napi->ids[napi->next], id);
+	napi->next = (napi->next + 1) % IO_NAPI_MAX;
+	if (napi->nr < IO_NAPI_MAX)
+		WRITE_ONCE(napi->nr, napi->nr + 1);
+}
+
+/**
+ * io_napi_poll - poll the queues that a ring knows
+ * @ctx: the ring
+ * @end: is it over?  NULL for one round
+ * @arg: for @end
+ *
+ * Task context without locks that a device's driver could need, may sleep.
+ */
+void io_napi_poll(struct io_ring_ctx *ctx, bool (*end)(void *arg, unsigned long start), void *arg)
+{
+	bool prefer = READ_ONCE(ctx->napi.prefer);
+	unsigned int i, nr = READ_ONCE(ctx->napi.nr);
+
+	/* one queue is kept for as long as it is polled, and need not be taken again and again */
+	if (nr == 1) {
+		napi_busy_loop(READ_ONCE(ctx->napi.ids[0]), end, arg, prefer, BUSY_POLL_BUDGET);
+		return;
+	}
+	do {
+		for (i = 0; i < nr; i++)
+			napi_busy_loop(READ_ONCE(ctx->napi.ids[i]), NULL, NULL, prefer,
+				       BUSY_POLL_BUDGET);
+		cond_resched();
+	} while (end && !end(arg, 0));
+}
+
+/* Tell what holds until now. */
+static int io_napi_tell(const struct io_napi *napi, void __user *arg)
+{
+	struct io_uring_napi old = {
+		.busy_poll_to		= napi->time_us,
+		.prefer_busy_poll	= napi->prefer,
+	};
+
+	return copy_to_user(arg, &old, sizeof(old)) ? -EFAULT : 0;
+}
+
+/**
+ * io_napi_register - IORING_REGISTER_NAPI
+ * @ctx: the ring, its lock held
+ * @arg: struct io_uring_napi in user space; in: what is to be, out: what was
+ *
+ * A time that is too long becomes the longest.
+ *
+ * Return: 0, -EINVAL for a ring with IORING_SETUP_IOPOLL or a reserved field, -EFAULT.
+ */
+int io_napi_register(struct io_ring_ctx *ctx, void __user *arg)
+{
+	struct io_napi *napi = &ctx->napi;
+	struct io_uring_napi reg;
+
+	io_assert_ring(ctx);
+	if (ctx->iopoll)
+		return -EINVAL;
+	if (copy_from_user(&reg, arg, sizeof(reg)))
+		return -EFAULT;
+	if (memchr_inv(reg.pad, 0, sizeof(reg.pad)) || reg.resv)
+		return -EINVAL;
+	if (io_napi_tell(napi, arg))
+		return -EFAULT;
+	WRITE_ONCE(napi->time_us, min(reg.busy_poll_to, IO_NAPI_TIME_MAX));
+	WRITE_ONCE(napi->prefer, reg.prefer_busy_poll);
+	napi->enabled = true;
+	/* for good: no program makes others wait for the code to be changed again and again */
+	if (!static_key_enabled(&io_napi_used))
+		static_branch_enable(&io_napi_used);
+	return 0;
+}
+
+/**
+ * io_napi_unregister - IORING_UNREGISTER_NAPI
+ * @ctx: the ring, its lock held
+ * @arg: struct io_uring_napi in user space, out: what was; or NULL
+ *
+ * Return: 0 or -EFAULT.
+ */
+int io_napi_unregister(struct io_ring_ctx *ctx, void __user *arg)
+{
+	struct io_napi *napi = &ctx->napi;
+
+	io_assert_ring(ctx);
+	if (arg && io_napi_tell(napi, arg))
+		return -EFAULT;
+	WRITE_ONCE(napi->nr, 0);
+	WRITE_ONCE(napi->time_us, 0);
+	WRITE_ONCE(napi->prefer, false);
+	napi->next = 0;
+	napi->enabled = false;
+	return 0;
+}

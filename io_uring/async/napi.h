@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: a task that waits for sockets polls their network devices */
+#ifndef IO_ASYNC_NAPI_H
+#define IO_ASYNC_NAPI_H
+
+#include <linux/jump_label.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_ASYNC
+#error "async/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "ctx.h"
+
+/*
+ * A ring with IORING_REGISTER_NAPI remembers from which queues of devices the sockets get
+ * their packets that its requests wait for.  Before who waits for CQEs sleeps, and in each
+ * round of a SQPOLL thread, these queues are polled, so that a packet is found without
+ * an interrupt.
+ */
+#ifdef CONFIG_NET_RX_BUSY_POLL
+/* some ring has registered, since the machine was started */
+DECLARE_STATIC_KEY_FALSE(io_napi_used);
+
+void io_napi_meet_file(struct io_ring_ctx *ctx, struct file *file);
+void io_napi_poll(struct io_ring_ctx *ctx, bool (*end)(void *arg, unsigned long start), void *arg);
+int io_napi_register(struct io_ring_ctx *ctx, void __user *arg);
+int io_napi_unregister(struct io_ring_ctx *ctx, void __user *arg);
+
+/* A request waits for a file; ring lock held. */
+static inline void io_napi_meet(struct io_ring_ctx *ctx, struct file *file)
+{
+	if (static_branch_unlikely(&io_napi_used) && ctx->napi.enabled)
+		io_napi_meet_file(ctx, file);
+}
+
+/* Is there something to poll? */
+static inline bool io_napi_polls(const struct io_ring_ctx *ctx)
+{
+	return static_branch_unlikely(&io_napi_used) && READ_ONCE(ctx->napi.time_us) &&
+	       READ_ONCE(ctx->napi.nr);
+}
+#else
+static inline void io_napi_meet(struct io_ring_ctx *ctx, struct file *file)
+{
+}
+
+static inline bool io_napi_polls(const struct io_ring_ctx *ctx)
+{
+	return false;
+}
+
+static inline void io_napi_poll(struct io_ring_ctx *ctx,
+				bool (*end)(void *arg, unsigned long start), void *arg)
+{
+}
+
+static inline int io_napi_register(struct io_ring_ctx *ctx, void __user *arg)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int io_napi_unregister(struct io_ring_ctx *ctx, void __user *arg)
+{
+	return -EOPNOTSUPP;
+}
+#endif
+
+#endif

@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: a ring, owner by owner */
+#ifndef IO_CTX_H
+#define IO_CTX_H
+
+#include <linux/blkdev.h>
+#include <linux/cache.h>
+#include <linux/io_uring_types.h>
+#include <linux/mutex.h>
+#include <linux/percpu-refcount.h>
+#include <linux/rbtree_types.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <linux/task_work.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+/*
+ * struct io_ring_ctx is one allocation whose fields many files share, so what it
+ * consists of stands here: a struct for each owner, which is the file named with it.
+ * Others read an owner's fields, but change them by the owner's functions alone.
+ * The letters behind fields are those of linux/io_uring_types.h.
+ */
+
+struct io_buf_group;
+struct io_bundle;
+struct io_ev_fd;
+struct io_mem_account;
+struct io_poll;
+struct io_poll_retry;
+struct io_sq_data;
+struct user_struct;
+
+/*
+ * struct io_rings: the words of the ring that are shared with user space
+ *
+ * Grouped by writer, a cache line each, so that the kernel's stores and the
+ * program's do not fight over a line.  User space finds the words through the
+ * offsets that io_uring_setup() returns.
+ */
+struct io_rings {
+	/* (U) the kernel writes */
+	u32		sq_head;
+	u32		cq_tail;
+	u32		sq_dropped;
+	u32		cq_overflow;
+	atomic_t	sq_flags;
+	u32		sq_ring_mask;
+	u32		cq_ring_mask;
+	u32		sq_ring_entries;
+	u32		cq_ring_entries;
+	/* (U) the program writes */
+	u32		sq_tail ____cacheline_aligned;
+	u32		cq_head;
+	u32		cq_flags;
+	/* (U) the completion queue; the index array follows it where there is one */
+	struct io_uring_cqe	cqes[] ____cacheline_aligned;
+};
+
+/**
+ * struct io_ring_lock - the ring lock: submission, registered resources, everything marked (R)
+ * @mutex: private to ring/locks.h; io_ring_unlock() commits before it releases, so nothing else may
+ */
+struct io_ring_lock {
+	/* see above */
+	struct mutex	mutex;
+};
+
+/**
+ * struct io_cqe_entry - a CQE that is not in the ring yet: overflowed, or on its way as a message
+ * @mail: links it into the overflow list, a mailbox or a store
+ * @val: user_data, res and flags
+ * @extra: the extra words of 32-byte CQEs
+ * @store: (-) where it belongs, NULL if it is freed after its one use
+ * @uncounted: overflowed: no target counts it
+ */
+struct io_cqe_entry {
+	struct io_mail		mail;
+	struct io_cqe_val	val;
+	u64			extra[2];
+	struct io_entry_store	*store;
+	bool			uncounted;
+};
+
+/**
+ * struct io_entry_store - entries for the messages of a ring (see io_uring/ring/entry.h)
+ * @back: entries that have come home
+ * @free: (R) entries to be used next, linked by ->mail
+ * @made: (R) entries that belong to the store
+ * @away: (A) once the ring is gone: entries that have not come home
+ */
+struct io_entry_store {
+	struct io_mailbox	back;
+	struct io_mail		*free;
+	unsigned int		made;
+	atomic_t		away;
+};
+
+/**
+ * struct io_cq_target - a number of CQEs that somebody waits for (see io_uring/ring/cq.c)
+ * @node: (C) in cq.targets
+ * @at: (C) cq.counted when it is reached
+ * @listed: (C) it is in cq.targets
+ * @reached: called once, when they are published; in the context that posted
+ *	the last one, on shared rings under cq.lock.  It does not happen if the
+ *	target is removed before
+ */
+struct io_cq_target {
+	struct rb_node		node;
+	u64			at;
+	bool			listed;
+	void			(*reached)(struct io_cq_target *target);
+};
+
+/**
+ * struct io_cq_uncounted - CQEs that no target counts (see io_cq_uncount())
+ * @nr: in the ring
+ * @seen: those of them that were published when the published tail was @at
+ * @at: see @seen
+ */
+struct io_cq_uncounted {
+	u32	nr;
+	u32	seen;
+	u32	at;
+};
+
+#define IO_CQ_STAGE	16
+
+/**
+ * struct io_cqring - the kernel's side of the completion queue, private to ring/cq.c
+ *
+ * Exclusive rings write into the slots as soon as a result is known; shared
+ * rings stage up to %IO_CQ_STAGE CQEs under the ring lock and move them into
+ * the ring under @lock.
+ */
+struct io_cqring {
+	/** @tail: (C) next slot to be written */
+	u32			tail;
+	/** @limit: (C) first position that was not known to be free when the head was read last */
+	u32			limit;
+	/** @published: (C) what user space can see */
+	u32			published;
+	/** @mask: (-) entries - 1 */
+	u32			mask;
+	/** @shift: (-) 1 with 32-byte CQEs */
+	u8			shift;
+	/** @exclusive: (-) see DEFER_TASKRUN in ring/cq.c */
+	bool			exclusive;
+	/** @overflowed: (C) the overflow list is not empty */
+	bool			overflowed;
+	/** @nr_staged: (R) shared rings: CQEs in @stage */
+	u8			nr_staged;
+	/** @cqes: (-) the slots */
+	struct io_uring_cqe	*cqes;
+	/** @lock: shared rings; innermost, task context only */
+	spinlock_t		lock;
+	/** @overflow: (C) first overflowed CQE */
+	struct io_mail		*overflow;
+	/** @overflow_tail: (C) where the next one is linked */
+	struct io_mail		**overflow_tail;
+	/** @timeouts: (R) timeouts that have come, which end the wait of sleepers */
+	u32			timeouts;
+	/** @counted: (C) CQEs that targets have counted, up to date while there are any */
+	u64			counted;
+	/** @targets: (C) who waits for a number of CQEs, the first to be reached first */
+	struct rb_root_cached	targets;
+	/** @timeouts_seen: (A) shared rings: those that sleepers may see, see io_cq_timeouts() */
+	u32			timeouts_seen;
+	/** @uncounted: (C) CQEs that @counted leaves out, those of timeouts */
+	struct io_cq_uncounted	uncounted;
+	/** @stage_uncounted: (R) uncounted CQEs in @stage, a bit each */
+	u16			stage_uncounted;
+	/** @stage: (R) shared rings: CQEs that are not in the ring yet */
+	struct io_cqe_val	stage[IO_CQ_STAGE];
+	/** @stage_extra: (R) their extra words, 32-byte CQEs only */
+	u64			stage_extra[IO_CQ_STAGE][2];
+};
+
+/**
+ * struct io_rsrc_table - a table of registered files or buffers (see io_uring/rsrc/table.h)
+ * @nr: (R) slots
+ * @nodes: (R) one pointer a slot, NULL for an empty one
+ */
+struct io_rsrc_table {
+	unsigned int		nr;
+	struct io_rsrc_node	**nodes;
+};
+
+/**
+ * struct io_file_table - registered files
+ * @data: (R) the slots
+ * @bitmap: (R) used slots
+ * @alloc_start: (R) automatic allocation: first slot
+ * @alloc_end: (R) automatic allocation: slot after the last
+ * @alloc_hint: (R) automatic allocation: where to look first
+ */
+struct io_file_table {
+	struct io_rsrc_table	data;
+	unsigned long		*bitmap;
+	unsigned int		alloc_start;
+	unsigned int		alloc_end;
+	unsigned int		alloc_hint;
+};
+
+/**
+ * struct io_restriction - what a restricted ring may do (see io_uring/sys/register.c)
+ * @register_op: allowed register opcodes
+ * @sqe_op: allowed SQE opcodes
+ * @flags: SQE flags that may be set, and those that have to be
+ * @registered: restrictions were registered before the ring was enabled
+ * @hold: the ring is enabled, they are checked
+ */
+struct io_restriction {
+	DECLARE_BITMAP(register_op, IORING_REGISTER_LAST);
+	DECLARE_BITMAP(sqe_op, IORING_OP_LAST);
+	struct {
+		u8	allowed;
+		u8	required;
+	} flags;
+	bool	registered;
+	bool	hold;
+};
+
+/**
+ * struct io_mapped_region - memory shared with user space (see io_uring/ring/region.h)
+ * @ptr: kernel address
+ * @pages: its pages
+ * @nr_pages: their number
+ * @user: the pages are the program's own, pinned
+ */
+struct io_mapped_region {
+	void		*ptr;
+	struct page	**pages;
+	unsigned int	nr_pages;
+	bool		user;
+};
+
+/* groups of provided buffers with a number below this are found at once */
+#define IO_GROUPS_SMALL	16
+
+/**
+ * struct io_buf_groups - groups of provided buffers (see io_uring/rsrc/groups.h)
+ * @small: (R) those with small numbers; changed under @lock as well
+ * @others: (R) all others; changed under @lock as well
+ * @bundle: (R) what the transfer uses that is being attempted, NULL before the first
+ * @lock: lets a program map the memory of a group without the ring lock; a leaf
+ */
+struct io_buf_groups {
+	struct io_buf_group	*small[IO_GROUPS_SMALL];
+	struct xarray		others;
+	struct io_bundle	*bundle;
+	/* see above */
+	spinlock_t		lock;
+};
+
+/**
+ * struct io_ring_users - the tasks that use a ring (see io_uring/task/tctx.h)
+ * @lock: a leaf; task context only
+ * @nodes: struct io_tctx_node of each, under @lock
+ * @next: where the one walk through @nodes goes on that the ring lock allows, under @lock
+ */
+struct io_ring_users {
+	/* see above */
+	spinlock_t		lock;
+	struct list_head	nodes;
+	struct list_head	*next;
+};
+
+/**
+ * struct io_sq - the submission queue (see io_uring/ring/sq.h)
+ * @array: (-)(U) index array, NULL with NO_SQARRAY
+ * @sqes: (-)(U) SQEs
+ * @shift: (-) 1 with 128-byte SQEs
+ * @head: (R) next SQE to take
+ * @entries: (-) its size
+ */
+struct io_sq {
+	u32			*array;
+	struct io_uring_sqe	*sqes;
+	u8			shift;
+	unsigned int		head;
+	unsigned int		entries;
+};
+
+/**
+ * struct io_req_pool - memory of requests (see io_uring/req/alloc.c)
+ * @free: (R) stack of requests to be used next
+ * @nr_free: (R) requests on that stack
+ * @max_free: (R) as many are kept, none once the ring ends
+ * @nr: (R) requests that were taken from the slab, free ones included
+ * @nr_notices: (R) those of them that no SQE has asked for, see op/net_notice.c
+ * @retired: (A) completed by workers, to be freed under the ring lock; linked by ->mail
+ */
+struct io_req_pool {
+	struct io_kiocb		**free;
+	unsigned int		nr_free;
+	unsigned int		max_free;
+	unsigned int		nr;
+	unsigned int		nr_notices;
+	struct io_mailbox	retired;
+};
+
+/**
+ * struct io_ready - chains to be issued before the ring lock is released (see io_uring/req/push.c)
+ * @first: (R) linked by ->mail
+ * @tail: (R) where the next one is linked
+ */
+struct io_ready {
+	struct io_mail		*first;
+	struct io_mail		**tail;
+};
+
+/**
+ * struct io_chain - the chain that is being built (see io_uring/submit/special.c)
+ * @head: (R) its first request, NULL for none
+ * @last: (R) its last request
+ */
+struct io_chain {
+	struct io_kiocb		*head;
+	struct io_kiocb		*last;
+};
+
+/**
+ * struct io_polled - requests of an IOPOLL ring in flight (see io_uring/async/iopoll.h)
+ * @first: (R) linked by ->mail
+ * @tail: (R) where the next one is linked
+ * @unlisted: (A) those that workers had no time to put on the list, because they were
+ *	killed; the fallback worker does it
+ */
+struct io_polled {
+	struct io_mail		*first;
+	struct io_mail		**tail;
+	struct io_mailbox	unlisted;
+};
+
+/**
+ * struct io_buf_life - registered buffers on their way out (see io_uring/rsrc/bufs.c)
+ * @alive: (R) buffers in slots, and those that requests still use
+ * @awaited: (R) buffers whose last user somebody waits for, on ->work_wait
+ * @forsaken: (A) the waiter was killed: undo what it began
+ * @leaving: (R) slots of ->buf_table, which has none meanwhile
+ */
+struct io_buf_life {
+	unsigned int		alive;
+	unsigned int		awaited;
+	bool			forsaken;
+	unsigned int		leaving;
+};
+
+/**
+ * struct io_parked_lot - requests that wait for an event or a time (see io_uring/req/parked.h)
+ * @buckets: (R) a hash table, by user_data
+ * @factor: (R) user_data times this ...
+ * @room: (R) requests that may still be parked before the table grows
+ * @steps: (R) of walks through it, see io_parked_walk()
+ * @shift: (R) ... shifted by this is the bucket
+ */
+struct io_parked_lot {
+	struct list_head	*buckets;
+	u64			factor;
+	int			room;
+	unsigned int		steps;
+	u8			shift;
+};
+
+/* polls that share a full barrier when they are released */
+#define IO_POLL_RELEASED	64
+
+/**
+ * struct io_polls - what waits for files (see io_uring/async/poll.c)
+ * @free: (R) to be used next for a retry that waits for its file
+ * @nr_free: (R) their number
+ * @released: (R) polls that nobody owns any more, to be looked at once more
+ * @nr_released: (R) their number, 0 whenever the lock is free
+ * @settle: (-) looks at them, and empties @released
+ */
+struct io_polls {
+	struct io_poll_retry	*free;
+	unsigned int		nr_free;
+	struct io_poll		*released[IO_POLL_RELEASED];
+	unsigned int		nr_released;
+	void			(*settle)(struct io_ring_ctx *ctx);
+};
+
+/**
+ * struct io_drain - chains that wait for earlier requests (see io_uring/req/drain.c)
+ * @first: (R) linked by ->mail
+ * @tail: (R) where the next one is linked
+ * @nr: (R) requests on the list, those linked behind them included
+ * @next: (R) the next chain waits for the drained one before it
+ * @disabled: (R) a CQE was skipped: no draining from here on
+ */
+struct io_drain {
+	struct io_mail		*first;
+	struct io_mail		**tail;
+	unsigned int		nr;
+	bool			next;
+	bool			disabled;
+};
+
+/**
+ * struct io_fallback - what belongs to tasks that are gone (see io_uring/task/run.c)
+ * @items: (A) linked by ->mail
+ * @work: runs @items, and the mailbox of an exclusive ring whose owner is gone
+ * @tries: @work alone: how often it did not get the ring lock in a row
+ * @orphans: (A) tasks have left requests behind that hold a ring's file
+ */
+struct io_fallback {
+	struct io_mailbox	items;
+	struct delayed_work	work;
+	u8			tries;
+	bool			orphans;
+};
+
+/**
+ * struct io_notify - what is told of CQEs besides sleepers (see io_uring/ring/notify.c)
+ * @wait: (A) tasks and rings that poll the ring's file
+ * @ev_fd: RCU, the registered eventfd
+ * @work: wakes listeners when the poster must not
+ * @rcu: looks at the CQ for the first who polled the ring
+ */
+struct io_notify {
+	struct wait_queue_head	wait;
+	struct io_ev_fd __rcu	*ev_fd;
+	struct delayed_work	work;
+	struct rcu_head		rcu;
+};
+
+/**
+ * struct io_account - whose memory registered buffers are (see io_uring/rsrc/account.h)
+ * @user: (-) whose RLIMIT_MEMLOCK is charged, NULL with CAP_IPC_LOCK
+ * @mm: (-) whose pinned pages are counted
+ * @charged: (R) what is charged to the two, NULL before the first buffer
+ */
+struct io_account {
+	struct user_struct	*user;
+	struct mm_struct	*mm;
+	struct io_mem_account	*charged;
+};
+
+/**
+ * struct io_creds - on whose behalf requests are issued (see io_uring/rsrc/creds.h)
+ * @sq: (-) credentials of the SQPOLL ring's creator
+ * @personalities: (R) registered credentials
+ * @next: (R) next id of a personality
+ */
+struct io_creds {
+	const struct cred	*sq;
+	struct xarray		personalities;
+	u32			next;
+};
+
+/**
+ * struct io_sqpoll - a ring's side of its SQPOLL thread (see io_uring/task/sqpoll.c)
+ * @data: (-) the thread, shared by attached rings
+ * @idle: (-) jiffies before the thread sleeps
+ * @list: in data->ctx_list, under data->lock
+ * @room: tasks that wait for room in the SQ
+ * @leaving: exit work alone: the thread was asked to let go
+ */
+struct io_sqpoll {
+	struct io_sq_data	*data;
+	unsigned int		idle;
+	struct list_head	list;
+	struct wait_queue_head	room;
+	bool			leaving;
+};
+
+/**
+ * struct io_exit - a ring's end (see io_uring/task/exit.c)
+ * @work: ends what is in flight, once the file is released
+ * @tries: @work alone: how often it did not get the ring lock in a row
+ * @free_work: frees the ring, a grace period after ->refs is zero
+ */
+struct io_exit {
+	struct delayed_work	work;
+	u8			tries;
+	struct rcu_work		free_work;
+};
+
+/* reasons for a SQE to take the long way, in ctx->submit_special */
+#define IO_SPECIAL_RESTRICTED	BIT(0)	/* check the ring's restrictions */
+#define IO_SPECIAL_DRAIN	BIT(1)	/* requests wait for a drained one */
+#define IO_SPECIAL_LINK		BIT(2)	/* the SQE continues a chain */
+
+/* bits of ctx->listeners */
+#define IO_LISTEN_POLL		0	/* the ring's file has been polled */
+#define IO_LISTEN_EVENTFD	1	/* an eventfd is registered */
+#define IO_LISTEN_TARGETS	2	/* somebody waits for a number of CQEs: cq.targets */
+
+/* what io_uring_enter() has to look at before it waits, in ctx->check_cq */
+#define IO_CHECK_CQ_OVERFLOW	0	/* bit: CQEs wait for room */
+#define IO_CHECK_CQ_DROPPED	1	/* bit: a CQE was lost, tell once by -EBADR */
+
+/* queues of network devices that a ring knows at most, the last ones that it has met */
+#define IO_NAPI_MAX	16
+
+/**
+ * struct io_napi - queues of network devices that a waiting task polls (see io_uring/async/napi.h)
+ * @time_us: (A) microseconds before each sleep, 0 for not at all; written under the ring lock
+ * @prefer: (A) the queues are not to raise interrupts meanwhile; likewise
+ * @enabled: (R) registered
+ * @nr: (A) entries of @ids; written under the ring lock
+ * @next: (R) the entry that is written next
+ * @ids: (A) NAPI IDs; written under the ring lock
+ */
+struct io_napi {
+	u32		time_us;
+	bool		prefer;
+	bool		enabled;
+	unsigned int	nr;
+	unsigned int	next;
+	u32		ids[IO_NAPI_MAX];
+};
+
+/**
+ * union io_stops - what stops io_uring_enter() before it does anything, asked for at once
+ * @disabled: (A) IORING_SETUP_R_DISABLED, until somebody enables the ring
+ * @starved: (A) the fallback work has tried for the ring lock in vain for a while: others let it
+ *	go first (see io_ring_give_way())
+ * @any: (A) both
+ */
+union io_stops {
+	struct {
+		bool	disabled;
+		bool	starved;
+	};
+	u16	any;
+};
+
+/**
+ * struct io_ring_ctx - a ring
+ *
+ * Lives from io_uring_setup() until the file is released and the exit worker
+ * has found and ended everything in flight.
+ */
+struct io_ring_ctx {
+	/* looked at by every call, hardly ever written */
+	struct {
+		/** @flags: (-) IORING_SETUP_* */
+		unsigned int		flags;
+		/** @submit_special: (R) IO_SPECIAL_* */
+		unsigned int		submit_special;
+		/** @rings: (-) shared words */
+		struct io_rings		*rings;
+		/** @submitter_task: (A) SINGLE_ISSUER: the owner, set once; holds a reference */
+		struct task_struct	*submitter_task;
+		/** @listeners: (A) bits IO_LISTEN_*: what is told of CQEs besides sleepers */
+		unsigned long		listeners;
+		/** @check_cq: (A) bits IO_CHECK_CQ_* */
+		unsigned long		check_cq;
+		/** @issue_flags: (-) IO_URING_F_* that follow from the setup flags */
+		unsigned int		issue_flags;
+		/** @stops: what stops io_uring_enter() */
+		union io_stops		stops;
+		/** @iopoll: (-) IORING_SETUP_IOPOLL */
+		bool			iopoll;
+		/** @syscall_iopoll: (-) IOPOLL without SQPOLL: io_uring_enter() reaps */
+		bool			syscall_iopoll;
+		/** @commands: (R) drivers may have, or have had, commands of URING_CMD */
+		bool			commands;
+		/** @compat: (-) set up by a 32-bit task */
+		bool			compat;
+		/**
+		 * @dying: (A) the file is released: nothing may be parked any more.  Raised
+		 * without the ring lock; task/exit.c says when it is seen
+		 */
+		bool			dying;
+		/** @notify_method: (-) how task work reaches a submitter, TWA_* */
+		enum task_work_notify_mode	notify_method;
+		/** @refs: the file, then the exit work; slab memory of requests */
+		struct percpu_ref	refs;
+	} ____cacheline_aligned_in_smp;
+
+	/* written by whoever holds the ring lock */
+	struct {
+		/** @uring_lock: the ring lock */
+		struct io_ring_lock	uring_lock;
+		/** @sq: the submission queue */
+		struct io_sq		sq;
+		/** @reqs: memory of requests */
+		struct io_req_pool	reqs;
+		/* what comes before new SQEs, and what is made of them */
+		struct {
+			/** @mail_rest: (R) what the owner took from @mailbox and has not run yet */
+			struct io_mail		*mail_rest;
+			/** @ready: chains whose turn has come */
+			struct io_ready		ready;
+			/** @chain: the one that is being built */
+			struct io_chain		chain;
+		};
+		/** @polled: IOPOLL: requests in flight */
+		struct io_polled	polled;
+		/* what requests borrow */
+		struct {
+			/** @tags_owed: (R) tags of emptied slots that come when requests end */
+			unsigned int		tags_owed;
+			/** @file_table: (R) registered files */
+			struct io_file_table	file_table;
+			/** @buf_table: (R) registered buffers */
+			struct io_rsrc_table	buf_table;
+			/** @bufs: registered buffers on their way out */
+			struct io_buf_life	bufs;
+			/** @groups: provided buffers */
+			struct io_buf_groups	groups;
+		};
+		/** @parked: requests that wait for an event or a time */
+		struct io_parked_lot	parked;
+		/** @polls: what waits for files */
+		struct io_polls		polls;
+		/** @entries: (R) for messages that are sent from here, NULL before the first */
+		struct io_entry_store	*entries;
+		/** @drain: chains that wait for earlier requests */
+		struct io_drain		drain;
+	} ____cacheline_aligned_in_smp;
+
+	/** @cq: the completion queue */
+	struct io_cqring	cq ____cacheline_aligned_in_smp;
+
+	/* written by other contexts */
+	struct {
+		/** @mailbox: exclusive rings: finished requests, retries, messages */
+		struct io_mailbox	mailbox;
+		/** @cq_wait: shared rings: tasks that sleep for CQEs */
+		struct wait_queue_head	cq_wait;
+		/** @notify: what is told of CQEs besides sleepers */
+		struct io_notify	notify;
+		/** @fallback: what belongs to tasks that are gone */
+		struct io_fallback	fallback;
+	} ____cacheline_aligned_in_smp;
+
+	/* the rest is cold */
+
+	/** @sqpoll: its SQPOLL thread */
+	struct io_sqpoll	sqpoll;
+	/** @clockid: (R) clock of waits */
+	clockid_t		clockid;
+	/** @iowq_limits: limits of workers, 0 for none, under users.lock */
+	u32			iowq_limits[2];
+	/** @cq_entries: (-) size of the completion queue */
+	unsigned int		cq_entries;
+	/** @restrictions: (R) what a restricted ring may do */
+	struct io_restriction	restrictions;
+	/** @account: whose memory registered buffers are */
+	struct io_account	account;
+	/** @creds: on whose behalf requests are issued */
+	struct io_creds		creds;
+	/** @plug: (R) block plug of the batch that is being submitted */
+	struct blk_plug		plug;
+	/* memory that is shared with the program */
+	struct {
+		/** @ring_region: (-) words, CQEs, index array */
+		struct io_mapped_region	ring_region;
+		/** @sqe_region: (-) SQEs */
+		struct io_mapped_region	sqe_region;
+	};
+	/** @work_wait: tasks that wait until workers let go of requests, or these of buffers */
+	struct wait_queue_head	work_wait;
+	/** @users: tasks that use the ring */
+	struct io_ring_users	users;
+	/** @exit: the ring's end */
+	struct io_exit		exit;
+	/** @napi: queues of network devices */
+	struct io_napi		napi;
+	/** @rcu: this memory is freed another grace period after that */
+	struct rcu_head		rcu;
+};
+
+#endif /* IO_CTX_H */

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_SEND_ZC, SENDMSG_ZC - send the program's own pages */
+
+/*
+ * They are SEND and SENDMSG whose data stays where it is.  The CQE with the result comes
+ * when the socket has taken the data; as it may still read it then, that CQE has
+ * IORING_CQE_F_MORE, and a second one tells when the memory is the program's again
+ * (net_notice.c).
+ *
+ * The notification is made for the first attempt that reaches the socket.  It serves for all
+ * attempts, whatever they come to.  So a failure has one too, unless it came before.
+ */
+#include <linux/net.h>
+
+#include "op/net.h"
+
+/* What each attempt begins with.  Return: as io_net_begin(). */
+static struct socket *io_zc_begin(struct io_kiocb *req, unsigned int issue_flags,
+				  enum io_result *result)
+{
+	struct socket *sock = io_net_begin(req, issue_flags, result);
+	int ret;
+
+	if (unlikely(!sock) || likely(req->flags & REQ_F_NEED_CLEANUP))
+		return sock;
+	ret = -EOPNOTSUPP;
+	if (likely(test_bit(SOCK_SUPPORT_ZC, &sock->flags)))
+		ret = io_notice_make(req, issue_flags);
+	if (likely(!ret))
+		return sock;
+	*result = io_done(req, ret);
+	return NULL;
+}
+
+/* An attempt is over. */
+static enum io_result io_zc_sent(struct io_kiocb *req, struct socket *sock, int ret,
+				 unsigned int issue_flags)
+{
+	enum io_result result = io_net_sent(req, sock, ret, issue_flags);
+
+	if (likely(result == IO_DONE))
+		req->cqe.flags = IORING_CQE_F_MORE;
+	return result;
+}
+
+static enum io_result io_send_zc_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	enum io_result result;
+	struct socket *sock = io_zc_begin(req, issue_flags, &result);
+	struct msghdr msg;
+
+	if (unlikely(!sock))
+		return result;
+	io_send_msg_init(req, &msg, issue_flags);
+	io_net_iter(req, ITER_SOURCE, &msg.msg_iter);
+	io_notice_attach(req, &msg);
+	return io_zc_sent(req, sock, io_send_msg(req, sock, &msg), issue_flags);
+}
+
+static enum io_result io_sendmsg_zc_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	enum io_result result;
+	struct socket *sock = io_zc_begin(req, issue_flags, &result);
+	struct msghdr msg;
+
+	if (unlikely(!sock))
+		return result;
+	io_net_msg_init(&msg);
+	io_notice_attach(req, &msg);
+	return io_zc_sent(req, sock, io_sendmsg_attempt(req, sock, &msg, issue_flags),
+			  issue_flags);
+}
+
+static void io_zc_fail(struct io_kiocb *req)
+{
+	io_net_fail(req);
+	if (req->flags & REQ_F_NEED_CLEANUP)
+		req->cqe.flags |= IORING_CQE_F_MORE;
+}
+
+const struct io_op io_op_send_zc = {
+	.needs_file		= 1,
+	.ioprio			= 1,
+	.audit_skip		= 1,
+	.unbound_nonreg_file	= 1,
+	.poll_out		= 1,
+	.prep			= io_send_zc_prep,
+	.issue			= io_send_zc_issue,
+	/* after the CQE: so the notification is never the first of the two */
+	.cleanup		= io_notice_put,
+	.fail			= io_zc_fail,
+};
+
+const struct io_op io_op_sendmsg_zc = {
+	.needs_file		= 1,
+	.ioprio			= 1,
+	.unbound_nonreg_file	= 1,
+	.poll_out		= 1,
+	.prep			= io_sendmsg_zc_prep,
+	.issue			= io_sendmsg_zc_issue,
+	.cleanup		= io_notice_put,
+	.fail			= io_zc_fail,
+};

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: tests of what the end of a request does for its task */
+#include <kunit/test.h>
+
+/* Whoever was the last for a moment leaves the mm to those that came since. */
+static void mm_is_kept_for_all(struct kunit *test)
+{
+	struct io_uring_task *tctx = kunit_kzalloc(test, sizeof(*tctx), GFP_KERNEL);
+	struct mm_struct *mm = kunit_kzalloc(test, sizeof(*mm), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, tctx);
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	atomic_set(&mm->mm_count, 2);
+	/* another one came, and was left behind, before the last drops the mm */
+	atomic_set(&tctx->inflight_tracked, 1);
+	tctx->mm = mm;
+	io_tctx_drop_mm(tctx);
+	KUNIT_EXPECT_PTR_EQ(test, tctx->mm, mm);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_count), 2);
+	io_tctx_untrack(tctx);
+	KUNIT_EXPECT_NULL(test, tctx->mm);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_count), 1);
+	/* one that comes even later finds that it is done */
+	io_tctx_drop_mm(tctx);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_count), 1);
+}
+
+static struct kunit_case free_cases[] = {
+	KUNIT_CASE(mm_is_kept_for_all),
+	{}
+};
+
+static struct kunit_suite free_suite = {
+	.name = "io_uring_free",
+	.test_cases = free_cases,
+};
+
+kunit_test_suite(free_suite);
