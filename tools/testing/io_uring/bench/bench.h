@@ -52,6 +52,7 @@ static inline void mark_end(void)
  * @ROW_SHARED_FD:	another task shares the file table, as threads do: looking a
  *			descriptor up takes a reference
  * @ROW_LONG:		a round takes long, two are enough
+ * @ROW_TCP:		TCP over loopback instead of AF_UNIX
  */
 enum row_flags {
 	ROW_RING	= 1 << 0,
@@ -70,6 +71,7 @@ enum row_flags {
 	ROW_RUN		= 1 << 13,
 	ROW_SHARED_FD	= 1 << 14,
 	ROW_LONG	= 1 << 15,
+	ROW_TCP		= 1 << 16,
 };
 
 struct bench;
@@ -81,7 +83,8 @@ struct bench;
  * @opcode:	IORING_OP_* of each request
  * @batch:	operations a round
  * @len:	bytes an operation; of rows of auxiliary CQEs: polls on a pipe; of rows of
- *		messages: how many are sent before they are taken
+ *		messages: how many are sent before they are taken; of rows of rings' lives: polls
+ *		that each has
  * @dev:	file to open, or NULL
  * @setup:	IORING_SETUP_* of the row's ring
  * @flags:	ROW_*
@@ -153,6 +156,9 @@ struct ring {
  * @nr_pipes:	how many of them are open
  * @marking:	rows that mark parts do so now
  * @marked:	parts that were marked
+ * @timing:	their time is taken instead
+ * @part_start:	when the last one began
+ * @part_nsec:	how long all of them took
  * @aio:	libaio's context
  * @buf:	MAX_BATCH blocks of memory
  * @seed:	state of the offsets' sequence
@@ -168,6 +174,9 @@ struct bench {
 	unsigned int		nr_pipes;
 	bool			marking;
 	unsigned int		marked;
+	bool			timing;
+	__u64			part_start;
+	__u64			part_nsec;
 	unsigned long		aio;
 	unsigned char		*buf;
 	__u64		seed;
@@ -264,26 +273,51 @@ int open_file_target(struct bench *b);
 int open_unix(struct bench *b);
 int open_tcp(struct bench *b);
 int open_unix_group(struct bench *b);
+int open_pipe_group(struct bench *b);
 int open_tcp_group(struct bench *b);
 int open_listener(struct bench *b);
+int open_client(struct bench *b);
 int run_net(struct bench *b, unsigned int rounds);
 int run_echo(struct bench *b, unsigned int rounds);
 int run_accept(struct bench *b, unsigned int rounds);
 int run_accept_many(struct bench *b, unsigned int rounds);
 int run_picked(struct bench *b, unsigned int rounds);
 int run_bundle(struct bench *b, unsigned int rounds);
+int run_read_many(struct bench *b, unsigned int rounds);
+int open_echo_epoll(struct bench *b);
+int open_echo_single(struct bench *b);
+int open_echo_many(struct bench *b);
+int run_echo_epoll(struct bench *b, unsigned int rounds);
+int run_echo_single(struct bench *b, unsigned int rounds);
+int run_echo_many(struct bench *b, unsigned int rounds);
+int open_accept_epoll(struct bench *b);
+int open_accept_single(struct bench *b);
+int open_accept_many(struct bench *b);
+int run_hello_epoll(struct bench *b, unsigned int rounds);
+int run_hello_single(struct bench *b, unsigned int rounds);
+int run_hello_many(struct bench *b, unsigned int rounds);
+int open_proxy_epoll(struct bench *b);
+int open_proxy_many(struct bench *b);
+int open_proxy_bundle(struct bench *b);
+int run_proxy_epoll(struct bench *b, unsigned int rounds);
+int run_proxy_many(struct bench *b, unsigned int rounds);
+int run_proxy_bundle(struct bench *b, unsigned int rounds);
 int run_msg(struct bench *b, unsigned int rounds);
 int run_msg_fd(struct bench *b, unsigned int rounds);
 
 /* The ends of a part, in rows that mark parts. */
 static inline void part_begin(struct bench *b)
 {
+	if (b->timing)
+		b->part_start = now();
 	if (b->marking)
 		mark_begin();
 }
 
 static inline void part_end(struct bench *b)
 {
+	if (b->timing)
+		b->part_nsec += now() - b->part_start;
 	if (b->marking) {
 		mark_end();
 		b->marked++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring bench: rows of a ring's life: set up, left alone, closed */
+/* io_uring bench: rows of a ring's life: set up, left alone or with polls parked, closed */
 
 /*
  * The end of a ring goes on behind close().  A ring that is gone has let go of its
@@ -17,6 +17,28 @@
 /* several grace periods */
 static const struct timespec rest = { .tv_nsec = 100000000 };
 
+/* So many requests that wait for a pipe when their ring ends. */
+static int park_polls(struct bench *b, struct ring *ring, unsigned int nr)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < nr; i++) {
+		struct io_uring_sqe *sqe = ring_sqe(ring);
+
+		sqe->opcode = IORING_OP_POLL_ADD;
+		sqe->fd = b->pipes[0][0];
+		sqe->poll32_events = POLLIN;
+		sqe->user_data = i;
+		if ((i + 1) % MAX_BATCH && i + 1 < nr)
+			continue;
+		ret = ring_submit(ring, 0);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
 static int live(struct bench *b, int file)
 {
 	struct ring ring;
@@ -25,6 +47,8 @@ static int live(struct bench *b, int file)
 	if (ret)
 		return ret;
 	ret = ring_register(&ring, IORING_REGISTER_FILES, &file, 1);
+	if (!ret && b->row->len)
+		ret = park_polls(b, &ring, b->row->len);
 	ring_close(&ring);
 	return ret;
 }

@@ -13,7 +13,7 @@
  *		operation is told
  *	pace	one thread sends messages to another at a fixed pace, see threads.c
  *	demo	multishot polls, fed by other tasks, see demo.c; jobs handed to
- *		workers, see threads.c
+ *		workers, see threads.c; servers and proxies, see serve.c
  *	exec	each line of /programs runs between two marks: a name, how many
  *		operations it does, and a command without quotes
  *
@@ -28,6 +28,7 @@
  *	demo <CQEs waited for> <CQEs> <nanoseconds> <times slept>
  *	pace <microseconds> <possible> <of 1,000 in the best tenth> <sent> <its percentiles>
  *		<received> <its percentiles>
+ *	serve <name> <connections or packets> <nanoseconds>
  *	hand <way> <jobs at a time> <nanoseconds> <jobs> <their percentiles>
  *	fail <name> <errno> <text>
  *	done
@@ -444,9 +445,59 @@ static void run_pace(void)
 	}
 }
 
+/* @run a row in a process of its own. */
+static void run_alone(void (*run)(const struct row *row, unsigned int how), const struct row *row,
+		      unsigned int how)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		run(row, how);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		report("fail %s %d its process failed\n", row->name, EIO);
+}
+
 #define DEMO_NSEC	2000000000ull
 
 #define HAND_NSEC	1000000000ull
+
+#define SERVED		10000		/* connections */
+#define PROXIED		100000		/* packets */
+
+/* A server's or proxy's row, for so many connections or packets: the time of its own part. */
+static void run_server(const struct row *row, unsigned int nr)
+{
+	struct bench b;
+	int ret = row_open(&b, row);
+
+	if (!ret) {
+		ret = row->run(&b, 2);
+		b.timing = true;
+		if (!ret)
+			ret = row->run(&b, nr / row->batch);
+		row_close(&b);
+	}
+	if (ret)
+		report("fail %s %d %s\n", row->name, -ret, strerror(-ret));
+	else
+		report("serve %s %u %llu\n", row->name, nr / row->batch * row->batch,
+		       (unsigned long long)b.part_nsec);
+}
+
+static void run_servers(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++) {
+		bool proxy = !strncmp(rows[i].name, "proxy", 5);
+
+		if (proxy || !strncmp(rows[i].name, "accept-echo", 11))
+			run_alone(run_server, &rows[i], proxy ? PROXIED : SERVED);
+	}
+}
 
 /* One way to hand jobs over, so many to each worker at a time. */
 static void run_hand(bool rings, unsigned int nr)
@@ -493,7 +544,7 @@ static void on_alarm(int sig)
 	(void)sig;
 }
 
-static void run_row(const struct row *row, bool wall)
+static void run_row(const struct row *row, unsigned int wall)
 {
 	struct bench b;
 	int ret = row_open(&b, row);
@@ -511,19 +562,6 @@ static void run_row(const struct row *row, bool wall)
 	}
 	if (ret)
 		report("fail %s %d %s\n", row->name, -ret, strerror(-ret));
-}
-
-static void run_row_alone(const struct row *row, bool wall)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (!pid) {
-		run_row(row, wall);
-		_exit(0);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
-		report("fail %s %d its process failed\n", row->name, EIO);
 }
 
 /*
@@ -557,12 +595,13 @@ int main(int argc, char **argv)
 			run_hand(false, i);
 			run_hand(true, i);
 		}
+		run_servers();
 	}
 	if (pace)
 		run_pace();
 	for (i = 0; i < nr_rows && !exec && !demo && !pace; i++)
 		if (!only || strstr(rows[i].name, only))
-			run_row_alone(&rows[i], wall);
+			run_alone(run_row, &rows[i], wall);
 	report("done\n");
 	report_write(init);
 	if (init)

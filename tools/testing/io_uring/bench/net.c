@@ -7,7 +7,8 @@
  * the receives after as much was sent; the other half is system calls.  "echo" is a
  * whole round: a message is sent there, received, sent back and received.  "accept"
  * takes connections that wait already; "+many" by one request.  "+picked" uses a provided
- * buffer for each message, "bundle" one request for all of them.
+ * buffer for each message, "bundle" one request for all of them.  "read" does the same with a
+ * pipe; its "+many" is one READ_MULTISHOT that goes on from round to round.
  */
 
 #include <arpa/inet.h>
@@ -105,7 +106,7 @@ static int other_half(struct bench *b, bool sends)
 	size_t left = b->row->batch * BYTES;
 
 	if (!sends)
-		return send(b->pipes[0][0], b->buf, left, 0) == (ssize_t)left ? 0 : -EIO;
+		return write(b->pipes[0][0], b->buf, left) == (ssize_t)left ? 0 : -EIO;
 	while (left) {
 		ssize_t n = recv(b->pipes[0][1], b->buf, left, 0);
 
@@ -192,6 +193,19 @@ int open_tcp_group(struct bench *b)
 	return ret ?: open_group(b);
 }
 
+int open_pipe_group(struct bench *b)
+{
+	int ends[2];
+
+	if (pipe(ends))
+		return -errno;
+	/* as with sockets, what is sent into the first comes out of the second */
+	b->pipes[0][0] = ends[1];
+	b->pipes[0][1] = ends[0];
+	b->nr_pipes = 1;
+	return open_group(b);
+}
+
 static void provide(struct bench *b)
 {
 	unsigned int i;
@@ -271,11 +285,53 @@ int run_bundle(struct bench *b, unsigned int rounds)
 	return run_provided(b, rounds, 1, IORING_RECVSEND_BUNDLE);
 }
 
+int run_read_many(struct bench *b, unsigned int rounds)
+{
+	static bool armed;
+
+	while (rounds--) {
+		int ret = 0;
+
+		provide(b);
+		if (!armed) {
+			struct io_uring_sqe *sqe = ring_sqe(&b->ring);
+
+			sqe->opcode = IORING_OP_READ_MULTISHOT;
+			sqe->flags = IOSQE_BUFFER_SELECT;
+			sqe->fd = b->pipes[0][1];
+			ret = ring_submit(&b->ring, 1);
+			armed = true;
+		}
+		if (!ret)
+			ret = other_half(b, false);
+		part_begin(b);
+		if (!ret)
+			ret = ring_take(&b->ring, b->row->batch, check_bytes);
+		part_end(b);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
 int open_listener(struct bench *b)
 {
 	struct sockaddr_in addr;
 
 	return listen_tcp(b, &addr);
+}
+
+/* A new connection to open_listener()'s socket; its descriptor. */
+int open_client(struct bench *b)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
+
+	if (fd < 0 || getsockname(b->fd, (void *)&addr, &len) ||
+	    connect(fd, (void *)&addr, len))
+		return -errno;
+	return fd;
 }
 
 static int check_fd(const struct io_uring_cqe *cqe)
@@ -310,19 +366,16 @@ static int end_many(struct bench *b)
 
 static int accept_some(struct bench *b, unsigned int rounds, bool many)
 {
-	struct sockaddr_in addr;
-	socklen_t len = sizeof(addr);
 	int peers[MAX_BATCH];
 
-	getsockname(b->fd, (void *)&addr, &len);
 	while (rounds--) {
 		unsigned int i;
 		int ret;
 
 		for (i = 0; i < b->row->batch; i++) {
-			peers[i] = socket(AF_INET, SOCK_STREAM, 0);
-			if (peers[i] < 0 || connect(peers[i], (void *)&addr, len))
-				return -errno;
+			peers[i] = open_client(b);
+			if (peers[i] < 0)
+				return peers[i];
 		}
 		part_begin(b);
 		for (i = 0; i < (many ? 1 : b->row->batch); i++) {

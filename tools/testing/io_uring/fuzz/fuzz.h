@@ -33,6 +33,7 @@
 #define AREA_NONE	18u	/* nothing is mapped here */
 #define AREA_HOLE	20u	/* faults wait in userfaultfd until they are given */
 #define AREA_ARGS	32u	/* what calls point to, ARG_SIZE bytes for each */
+#define AREA_GROUP	45u	/* rings of buffers, a page for each group */
 #define AREA_OWN	48u	/* rings with IORING_SETUP_NO_MMAP */
 #define AREA_END	112u
 #define AT(page)	(BASE + (page) * (uint64_t)PAGE)
@@ -41,7 +42,9 @@
 #define ARG_SIZE	256u
 #define ARG(call)	(AT(AREA_ARGS) + (call) * (uint64_t)ARG_SIZE)
 #define OWN_PAGES	16u
+#define TCP_PORT	4242
 
+#define GROUPS		3u
 #define MAX_CALLS	200u
 #define MAX_TASKS	4u
 #define MAX_RINGS	4u
@@ -71,6 +74,12 @@ enum slot {
 	FD_EPOLL,
 	FD_TIMER,
 	FD_SIGNAL,
+	FD_LISTEN,		/* of CLIENT, by the name "s" */
+	FD_CLIENT,
+	FD_DGRAM1, FD_DGRAM2,
+	FD_TCP_LISTEN,		/* on TCP_PORT */
+	FD_TCP1, FD_TCP2,
+	FD_NG,			/* the drive's character device */
 	FD_END,
 	FD_BAD = FD_END,	/* never open */
 	FD_UFFD,
@@ -82,7 +91,7 @@ enum kind {
 	C_MAP, C_POLL,
 	/* only in programs that are not compared */
 	C_SCRIBBLE, C_UNMAP, C_MEMORY, C_GIVE, C_START, C_SLEEP, C_EXEC, C_EXIT, C_KILL,
-	C_FDINFO, C_CRED, C_LIMIT, C_FAIL, C_SEND_RING, C_EPOLL,
+	C_FDINFO, C_CRED, C_LIMIT, C_FAIL, C_SEND_RING, C_EPOLL, C_PROVIDE, C_CONNECT,
 	C_KINDS,
 };
 
@@ -111,6 +120,7 @@ struct call {
  * @seed:	it follows from this
  * @compared:	no races: its result is the same on every right kernel
  * @ordered:	also the order of its CQEs
+ * @drains:	with IOSQE_IO_DRAIN
  * @keeps:	CQEs stay in the ring until the program takes them
  * @kill_us:	the whole is killed after that long, 0: at its end
  * @chance:	faults are injected: percents for allocations and copies, 0: none
@@ -123,6 +133,7 @@ struct prog {
 	uint64_t seed;
 	bool compared;
 	bool ordered;
+	bool drains;
 	bool keeps;
 	bool canary;
 	uint32_t kill_us;
@@ -147,7 +158,7 @@ extern unsigned int *late_wakes; /* not 0: a signal has ended a wait that was ov
 /* world.c: what is made once for all programs, and anew for each */
 void world_once(void);
 void world_open(const struct prog *p);
-void world_state(FILE *log);
+void world_state(const struct prog *p, FILE *log);
 
 /* watch.c */
 extern unsigned int patience;	/* seconds a killed task may take to go */

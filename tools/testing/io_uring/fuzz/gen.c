@@ -16,26 +16,12 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "fuzz.h"
+#include "gen.h"
 
 #define NSEC	1000000000ll
 
-struct gen {
-	struct prog *p;
-	uint64_t state;
-	unsigned int tasks;
-	unsigned int rings;
-	unsigned int flags[MAX_RINGS];	/* IORING_SETUP_* */
-	unsigned int files[MAX_RINGS];	/* registered */
-	unsigned int bufs[MAX_RINGS];
-	unsigned int data[64];		/* user_data given so far */
-	unsigned int datas;
-	bool racy;			/* the last SQE takes its time */
-	bool rare;			/* odd values are welcome */
-};
-
 /* splitmix64 */
-static uint64_t next(struct gen *g)
+uint64_t next(struct gen *g)
 {
 	uint64_t z = g->state += 0x9e3779b97f4a7c15ull;
 
@@ -44,22 +30,17 @@ static uint64_t next(struct gen *g)
 	return z ^ z >> 31;
 }
 
-static unsigned int below(struct gen *g, unsigned int n)
+unsigned int below(struct gen *g, unsigned int n)
 {
 	return next(g) % n;
 }
 
-static bool pct(struct gen *g, unsigned int percent)
+bool pct(struct gen *g, unsigned int percent)
 {
 	return below(g, 100) < percent;
 }
 
-#define PICK(g, ...) ({ \
-	static const uint64_t list_[] = { __VA_ARGS__ }; \
-	list_[below(g, ARRAY_SIZE(list_))]; \
-})
-
-static uint64_t odd(struct gen *g)
+uint64_t odd(struct gen *g)
 {
 	if (pct(g, 10))
 		return next(g);
@@ -69,7 +50,7 @@ static uint64_t odd(struct gen *g)
 		    1ull << 40, 0x7fffffffffffffffull, 1ull << 63, ~0ull - 1, ~0ull);
 }
 
-static struct call *add(struct gen *g, enum kind kind, unsigned int ring)
+struct call *add(struct gen *g, enum kind kind, unsigned int ring)
 {
 	struct prog *p = g->p;
 	struct call *c;
@@ -85,7 +66,7 @@ static struct call *add(struct gen *g, enum kind kind, unsigned int ring)
 }
 
 /* Put bytes where the kernel finds them at run time; tells where that is. */
-static uint64_t put(struct gen *g, struct call *c, const void *data, unsigned int len)
+uint64_t put(struct gen *g, struct call *c, const void *data, unsigned int len)
 {
 	uint64_t at = ARG(c - g->p->call) + c->blob_len;
 
@@ -101,7 +82,7 @@ static uint64_t put(struct gen *g, struct call *c, const void *data, unsigned in
 }
 
 /* Memory for data: where, and at least @len bytes of it are there. */
-static uint64_t buffer(struct gen *g, unsigned int len, bool aligned)
+uint64_t buffer(struct gen *g, unsigned int len, bool aligned)
 {
 	uint64_t at = AT(AREA_BUF);
 
@@ -115,7 +96,7 @@ static uint64_t buffer(struct gen *g, unsigned int len, bool aligned)
 	return aligned ? at & ~511ull : at;
 }
 
-static unsigned int length(struct gen *g, bool aligned)
+unsigned int length(struct gen *g, bool aligned)
 {
 	if (aligned)
 		return PICK(g, 512, 1024, 4096, 8192, 16384);
@@ -183,19 +164,21 @@ static int data_fd(struct gen *g, bool *slow, bool *aligned)
 	*aligned = false;
 	if (!g->p->compared && pct(g, 30)) {
 		fd = PICK(g, FD_EXT, FD_EXT, FD_EXT_BUF, FD_NVME, FD_NULLB, FD_EPOLL, FD_TIMER,
-			  FD_SIGNAL, FD_UFFD, RING_FD, 3, 4);
+			  FD_SIGNAL, FD_UFFD, RING_FD, 3, 4, FD_LISTEN, FD_DGRAM1, FD_DGRAM2,
+			  FD_TCP1, FD_TCP2);
 		*aligned = pct(g, 95) && (fd == FD_EXT || fd == FD_NVME || fd == FD_NULLB);
 		return fd;
 	}
 	fd = PICK(g, FD_TMP, FD_TMP_NB, FD_TMP_NB, FD_TMP_NB, FD_RDONLY, FD_APPEND, FD_PIPE_R,
 		  FD_PIPE_R, FD_PIPE_W, FD_PIPE_W, FD_PIPE2_R, FD_PIPE2_W, FD_SOCK1, FD_SOCK2,
 		  FD_EVENT, FD_ZERO, FD_NULL, FD_FULL_R, FD_FULL_W, FD_MEM, FD_DIR, FD_BAD);
-	*slow = fd == FD_TMP || fd == FD_MEM || fd == FD_DIR;
+	/* a worker reads files of a filesystem that can't be asked not to block */
+	*slow = fd <= FD_APPEND || fd == FD_MEM || fd == FD_DIR;
 	return fd;
 }
 
 /* A descriptor as the SQE names it, perhaps by its slot. */
-static void name_fd(struct gen *g, struct call *c, int fd)
+void name_fd(struct gen *g, struct call *c, int fd)
 {
 	c->sqe.fd = fd;
 	if (g->files[c->ring] && pct(g, 30)) {
@@ -206,14 +189,18 @@ static void name_fd(struct gen *g, struct call *c, int fd)
 	}
 }
 
+/* /dev/zero looks behind each page whether its reader has work to do. */
+static unsigned int steady(struct gen *g, int fd, unsigned int len, unsigned int most)
+{
+	return g->p->compared && fd == FD_ZERO && len > most ? most : len;
+}
+
 static void gen_rw(struct gen *g, struct call *c)
 {
 	bool vector = c->sqe.opcode == IORING_OP_READV || c->sqe.opcode == IORING_OP_WRITEV;
 	bool fixed = c->sqe.opcode == IORING_OP_READ_FIXED ||
 		     c->sqe.opcode == IORING_OP_WRITE_FIXED;
 	bool iopoll = g->flags[c->ring] & IORING_SETUP_IOPOLL;
-	bool writes = c->sqe.opcode == IORING_OP_WRITE || c->sqe.opcode == IORING_OP_WRITEV ||
-		      c->sqe.opcode == IORING_OP_WRITE_FIXED;
 	bool aligned, slow;
 	int fd = data_fd(g, &slow, &aligned);
 
@@ -221,11 +208,9 @@ static void gen_rw(struct gen *g, struct call *c)
 		fd = g->p->compared ? FD_NULLB : PICK(g, FD_NULLB, FD_EXT, FD_NVME);
 		aligned = true;
 	}
-	/* buffered writes to files go to a worker */
-	slow |= writes && (fd == FD_TMP_NB || fd == FD_APPEND || fd == FD_RDONLY);
 	g->racy |= slow;
 	name_fd(g, c, fd);
-	c->sqe.len = length(g, aligned);
+	c->sqe.len = steady(g, fd, length(g, aligned), PAGE);
 	c->sqe.off = position(g, aligned);
 	if (fd >= FD_PIPE_R && fd <= FD_EVENT && pct(g, 80))
 		c->sqe.len = fd == FD_EVENT ? 8 : PICK(g, 1, 2, 8, 100, 4096);
@@ -234,7 +219,7 @@ static void gen_rw(struct gen *g, struct call *c)
 		unsigned int i, nr = 1 + below(g, 4);
 
 		for (i = 0; i < nr; i++) {
-			iov[i].iov_len = length(g, aligned);
+			iov[i].iov_len = steady(g, fd, length(g, aligned), PAGE / nr);
 			iov[i].iov_base = (void *)buffer(g, iov[i].iov_len, aligned);
 		}
 		c->sqe.addr = put(g, c, iov, nr * sizeof(iov[0]));
@@ -264,7 +249,8 @@ static void gen_poll(struct gen *g, struct call *c)
 		      FD_EVENT, FD_FULL_W, FD_FULL_R, FD_TMP, FD_BAD, FD_NULL);
 
 	if (!g->p->compared && pct(g, 25))
-		fd = PICK(g, RING_FD, RING_FD + 1, FD_EPOLL, FD_TIMER, FD_SIGNAL, FD_UFFD);
+		fd = PICK(g, RING_FD, RING_FD + 1, FD_EPOLL, FD_TIMER, FD_SIGNAL, FD_UFFD,
+			  FD_LISTEN, FD_TCP_LISTEN, FD_DGRAM1, FD_TCP1);
 	name_fd(g, c, fd);
 	c->sqe.poll32_events = PICK(g, POLLIN, POLLIN, POLLIN, POLLOUT, POLLIN | POLLOUT, 0,
 				    POLLIN | POLLRDHUP, POLLPRI, POLLERR);
@@ -359,6 +345,9 @@ static void gen_message(struct gen *g, struct call *c)
 	c->sqe.fd = RING_FD + below(g, g->rings);
 	if (pct(g, 5))
 		c->sqe.fd = PICK(g, FD_NULL, FD_BAD, RING_FD + 3);
+	/* which of the two CQEs gets the last room in its own ring is not said */
+	if (g->p->keeps)
+		c->sqe.fd = FD_NULL;
 	c->sqe.off = 1000 + below(g, 5);
 	c->sqe.len = PICK(g, 0, 1, 77, 0x7fffffff, 0x80000000u, 0xffffffffu);
 	if (pct(g, 15)) {
@@ -429,7 +418,8 @@ static void gen_fds(struct gen *g, int *fds, unsigned int nr)
 		if (g->rare && pct(g, 5))
 			fds[i] = PICK(g, -2, FD_BAD, RING_FD, RING_FD + 1, -3, FD_DIR);
 		if (!g->p->compared && pct(g, 20))
-			fds[i] = PICK(g, FD_EXT, FD_NVME, FD_NULLB, FD_UFFD, FD_EPOLL);
+			fds[i] = PICK(g, FD_EXT, FD_NVME, FD_NULLB, FD_UFFD, FD_EPOLL, FD_LISTEN,
+				      FD_DGRAM1, FD_TCP1, FD_TCP2, FD_FULL_R);
 	}
 }
 
@@ -529,6 +519,7 @@ static void gen_op(struct gen *g, struct call *c, unsigned int op)
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		if (ops[i].op == op && ops[i].gen)
 			ops[i].gen(g, c);
+	gen_more(g, c);
 	if (op == IORING_OP_NOP && pct(g, 15)) {
 		c->sqe.nop_flags = pct(g, 85) ? IORING_NOP_INJECT_RESULT : odd(g);
 		c->sqe.len = odd(g);
@@ -543,12 +534,47 @@ static unsigned int draw_op(struct gen *g, bool iopoll)
 	if (iopoll && pct(g, 75))
 		return PICK(g, IORING_OP_READ, IORING_OP_WRITE, IORING_OP_READ_FIXED,
 			    IORING_OP_WRITE_FIXED, IORING_OP_READV, IORING_OP_NOP);
+	if (pct(g, g->p->compared ? 18 : 45))
+		return draw_more(g);
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		sum += ops[i].weight;
 	at = below(g, sum);
 	for (i = 0; at >= ops[i].weight; i++)
 		at -= ops[i].weight;
 	return ops[i].op;
+}
+
+/* What is known to be answered otherwise, and would hide what comes behind it */
+static void settle_flags(struct gen *g, struct call *c)
+{
+	if (!g->p->drains)
+		c->sqe.flags &= ~IOSQE_IO_DRAIN;
+	if (c->sqe.opcode == IORING_OP_FSYNC || c->sqe.opcode == IORING_OP_FALLOCATE ||
+	    c->sqe.opcode == IORING_OP_SYNC_FILE_RANGE || c->sqe.opcode == IORING_OP_TIMEOUT)
+		c->sqe.flags &= ~IOSQE_CQE_SKIP_SUCCESS;
+}
+
+/* One that does not fail, since a chain goes on behind its error elsewhere. */
+static void mend_sync(struct call *c)
+{
+	struct io_uring_sqe sqe = {
+		.opcode = c->sqe.opcode, .flags = c->sqe.flags & ~IOSQE_FIXED_FILE,
+		.fd = FD_TMP, .user_data = c->sqe.user_data, .addr = PAGE,
+	};
+
+	if (sqe.opcode != IORING_OP_FALLOCATE && sqe.opcode != IORING_OP_FSYNC &&
+	    sqe.opcode != IORING_OP_SYNC_FILE_RANGE)
+		return;
+	if (sqe.opcode != IORING_OP_FALLOCATE)
+		sqe.addr = 0;
+	c->sqe = sqe;
+}
+
+/* From which CQE on a TIMEOUT counts is known to differ where a link holds it back. */
+static void count_nothing(struct call *c)
+{
+	c->sqe.off = 0;
+	c->sqe.timeout_flags &= ~IORING_TIMEOUT_MULTISHOT;
 }
 
 static struct call *gen_sqe(struct gen *g, unsigned int ring, unsigned int op)
@@ -562,12 +588,14 @@ static struct call *gen_sqe(struct gen *g, unsigned int ring, unsigned int op)
 		c->sqe.flags |= IOSQE_ASYNC;
 		g->racy = true;
 	}
-	if (pct(g, 2))
+	if (pct(g, 2) && (!g->p->compared || g->p->drains))
 		c->sqe.flags |= IOSQE_IO_DRAIN;
 	if (pct(g, 7))
 		c->sqe.flags |= IOSQE_CQE_SKIP_SUCCESS;
 	if (g->rare && pct(g, 4))
 		spoil(g, c);
+	if (g->p->compared)
+		settle_flags(g, c);
 	return c;
 }
 
@@ -606,6 +634,10 @@ static void gen_chain(struct gen *g, unsigned int ring, unsigned int nr)
 
 			memcpy(c->blob, &never, sizeof(never));
 		}
+		if (g->p->compared && nr)
+			mend_sync(c);
+		if (g->p->compared && op == IORING_OP_TIMEOUT)
+			count_nothing(c);
 		c->task = last ? last->task : c->task;
 		c->sqe.flags |= pct(g, 25) ? IOSQE_IO_HARDLINK : IOSQE_IO_LINK;
 		last = c;
@@ -702,7 +734,8 @@ static void gen_batch(struct gen *g)
 		gen_chain(g, ring, 2 + below(g, 4));
 	else
 		gen_beside(g, ring, 1 + below(g, 6));
-	if (pct(g, g->p->compared ? 95 : 80) && first < g->p->nr)
+	/* the next batch would race with what takes its time here */
+	if ((pct(g, g->p->compared ? 95 : 80) || (g->p->compared && g->racy)) && first < g->p->nr)
 		gen_enter(g, ring, g->p->call[first].task);
 }
 
@@ -924,6 +957,13 @@ static void gen_register_op(struct gen *g, unsigned int ring, unsigned int op)
 	case IORING_UNREGISTER_RING_FDS:
 		reg_ring_fds(g, c);
 		break;
+	case IORING_REGISTER_PBUF_RING:
+	case IORING_UNREGISTER_PBUF_RING:
+	case IORING_REGISTER_PBUF_STATUS:
+	case IORING_REGISTER_NAPI:
+	case IORING_UNREGISTER_NAPI:
+		reg_group(g, c);
+		break;
 	default:
 		reg_misc(g, c);
 	}
@@ -951,6 +991,12 @@ static void gen_register(struct gen *g)
 			       IORING_REGISTER_CLOCK, IORING_REGISTER_CLONE_BUFFERS,
 			       IORING_REGISTER_RESTRICTIONS);
 
+	if (pct(g, 25))
+		op = PICK(g, IORING_REGISTER_PBUF_RING, IORING_REGISTER_PBUF_RING,
+			  IORING_REGISTER_PBUF_RING, IORING_REGISTER_PBUF_RING,
+			  IORING_UNREGISTER_PBUF_RING, IORING_REGISTER_PBUF_STATUS);
+	if (!g->p->compared && pct(g, 4))
+		op = pct(g, 50) ? IORING_REGISTER_NAPI : IORING_UNREGISTER_NAPI;
 	if (!g->p->compared && pct(g, 5))
 		op = below(g, IORING_REGISTER_LAST + 2);
 	gen_register_op(g, below(g, g->rings), op);
@@ -1034,6 +1080,8 @@ static void gen_beside_ring(struct gen *g)
 	if (c->kind == C_FEED)
 		c->a[0] = PICK(g, FD_PIPE_W, FD_PIPE_W, FD_PIPE_W, FD_PIPE2_W, FD_SOCK1, FD_SOCK2,
 			       FD_EVENT);
+	if (c->kind == C_FEED && !g->p->compared && pct(g, 35))
+		c->a[0] = PICK(g, FD_DGRAM1, FD_DGRAM2, FD_TCP1, FD_TCP2);
 	else if (c->kind == C_DRAIN)
 		c->a[0] = PICK(g, FD_PIPE_R, FD_PIPE2_R, FD_SOCK1, FD_SOCK2, FD_EVENT, FD_FULL_R,
 			       FD_FULL_R);
@@ -1086,6 +1134,8 @@ static void gen_wild(struct gen *g)
 		return;
 	for (i = 0; i < 4; i++)
 		c->a[i] = next(g) >> 8;
+	if (c->kind == C_PROVIDE)
+		gen_provide(g, c);
 	if (c->kind == C_START)
 		c->kind = C_SLEEP;
 	/* what ends the task, or most of the world, comes less often */
@@ -1099,6 +1149,20 @@ static void gen_wild(struct gen *g)
 		c->a[0] = 1 + below(g, pct(g, 50) ? 5 : 40);
 }
 
+/* Buffers for requests to choose from */
+static void gen_groups(struct gen *g, unsigned int ring)
+{
+	unsigned int nr = 1 + below(g, 3);
+	struct call *c;
+
+	while (nr--) {
+		gen_register_op(g, ring, IORING_REGISTER_PBUF_RING);
+		c = add(g, C_PROVIDE, ring);
+		if (c)
+			gen_provide(g, c);
+	}
+}
+
 static void gen_step(struct gen *g)
 {
 	unsigned int at = below(g, 100);
@@ -1110,6 +1174,10 @@ static void gen_step(struct gen *g)
 	}
 	if (at < 55) {
 		gen_batch(g);
+	} else if (at < 58 && g->p->compared) {
+		c = add(g, C_PROVIDE, 0);
+		if (c)
+			gen_provide(g, c);
 	} else if (at < 68) {
 		gen_beside_ring(g);
 	} else if (at < 78) {
@@ -1156,6 +1224,7 @@ void gen_prog(struct prog *p, uint64_t seed, bool compared)
 	next(&g);
 	p->ordered = compared && pct(&g, 50);
 	p->keeps = compared && pct(&g, 15);
+	p->drains = compared && pct(&g, 10);
 	g.rare = pct(&g, 60);
 	steps = 3 + below(&g, compared ? 9 : 30);
 	if (!compared) {
@@ -1175,6 +1244,8 @@ void gen_prog(struct prog *p, uint64_t seed, bool compared)
 					IORING_REGISTER_BUFFERS2);
 		if (pct(&g, 15))
 			gen_register_op(&g, i, IORING_REGISTER_EVENTFD);
+		if (pct(&g, 35))
+			gen_groups(&g, i);
 	}
 	if (!compared)
 		gen_start(&g);

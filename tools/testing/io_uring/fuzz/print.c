@@ -9,7 +9,8 @@ static const char * const kinds[C_KINDS] = {
 	[C_UNMAP] = "unmap", [C_MEMORY] = "memory", [C_GIVE] = "give", [C_START] = "start",
 	[C_SLEEP] = "sleep", [C_EXEC] = "exec", [C_EXIT] = "exit", [C_KILL] = "kill",
 	[C_FDINFO] = "fdinfo", [C_CRED] = "cred", [C_LIMIT] = "limit", [C_FAIL] = "fail-nth",
-	[C_SEND_RING] = "send-ring", [C_EPOLL] = "epoll",
+	[C_SEND_RING] = "send-ring", [C_EPOLL] = "epoll", [C_PROVIDE] = "provide",
+	[C_CONNECT] = "connect",
 };
 
 static const char * const ops[IORING_OP_LAST] = {
@@ -36,6 +37,7 @@ static const char * const slots[FD_END - FD_FIRST] = {
 	"tmp", "tmp-nonblock", "rdonly", "append", "pipe-r", "pipe-w", "pipe2-r", "pipe2-w",
 	"sock1", "sock2", "eventfd", "zero", "null", "dir", "nullb", "full-r", "full-w",
 	"memfd", "told", "ext4-direct", "ext4", "nvme", "epoll", "timerfd", "signalfd",
+	"listen", "client", "dgram1", "dgram2", "tcp-listen", "tcp1", "tcp2", "nvme-char",
 };
 
 static const char * const setup[] = {
@@ -229,8 +231,9 @@ void print_prog(FILE *f, const struct prog *p)
 {
 	unsigned int i;
 
-	fprintf(f, "program %llu%s%s", (unsigned long long)p->seed,
-		p->compared ? ", compared" : "", p->ordered ? ", in order" : "");
+	fprintf(f, "program %llu%s%s%s", (unsigned long long)p->seed,
+		p->compared ? ", compared" : "", p->ordered ? ", in order" : "",
+		p->drains ? ", drains" : "");
 	if (p->kill_us)
 		fprintf(f, ", killed after %u us", p->kill_us);
 	if (p->chance)

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/un.h>
 
 #include "fuzz.h"
 
@@ -49,6 +51,7 @@ static const struct prog *prog;
 static FILE *out;		/* the log of a compared program */
 static bool times;		/* something may end after a time */
 static bool kept;		/* keeps_words() */
+static bool over;		/* the program is, its CQEs are taken */
 static __thread volatile bool nudged;
 static unsigned int alone;	/* links of /proc/self/task while there is one thread */
 
@@ -491,6 +494,53 @@ static long do_epoll(const struct call *c)
 	return epoll_ctl(FD_EPOLL, c->a[0] % 3 ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, fd, &e);
 }
 
+/* Give buffers to a group, in the ring of them that the kernel has been told of. */
+static long do_provide(const struct call *c)
+{
+	struct io_uring_buf_ring *br = (void *)AT(AREA_GROUP + c->a[0]);
+	struct ring *r = &rings[c->ring];
+	unsigned int i, mask = (c->a[4] & 255) - 1;
+	uint16_t tail;
+
+	if (!r->there)
+		return -EBADF;
+	if (c->a[3] && mmap(br, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->fd,
+			    IORING_OFF_PBUF_RING | c->a[0] << IORING_OFF_PBUF_SHIFT) == MAP_FAILED)
+		return -errno;
+	tail = load(&br->tail);
+	for (i = 0; i < c->a[1]; i++, tail++) {
+		struct io_uring_buf *buf = &br->bufs[tail & mask & 255];
+
+		buf->addr = AT(AREA_BUF + tail % (BUF_PAGES - 1)) + i;
+		buf->len = c->a[2];
+		buf->bid = tail;
+	}
+	store(&br->tail, tail);
+	return 0;
+}
+
+/* Somebody connects to one of the listeners, says a word, and may be gone then. */
+static long do_connect(const struct call *c)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX, .sun_path = "s" };
+	struct sockaddr_in in = {
+		.sin_family = AF_INET, .sin_port = htons(TCP_PORT),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	bool tcp = c->a[0] % 2;
+	int fd = socket(tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	long ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = tcp ? connect(fd, (void *)&in, sizeof(in)) : connect(fd, (void *)&un, sizeof(un));
+	if (c->a[1] % 2 && send(fd, bulk, c->a[2] % 5000, MSG_NOSIGNAL) < 0)
+		ret = -errno;
+	if (c->a[3] % 3)
+		close(fd);
+	return ret;
+}
+
 static long do_exec(const struct call *c)
 {
 	unsigned int i;
@@ -530,6 +580,8 @@ static long do_call(const struct call *c)
 	case C_FAIL:		return do_fail(c);
 	case C_SEND_RING:	return do_send_ring(c);
 	case C_EPOLL:		return do_epoll(c);
+	case C_PROVIDE:		return do_provide(c);
+	case C_CONNECT:		return do_connect(c);
 	}
 	return 0;
 }
@@ -583,7 +635,7 @@ static void collect(struct ring *r)
 		memcpy(r->cqes[r->got++], r->rings + r->p.cq_off.cqes +
 		       (r->seen & (r->p.cq_entries - 1)) * cqe_size(r), cqe_size(r));
 	}
-	if (!prog->keeps || r->p.flags & IORING_SETUP_IOPOLL)
+	if (!prog->keeps || over || r->p.flags & IORING_SETUP_IOPOLL)
 		store(word(r, r->p.cq_off.head), r->seen);
 }
 
@@ -630,9 +682,12 @@ static void settle(void)
 static bool has_place(const uint64_t *cqe)
 {
 	const struct io_uring_sqe *sqe;
-	uint64_t call = cqe[0] - 100;
+	uint64_t call = cqe[0] - 101;	/* as fresh() gave it */
 
 	if (!prog->ordered || call >= prog->nr || prog->call[call].kind != C_SQE)
+		return false;
+	/* the rest of a chain that breaks is told earlier, or later */
+	if ((int)cqe[1] == -ECANCELED)
 		return false;
 	sqe = &prog->call[call].sqe;
 	return sqe->opcode == IORING_OP_NOP && !(sqe->flags & ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK));
@@ -659,13 +714,11 @@ static void sort_cqes(uint64_t (*cqe)[4], unsigned int nr)
 	memcpy(cqe[placed], other, others * 32);
 }
 
-static void log_ring(unsigned int nr)
+static void log_cqes(unsigned int nr)
 {
 	struct ring *r = &rings[nr];
-	uint32_t flags;
 	unsigned int i;
 
-	collect(r);
 	sort_cqes(r->cqes, r->got);
 	for (i = 0; i < r->got; i++) {
 		uint64_t *cqe = r->cqes[i];
@@ -680,7 +733,19 @@ static void log_ring(unsigned int nr)
 		fprintf(out, "\n");
 	}
 	r->got = 0;
-	flags = load(word(r, r->p.sq_off.flags)) & ~IORING_SQ_NEED_WAKEUP;
+}
+
+static void log_ring(unsigned int nr)
+{
+	struct ring *r = &rings[nr];
+	uint32_t flags;
+
+	collect(r);
+	/* when they go up and down is not said to the moment */
+	flags = load(word(r, r->p.sq_off.flags)) & ~(IORING_SQ_NEED_WAKEUP | IORING_SQ_TASKRUN);
+	/* which of several have come into a full CQ is not said either; in the end all have */
+	if (!(flags & IORING_SQ_CQ_OVERFLOW))
+		log_cqes(nr);
 	fprintf(out, "   ring %u: sq %u cq %u dropped %u overflow %u flags %x\n", nr,
 		load(word(r, r->p.sq_off.tail)) - load(word(r, r->p.sq_off.head)),
 		r->seen - *word(r, r->p.cq_off.head), *word(r, r->p.sq_off.dropped),
@@ -729,6 +794,21 @@ static void run_task(unsigned int task)
 	}
 }
 
+/* What a program has left in its rings, and could not have while they were full */
+static void log_kept(void)
+{
+	unsigned int i;
+
+	over = true;
+	settle();
+	for (i = 0; i < MAX_RINGS; i++) {
+		if (!rings[i].there)
+			continue;
+		collect(&rings[i]);
+		log_cqes(i);
+	}
+}
+
 static void nothing(int sig)
 {
 	(void)sig;
@@ -772,7 +852,9 @@ void run_prog(const struct prog *p, FILE *log)
 		if (started[i])
 			pthread_join(threads[i], NULL);
 	if (out) {
-		world_state(out);
+		if (prog->keeps)
+			log_kept();
+		world_state(prog, out);
 		fflush(out);
 	}
 	_exit(0);

@@ -271,7 +271,9 @@ static bool waits_for_cqes(int tid, int *missing)
 	    fd < RING_FD || fd >= RING_FD + MAX_RINGS)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/stack", tid);
-	if (!get(path, text, sizeof(text)) || !strstr(text, "io_wait_cqes"))
+	/* while its arguments are read it does not wait yet */
+	if (!get(path, text, sizeof(text)) || !strstr(text, "io_wait_cqes") ||
+	    strstr(text, "handle_userfault"))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%u", tid, fd);
 	if (!get(path, text, sizeof(text)) || !number_behind(text, "CqMask:", &mask) ||

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/un.h>
 #include <time.h>
 
 #include "fuzz.h"
@@ -114,6 +116,42 @@ static void open_wild(void)
 	place(FD_SIGNAL, signalfd(-1, &set, SFD_CLOEXEC));
 }
 
+static void open_sockets(void)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX, .sun_path = "s" };
+	struct sockaddr_in in = {
+		.sin_family = AF_INET, .sin_port = htons(TCP_PORT),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int two[2], one = 1, fd;
+
+	unlink("s");
+	unlink("l");
+	unlink("d/a");
+	rmdir("d");
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && !bind(fd, (void *)&un, sizeof(un)))
+		listen(fd, 4);
+	place(FD_LISTEN, fd);
+	place(FD_CLIENT, socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	if (!socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, two))
+		place_two(FD_DGRAM1, two);
+	/* without these two where an earlier program still has the port */
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (fd < 0 || bind(fd, (void *)&in, sizeof(in)) || listen(fd, 4)) {
+		close(fd);
+		return;
+	}
+	place(FD_TCP_LISTEN, fd);
+	two[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (two[0] >= 0 && !connect(two[0], (void *)&in, sizeof(in))) {
+		two[1] = accept4(FD_TCP_LISTEN, NULL, NULL, SOCK_CLOEXEC);
+		place(FD_TCP2, two[1]);
+	}
+	place(FD_TCP1, two[0]);
+}
+
 static void open_hole(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -170,6 +208,8 @@ void world_open(const struct prog *p)
 	map(AREA_HOLE, AREA_HOLE + HOLE_PAGES, PROT_READ | PROT_WRITE, false);
 	open_hole();
 	open_wild();
+	open_sockets();
+	place(FD_NG, open("/dev/ng0n1", O_RDWR | O_CLOEXEC));
 }
 
 static uint32_t hash(const void *data, size_t len)
@@ -211,8 +251,20 @@ static void file_state(int fd, FILE *log)
 	}
 }
 
+/* Which CQEs IORING_REGISTER_EVENTFD_ASYNC tells of is not to be relied on. */
+static bool told_async(const struct prog *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->nr; i++)
+		if (p->call[i].kind == C_REGISTER && !p->dropped[i] &&
+		    p->call[i].a[0] == IORING_REGISTER_EVENTFD_ASYNC)
+			return true;
+	return false;
+}
+
 /* What is left when a compared program is over. */
-void world_state(FILE *log)
+void world_state(const struct prog *p, FILE *log)
 {
 	static const char * const names[] = { "f", "a", "b" };
 	struct stat st;
@@ -233,6 +285,10 @@ void world_state(FILE *log)
 		if (fcntl(fd, F_GETFD) >= 0)
 			fprintf(log, "fd %d open %#x %#x\n", fd, fcntl(fd, F_GETFL),
 				fcntl(fd, F_GETFD));
+	/* before the look at the pipes wakes requests */
+	if (!told_async(p))
+		file_state(FD_TOLD, log);
 	for (fd = FD_FIRST; fd < FD_LAST_COMMON; fd++)
-		file_state(fd, log);
+		if (fd != FD_TOLD)
+			file_state(fd, log);
 }

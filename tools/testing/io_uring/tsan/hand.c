@@ -76,7 +76,7 @@ static void run_list(struct ring *ring, struct io_mail *mail)
 
 static void fallback_work(struct work_struct *work)
 {
-	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, fallback_work.work);
+	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, fallback.work.work);
 
 	io_ring_lock(ctx);
 	run_list(container_of(ctx, struct ring, ctx), io_fallback_take(ctx));
@@ -91,7 +91,7 @@ void ring_begin(struct ring *ring)
 	ring->ctx.rings = &ring->rings;
 	ring->ctx.cq.exclusive = true;
 	ring->ctx.submitter_task = &ring->owner;
-	ring->worker = work_start(&ring->ctx.fallback_work, fallback_work);
+	ring->worker = work_start(&ring->ctx.fallback.work, fallback_work);
 }
 
 /* As the exit worker: nobody sends here any more; perhaps the owner has closed it, perhaps not. */
@@ -102,8 +102,8 @@ void ring_end(struct ring *ring)
 	io_ring_lock(ctx);
 	io_ring_close(ctx);
 	io_ring_unlock(ctx);
-	work_stop(&ctx->fallback_work, ring->worker);
-	fallback_work(&ctx->fallback_work.work);
+	work_stop(&ctx->fallback.work, ring->worker);
+	fallback_work(&ctx->fallback.work.work);
 	io_ring_lock(ctx);
 	io_entry_store_free(ctx);
 	io_ring_unlock(ctx);

@@ -37,6 +37,8 @@ struct __kernel_timespec {
 #define __force
 #define __rcu
 #define __user
+/* a mutex of the tests is always got */
+#define __must_check
 #define __aligned(n)		__attribute__((aligned(n)))
 #define ____cacheline_aligned	__aligned(64)
 #define ____cacheline_aligned_in_smp	____cacheline_aligned
@@ -101,6 +103,7 @@ struct mutex {
 
 #define mutex_lock(lock)		((void)pthread_mutex_lock(&(lock)->m))
 #define mutex_lock_nested(lock, depth)	mutex_lock(lock)
+#define mutex_lock_killable(lock)	pthread_mutex_lock(&(lock)->m)
 #define mutex_lock_interruptible(lock)	pthread_mutex_lock(&(lock)->m)
 #define mutex_trylock(lock)		(!pthread_mutex_trylock(&(lock)->m))
 #define mutex_unlock(lock)		((void)pthread_mutex_unlock(&(lock)->m))
@@ -113,6 +116,9 @@ struct mutex {
 static inline void guard_rcu(void)
 {
 }
+
+/* Nor does the owner come back to a ring that it has closed. */
+#define synchronize_rcu()	__builtin_trap()
 
 #define guard(name)		guard_##name
 #define DEFINE_GUARD(name, type, lock, unlock)
@@ -136,6 +142,11 @@ struct task_struct {
 #define TASK_INTERRUPTIBLE	1
 
 extern __thread struct task_struct *current;
+
+/* There are processors for all, and signals for nobody. */
+#define need_resched()		false
+#define cond_resched()		((void)0)
+#define fatal_signal_pending(task)	((void)(task), false)
 
 void set_current_state(unsigned int state);
 void schedule(void);

@@ -70,8 +70,10 @@ static int next_fd(void)
 
 static int cancel(struct iou *r, unsigned long long data)
 {
-	iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)(uintptr_t)data, 0, 0)->flags =
-		IOSQE_CQE_SKIP_SUCCESS;
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, NULL, 0, 0);
+
+	sqe->addr = data;
+	sqe->flags = IOSQE_CQE_SKIP_SUCCESS;
 	return iou_submit(r);
 }
 

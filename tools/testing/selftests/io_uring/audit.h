@@ -33,6 +33,12 @@ static inline int audit_send(int fd, int type, const void *data, size_t size)
 	return *error;
 }
 
+/* A rule for one operation. */
+#define AUDIT_OF(op) {							\
+	.flags = AUDIT_FILTER_URING_EXIT, .action = AUDIT_ALWAYS,	\
+	.mask = { [AUDIT_WORD(op)] = AUDIT_BIT(op) },			\
+}
+
 /*
  * Have what tasks do with io_uring from here on recorded: those with a bit in @rule, if
  * they were made after this.  Return: a socket for the records, or -1 without audit.

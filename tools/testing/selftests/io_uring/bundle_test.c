@@ -81,8 +81,7 @@ static bool give(int *fds, const char *buf, size_t len)
 
 static bool got(int *fds, char *to, size_t len, unsigned long long pos)
 {
-	return recv(fds[1], to, len, MSG_WAITALL) == (ssize_t)len &&
-	       iou_verify(to, len, pos, 5) == -1;
+	return sock_read(fds[1], to, len) && iou_verify(to, len, pos, 5) == -1;
 }
 
 /* All that the group has, in its order, wherever it lies. */
@@ -172,18 +171,11 @@ TEST_F(bundle, send_waits)
 		size_t have = 0, total = 0;
 
 		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
-		setsockopt(fds[1], SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
 		add_row(self->ring, self->out, 60, 4000, 4000, 1);
 		prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
 		ASSERT_EQ(1, iou_submit(r));
-		while (!iou_ready(r)) {
-			struct pollfd p = { .fd = fds[1], .events = POLLIN };
-
-			if (poll(&p, 1, 1) == 1)
-				have += recv(fds[1], self->mem + have, BYTES - have, 0);
-			iou_wait_ms(r, 0, 0);
-		}
 		do {
+			sock_read_until_cqe(r, fds[1], self->mem, BYTES, &have);
 			ASSERT_EQ(0, iou_reap(r, &cqe));
 			ASSERT_LT(0, cqe.res);
 			EXPECT_EQ(BUFFER(1 + total / 4000), cqe.flags & ~IORING_CQE_F_MORE);
@@ -191,14 +183,145 @@ TEST_F(bundle, send_waits)
 		} while (cqe.flags & IORING_CQE_F_MORE);
 		EXPECT_EQ(60 * 4000, total);
 		EXPECT_EQ((__u16)(first + 60), head(r, GROUP));
-		while (have < total) {
-			ssize_t ret = recv(fds[1], self->mem + have, total - have, 0);
-
-			ASSERT_LT(0, ret);
-			have += ret;
-		}
+		EXPECT_TRUE(sock_read(fds[1], self->mem + have, total - have));
 		EXPECT_EQ(-1, iou_verify(self->mem, total, 0, 5));
 	}
+}
+
+/*
+ * A send that does not wait ends with a part and breaks its chain.  The buffers that it has not
+ * reached stay the group's: nothing but the length of the part tells of those that it has.
+ * Stock takes all.  Mutant: bundle-part-takes-all.
+ */
+TEST_F(bundle, send_a_part)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int i, small = 4096;
+
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i], used;
+		struct io_uring_sqe *sqe;
+
+		memset(self->ring, 0, SLOTS * sizeof(struct io_uring_buf));
+		ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+		add_row(self->ring, self->out, 400, 600, 600, 1);
+		sqe = prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
+		sqe->msg_flags = MSG_DONTWAIT;
+		sqe->flags |= IOSQE_IO_LINK;
+		iou_nop(r, 2);
+		ASSERT_EQ(2, iou_submit(r));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		ASSERT_LT(0, cqe.res);
+		ASSERT_GT(256 * 600, cqe.res);
+		EXPECT_EQ(BUFFER(1), cqe.flags);
+		used = iou_on_stock() ? 256 : (cqe.res + 599) / 600;
+		EXPECT_EQ(used, head(r, GROUP));
+		EXPECT_TRUE(got(fds, self->mem, cqe.res, 0));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(2, cqe.user_data);
+		EXPECT_EQ(-ECANCELED, cqe.res);
+		ASSERT_EQ(0, unreg(r, GROUP));
+	}
+}
+
+/*
+ * Each allocation of a send that does not go at once fails.  It may end with an error, or with
+ * a part if it cannot keep the rest: then its chain breaks, and what it has not reached stays
+ * the group's.  Mutant: bundle-part-succeeds.
+ */
+TEST(send_without_memory)
+{
+	struct io_uring_buf_ring *ring = iou_map_anon(SLOTS * sizeof(struct io_uring_buf));
+	unsigned int nth, parts = 0;
+	char *out = iou_map_anon(BYTES);
+	int fds[2], small = 4096;
+	struct io_uring_cqe cqe;
+	bool more = true;
+	struct iou r;
+
+	if (iou_on_stock())
+		SKIP(return, "it has its own allocations");
+	if (iou_fail_init())
+		SKIP(return, "needs fault injection");
+	for (nth = 1; more; nth++) {
+		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+		ASSERT_EQ(0, iou_init(&r, 4, 0));
+		/* requests are there */
+		ASSERT_EQ(0, iou_submit_issued(&r));
+		ring->tail = 0;
+		ASSERT_EQ(0, reg(&r, GROUP, ring, SLOTS, 0, 0));
+		add_row(ring, out, 60, 4000, 4000, 1);
+		prep_bundle(&r, IORING_OP_SEND, fds[0], 0, 0)->flags |= IOSQE_IO_LINK;
+		iou_nop(&r, 2);
+		iou_flush(&r);
+		ASSERT_EQ(0, iou_fail_nth(nth));
+		EXPECT_EQ(2, iou_enter(&r, 2, 0, 0));
+		more = iou_has_failed();
+		iou_fail_nth(0);
+		/* else it waits for room */
+		if (iou_ready(&r)) {
+			ASSERT_EQ(0, iou_reap(&r, &cqe));
+			EXPECT_GT(60 * 4000, cqe.res);
+			EXPECT_EQ(cqe.res > 0 ? BUFFER(1) : 0, cqe.flags);
+			EXPECT_EQ(cqe.res > 0 ? (cqe.res + 3999) / 4000 : 0, head(&r, GROUP));
+			parts += cqe.res > 0;
+			ASSERT_EQ(0, iou_reap(&r, &cqe));
+			EXPECT_EQ(-ECANCELED, cqe.res);
+		}
+		iou_exit(&r);
+		close(fds[0]);
+		close(fds[1]);
+	}
+	EXPECT_LT(0, parts);
+}
+
+/*
+ * To an address: all of it as one message, which waits first; and a stream, which has its own
+ * and goes on after a part.
+ */
+TEST_F(bundle, send_to_an_address)
+{
+	struct sockaddr_in addr = sock_loopback(0);
+	socklen_t len = sizeof(addr);
+	struct iou *r = &self->r;
+	int *fds = self->pair[TCP_STREAM], small = 4096;
+	int to = socket(AF_INET, SOCK_DGRAM, 0), from = socket(AF_INET, SOCK_DGRAM, 0);
+	size_t have = 0, total = 0;
+	struct io_uring_cqe cqe;
+	struct io_uring_sqe *sqe;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	ASSERT_EQ(0, bind(to, (void *)&addr, len));
+	ASSERT_EQ(0, getsockname(to, (void *)&addr, &len));
+	add_row(self->ring, self->out, 5, 10, 20, 1);
+	sqe = prep_bundle(r, IORING_OP_SEND, from, 0, IORING_RECVSEND_POLL_FIRST);
+	sqe->addr2 = (uintptr_t)&addr;
+	sqe->addr_len = len;
+	EXPECT_CQE(r, 50, BUFFER(1));
+	ASSERT_TRUE(sock_readable(to));
+	EXPECT_EQ(50, recv(to, self->mem, BYTES, 0));
+	EXPECT_EQ(-1, iou_verify(self->mem + 40, 10, 80, 5));
+	close(to);
+	close(from);
+
+	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	add_row(self->ring, self->out, 60, 4000, 4000, 1);
+	sqe = prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
+	sqe->addr2 = (uintptr_t)&addr;
+	sqe->addr_len = len;
+	ASSERT_EQ(1, iou_submit(r));
+	do {
+		sock_read_until_cqe(r, fds[1], self->mem, BYTES, &have);
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		ASSERT_LT(0, cqe.res);
+		total += cqe.res;
+	} while (cqe.flags & IORING_CQE_F_MORE);
+	ASSERT_EQ(60 * 4000, total);
+	EXPECT_TRUE(sock_read(fds[1], self->mem + have, total - have));
+	EXPECT_EQ(-1, iou_verify(self->mem, total, 0, 5));
 }
 
 TEST_F(bundle, send_fails)
@@ -301,6 +424,29 @@ TEST_F(bundle, receive_some)
 		EXPECT_CQE(r, iou_on_stock() ? -ENOENT : -ENOBUFS, 0U);
 		self->ring->tail = first + 3;
 	}
+}
+
+/*
+ * A buffer without room is none, and no end of the stream.  Stock gives it back.  Mutant:
+ * bundle-ends-without-room.
+ */
+TEST_F(bundle, receive_behind_no_room)
+{
+	struct iou *r = &self->r;
+	int *fds = self->pair[0];
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add(self->ring, self->mem, 0, 1);
+	add(self->ring, self->mem, 64, 2);
+	ASSERT_TRUE(give(fds, self->out, 40));
+	prep_bundle(r, IORING_OP_RECV, fds[1], 30, 0);
+	if (iou_on_stock()) {
+		EXPECT_CQE(r, -ENOBUFS, 0U);
+		return;
+	}
+	EXPECT_CQE(r, 30, BUFFER(1) | IORING_CQE_F_SOCK_NONEMPTY);
+	EXPECT_EQ(2, head(r, GROUP));
+	EXPECT_EQ(-1, iou_verify(self->mem, 30, 0, 5));
 }
 
 /* One after the other, as they come. */
@@ -470,70 +616,89 @@ static void *feed(void *arg)
 	return NULL;
 }
 
+/* Where flow() stands: buffers of @size bytes, every other one right behind the one before it. */
+struct flow {
+	unsigned int size, nr;
+	bool inc;
+	unsigned int bid, left;
+	size_t at;
+};
+
+static char *flow_buf(char *mem, const struct flow *f, unsigned int bid)
+{
+	return mem + bid * f->size + (bid & ~1U);
+}
+
+/* @len bytes have come: they are what follows, and the buffers are given back. */
+static bool flow_takes(struct flow *f, struct io_uring_buf_ring *ring, char *mem, unsigned int len)
+{
+	while (len) {
+		unsigned int n = f->size - f->left;
+		char *buf = flow_buf(mem, f, f->bid);
+
+		if (n > len)
+			n = len;
+		if (iou_verify(buf + f->left, n, f->at, 5) != -1)
+			return false;
+		f->at += n;
+		len -= n;
+		f->left += n;
+		if (f->inc && f->left < f->size)
+			break;
+		f->left = 0;
+		add(ring, buf, f->size, f->bid);
+		f->bid = (f->bid + 1) % f->nr;
+	}
+	return true;
+}
+
+static void flow_through(struct __test_metadata *_metadata, struct _test_data_bundle *self,
+			 int fds[2], struct flow f)
+{
+	struct feeder from = { fds[0], iou_rounds(400) * 1000 };
+	struct io_uring_cqe cqe = {};
+	struct iou *r = &self->r;
+	pthread_t thread;
+	unsigned int bid;
+
+	memset(self->ring, 0, SLOTS * sizeof(struct io_uring_buf));
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, f.inc ? IOU_PBUF_RING_INC : 0, 0));
+	for (bid = 0; bid < f.nr; bid++)
+		add(self->ring, flow_buf(self->mem, &f, bid), f.size, bid);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, feed, &from));
+	for (;;) {
+		if (!(cqe.flags & IORING_CQE_F_MORE))
+			prep_bundle(r, IORING_OP_RECV, fds[1], 0,
+				    f.inc ? 0 : IORING_RECV_MULTISHOT);
+		ASSERT_EQ(0, take(r, &cqe));
+		if (cqe.res == -ENOBUFS)
+			continue;
+		ASSERT_LE(0, cqe.res);
+		if (!cqe.res)
+			break;
+		ASSERT_EQ(f.bid, cqe.flags >> IORING_CQE_BUFFER_SHIFT);
+		ASSERT_TRUE(flow_takes(&f, self->ring, self->mem, cqe.res));
+		if (f.inc)
+			EXPECT_EQ(f.left > 0, !!(cqe.flags & IORING_CQE_F_BUF_MORE));
+	}
+	EXPECT_EQ(from.bytes, f.at);
+	pthread_join(thread, NULL);
+	ASSERT_EQ(0, unreg(r, GROUP));
+}
+
 /* A flow of data through buffers that are given back as they are used; every byte in order. */
 TEST_F(bundle, flow)
 {
 	static const unsigned int sizes[] = { 32, 1000 };
-	struct io_uring_cqe cqe;
-	struct iou *r = &self->r;
-	unsigned int i, bid;
-	int inc;
+	unsigned int i, inc;
+	int fds[2];
 
 	for (inc = 0; inc < 2; inc++) {
 		for (i = 0; i < NR_STREAMS; i++) {
-			unsigned int size = sizes[i], left = 0, nr = 128;
-			int fds[2];
-			struct feeder f;
-			size_t at = 0;
-			pthread_t thread;
-
 			ASSERT_EQ(0, i == TCP_STREAM ? sock_tcp_pair(fds) :
 				  socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
-			f = (struct feeder){ fds[0], iou_rounds(400) * 1000 };
-			memset(self->ring, 0, SLOTS * sizeof(struct io_uring_buf));
-			ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS,
-					 inc ? IOU_PBUF_RING_INC : 0, 0));
-			/* every other one follows on the one before it */
-			for (bid = 0; bid < nr; bid++)
-				add(self->ring, self->mem + bid * size + (bid & ~1U), size, bid);
-			ASSERT_EQ(0, pthread_create(&thread, NULL, feed, &f));
-			cqe.flags = 0;
-			bid = 0;
-			for (;;) {
-				int res;
-
-				if (!(cqe.flags & IORING_CQE_F_MORE))
-					prep_bundle(r, IORING_OP_RECV, fds[1], 0,
-						    inc ? 0 : IORING_RECV_MULTISHOT);
-				ASSERT_EQ(0, take(r, &cqe));
-				if (cqe.res == -ENOBUFS)
-					continue;
-				ASSERT_LE(0, cqe.res);
-				if (!cqe.res)
-					break;
-				ASSERT_EQ(bid, cqe.flags >> IORING_CQE_BUFFER_SHIFT);
-				for (res = cqe.res; res > 0; ) {
-					unsigned int n = size - left;
-					char *buf = self->mem + bid * size + (bid & ~1U);
-
-					if (n > (unsigned int)res)
-						n = res;
-					ASSERT_EQ(-1, iou_verify(buf + left, n, at, 5));
-					at += n;
-					res -= n;
-					left += n;
-					if (inc && left < size)
-						break;
-					left = 0;
-					add(self->ring, buf, size, bid);
-					bid = (bid + 1) % nr;
-				}
-				if (inc)
-					EXPECT_EQ(left > 0, !!(cqe.flags & IORING_CQE_F_BUF_MORE));
-			}
-			EXPECT_EQ(f.bytes, at);
-			pthread_join(thread, NULL);
-			ASSERT_EQ(0, unreg(r, GROUP));
+			flow_through(_metadata, self, fds,
+				     (struct flow){ .size = sizes[i], .nr = 128, .inc = inc });
 			sock_close_pair(fds);
 		}
 	}

@@ -11,6 +11,11 @@
 #define BLOCK_URING_CMD_DISCARD	_IO(0x12, 0)
 #endif
 
+/* the number itself, which is named for programs with times of 32 bits */
+#ifndef SO_RCVTIMEO_OLD
+#define SO_RCVTIMEO_OLD	20
+#endif
+
 FIXTURE(cmd) {
 	struct iou r;
 	int null;
@@ -301,6 +306,23 @@ TEST_F(cmd, sockopt)
 	EXPECT_EQ(-EINVAL, setopt_cmd(r, fd, f, SOL_SOCKET, SO_REUSEADDR, &one, -1));
 	EXPECT_EQ(-EFAULT, setopt_cmd(r, fd, f, SOL_SOCKET, SO_REUSEADDR, (void *)8, 4));
 	EXPECT_EQ(-ENOPROTOOPT, setopt_cmd(r, fd, f, SOL_SOCKET, 9999, &one, 4));
+	close(fd);
+}
+
+/* An option of the program's own words, whoever reads them. */
+TEST_F(cmd, sockopt_in_words)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	long set[2] = { 3, 0 }, got[3] = { 7, 7, 7 };
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+
+	EXPECT_EQ(0, setopt_cmd(r, fd, f, SOL_SOCKET, SO_RCVTIMEO_OLD, set, sizeof(set)));
+	EXPECT_EQ(sizeof(set),
+		  getopt_cmd(r, fd, f, SOL_SOCKET, SO_RCVTIMEO_OLD, got, sizeof(got)));
+	EXPECT_EQ(3, got[0]);
+	EXPECT_EQ(0, got[1]);
+	EXPECT_EQ(7, got[2]);
 	close(fd);
 }
 

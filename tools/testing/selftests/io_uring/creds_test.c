@@ -157,7 +157,7 @@ static int sender_of_mark(int fd)
 	return cred.uid;
 }
 
-/* A write that waits for its file: who reads is told who submitted it. */
+/* A write that waits for its file: the reader is told who submitted it. */
 TEST_F(creds, waits_for_its_file)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;

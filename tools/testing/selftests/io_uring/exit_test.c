@@ -81,7 +81,7 @@ static int victim_init(struct victim *v, unsigned int flags, unsigned int seed)
 	return iou_init_cq(&v->r, 32, 64, flags);
 }
 
-/* For who has outlived it. */
+/* For the tasks that have outlived it. */
 static void victim_free(struct victim *v)
 {
 	iou_exit(&v->r);
@@ -210,7 +210,7 @@ static void victim_run(struct victim *v)
 	for (;;) {
 		for (i = next_random(&v->seed) % 16 + 1; i && iou_sq_room(r); i--)
 			victim_prep(v);
-		iou_submit(r);
+		iou_submit_wait(r, 0);
 		if (next_random(&v->seed) % 4 == 0 &&
 		    write(v->pipe[1], "12345678", 8) != 8)
 			return;
@@ -419,7 +419,7 @@ TEST_F(end, exec_in_the_submitter)
 			for (i = 0; i < 8; i++) {
 				while (iou_sq_room(&v.r) > 8)
 					victim_prep(&v);
-				iou_submit(&v.r);
+				iou_submit_wait(&v.r, 0);
 			}
 			execl("/bin/true", "true", NULL);
 			_exit(98);
@@ -429,6 +429,43 @@ TEST_F(end, exec_in_the_submitter)
 		}
 		ASSERT_EQ(0, status);
 	}
+}
+
+/*
+ * All that an exec waits for are reads that workers have.  They end there, when they are told
+ * to, and the exec hears of it.  Mutant: uncharge-tells-nobody.
+ */
+TEST_F(end, exec_while_a_worker_ends_it)
+{
+	unsigned int round, i, rounds = iou_rounds(8);
+	int pid, status, ends[2];
+
+	ASSERT_EQ(0, pipe(ends));
+	for (round = 0; round < rounds; round++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			struct iou r;
+			char c[4];
+
+			if (iou_init(&r, 8, variant->flags))
+				_exit(99);
+			for (i = 0; i < sizeof(c); i++)
+				iou_prep(&r, IORING_OP_READ, ends[0], &c[i], 1, 0)->flags =
+					IOSQE_ASYNC;
+			if (iou_submit(&r) < 0)
+				_exit(97);
+			usleep(next_random(&self->seed) % 10000);
+			execl("/bin/true", "true", NULL);
+			_exit(98);
+		}
+		ASSERT_EQ(0, gone(pid, &status)) {
+			TH_LOG("round %u", round);
+		}
+		ASSERT_EQ(0, status);
+	}
+	close(ends[0]);
+	close(ends[1]);
 }
 
 /* A ring is closed and its memory unmapped while all is under way. */
@@ -442,7 +479,7 @@ TEST_F(end, close)
 		for (i = 0; i < 4; i++) {
 			while (iou_sq_room(&v.r) > 4)
 				victim_prep(&v);
-			ASSERT_LE(0, iou_submit(&v.r));
+			ASSERT_LE(0, iou_submit_wait(&v.r, 0));
 			iou_seen(&v.r, iou_ready(&v.r));
 		}
 		usleep(next_random(&self->seed) % 500);
@@ -450,6 +487,53 @@ TEST_F(end, close)
 		ASSERT_EQ(0, iou_init_cq(&v.r, 32, 64, variant->flags));
 	}
 	iou_exit(&v.r);
+}
+
+/*
+ * A ring is closed with more polls than it has room for CQEs, messages and an eventfd: all of
+ * them go, and then its registered file, whose other end hears of it.
+ * Mutant: ring-end-skips-lot.
+ */
+TEST_F(end, close_with_more_than_fits)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	unsigned int i, sent, nr = 1000;
+	int quiet[2], ends[2], efd;
+	struct iou r, sender;
+	__u64 tag = 7;
+	struct io_uring_rsrc_register reg = { .nr = 1, .tags = (uintptr_t)&tag };
+	struct io_uring_sqe *sqe;
+
+	ASSERT_EQ(0, pipe(quiet));
+	ASSERT_EQ(0, pipe(ends));
+	efd = eventfd(0, EFD_NONBLOCK);
+	ASSERT_LE(0, efd);
+	ASSERT_EQ(0, iou_init(&sender, 8, 0));
+	ASSERT_EQ(0, iou_init_cq(&r, 8, 8, variant->flags));
+	reg.data = (uintptr_t)&ends[1];
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_FILES2, &reg, sizeof(reg)));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_EVENTFD, &efd, 1));
+	for (i = 0; i < nr; i++) {
+		prep_poll(&r, quiet[0], false)->user_data = i;
+		if (iou_sq_room(&r) && i + 1 < nr)
+			continue;
+		ASSERT_LE(0, iou_submit(&r));
+	}
+	for (sent = 0; sent < 16; sent++) {
+		sqe = iou_prep(&sender, IORING_OP_MSG_RING, r.fd, NULL, 0, sent);
+		sqe->addr = IORING_MSG_DATA;
+		ASSERT_EQ(0, iou_one(&sender));
+	}
+	close(ends[1]);
+	iou_exit(&r);
+	pfd.fd = ends[0];
+	ASSERT_EQ(1, poll(&pfd, 1, IOU_PATIENCE));
+	EXPECT_EQ(POLLHUP, pfd.revents);
+	iou_exit(&sender);
+	close(ends[0]);
+	close(quiet[0]);
+	close(quiet[1]);
+	close(efd);
 }
 
 /*
@@ -502,7 +586,7 @@ static void *submit_and_end(void *arg)
 
 	for (i = 0; i < 12; i++)
 		victim_prep(v);
-	iou_submit(&v->r);
+	iou_submit_wait(&v->r, 0);
 	return NULL;
 }
 
@@ -686,7 +770,7 @@ TEST_F(end, fork_storm)
 
 		for (i = 0; i < 4 && iou_sq_room(&v.r); i++)
 			victim_prep(&v);
-		ASSERT_LE(0, iou_submit(&v.r));
+		ASSERT_LE(0, iou_submit_wait(&v.r, 0));
 		pid = fork();
 		ASSERT_LE(0, pid);
 		if (!pid) {
@@ -948,7 +1032,7 @@ TEST_F(end, nothing_stays)
 			_exit(99);
 		for (i = 0; i < 16; i++)
 			victim_prep(&v);
-		iou_submit(&v.r);
+		iou_submit_wait(&v.r, 0);
 		iou_exit(&v.r);
 		/* workers may idle on, threads of a closed ring may not */
 		for (i = 0; i < grace() && iou_threads(getpid(), "iou-sqp-"); i++)
@@ -980,6 +1064,86 @@ static int use_other(struct iou *other)
 	ret = iou_sys_enter(other->fd, 1, 0, 0, NULL, 0);
 	iou_put("/proc/self/make-it-fail", "0");
 	return ret == -ENOMEM;
+}
+
+/* PF_EXITING in the ninth word of /proc/PID/stat, which a zombie has as well. */
+static bool is_exiting(pid_t pid)
+{
+	unsigned int flags = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	if (!f)
+		return true;
+	if (fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+		flags = 0;
+	fclose(f);
+	return flags & 4;
+}
+
+static void write_for_ever(int fd)
+{
+	unsigned long long one = 1;
+
+	while (write(fd, &one, sizeof(one)) == sizeof(one))
+		;
+	_exit(0);
+}
+
+/* Take all that is there.  Return: how many polls go on. */
+static unsigned int reap_polls(struct iou *r)
+{
+	unsigned int i, nr = iou_ready(r), more = 0;
+
+	for (i = 0; i < nr; i++)
+		more += !!(iou_cqe_at(r, i)->flags & IORING_CQE_F_MORE);
+	iou_seen(r, nr);
+	return more;
+}
+
+/*
+ * A task that exits lets no poll go on, however often it is woken.  Mutant:
+ * exit-goes-on-polling.
+ */
+TEST(exits_while_polls_are_woken)
+{
+	int i, status, fd = eventfd(0, EFD_NONBLOCK);
+	pid_t writers[2], pid;
+	struct iou r;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, iou_init_cq(&r, 256, 8192, 0));
+	pid = fork();
+	if (!pid) {
+		for (i = 0; i < 200; i++)
+			iou_prep(&r, IORING_OP_POLL_ADD, fd, NULL, IORING_POLL_ADD_MULTI,
+				 0)->poll32_events = POLLIN;
+		iou_submit(&r);
+		/* some are on their way */
+		while (iou_ready(&r) < 1000)
+			;
+		_exit(0);
+	}
+	ASSERT_LT(0, pid);
+	for (i = 0; i < 2; i++) {
+		writers[i] = fork();
+		if (!writers[i])
+			write_for_ever(fd);
+	}
+	while (!is_exiting(pid))
+		if (iou_ready(&r) > 4096)
+			iou_seen(&r, 2048);
+	reap_polls(&r);
+	while (!waitpid(pid, &status, WNOHANG))
+		EXPECT_EQ(0, reap_polls(&r));
+	for (i = 0; i < 2; i++) {
+		kill(writers[i], SIGKILL);
+		waitpid(writers[i], NULL, 0);
+	}
+	iou_exit(&r);
+	close(fd);
 }
 
 /*

@@ -41,16 +41,6 @@ static long value_of(const char *text, const char *key)
 	return -1;
 }
 
-/* A thread gives the SQEs' slots back a moment after it has posted the CQEs. */
-static bool sq_taken(struct iou *r)
-{
-	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
-
-	while (load_acq(r->sq_head) != r->sent && iou_now_us() < end)
-		iou_sleep_ms(1);
-	return load_acq(r->sq_head) == r->sent;
-}
-
 FIXTURE(fdinfo) {
 	struct iou r;
 	char *text;
@@ -117,7 +107,7 @@ TEST_F(fdinfo, values)
 		ASSERT_EQ(0, iou_wait(r, 5));
 		iou_seen(r, 2);
 	}
-	ASSERT_TRUE(sq_taken(r));
+	ASSERT_TRUE(iou_taken(r, IOU_PATIENCE));
 	ASSERT_EQ(0, read_fdinfo(r->fd, self->text, TEXT_SIZE));
 	EXPECT_EQ(7, value_of(self->text, "SqMask"));
 	EXPECT_EQ(off ? 0 : 5, value_of(self->text, "SqHead"));
@@ -203,7 +193,7 @@ TEST_F(fdinfo, lists)
 		ASSERT_NE(NULL, iou_nop(r, 100 + i));
 		ASSERT_LE(0, iou_submit(r));
 	}
-	EXPECT_TRUE(sq_taken(r));
+	EXPECT_TRUE(iou_taken(r, IOU_PATIENCE));
 	ASSERT_EQ(0, read_fdinfo(r->fd, self->text, TEXT_SIZE));
 	EXPECT_EQ(16, value_of(self->text, "CQEs"));
 	EXPECT_EQ(polls, lines(self->text, "  op=6, task_works=0\n"));
@@ -218,6 +208,30 @@ TEST_F(fdinfo, lists)
 	}
 	close(p[0]);
 	close(p[1]);
+}
+
+/*
+ * However long the overflow list is, a reader sees its beginning: on shared rings it is read
+ * under a spinlock.  Mutant: fdinfo-reads-all.
+ */
+TEST_F(fdinfo, long_overflow_is_cut)
+{
+	struct iou *r = &self->r;
+	int i;
+
+	if (variant->flags & IORING_SETUP_R_DISABLED)
+		SKIP(return, "nothing can be submitted");
+	/* 16 have room */
+	for (i = 0; i < 16 + 300; i++) {
+		ASSERT_NE(NULL, iou_nop(r, i));
+		ASSERT_LE(0, iou_submit(r));
+		ASSERT_TRUE(iou_taken(r, IOU_PATIENCE));
+	}
+	ASSERT_EQ(0, read_fdinfo(r->fd, self->text, TEXT_SIZE));
+	EXPECT_EQ(iou_on_stock() ? 300 : 256, lines(self->text, "  user_data="));
+	EXPECT_NE(NULL, strstr(self->text, "  user_data=16, res=0, flags=0\n"));
+	/* all the same they are all there */
+	EXPECT_EQ(0, iou_discard(r, 316));
 }
 
 /* SQEs that nobody has taken yet. */
@@ -259,7 +273,7 @@ static void *hold_lock(void *arg)
 	return (void *)(long)iou_sys_register(h->fd, IORING_REGISTER_FILES, h->hole.mem, 1);
 }
 
-/* Who holds the ring lock may wait for the reader of this file. */
+/* Whoever holds the ring lock may wait for the reader of this file. */
 TEST_F(fdinfo, ring_lock_is_held)
 {
 	struct iovec iov = { self->text, 4096 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: STATX, FADVISE, MADVISE, FTRUNCATE - what a file is, and how it is used */
+#include <linux/fuse.h>
 #include <linux/stat.h>
+#include <poll.h>
+#include <pthread.h>
 #include "iou_test.h"
 
 FIXTURE(file) {
@@ -97,6 +100,117 @@ TEST_F(file, statx_inline)
 	EXPECT_EQ(0, iou_threads(getpid(), "iou-wrk"));
 }
 
+/* A filesystem of which the root is all that there is. */
+struct server {
+	pthread_t thread;
+	int fd;
+	int submitted;	/* set by the test: attributes are told from then on */
+	int asked;	/* set by the server: somebody waits for them */
+};
+
+static void answer(struct server *s, const struct fuse_in_header *in, const void *data, size_t len)
+{
+	char buf[256];
+	struct fuse_out_header *out = (void *)buf;
+
+	memset(buf, 0, sizeof(buf));
+	out->len = sizeof(*out) + len;
+	out->unique = in->unique;
+	if (data)
+		memcpy(out + 1, data, len);
+	else
+		out->error = -EOPNOTSUPP;
+	if (write(s->fd, buf, out->len) < 0)
+		return;
+}
+
+static void answer_getattr(struct server *s, const struct fuse_in_header *in)
+{
+	struct fuse_attr_out attr = {
+		.attr = { .ino = 1, .mode = S_IFDIR | 0755, .nlink = 77 },
+	};
+	unsigned long long end = iou_now_us() + 1000000;
+
+	store_rel(&s->asked, 1);
+	while (!load_acq(&s->submitted) && iou_now_us() < end)
+		iou_sleep_ms(1);
+	answer(s, in, &attr, sizeof(attr));
+}
+
+/* Until the filesystem is unmounted. */
+static void *serve(void *arg)
+{
+	struct fuse_init_out init = {
+		.major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION,
+		.max_write = 4096,
+	};
+	static char buf[FUSE_MIN_READ_BUFFER * 2];
+	struct fuse_in_header *in = (void *)buf;
+	struct server *s = arg;
+
+	while (read(s->fd, buf, sizeof(buf)) > 0) {
+		if (in->opcode == FUSE_INIT)
+			answer(s, in, &init, sizeof(init));
+		else if (in->opcode == FUSE_GETATTR)
+			answer_getattr(s, in);
+		else if (in->opcode != FUSE_FORGET && in->opcode != FUSE_BATCH_FORGET)
+			answer(s, in, NULL, 0);
+	}
+	return NULL;
+}
+
+static int serve_begin(struct server *s, const char *dir)
+{
+	char options[64];
+
+	s->fd = open("/dev/fuse", O_RDWR);
+	if (s->fd < 0)
+		return -errno;
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", s->fd);
+	if (mount("iou", dir, "fuse", 0, options))
+		return -errno;
+	return -pthread_create(&s->thread, NULL, serve, s);
+}
+
+static void serve_end(struct server *s, const char *dir)
+{
+	umount2(dir, MNT_DETACH);
+	pthread_join(s->thread, NULL);
+	close(s->fd);
+}
+
+/*
+ * The root of a filesystem, which is always in the dentry cache, has its attributes with a
+ * server, for which nobody waits in io_uring_enter().  Mutant: statx-waits-for-server.
+ */
+TEST_F(file, statx_of_server)
+{
+	struct statx buf = {};
+	struct server s = {};
+	int above;
+
+	if (access("/dev/fuse", F_OK))
+		SKIP(return, "needs FUSE");
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "another task waits");
+	/* the guest's own root is on a server as well */
+	above = openat(self->dfd, "..", O_PATH | O_DIRECTORY);
+	ASSERT_LE(0, above);
+	ASSERT_EQ(0, serve_begin(&s, self->dir));
+	iou_prep(&self->r, IORING_OP_STATX, above, strrchr(self->dir, '/') + 1, STATX_NLINK,
+		 (uintptr_t)&buf)->flags = variant->sqe_flags;
+	EXPECT_EQ(1, iou_submit(&self->r));
+	/* a worker may have come as far as this, but not further */
+	EXPECT_EQ(0, buf.stx_nlink);
+	EXPECT_EQ(0, iou_ready(&self->r));
+	store_rel(&s.submitted, 1);
+	EXPECT_EQ(0, iou_discard(&self->r, 1));
+	EXPECT_EQ(77, buf.stx_nlink);
+	EXPECT_EQ(1, load_acq(&s.asked));
+	serve_end(&s, self->dir);
+	close(above);
+}
+
 /* The path belongs to the program again once the SQE was taken. */
 TEST_F(file, statx_path_is_copied)
 {
@@ -116,8 +230,9 @@ TEST_F(file, statx_path_is_copied)
 static int do_fadvise(struct iou *r, unsigned int f, int fd, int advice, long long off,
 		      unsigned long long long_len, unsigned int len)
 {
-	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_FADVISE, fd, (void *)long_len, len, off);
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_FADVISE, fd, NULL, len, off);
 
+	sqe->addr = long_len;
 	sqe->fadvise_advice = advice;
 	sqe->flags = f;
 	return iou_one(r);

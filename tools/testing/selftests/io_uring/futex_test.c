@@ -3,7 +3,15 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/wait.h>
+#include "fault.h"
 #include "iou_test.h"
+
+/* with times of 64 bits, where there are two: a kernel may lack the other */
+#ifdef SYS_futex_time64
+#define SYS_FUTEX	SYS_futex_time64
+#else
+#define SYS_FUTEX	SYS_futex
+#endif
 
 #define WAITERS	16
 #define ANYBODY	0xffffffffULL
@@ -66,7 +74,7 @@ static int do_wake(struct iou *r, unsigned int flags, const unsigned int *word,
 /* Wake from outside io_uring, so that only the waits have CQEs. */
 static long sys_wake(const unsigned int *word, int nr)
 {
-	return iou_ret(syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, nr, NULL, NULL, 0));
+	return iou_ret(syscall(SYS_FUTEX, word, FUTEX_WAKE_PRIVATE, nr, NULL, NULL, 0));
 }
 
 /* Wake the one that waits; stock has a worker queue it if that is asked for. */
@@ -154,7 +162,7 @@ static void *wake_until(void *arg)
 {
 	unsigned int *word = arg;
 
-	while (!syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0))
+	while (!syscall(SYS_FUTEX, word, FUTEX_WAKE, 1, NULL, NULL, 0))
 		sched_yield();
 	return NULL;
 }
@@ -171,7 +179,7 @@ TEST_F(futex, shared)
 	pid = fork();
 	if (!pid) {
 		wake_until(self->shared);
-		_exit(syscall(SYS_futex, self->shared + 1, FUTEX_WAKE, 9, NULL, NULL, 0));
+		_exit(syscall(SYS_FUTEX, self->shared + 1, FUTEX_WAKE, 9, NULL, NULL, 0));
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
@@ -494,6 +502,80 @@ TEST_F(futex, memory_is_gone)
 	for (i = 0; i < 8; i++) {
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 		EXPECT_EQ(-ECANCELED, cqe.res);
+	}
+}
+
+static void *submit_in_thread(void *arg)
+{
+	return (void *)(long)iou_submit(arg);
+}
+
+/* How many of @nr processes, one after the other, wake somebody at their own word. */
+static int count_wakers(const unsigned int *word, int nr)
+{
+	int pid, status, found = 0;
+
+	while (nr--) {
+		pid = fork();
+		if (!pid)
+			_exit(sys_wake(word, 1));
+		waitpid(pid, &status, 0);
+		found += status != 0;
+	}
+	return found;
+}
+
+/*
+ * A killed process does not wait for the ring's lock, which another one keeps, and leaves its
+ * waits behind.  Its mm must not become that of a process whose wakes they would take.
+ * Mutant: futex-takes-strangers-wake.
+ */
+TEST_F(futex, memory_is_not_reused)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int pid, status, i, p[2];
+	pthread_t thread;
+	struct hole h;
+	cpu_set_t cpu;
+	char c;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_SQPOLL))
+		SKIP(return, "one task alone submits");
+	if (variant->flags & IORING_SETUP_NO_MMAP)
+		SKIP(return, "a child has other memory");
+	if (iou_on_stock())
+		SKIP(return, "the process waits for the lock");
+	/* memory that was freed is used again by the CPU that has freed it */
+	CPU_ZERO(&cpu);
+	CPU_SET(0, &cpu);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpu), &cpu));
+	ASSERT_EQ(0, hole_open(&h, 1));
+	ASSERT_EQ(0, pipe(p));
+	pid = fork();
+	if (!pid) {
+		leave_waits(0, self->word, r);
+		if (write(p[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	ASSERT_EQ(1, read(p[0], &c, 1));
+	/* what the child has taken of the SQ */
+	r->sent = *r->sq_tail;
+	r->next = r->sent;
+	/* it is a path that has to be read with the lock */
+	iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, h.mem, 0, 0)->user_data = 1;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, submit_in_thread, r));
+	ASSERT_EQ(1, hole_faults(&h, 1));
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, count_wakers(self->word, 64));
+
+	ASSERT_EQ(0, hole_give(&h, 0, 1));
+	pthread_join(thread, NULL);
+	for (i = 0; i < 9; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(cqe.user_data == 1 ? -ENOENT : -ECANCELED, cqe.res);
 	}
 }
 

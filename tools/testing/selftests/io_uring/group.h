@@ -46,7 +46,7 @@ static inline void add(struct io_uring_buf_ring *ring, void *addr, unsigned int 
 {
 	struct io_uring_buf *buf = slot(ring, ring->tail);
 
-	buf->addr = (uintptr_t)addr;
+	buf->addr = iou_addr(addr);
 	buf->len = len;
 	buf->bid = bid;
 	store_rel(&ring->tail, (__u16)(ring->tail + 1));

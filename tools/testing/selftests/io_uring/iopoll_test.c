@@ -245,6 +245,36 @@ TEST_F(polled, pieces_in_one)
 	}
 }
 
+/*
+ * What fails breaks its chain, and is told whatever IOSQE_CQE_SKIP_SUCCESS says, as on other
+ * rings; 6.12 goes on, and hides it.  Mutant: polled-failure-hidden.
+ */
+TEST_F(polled, failure)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int op;
+
+	if (iou_on_stock())
+		SKIP(return, "6.12 does otherwise");
+	for (op = IORING_OP_READ; op <= IORING_OP_WRITE; op++) {
+		/* memory that direct I/O refuses */
+		iou_prep(r, op, self->fd, self->buf + 1, BLOCK, 0)->flags = IOSQE_IO_LINK;
+		iou_prep(r, IORING_OP_NOP, -1, NULL, 0, 0)->user_data = 1;
+		ASSERT_EQ(2, iou_submit(r));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_GT(0, cqe.res);
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(1, cqe.user_data);
+		EXPECT_EQ(-ECANCELED, cqe.res);
+		iou_prep(r, op, self->fd, self->buf + 1, BLOCK, 0)->flags =
+			IOSQE_CQE_SKIP_SUCCESS;
+		ASSERT_EQ(1, iou_submit(r));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_GT(0, cqe.res);
+	}
+}
+
 /* Buffers are the program's own again when they are unregistered, not a little later. */
 TEST_F(polled, unregister_buffers_waits)
 {

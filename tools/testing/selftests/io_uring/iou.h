@@ -56,6 +56,8 @@
 #endif
 
 #define IOU_PAGE	4096UL
+/* An address of the kernel's */
+#define IOU_KERNEL	((void *)-4096L)
 /* Nothing that a test waits for takes longer than this, in milliseconds */
 #define IOU_PATIENCE	10000
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
@@ -144,12 +146,12 @@ static inline unsigned long long iou_now_us(void)
 }
 
 /*
- * When a loop that looks for a race ends, in half of the time that a test has: a busy machine
- * makes fewer rounds of it.
+ * When a loop that looks for a race ends, whatever rounds are left: after seconds, and in the
+ * soak after half of the time that a test has.
  */
 static inline unsigned long long iou_race_end(void)
 {
-	return iou_now_us() + 60 * 1000000ULL;
+	return iou_now_us() + (getenv("IOU_SOAK") ? 60 : 4) * 1000000ULL;
 }
 
 static inline void iou_sleep_ms(unsigned int ms)
@@ -369,6 +371,12 @@ static inline struct io_uring_sqe *iou_sqe(struct iou *r)
 	return sqe;
 }
 
+/* An address as an SQE or a buffer has it: the kernel's are above all pointers of 32 bits. */
+static inline unsigned long long iou_addr(const void *addr)
+{
+	return addr == IOU_KERNEL ? -4096ULL : (uintptr_t)addr;
+}
+
 static inline struct io_uring_sqe *iou_prep(struct iou *r, int op, int fd,
 					    const void *addr, unsigned int len,
 					    unsigned long long off)
@@ -379,7 +387,7 @@ static inline struct io_uring_sqe *iou_prep(struct iou *r, int op, int fd,
 		return NULL;
 	sqe->opcode = op;
 	sqe->fd = fd;
-	sqe->addr = (uintptr_t)addr;
+	sqe->addr = iou_addr(addr);
 	sqe->len = len;
 	sqe->off = off;
 	return sqe;
@@ -420,9 +428,27 @@ static inline int iou_submit_wait(struct iou *r, unsigned int min)
 	return iou_enter(r, nr, min, flags);
 }
 
+/*
+ * Does the kernel take what was submitted within @ms milliseconds?  A SQPOLL thread gives the
+ * slots back when it has issued what was in them.
+ */
+static inline bool iou_taken(struct iou *r, unsigned int ms)
+{
+	unsigned long long end = iou_now_us() + ms * 1000ULL;
+
+	while (load_acq(r->sq_head) != r->sent && iou_now_us() < end)
+		sched_yield();
+	return load_acq(r->sq_head) == r->sent;
+}
+
+/* Submit what was prepared.  A SQPOLL thread has a second to take it; something may keep it. */
 static inline int iou_submit(struct iou *r)
 {
-	return iou_submit_wait(r, 0);
+	int ret = iou_submit_wait(r, 0);
+
+	if (ret >= 0 && r->flags & IORING_SETUP_SQPOLL)
+		iou_taken(r, 1000);
+	return ret;
 }
 
 static inline unsigned int iou_ready(struct iou *r)
@@ -444,7 +470,7 @@ static inline void iou_seen(struct iou *r, unsigned int nr)
 
 /*
  * Wait at most @ms milliseconds until @min CQEs are in the ring.  At the end of the time
- * the kernel is content with what it finds then; who has all the patience of a test is
+ * the kernel is content with what it finds then; whoever has all the patience of a test is
  * told that nobody has woken him.
  */
 static inline int iou_wait_ms(struct iou *r, unsigned int min, unsigned int ms)
@@ -631,6 +657,42 @@ static inline int iou_put(const char *path, const char *text)
 		ret = -errno;
 	close(fd);
 	return ret;
+}
+
+/*
+ * The calling thread's allocation @nr, or copy from or to user space, counted from here on,
+ * fails; 0 calls it off.  Return: 0, or a negative errno where no fault can be injected.
+ */
+static inline int iou_fail_nth(int nr)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", nr);
+	return iou_put("/proc/thread-self/fail-nth", text);
+}
+
+/* Has the allocation that was to fail come? */
+static inline bool iou_has_failed(void)
+{
+	char text[16] = "0";
+	int fd = open("/proc/thread-self/fail-nth", O_RDONLY);
+
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return atoi(text) <= 0;
+}
+
+/* Allocations that may wait can fail as well.  Return: as iou_fail_nth(). */
+static inline int iou_fail_init(void)
+{
+	int ret = iou_fail_nth(0);
+
+	if (ret)
+		return ret;
+	mount("none", "/sys/kernel/debug", "debugfs", 0, NULL);
+	iou_put("/sys/kernel/debug/failslab/verbose", "0");
+	return iou_put("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
 }
 
 /*

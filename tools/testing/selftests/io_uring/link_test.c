@@ -9,6 +9,7 @@
 #include "timer.h"
 #include <poll.h>
 #include <pthread.h>
+#include <sys/signalfd.h>
 
 FIXTURE(chain) {
 	struct iou r;
@@ -83,12 +84,22 @@ static void read_pipe(struct iou *r, int fd, char *buf, unsigned long long data,
 	sqe->flags = flags;
 }
 
+static void wait_readable(struct iou *r, int fd, unsigned long long data, unsigned int flags)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL, 0, 0);
+
+	sqe->poll32_events = POLLIN;
+	sqe->user_data = data;
+	sqe->flags = flags;
+}
+
 static struct io_uring_sqe *cancel(struct iou *r, unsigned long long target,
 				   unsigned long long data)
 {
 	struct io_uring_sqe *sqe;
 
-	sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)(uintptr_t)target, 0, 0);
+	sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, NULL, 0, 0);
+	sqe->addr = target;
 	sqe->user_data = data;
 	return sqe;
 }
@@ -308,7 +319,7 @@ TEST_F(chain, limit_of_a_read)
 	}
 }
 
-TEST_F(chain, limit_refused)
+TEST_F(chain, limit_without_a_head)
 {
 	struct iou *r = &self->r;
 
@@ -322,6 +333,36 @@ TEST_F(chain, limit_refused)
 	limit(r, HOUR, 3, LINK);
 	nop(r, 4, 0);
 	EXPECT_STREQ("1:ECANCELED 2:ECANCELED 3:EINVAL 4:ECANCELED", sorted(submit_cqes(r, 4)));
+	/* the chain ends before it */
+	nop(r, 1, 0);
+	limit(r, HOUR, 2, 0);
+	EXPECT_STREQ("1:0 2:EINVAL", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	EXPECT_STREQ("1:0", submit_cqes(r, 1));
+	limit(r, HOUR, 2, 0);
+	EXPECT_STREQ("2:EINVAL", submit_cqes(r, 1));
+}
+
+/* A head that is refused, or something behind it. */
+TEST_F(chain, limit_beside_refused)
+{
+	struct iou *r = &self->r;
+
+	refused(r, 1, LINK);
+	limit(r, HOUR, 2, LINK);
+	nop(r, 3, 0);
+	EXPECT_STREQ("1:EINVAL 2:ECANCELED 3:ECANCELED", sorted(submit_cqes(r, 3)));
+	nop(r, 1, LINK);
+	limit(r, HOUR, 2, LINK);
+	refused(r, 3, 0);
+	EXPECT_STREQ("1:ECANCELED 2:ECANCELED 3:EINVAL", sorted(submit_cqes(r, 3)));
+}
+
+/* Fields and flags. */
+TEST_F(chain, limit_refused)
+{
+	struct iou *r = &self->r;
+
 	nop(r, 1, LINK);
 	link_timeout(r, HOUR, 0, 2)->off = 1;
 	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
@@ -339,8 +380,12 @@ TEST_F(chain, limit_refused)
 	link_timeout(r, HOUR, IORING_TIMEOUT_CLOCK_MASK, 2);
 	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
 	nop(r, 1, LINK);
-	link_timeout(r, -1, 0, 2);
+	link_timeout(r, NEGATIVE, 0, 2);
 	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
+	nop(r, 1, LINK);
+	link_timeout(r, -1, 0, 2);
+	EXPECT_STREQ(NEGATIVE == -1 ? "1:ECANCELED 2:EINVAL" : "1:0 2:ECANCELED",
+		     sorted(submit_cqes(r, 2)));
 	nop(r, 1, LINK);
 	link_timeout(r, 0, 0, 2)->addr = 0;
 	EXPECT_STREQ("1:ECANCELED 2:EFAULT", submit_cqes(r, 2));
@@ -359,23 +404,6 @@ TEST_F(chain, limit_refused)
 	nop(r, 1, LINK);
 	link_timeout(r, 0, 0, 2)->ioprio = 2;
 	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
-	/* the chain ends before it */
-	nop(r, 1, 0);
-	limit(r, HOUR, 2, 0);
-	EXPECT_STREQ("1:0 2:EINVAL", submit_cqes(r, 2));
-	nop(r, 1, LINK);
-	EXPECT_STREQ("1:0", submit_cqes(r, 1));
-	limit(r, HOUR, 2, 0);
-	EXPECT_STREQ("2:EINVAL", submit_cqes(r, 1));
-	/* a head that is refused, or something behind it */
-	refused(r, 1, LINK);
-	limit(r, HOUR, 2, LINK);
-	nop(r, 3, 0);
-	EXPECT_STREQ("1:EINVAL 2:ECANCELED 3:ECANCELED", sorted(submit_cqes(r, 3)));
-	nop(r, 1, LINK);
-	limit(r, HOUR, 2, LINK);
-	refused(r, 3, 0);
-	EXPECT_STREQ("1:ECANCELED 2:ECANCELED 3:EINVAL", sorted(submit_cqes(r, 3)));
 }
 
 /* Its own flag alone decides whether its CQE is seen. */
@@ -513,14 +541,24 @@ TEST_F(chain, drained_row)
 	}
 }
 
-/* A drained head's time does not run before it does. */
+/* A drained head's time does not run before it does.  Mutant: limit-of-drained-runs. */
 TEST_F(chain, drained)
 {
 	struct iou *r = &self->r;
 
-	wait_for(r, 60 * MS, 1, 0);
+	/* by the time that the pipe is written to, the limit would have come */
+	wait_readable(r, self->p[0], 1, 0);
+	nop(r, 2, LINK | IOSQE_IO_DRAIN);
+	limit(r, 5 * MS, 3, 0);
+	nop(r, 4, 0);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	iou_sleep_ms(20);
+	ASSERT_EQ(1, write(self->p[1], "x", 1));
+	EXPECT_STREQ("1:1 2:0 3:ECANCELED 4:0", sorted(cqes(r, 4)));
+	ASSERT_EQ(1, read(self->p[0], self->buf, 1));
+	wait_for(r, 20 * MS, 1, 0);
 	wait_for(r, 5 * MS, 2, LINK | IOSQE_IO_DRAIN);
-	limit(r, 40 * MS, 3, 0);
+	limit(r, HOUR, 3, 0);
 	nop(r, 4, 0);
 	EXPECT_STREQ("1:ETIME 2:ETIME 3:ECANCELED 4:0", sorted(submit_cqes(r, 4)));
 	wait_for(r, 20 * MS, 1, 0);
@@ -569,15 +607,6 @@ TEST_F(chain, failed_sync)
 	}
 }
 
-static void wait_readable(struct iou *r, int fd, unsigned long long data, unsigned int flags)
-{
-	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL, 0, 0);
-
-	sqe->poll32_events = POLLIN;
-	sqe->user_data = data;
-	sqe->flags = flags;
-}
-
 /* What is behind a drained request goes when it goes, and does not wait for its end. */
 TEST_F(chain, behind_a_drained_one)
 {
@@ -612,6 +641,53 @@ TEST_F(chain, behind_a_drained_one)
 	if (iou_on_stock())
 		ASSERT_EQ(0, iou_wait(r, 4));
 	EXPECT_STREQ("1:1 2:0 3:0 4:0", sorted(cqes(r, 4)));
+}
+
+/* The thread that issues what is submitted to the ring, 0 if there is none. */
+static pid_t issuer(struct iou *r)
+{
+	char path[64], line[128];
+	pid_t tid = 0;
+	FILE *f;
+
+	if (!(r->flags & IORING_SETUP_SQPOLL))
+		return gettid();
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", r->fd);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "SqThread: %d", &tid);
+	if (f)
+		fclose(f);
+	return tid;
+}
+
+/*
+ * What follows a request that a worker ran is issued by the task, like what follows any
+ * other.  Who issues it shows a signal: it waits for one thread alone, and nobody else can read
+ * it.  On stock the worker goes on, unless the ring is its task's.  Mutant: worker-goes-on.
+ */
+TEST_F(chain, successor_of_a_worker)
+{
+	bool worker = iou_on_stock() && !(variant->flags & IORING_SETUP_DEFER_TASKRUN);
+	struct signalfd_siginfo info[2] = {};
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	ASSERT_EQ(0, sigprocmask(SIG_BLOCK, &set, NULL));
+	fd = signalfd(-1, &set, SFD_NONBLOCK);
+	ASSERT_LE(0, fd);
+	nop(r, 1, 0);
+	EXPECT_STREQ("1:0", submit_cqes(r, 1));
+	ASSERT_EQ(0, tgkill(getpid(), issuer(r), SIGUSR1));
+	nop(r, 1, LINK | IOSQE_ASYNC);
+	sqe = iou_prep(r, IORING_OP_READ, fd, info, sizeof(info), 0);
+	sqe->user_data = 2;
+	EXPECT_STREQ(worker ? "1:0 2:-11" : "1:0 2:128", submit_cqes(r, 2));
+	close(fd);
 }
 
 /* A drained request that is refused has nothing to wait for, and nothing waits for it. */

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: requests that wait in great numbers, and who is found among them */
+/* io_uring selftests: requests that wait in great numbers, and how one is found among them */
 /*
  * Programs name what waits by its user_data.  Which of several with the same name
  * is meant has always been the same one, however many others there are; finding it
  * costs about the same, too; and where everything has to be looked at, the task can
  * be killed meanwhile.
  */
+#include "fault.h"
 #include "timer.h"
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 
 #define BATCH	4096
@@ -51,7 +53,8 @@ static struct io_uring_sqe *poll_remove(struct iou *r, unsigned long long target
 {
 	struct io_uring_sqe *sqe;
 
-	sqe = iou_prep(r, IORING_OP_POLL_REMOVE, -1, (void *)(uintptr_t)target, 0, 0);
+	sqe = iou_prep(r, IORING_OP_POLL_REMOVE, -1, NULL, 0, 0);
+	sqe->addr = target;
 	sqe->user_data = data;
 	return sqe;
 }
@@ -61,7 +64,8 @@ static struct io_uring_sqe *cancel(struct iou *r, unsigned long long target, uns
 {
 	struct io_uring_sqe *sqe;
 
-	sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)(uintptr_t)target, 0, 0);
+	sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, NULL, 0, 0);
+	sqe->addr = target;
 	sqe->cancel_flags = flags;
 	sqe->user_data = data;
 	return sqe;
@@ -75,6 +79,21 @@ static int park_polls(struct iou *r, int fd, unsigned int nr, unsigned long long
 
 	for (i = 0; i < nr; i++) {
 		poll_in(r, fd, data + (unsigned long long)i * step);
+		if ((i + 1) % BATCH == 0 || i + 1 == nr)
+			if (iou_submit(r) <= 0)
+				return -1;
+	}
+	return 0;
+}
+
+/* Park @nr reads of one byte, all named @data. */
+static int park_reads(struct iou *r, int fd, unsigned int nr, unsigned long long data)
+{
+	static char byte;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		iou_prep(r, IORING_OP_READ, fd, &byte, 1, 0)->user_data = data;
 		if ((i + 1) % BATCH == 0 || i + 1 == nr)
 			if (iou_submit(r) <= 0)
 				return -1;
@@ -283,9 +302,39 @@ TEST_F(lot, many_names)
 	}
 }
 
-/* What each of a batch of searches looks for, among polls named 5 on a pipe. */
+static int polls_named_5(struct iou *r, int fd, unsigned int nr)
+{
+	return park_polls(r, fd, nr, 5, 0);
+}
+
+static int reads_named_5(struct iou *r, int fd, unsigned int nr)
+{
+	return park_reads(r, fd, nr, 5);
+}
+
+/* They wait for the only worker, who stands in a fault. */
+static int queued_reads(struct iou *r, int fd, unsigned int nr)
+{
+	unsigned int limits[2] = { 1, 1 }, i;
+	int file = memfd_create("iou", 0);
+	struct hole hole;
+
+	if (ftruncate(file, IOU_PAGE) || hole_open(&hole, 1) ||
+	    iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2))
+		return -1;
+	for (i = 0; i < nr; i++) {
+		iou_prep(r, IORING_OP_READ, file, hole.mem, 1, 0)->flags = IOSQE_ASYNC;
+		if ((i + 1) % BATCH == 0 || i + 1 == nr)
+			if (iou_submit(r) <= 0)
+				return -1;
+	}
+	return hole_faults(&hole, 1) == 1 ? 0 : -1;
+}
+
+/* What each of a batch of searches looks for, and among what: on a pipe, or in a queue. */
 struct search {
 	const char *name;
+	int (*wait)(struct iou *r, int fd, unsigned int nr);
 	int op, fd, len;
 	unsigned int flags;
 };
@@ -298,7 +347,7 @@ static void search_long(const struct search *s, unsigned int parked, volatile in
 	struct iou r;
 	int p[2];
 
-	if (pipe(p) || iou_init_cq(&r, nr, 2 * nr, 0) || park_polls(&r, p[0], parked, 5, 0))
+	if (pipe(p) || iou_init_cq(&r, nr, 2 * nr, 0) || s->wait(&r, p[0], parked))
 		_exit(1);
 	for (i = 0; i < nr; i++) {
 		sqe = iou_prep(&r, s->op, s->fd < 0 ? -1 : p[1], (void *)5UL, s->len, 0);
@@ -310,26 +359,40 @@ static void search_long(const struct search *s, unsigned int parked, volatile in
 	_exit(0);
 }
 
+/* Kill a child.  Return: how many milliseconds it takes. */
+static unsigned int time_to_die(int pid)
+{
+	unsigned long long start = iou_now_us();
+	int status;
+
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	return (iou_now_us() - start) / 1000;
+}
+
 /*
  * A batch of searches, each of which has to look at everything: it would take
- * minutes, but its task can be killed.
+ * minutes, but its task can be killed.  Mutants: parked-search-deaf, which a removal shows, as
+ * cancels ask before each search, and cancel-search-deaf, which does not.
  */
 TEST(killed_while_searching)
 {
 	static const struct search row[] = {
-		{ "by file", IORING_OP_ASYNC_CANCEL, 0, 0, IORING_ASYNC_CANCEL_FD },
-		{ "by operation", IORING_OP_ASYNC_CANCEL, -1, IORING_OP_NOP,
+		{ "by file", polls_named_5, IORING_OP_ASYNC_CANCEL, 0, 0, IORING_ASYNC_CANCEL_FD },
+		{ "by operation", polls_named_5, IORING_OP_ASYNC_CANCEL, -1, IORING_OP_NOP,
 		  IORING_ASYNC_CANCEL_OP },
-		{ "by name and file", IORING_OP_ASYNC_CANCEL, 0, 0,
+		{ "by name and file", polls_named_5, IORING_OP_ASYNC_CANCEL, 0, 0,
 		  IORING_ASYNC_CANCEL_FD | IORING_ASYNC_CANCEL_USERDATA },
-		{ "all, again and again", IORING_OP_ASYNC_CANCEL, -1, 0,
+		{ "all, again and again", polls_named_5, IORING_OP_ASYNC_CANCEL, -1, 0,
 		  IORING_ASYNC_CANCEL_ANY },
+		{ "a poll of that name, among reads", reads_named_5, IORING_OP_POLL_REMOVE, -1 },
+		{ "in a queue", queued_reads, IORING_OP_ASYNC_CANCEL, -1, IORING_OP_NOP,
+		  IORING_ASYNC_CANCEL_OP },
 	};
-	unsigned int parked = iou_slow_kernel() ? 20000 : 100000, i;
+	unsigned int parked = iou_slow_kernel() ? 5000 : 100000, i;
 	volatile int *progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned int limit = iou_slow_kernel() ? 20000 : 2000, took;
-	unsigned long long start;
 	int pid, status;
 
 	if (iou_on_stock())
@@ -346,14 +409,241 @@ TEST(killed_while_searching)
 		ASSERT_EQ(1, *progress) {
 			TH_LOG("%s: not started, or done before it was killed", row[i].name);
 		}
-		start = iou_now_us();
-		ASSERT_EQ(0, kill(pid, SIGKILL));
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		took = (iou_now_us() - start) / 1000;
+		took = time_to_die(pid);
 		EXPECT_GT(limit, took) {
 			TH_LOG("%s: died after %u ms", row[i].name, took);
 		}
 	}
+}
+
+static int run_on(int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	return sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+/* Link to what was prepared last a limit that ends at @end. */
+static void limit_at(struct iou *r, struct io_uring_sqe *sqe, const struct __kernel_timespec *end)
+{
+	sqe->flags |= IOSQE_IO_LINK;
+	iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, end, 1, 0)->timeout_flags = IORING_TIMEOUT_ABS;
+	if (iou_sq_room(r) < 4)
+		iou_submit(r);
+}
+
+/*
+ * A task that in one run of its task work sees events for @nr polls, and behind each of them has
+ * something to go on with, then the limits of @nr reads that wait for a worker: for each it looks
+ * whether what is limited is ready.  The limits end when @patience times as long has passed as
+ * the polls have taken to arm; exits with TOO_LATE if that was too short for them.
+ */
+#define TOO_LATE	2
+
+static void run_long(struct iou *r, unsigned int nr, unsigned int patience, volatile int *progress)
+{
+	int p[2], out[2], file = memfd_create("iou", 0);
+	struct __kernel_timespec end = {};
+	unsigned long long start, at;
+	struct hole hole;
+	static char byte;
+	unsigned int i;
+
+	/* whoever else wants the CPU has it clear what is ready */
+	if (run_on(0) || pipe(p) || pipe(out) || hole_open(&hole, 1) ||
+	    queued_reads(r, 0, 1))
+		_exit(1);
+	start = iou_now_us();
+	for (i = 0; i < nr; i++) {
+		poll_in(r, p[0], 5)->flags = IOSQE_IO_LINK;
+		iou_nop(r, 6);
+		if (iou_sq_room(r) < 4)
+			iou_submit(r);
+	}
+	iou_submit(r);
+	at = iou_now_us();
+	end.tv_sec = (at + patience * (at - start)) / 1000000 + 2;
+	for (i = 0; i < nr; i++) {
+		struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_READ, file, &byte, 1, 0);
+
+		sqe->flags = IOSQE_ASYNC;
+		limit_at(r, sqe, &end);
+	}
+	iou_submit(r);
+	at = end.tv_sec * 1000000ULL;
+	if (iou_now_us() + 1000000 > at)
+		_exit(TOO_LATE);
+	/* all of it comes while the task stands in a fault, in a system call */
+	if (!fork()) {
+		run_on(1);
+		iou_sleep_ms(100);
+		if (write(p[1], "x", 1) != 1)
+			_exit(3);
+		while (iou_now_us() < at + 1000000)
+			iou_sleep_ms(10);
+		hole_give(&hole, 0, 1);
+		*progress = 1;
+		_exit(0);
+	}
+	if (write(out[1], hole.mem, 1) == 1)
+		*progress = 2;
+	pause();
+}
+
+/*
+ * Events for what is limited come with those for what is ready: a killed task does not look
+ * through all of the latter for each of the former.  Mutant: ready-search-deaf.
+ */
+TEST(killed_while_limits_expire)
+{
+	volatile int *progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned int nr = iou_slow_kernel() ? 1500 : 15000, patience = 4, took;
+	int pid, status, gone;
+	struct iou r;
+
+	if (iou_on_stock())
+		SKIP(return, "it has no such list");
+	run_on(1);
+	do {
+		ASSERT_EQ(0, iou_init_cq(&r, BATCH, 4 * BATCH, 0));
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			run_long(&r, nr, patience, progress);
+		for (gone = 0; !gone && !*progress; iou_sleep_ms(1))
+			gone = waitpid(pid, &status, WNOHANG);
+		if (gone)
+			iou_exit(&r);
+		patience *= 2;
+	} while (gone && WIFEXITED(status) && WEXITSTATUS(status) == TOO_LATE && patience <= 32);
+	ASSERT_EQ(0, gone) {
+		TH_LOG("not started: status %x", status);
+	}
+	/* the events take less */
+	iou_sleep_ms(1500);
+	took = time_to_die(pid);
+	EXPECT_GT(iou_slow_kernel() ? 8000 : 4000, took) {
+		TH_LOG("died after %u ms", took);
+	}
+	iou_exit(&r);
+}
+
+#define LONG		32768
+
+/*
+ * A task that is killed by the first of a batch, which writes into @p: who reads there is sent a
+ * signal.  Each of the others adds one to @event.
+ */
+static void submit_and_be_killed(unsigned int flags, int p[2], int event)
+{
+	static const uint64_t one = 1;
+	struct iou r;
+	int i;
+
+	if (iou_init(&r, LONG, flags))
+		_exit(1);
+	iou_prep(&r, IORING_OP_WRITE, p[1], &one, 1, 0);
+	for (i = 1; i < LONG; i++)
+		iou_prep(&r, IORING_OP_WRITE, event, &one, sizeof(one), 0);
+	if (fcntl(p[0], F_SETOWN, getpid()) || fcntl(p[0], F_SETSIG, SIGKILL) ||
+	    fcntl(p[0], F_SETFL, O_ASYNC))
+		_exit(2);
+	iou_submit(&r);
+	iou_wait(&r, LONG);
+	_exit(3);
+}
+
+/* Whoever is killed in the midst of a batch leaves the rest.  Mutant: batch-not-killable. */
+TEST(killed_in_a_long_batch)
+{
+	static const unsigned int kinds[] = { 0, IOU_DEFER, IORING_SETUP_SQPOLL };
+	int pid, status, p[2], event;
+	eventfd_t done;
+	unsigned int i;
+
+	if (iou_on_stock())
+		SKIP(return, "it goes on there");
+	for (i = 0; i < ARRAY_LEN(kinds); i++) {
+		event = eventfd(0, EFD_NONBLOCK);
+		ASSERT_EQ(0, pipe(p));
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			submit_and_be_killed(kinds[i], p, event);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_TRUE(WIFSIGNALED(status)) {
+			TH_LOG("kind %u: status %x", i, status);
+		}
+		/* it looks after each 1024 */
+		EXPECT_EQ(0, eventfd_read(event, &done));
+		EXPECT_GE(1024, done) {
+			TH_LOG("kind %u", i);
+		}
+		close(event);
+		close(p[0]);
+		close(p[1]);
+	}
+}
+
+/* The longest time in which current, which sleeps a millisecond, did not run.  For good. */
+static void measure_gaps(volatile unsigned long long *longest)
+{
+	unsigned long long last = iou_now_us(), now;
+
+	for (;; last = now) {
+		iou_sleep_ms(1);
+		now = iou_now_us();
+		if (now - last > *longest)
+			*longest = now - last;
+	}
+}
+
+/*
+ * Waits are told to end by the first of a batch, and each of the others looks for them in a
+ * large table that is empty.  Meanwhile other tasks run on the same CPU.
+ * Mutant: empty-lot-keeps-cpu.
+ */
+TEST(empty_lot_lets_others_run)
+{
+	unsigned int parked = iou_slow_kernel() ? 20000 : 270000, nr = 512, i;
+	volatile unsigned long long *longest;
+	unsigned long long start, took;
+	struct iou ring, *r = &ring;
+	unsigned int word = 0;
+	int pid;
+
+	ASSERT_EQ(0, run_on(0));
+	longest = mmap(NULL, IOU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_EQ(0, iou_init_cq(r, BATCH, 4 * BATCH, IOU_DEFER));
+	for (i = 0; i < parked; i++) {
+		iou_prep(r, IORING_OP_FUTEX_WAIT, FUTEX2_SIZE_U32 | FUTEX2_PRIVATE, &word, 0,
+			 0)->addr3 = ~0U;
+		if (!iou_sq_room(r))
+			ASSERT_EQ(BATCH, iou_submit(r));
+	}
+	iou_submit(r);
+	pid = fork();
+	if (!pid)
+		measure_gaps(longest);
+	iou_sleep_ms(20);
+	/* what comes of the first is not run before all are searched for */
+	for (i = 0; i < nr; i++)
+		cancel(r, 0, IORING_ASYNC_CANCEL_ANY, 2);
+	*longest = 0;
+	start = iou_now_us();
+	EXPECT_EQ(nr, iou_submit(r));
+	took = iou_now_us() - start;
+	iou_sleep_ms(20);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	EXPECT_GT(took / 4 + 100000, *longest) {
+		TH_LOG("%llu of %llu ms", *longest / 1000, took / 1000);
+	}
+	iou_exit(r);
+	munmap((void *)longest, IOU_PAGE);
 }
 
 /* Submit @nr requests; a drained one that waits keeps them waiting, too. */

@@ -142,7 +142,7 @@ TEST_F(busy, more_than_the_store)
 	iou_exit(&to);
 }
 
-/* Who submits stands in a fault, with the ring's lock. */
+/* Whoever submits stands in a fault, with the ring's lock. */
 struct stuck {
 	pthread_t thread;
 	pthread_barrier_t ready, end;

@@ -72,7 +72,25 @@ TEST_F(target, flags_pass)
 	EXPECT_EQ(2, iou_cqe_at(&self->to, 0)->res);
 }
 
+/* What to do is said by the lower half of the word.  Mutant: message-command-64. */
+TEST_F(target, command_word)
+{
+	prep_msg(&self->from, self->to.fd, 1, 2)->addr = 1ull << 32;
+	ASSERT_EQ(0, iou_one(&self->from));
+	ASSERT_EQ(0, iou_wait(&self->to, 1));
+	EXPECT_EQ(2, iou_cqe_at(&self->to, 0)->res);
+}
+
 /* Mutant: message-slot-unchecked. */
+static bool nothing_arrived(struct iou *to)
+{
+	bool polls = (to->flags & (IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL)) ==
+		     IORING_SETUP_IOPOLL;
+
+	/* whoever reaps a polled ring that has nothing to reap does not wait */
+	return iou_wait_ms(to, 1, 20) == (polls ? 0 : -ETIME) && !iou_ready(to);
+}
+
 TEST_F(target, refused)
 {
 	struct iou *r = &self->from;
@@ -100,6 +118,22 @@ TEST_F(target, refused)
 	prep_msg(r, to, 1, 1)->file_index = 1;
 	EXPECT_EQ(-EINVAL, iou_one(r));
 
+	/* a slot never holds a ring */
+	ASSERT_EQ(0, register_slots(r, self->pipe[0]));
+	sqe = prep_msg(r, 0, 1, 1);
+	sqe->flags = IOSQE_FIXED_FILE;
+	EXPECT_EQ(-EBADFD, iou_one(r));
+	sqe = prep_msg(r, 1, 1, 1);
+	sqe->flags = IOSQE_FIXED_FILE;
+	EXPECT_EQ(-EBADF, iou_one(r));
+	EXPECT_TRUE(nothing_arrived(&self->to));
+}
+
+TEST_F(target, file_refused)
+{
+	struct iou *r = &self->from;
+	int to = self->to.fd;
+
 	prep_file(r, to, 0, 1, 1)->len = 1;
 	EXPECT_EQ(-EINVAL, iou_one(r));
 	/* has no meaning here and does no harm */
@@ -121,21 +155,7 @@ TEST_F(target, refused)
 	ASSERT_EQ(0, register_slots(&self->to, -1));
 	prep_file(r, to, 0, SLOTS + 1, 1);
 	EXPECT_EQ(-EINVAL, iou_one(r));
-
-	/* a slot never holds a ring */
-	sqe = prep_msg(r, 0, 1, 1);
-	sqe->flags = IOSQE_FIXED_FILE;
-	EXPECT_EQ(-EBADFD, iou_one(r));
-	sqe = prep_msg(r, 1, 1, 1);
-	sqe->flags = IOSQE_FIXED_FILE;
-	EXPECT_EQ(-EBADF, iou_one(r));
-
-	/* nothing of all this has arrived */
-	/* who reaps a polled ring that has nothing to reap does not wait */
-	EXPECT_EQ((variant->flags & (IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL)) ==
-		  IORING_SETUP_IOPOLL ? 0 : -ETIME,
-		  iou_wait_ms(&self->to, 1, 20));
-	EXPECT_EQ(0, iou_ready(&self->to));
+	EXPECT_TRUE(nothing_arrived(&self->to));
 }
 
 /* Mutant: message-own-ring. */
@@ -454,7 +474,7 @@ TEST_F(waiter, is_woken)
 	int i;
 
 	ASSERT_EQ(0, receiver_start(&self->rx, variant->flags, 64, wait_for_all, 8));
-	/* who reaps a polled device does not sleep */
+	/* whoever reaps a polled device does not sleep */
 	if (!(variant->flags & IORING_SETUP_IOPOLL))
 		ASSERT_TRUE(iou_sleeps_in(self->rx.tid, __NR_io_uring_enter));
 	for (i = 0; i < 8; i++)

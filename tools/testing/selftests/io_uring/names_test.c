@@ -201,7 +201,7 @@ static long names_in_use(void)
  */
 TEST_F(names, names_are_put)
 {
-	unsigned long i, rounds = iou_rounds(400);
+	unsigned long i, rounds = iou_rounds(250);
 	long before = names_in_use();
 	struct iou *r = &self->r;
 	unsigned int o;
@@ -251,7 +251,7 @@ TEST_F(names, failure_breaks_chain)
 	}
 }
 
-/* Who may change a directory is asked of the personality. */
+/* Whether a directory may be changed depends on the personality. */
 TEST_F(names, personality)
 {
 	struct iou *r = &self->r;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: sends and receives with provided buffers, multishot RECV and RECVMSG */
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+
 #include "sock.h"
 
 #define GROUP	5
@@ -305,7 +309,7 @@ TEST_F(recvmulti, send_fails)
 	struct iou *r = &self->r;
 
 	if (variant->sqe_flags || iou_on_stock())
-		return;
+		SKIP(return, "the same by a worker");
 	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
 	add(self->ring, self->out, 20, 1);
 	shutdown(fds[0], SHUT_WR);
@@ -314,6 +318,57 @@ TEST_F(recvmulti, send_fails)
 	EXPECT_EQ(0, head(r, GROUP));
 	prep_picked(r, 0, IORING_OP_SEND, fds[1], 0);
 	EXPECT_CQE(r, 20, BUFFER(1));
+}
+
+static const struct {
+	int op;
+	unsigned int how;
+} kernel_uses[] = {
+	{ IORING_OP_SEND, 0 },
+	{ IORING_OP_RECV, 0 },
+	{ IORING_OP_RECV, IORING_RECV_MULTISHOT },
+	{ IORING_OP_RECVMSG, 0 },
+	{ IORING_OP_RECVMSG, IORING_RECV_MULTISHOT },
+};
+
+/*
+ * No socket gets to see a buffer that is none of the program's memory; it stays where it is,
+ * but for a worker, who has taken it.  Mutant: buffer-address-unchecked.
+ */
+TEST_F(recvmulti, kernel_address)
+{
+	struct msghdr msg = {};
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i, k;
+
+	for (i = 0; i < ARRAY_LEN(kernel_uses); i++) {
+		for (k = 0; k < NR_PAIRS; k++) {
+			bool send = kernel_uses[i].op == IORING_OP_SEND;
+			struct io_uring_sqe *sqe;
+
+			/* 6.12 looks when there is data; so does a worker of a multishot request */
+			if (!send && iou_on_stock())
+				continue;
+			if (variant->sqe_flags && kernel_uses[i].how)
+				continue;
+			self->ring->tail = 0;
+			ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+			add(self->ring, IOU_KERNEL, 16, 7);
+			sqe = prep_picked(r, variant->sqe_flags, kernel_uses[i].op,
+					  self->pair[k][!send], 0);
+			if (sqe->opcode == IORING_OP_RECVMSG)
+				sqe->addr = (uintptr_t)&msg;
+			sqe->ioprio = kernel_uses[i].how;
+			ASSERT_EQ(0, take(r, &cqe));
+			EXPECT_EQ(-EFAULT, cqe.res);
+			if (!variant->sqe_flags && !iou_on_stock()) {
+				EXPECT_EQ(0, cqe.flags);
+				EXPECT_EQ(0, head(r, GROUP));
+			}
+			ASSERT_EQ(0, unreg(r, GROUP));
+		}
+	}
 }
 
 /* It waits for room without a buffer. */
@@ -506,6 +561,82 @@ TEST_F(recvmulti, many_end)
 	close(fd);
 }
 
+/*
+ * The last buffer is used, and nothing more has come.  Only TCP says so; with another socket
+ * the next attempt finds no buffer at once.  Mutant: last-buffer-untold.
+ */
+TEST_F(recvmulti, many_use_the_last_buffer)
+{
+	unsigned int f = variant->sqe_flags, i, k, later;
+	struct iou *r = &self->r;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (k = 0; k < 2 * NR_PAIRS; k++) {
+		int *fds = self->pair[k / 2];
+
+		add_some(self->ring, self->mem, SLOTS, PIECE);
+		later = k & 1;
+		if (!later)
+			ASSERT_TRUE(give(fds, self->out, PIECE));
+		prep_many(r, f, IORING_OP_RECV, fds[1]);
+		ASSERT_LE(0, iou_submit(r));
+		if (later)
+			iou_wait_ms(r, 1, 5);
+		for (i = 0; i < SLOTS; i++) {
+			if (i || later)
+				ASSERT_EQ(PIECE, send(fds[0], self->out, PIECE, 0));
+			EXPECT_CQE(r, PIECE, BUFFER(i) | IORING_CQE_F_MORE);
+		}
+		if (k / 2 == TCP_STREAM) {
+			EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 5));
+			ASSERT_TRUE(give(fds, self->out, 10));
+		}
+		EXPECT_CQE(r, -ENOBUFS, 0U);
+		if (k / 2 == TCP_STREAM)
+			EXPECT_EQ(10, recv(fds[1], self->mem, PIECE, MSG_DONTWAIT));
+	}
+}
+
+struct pieces {
+	int fd;
+	const char *out;
+};
+
+static void *send_pieces(void *arg)
+{
+	struct pieces *p = arg;
+	int i;
+
+	for (i = 0; i < SLOTS; i++) {
+		if (send(p->fd, p->out, PIECE, MSG_NOSIGNAL) != PIECE)
+			break;
+	}
+	return NULL;
+}
+
+/* The same while another thread sends: an attempt takes what the next event told of. */
+TEST_F(recvmulti, many_race_for_the_last_buffer)
+{
+	struct pieces pieces = { self->pair[UNIX_STREAM][0], self->out };
+	unsigned long round, rounds = iou_rounds(300);
+	unsigned long long end = iou_race_end();
+	struct iou *r = &self->r;
+	pthread_t thread;
+	unsigned int i;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (round = 0; round < rounds && iou_now_us() < end; round++) {
+		add_some(self->ring, self->mem, SLOTS, PIECE);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, send_pieces, &pieces));
+		prep_many(r, variant->sqe_flags, IORING_OP_RECV, self->pair[UNIX_STREAM][1]);
+		ASSERT_LE(0, iou_submit(r));
+		for (i = 0; i < SLOTS; i++)
+			EXPECT_CQE(r, PIECE, BUFFER(i) | IORING_CQE_F_MORE);
+		EXPECT_CQE(r, -ENOBUFS, 0U);
+		pthread_join(thread, NULL);
+	}
+}
+
 /* The CQE that finds no room is the last one, and nothing that was received is lost. */
 TEST_F(recvmulti, many_overflow)
 {
@@ -522,7 +653,8 @@ TEST_F(recvmulti, many_overflow)
 	ASSERT_EQ(1, iou_submit(&r));
 	do {
 		ASSERT_EQ(0, iou_wait(&r, 1));
-		iou_wait_ms(&r, 4, 1000);
+		if (!seen)
+			iou_wait_ms(&r, 4, 1000);
 		ASSERT_EQ(0, iou_reap(&r, &cqe));
 		ASSERT_EQ(1, cqe.res);
 		EXPECT_EQ(seen, cqe.flags >> IORING_CQE_BUFFER_SHIFT);
@@ -694,6 +826,213 @@ TEST_F(recvmulti, messages_of_a_stream)
 		EXPECT_EQ(0, got->out.payloadlen);
 		got = (void *)self->mem;
 	}
+}
+
+/* A descriptor that comes as ancillary data.  Mutant: recvmsg-cloexec-forgotten. */
+TEST_F(recvmulti, messages_close_on_exec)
+{
+	char control[CMSG_SPACE(sizeof(int))] = {};
+	struct iovec vec = { self->out, 20 };
+	struct msghdr msg = { .msg_controllen = sizeof(control) };
+	struct msghdr sent = { .msg_iov = &vec, .msg_iovlen = 1,
+			       .msg_control = control, .msg_controllen = sizeof(control) };
+	struct message *got = (void *)self->mem;
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&sent);
+	int *fds = self->pair[UNIX_STREAM], fd;
+	struct iou *r = &self->r;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add(self->ring, self->mem, 200, 0);
+	*cmsg = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
+				  .cmsg_type = SCM_RIGHTS };
+	memcpy(CMSG_DATA(cmsg), fds, sizeof(int));
+	ASSERT_EQ(20, sendmsg(fds[0], &sent, 0));
+	prep_messages(r, variant->sqe_flags, fds[1], &msg)->msg_flags = MSG_CMSG_CLOEXEC;
+	EXPECT_CQE(r, 16 + (int)sizeof(control) + 20, BUFFER(0) | IORING_CQE_F_MORE);
+	EXPECT_EQ(MSG_CMSG_CLOEXEC, got->out.flags);
+	EXPECT_EQ(sizeof(control), got->out.controllen);
+	memcpy(&fd, CMSG_DATA((struct cmsghdr *)got->rest), sizeof(fd));
+	EXPECT_EQ(FD_CLOEXEC, fcntl(fd, F_GETFD));
+	EXPECT_EQ(0, close(fd));
+}
+
+/* Room for a name is what the program says, however much.  Mutant: recvmsg-room-cut. */
+TEST_F(recvmulti, messages_with_much_room)
+{
+	static const unsigned int rooms[][2] = { { 65536, 0 }, { 70000, 32 } };
+	const size_t size = 20 * IOU_PAGE;
+	char *mem = iou_map_anon(size);
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	ASSERT_NE(NULL, mem);
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	/* one more than is used, or the request ends for want of it */
+	for (i = 0; i < 3; i++)
+		add(self->ring, mem, size, i);
+	for (i = 0; i < 2; i++) {
+		struct msghdr msg = { .msg_namelen = rooms[i][0], .msg_controllen = rooms[i][1] };
+		int at = 16 + rooms[i][0] + rooms[i][1];
+
+		ASSERT_TRUE(give(self->pair[UDP], self->out, 20));
+		prep_messages(r, variant->sqe_flags, self->pair[UDP][1], &msg)->user_data = 7;
+		EXPECT_CQE(r, at + 20, BUFFER(i) | IORING_CQE_F_MORE);
+		EXPECT_EQ(-1, iou_verify(mem + at, 20, 0, 5));
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0)->flags =
+			IOSQE_CQE_SKIP_SUCCESS;
+		EXPECT_CQE(r, -ECANCELED, 0U);
+	}
+	munmap(mem, size);
+}
+
+/*
+ * A cancel meets a receive that a worker has begun, and that has taken a buffer.  The group
+ * has it, or the CQE tells of it.  Mutant: cancelled-buffer-untold.
+ */
+TEST_F(recvmulti, cancelled_with_a_buffer)
+{
+	unsigned int i, told = 0, given = 0, rounds = iou_rounds(300);
+	int fd = self->pair[TCP_STREAM][1];
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < rounds; i++) {
+		unsigned int cancels = 1;
+		bool waits = true;
+
+		for (; (__u16)(given - head(r, GROUP)) < SLOTS; given++)
+			add(self->ring, self->mem, 16, given % SLOTS);
+		prep_picked(r, IOSQE_ASYNC, IORING_OP_RECV, fd, 0)->user_data = 7;
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0);
+		ASSERT_EQ(2, iou_submit(r));
+		while (waits || cancels) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			if (cqe.user_data == 7) {
+				EXPECT_TRUE(cqe.res == -ECANCELED || cqe.res == -EINTR);
+				told += !!(cqe.flags & IORING_CQE_F_BUFFER);
+				waits = false;
+			} else if (waits && cqe.res) {
+				/* it was between two attempts, or its CQE is made now */
+				iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0);
+				ASSERT_EQ(1, iou_submit_wait(r, 1));
+			} else {
+				cancels = 0;
+			}
+		}
+		ASSERT_EQ((__u16)told, head(r, GROUP));
+	}
+}
+
+/*
+ * The same for a worker that has found the socket ready in vain too often, and blocks: what it
+ * peeks at stays.  The cancel has its attempt end with a part.  Mutant: blocked-buffer-untold.
+ */
+TEST_F(recvmulti, cancelled_while_it_blocks)
+{
+	struct io_uring_sqe *sqe;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int kind, *fds, taken = 0;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (kind = 0; kind < NR_STREAMS; kind++) {
+		bool waits = true;
+
+		fds = self->pair[kind];
+		add(self->ring, self->mem, IOU_PAGE, 3 + kind);
+		ASSERT_TRUE(give(fds, self->out, 1));
+		sqe = prep_picked(r, IOSQE_ASYNC, IORING_OP_RECV, fds[1], 0);
+		sqe->msg_flags = MSG_PEEK | MSG_WAITALL;
+		sqe->user_data = 7;
+		ASSERT_EQ(1, iou_submit(r));
+		iou_sleep_ms(200);
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0);
+		ASSERT_EQ(1, iou_submit(r));
+		for (; waits; waits = cqe.user_data != 7)
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+		/* what was taken is told, also where a slow worker had not come to it */
+		cqe.flags &= ~IORING_CQE_F_SOCK_NONEMPTY;
+		if (cqe.flags)
+			EXPECT_EQ(BUFFER(3 + taken++), cqe.flags);
+		EXPECT_TRUE(cqe.flags || cqe.res < 0);
+		EXPECT_EQ(taken, head(r, GROUP));
+	}
+}
+
+/* Reap what a child's request posts, and give it buffers, until that has ended. */
+static unsigned int feed_until_dead(struct iou *r, struct io_uring_buf_ring *ring, pid_t pid,
+				    unsigned int kill_at)
+{
+	unsigned int seen = 0, after = 0;
+
+	while (!waitpid(pid, NULL, WNOHANG)) {
+		unsigned int nr = iou_ready(r);
+
+		iou_seen(r, nr);
+		store_rel(&ring->tail, (__u16)(ring->tail + nr));
+		if (seen >= kill_at)
+			after += nr;
+		else if (seen + nr >= kill_at)
+			kill(pid, SIGKILL);
+		seen += nr;
+	}
+	return after;
+}
+
+/*
+ * A request that never runs dry, while somebody else reaps: its task can be killed.  What it
+ * posts before it has seen the signal is its share at most, and what the ring then has.
+ * Mutant: fed-multishot-outlives-kill.
+ */
+TEST_F(recvmulti, killed_while_it_is_fed)
+{
+	unsigned int i;
+	struct iou r;
+	pid_t pid;
+
+	if (variant->flags & IORING_SETUP_SINGLE_ISSUER)
+		SKIP(return, "others cannot enter it");
+	ASSERT_EQ(0, iou_init_cq(&r, 16, 4096, variant->flags));
+	ASSERT_EQ(self->ring, mmap(self->ring, IOU_PAGE, PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	ASSERT_EQ(0, reg(&r, GROUP, self->ring, SLOTS, 0, 0));
+	add_some(self->ring, self->mem, SLOTS, 16);
+	ASSERT_TRUE(give(self->pair[TCP_STREAM], self->out, 1));
+	pid = fork();
+	if (!pid) {
+		prep_many(&r, variant->sqe_flags, IORING_OP_RECV,
+			  self->pair[TCP_STREAM][1])->msg_flags = MSG_PEEK;
+		for (i = 0; iou_submit(&r) >= 0 && i < 1 << 20; i++)
+			prep_many(&r, variant->sqe_flags, IORING_OP_RECV,
+				  self->pair[TCP_STREAM][1])->msg_flags = MSG_PEEK;
+		_exit(0);
+	}
+	ASSERT_LT(0, pid);
+	EXPECT_GT(20000, feed_until_dead(&r, self->ring, pid, 2000));
+	iou_exit(&r);
+}
+
+/* An eventfd that tells of another ring's CQEs is read again and again.  Mutant: echo-read-once. */
+TEST_F(recvmulti, reads_another_rings_eventfd)
+{
+	int i, fd = eventfd(0, EFD_NONBLOCK);
+	struct iou *r = &self->r, other;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, iou_init(&other, 4, 0));
+	ASSERT_EQ(0, iou_register(&other, IORING_REGISTER_EVENTFD, &fd, 1));
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add_some(self->ring, self->mem, 6, 8);
+	prep_picked(r, variant->sqe_flags, IORING_OP_READ_MULTISHOT, fd, 0)->off = -1;
+	ASSERT_EQ(1, iou_submit(r));
+	for (i = 0; i < 5; i++) {
+		iou_nop(&other, i);
+		ASSERT_EQ(0, iou_one(&other));
+		EXPECT_CQE(r, 8, BUFFER(i) | IORING_CQE_F_MORE);
+	}
+	iou_exit(&other);
+	close(fd);
 }
 
 TEST_HARNESS_MAIN

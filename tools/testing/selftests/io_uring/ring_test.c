@@ -50,15 +50,6 @@ FIXTURE_TEARDOWN(ring)
 	iou_exit(&self->r);
 }
 
-/* Wait until the kernel has taken every SQE, also where a thread does it. */
-static void wait_taken(struct iou *r)
-{
-	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
-
-	while (load_acq(r->sq_head) != r->sent && iou_now_us() < end)
-		sched_yield();
-}
-
 TEST_F(ring, words_of_a_new_ring)
 {
 	struct iou *r = &self->r;
@@ -126,7 +117,7 @@ TEST_F(ring, wraps)
 			seen++;
 		}
 	}
-	wait_taken(r);
+	iou_taken(r, IOU_PATIENCE);
 	EXPECT_EQ(data, *r->sq_head);
 	EXPECT_EQ(data, *r->cq_tail);
 	EXPECT_EQ(0, *r->sq_dropped);
@@ -143,7 +134,7 @@ TEST_F(ring, fills_every_slot)
 		ASSERT_NE(NULL, iou_nop(r, 1000 + i));
 		if (i % 8 == 7) {
 			ASSERT_EQ(8, iou_submit(r));
-			wait_taken(r);
+			iou_taken(r, IOU_PATIENCE);
 		}
 	}
 	ASSERT_EQ(0, iou_wait(r, 16));
@@ -198,7 +189,7 @@ TEST_F(ring, bad_index_is_dropped)
 		ret = iou_submit(r);
 		if (!(variant->flags & IORING_SETUP_SQPOLL))
 			EXPECT_EQ(0, ret);
-		wait_taken(r);
+		iou_taken(r, IOU_PATIENCE);
 		EXPECT_EQ(i + 1, load_acq(r->sq_dropped));
 		EXPECT_EQ(0, iou_ready(r));
 		r->sq_array[slot] = slot;
@@ -552,6 +543,9 @@ TEST(mappings)
 	for (i = 0; i < ARRAY_LEN(map_rows); i++) {
 		const struct map_row *row = &map_rows[i];
 
+		/* a 32-bit program gives so many pages, in 32 bits */
+		if (sizeof(long) == 4 && row->off >> 44)
+			continue;
 		errno = 0;
 		mem = mmap(NULL, row->len, row->prot, row->type, r.fd, row->off);
 		if (row->ret) {

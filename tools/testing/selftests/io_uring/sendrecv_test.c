@@ -174,20 +174,13 @@ TEST_F(sendrecv, send_waits)
 		int *fds = self->pair[i];
 
 		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
-		setsockopt(fds[1], SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
 		for (round = 0; round < 2; round++) {
 			unsigned int all = round ? 0 : MSG_WAITALL;
 
 			prep_io(&self->r, f, IORING_OP_SEND, fds[0], self->out, BYTES, all);
 			ASSERT_EQ(1, iou_submit(&self->r));
 			got = 0;
-			while (!iou_ready(&self->r)) {
-				struct pollfd p = { .fd = fds[1], .events = POLLIN };
-
-				if (poll(&p, 1, 1) == 1)
-					got += recv(fds[1], self->in + got, BYTES - got, 0);
-				iou_wait_ms(&self->r, 0, 0);
-			}
+			sock_read_until_cqe(&self->r, fds[1], self->in, BYTES, &got);
 			ASSERT_EQ(0, iou_reap(&self->r, &cqe));
 			ASSERT_LT(0, cqe.res);
 			EXPECT_TRUE(!all || cqe.res == BYTES);
@@ -282,6 +275,40 @@ TEST_F(sendrecv, cancelled_in_the_middle)
 		iou_seen(&self->r, 2);
 		EXPECT_TRUE(res[2] == 0 || res[2] == -EALREADY);
 		EXPECT_TRUE(part ? res[1] == (int)part : res[1] == -ECANCELED || res[1] == -EINTR);
+	}
+}
+
+/*
+ * The socket takes a part and has room again at once, so that the send is between two attempts
+ * when its cancel comes, in the same call.  6.12 does not find it.  Mutant: cancel-misses-retry.
+ */
+TEST_F(sendrecv, cancelled_between_parts)
+{
+	unsigned int f = variant->sqe_flags, i, n;
+	int fds[2], small = 4096, res[3];
+	struct io_uring_sqe *sqe;
+	struct iou *r = &self->r;
+
+	if (iou_on_stock())
+		return;
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, sock_tcp_pair(fds));
+		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+		setsockopt(fds[1], SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+		prep_io(r, f, IORING_OP_SEND, fds[0], self->out, BYTES, MSG_WAITALL)->user_data = 1;
+		sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)1, 0, 0);
+		sqe->user_data = 2;
+		sqe->cancel_flags = i ? IORING_ASYNC_CANCEL_ALL : 0;
+		ASSERT_LE(0, iou_submit(r));
+		ASSERT_EQ(0, iou_wait(r, 2));
+		for (n = 0; n < 2; n++)
+			res[iou_cqe_at(r, n)->user_data] = iou_cqe_at(r, n)->res;
+		iou_seen(r, 2);
+		/* with ALL they are counted, but for one that a worker has begun */
+		EXPECT_TRUE(res[2] == (int)i || (f && res[2] == (i ? 0 : -EALREADY)));
+		EXPECT_TRUE(res[1] > 0 || (f && (res[1] == -ECANCELED || res[1] == -EINTR)));
+		EXPECT_GT(BYTES, res[1]);
+		sock_close_pair(fds);
 	}
 }
 
@@ -410,12 +437,20 @@ TEST_F(sendrecv, errors)
 	struct msghdr msg = {};
 	unsigned int f = variant->sqe_flags, i;
 	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
 	int p[2], fd;
 
 	ASSERT_EQ(0, pipe(p));
 	for (i = 0; i < ARRAY_LEN(ops); i++) {
 		EXPECT_EQ(-ENOTSOCK, do_io(r, f, ops[i], p[0], &msg, 1, 0));
 		EXPECT_EQ(-EBADF, do_io(r, f, ops[i], 9999, &msg, 1, 0));
+		/* 6.12 waits for the pipe */
+		if (iou_on_stock())
+			continue;
+		sqe = iou_prep(r, ops[i], p[0], &msg, 1, 0);
+		sqe->ioprio = IORING_RECVSEND_POLL_FIRST;
+		sqe->flags = f;
+		EXPECT_EQ(-ENOTSOCK, iou_one(r));
 	}
 	sock_close_pair(p);
 	fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -424,8 +459,8 @@ TEST_F(sendrecv, errors)
 	close(fd);
 	fd = self->pair[UNIX_STREAM][0];
 	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SEND, fd, (void *)8, 100, 0));
-	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SEND, fd, (void *)-4096UL, 100, 0));
-	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_RECV, fd, (void *)-4096UL, 100, 0));
+	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SEND, fd, IOU_KERNEL, 100, 0));
+	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_RECV, fd, IOU_KERNEL, 100, 0));
 	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SENDMSG, fd, (void *)8, 1, 0));
 	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_RECVMSG, fd, (void *)8, 1, 0));
 	shutdown(self->pair[UNIX_STREAM][1], SHUT_RD);
@@ -744,6 +779,7 @@ static int fd_of(struct with_fd *m)
 	return fd;
 }
 
+/* Mutant, for 32 bits: compat-control-long. */
 TEST_F(sendrecv, ancillary_data)
 {
 	unsigned int f = variant->sqe_flags, i;
@@ -852,6 +888,7 @@ TEST_F(sendrecv, error_queue)
 	};
 	socklen_t len = sizeof(at);
 	struct io_uring_cqe cqe;
+	int ret;
 
 	if (iou_on_stock())
 		SKIP(return, "data ends the wait");
@@ -871,7 +908,11 @@ TEST_F(sendrecv, error_queue)
 	ASSERT_EQ(0, iou_reap(&self->r, &cqe));
 	EXPECT_EQ(30, cqe.res);
 	EXPECT_EQ(MSG_ERRQUEUE, msg.msg_flags & MSG_ERRQUEUE);
-	EXPECT_EQ(10, do_io(&self->r, f, IORING_OP_RECV, fd, self->in, 100, 0));
+	ret = do_io(&self->r, f, IORING_OP_RECV, fd, self->in, 100, 0);
+	/* UDP queues an error before it sets the socket's, which another CPU may not see yet */
+	if (ret == -ECONNREFUSED)
+		ret = do_io(&self->r, f, IORING_OP_RECV, fd, self->in, 100, 0);
+	EXPECT_EQ(10, ret);
 	close(fd);
 }
 
@@ -888,7 +929,7 @@ TEST_F(sendrecv, refused_when_read)
 			IORING_OP_SEND, IORING_OP_RECV, IORING_OP_SENDMSG, IORING_OP_RECVMSG,
 		};
 
-		prep_io(r, variant->sqe_flags, ops[i], fd, (void *)-4096UL, 100, 0);
+		prep_io(r, variant->sqe_flags, ops[i], fd, IOU_KERNEL, 100, 0);
 		iou_nop(r, 0);
 		ASSERT_EQ(1, iou_submit(r));
 		EXPECT_EQ(-EFAULT, iou_discard(r, 1));

@@ -43,14 +43,20 @@ static inline int sock_connected(const struct sockaddr_in *addr)
 	return fd;
 }
 
-/* Two connected TCP sockets. */
-static inline int sock_tcp_pair(int fds[2])
+/*
+ * Two connected TCP sockets, of which the second's receive buffer has SO_RCVBUF's @rcvbuf bytes,
+ * or as many as usual.  The buffer is set before they connect: segments that are larger than
+ * what has become of the window are only sent by probes, five a second.
+ */
+static inline int sock_tcp_pair_of(int fds[2], int rcvbuf)
 {
 	struct sockaddr_in addr;
 	int listener = sock_listener(&addr, 1), one = 1;
 
 	if (listener < 0)
 		return listener;
+	if (rcvbuf)
+		setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf));
 	fds[0] = sock_connected(&addr);
 	fds[1] = accept(listener, NULL, NULL);
 	close(listener);
@@ -61,10 +67,33 @@ static inline int sock_tcp_pair(int fds[2])
 	return 0;
 }
 
+static inline int sock_tcp_pair(int fds[2])
+{
+	return sock_tcp_pair_of(fds, 0);
+}
+
 static inline void sock_close_pair(int fds[2])
 {
 	close(fds[0]);
 	close(fds[1]);
+}
+
+/* All of it.  Receiving nothing from TCP would wait for data all the same. */
+static inline bool sock_read(int fd, void *to, size_t len)
+{
+	return !len || recv(fd, to, len, MSG_WAITALL) == (ssize_t)len;
+}
+
+/* Until a CQE comes, what @fd receives goes to @to + *have, @size bytes at most. */
+static inline void sock_read_until_cqe(struct iou *r, int fd, char *to, size_t size, size_t *have)
+{
+	while (!iou_ready(r)) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		if (poll(&p, 1, 1) == 1)
+			*have += recv(fd, to + *have, size - *have, 0);
+		iou_wait_ms(r, 0, 0);
+	}
 }
 
 /* Is there something to read before the patience of a test ends? */

@@ -314,7 +314,7 @@ TEST(identity)
 	close(fd);
 }
 
-/* Who only holds the descriptor is told when the owner and its thread are gone. */
+/* Whoever only holds the descriptor is told when the owner and its thread are gone. */
 TEST(owner_is_gone)
 {
 	unsigned int limits[2] = { 3, 4 };
@@ -539,6 +539,47 @@ TEST(killed_in_setup)
 		ASSERT_EQ(0, kill(pid, SIGKILL));
 		ASSERT_TRUE(soon(gone || (gone = waitpid(pid, &status, WNOHANG))));
 	}
+}
+
+/*
+ * A ring with a thread, or one that is attached to a thread, is set up, each time with another
+ * allocation that fails: also the one after which there is a thread, which has to go.
+ * Mutant: thread-without-its-count.
+ */
+TEST(setup_without_memory)
+{
+	unsigned int i, nth, failed = 0;
+	struct iou base;
+
+	if (iou_fail_init())
+		SKIP(return, "needs fault injection");
+	for (i = 0; i < 2; i++) {
+		unsigned int attach = i ? IORING_SETUP_ATTACH_WQ : 0;
+		bool more = true;
+
+		ASSERT_EQ(0, ring_with_idle(&base, 5, 0, 0));
+		for (nth = 1; more; nth++) {
+			struct io_uring_params p = {
+				.flags = IORING_SETUP_SQPOLL | attach,
+				.wq_fd = base.fd,
+			};
+			int fd;
+
+			ASSERT_EQ(0, iou_fail_nth(nth));
+			fd = iou_sys_setup(8, &p);
+			more = iou_has_failed();
+			iou_fail_nth(0);
+			failed += fd < 0;
+			EXPECT_TRUE(fd >= 0 || more);
+			if (fd >= 0)
+				close(fd);
+		}
+		iou_nop(&base, 1);
+		EXPECT_EQ(0, iou_one(&base));
+		iou_exit(&base);
+		EXPECT_TRUE(soon(!THREADS(getpid())));
+	}
+	EXPECT_LT(10, failed);
 }
 
 /* The CPUs that the only thread of process @pid whose name is @name may use. */

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include "fault.h"
 #include "msg.h"
@@ -189,7 +190,7 @@ TEST_F(teardown, exit_while_the_lock_is_held)
 }
 
 /*
- * The same with a request that holds a ring's file, which an exit waits for: who is
+ * The same with a request that holds a ring's file, which an exit waits for: whoever is
  * killed does not wait long.  The request ends when the lock is free.
  * Mutants: exit-waits-for-ring-lock, exit-forgets-orphans.
  */
@@ -309,7 +310,7 @@ TEST_F(teardown, killed_while_its_worker_waits_for_the_lock)
 
 	if (iou_on_stock())
 		SKIP(return, "stock waits for the lock");
-	ASSERT_TRUE(mkdtemp(fifo));
+	ASSERT_NE(NULL, mkdtemp(fifo));
 	ASSERT_EQ(0, rmdir(fifo));
 	ASSERT_EQ(0, mkfifo(fifo, 0600));
 	ASSERT_EQ(0, register_slots(&self->h.r, -1));
@@ -394,7 +395,7 @@ TEST_F(teardown, killed_while_its_sqpoll_thread_waits_for_the_lock)
 	kill(holder, SIGKILL);
 }
 
-/* Who wants something of a SQPOLL thread, which sits in a fault, can be killed. */
+/* Whoever wants something of a SQPOLL thread, which sits in a fault, can be killed. */
 TEST_F(teardown, killed_while_it_waits_for_a_sqpoll_thread)
 {
 	struct io_uring_params p = { .flags = IORING_SETUP_SQPOLL | IORING_SETUP_ATTACH_WQ };
@@ -428,15 +429,57 @@ TEST_F(teardown, killed_while_it_waits_for_a_sqpoll_thread)
 	iou_exit(&r);
 }
 
+#define NR_BUSY	3
+
+/* Tasks that leave a ring's lock alone for moments only. */
+struct busy {
+	pthread_t threads[NR_BUSY];
+	struct iou *r;
+	bool stop;
+};
+
+static void *lock_and_unlock(void *arg)
+{
+	struct busy *b = arg;
+	char probe[sizeof(struct io_uring_probe)];
+
+	while (!__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {
+		memset(probe, 0, sizeof(probe));
+		iou_register(b->r, IORING_REGISTER_PROBE, probe, 0);
+	}
+	return NULL;
+}
+
+static int busy_begin(struct busy *b, struct iou *r)
+{
+	int i, ret = 0;
+
+	*b = (struct busy){ .r = r };
+	for (i = 0; i < NR_BUSY; i++)
+		ret |= pthread_create(&b->threads[i], NULL, lock_and_unlock, b);
+	return ret;
+}
+
+static void busy_end(struct busy *b)
+{
+	int i;
+
+	__atomic_store_n(&b->stop, true, __ATOMIC_RELAXED);
+	for (i = 0; i < NR_BUSY; i++)
+		pthread_join(b->threads[i], NULL);
+}
+
 /*
- * Who waits until no request uses the buffers lets go of the lock meanwhile.  If it is killed
- * and cannot have it back, the buffers are still there for others.
- * Mutant: buffers-forsaken.
+ * Whoever waits until no request uses the buffers lets go of the lock meanwhile.  If it is killed
+ * and cannot have it back, the buffers are still there for others, soon and however busy they
+ * keep the ring.
+ * Mutants: buffers-forsaken, fallback-starves.
  */
 TEST_F(teardown, killed_while_it_unregisters_buffers)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
 	struct iou *r = &self->h.r;
+	struct busy busy;
 	int pid, status, res, zero;
 	struct io_uring_cqe cqe;
 	struct iovec iov;
@@ -466,10 +509,13 @@ TEST_F(teardown, killed_while_it_unregisters_buffers)
 	EXPECT_EQ(77, cqe.user_data);
 	r->next = *r->sq_tail;
 	r->sent = r->next;
+	ASSERT_EQ(0, busy_begin(&busy, r));
+	end = iou_now_us() + IOU_PATIENCE * 1000ULL;
 	do {
 		iou_prep(r, IORING_OP_READ_FIXED, zero, iov.iov_base, 8, 0);
 		res = iou_one(r);
 	} while (res == -EFAULT && iou_now_us() < end);
+	busy_end(&busy);
 	EXPECT_EQ(8, res);
 	ASSERT_EQ(8, write(self->pipe[1], "12345678", 8));
 	ASSERT_EQ(0, iou_reap(r, &cqe));
@@ -781,6 +827,77 @@ TEST(last_put_by_a_worker)
 	EXPECT_TRUE(ring_goes() & POLLHUP);
 }
 
+#define LONG_TEXT	32768
+
+struct reader {
+	int fd;
+	bool ended;
+};
+
+static void *read_text(void *arg)
+{
+	struct reader *reader = arg;
+	static char text[IOU_PAGE];
+
+	/* without the descriptor there may be nothing to read any more */
+	if (read(reader->fd, text, sizeof(text)) < 0)
+		text[0] = 0;
+	store_rel(&reader->ended, true);
+	return NULL;
+}
+
+/* Microseconds that a thread has worked. */
+static long work_of(pthread_t thread)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(thread, &clock) || clock_gettime(clock, &ts))
+		return -1;
+	return ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/*
+ * The last descriptor of a ring is closed while somebody reads its fdinfo, which is long, and
+ * its thread sits in a fault with its locks.  The reader goes on.  Mutant: release-takes-lock.
+ */
+TEST(last_put_by_a_reader)
+{
+	struct reader reader = { };
+	struct timespec end;
+	struct hole hole;
+	pthread_t thread;
+	char path[64];
+	struct iou r;
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for the lock");
+	if (hole_open(&hole, 1))
+		SKIP(return, "needs userfaultfd");
+	ASSERT_EQ(0, iou_init_cq(&r, 8, LONG_TEXT, IORING_SETUP_SQPOLL));
+	iou_prep(&r, IORING_OP_TIMEOUT, -1, hole.mem, 1, 1);
+	ASSERT_EQ(1, iou_submit(&r));
+	ASSERT_EQ(1, hole_faults(&hole, 1));
+	/* so many CQEs that nobody has read are shown, which takes far longer than 5 ms */
+	*r.cq_head = *r.cq_tail - LONG_TEXT;
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", r.fd);
+	reader.fd = open(path, O_RDONLY);
+	ASSERT_LE(0, reader.fd);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, read_text, &reader));
+	while (work_of(thread) < 5000 && !load_acq(&reader.ended))
+		usleep(100);
+	iou_exit(&r);
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += grace() / 1000;
+	EXPECT_EQ(0, pthread_timedjoin_np(thread, NULL, &end)) {
+		TH_LOG("who reads about a ring hangs");
+	}
+	EXPECT_TRUE(ring_goes() & POLLHUP);
+	ASSERT_EQ(0, hole_give(&hole, 0, 1));
+	EXPECT_TRUE(ring_goes() & POLLHUP);
+	close(reader.fd);
+}
+
 /*
  * A worker frees the last request of a ring that was closed, which has a registered file:
  * it is the last one to look at the ring.  Mutant: retire-without-reference.
@@ -810,6 +927,69 @@ TEST(worker_is_the_last)
 	iou_sleep_ms(100);
 	ASSERT_EQ(0, hole_give(&hole, 0, 1));
 	EXPECT_TRUE(await(p[0], POLLIN) & POLLHUP);
+}
+
+/* A ring whose last descriptor goes while its submitter does not run what has come for it. */
+struct late_chain {
+	struct iou r;
+	char fifo[64];
+};
+
+/* In the place of the submitter, who waits for the end of this. */
+static int end_ring(void *data)
+{
+	struct late_chain *late = data;
+	int fd = open(late->fifo, O_WRONLY);
+
+	/* the worker's open is told before what is behind it goes to the submitter */
+	while (!iou_ready(&late->r))
+		iou_sleep_ms(1);
+	iou_sleep_ms(20);
+	iou_exit(&late->r);
+	/* time for the ring to look for its requests */
+	iou_sleep_ms(100);
+	close(fd);
+	_exit(0);
+}
+
+/*
+ * What a chain goes on with may need memory for more requests after the ring was closed, for
+ * a notification.  No more of it is taken than is used, so the ring goes.
+ * Mutant: requests-taken-at-the-end.
+ */
+TEST(chain_is_the_last)
+{
+	static char stack[64 * 1024] __attribute__((aligned(16)));
+	int i, p[2], sock, status;
+	struct late_chain late;
+	struct io_uring_sqe *sqe;
+	pid_t child;
+
+	for (i = 0; i < 2; i++) {
+		snprintf(late.fifo, sizeof(late.fifo), "/tmp/iou.fifo.%d", getpid());
+		ASSERT_EQ(0, mkfifo(late.fifo, 0600));
+		ASSERT_EQ(0, pipe(p));
+		/* not connected: all that a send comes to is its notification */
+		sock = socket(AF_INET, SOCK_STREAM, 0);
+		ASSERT_LE(0, sock);
+		ASSERT_EQ(0, iou_init(&late.r, 8, i ? IOU_COOP : 0));
+		ASSERT_EQ(0, iou_register(&late.r, IORING_REGISTER_FILES, &p[1], 1));
+		close(p[1]);
+		sqe = iou_prep(&late.r, IORING_OP_OPENAT, AT_FDCWD, late.fifo, 0, 0);
+		sqe->open_flags = O_RDONLY;
+		sqe->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+		iou_prep(&late.r, IORING_OP_SEND_ZC, sock, late.fifo, 8, 0);
+		ASSERT_EQ(2, iou_submit(&late.r));
+		child = clone(end_ring, stack + sizeof(stack),
+			      CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, &late);
+		ASSERT_LT(0, child);
+		EXPECT_TRUE(await(p[0], POLLIN) & POLLHUP);
+		ASSERT_EQ(child, waitpid(child, &status, 0));
+		EXPECT_EQ(0, status);
+		close(p[0]);
+		close(sock);
+		unlink(late.fifo);
+	}
 }
 
 /* What is sent to a ring whose owner has left: a file is refused, CQEs come without it. */

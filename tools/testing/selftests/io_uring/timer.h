@@ -12,6 +12,8 @@
 
 #define MS		1000000LL
 #define HOUR		(3600 * 1000 * MS)
+/* The nanoseconds of a 32-bit program are the lower half, without a sign; the rest is padding */
+#define NEGATIVE	(sizeof(long) == 8 ? -1 : -1000 * MS)
 /* That nothing more comes is not seen sooner than after so many milliseconds */
 #define SILENCE		20
 
@@ -62,7 +64,8 @@ static inline struct io_uring_sqe *timeout_remove(struct iou *r, unsigned long l
 {
 	struct io_uring_sqe *sqe;
 
-	sqe = iou_prep(r, IORING_OP_TIMEOUT_REMOVE, -1, (void *)(uintptr_t)target, 0, 0);
+	sqe = iou_prep(r, IORING_OP_TIMEOUT_REMOVE, -1, NULL, 0, 0);
+	sqe->addr = target;
 	sqe->user_data = data;
 	return sqe;
 }

@@ -304,6 +304,24 @@ static inline int ublk_start(struct ublk *u)
 	return ret ?: ublk_ctl(u, UBLK_U_CMD_START_DEV, NULL, 0, u->server);
 }
 
+/* A server for a device whose last one has died. */
+static inline int ublk_recover(struct ublk *u)
+{
+	unsigned long long end = iou_now_us() + 3 * IOU_PATIENCE * 1000ULL;
+	int ret = ublk_wait_state(u, UBLK_S_DEV_QUIESCED);
+
+	while (!ret) {
+		ret = ublk_ctl(u, UBLK_U_CMD_START_USER_RECOVERY, NULL, 0, 0);
+		/* the dead one's file is about to go */
+		if (ret != -EBUSY || iou_now_us() > end)
+			break;
+		iou_sleep_ms(2);
+		ret = 0;
+	}
+	ret = ret ?: ublk_serve(u);
+	return ret ?: ublk_ctl(u, UBLK_U_CMD_END_USER_RECOVERY, NULL, 0, u->server);
+}
+
 /* Wait for the server.  Return: its status, -1 if it does not end. */
 static inline int ublk_reap(struct ublk *u)
 {

@@ -68,7 +68,7 @@ static int do_waitid(struct iou *r, unsigned int f, int which, int id, siginfo_t
 	return iou_one(r);
 }
 
-/* Mutant: waitid-event-missed. */
+/* Mutants: waitid-event-missed, and for 32 bits compat-child-told-long. */
 TEST_F(waitid, exit)
 {
 	unsigned int f = variant->sqe_flags;
@@ -302,7 +302,7 @@ TEST_F(waitid, races)
 				res = cqe.res;
 		}
 		ASSERT_TRUE(!res || res == -ECANCELED);
-		/* who was cancelled has taken nobody */
+		/* the wait that was cancelled has taken no child */
 		ASSERT_EQ(res ? pid : -1, waitpid(pid, NULL, 0));
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: who waits for several CQEs is woken for all that will come */
+/* io_uring selftests: whoever waits for several CQEs is woken for all that will come */
 /*
  * On rings with DEFER_TASKRUN the kernel counts what has arrived for a sleeping
  * task and wakes it for the last that it waits for.  Here is what such a count
@@ -11,6 +11,7 @@
 #include <linux/falloc.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include "fault.h"
 #include "iou_test.h"
 
@@ -240,7 +241,7 @@ TEST_F(several, poll_and_drained)
 	END();
 }
 
-/* A direct write is done when its second half was run; who cuts the file waits for that. */
+/* A direct write is done when its second half was run; whoever cuts the file waits for that. */
 TEST_F(several, write_and_cut)
 {
 	struct iou *r = &self->r;
@@ -306,6 +307,68 @@ TEST(many_at_once)
 		ASSERT_EQ(nr - 1 - i, iou_cqe_at(&r, i)->user_data);
 	iou_exit(&r);
 	close(event.event);
+}
+
+#define RUN	10000
+
+/*
+ * A task that is killed by the first of many that its mailbox holds: a write that waits for
+ * room in @full sends it a signal.  Each of the others would take one from @event.
+ */
+static void run_and_be_killed(int full[2], int event)
+{
+	static char buf[65536];
+	uint64_t taken;
+	unsigned int i;
+	struct iou r;
+
+	if (iou_init_cq(&r, 1024, 16384, IOU_DEFER) || write(full[1], buf, sizeof(buf)) < 0)
+		_exit(1);
+	iou_prep(&r, IORING_OP_WRITE, full[1], buf, 1, 0);
+	for (i = 0; i < RUN; i++) {
+		if (!iou_sq_room(&r) && iou_submit(&r) != 1024)
+			_exit(2);
+		iou_prep(&r, IORING_OP_READ, event, &taken, sizeof(taken), 0);
+	}
+	iou_submit(&r);
+	if (fcntl(full[0], F_SETOWN, getpid()) || fcntl(full[0], F_SETSIG, SIGKILL) ||
+	    fcntl(full[0], F_SETFL, O_ASYNC))
+		_exit(3);
+	if (read(full[0], buf, sizeof(buf)) != sizeof(buf) || eventfd_write(event, RUN))
+		_exit(4);
+	iou_wait(&r, RUN + 1);
+	_exit(5);
+}
+
+/*
+ * Whoever is killed while it runs its mailbox leaves most of it, however much there is.
+ * Mutant: mailbox-run-not-killable.
+ */
+TEST(killed_while_it_runs_mail)
+{
+	int event = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC), full[2], pid, status;
+	eventfd_t one, left = 0;
+
+	if (iou_on_stock())
+		SKIP(return, "runs all of it");
+	ASSERT_EQ(0, pipe(full));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		run_and_be_killed(full, event);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFSIGNALED(status)) {
+		TH_LOG("status %x", status);
+	}
+	ASSERT_EQ(0, fcntl(event, F_SETFL, O_NONBLOCK));
+	while (!eventfd_read(event, &one))
+		left += one;
+	/* it looks after each 64, here and there */
+	EXPECT_LE(RUN - 1024, left);
+	EXPECT_GT(RUN, left);
+	close(event);
+	close(full[0]);
+	close(full[1]);
 }
 
 TEST_HARNESS_MAIN

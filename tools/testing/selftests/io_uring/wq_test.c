@@ -6,7 +6,9 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <linux/sockios.h>
 #include "fault.h"
 #include "iou_test.h"
 
@@ -508,10 +510,45 @@ static int leave_the_thread(void)
 	return open_by_worker(&r, INSIDE) < 0 ? 5 : 0;
 }
 
-/* Who has left a root is not led back there by threads from before; 6.12 leads. */
+static ino_t net_of(int fd)
+{
+	struct stat st;
+	int ret = fstat(fd, &st);
+
+	close(fd);
+	return ret ? 0 : st.st_ino;
+}
+
+/* A socket that a worker makes is one of the namespace that the task has gone to. */
+static int leave_the_network(void)
+{
+	struct iou r;
+	int i, fd;
+
+	if (iou_init(&r, 8, 0))
+		return 1;
+	for (i = 0; i < 2; i++) {
+		struct io_uring_sqe *sqe = iou_prep(&r, IORING_OP_SOCKET, AF_UNIX, NULL, 0,
+						    SOCK_STREAM);
+
+		sqe->flags = IOSQE_ASYNC;
+		fd = iou_one(&r);
+		if (fd < 0)
+			return 2;
+		if (net_of(ioctl(fd, SIOCGSKNS)) != net_of(open("/proc/self/ns/net", O_RDONLY)))
+			return 3 + i;
+		if (unshare(CLONE_NEWNET))
+			return 5;
+	}
+	return 0;
+}
+
+/* Whoever has left a root is not led back there by threads from before; 6.12 leads. */
 TEST(owner_moves)
 {
-	static int (*const child[])(void) = { follow_the_owner, leave_the_thread };
+	static int (*const child[])(void) = {
+		follow_the_owner, leave_the_thread, leave_the_network,
+	};
 	unsigned int i;
 	int pid, status;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: FSETXATTR, SETXATTR, FGETXATTR, GETXATTR - extended attributes */
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include "iou_test.h"
 
@@ -239,6 +240,68 @@ TEST_F(xattr, values_are_freed)
 	}
 	/* each way that forgets them forgets as many as there were rounds */
 	EXPECT_GT(before + (long)rounds / 2, values_in_use());
+}
+
+#define GROUP	"/sys/fs/cgroup/iou_xattr_test"
+#define VALUES	100
+#define BIGGEST	65536
+
+static long charged(void)
+{
+	long bytes = -1;
+	FILE *f = fopen(GROUP "/memory.current", "r");
+
+	if (f && fscanf(f, "%ld", &bytes) != 1)
+		bytes = -1;
+	if (f)
+		fclose(f);
+	return bytes;
+}
+
+/* In a process of the group: a chain of values that waits.  Return: bytes it is charged for. */
+static long hold_values(int fd)
+{
+	static char value[BIGGEST];
+	struct iou r;
+	long before;
+	int i, p[2];
+	char c;
+
+	if (pipe(p) || iou_put(GROUP "/cgroup.procs", "0") || iou_init(&r, 2 * VALUES, 0))
+		return -1;
+	memset(value, 1, sizeof(value));
+	before = charged();
+	iou_prep(&r, IORING_OP_READ, p[0], &c, 1, 0)->flags = IOSQE_IO_LINK;
+	for (i = 0; i < VALUES; i++)
+		prep_xattr(&r, IOSQE_IO_LINK, IORING_OP_FSETXATTR, NULL, fd, NAME, value,
+			   sizeof(value), 0);
+	if (iou_submit(&r) != VALUES + 1)
+		return -1;
+	return charged() - before;
+}
+
+/*
+ * A program that has many values wait pays for their memory, where stock takes it from
+ * everybody.  Mutant: xattr-value-uncharged.
+ */
+TEST(values_are_charged)
+{
+	int fd = iou_file(0, 0), pid, status;
+
+	if (iou_on_stock())
+		SKIP(return, "they are not");
+	iou_put("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	if (mkdir(GROUP, 0755) && errno != EEXIST)
+		SKIP(return, "no cgroup v2 hierarchy that can be written");
+	pid = fork();
+	if (!pid)
+		_exit(hold_values(fd) / (BIGGEST / 2 * VALUES));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	/* nearly all of it: the group has a little in advance */
+	EXPECT_LE(1, WEXITSTATUS(status));
+	EXPECT_GE(3, WEXITSTATUS(status));
+	rmdir(GROUP);
+	close(fd);
 }
 
 TEST_HARNESS_MAIN

@@ -1,0 +1,818 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring selftests: SEND_ZC and SENDMSG_ZC - sends without a copy, and their notifications */
+#include <netinet/udp.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include "sock.h"
+
+/* Through what the data goes: each body is run with each of them. */
+enum { TCP, UDP, NR_PAIRS };
+
+#define BYTES	(128 * 1024)
+#define BUFS	3
+
+FIXTURE(sendzc) {
+	struct iou r;
+	int pair[NR_PAIRS][2], narrow[2];
+	struct sockaddr_in udp;
+	char *out, *in;
+};
+
+FIXTURE_VARIANT(sendzc) {
+	unsigned int flags;
+	unsigned int sqe_flags;
+};
+
+IOU_KINDS(sendzc);
+IOU_KINDS_ASYNC(sendzc);
+
+/* *to is the address of the second of two UDP sockets, to which the first is connected. */
+static int udp_pair(int fds[2], struct sockaddr_in *to)
+{
+	socklen_t len = sizeof(*to);
+
+	*to = sock_loopback(0);
+	fds[0] = socket(AF_INET, SOCK_DGRAM, 0);
+	fds[1] = socket(AF_INET, SOCK_DGRAM, 0);
+	if (bind(fds[1], (void *)to, len) || getsockname(fds[1], (void *)to, &len) ||
+	    connect(fds[0], (void *)to, len))
+		return -errno;
+	return 0;
+}
+
+/* A TCP connection whose receiver takes little before it is asked, and whose sender keeps much. */
+static int narrow_pair(int fds[2])
+{
+	int ret = sock_tcp_pair_of(fds, 4096), large = 1 << 20;
+
+	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUFFORCE, &large, sizeof(large));
+	return ret;
+}
+
+FIXTURE_SETUP(sendzc)
+{
+	struct iovec iov[BUFS];
+
+	ASSERT_EQ(0, sock_tcp_pair(self->pair[TCP]));
+	ASSERT_EQ(0, narrow_pair(self->narrow));
+	ASSERT_EQ(0, udp_pair(self->pair[UDP], &self->udp));
+	self->out = iou_map_anon(2 * BYTES);
+	ASSERT_NE(NULL, self->out);
+	self->in = self->out + BYTES;
+	iou_fill(self->out, BYTES, 0, 5);
+	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
+	/* registered: nothing, all that is sent, a part of it */
+	iov[0] = (struct iovec){};
+	iov[1] = (struct iovec){ self->out, BYTES };
+	iov[2] = (struct iovec){ self->out + 100, 5000 };
+	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_BUFFERS, iov, BUFS));
+}
+
+FIXTURE_TEARDOWN(sendzc)
+{
+	int i;
+
+	iou_exit(&self->r);
+	for (i = 0; i < NR_PAIRS; i++)
+		sock_close_pair(self->pair[i]);
+	sock_close_pair(self->narrow);
+	munmap(self->out, 2 * BYTES);
+}
+
+static struct io_uring_sqe *prep_zc(struct iou *r, unsigned int sqe_flags, int fd,
+				    const void *addr, unsigned int len, unsigned int msg_flags)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_SEND_ZC, fd, addr, len, 0);
+
+	sqe->flags = sqe_flags;
+	sqe->msg_flags = msg_flags;
+	sqe->user_data = 7;
+	return sqe;
+}
+
+static struct io_uring_sqe *prep_fixed(struct iou *r, unsigned int sqe_flags, int fd,
+				       const void *addr, unsigned int len, unsigned int msg_flags)
+{
+	struct io_uring_sqe *sqe = prep_zc(r, sqe_flags, fd, addr, len, msg_flags);
+
+	sqe->ioprio = IORING_RECVSEND_FIXED_BUF;
+	sqe->buf_index = 1;
+	return sqe;
+}
+
+static struct io_uring_sqe *prep_any(struct iou *r, unsigned int sqe_flags, bool fixed, int fd,
+				     const void *addr, unsigned int len, unsigned int msg_flags)
+{
+	return (fixed ? prep_fixed : prep_zc)(r, sqe_flags, fd, addr, len, msg_flags);
+}
+
+/* What is wrong with a CQE, far from any result. */
+#define STRANGE	(-10000)
+
+/* Take the CQE of a send.  Return: its result; *more: a notification will come. */
+static int take_sent(struct iou *r, bool *more)
+{
+	struct io_uring_cqe cqe;
+	int ret = iou_reap(r, &cqe);
+
+	*more = false;
+	if (ret)
+		return STRANGE + ret;
+	if (cqe.user_data != 7 || cqe.flags & ~IORING_CQE_F_MORE)
+		return 2 * STRANGE - (int)cqe.flags;
+	*more = cqe.flags & IORING_CQE_F_MORE;
+	return cqe.res;
+}
+
+/* Take a notification.  Return: its result. */
+static int take_notice(struct iou *r)
+{
+	struct io_uring_cqe cqe;
+	int ret = iou_reap(r, &cqe);
+
+	if (ret)
+		return STRANGE + ret;
+	if (cqe.user_data != 7 || cqe.flags != IORING_CQE_F_NOTIF)
+		return 3 * STRANGE - (int)cqe.flags;
+	return cqe.res;
+}
+
+/* Submit what was prepared, and take all that comes of it.  Return: the send's result. */
+static int do_zc(struct iou *r)
+{
+	int ret = iou_submit(r), res;
+	bool more;
+
+	if (ret < 0)
+		return STRANGE + ret;
+	res = take_sent(r, &more);
+	ret = more ? take_notice(r) : 0;
+	return ret && ret != (int)IORING_NOTIF_USAGE_ZC_COPIED ? ret : res;
+}
+
+static bool quiet(struct iou *r)
+{
+	iou_wait_ms(r, 1, 2);
+	return !iou_ready(r);
+}
+
+static bool got(int fd, char *in, size_t len, unsigned long long pos)
+{
+	memset(in, 0, len);
+	return sock_read(fd, in, len) && iou_verify(in, len, pos, 5) == -1;
+}
+
+TEST_F(sendzc, there_and_back)
+{
+	unsigned int f = variant->sqe_flags;
+	int i, len, fixed;
+
+	for (i = 0; i < NR_PAIRS; i++) {
+		int *fds = self->pair[i];
+
+		for (len = 1; len < 40000; len = len * 5 + 1) {
+			for (fixed = 0; fixed < 2; fixed++) {
+				prep_any(&self->r, f, fixed, fds[0], self->out + len, len, 0);
+				EXPECT_EQ(len, do_zc(&self->r));
+				ASSERT_TRUE(sock_readable(fds[1]));
+				EXPECT_TRUE(got(fds[1], self->in, len, len));
+			}
+		}
+	}
+	/* nothing to send */
+	for (fixed = 0; fixed < 2; fixed++) {
+		prep_any(&self->r, f, fixed, self->pair[TCP][0], self->out, 0, 0);
+		EXPECT_EQ(0, do_zc(&self->r));
+	}
+	EXPECT_TRUE(quiet(&self->r));
+}
+
+/* Several sends, one behind the other, with and without a copy and a registered buffer. */
+TEST_F(sendzc, mixed)
+{
+	unsigned int f = variant->sqe_flags & IOSQE_ASYNC ? 0 : variant->sqe_flags;
+	struct iou *r = &self->r;
+	int round, i, more, notices, want;
+	int *fds = self->pair[TCP];
+	struct io_uring_cqe cqe;
+
+	for (round = 0; round < 12; round++) {
+		for (want = i = 0; i < 6; i++) {
+			int kind = (round + i * (round % 3 + 1)) % 3;
+
+			want += kind != 2;
+			if (kind == 2)
+				iou_prep(r, IORING_OP_SEND, fds[0], self->out + i * 1500, 1500,
+					 0)->user_data = 7;
+			else
+				prep_any(r, f, kind, fds[0], self->out + i * 1500, 1500, 0);
+		}
+		ASSERT_EQ(6, iou_submit(r));
+		for (more = notices = i = 0; i < 6 || notices < more;) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			if (cqe.flags & IORING_CQE_F_NOTIF) {
+				notices++;
+				ASSERT_LE(notices, more);
+				continue;
+			}
+			EXPECT_EQ(1500, cqe.res);
+			more += !!(cqe.flags & IORING_CQE_F_MORE);
+			i++;
+		}
+		EXPECT_EQ(want, more);
+		EXPECT_TRUE(got(fds[1], self->in, 9000, 0));
+	}
+	EXPECT_TRUE(quiet(r));
+}
+
+/* The notification says, if it is asked to, that the loopback device has copied. */
+TEST_F(sendzc, usage)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	int i, fixed;
+	bool more;
+
+	for (i = 0; i < NR_PAIRS; i++) {
+		for (fixed = 0; fixed < 2; fixed++) {
+			prep_any(r, f, fixed, self->pair[i][0], self->out, 5000, 0)->ioprio |=
+				IORING_SEND_ZC_REPORT_USAGE;
+			ASSERT_LE(0, iou_submit(r));
+			EXPECT_EQ(5000, take_sent(r, &more));
+			ASSERT_TRUE(more);
+			EXPECT_EQ(IORING_NOTIF_USAGE_ZC_COPIED, (unsigned int)take_notice(r));
+			ASSERT_TRUE(sock_readable(self->pair[i][1]));
+			EXPECT_TRUE(got(self->pair[i][1], self->in, 5000, 0));
+		}
+	}
+}
+
+/*
+ * What is not acknowledged yet is still read from the program's memory: the notification
+ * comes afterwards.  Mutants: notice-early, notice-lost.
+ */
+TEST_F(sendzc, notification_waits)
+{
+	struct iou *r = &self->r;
+	int fixed, *fds = self->narrow;
+	bool more;
+
+	for (fixed = 0; fixed < 2; fixed++) {
+		prep_any(r, variant->sqe_flags, fixed, fds[0], self->out, BYTES, MSG_WAITALL);
+		ASSERT_LE(0, iou_submit(r));
+		EXPECT_EQ(BYTES, take_sent(r, &more));
+		ASSERT_TRUE(more);
+		EXPECT_TRUE(quiet(r));
+		/* the end, which nobody has seen yet */
+		iou_fill(self->out + BYTES - 1000, 1000, 3 * BYTES, 5);
+		EXPECT_TRUE(got(fds[1], self->in, BYTES - 1000, 0));
+		EXPECT_TRUE(got(fds[1], self->in, 1000, 3 * BYTES));
+		EXPECT_EQ(0, take_notice(r));
+		iou_fill(self->out, BYTES, 0, 5);
+	}
+	EXPECT_TRUE(quiet(r));
+}
+
+/* A stream that takes a part at a time: one result, one notification. */
+TEST_F(sendzc, send_all)
+{
+	struct iou *r = &self->r;
+	int i, small = 4096, *fds = self->pair[TCP];
+
+	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	for (i = 0; i < 4; i++) {
+		bool all = i & 2, more;
+		size_t at = 0;
+		int res;
+
+		prep_any(r, variant->sqe_flags, i & 1, fds[0], self->out, BYTES,
+			 all ? MSG_WAITALL : 0);
+		ASSERT_LE(0, iou_submit(r));
+		sock_read_until_cqe(r, fds[1], self->in, BYTES, &at);
+		res = take_sent(r, &more);
+		ASSERT_LT(0, res);
+		EXPECT_TRUE(!all || res == BYTES);
+		ASSERT_TRUE(more);
+		EXPECT_TRUE(sock_read(fds[1], self->in + at, res - at));
+		EXPECT_EQ(-1, iou_verify(self->in, res, 0, 5));
+		EXPECT_EQ(0, take_notice(r));
+	}
+	EXPECT_TRUE(quiet(r));
+}
+
+/* Fill the connection, so that a send has to wait. */
+static size_t fill_up(int fd)
+{
+	static char some[4096];
+	size_t sent = 0;
+	ssize_t ret;
+
+	do {
+		ret = send(fd, some, sizeof(some), MSG_DONTWAIT);
+		sent += ret > 0 ? ret : 0;
+	} while (ret > 0);
+	return sent;
+}
+
+static bool empty(int fd, size_t len)
+{
+	char some[4096];
+
+	while (len) {
+		ssize_t ret = recv(fd, some, len < sizeof(some) ? len : sizeof(some), 0);
+
+		if (ret <= 0)
+			return false;
+		len -= ret;
+	}
+	return true;
+}
+
+TEST_F(sendzc, waits_for_room)
+{
+	struct iou *r = &self->r;
+	int i, small = 4096, *fds = self->narrow;
+	size_t full;
+	bool more;
+
+	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	for (i = 0; i < 4; i++) {
+		struct io_uring_sqe *sqe;
+
+		full = fill_up(fds[0]);
+		sqe = prep_any(r, variant->sqe_flags, i & 1, fds[0], self->out, 10, 0);
+		if (i & 2)
+			sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
+		ASSERT_LE(0, iou_submit(r));
+		EXPECT_TRUE(quiet(r));
+		EXPECT_TRUE(empty(fds[1], full));
+		EXPECT_EQ(10, take_sent(r, &more));
+		ASSERT_TRUE(more);
+		EXPECT_TRUE(got(fds[1], self->in, 10, 0));
+		EXPECT_EQ(0, take_notice(r));
+	}
+	full = fill_up(fds[0]);
+	prep_zc(r, variant->sqe_flags, fds[0], self->out, 10, MSG_DONTWAIT);
+	EXPECT_EQ(-EAGAIN, do_zc(r));
+	EXPECT_TRUE(quiet(r));
+}
+
+/* Cancelled before and after a part was sent, which is told, and its notification comes. */
+TEST_F(sendzc, cancelled)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	int i, small = 4096;
+
+	for (i = 0; i < 4; i++) {
+		bool part = i & 2, notice = false, more = false, done = false;
+		int fds[2], res = 0, n;
+		struct io_uring_cqe cqe;
+		size_t full = 0;
+
+		ASSERT_EQ(0, sock_tcp_pair_of(fds, small));
+		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+		if (!part)
+			full = fill_up(fds[0]);
+		prep_any(r, f, i & 1, fds[0], self->out, BYTES, MSG_WAITALL);
+		ASSERT_LE(0, iou_submit(r));
+		/* a worker may take its time to begin */
+		ASSERT_TRUE(!part || sock_readable(fds[1]));
+		EXPECT_TRUE(quiet(r));
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0)->user_data = 8;
+		ASSERT_LE(0, iou_submit(r));
+		for (n = 0; n < 2;) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			if (cqe.flags & IORING_CQE_F_NOTIF) {
+				EXPECT_TRUE(done);
+				notice = true;
+				continue;
+			}
+			n++;
+			if (cqe.user_data != 7)
+				continue;
+			done = true;
+			more = cqe.flags & IORING_CQE_F_MORE;
+			res = cqe.res;
+		}
+		if (part) {
+			ASSERT_LT(0, res);
+			EXPECT_GT(BYTES, res);
+			EXPECT_TRUE(more);
+			full = res;
+		} else {
+			EXPECT_TRUE(res == -ECANCELED || res == -EINTR);
+		}
+		EXPECT_TRUE(empty(fds[1], full));
+		if (more && !notice)
+			EXPECT_EQ(0, take_notice(r));
+		EXPECT_TRUE(quiet(r));
+		sock_close_pair(fds);
+	}
+}
+
+/* A chain goes on with the result, not with the notification; a part of WAITALL breaks it. */
+TEST_F(sendzc, chain)
+{
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	int *fds = self->narrow, i;
+	struct io_uring_cqe cqe;
+
+	prep_zc(r, f | IOSQE_IO_LINK, fds[0], self->out, BYTES, MSG_WAITALL);
+	iou_nop(r, 9);
+	ASSERT_EQ(2, iou_submit(r));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(i ? 9 : 7, cqe.user_data);
+		EXPECT_EQ(i ? 0 : BYTES, cqe.res);
+		EXPECT_EQ(i ? 0 : IORING_CQE_F_MORE, cqe.flags);
+	}
+	/* nor does a drained request wait for it */
+	if (!iou_on_stock()) {
+		iou_nop(r, 10)->flags = IOSQE_IO_DRAIN;
+		EXPECT_EQ(0, iou_one(r));
+	}
+	EXPECT_TRUE(got(fds[1], self->in, BYTES, 0));
+	EXPECT_EQ(0, take_notice(r));
+
+	prep_zc(r, f | IOSQE_IO_LINK, self->pair[TCP][0], (void *)8, 100, 0);
+	iou_nop(r, 9);
+	ASSERT_EQ(2, iou_submit(r));
+	for (i = 0; i < 2;) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		if (cqe.flags & IORING_CQE_F_NOTIF)
+			continue;
+		EXPECT_EQ(i ? -ECANCELED : -EFAULT, cqe.res);
+		i++;
+	}
+}
+
+/* To an address, as a message with a vector, with ancillary data. */
+TEST_F(sendzc, messages)
+{
+	int from = socket(AF_INET, SOCK_DGRAM, 0), to = self->pair[UDP][1], i;
+	char control[CMSG_SPACE(sizeof(__u16))] = {};
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	struct iovec iov[3];
+	struct cmsghdr *cmsg;
+	struct io_uring_sqe *sqe;
+	struct msghdr msg = {
+		.msg_name = &self->udp, .msg_namelen = sizeof(self->udp),
+		.msg_iov = iov, .msg_iovlen = 1,
+	};
+
+	for (i = 0; i < 2; i++) {
+		sqe = prep_any(r, f, i, from, self->out, 3000, 0);
+		sqe->addr2 = (uintptr_t)&self->udp;
+		sqe->addr_len = sizeof(self->udp);
+		EXPECT_EQ(3000, do_zc(r));
+		EXPECT_TRUE(got(to, self->in, 3000, 0));
+	}
+	for (i = 1; i <= 3; i += 2) {
+		iov[0] = (struct iovec){ self->out, 1000 };
+		iov[1] = (struct iovec){ self->out + 1000, 50 };
+		iov[2] = (struct iovec){ self->out + 1050, 2000 };
+		msg.msg_iovlen = i;
+		prep_zc(r, f, from, &msg, 1, 0)->opcode = IORING_OP_SENDMSG_ZC;
+		EXPECT_EQ(i == 1 ? 1000 : 3050, do_zc(r));
+		EXPECT_TRUE(got(to, self->in, i == 1 ? 1000 : 3050, 0));
+	}
+	/* cut into messages of 1000 bytes */
+	msg.msg_control = control;
+	msg.msg_controllen = sizeof(control);
+	cmsg = CMSG_FIRSTHDR(&msg);
+	cmsg->cmsg_level = SOL_UDP;
+	cmsg->cmsg_type = UDP_SEGMENT;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(__u16));
+	*(__u16 *)CMSG_DATA(cmsg) = 1000;
+	prep_zc(r, f, from, &msg, 1, 0)->opcode = IORING_OP_SENDMSG_ZC;
+	EXPECT_EQ(3050, do_zc(r));
+	for (i = 0; i < 4; i++)
+		EXPECT_TRUE(got(to, self->in, i < 3 ? 1000 : 50, i * 1000));
+	/* without an address */
+	msg = (struct msghdr){ .msg_iov = iov, .msg_iovlen = 3 };
+	prep_zc(r, f, self->pair[TCP][0], &msg, 1, MSG_WAITALL)->opcode = IORING_OP_SENDMSG_ZC;
+	EXPECT_EQ(3050, do_zc(r));
+	EXPECT_TRUE(got(self->pair[TCP][1], self->in, 3050, 0));
+	EXPECT_TRUE(quiet(r));
+	close(from);
+}
+
+/* What cannot be sent.  If there is a notification all the same, it is one. */
+TEST_F(sendzc, errors)
+{
+	unsigned int f = variant->sqe_flags, i;
+	int fd, p[2], un[2][2], *fds = self->pair[TCP];
+	struct iovec iov = { self->out, 10 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct iou *r = &self->r;
+
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, un[0]));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, un[1]));
+	for (i = 0; i < 2; i++) {
+		unsigned char op = i ? IORING_OP_SENDMSG_ZC : IORING_OP_SEND_ZC;
+		void *what = i ? (void *)&msg : self->out;
+
+		prep_zc(r, f, p[1], what, 1, 0)->opcode = op;
+		EXPECT_EQ(-ENOTSOCK, do_zc(r));
+		prep_zc(r, f, 9999, what, 1, 0)->opcode = op;
+		EXPECT_EQ(-EBADF, do_zc(r));
+		prep_zc(r, f, un[0][0], what, 1, 0)->opcode = op;
+		EXPECT_EQ(-EOPNOTSUPP, do_zc(r));
+		prep_zc(r, f, un[1][0], what, 1, 0)->opcode = op;
+		EXPECT_EQ(-EOPNOTSUPP, do_zc(r));
+	}
+	sock_close_pair(p);
+	sock_close_pair(un[0]);
+	sock_close_pair(un[1]);
+	prep_zc(r, f, fds[0], (void *)8, 100, 0);
+	EXPECT_EQ(-EFAULT, do_zc(r));
+	prep_zc(r, f, fds[0], IOU_KERNEL, 100, 0);
+	EXPECT_EQ(-EFAULT, do_zc(r));
+	/* not in the buffer that is named, or none is */
+	prep_fixed(r, f, fds[0], self->out, 100, 0)->buf_index = 0;
+	EXPECT_EQ(-EFAULT, do_zc(r));
+	prep_fixed(r, f, fds[0], self->out, 100, 0)->buf_index = BUFS;
+	EXPECT_EQ(-EFAULT, do_zc(r));
+	prep_fixed(r, f, fds[0], self->out, 100, 0)->buf_index = 2;
+	EXPECT_EQ(-EFAULT, do_zc(r));
+	prep_fixed(r, f, fds[0], self->out + 5000, 101, 0)->buf_index = 2;
+	EXPECT_EQ(-EFAULT, do_zc(r));
+	prep_fixed(r, f, fds[0], self->in, 1, 0);
+	EXPECT_EQ(-EFAULT, do_zc(r));
+	prep_fixed(r, f, fds[0], self->out + 5000, 100, 0)->buf_index = 2;
+	EXPECT_EQ(100, do_zc(r));
+	EXPECT_TRUE(got(fds[1], self->in, 100, 5000));
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	prep_zc(r, f, fd, self->out, 1, 0);
+	EXPECT_EQ(-EPIPE, do_zc(r));
+	close(fd);
+	/* longer than a message can be */
+	prep_fixed(r, f, self->pair[UDP][0], self->out, 70000, 0);
+	EXPECT_EQ(-EMSGSIZE, do_zc(r));
+	EXPECT_TRUE(quiet(r));
+}
+
+static const struct {
+	const char *name;
+	int op;
+	unsigned int ioprio;
+	unsigned int sqe_flags;
+	int want;
+} refusals[] = {
+	{ "ioprio 2", IORING_OP_SEND_ZC, IORING_RECV_MULTISHOT, 0, -EINVAL },
+	{ "ioprio 16", IORING_OP_SEND_ZC, IORING_RECVSEND_BUNDLE, 0, -EINVAL },
+	{ "ioprio 32", IORING_OP_SEND_ZC, 32, 0, -EINVAL },
+	{ "msg ioprio 2", IORING_OP_SENDMSG_ZC, IORING_RECV_MULTISHOT, 0, -EINVAL },
+	{ "msg ioprio 4", IORING_OP_SENDMSG_ZC, IORING_RECVSEND_FIXED_BUF, 0, -EINVAL },
+	{ "msg ioprio 8", IORING_OP_SENDMSG_ZC, IORING_SEND_ZC_REPORT_USAGE, 0, -EBADF },
+	{ "msg ioprio 16", IORING_OP_SENDMSG_ZC, IORING_RECVSEND_BUNDLE, 0, -EINVAL },
+	{ "select", IORING_OP_SEND_ZC, 0, IOSQE_BUFFER_SELECT, -EOPNOTSUPP },
+	{ "msg select", IORING_OP_SENDMSG_ZC, 0, IOSQE_BUFFER_SELECT, -EOPNOTSUPP },
+	{ "skip", IORING_OP_SEND_ZC, 0, IOSQE_CQE_SKIP_SUCCESS, -EINVAL },
+	{ "msg skip", IORING_OP_SENDMSG_ZC, 0, IOSQE_CQE_SKIP_SUCCESS, -EINVAL },
+};
+
+/* What the SQE must not say.  The descriptor is none, which is told later. */
+TEST_F(sendzc, refusals)
+{
+	unsigned int f = variant->sqe_flags, i;
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct msghdr msg = {};
+
+	for (i = 0; i < ARRAY_LEN(refusals); i++) {
+		sqe = prep_zc(r, f | refusals[i].sqe_flags, 9999, &msg, 1, 0);
+		sqe->opcode = refusals[i].op;
+		sqe->ioprio = refusals[i].ioprio;
+		EXPECT_EQ(refusals[i].want, do_zc(r)) {
+			TH_LOG("%s", refusals[i].name);
+		}
+	}
+	for (i = 0; i < 2; i++) {
+		bool send = !i;
+		int op = i ? IORING_OP_SENDMSG_ZC : IORING_OP_SEND_ZC;
+
+		sqe = prep_zc(r, f, 9999, &msg, 1, 0);
+		sqe->opcode = op;
+		sqe->addr2 = 8;
+		EXPECT_EQ(send ? -EBADF : -EINVAL, do_zc(r));
+		sqe = prep_zc(r, f, 9999, &msg, 1, 0);
+		sqe->opcode = op;
+		sqe->addr_len = 8;
+		EXPECT_EQ(send ? -EBADF : -EINVAL, do_zc(r));
+		sqe = prep_zc(r, f, 9999, &msg, 1, 0);
+		sqe->opcode = op;
+		sqe->__pad3[0] = 1;
+		EXPECT_EQ(-EINVAL, do_zc(r));
+		sqe = prep_zc(r, f, 9999, &msg, 1, 0);
+		sqe->opcode = op;
+		sqe->buf_index = 1;
+		EXPECT_EQ(-EBADF, do_zc(r));
+		sqe = prep_zc(r, f, 9999, &msg, 1, 0);
+		sqe->opcode = op;
+		sqe->addr3 = 1;
+		EXPECT_EQ(-EINVAL, do_zc(r));
+		sqe = prep_zc(r, f, 9999, &msg, 1, 0);
+		sqe->opcode = op;
+		sqe->__pad2[0] = 1;
+		EXPECT_EQ(-EINVAL, do_zc(r));
+		/* Not from the stack, which may end less than 2 GiB below the addresses' end. */
+		sqe = prep_zc(r, f, 9999, send ? self->out : (void *)&msg, 1U << 31, 0);
+		sqe->opcode = op;
+		EXPECT_EQ(-EBADF, do_zc(r));
+		sqe = prep_zc(r, f, 9999, IOU_KERNEL, 1, 0);
+		sqe->opcode = op;
+		EXPECT_EQ(-EFAULT, do_zc(r));
+	}
+	sqe = prep_zc(r, f, 9999, self->out, 1, 0);
+	sqe->addr2 = 8;
+	sqe->addr_len = 16;
+	EXPECT_EQ(-EFAULT, do_zc(r));
+	sqe = prep_zc(r, f, 9999, self->out, 1, 0);
+	sqe->addr2 = (uintptr_t)self->out;
+	sqe->addr_len = 129;
+	EXPECT_EQ(-EINVAL, do_zc(r));
+}
+
+/*
+ * A registered buffer that leaves its slot is the socket's until the notification: the tag
+ * comes afterwards.  Mutant: notice-buffer-not-held.
+ */
+TEST_F(sendzc, tag)
+{
+	struct iovec none = {}, all = { self->out, BYTES };
+	struct iou *r = &self->r;
+	int *fds = self->narrow, i;
+	struct io_uring_cqe cqe;
+	__u64 tag = 77;
+	struct io_uring_rsrc_update2 up = {
+		.offset = 1, .nr = 1, .data = (uintptr_t)&all, .tags = (uintptr_t)&tag,
+	};
+	bool more;
+
+	ASSERT_EQ(1, iou_register(r, IORING_REGISTER_BUFFERS_UPDATE, &up, sizeof(up)));
+	prep_fixed(r, variant->sqe_flags, fds[0], self->out, BYTES, MSG_WAITALL);
+	ASSERT_LE(0, iou_submit(r));
+	EXPECT_EQ(BYTES, take_sent(r, &more));
+	ASSERT_TRUE(more);
+	up.data = (uintptr_t)&none;
+	up.tags = 0;
+	ASSERT_EQ(1, iou_register(r, IORING_REGISTER_BUFFERS_UPDATE, &up, sizeof(up)));
+	EXPECT_TRUE(quiet(r));
+	EXPECT_TRUE(got(fds[1], self->in, BYTES, 0));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(i ? 77 : 7, cqe.user_data);
+		EXPECT_EQ(i ? 0 : IORING_CQE_F_NOTIF, cqe.flags);
+	}
+}
+
+struct late_reader {
+	int fd;
+	char *in;
+	bool ok;
+};
+
+static void *read_late(void *data)
+{
+	struct late_reader *late = data;
+
+	iou_sleep_ms(50);
+	late->ok = got(late->fd, late->in, BYTES, 0);
+	return NULL;
+}
+
+/* Who takes registered buffers back waits until no socket reads them any more. */
+TEST_F(sendzc, unregister)
+{
+	struct late_reader late = { self->narrow[1], self->in };
+	struct iou *r = &self->r;
+	pthread_t thread;
+	bool more;
+
+	prep_fixed(r, variant->sqe_flags, self->narrow[0], self->out, BYTES, MSG_WAITALL);
+	ASSERT_LE(0, iou_submit(r));
+	EXPECT_EQ(BYTES, take_sent(r, &more));
+	ASSERT_TRUE(more);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, read_late, &late));
+	EXPECT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
+	iou_fill(self->out, BYTES, 9, 9);
+	pthread_join(thread, NULL);
+	EXPECT_TRUE(late.ok);
+	EXPECT_EQ(0, take_notice(r));
+}
+
+/* Pages that all of the user's rings and sockets may have pinned. */
+#define LIMIT	(2 * BYTES / IOU_PAGE)
+
+static void limit_memory(void)
+{
+	struct rlimit limit = { LIMIT * IOU_PAGE, LIMIT * IOU_PAGE };
+
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+	if (setresgid(12345, 12345, 12345) || setresuid(12345, 12345, 12345))
+		_exit(90);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/* A ring with a send of all in flight.  Return: 0, or what is wrong. */
+static int send_narrow(struct iou *r, unsigned int flags, unsigned int sqe_flags, int fd, char *out)
+{
+	bool more;
+
+	if (iou_init(r, 8, flags))
+		return 91;
+	prep_zc(r, sqe_flags, fd, out, BYTES, MSG_WAITALL);
+	if (iou_submit(r) < 0 || take_sent(r, &more) != BYTES || !more)
+		return 92;
+	return 0;
+}
+
+/*
+ * What is in flight counts as the user's memory.  Return: 0, or what is wrong.
+ * Mutant: notice-pages-uncounted.
+ */
+static int fill_limit(unsigned int flags, unsigned int sqe_flags, int fds[2][2], char *out)
+{
+	struct iou r;
+	bool more;
+	int ret;
+
+	limit_memory();
+	ret = send_narrow(&r, flags, sqe_flags, fds[0][0], out);
+	if (ret)
+		return ret;
+	prep_zc(&r, sqe_flags, fds[1][0], out, BYTES, MSG_WAITALL);
+	if (iou_submit(&r) < 0)
+		return 93;
+	ret = take_sent(&r, &more);
+	if (ret != -ENOMEM)
+		return ret < 0 ? -ret : 93;
+	if (more && take_notice(&r))
+		return 94;
+	/* it is the socket's, not the ring's */
+	iou_exit(&r);
+	ret = iou_init(&r, 8, flags);
+	if (ret)
+		return 95;
+	prep_zc(&r, sqe_flags, fds[1][0], out, BYTES, MSG_WAITALL);
+	if (do_zc(&r) != -ENOMEM)
+		return 96;
+	kill(getpid(), SIGKILL);
+	return 97;
+}
+
+/* One more send of the same user goes, in the end. */
+static int send_again(unsigned int flags, unsigned int sqe_flags, int fds[2], char *out)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	struct iou r;
+	int ret;
+
+	limit_memory();
+	if (iou_init(&r, 8, flags))
+		return 91;
+	do {
+		prep_zc(&r, sqe_flags, fds[0], out, 1000, MSG_WAITALL);
+		ret = do_zc(&r);
+	} while (ret == -ENOMEM && iou_now_us() < end);
+	return ret == 1000 ? 0 : 98;
+}
+
+/*
+ * Pages are counted as long as the socket has them, whatever becomes of the ring and the
+ * process, and no longer.
+ */
+TEST_F(sendzc, killed)
+{
+	int fds[2][2], i, status, *pair = self->pair[TCP];
+	pid_t child;
+
+	if (iou_on_stock() && variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "its thread waits for the notification, and who is killed for it");
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, narrow_pair(fds[i]));
+	}
+	child = fork();
+	if (!child)
+		_exit(fill_limit(variant->flags, variant->sqe_flags, fds, self->out));
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status)) {
+		TH_LOG("%d", WEXITSTATUS(status));
+	}
+	EXPECT_TRUE(got(fds[0][1], self->in, BYTES, 0));
+	child = fork();
+	if (!child)
+		_exit(send_again(variant->flags, variant->sqe_flags, pair, self->out));
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	for (i = 0; i < 2; i++)
+		sock_close_pair(fds[i]);
+}
+
+TEST_HARNESS_MAIN
