@@ -254,6 +254,11 @@ class Cut:
             name = f"Documentation/io_uring/{line.strip()}.rst"
             if line.startswith("   ") and name in self.files:
                 self.line_owner[TOCTREE][i] = max(self.owner[name], self.owner[TOCTREE])
+            # A row of the table of files comes with the last of them, both of its lines.
+            if line.startswith("   * - ``"):
+                listed = [self.owner.get(f"io_uring/{n}", self.owner.get(n, 0))
+                          for n in re.findall(r"``([^`]+)``", line)]
+                self.line_owner[TOCTREE][i:i + 2] = [max(listed + [self.owner[TOCTREE]])] * 2
 
     def claim_fragments(self):
         self.insert = load_insert()
