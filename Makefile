@@ -49,7 +49,7 @@ fuzz: deps ## programs from seeds (MINUTES=10, SEED=one, REDUCE=1; AGAINST=stock
 bench: deps ## instructions per operation, stock beside ours (WALL=1, PACE=1, PLOT=1, PEER=6.1: rig/bench --help)
 	@rig/bench
 
-check: deps ## checkpatch, sparse, W=1, kernel-doc, layers, our own rules
+check: deps ## checkpatch, sparse, W=1, kernel-doc, htmldocs, layers, our own rules
 	@rig/check
 
 models: deps ## the spin models of Documentation/io_uring/models
@@ -68,4 +68,4 @@ soak: deps ## long loops, KCSAN, ThreadSanitizer, all of liburing on the debug k
 	@rig/soak
 
 clean: ## remove what was built, keep downloads and the compiler's cache
-	rm -rf out/ours out/stock out/mutant out/series out/peer-* out/selftests out/log out/base
+	rm -rf out/ours out/stock out/mutant out/series out/peer-* out/selftests out/log out/docs out/base

@@ -639,7 +639,7 @@ struct io_uring_buf_status {
 
 /* IORING_REGISTER_NAPI, IORING_UNREGISTER_NAPI; out: the values until now */
 struct io_uring_napi {
-	__u32	busy_poll_to;	/* microseconds */
+	__u32	busy_poll_to;	/* microseconds, at most 10000 count */
 	__u8	prefer_busy_poll;
 	__u8	pad[3];
 	__u64	resv;
