@@ -40,6 +40,7 @@
 #include "op/list.h"
 #include "op/result.h"
 #include "req/parked.h"
+#include "ring/mailbox.h"
 #include "rsrc/bufs.h"
 #include "submit/issue.h"
 #include "task/sqpoll.h"
@@ -217,6 +218,20 @@ void io_uring_cmd_done(struct io_uring_cmd *cmd, ssize_t ret, ssize_t res2,
 }
 EXPORT_SYMBOL_GPL(io_uring_cmd_done);
 
+/*
+ * A driver that was asked to end its commands has seen to what programs had of it by then: what
+ * it gives out later is lost, and an answer to what it has taken back crashes ublk.  It knows
+ * by PF_EXITING, or by who calls it back, that a task is on its way out.  An SQPOLL thread is
+ * not marked yet while it ends its requests, a task that execs or has only closed the ring
+ * never is: the fallback worker calls the driver for them.
+ */
+static bool io_cmd_is_abandoned(const struct io_ring_ctx *ctx)
+{
+	const struct io_uring_task *tctx = current->io_uring;
+
+	return tctx && (atomic_read(&tctx->in_cancel) || READ_ONCE(ctx->dying));
+}
+
 /* Call the driver back; ring lock held. */
 static void io_cmd_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
 {
@@ -224,6 +239,10 @@ static void io_cmd_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned 
 	struct io_uring_task *tctx = current->io_uring;
 	struct io_uring_cmd *cmd = io_req_cmd(req);
 
+	if (unlikely(io_cmd_is_abandoned(ctx))) {
+		io_fallback_push(ctx, mail);
+		return;
+	}
 	io_req_move(req, IO_REQ_PARKED);
 	/* a worker has called the driver, and is about to let go: before, it cannot be parked */
 	if (unlikely(req->flags & REQ_F_REFCOUNT && atomic_read_acquire(&req->refs) > 1)) {

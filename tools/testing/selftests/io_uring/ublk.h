@@ -17,6 +17,8 @@
 /* the commands alternate between two rings of the server */
 #define UBLK_TWO_RINGS	2
 
+struct ublk_srv;
+
 /* One device: what controls it, and what its servers have in common. */
 struct ublk {
 	struct iou ctl;
@@ -25,6 +27,7 @@ struct ublk {
 	unsigned int flags;		/* UBLK_SLOW, UBLK_TWO_RINGS */
 	unsigned int ring_flags;
 	unsigned int sqe_flags;
+	void (*ready)(struct ublk_srv *s);	/* called in a server, before it serves */
 	pid_t server;
 	char *mem;			/* contents, shared with the servers */
 	unsigned int *fetched;		/* requests that were served, shared */
@@ -288,6 +291,8 @@ static inline int ublk_serve(struct ublk *u)
 		close(u->ctl_fd);
 		iou_exit(&u->ctl);
 		ret = ublk_srv_init(&s, u);
+		if (!ret && u->ready)
+			u->ready(&s);
 		if (!ret)
 			ret = ublk_srv_run(&s);
 		if (ret)
