@@ -239,7 +239,7 @@ static void close_when_told(struct ublk_srv *s)
 /* The server stays, but gives up its ring while requests are under way: these end as well. */
 TEST_F(ublk, left)
 {
-	unsigned long i, rounds = iou_rounds(16);
+	unsigned long i, rounds = iou_rounds(8);
 	struct ublk *u = &self->u;
 	pid_t users[4];
 
