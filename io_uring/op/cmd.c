@@ -224,12 +224,18 @@ EXPORT_SYMBOL_GPL(io_uring_cmd_done);
  * by PF_EXITING, or by who calls it back, that a task is on its way out.  An SQPOLL thread is
  * not marked yet while it ends its requests, a task that execs or has only closed the ring
  * never is: the fallback worker calls the driver for them.
+ *
+ * What no driver was asked to end is the task's own business still: ublk takes whoever hands it
+ * the first commands of a queue for its server, and one that is a kernel worker never goes.
  */
-static bool io_cmd_is_abandoned(const struct io_ring_ctx *ctx)
+static bool io_cmd_is_abandoned(struct io_kiocb *req)
 {
 	const struct io_uring_task *tctx = current->io_uring;
 
-	return tctx && (atomic_read(&tctx->in_cancel) || READ_ONCE(ctx->dying));
+	if (!tctx || !(atomic_read(&tctx->in_cancel) || READ_ONCE(req->ctx->dying)))
+		return false;
+	return READ_ONCE(tctx->cmds_asked) ||
+	       READ_ONCE(io_req_cmd(req)->flags) & IORING_URING_CMD_CANCELABLE;
 }
 
 /* Call the driver back; ring lock held. */
@@ -239,7 +245,7 @@ static void io_cmd_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned 
 	struct io_uring_task *tctx = current->io_uring;
 	struct io_uring_cmd *cmd = io_req_cmd(req);
 
-	if (unlikely(io_cmd_is_abandoned(ctx))) {
+	if (unlikely(io_cmd_is_abandoned(req))) {
 		io_fallback_push(ctx, mail);
 		return;
 	}
@@ -324,8 +330,10 @@ static bool io_cmd_cancel(struct io_kiocb *req)
 {
 	struct io_uring_cmd *cmd = io_req_cmd(req);
 
-	if (READ_ONCE(req->iopoll_done) != IO_CMD_TOLD)
-		cmd->file->f_op->uring_cmd(cmd, IO_URING_F_CANCEL | IO_URING_F_COMPLETE_DEFER);
+	if (READ_ONCE(req->iopoll_done) == IO_CMD_TOLD)
+		return true;
+	WRITE_ONCE(req->tctx->cmds_asked, true);
+	cmd->file->f_op->uring_cmd(cmd, IO_URING_F_CANCEL | IO_URING_F_COMPLETE_DEFER);
 	return true;
 }
 

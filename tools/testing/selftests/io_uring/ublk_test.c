@@ -261,6 +261,45 @@ TEST_F(ublk, left)
 	}
 }
 
+/* Wait until the one worker has handed to the driver all that was submitted before. */
+static bool workers_done(struct iou *r)
+{
+	int fds[2];
+	char c;
+
+	if (pipe(fds))
+		return false;
+	iou_prep(r, IORING_OP_WRITE, fds[1], "", 1, -1)->flags = IOSQE_ASYNC;
+	return iou_submit(r) >= 0 && read(fds[0], &c, 1) == 1;
+}
+
+/* On exclusive rings the driver's callbacks wait for their owner, which does not come. */
+static void exec_unserved(struct ublk_srv *s)
+{
+	unsigned int most[2] = { 1, 1 };
+
+	if (iou_register(&s->r[0], IORING_REGISTER_IOWQ_MAX_WORKERS, most, 2) ||
+	    !workers_done(&s->r[0]))
+		_exit(2);
+	execl("/bin/true", "true", NULL);
+	_exit(3);
+}
+
+/* A server leaves when the driver does not know it yet: none but itself becomes the server. */
+TEST_F(ublk, left_unserved)
+{
+	struct ublk *u = &self->u;
+
+	/* it would leave with a part of its commands known, which the driver warns of */
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "the thread does not wait");
+	u->sqe_flags |= IOSQE_ASYNC;
+	u->ready = exec_unserved;
+	ASSERT_EQ(0, ublk_add(u, 0));
+	ASSERT_EQ(0, ublk_serve(u));
+	EXPECT_EQ(0, ublk_reap(u));
+}
+
 #define REGIONS		4
 #define REGION		(UBLK_SIZE / REGIONS)
 #define PIECES		(REGION / UBLK_IO)
