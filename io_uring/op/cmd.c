@@ -221,7 +221,7 @@ EXPORT_SYMBOL_GPL(io_uring_cmd_done);
 /*
  * A driver that was asked to end its commands has seen to what programs had of it by then: what
  * it gives out later is lost, and an answer to what it has taken back crashes ublk.  It knows
- * by PF_EXITING, or by who calls it back, that a task is on its way out.  An SQPOLL thread is
+ * by PF_EXITING, or by its caller, that a task is on its way out.  An SQPOLL thread is
  * not marked yet while it ends its requests, a task that execs or has only closed the ring
  * never is: the fallback worker calls the driver for them.
  *
@@ -342,8 +342,9 @@ void io_uring_cmd_issue_blocking(struct io_uring_cmd *cmd)
 {
 	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
 
+	/* the fallback worker may be here, which posts nothing while a ring has its owner */
 	if (!io_issue_allowed(req, 0))
-		io_req_fail(req, -ECANCELED);
+		io_req_fail_later(req, -ECANCELED);
 	else if (!(req->flags & REQ_F_ASYNC_DATA))
 		io_req_fail(req, -ENOMEM);
 	else

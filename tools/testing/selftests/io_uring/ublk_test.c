@@ -4,6 +4,10 @@
 #include "iou_test.h"
 #include "ublk.h"
 
+#ifndef BLOCK_URING_CMD_DISCARD
+#define BLOCK_URING_CMD_DISCARD	_IO(0x12, 0)
+#endif
+
 FIXTURE(ublk) {
 	struct ublk u;
 };
@@ -298,6 +302,59 @@ TEST_F(ublk, left_unserved)
 	ASSERT_EQ(0, ublk_add(u, 0));
 	ASSERT_EQ(0, ublk_serve(u));
 	EXPECT_EQ(0, ublk_reap(u));
+}
+
+/* It uses its own device: where all tags are in use, workers are to wait for one. */
+static void exec_when_busy(int sig)
+{
+	struct iou *r = &leaving->r[0];
+	struct io_uring_sqe *sqe;
+	int fd, i;
+
+	fd = ublk_open(leaving->u, "b", O_RDWR | O_DIRECT);
+	for (i = 0; i < UBLK_DEPTH + 8; i++) {
+		sqe = iou_prep(r, IORING_OP_URING_CMD, fd, NULL, 0, 0);
+		sqe->cmd_op = BLOCK_URING_CMD_DISCARD;
+		/* none can be merged with the next */
+		sqe->addr = i * 8192;
+		sqe->addr3 = 4096;
+	}
+	if (fd < 0 || iou_submit(r) < 0)
+		_exit(4);
+	execl("/bin/true", "true", NULL);
+	_exit(3);
+}
+
+static void busy_when_told(struct ublk_srv *s)
+{
+	leaving = s;
+	signal(SIGUSR1, exec_when_busy);
+}
+
+/*
+ * A server leaves with commands for its own device under way.  On other kinds of ring it would
+ * have been given all tags by then, and the driver had no command left to be told by.
+ */
+TEST(left_busy)
+{
+	struct ublk u = { .id = -1, .ring_flags = IOU_DEFER | IOU_LARGE, .ready = busy_when_told };
+	char path[64];
+
+	if (access("/dev/ublk-control", F_OK))
+		SKIP(return, "no ublk");
+	if (iou_on_stock())
+		SKIP(return, "requests are lost");
+	ASSERT_EQ(0, ublk_add(&u, 0));
+	ASSERT_EQ(0, ublk_start(&u));
+	/* which has tags of its own */
+	snprintf(path, sizeof(path), "/sys/block/ublkb%d/queue/scheduler", u.id);
+	EXPECT_EQ(0, iou_put(path, "none"));
+	/* it waits for something to do */
+	iou_sleep_ms(50);
+	kill(u.server, SIGUSR1);
+	EXPECT_EQ(0, ublk_reap(&u));
+	EXPECT_EQ(0, ublk_wait_state(&u, UBLK_S_DEV_DEAD));
+	EXPECT_EQ(0, ublk_del(&u));
 }
 
 #define REGIONS		4
