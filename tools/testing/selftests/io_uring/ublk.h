@@ -10,7 +10,9 @@
 
 #define UBLK_DEPTH	16
 #define UBLK_IO		(64 << 10)
+#ifndef UBLK_SIZE
 #define UBLK_SIZE	(4 << 20)
+#endif
 
 /* a request that waits is given back by the server only after a while */
 #define UBLK_SLOW	1
