@@ -4,10 +4,10 @@
  * A nobody, whom root has registered as a personality, asks for what takes a capability: the
  * security hook of the call refuses it.  Root then is granted the same.  6.12 answers alike.
  */
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/xattr.h>
 #include "iou_test.h"
+#include "sock.h"
+#include <linux/openat2.h>
+#include <sys/xattr.h>
 
 #define NOBODY	4242
 
@@ -117,17 +117,40 @@ TEST_F(policy, files)
 TEST_F(policy, descriptors)
 {
 	struct rlimit none = { .rlim_cur = 0, .rlim_max = self->files.rlim_max };
+	static const struct open_how how = { .flags = O_RDONLY };
 	unsigned int f = variant->sqe_flags;
 	struct iou *r = &self->r;
+	struct sockaddr_in addr;
+	struct io_uring_sqe *sqe;
+	int listener = sock_listener(&addr, 1), client = sock_connected(&addr), slot = -1;
 
+	ASSERT_LT(0, listener);
+	ASSERT_LT(0, client);
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILES, &slot, 1));
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
 	prep_socket(r, AF_INET, SOCK_STREAM, 0)->flags = f;
 	EXPECT_EQ(-EMFILE, iou_one(r));
 	iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, "/dev/null", 0, 0)->flags = f;
 	EXPECT_EQ(-EMFILE, iou_one(r));
+	sqe = iou_prep(r, IORING_OP_OPENAT2, AT_FDCWD, "/dev/null", sizeof(how), (uintptr_t)&how);
+	sqe->flags = f;
+	EXPECT_EQ(-EMFILE, iou_one(r));
+	iou_prep(r, IORING_OP_ACCEPT, listener, NULL, 0, 0)->flags = f;
+	EXPECT_EQ(-EMFILE, iou_one(r));
+	/* slots are not descriptors */
+	sqe = prep_socket(r, AF_INET, SOCK_STREAM, 0);
+	sqe->flags = f;
+	sqe->file_index = 1;
+	EXPECT_EQ(0, iou_one(r));
+	iou_prep(r, IORING_OP_FIXED_FD_INSTALL, 0, NULL, 0, 0)->flags = f | IOSQE_FIXED_FILE;
+	EXPECT_EQ(-EMFILE, iou_one(r));
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &self->files));
 	prep_socket(r, AF_INET, SOCK_STREAM, 0)->flags = f;
 	EXPECT_LT(0, iou_one(r));
+	iou_prep(r, IORING_OP_FIXED_FD_INSTALL, 0, NULL, 0, 0)->flags = f | IOSQE_FIXED_FILE;
+	EXPECT_LT(0, iou_one(r));
+	close(client);
+	close(listener);
 }
 
 TEST_F(policy, sizes)
@@ -136,6 +159,8 @@ TEST_F(policy, sizes)
 	unsigned int f = variant->sqe_flags;
 	struct iou *r = &self->r;
 	static char data[8192];
+	struct io_uring_sqe *sqe;
+	int fds[2];
 
 	signal(SIGXFSZ, SIG_IGN);
 	ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &small));
@@ -149,6 +174,42 @@ TEST_F(policy, sizes)
 	EXPECT_EQ(-EFBIG, iou_one(r));
 	iou_prep(r, IORING_OP_FTRUNCATE, self->file, NULL, 0, 4096)->flags = f;
 	EXPECT_EQ(0, iou_one(r));
+	ASSERT_EQ(0, pipe(fds));
+	ASSERT_EQ(1, write(fds[1], "x", 1));
+	sqe = iou_prep(r, IORING_OP_SPLICE, self->file, NULL, 1, 4096);
+	sqe->splice_off_in = -1;
+	sqe->flags = f;
+	sqe->splice_fd_in = fds[0];
+	EXPECT_EQ(-EFBIG, iou_one(r));
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static unsigned int signals;
+
+static void count_signal(int sig)
+{
+	signals++;
+}
+
+/* A worker does these, and the signal that goes with the limit is not the program's. */
+TEST_F(policy, sizes_without_signals)
+{
+	struct rlimit small = { .rlim_cur = 4096, .rlim_max = self->size.rlim_max };
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+
+	signals = 0;
+	signal(SIGXFSZ, count_signal);
+	ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &small));
+	iou_prep(r, IORING_OP_FTRUNCATE, self->file, NULL, 0, 8192)->flags = f;
+	EXPECT_EQ(-EFBIG, iou_one(r));
+	iou_prep(r, IORING_OP_FALLOCATE, self->file, (void *)8192, 0, 0)->flags = f;
+	EXPECT_EQ(-EFBIG, iou_one(r));
+	iou_prep(r, IORING_OP_WRITE, self->file, "x", 1, 4096)->flags = f;
+	EXPECT_EQ(-EFBIG, iou_one(r));
+	EXPECT_EQ(0, signals);
+	signal(SIGXFSZ, SIG_DFL);
 }
 
 TEST_HARNESS_MAIN
