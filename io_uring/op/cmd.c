@@ -310,6 +310,9 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 
 	if (ctx->iopoll || cmd->flags & IORING_URING_CMD_CANCELABLE)
 		return;
+	/* ublk takes the fallback worker for its server, and warns when it is asked to end this */
+	if (unlikely(!(issue_flags & IO_URING_F_UNLOCKED) && !current->io_uring))
+		return;
 	if (io_issue_lock(ctx, issue_flags)) {
 		/* for io_cmd_accepted() */
 		cmd->flags |= IO_CMD_UNMARKED;
