@@ -264,6 +264,8 @@ int run_poll_cancel(struct bench *b, unsigned int rounds);
 int run_pipe_read(struct bench *b, unsigned int rounds);
 int run_life(struct bench *b, unsigned int rounds);
 int run_statx(struct bench *b, unsigned int rounds);
+int run_open(struct bench *b, unsigned int rounds);
+int run_command(struct bench *b, unsigned int rounds);
 int run_unlink(struct bench *b, unsigned int rounds);
 int run_splice(struct bench *b, unsigned int rounds);
 int run_futex(struct bench *b, unsigned int rounds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring bench: rows of files' names and contents, and of futexes */
+/* io_uring bench: rows of files' names and contents, of commands, and of futexes */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +38,56 @@ int run_statx(struct bench *b, unsigned int rounds)
 		for (i = 0; i < b->row->batch; i++)
 			fill(b, IORING_OP_STATX, AT_FDCWD, b->row->dev, STATX_BASIC_STATS,
 			     (uintptr_t)b->buf + i * BLOCK);
+		ret = ring_send(&b->ring, b->row->batch);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int opened[MAX_BATCH];
+
+static int check_opened(const struct io_uring_cqe *cqe)
+{
+	opened[cqe->user_data] = cqe->res;
+	return cqe->res >= 0;
+}
+
+/* Open a file that was looked up before, so many times, and close what was opened. */
+int run_open(struct bench *b, unsigned int rounds)
+{
+	unsigned int nr = b->row->batch;
+
+	while (rounds--) {
+		unsigned int i;
+		int ret;
+
+		for (i = 0; i < nr; i++) {
+			fill(b, IORING_OP_OPENAT, AT_FDCWD, b->row->dev, 0, 0);
+			ring_last(&b->ring)->user_data = i;
+		}
+		ret = ring_submit(&b->ring, nr);
+		if (!ret)
+			ret = ring_take(&b->ring, nr, check_opened);
+		for (i = 0; !ret && i < nr; i++)
+			fill(b, IORING_OP_CLOSE, opened[i], NULL, 0, 0);
+		if (!ret)
+			ret = ring_send(&b->ring, nr);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* A command to a driver that has nothing to do: what io_uring adds to one. */
+int run_command(struct bench *b, unsigned int rounds)
+{
+	while (rounds--) {
+		unsigned int i;
+		int ret;
+
+		for (i = 0; i < b->row->batch; i++)
+			fill(b, IORING_OP_URING_CMD, b->fd, NULL, 0, 0);
 		ret = ring_send(&b->ring, b->row->batch);
 		if (ret)
 			return ret;

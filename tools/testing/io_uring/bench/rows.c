@@ -343,6 +343,10 @@ const struct row rows[] = {
 	{ "futex/wait+wake/b1", run_futex, 0, 1, 0, NULL, DEFER, ROW_RING },
 	{ "futex/wait+wake/b32", run_futex, 0, 32, 0, NULL, DEFER, ROW_RING },
 	{ "futex/plain-wait+wake/b32", run_futex, 0, 32, 0, NULL, 0, ROW_RING },
+	{ "open+close/cached/b1", run_open, 0, 1, 0, TMPFILE, DEFER, ROW_RING | ROW_BUFFERED },
+	{ "open+close/cached/b32", run_open, 0, 32, 0, TMPFILE, DEFER, ROW_RING | ROW_BUFFERED },
+	{ "command/null/b1", run_command, 0, 1, 0, "/dev/null", DEFER, ROW_RING | ROW_BUFFERED },
+	{ "command/null/b32", run_command, 0, 32, 0, "/dev/null", DEFER, ROW_RING | ROW_BUFFERED },
 
 	{ "msg/send/b1", run_msg, 0, 1, 1, NULL, DEFER, ROW_RING | ROW_WAKE, open_target },
 	{ "msg/send/b64", run_msg, 0, 64, 64, NULL, DEFER, ROW_RING | ROW_WAKE, open_target },
