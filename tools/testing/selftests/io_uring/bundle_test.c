@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: bundles - sends and receives of several provided buffers at once */
-#include <pthread.h>
 #include "sock.h"
 
 #define GROUP	5
@@ -50,17 +49,6 @@ FIXTURE_TEARDOWN(bundle)
 	munmap(self->ring, SLOTS * sizeof(struct io_uring_buf));
 	munmap(self->mem, BYTES);
 	munmap(self->out, BYTES);
-}
-
-static struct io_uring_sqe *prep_bundle(struct iou *r, int op, int fd, unsigned int len,
-					unsigned int how)
-{
-	struct io_uring_sqe *sqe = iou_prep(r, op, fd, NULL, len, 0);
-
-	sqe->flags = IOSQE_BUFFER_SELECT;
-	sqe->buf_group = GROUP;
-	sqe->ioprio = IORING_RECVSEND_BUNDLE | how;
-	return sqe;
 }
 
 /* @nr buffers of @len bytes, @step bytes from one to the next, numbered from @bid on. */
@@ -584,124 +572,6 @@ TEST_F(bundle, receive_all)
 	EXPECT_CQE(r, 30, BUFFER(1));
 	EXPECT_EQ(3, head(r, GROUP));
 	EXPECT_EQ(-1, iou_verify(self->mem, 30, 0, 5));
-}
-
-struct feeder {
-	int fd;
-	size_t bytes;
-};
-
-/* Sends in pieces of all sizes. */
-static void *feed(void *arg)
-{
-	struct feeder *f = arg;
-	unsigned int len = 1;
-	char piece[4096];
-	size_t at, sent;
-
-	for (at = 0; at < f->bytes; at += len) {
-		len = len * 7 % 3001 + 1;
-		if (len > f->bytes - at)
-			len = f->bytes - at;
-		iou_fill(piece, len, at, 5);
-		for (sent = 0; sent < len; ) {
-			ssize_t ret = send(f->fd, piece + sent, len - sent, MSG_NOSIGNAL);
-
-			if (ret <= 0)
-				return NULL;
-			sent += ret;
-		}
-	}
-	shutdown(f->fd, SHUT_WR);
-	return NULL;
-}
-
-/* Where flow() stands: buffers of @size bytes, every other one right behind the one before it. */
-struct flow {
-	unsigned int size, nr;
-	bool inc;
-	unsigned int bid, left;
-	size_t at;
-};
-
-static char *flow_buf(char *mem, const struct flow *f, unsigned int bid)
-{
-	return mem + bid * f->size + (bid & ~1U);
-}
-
-/* @len bytes have come: they are what follows, and the buffers are given back. */
-static bool flow_takes(struct flow *f, struct io_uring_buf_ring *ring, char *mem, unsigned int len)
-{
-	while (len) {
-		unsigned int n = f->size - f->left;
-		char *buf = flow_buf(mem, f, f->bid);
-
-		if (n > len)
-			n = len;
-		if (iou_verify(buf + f->left, n, f->at, 5) != -1)
-			return false;
-		f->at += n;
-		len -= n;
-		f->left += n;
-		if (f->inc && f->left < f->size)
-			break;
-		f->left = 0;
-		add(ring, buf, f->size, f->bid);
-		f->bid = (f->bid + 1) % f->nr;
-	}
-	return true;
-}
-
-static void flow_through(struct __test_metadata *_metadata, struct _test_data_bundle *self,
-			 int fds[2], struct flow f)
-{
-	struct feeder from = { fds[0], iou_rounds(400) * 1000 };
-	struct io_uring_cqe cqe = {};
-	struct iou *r = &self->r;
-	pthread_t thread;
-	unsigned int bid;
-
-	memset(self->ring, 0, SLOTS * sizeof(struct io_uring_buf));
-	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, f.inc ? IOU_PBUF_RING_INC : 0, 0));
-	for (bid = 0; bid < f.nr; bid++)
-		add(self->ring, flow_buf(self->mem, &f, bid), f.size, bid);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, feed, &from));
-	for (;;) {
-		if (!(cqe.flags & IORING_CQE_F_MORE))
-			prep_bundle(r, IORING_OP_RECV, fds[1], 0,
-				    f.inc ? 0 : IORING_RECV_MULTISHOT);
-		ASSERT_EQ(0, take(r, &cqe));
-		if (cqe.res == -ENOBUFS)
-			continue;
-		ASSERT_LE(0, cqe.res);
-		if (!cqe.res)
-			break;
-		ASSERT_EQ(f.bid, cqe.flags >> IORING_CQE_BUFFER_SHIFT);
-		ASSERT_TRUE(flow_takes(&f, self->ring, self->mem, cqe.res));
-		if (f.inc)
-			EXPECT_EQ(f.left > 0, !!(cqe.flags & IORING_CQE_F_BUF_MORE));
-	}
-	EXPECT_EQ(from.bytes, f.at);
-	pthread_join(thread, NULL);
-	ASSERT_EQ(0, unreg(r, GROUP));
-}
-
-/* A flow of data through buffers that are given back as they are used; every byte in order. */
-TEST_F(bundle, flow)
-{
-	static const unsigned int sizes[] = { 32, 1000 };
-	unsigned int i, inc;
-	int fds[2];
-
-	for (inc = 0; inc < 2; inc++) {
-		for (i = 0; i < NR_STREAMS; i++) {
-			ASSERT_EQ(0, i == TCP_STREAM ? sock_tcp_pair(fds) :
-				  socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
-			flow_through(_metadata, self, fds,
-				     (struct flow){ .size = sizes[i], .nr = 128, .inc = inc });
-			sock_close_pair(fds);
-		}
-	}
 }
 
 TEST_F(bundle, refused)

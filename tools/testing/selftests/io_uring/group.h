@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring selftests: groups of provided buffers; who includes it defines SLOTS before */
+/* io_uring selftests: groups of provided buffers; who includes it defines SLOTS and GROUP before */
 #ifndef GROUP_H
 #define GROUP_H
 
@@ -50,6 +50,18 @@ static inline void add(struct io_uring_buf_ring *ring, void *addr, unsigned int 
 	buf->len = len;
 	buf->bid = bid;
 	store_rel(&ring->tail, (__u16)(ring->tail + 1));
+}
+
+/* A SEND or RECV of several buffers of the group GROUP at once. */
+static inline struct io_uring_sqe *prep_bundle(struct iou *r, int op, int fd, unsigned int len,
+					       unsigned int how)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, op, fd, NULL, len, 0);
+
+	sqe->flags = IOSQE_BUFFER_SELECT;
+	sqe->buf_group = GROUP;
+	sqe->ioprio = IORING_RECVSEND_BUNDLE | how;
+	return sqe;
 }
 
 /* Submit what was prepared and take its CQE; -1000 and less if there is none. */

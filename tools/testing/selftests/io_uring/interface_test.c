@@ -10,12 +10,12 @@
  * meaning on every kernel.
  */
 #define SLOTS	4
+#define GROUP	7
 #include "group.h"
 #include "sock.h"
 
 #define MOST_ROWS	160
 #define EVENTS		"/sys/kernel/tracing/events/io_uring"
-#define GROUP		7
 
 struct row {
 	char name[64];

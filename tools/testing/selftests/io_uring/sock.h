@@ -72,6 +72,12 @@ static inline int sock_tcp_pair(int fds[2])
 	return sock_tcp_pair_of(fds, 0);
 }
 
+/* Two connected sockets, of TCP or AF_UNIX. */
+static inline int sock_stream_pair(bool tcp, int fds[2])
+{
+	return tcp ? sock_tcp_pair(fds) : socketpair(AF_UNIX, SOCK_STREAM, 0, fds);
+}
+
 static inline void sock_close_pair(int fds[2])
 {
 	close(fds[0]);
