@@ -4,6 +4,7 @@
 #include "sock.h"
 
 #define SLOTS	4
+#define BURST	32
 
 FIXTURE(acceptmulti) {
 	struct iou r;
@@ -363,7 +364,7 @@ static void *dial(void *arg)
 /* Many come and go while the CQ is small: no connection is lost, no descriptor is left. */
 TEST_F(acceptmulti, storm)
 {
-	unsigned int nr = iou_rounds(400), seen = 0, i;
+	unsigned int nr = iou_rounds(getenv("IOU_SOAK") ? 1000 : 400), seen = 0, i;
 	struct dialler d[4];
 	struct io_uring_cqe cqe;
 	pthread_t threads[4];
@@ -397,6 +398,90 @@ TEST_F(acceptmulti, storm)
 	EXPECT_EQ(0, iou_ready(&r));
 	iou_exit(&r);
 	EXPECT_GE(first, next_fd());
+}
+
+/* Connect @nr, of which the ports go to @ports. */
+static bool connect_all(const struct sockaddr_in *addr, int *peers, unsigned short *ports,
+			unsigned int nr)
+{
+	struct sockaddr_in name;
+	socklen_t len = sizeof(name);
+
+	while (nr--) {
+		peers[nr] = sock_connected(addr);
+		if (peers[nr] < 0 || getsockname(peers[nr], (void *)&name, &len))
+			return false;
+		ports[nr] = name.sin_port;
+	}
+	return true;
+}
+
+/* Strike out whose connection @fd is.  Return: was there such a one? */
+static bool strike_out(int fd, unsigned short *ports, unsigned int nr)
+{
+	struct sockaddr_in name;
+	socklen_t len = sizeof(name);
+
+	if (getpeername(fd, (void *)&name, &len))
+		return false;
+	while (nr--) {
+		if (ports[nr] == name.sin_port) {
+			ports[nr] = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Bursts larger than the CQ, and such that fit: each connection has one CQE, and only one that
+ * finds no room ends the request.  Mutant: accept-multishot-loses.
+ */
+TEST_F(acceptmulti, bursts)
+{
+	static const unsigned int sizes[] = { 8, 256 };
+	unsigned long long end = iou_race_end();
+	unsigned int k, nr, left, seen, ended;
+	unsigned short ports[BURST];
+	struct io_uring_cqe cqe;
+	int peers[BURST], first;
+	struct iou r;
+
+	for (k = 0; k < ARRAY_LEN(sizes); k++) {
+		ASSERT_EQ(0, iou_init_cq(&r, 4, sizes[k], variant->flags));
+		first = next_fd();
+		ended = 0;
+		prep_many(&r, variant->sqe_flags, self->listener, 0, 0);
+		ASSERT_EQ(1, iou_submit(&r));
+		for (left = iou_rounds(200); left && iou_now_us() < end; left -= nr) {
+			nr = left < BURST ? left : BURST;
+			ASSERT_TRUE(connect_all(&self->addr, peers, ports, nr));
+			/* all that fit, and the one that does not */
+			iou_wait_ms(&r, nr < sizes[k] ? nr : sizes[k], 50);
+			for (seen = 0; seen < nr; seen++) {
+				ASSERT_EQ(0, iou_reap(&r, &cqe));
+				ASSERT_LE(0, cqe.res);
+				EXPECT_TRUE(strike_out(cqe.res, ports, nr));
+				close(cqe.res);
+				if (cqe.flags & IORING_CQE_F_MORE)
+					continue;
+				ended++;
+				prep_many(&r, variant->sqe_flags, self->listener, 0, 0);
+				ASSERT_EQ(1, iou_submit(&r));
+			}
+			while (seen--)
+				close(peers[seen]);
+		}
+		EXPECT_EQ(sizes[k] < BURST, ended > 0);
+		/* one that a closed ring still has takes what comes next */
+		ASSERT_LE(0, cancel(&r, 0));
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		EXPECT_TRUE(cqe.res == -ECANCELED || cqe.res == -EINTR);
+		EXPECT_EQ(0, iou_ready(&r));
+		EXPECT_EQ(0, *r.cq_lost);
+		iou_exit(&r);
+		EXPECT_GE(first, next_fd());
+	}
 }
 
 TEST_HARNESS_MAIN

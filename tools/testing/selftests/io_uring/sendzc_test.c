@@ -815,4 +815,121 @@ TEST_F(sendzc, killed)
 		sock_close_pair(fds[i]);
 }
 
+#define HUGE_PAGE	(2UL << 20)
+
+/* Pages of 2 MiB that nobody has. */
+static long free_huge_pages(void)
+{
+	char line[128];
+	long nr = -1;
+	FILE *f = fopen("/proc/meminfo", "r");
+
+	while (f && nr < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "HugePages_Free: %ld", &nr);
+	if (f)
+		fclose(f);
+	return nr;
+}
+
+static char *huge_page(void)
+{
+	return mmap(NULL, HUGE_PAGE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_POPULATE, -1, 0);
+}
+
+/* Sends of a large page, one behind the other, until it is killed. */
+static int send_until_killed(unsigned int flags, unsigned int sqe_flags, bool fixed, int fd)
+{
+	char *out = huge_page();
+	struct iovec iov[2] = { {}, { out, BYTES } };
+	struct io_uring_cqe cqe;
+	struct iou r;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (out == MAP_FAILED || iou_init(&r, 8, flags) ||
+	    iou_register(&r, IORING_REGISTER_BUFFERS, iov, 2))
+		return 91;
+	iou_fill(out, BYTES, 0, 5);
+	for (;;) {
+		prep_any(&r, sqe_flags, fixed, fd, out, BYTES, MSG_WAITALL);
+		if (iou_submit(&r) < 0)
+			return 92;
+		do {
+			if (iou_reap(&r, &cqe))
+				return 93;
+		} while (cqe.flags & IORING_CQE_F_NOTIF);
+		if (cqe.res != BYTES)
+			return 94;
+	}
+}
+
+/* Receive @len bytes at most, or until the end.  Return: is it what was sent? */
+static bool receive_sent(int fd, char *in, unsigned long long *at, size_t len)
+{
+	bool fine = true;
+	ssize_t n = 1;
+
+	while (fine && len && n > 0) {
+		size_t piece = BYTES - *at % BYTES;
+
+		n = recv(fd, in, len < piece ? len : piece, 0);
+		if (n <= 0)
+			break;
+		fine = iou_verify(in, n, *at % BYTES, 5) == -1;
+		*at += n;
+		len -= n;
+	}
+	return fine && n >= 0;
+}
+
+/*
+ * Killed at any moment, with sends in flight: what the socket has of the memory stays as it was
+ * until it has gone, and then the memory is free.  Mutants: notice-early, notice-lost.
+ */
+TEST_F(sendzc, killed_at_random)
+{
+	unsigned int round, rounds = iou_rounds(4), seed = iou_now_us();
+	unsigned long long end = iou_race_end();
+	long before;
+
+	if (iou_on_stock() && variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "its thread waits for the notification, and who is killed for it");
+	ASSERT_EQ(0, iou_put("/proc/sys/vm/nr_hugepages", "2"));
+	before = free_huge_pages();
+	ASSERT_EQ(2, before);
+	for (round = 0; round < rounds && iou_now_us() < end; round++) {
+		unsigned long long at = 0, late = iou_now_us() + IOU_PATIENCE * 1000ULL;
+		int fds[2], status, large = 2 * BYTES;
+		pid_t child;
+		char *other;
+
+		/* several in flight, but not so many that it takes long to empty it */
+		ASSERT_EQ(0, sock_tcp_pair_of(fds, BYTES / 4));
+		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
+		child = fork();
+		if (!child)
+			_exit(send_until_killed(variant->flags, variant->sqe_flags, round & 1,
+						fds[0]));
+		EXPECT_TRUE(receive_sent(fds[1], self->in, &at, rand_r(&seed) % BYTES));
+		usleep(rand_r(&seed) % 2000);
+		kill(child, SIGKILL);
+		ASSERT_EQ(child, waitpid(child, &status, 0));
+		EXPECT_TRUE(WIFSIGNALED(status)) {
+			TH_LOG("%d", WEXITSTATUS(status));
+		}
+		/* whatever is free by now is used for something else */
+		other = huge_page();
+		ASSERT_NE(MAP_FAILED, other);
+		memset(other, 0xff, HUGE_PAGE);
+		shutdown(fds[0], SHUT_WR);
+		EXPECT_TRUE(receive_sent(fds[1], self->in, &at, -1UL));
+		munmap(other, HUGE_PAGE);
+		sock_close_pair(fds);
+		while (free_huge_pages() != before && iou_now_us() < late)
+			iou_sleep_ms(1);
+		ASSERT_EQ(before, free_huge_pages());
+	}
+	iou_put("/proc/sys/vm/nr_hugepages", "0");
+}
+
 TEST_HARNESS_MAIN
