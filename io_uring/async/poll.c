@@ -367,6 +367,33 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 	return 0;
 }
 
+static void io_poll_wake_next(struct file *file, struct wait_queue_head *head,
+			      struct poll_table_struct *pt)
+{
+	wake_up_poll(head, pt->_key);
+}
+
+/*
+ * An exclusive waiter is cancelled: an event that it was chosen for, and has not seen, is
+ * for the next one.
+ */
+static noinline void io_poll_pass_on(struct io_kiocb *req, __poll_t events)
+{
+	struct poll_table_struct pt = {};
+	struct io_poll *poll = req->poll;
+	__poll_t mask;
+
+	/* or it would be told itself */
+	io_poll_unhook_entry(&poll->head, &poll->wait);
+	if (poll->second)
+		io_poll_unhook_entry(&poll->second->head, &poll->second->wait);
+	mask = io_poll_ask(req->file, &pt, events & ~EPOLLEXCLUSIVE);
+	if (!mask)
+		return;
+	pt._qproc = io_poll_wake_next;
+	io_poll_ask(req->file, &pt, mask);
+}
+
 /**
  * io_poll_look - is there anything that the poll waits for?
  * @req: parked; ring lock held, the caller owns its poll
@@ -388,8 +415,11 @@ enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags
 	/* what comes from here on is not in the file's answer for sure */
 	if (news & IO_POLL_AGAIN)
 		news |= atomic_fetch_andnot(IO_POLL_AGAIN, &poll->wants);
-	if (unlikely(news & IO_POLL_CANCEL || issue_flags & IO_URING_F_TASK_DEAD))
+	if (unlikely(news & IO_POLL_CANCEL || issue_flags & IO_URING_F_TASK_DEAD)) {
+		if (events & EPOLLEXCLUSIVE)
+			io_poll_pass_on(req, events);
 		return IO_POLL_CANCELLED;
+	}
 	mask = io_poll_woken_by(poll) & events;
 	if (mask && (!(news & IO_POLL_AGAIN) || events & EPOLLONESHOT))
 		return IO_POLL_READY;

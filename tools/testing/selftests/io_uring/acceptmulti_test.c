@@ -484,4 +484,41 @@ TEST_F(acceptmulti, bursts)
 	}
 }
 
+/*
+ * One of two waiters is told of a connection, and is cancelled before it takes it: the other one
+ * gets it.  Mutant: cancelled-keeps-event.
+ */
+TEST_F(acceptmulti, cancelled_with_an_event)
+{
+	struct iou *r = &self->r, other;
+	struct io_uring_cqe cqe;
+	int peer, closes;
+
+	if (iou_on_stock())
+		SKIP(return, "not compared");
+	for (closes = 0; closes < 2; closes++) {
+		ASSERT_EQ(0, iou_init(&other, 8, IOU_DEFER));
+		prep_many(&other, 0, self->listener, 0, 0);
+		ASSERT_EQ(1, iou_submit(&other));
+		prep_many(r, variant->sqe_flags, self->listener, 0, 0)->user_data = 7;
+		ASSERT_EQ(0, iou_submit_issued(r));
+		/* the first in the queue is told, and this task alone goes on with it */
+		peer = sock_connected(&self->addr);
+		if (!closes) {
+			ASSERT_EQ(1, cancel(&other, 0));
+			ASSERT_EQ(0, iou_reap(&other, &cqe));
+			EXPECT_EQ(-ECANCELED, cqe.res);
+		}
+		iou_exit(&other);
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		ASSERT_LE(0, cqe.res);
+		EXPECT_TRUE(talk(peer, cqe.res));
+		close(cqe.res);
+		close(peer);
+		ASSERT_LE(0, cancel(r, 7));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_GT(0, cqe.res);
+	}
+}
+
 TEST_HARNESS_MAIN
