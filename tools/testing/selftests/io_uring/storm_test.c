@@ -259,7 +259,7 @@ TEST_F(crowd, few_buffers)
 	c->told = 0;
 	ASSERT_EQ(0, pthread_create(&talker, NULL, crowd_talk, c));
 	ASSERT_EQ(0, pthread_create(&poster, NULL, crowd_post, c));
-	while (!load_acq(&c->talked) || c->total < c->bytes) {
+	while (!load_acq(&c->talked) || c->total < c->bytes || !c->messages) {
 		ASSERT_GT(end, iou_now_us()) {
 			crowd_log(c);
 		}
