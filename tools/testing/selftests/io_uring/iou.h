@@ -836,6 +836,42 @@ static inline bool iou_sleeps_in(pid_t tid, long nr)
 	return false;
 }
 
+/* Is the thread @tid of this process off its CPU, with nothing to do?  A preempted one is not. */
+static inline bool iou_is_idle(pid_t tid)
+{
+	char path[64], line[64];
+	bool idle = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	f = fopen(path, "r");
+	if (f) {
+		idle = fgets(line, sizeof(line), f) && strncmp(line, "running", 7);
+		fclose(f);
+	}
+	return idle;
+}
+
+/* A number from what the ring's descriptor tells, -1 if it is not there. */
+static inline long iou_fdinfo(const struct iou *r, const char *key)
+{
+	char path[64], line[256];
+	size_t len = strlen(key);
+	long value = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", r->fd);
+	f = fopen(path, "r");
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, key, len) && line[len] == ':')
+			value = strtol(line + len + 1, NULL, 0);
+	}
+	fclose(f);
+	return value;
+}
+
 /* A number from /proc/PID/status, in that file's unit. */
 static inline long iou_status(int pid, const char *key)
 {

@@ -643,22 +643,10 @@ TEST_F(chain, behind_a_drained_one)
 	EXPECT_STREQ("1:1 2:0 3:0 4:0", sorted(cqes(r, 4)));
 }
 
-/* The thread that issues what is submitted to the ring, 0 if there is none. */
+/* The thread that issues what is submitted to the ring, -1 if there is none. */
 static pid_t issuer(struct iou *r)
 {
-	char path[64], line[128];
-	pid_t tid = 0;
-	FILE *f;
-
-	if (!(r->flags & IORING_SETUP_SQPOLL))
-		return gettid();
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", r->fd);
-	f = fopen(path, "r");
-	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "SqThread: %d", &tid);
-	if (f)
-		fclose(f);
-	return tid;
+	return r->flags & IORING_SETUP_SQPOLL ? iou_fdinfo(r, "SqThread") : gettid();
 }
 
 /*

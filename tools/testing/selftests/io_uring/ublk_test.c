@@ -194,7 +194,7 @@ static bool loses_requests(unsigned int ring_flags)
 /* The server is killed while requests are under way: they end, and the device can go. */
 TEST_F(ublk, killed)
 {
-	unsigned long i, rounds = iou_rounds(8);
+	unsigned long i, rounds = iou_rounds(4);
 	struct ublk *u = &self->u;
 	pid_t users[4];
 
@@ -243,7 +243,7 @@ static void close_when_told(struct ublk_srv *s)
 /* The server stays, but gives up its ring while requests are under way: these end as well. */
 TEST_F(ublk, left)
 {
-	unsigned long i, rounds = iou_rounds(8);
+	unsigned long i, rounds = iou_rounds(4);
 	struct ublk *u = &self->u;
 	pid_t users[4];
 
@@ -485,7 +485,7 @@ TEST_F(ublk, recovered)
 	if (loses_requests(variant->flags))
 		SKIP(return, "requests are lost when an SQPOLL thread ends");
 	ASSERT_EQ(0, ublk_add(u, UBLK_F_USER_RECOVERY | UBLK_F_USER_RECOVERY_REISSUE));
-	EXPECT_EQ(0, kill_and_recover(u, false, iou_rounds(8)));
+	EXPECT_EQ(0, kill_and_recover(u, false, iou_rounds(4)));
 	EXPECT_EQ(0, write_and_verify(u, 1));
 	EXPECT_EQ(0, ublk_ctl(u, UBLK_U_CMD_STOP_DEV, NULL, 0, 0));
 	EXPECT_EQ(0, ublk_reap(u));
@@ -499,14 +499,14 @@ TEST_F(ublk, recovered_with_errors)
 		SKIP(return, "requests are lost when an SQPOLL thread ends");
 	u->flags = UBLK_SLOW;
 	ASSERT_EQ(0, ublk_add(u, UBLK_F_USER_RECOVERY));
-	EXPECT_EQ(0, kill_and_recover(u, true, iou_rounds(8)));
+	EXPECT_EQ(0, kill_and_recover(u, true, iou_rounds(4)));
 	EXPECT_EQ(0, write_and_verify(u, 1));
 }
 
 /* The device is deleted under a server that works. */
 TEST_F(ublk, deleted)
 {
-	unsigned long i, rounds = iou_rounds(8);
+	unsigned long i, rounds = iou_rounds(4);
 	struct ublk *u = &self->u;
 	pid_t users[2];
 
