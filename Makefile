@@ -9,7 +9,7 @@ export KERNEL CONFIG KDIR JOBS ACCEL T WALL PLOT PACE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test shell kernel kunit selftests liburing fuzz bench check models mutants record soak series deps clean
+.PHONY: help run test shell kernel kunit selftests liburing clients fuzz bench check models mutants record soak series deps clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | \
@@ -40,6 +40,10 @@ selftests: deps ## kselftests in the guest (T=name: one program)
 
 liburing: deps ## liburing's test programs in the guest (T=name,...: some of them)
 	@rig/liburing $(subst $(comma), ,$(T)) $(if $(QUICK),--quick)
+
+clients: export CLIENTS = 1
+clients: deps ## programs that people run: databases, fio, QEMU, Samba, Node.js (T=name,...: some of them)
+	@rig/clients $(subst $(comma), ,$(T))
 
 # Its kernel is debug unless one is named, and perf when it compares.
 fuzz: deps ## programs from seeds (MINUTES=10, SEED=one, REDUCE=1; AGAINST=stock: on both kernels)
