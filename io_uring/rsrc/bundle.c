@@ -26,49 +26,54 @@ static struct io_bundle *io_bundle_of(struct io_ring_ctx *ctx)
 	return ctx->groups.bundle;
 }
 
-/* Add memory behind what the segments have. */
-static void io_bundle_add(struct io_bundle *bundle, u64 addr, u32 len)
-{
-	struct iovec *last = &bundle->segs[bundle->nr_segs];
-
-	bundle->len += len;
-	if (bundle->nr_segs && (uintptr_t)last[-1].iov_base + last[-1].iov_len == addr) {
-		last[-1].iov_len += len;
-		return;
-	}
-	last->iov_base = u64_to_user_ptr(addr);
-	last->iov_len = len;
-	bundle->nr_segs++;
-}
-
 /*
  * Take at most @nr buffers, until they have room for @want bytes.  None is cut for the sake
  * of @most but the first that has any.  A bad address ends it, as a fault ends a copy.
+ *
+ * Bundles of small buffers spend most of their time here: what the loop needs is in registers,
+ * and a segment's length is known when the next one begins.
  */
 static void io_bundle_fill(struct io_bundle *bundle, struct io_buf_group *group, u32 nr,
 			   u32 want, u32 most)
 {
-	struct io_uring_buf *buf = bundle->bufs;
-	u32 head = group->head, end = head + nr;
+	const struct io_uring_buf *slot = io_group_slot(group, group->head);
+	const struct io_uring_buf *wrap = group->bufs + group->size;
+	struct io_uring_buf *buf = bundle->bufs, *end = buf + nr;
+	struct iovec *seg = bundle->segs;
+	u32 left = most, enough = most - min(want, most);
+	u64 behind = U64_MAX, base = 0;
 
-	for (; head != end && bundle->len < want; head++, buf++) {
-		const struct io_uring_buf *slot = io_group_slot(group, head);
-		u32 len, left = most - bundle->len;
+	seg->iov_base = NULL;
+	for (; buf != end && left > enough; buf++) {
+		u64 addr = READ_ONCE(slot->addr);
+		u32 len = READ_ONCE(slot->len);
 
-		buf->addr = READ_ONCE(slot->addr);
-		buf->len = READ_ONCE(slot->len);
+		buf->addr = addr;
+		buf->len = len;
 		buf->bid = READ_ONCE(slot->bid);
-		len = buf->len;
 		if (unlikely(len > left)) {
-			if (bundle->len)
+			if (left != most)
 				break;
 			len = left;
 		}
-		if (unlikely(!access_ok(u64_to_user_ptr(buf->addr), len)))
+		if (unlikely(!access_ok(u64_to_user_ptr(addr), len)))
 			break;
-		io_bundle_add(bundle, buf->addr, len);
+		/* no user memory begins at the last address: so it is with the first buffer */
+		if (addr != behind) {
+			if (buf != bundle->bufs)
+				(seg++)->iov_len = behind - base;
+			seg->iov_base = u64_to_user_ptr(addr);
+			base = addr;
+		}
+		behind = addr + len;
+		left -= len;
+		if (unlikely(++slot == wrap))
+			slot = group->bufs;
 	}
+	seg->iov_len = behind - base;
 	bundle->nr = buf - bundle->bufs;
+	bundle->nr_segs = seg - bundle->segs + 1;
+	bundle->len = most - left;
 }
 
 /**
@@ -95,8 +100,6 @@ struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 mos
 	bundle = io_bundle_of(req->ctx);
 	if (unlikely(!bundle))
 		return ERR_PTR(-ENOMEM);
-	bundle->nr_segs = 0;
-	bundle->len = 0;
 	bundle->single = !group->ring;
 	io_bundle_fill(bundle, group, group->ring ? nr : 1, want, most);
 	return likely(bundle->nr) ? bundle : ERR_PTR(-EFAULT);
@@ -121,6 +124,10 @@ u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 mov
 	const struct io_uring_buf *last = buf + bundle->nr - 1;
 
 	io_assert_ring(req->ctx);
+	if (likely(moved == bundle->len && last->len && last != buf)) {
+		moved = last->len;
+		buf = last;
+	}
 	for (; buf != last && moved > buf->len; buf++)
 		moved -= buf->len;
 	/* all before it are used up, whatever the kind of group */
