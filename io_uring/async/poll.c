@@ -373,25 +373,27 @@ static void io_poll_wake_next(struct file *file, struct wait_queue_head *head,
 	wake_up_poll(head, pt->_key);
 }
 
-/*
- * An exclusive waiter is cancelled: an event that it was chosen for, and has not seen, is
- * for the next one.
+/**
+ * io_poll_pass_on - an exclusive waiter has ended, and may have been chosen for an event
+ * @file: what it has waited for, it is on no waitqueue any more
+ * @events: that it has waited for
+ *
+ * An event that it has not seen is for the next one.  For sockets alone: their ->poll()
+ * does not sleep, that of a file of FUSE does for as long as its server likes, and this may be
+ * the fallback worker.
  */
-static noinline void io_poll_pass_on(struct io_kiocb *req, __poll_t events)
+void io_poll_pass_on(struct file *file, __poll_t events)
 {
 	struct poll_table_struct pt = {};
-	struct io_poll *poll = req->poll;
 	__poll_t mask;
 
-	/* or it would be told itself */
-	io_poll_unhook_entry(&poll->head, &poll->wait);
-	if (poll->second)
-		io_poll_unhook_entry(&poll->second->head, &poll->second->wait);
-	mask = io_poll_ask(req->file, &pt, events & ~EPOLLEXCLUSIVE);
+	if (!S_ISSOCK(file_inode(file)->i_mode))
+		return;
+	mask = io_poll_ask(file, &pt, events & ~EPOLLEXCLUSIVE);
 	if (!mask)
 		return;
 	pt._qproc = io_poll_wake_next;
-	io_poll_ask(req->file, &pt, mask);
+	io_poll_ask(file, &pt, mask);
 }
 
 /**
@@ -415,11 +417,8 @@ enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags
 	/* what comes from here on is not in the file's answer for sure */
 	if (news & IO_POLL_AGAIN)
 		news |= atomic_fetch_andnot(IO_POLL_AGAIN, &poll->wants);
-	if (unlikely(news & IO_POLL_CANCEL || issue_flags & IO_URING_F_TASK_DEAD)) {
-		if (events & EPOLLEXCLUSIVE)
-			io_poll_pass_on(req, events);
+	if (unlikely(news & IO_POLL_CANCEL || issue_flags & IO_URING_F_TASK_DEAD))
 		return IO_POLL_CANCELLED;
-	}
 	mask = io_poll_woken_by(poll) & events;
 	if (mask && (!(news & IO_POLL_AGAIN) || events & EPOLLONESHOT))
 		return IO_POLL_READY;

@@ -141,6 +141,7 @@ typedef void (*io_poll_run)(struct io_ring_ctx *ctx, struct io_mail *mail,
 int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready);
 enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags);
+void io_poll_pass_on(struct file *file, __poll_t events);
 void io_poll_settle_slow(struct io_ring_ctx *ctx);
 
 static inline void io_poll_init(struct io_ring_ctx *ctx)

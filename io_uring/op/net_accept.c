@@ -17,6 +17,7 @@
 #include <net/sock.h>
 #include <net/tcp_states.h>
 
+#include "async/poll.h"
 #include "complete/complete.h"
 #include "op/list.h"
 #include "op/result.h"
@@ -71,7 +72,24 @@ static int io_accept_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		if (accept->how & IORING_ACCEPT_DONTWAIT)
 			req->flags &= ~REQ_F_FORCE_ASYNC;
 	}
+	req->flags |= REQ_F_NEED_CLEANUP;
 	return 0;
+}
+
+/*
+ * A listener tells one of those that wait of a connection, and a multishot request of all
+ * that come until it ends.  One that has ended with a connection in its place, or with none,
+ * leaves what else it was told of to the next.  An attempt that has failed is told to its
+ * program, which knows that the connection is there.
+ */
+static void io_accept_cleanup(struct io_kiocb *req)
+{
+	s32 res = req->cqe.res;
+	bool cancelled = res == -ECANCELED || res == -EINTR;
+	bool taken = res >= 0 || io_accept(req)->file_index;
+
+	if (req->file && (cancelled || (taken && req->flags & REQ_F_MULTISHOT)))
+		io_poll_pass_on(req->file, EPOLLIN | EPOLLRDNORM);
 }
 
 /* The first attempt: is it known that there is no connection? */
@@ -166,4 +184,5 @@ const struct io_op io_op_accept = {
 	.poll_exclusive		= 1,
 	.prep			= io_accept_prep,
 	.issue			= io_accept_issue,
+	.cleanup		= io_accept_cleanup,
 };

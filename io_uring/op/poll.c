@@ -55,7 +55,16 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	if (!(events & EPOLLONESHOT))
 		req->flags |= REQ_F_MULTISHOT;
 	io_poll_set_events(io_poll(req), events);
+	if (events & EPOLLEXCLUSIVE)
+		req->flags |= REQ_F_NEED_CLEANUP;
 	return 0;
+}
+
+/* An exclusive poll that was ended may have been chosen for an event, which it has not told. */
+static void io_poll_add_cleanup(struct io_kiocb *req)
+{
+	if (req->file && req->cqe.res < 0)
+		io_poll_pass_on(req->file, io_poll_events(io_poll(req)));
 }
 
 /* A parked poll ends.  A call, so that code that only tells an event saves no registers. */
@@ -220,6 +229,7 @@ const struct io_op io_op_poll_add = {
 	.unbound_nonreg_file	= 1,
 	.prep			= io_poll_add_prep,
 	.issue			= io_poll_add_issue,
+	.cleanup		= io_poll_add_cleanup,
 	.cancel			= io_poll_cancel,
 };
 

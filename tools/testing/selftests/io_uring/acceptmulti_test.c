@@ -521,4 +521,121 @@ TEST_F(acceptmulti, cancelled_with_an_event)
 	}
 }
 
+/* Does something of a ring wait for a file? */
+static bool waits_for_file(const struct iou *r)
+{
+	char path[64], line[256];
+	bool waits = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", r->fd);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f))
+		waits |= !strncmp(line, "  op=", 5);
+	fclose(f);
+	return waits;
+}
+
+/*
+ * Connections come while one ring has no room for more than a few, of CQEs or of slots.  Its
+ * request ends, and what it leaves in the queue is the other ring's.  Mutant:
+ * ended-accept-keeps-events.
+ */
+TEST_F(acceptmulti, ends_before_the_last)
+{
+	int fds[SLOTS] = { -1, -1, -1, -1 }, peers[3 * SLOTS], slots, i, left;
+	struct iou *r = &self->r, other;
+	struct io_uring_cqe cqe;
+
+	if (iou_on_stock())
+		SKIP(return, "not compared");
+	for (slots = 0; slots < 2; slots++) {
+		/* it is told of all of them before it takes any */
+		ASSERT_EQ(0, iou_init_cq(&other, 4, SLOTS, IOU_DEFER));
+		ASSERT_EQ(0, iou_register(&other, IORING_REGISTER_FILES, fds, SLOTS));
+		prep_many(&other, 0, self->listener, 0, slots ? IORING_FILE_INDEX_ALLOC : 0);
+		ASSERT_EQ(1, iou_submit(&other));
+		prep_many(r, variant->sqe_flags, self->listener, 0, 0)->user_data = 7;
+		ASSERT_LE(0, iou_submit(r));
+		while (!waits_for_file(r))
+			iou_sleep_ms(1);
+		for (i = 0; i < 3 * SLOTS; i++)
+			peers[i] = sock_connected(&self->addr);
+		/* the last CQE ends it, and is for a connection too */
+		left = 3 * SLOTS;
+		do {
+			ASSERT_EQ(0, iou_reap(&other, &cqe));
+			EXPECT_EQ(slots && !(cqe.flags & IORING_CQE_F_MORE), cqe.res < 0);
+			if (!slots)
+				close(cqe.res);
+			left--;
+		} while (cqe.flags & IORING_CQE_F_MORE);
+		EXPECT_EQ(2 * SLOTS - 1, left);
+		while (left--) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			ASSERT_LE(0, cqe.res);
+			close(cqe.res);
+		}
+		iou_exit(&other);
+		ASSERT_LE(0, cancel(r, 7));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_GT(0, cqe.res);
+		while (i--)
+			close(peers[i]);
+	}
+}
+
+/*
+ * One that has been told of a connection stands behind other work when it is cancelled.
+ * Mutant: cancelled-keeps-event.
+ */
+TEST_F(acceptmulti, cancelled_before_a_worker)
+{
+	unsigned int limits[2] = { 1, 1 };
+	struct iou *r = &self->r, other;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	int peer, from[2], to[2];
+
+	if (iou_on_stock())
+		SKIP(return, "not compared");
+	ASSERT_EQ(0, pipe(from));
+	ASSERT_EQ(0, pipe(to));
+	ASSERT_EQ(0, iou_init(&other, 8, IOU_DEFER));
+	ASSERT_EQ(0, iou_register(&other, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2));
+	iou_prep(&other, IORING_OP_ACCEPT, self->listener, NULL, 0, 0)->flags = IOSQE_ASYNC;
+	ASSERT_EQ(1, iou_submit(&other));
+	/* it waits for its file, and not for its worker any more */
+	while (!waits_for_file(&other))
+		iou_sleep_ms(1);
+	/* the only worker has work that does not end */
+	sqe = iou_prep(&other, IORING_OP_SPLICE, to[1], NULL, 1, -1);
+	sqe->splice_fd_in = from[0];
+	sqe->splice_off_in = -1;
+	sqe->flags = IOSQE_ASYNC;
+	sqe->user_data = 9;
+	ASSERT_EQ(1, iou_submit(&other));
+	iou_prep(r, IORING_OP_ACCEPT, self->listener, NULL, 0, 0)->user_data = 7;
+	ASSERT_EQ(0, iou_submit_issued(r));
+	peer = sock_connected(&self->addr);
+	/* its owner sends it to the worker */
+	ASSERT_EQ(0, iou_wait_ms(&other, 0, 0));
+	EXPECT_EQ(0, iou_ready(&other));
+	ASSERT_EQ(1, cancel(&other, 0));
+	ASSERT_EQ(0, iou_reap(&other, &cqe));
+	EXPECT_EQ(0, cqe.user_data);
+	EXPECT_EQ(-ECANCELED, cqe.res);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(7, cqe.user_data);
+	ASSERT_LE(0, cqe.res);
+	EXPECT_TRUE(talk(peer, cqe.res));
+	close(cqe.res);
+	close(peer);
+	iou_exit(&other);
+	sock_close_pair(from);
+	sock_close_pair(to);
+}
+
 TEST_HARNESS_MAIN

@@ -598,6 +598,119 @@ TEST_F(poll, exclusive)
 		iou_exit(&other[i]);
 }
 
+/*
+ * Of two that wait for one event the first is told, and is cancelled before its program is: the
+ * other one is told.  Mutant: cancelled-poll-keeps-event.
+ */
+TEST_F(poll, exclusive_cancelled)
+{
+	struct iou *r = &self->r, other;
+	struct io_uring_sqe *sqe;
+	struct got got = {};
+	int fds[2], multi;
+	char c;
+
+	if (iou_on_stock())
+		SKIP(return, "not compared");
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+	ASSERT_EQ(0, iou_init(&other, 4, IOU_DEFER));
+	for (multi = 0; multi < 2; multi++) {
+		prep_poll(&other, fds[0], POLLIN | EPOLLEXCLUSIVE, multi ? MULTI : 0, 1);
+		ASSERT_EQ(1, submit(&other));
+		prep_poll(r, fds[0], POLLIN | EPOLLEXCLUSIVE, 0, 2);
+		ASSERT_LE(0, submit(r));
+		settle(r);
+		ASSERT_EQ(1, write(fds[1], "x", 1));
+		sqe = iou_prep(&other, IORING_OP_ASYNC_CANCEL, -1, (void *)1, 0, 0);
+		sqe->user_data = ACT;
+		ASSERT_EQ(1, iou_submit(&other));
+		EXPECT_CQE(&other, 1, -ECANCELED, 0);
+		EXPECT_CQE(&other, ACT, 0, 0);
+		ASSERT_EQ(0, take_of(r, 2, &got));
+		EXPECT_EQ(POLLIN, got.res);
+		EXPECT_EQ(1, read(fds[0], &c, 1));
+	}
+	iou_exit(&other);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+struct removal {
+	int fd;
+	unsigned int turn, done;
+};
+
+/* An event at some moment of each turn. */
+static void *event_in_turn(void *arg)
+{
+	struct removal *r = arg;
+	volatile unsigned int delay;
+	unsigned int turn = 0;
+
+	while (turn != -1U) {
+		while (load_acq(&r->turn) == turn)
+			sched_yield();
+		turn = load_acq(&r->turn);
+		for (delay = turn * 7 % 1500; delay; delay--)
+			;
+		if (write(r->fd, "x", 1) != 1)
+			break;
+		store_rel(&r->done, turn);
+	}
+	return NULL;
+}
+
+/*
+ * An event comes while the first of two is removed: one of them is told.  Mutant:
+ * cancelled-poll-keeps-event.
+ */
+TEST_F(poll, exclusive_removed)
+{
+	unsigned long long end = getenv("IOU_SOAK") ? iou_race_end() : iou_now_us() + 1000000;
+	unsigned int i, rounds = iou_rounds(getenv("IOU_SOAK") ? 10000 : 100);
+	struct iou *r = &self->r, other;
+	struct removal removal = {};
+	struct got got = {};
+	pthread_t thread;
+	int fds[2];
+	char c;
+
+	if (iou_on_stock())
+		SKIP(return, "not compared");
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+	removal.fd = fds[1];
+	ASSERT_EQ(0, iou_init(&other, 4, variant->flags));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, event_in_turn, &removal));
+	for (i = 1; i <= rounds && iou_now_us() < end; i++) {
+		prep_poll(&other, fds[0], POLLIN | EPOLLEXCLUSIVE, 0, 1);
+		ASSERT_LE(0, submit(&other));
+		prep_poll(r, fds[0], POLLIN | EPOLLEXCLUSIVE, 0, 2);
+		ASSERT_LE(0, submit(r));
+		store_rel(&removal.turn, i);
+		prep_remove(&other, 1);
+		ASSERT_LE(0, iou_submit(&other));
+		ASSERT_EQ(0, take_of(&other, ACT, &got));
+		ASSERT_EQ(0, take_of(&other, 1, &got));
+		if (got.res == -ECANCELED)
+			ASSERT_EQ(0, take_of(r, 2, &got));
+		EXPECT_EQ(POLLIN, got.res);
+		while (load_acq(&removal.done) != i)
+			sched_yield();
+		if (got.data == 1) {
+			prep_remove(r, 2);
+			ASSERT_LE(0, iou_submit(r));
+			ASSERT_EQ(0, take_of(r, ACT, &got));
+			ASSERT_EQ(0, take_of(r, 2, &got));
+		}
+		EXPECT_EQ(1, read(fds[0], &c, 1));
+	}
+	store_rel(&removal.turn, -1U);
+	pthread_join(thread, NULL);
+	iou_exit(&other);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* How many requests of this kind fdinfo says are waiting. */
 static int waiting(struct iou *r, int op)
 {
