@@ -560,6 +560,8 @@ struct io_ring_ctx {
 		bool			syscall_iopoll;
 		/** @commands: (R) drivers may have, or have had, commands of URING_CMD */
 		bool			commands;
+		/** @asked: (A) a driver was asked to end some of them */
+		bool			asked;
 		/** @compat: (-) set up by a 32-bit task */
 		bool			compat;
 		/**

@@ -360,7 +360,7 @@ struct io_uring_task {
 	struct xarray		nodes;
 	/** @cmd_ring: (O) ring whose lock is held while a driver is called back, else NULL */
 	struct io_ring_ctx	*cmd_ring;
-	/** @cmds_asked: (A) a driver was asked to end commands of this task */
+	/** @cmds_asked: (A) a driver was asked to end this task's commands since @in_cancel */
 	bool			cmds_asked;
 	/** @registered_rings: (O) IORING_REGISTER_RING_FDS */
 	struct file		*registered_rings[IO_RINGFD_REG_MAX];

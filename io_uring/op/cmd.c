@@ -225,16 +225,19 @@ EXPORT_SYMBOL_GPL(io_uring_cmd_done);
  * not marked yet while it ends its requests, a task that execs or has only closed the ring
  * never is: the fallback worker calls the driver for them.
  *
- * What no driver was asked to end is the task's own business still: ublk takes whoever hands it
- * the first commands of a queue for its server, and one that is a kernel worker never goes.
+ * What no driver was asked to end, be it for a task that leaves or for a ring that was closed,
+ * is the task's own business still: ublk takes whoever hands it the first commands of a queue
+ * for its server, and one that is a kernel worker never goes.
  */
 static bool io_cmd_is_abandoned(struct io_kiocb *req)
 {
 	const struct io_uring_task *tctx = current->io_uring;
+	bool leaves = tctx && atomic_read(&tctx->in_cancel);
+	bool closed = tctx && READ_ONCE(req->ctx->dying);
 
-	if (!tctx || !(atomic_read(&tctx->in_cancel) || READ_ONCE(req->ctx->dying)))
+	if (!leaves && !closed)
 		return false;
-	return READ_ONCE(tctx->cmds_asked) ||
+	return (leaves && READ_ONCE(tctx->cmds_asked)) || (closed && READ_ONCE(req->ctx->asked)) ||
 	       READ_ONCE(io_req_cmd(req)->flags) & IORING_URING_CMD_CANCELABLE;
 }
 
@@ -336,6 +339,7 @@ static bool io_cmd_cancel(struct io_kiocb *req)
 	if (READ_ONCE(req->iopoll_done) == IO_CMD_TOLD)
 		return true;
 	WRITE_ONCE(req->tctx->cmds_asked, true);
+	WRITE_ONCE(req->ctx->asked, true);
 	cmd->file->f_op->uring_cmd(cmd, IO_URING_F_CANCEL | IO_URING_F_COMPLETE_DEFER);
 	return true;
 }

@@ -307,6 +307,8 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 			io_cancel_after_workers(&w);
 		io_wq_exit_start(tctx->io_wq);
 	}
+	/* for a ring that is gone, or goes: that one knows it itself */
+	WRITE_ONCE(tctx->cmds_asked, false);
 	atomic_inc(&tctx->in_cancel);
 	/* whoever does not see in_cancel has pushed or queued before we look */
 	smp_mb__after_atomic();

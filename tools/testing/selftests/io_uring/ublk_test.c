@@ -314,6 +314,51 @@ TEST_F(ublk, left_unserved)
 	iou_sleep_ms(50);
 }
 
+/* The device that exit_unserved_again() has served before. */
+static struct ublk served;
+
+static void exit_unserved_again(struct ublk_srv *s)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	struct ublk_srv first;
+	int fd;
+
+	if (ublk_srv_init(&first, &served) || iou_submit(&first.r[0]) < 0 ||
+	    iou_wait_ms(&first.r[0], 0, 0))
+		_exit(4);
+	ublk_srv_exit(&first);
+	/* one alone has it open: until the driver was asked, the commands have it */
+	do {
+		iou_sleep_ms(1);
+		fd = ublk_open(&served, "c", O_RDWR);
+	} while (fd < 0 && iou_now_us() < end);
+	if (fd < 0)
+		_exit(5);
+	close(fd);
+	exit_unserved(s);
+}
+
+/*
+ * The same with a driver that was asked to end other commands, of a ring that the task has closed.
+ * Mutant: cmd-asked-before.
+ */
+TEST_F(ublk, left_unserved_again)
+{
+	struct ublk *u = &self->u;
+
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "the thread does not wait");
+	served = *u;
+	served.sqe_flags = 0;
+	u->sqe_flags |= IOSQE_ASYNC;
+	u->ready = exit_unserved_again;
+	EXPECT_EQ(0, ublk_add(&served, 0));
+	EXPECT_EQ(0, ublk_add(u, 0));
+	EXPECT_EQ(0, ublk_serve(u));
+	EXPECT_EQ(0, ublk_reap(u));
+	EXPECT_EQ(0, ublk_del(&served));
+}
+
 /* It uses its own device: where all tags are in use, workers are to wait for one. */
 static void exec_when_busy(int sig)
 {
