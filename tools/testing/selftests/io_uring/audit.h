@@ -46,6 +46,7 @@ static inline int audit_send(int fd, int type, const void *data, size_t size)
 static inline int audit_start(const struct audit_rule_data *rule)
 {
 	struct timeval patience = { .tv_sec = IOU_PATIENCE / 1000 };
+	int room = 4 << 20;	/* for all records of a test: it may be late to take them */
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT);
 	struct audit_status on = {
 		.mask = AUDIT_STATUS_ENABLED | AUDIT_STATUS_PID, .enabled = 1, .pid = getpid(),
@@ -53,6 +54,8 @@ static inline int audit_start(const struct audit_rule_data *rule)
 
 	if (fd < 0)
 		return -1;
+	/* the kernel gives up one that has had no room for half a second */
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	if (!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
 	    !audit_send(fd, AUDIT_SET, &on, sizeof(on)) &&
 	    !audit_send(fd, AUDIT_ADD_RULE, rule, sizeof(*rule)))
