@@ -68,6 +68,7 @@ series: deps ## the patch series as mails, checked and applied (PROVE=1: each pa
 record: deps ## refresh stock's recorded answers
 	@rig/record
 
+soak: export CLIENTS = 1
 soak: deps ## long loops, KCSAN, ThreadSanitizer, all of liburing on the debug kernel
 	@rig/soak
 

@@ -35,6 +35,7 @@
  * thing they do, and cancel the poll.  The waitqueue's memory stays for a grace
  * period, so whoever wants its lock finds it within RCU.
  */
+#include <linux/net.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -378,16 +379,18 @@ static void io_poll_wake_next(struct file *file, struct wait_queue_head *head,
  * @file: what it has waited for, it is on no waitqueue any more
  * @events: that it has waited for
  *
- * An event that it has not seen is for the next one.  For sockets alone: their ->poll()
- * does not sleep, that of a file of FUSE does for as long as its server likes, and this may be
- * the fallback worker.
+ * An event that it has not seen is for the next one.  For sockets alone, and not those of
+ * AF_VSOCK: as this may be the fallback worker, a ->poll() must not sleep.  That of a file of
+ * FUSE does for as long as its server likes, AF_VSOCK's while somebody who receives is in a
+ * page fault.
  */
 void io_poll_pass_on(struct file *file, __poll_t events)
 {
+	struct socket *sock = IS_ENABLED(CONFIG_NET) ? sock_from_file(file) : NULL;
 	struct poll_table_struct pt = {};
 	__poll_t mask;
 
-	if (!S_ISSOCK(file_inode(file)->i_mode))
+	if (!sock || READ_ONCE(sock->ops)->family == AF_VSOCK)
 		return;
 	mask = io_poll_ask(file, &pt, events & ~EPOLLEXCLUSIVE);
 	if (!mask)

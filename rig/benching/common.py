@@ -31,6 +31,7 @@ def cycles(row, instr="instr"):
 
 
 def goal_of(name, goals=GOALS, other=LIMIT):
-    """What a row may cost at most."""
-    return next((goal for row, goal in goals.items()
-                 if name == row or row[-1] == "/" and name.startswith(row)), other)
+    """What a row may cost at most: by the longest key that means it."""
+    return max(((len(row), goal) for row, goal in goals.items()
+                if name == row or row[-1] == "/" and name.startswith(row)),
+               default=(0, other))[1]

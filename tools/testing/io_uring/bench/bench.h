@@ -53,6 +53,7 @@ static inline void mark_end(void)
  *			descriptor up takes a reference
  * @ROW_LONG:		a round takes long, two are enough
  * @ROW_TCP:		TCP over loopback instead of AF_UNIX
+ * @ROW_APART:		provided buffers do not lie one behind the other
  */
 enum row_flags {
 	ROW_RING	= 1 << 0,
@@ -72,6 +73,7 @@ enum row_flags {
 	ROW_SHARED_FD	= 1 << 14,
 	ROW_LONG	= 1 << 15,
 	ROW_TCP		= 1 << 16,
+	ROW_APART	= 1 << 17,
 };
 
 struct bench;
@@ -89,6 +91,7 @@ struct bench;
  * @setup:	IORING_SETUP_* of the row's ring
  * @flags:	ROW_*
  * @open:	makes what else the row needs, after its ring, or NULL
+ * @bytes:	of a message on sockets, 0: 32
  */
 struct row {
 	const char	*name;
@@ -100,6 +103,7 @@ struct row {
 	unsigned int	setup;
 	unsigned int	flags;
 	int		(*open)(struct bench *b);
+	unsigned int	bytes;
 };
 
 /* Rounds a region: 512 operations, mostly less than from one timer tick to the next. */
@@ -285,6 +289,9 @@ int run_accept(struct bench *b, unsigned int rounds);
 int run_accept_many(struct bench *b, unsigned int rounds);
 int run_picked(struct bench *b, unsigned int rounds);
 int run_bundle(struct bench *b, unsigned int rounds);
+int run_bundle_both(struct bench *b, unsigned int rounds);
+int run_flat(struct bench *b, unsigned int rounds);
+int run_send_zc(struct bench *b, unsigned int rounds);
 int run_read_many(struct bench *b, unsigned int rounds);
 int open_echo_epoll(struct bench *b);
 int open_echo_single(struct bench *b);

@@ -8,7 +8,9 @@
  * whole round: a message is sent there, received, sent back and received.  "accept"
  * takes connections that wait already; "+many" by one request.  "+picked" uses a provided
  * buffer for each message, "bundle" one request for all of them.  "read" does the same with a
- * pipe; its "+many" is one READ_MULTISHOT that goes on from round to round.
+ * pipe; its "+many" is one READ_MULTISHOT that goes on from round to round.  "bundle/both"
+ * receives a batch and sends it back, and "flat" does so by recv(2) and send(2) of all its bytes.
+ * "sendzc" marks what "send" does; the notices come outside.
  */
 
 #include <arpa/inet.h>
@@ -25,6 +27,11 @@
 #include "bench.h"
 
 #define BYTES	32	/* in a message */
+
+static unsigned int message_bytes(const struct bench *b)
+{
+	return b->row->bytes ?: BYTES;
+}
 
 static int check_bytes(const struct io_uring_cqe *cqe)
 {
@@ -46,6 +53,17 @@ static int loopback_up(int fd)
 	return ioctl(fd, SIOCSIFFLAGS, &ifr);
 }
 
+/* A whole batch of large messages is in the sockets before anybody receives it. */
+static int hold_batch(struct bench *b, int fd)
+{
+	int size = 2 * b->row->batch * b->row->bytes;
+
+	if (!size)
+		return 0;
+	return setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) ?:
+	       setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
+}
+
 /* b->fd listens at *addr. */
 static int listen_tcp(struct bench *b, struct sockaddr_in *addr)
 {
@@ -55,8 +73,9 @@ static int listen_tcp(struct bench *b, struct sockaddr_in *addr)
 		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	b->fd = socket(AF_INET, SOCK_STREAM, 0);
-	if (b->fd < 0 || loopback_up(b->fd) || bind(b->fd, (void *)addr, len) ||
-	    getsockname(b->fd, (void *)addr, &len) || listen(b->fd, MAX_BATCH))
+	if (b->fd < 0 || hold_batch(b, b->fd) || loopback_up(b->fd) ||
+	    bind(b->fd, (void *)addr, len) || getsockname(b->fd, (void *)addr, &len) ||
+	    listen(b->fd, MAX_BATCH))
 		return -errno;
 	return 0;
 }
@@ -70,7 +89,7 @@ int open_tcp(struct bench *b)
 	if (ret)
 		return ret;
 	fds[0] = socket(AF_INET, SOCK_STREAM, 0);
-	if (fds[0] < 0 || connect(fds[0], (void *)&addr, sizeof(addr)))
+	if (fds[0] < 0 || hold_batch(b, fds[0]) || connect(fds[0], (void *)&addr, sizeof(addr)))
 		return -errno;
 	fds[1] = accept(b->fd, NULL, NULL);
 	if (fds[1] < 0)
@@ -100,21 +119,29 @@ static void fill_io(struct bench *b, unsigned int opcode, int fd, unsigned int i
 	sqe->len = 1;
 }
 
-/* The other half of a row, by system calls: one for all. */
-static int other_half(struct bench *b, bool sends)
+/* The messages of a batch, by as few calls as it takes. */
+static int receive_all(struct bench *b, int fd)
 {
-	size_t left = b->row->batch * BYTES;
+	size_t left = b->row->batch * message_bytes(b);
 
-	if (!sends)
-		return write(b->pipes[0][0], b->buf, left) == (ssize_t)left ? 0 : -EIO;
 	while (left) {
-		ssize_t n = recv(b->pipes[0][1], b->buf, left, 0);
+		ssize_t n = recv(fd, b->buf, left, 0);
 
 		if (n <= 0)
 			return -EIO;
 		left -= n;
 	}
 	return 0;
+}
+
+/* The other half of a row, by system calls: one for all. */
+static int other_half(struct bench *b, bool sends)
+{
+	size_t left = b->row->batch * message_bytes(b);
+
+	if (!sends)
+		return write(b->pipes[0][0], b->buf, left) == (ssize_t)left ? 0 : -EIO;
+	return receive_all(b, b->pipes[0][1]);
 }
 
 int run_net(struct bench *b, unsigned int rounds)
@@ -208,14 +235,15 @@ int open_pipe_group(struct bench *b)
 
 static void provide(struct bench *b)
 {
-	unsigned int i;
+	unsigned int bytes = message_bytes(b), i;
+	unsigned int step = b->row->flags & ROW_APART ? 2 * bytes : bytes;
 
 	for (i = 0; i < b->row->batch; i++) {
 		struct io_uring_buf *buf = (struct io_uring_buf *)group +
 					   (group->tail + i) % MAX_BATCH;
 
-		buf->addr = (uintptr_t)b->buf + i * BYTES;
-		buf->len = BYTES;
+		buf->addr = (uintptr_t)b->buf + i * step;
+		buf->len = bytes;
 		buf->bid = i;
 	}
 	__atomic_store_n(&group->tail, group->tail + i, __ATOMIC_RELEASE);
@@ -231,7 +259,8 @@ static int check_moved(const struct io_uring_cqe *cqe)
 }
 
 /* @nr requests, of which each uses a provided buffer, or one after the other all that there are. */
-static int move_picked(struct bench *b, bool sends, unsigned int nr, unsigned int how)
+static int move_picked(struct bench *b, unsigned int opcode, int fd, unsigned int nr,
+		       unsigned int how)
 {
 	unsigned int i;
 	int ret;
@@ -241,15 +270,15 @@ static int move_picked(struct bench *b, bool sends, unsigned int nr, unsigned in
 		for (i = 0; i < nr; i++) {
 			struct io_uring_sqe *sqe = ring_sqe(&b->ring);
 
-			sqe->opcode = b->row->opcode;
+			sqe->opcode = opcode;
 			sqe->flags = IOSQE_BUFFER_SELECT;
 			sqe->ioprio = how;
-			sqe->fd = b->pipes[0][!sends];
+			sqe->fd = fd;
 		}
 		ret = ring_submit(&b->ring, nr);
 		if (!ret)
 			ret = ring_take(&b->ring, nr, check_moved);
-	} while (!ret && moved < b->row->batch * BYTES);
+	} while (!ret && moved < b->row->batch * message_bytes(b));
 	return ret;
 }
 
@@ -265,7 +294,7 @@ static int run_provided(struct bench *b, unsigned int rounds, unsigned int nr, u
 			ret = other_half(b, sends);
 		part_begin(b);
 		if (!ret)
-			ret = move_picked(b, sends, nr, how);
+			ret = move_picked(b, b->row->opcode, b->pipes[0][!sends], nr, how);
 		part_end(b);
 		if (!ret && sends)
 			ret = other_half(b, sends);
@@ -283,6 +312,87 @@ int run_picked(struct bench *b, unsigned int rounds)
 int run_bundle(struct bench *b, unsigned int rounds)
 {
 	return run_provided(b, rounds, 1, IORING_RECVSEND_BUNDLE);
+}
+
+/* Received and sent back; the other side is system calls. */
+static int both_ways(struct bench *b, unsigned int rounds, int (*turn)(struct bench *b, int fd))
+{
+	while (rounds--) {
+		int ret = other_half(b, false);
+
+		part_begin(b);
+		if (!ret)
+			ret = turn(b, b->pipes[0][1]);
+		part_end(b);
+		if (!ret)
+			ret = receive_all(b, b->pipes[0][0]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int turn_bundles(struct bench *b, int fd)
+{
+	int ret;
+
+	provide(b);
+	ret = move_picked(b, IORING_OP_RECV, fd, 1, IORING_RECVSEND_BUNDLE);
+	provide(b);
+	return ret ?: move_picked(b, IORING_OP_SEND, fd, 1, IORING_RECVSEND_BUNDLE);
+}
+
+static int turn_flat(struct bench *b, int fd)
+{
+	ssize_t bytes = b->row->batch * message_bytes(b);
+	int ret = receive_all(b, fd);
+
+	return ret ?: send(fd, b->buf, bytes, 0) == bytes ? 0 : -EIO;
+}
+
+int run_bundle_both(struct bench *b, unsigned int rounds)
+{
+	return both_ways(b, rounds, turn_bundles);
+}
+
+int run_flat(struct bench *b, unsigned int rounds)
+{
+	return both_ways(b, rounds, turn_flat);
+}
+
+static int check_zc(const struct io_uring_cqe *cqe)
+{
+	return cqe->flags & IORING_CQE_F_NOTIF || cqe->res > 0;
+}
+
+int run_send_zc(struct bench *b, unsigned int rounds)
+{
+	unsigned int i, nr = b->row->batch;
+
+	while (rounds--) {
+		int ret;
+
+		part_begin(b);
+		for (i = 0; i < nr; i++) {
+			struct io_uring_sqe *sqe = ring_sqe(&b->ring);
+
+			sqe->opcode = IORING_OP_SEND_ZC;
+			sqe->fd = b->pipes[0][0];
+			sqe->addr = (uintptr_t)b->buf + i * message_bytes(b);
+			sqe->len = message_bytes(b);
+		}
+		ret = ring_submit(&b->ring, nr);
+		if (!ret)
+			ret = ring_take(&b->ring, nr, check_zc);
+		part_end(b);
+		if (!ret)
+			ret = other_half(b, true);
+		if (!ret)
+			ret = ring_take(&b->ring, nr, check_zc);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 int run_read_many(struct bench *b, unsigned int rounds)
