@@ -192,8 +192,11 @@ static void nudge(int sig)
 	nudged = true;
 }
 
-static bool has_cqes(struct ring *r, unsigned int head, unsigned int min)
+/* By the head as it is now: another thread may have taken CQEs while this one began to wait. */
+static bool has_cqes(struct ring *r, unsigned int min)
 {
+	unsigned int head = load(word(r, r->p.cq_off.head));
+
 	if (min > r->p.cq_entries)
 		min = r->p.cq_entries;
 	return load(word(r, r->p.cq_off.tail)) - head >= min;
@@ -203,7 +206,7 @@ static long do_enter(const struct call *c)
 {
 	struct ring *r = &rings[c->ring];
 	bool watched = late_wakes && kept && c->a[2] && c->a[3] & IORING_ENTER_GETEVENTS;
-	unsigned int nr = 0, head = 0;
+	unsigned int nr = 0;
 	long ret;
 
 	if (!r->there)
@@ -214,11 +217,9 @@ static long do_enter(const struct call *c)
 		if (!c->a[0])
 			nr = c->a[1];
 	}
-	if (watched)
-		head = load(word(r, r->p.cq_off.head));
 	nudged = false;
 	ret = sys_enter(r, nr, c->a[2], c->a[3], (void *)c->a[4], c->a[5]);
-	if (watched && nudged && has_cqes(r, head, c->a[2]))
+	if (watched && nudged && has_cqes(r, c->a[2]))
 		store(late_wakes, 1);
 	return ret;
 }
