@@ -51,6 +51,9 @@ enum io_parked_kind {
  * @cancel_at_end: what it has parked ends with its task or its ring; a program
  *	cannot name it, nor a LINK_TIMEOUT end it
  * @ring_lock: ->issue needs the ring lock; a worker that issues it takes the lock first
+ * @borrows_file: for ops with a file: ->issue never says IO_PARKED, and once it has said
+ *	IO_DONE nobody looks at req->file, ->cleanup neither unless an attempt before said
+ *	something else; so the submitter needs no reference, see io_file_keep()
  * @any_creds: does the same for everybody: its submitter's credentials are not kept
  * @poll_in: on IO_AGAIN wait until the file can be read, if it can be polled
  * @poll_out: until it can be written
@@ -77,7 +80,7 @@ struct io_op {
 	bool		audit_skip : 1, hash_reg_file : 1, unbound_nonreg_file : 1, plug : 1;
 	bool		poll_in : 1, poll_out : 1, poll_exclusive : 1, any_creds : 1;
 	bool		blocks : 1, cancel_counts : 1, limit : 1, cancel_at_end : 1;
-	bool		ring_lock : 1;
+	bool		ring_lock : 1, borrows_file : 1;
 	unsigned char	parked;
 	int		(*prep)(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 	enum io_result	(*issue)(struct io_kiocb *req, unsigned int issue_flags);

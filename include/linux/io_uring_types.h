@@ -235,6 +235,7 @@ struct io_kiocb {
 	/**
 	 * @file: what the request works on, valid for ops with needs_file; NULL
 	 * until it is looked up, when the request is issued or queued
+	 * Not to be looked at once an op with borrows_file is done with it.
 	 */
 	struct file		*file;
 	/** @ctx: (-) the ring; constant for as long as the memory belongs to it */

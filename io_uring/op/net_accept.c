@@ -18,7 +18,7 @@
 #include <net/tcp_states.h>
 
 #include "async/poll.h"
-#include "complete/complete.h"
+#include "complete/straight.h"
 #include "op/list.h"
 #include "op/result.h"
 #include "rsrc/files.h"
@@ -72,7 +72,9 @@ static int io_accept_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		if (accept->how & IORING_ACCEPT_DONTWAIT)
 			req->flags &= ~REQ_F_FORCE_ASYNC;
 	}
-	req->flags |= REQ_F_NEED_CLEANUP;
+	/* a worker lets it wait before any attempt */
+	if (req->flags & REQ_F_FORCE_ASYNC)
+		req->flags |= REQ_F_NEED_CLEANUP;
 	return 0;
 }
 
@@ -143,7 +145,8 @@ static enum io_result io_accept_tell(struct io_kiocb *req, const struct proto_ac
 {
 	u32 cflags = ret >= 0 && !arg->is_empty ? IORING_CQE_F_SOCK_NONEMPTY : 0;
 
-	if (unlikely(req->flags & REQ_F_MULTISHOT && ret >= 0 && io_post_more(req, ret, cflags))) {
+	if (req->flags & REQ_F_MULTISHOT && ret >= 0 &&
+	    likely(io_post_more_straight(req, ret, cflags) || io_post_more(req, ret, cflags))) {
 		/* one that does not wait ends by an attempt in vain */
 		if (!arg->is_empty || io_accept(req)->how & IORING_ACCEPT_DONTWAIT)
 			return IO_MORE;
@@ -166,14 +169,18 @@ static enum io_result io_accept_issue(struct io_kiocb *req, unsigned int issue_f
 		/* for protocols that do not say */
 		.is_empty = -1,
 	};
+	enum io_result result = IO_AGAIN;
 	int ret = -EAGAIN;
 
 	/* its poll has told one that waits already */
 	if (!asked || issue_flags & IO_URING_F_MULTISHOT || !io_accept_early(req))
 		ret = io_accept_one(req, &arg, issue_flags);
-	if (ret == -EAGAIN && asked && waits)
-		return IO_AGAIN;
-	return io_accept_tell(req, &arg, ret);
+	if (ret != -EAGAIN || !asked || !waits)
+		result = io_accept_tell(req, &arg, ret);
+	/* it is going to wait: what it is told of there may be for others */
+	if (result != IO_DONE)
+		req->flags |= REQ_F_NEED_CLEANUP;
+	return result;
 }
 
 const struct io_op io_op_accept = {
@@ -182,6 +189,7 @@ const struct io_op io_op_accept = {
 	.unbound_nonreg_file	= 1,
 	.poll_in		= 1,
 	.poll_exclusive		= 1,
+	.borrows_file		= 1,
 	.prep			= io_accept_prep,
 	.issue			= io_accept_issue,
 	.cleanup		= io_accept_cleanup,

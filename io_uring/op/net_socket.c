@@ -227,6 +227,7 @@ const struct io_op io_op_connect = {
 	.needs_file		= 1,
 	.unbound_nonreg_file	= 1,
 	.poll_out		= 1,
+	.borrows_file		= 1,
 	.prep			= io_sockaddr_prep,
 	.issue			= io_connect_issue,
 };

@@ -84,6 +84,7 @@ const struct io_op io_op_send_zc = {
 	.audit_skip		= 1,
 	.unbound_nonreg_file	= 1,
 	.poll_out		= 1,
+	.borrows_file		= 1,
 	.prep			= io_send_zc_prep,
 	.issue			= io_send_zc_issue,
 	/* after the CQE: so the notification is never the first of the two */
@@ -96,6 +97,7 @@ const struct io_op io_op_sendmsg_zc = {
 	.ioprio			= 1,
 	.unbound_nonreg_file	= 1,
 	.poll_out		= 1,
+	.borrows_file		= 1,
 	.prep			= io_sendmsg_zc_prep,
 	.issue			= io_sendmsg_zc_issue,
 	.cleanup		= io_notice_put,

@@ -34,6 +34,17 @@
 #include "submit/issue.h"
 
 /**
+ * io_file_counted - a request has got a reference to its file
+ * @req: the request
+ */
+void io_file_counted(struct io_kiocb *req)
+{
+	req->flags |= REQ_F_FILE_PUT;
+	if (unlikely(io_is_uring_fops(req->file)))
+		io_req_track(req);
+}
+
+/**
  * io_file_assign_plain - look up the file of a descriptor
  * @req: the request, the descriptor is in ->cqe.res
  *
@@ -47,10 +58,24 @@ bool io_file_assign_plain(struct io_kiocb *req)
 	trace_io_uring_file_get(req, fd);
 	if (!req->file)
 		return false;
-	req->flags |= REQ_F_FILE_PUT;
-	if (unlikely(io_is_uring_fops(req->file)))
-		io_req_track(req);
+	io_file_counted(req);
 	return true;
+}
+
+/**
+ * io_file_keep - a request that has not finished needs its file from now on
+ * @req: one whose file is borrowed, after an attempt
+ *
+ * Nobody but current takes a file out of a table that it shares with nobody, and it issues
+ * requests and closes descriptors one after the other.  So while current issues a request
+ * the file stays without a reference, as it does for sendto(2).  That ends with the attempt.
+ * If it was the last one, nobody looks at the file any more: the next request may close it.
+ * If it was not, the request gets a reference here, before anything else runs.
+ */
+noinline void io_file_keep(struct io_kiocb *req)
+{
+	get_file(req->file);
+	io_file_counted(req);
 }
 
 /**
@@ -74,7 +99,7 @@ enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
 		old = override_creds(req->creds);
 	if (!op->audit_skip)
 		audit_uring_entry(req->opcode);
-	result = op->issue(req, issue_flags);
+	result = io_issue_op(req, op, issue_flags);
 	if (!op->audit_skip) {
 		/* of an attempt that has to be made again nothing was done */
 		s32 res = result == IO_AGAIN ? -EAGAIN : 0;
@@ -101,12 +126,9 @@ enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
 	const struct io_op *op = io_ops[req->opcode];
 
 	io_req_move(req, IO_REQ_ISSUING);
-	if (op->needs_file && !req->file && !io_file_assign(req, issue_flags))
+	if (op->needs_file && !req->file && !io_file_assign_attempt(req, op, issue_flags))
 		return io_done(req, -EBADF);
-	if (likely(io_op_unaudited(op) &&
-		   (!(req->flags & REQ_F_CREDS) || req->creds == current_cred())))
-		return op->issue(req, issue_flags);
-	return io_issue_unusual(req, op, issue_flags);
+	return io_issue_once(req, op, issue_flags);
 }
 
 /*
@@ -168,13 +190,15 @@ static bool io_has_posted(enum io_result result)
 /* A multishot request has posted.  Return: what became of it within its share. */
 static enum io_result io_issue_more(struct io_kiocb *req)
 {
-	unsigned int left = IO_MULTISHOT_SHARE;
+	unsigned int left = IO_MULTISHOT_SHARE, issue_flags = io_inline_flags(req->ctx);
+	const struct io_op *op = io_ops[req->opcode];
 	enum io_result result;
 
 	do {
 		/* nothing of a CQE that was posted gets into the last one */
 		req->cqe.flags = 0;
-		result = io_issue(req, io_inline_flags(req->ctx));
+		io_req_move(req, IO_REQ_ISSUING);
+		result = io_issue_once(req, op, issue_flags);
 	} while (io_has_posted(result) && --left);
 	return result;
 }
@@ -227,20 +251,6 @@ void io_issue_inline(struct io_kiocb *req)
 	if (unlikely(limited) && result != IO_DONE)
 		io_issue_limit(req);
 	io_issue_result(req, result);
-}
-
-/**
- * io_issue_allowed - may current still issue requests, or is it on its way out?
- * @req: one that it has submitted
- * @issue_flags: IO_URING_F_TASK_DEAD if somebody else runs it
- *
- * Return: the answer
- */
-bool io_issue_allowed(const struct io_kiocb *req, unsigned int issue_flags)
-{
-	if (issue_flags & IO_URING_F_TASK_DEAD || current->io_uring != req->tctx)
-		return false;
-	return !(current->flags & PF_EXITING) && !atomic_read(&req->tctx->in_cancel);
 }
 
 /**

@@ -4,6 +4,9 @@
 #define IO_SUBMIT_ISSUE_H
 
 #include <linux/audit.h>
+#include <linux/file.h>
+#include <linux/poison.h>
+#include <trace/events/io_uring.h>
 
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_SUBMIT
@@ -14,11 +17,12 @@
 #include "rsrc/files.h"
 #include "submit/submit.h"
 
+void io_file_counted(struct io_kiocb *req);
 bool io_file_assign_plain(struct io_kiocb *req);
+void io_file_keep(struct io_kiocb *req);
 enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
 				unsigned int issue_flags);
 enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags);
-bool io_issue_allowed(const struct io_kiocb *req, unsigned int issue_flags);
 void io_issue_result(struct io_kiocb *req, enum io_result result);
 void io_issue_inline(struct io_kiocb *req);
 void io_queue_to_worker(struct io_kiocb *req);
@@ -44,6 +48,63 @@ static inline bool io_file_assign(struct io_kiocb *req, unsigned int issue_flags
 	return io_file_assign_plain(req);
 }
 
+/*
+ * The same for an attempt of the submitter, which needs no reference if its file table is not
+ * shared.  See io_file_keep().
+ */
+static inline bool io_file_borrow(struct io_kiocb *req)
+{
+	int fd = req->cqe.res;
+	struct fd f = fdget(fd);
+
+	req->file = fd_file(f);
+	trace_io_uring_file_get(req, fd);
+	if (unlikely(!req->file))
+		return false;
+	if (unlikely(f.word & FDPUT_FPUT))
+		io_file_counted(req);
+	return true;
+}
+
+/* The same for any attempt. */
+static inline bool io_file_assign_attempt(struct io_kiocb *req, const struct io_op *op,
+					  unsigned int issue_flags)
+{
+	if (op->borrows_file && !(req->flags & REQ_F_FIXED_FILE) &&
+	    !(issue_flags & IO_URING_F_IOWQ))
+		return io_file_borrow(req);
+	return io_file_assign(req, issue_flags);
+}
+
+/* Is the file there for this attempt only?  For ops with borrows_file. */
+static inline bool io_file_is_borrowed(const struct io_kiocb *req)
+{
+	return !(req->flags & (REQ_F_FILE_PUT | REQ_F_FILE_NODE));
+}
+
+/* A request has finished: debug kernels make garbage of a borrowed file. */
+static inline void io_file_forget(struct io_kiocb *req, const struct io_op *op)
+{
+#ifdef CONFIG_IO_URING_DEBUG
+	if (op->borrows_file && io_file_is_borrowed(req))
+		memset(&req->file, POISON_INUSE, sizeof(req->file));
+#endif
+}
+
+/* Call ->issue, and keep a borrowed file if it is needed any longer. */
+static __always_inline enum io_result io_issue_op(struct io_kiocb *req, const struct io_op *op,
+						  unsigned int issue_flags)
+{
+	enum io_result result = op->issue(req, issue_flags);
+
+	if (result == IO_DONE)
+		io_file_forget(req, op);
+	else if (op->borrows_file && !WARN_ON_ONCE(result == IO_PARKED) &&
+		 io_file_is_borrowed(req))
+		io_file_keep(req);
+	return result;
+}
+
 /* No audit record is wanted: nearly no task is audited, though most ops would be. */
 static inline bool io_op_unaudited(const struct io_op *op)
 {
@@ -57,12 +118,36 @@ static inline enum io_result io_issue_fresh(struct io_kiocb *req, const struct i
 	io_req_move(req, IO_REQ_ISSUING);
 	if (op->needs_file) {
 		req->file = NULL;
-		if (unlikely(!io_file_assign(req, issue_flags)))
+		if (unlikely(!io_file_assign_attempt(req, op, issue_flags)))
 			return io_done(req, -EBADF);
 	}
 	if (likely(io_op_unaudited(op)))
-		return op->issue(req, issue_flags);
+		return io_issue_op(req, op, issue_flags);
 	return io_issue_unusual(req, op, issue_flags);
+}
+
+/* Issue a request that has its file, with the credentials of its submitter. */
+static inline enum io_result io_issue_once(struct io_kiocb *req, const struct io_op *op,
+					   unsigned int issue_flags)
+{
+	if (likely(io_op_unaudited(op) &&
+		   (!(req->flags & REQ_F_CREDS) || req->creds == current_cred())))
+		return io_issue_op(req, op, issue_flags);
+	return io_issue_unusual(req, op, issue_flags);
+}
+
+/**
+ * io_issue_allowed - may current still issue requests, or is it on its way out?
+ * @req: one that it has submitted
+ * @issue_flags: IO_URING_F_TASK_DEAD if somebody else runs it
+ *
+ * Return: the answer
+ */
+static inline bool io_issue_allowed(const struct io_kiocb *req, unsigned int issue_flags)
+{
+	if (issue_flags & IO_URING_F_TASK_DEAD || current->io_uring != req->tctx)
+		return false;
+	return !(current->flags & PF_EXITING) && !atomic_read(&req->tctx->in_cancel);
 }
 
 /* What takes a request off the straight way once its SQE is read. */

@@ -54,7 +54,9 @@ static enum io_result io_multishot_issue(struct io_kiocb *req)
 	struct io_cqe_val val;
 
 	req->cqe.flags = 0;
-	result = io_issue(req, io_inline_flags(req->ctx) | IO_URING_F_MULTISHOT);
+	io_req_move(req, IO_REQ_ISSUING);
+	result = io_issue_once(req, io_ops[req->opcode],
+			       io_inline_flags(req->ctx) | IO_URING_F_MULTISHOT);
 	WARN_ON_ONCE(result == IO_PARKED);
 	val = req->cqe;
 	req->poll = poll;
@@ -67,6 +69,14 @@ static enum io_result io_multishot_issue(struct io_kiocb *req)
 		io_complete(req);
 	}
 	return result;
+}
+
+/* io_poll_look(), which most of the time finds one event that its waker knew. */
+static enum io_poll_verdict io_multishot_look(struct io_kiocb *req, unsigned int issue_flags)
+{
+	if (likely(!(issue_flags & IO_URING_F_TASK_DEAD) && io_poll_straight(req->poll)))
+		return IO_POLL_READY;
+	return io_poll_look(req, issue_flags);
 }
 
 /**
@@ -88,7 +98,7 @@ void io_multishot_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned i
 	for (left = IO_MULTISHOT_SHARE; left; left--) {
 		enum io_result result = IO_AGAIN;
 
-		switch (io_poll_look(req, issue_flags)) {
+		switch (io_multishot_look(req, issue_flags)) {
 		case IO_POLL_CANCELLED:
 			io_multishot_disarm(req);
 			io_req_fail(req, -ECANCELED);
