@@ -15,7 +15,7 @@
  */
 #include <net/sock.h>
 
-#include "complete/complete.h"
+#include "complete/straight.h"
 #include "op/net.h"
 
 /* Tell of a message of @ret bytes, with the name in @msg, in front of it. */
@@ -118,7 +118,8 @@ enum io_result io_net_tell_many(struct io_kiocb *req, const struct msghdr *msg, 
 {
 	if (msg->msg_inq > 0)
 		cflags |= IORING_CQE_F_SOCK_NONEMPTY;
-	if (likely(ret > 0 && req->flags & REQ_F_MULTISHOT && io_post_more(req, ret, cflags)))
+	if (likely(ret > 0 && req->flags & REQ_F_MULTISHOT &&
+		   (io_post_more_straight(req, ret, cflags) || io_post_more(req, ret, cflags))))
 		return io_recv_more(req, msg);
 	req->cqe.flags = cflags;
 	return io_done(req, io_no_restart(ret));

@@ -165,11 +165,13 @@ static void io_picked_use(struct io_kiocb *req, struct io_buf_group *group, u32 
 }
 
 /* Ring lock held. */
-static int io_group_pick(struct io_buf_group *group, struct io_kiocb *req, struct io_buf *buf,
-			 unsigned int issue_flags)
+static noinline int io_group_pick(struct io_kiocb *req, struct io_buf *buf,
+				  unsigned int issue_flags)
 {
+	struct io_buf_group *group = io_group_find(req->ctx, req->buf_index);
 	struct io_picked *picked = &req->picked;
 
+	io_assert_ring(req->ctx);
 	if (unlikely(!group || !io_group_look(group)))
 		return -ENOBUFS;
 	buf->addr = group->seen.addr;
@@ -190,6 +192,19 @@ static int io_group_pick(struct io_buf_group *group, struct io_kiocb *req, struc
 	return -EFAULT;
 }
 
+/* The same for a worker, which does not hold it. */
+static noinline int io_group_pick_unlocked(struct io_kiocb *req, struct io_buf *buf)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	int ret = io_issue_lock(ctx, IO_URING_F_UNLOCKED);
+
+	if (unlikely(ret))
+		return ret;
+	ret = io_group_pick(req, buf, IO_URING_F_UNLOCKED);
+	io_issue_unlock(ctx, IO_URING_F_UNLOCKED);
+	return ret;
+}
+
 /**
  * io_buf_pick - pick the buffer that a request is to use
  * @req: has REQ_F_BUFFER_SELECT, a file and ->picked.max, and no buffer
@@ -205,14 +220,9 @@ static int io_group_pick(struct io_buf_group *group, struct io_kiocb *req, struc
  */
 int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_flags)
 {
-	struct io_ring_ctx *ctx = req->ctx;
-	int ret = io_issue_lock(ctx, issue_flags);
-
-	if (unlikely(ret))
-		return ret;
-	ret = io_group_pick(io_group_find(ctx, req->buf_index), req, buf, issue_flags);
-	io_issue_unlock(ctx, issue_flags);
-	return ret;
+	if (unlikely(issue_flags & IO_URING_F_UNLOCKED))
+		return io_group_pick_unlocked(req, buf);
+	return io_group_pick(req, buf, issue_flags);
 }
 
 /**
