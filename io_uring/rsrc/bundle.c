@@ -27,53 +27,81 @@ static struct io_bundle *io_bundle_of(struct io_ring_ctx *ctx)
 }
 
 /*
+ * Not all of @seg, whose buffers have the lengths from @len up to @end, is user memory: leave
+ * those before the first one that is not.  Return: behind the last one of them.
+ */
+static noinline u32 *io_bundle_shorten(struct iovec *seg, u32 *len, const u32 *end)
+{
+	seg->iov_len = 0;
+	for (; len != end && access_ok(seg->iov_base + seg->iov_len, *len); len++)
+		seg->iov_len += *len;
+	return len;
+}
+
+/*
  * Take at most @nr buffers, until they have room for @want bytes.  None is cut for the sake
  * of @most but the first that has any.  A bad address ends it, as a fault ends a copy.
  *
- * Bundles of small buffers spend most of their time here: what the loop needs is in registers,
- * and a segment's length is known when the next one begins.
+ * Bundles of small buffers spend most of their time here.  So the inner loop does only what each
+ * buffer needs: its length is read and kept, and compared with what is still wanted; its address
+ * is read, and compared with the end of the one before.  Addresses are checked once a segment;
+ * one comparison finds the end of the array as well as that of the buffers.
  */
 static void io_bundle_fill(struct io_bundle *bundle, struct io_buf_group *group, u32 nr,
 			   u32 want, u32 most)
 {
 	const struct io_uring_buf *slot = io_group_slot(group, group->head);
-	const struct io_uring_buf *wrap = group->bufs + group->size;
-	struct io_uring_buf *buf = bundle->bufs, *end = buf + nr;
+	u32 *pos = bundle->lens, *end = pos + nr, *first;
+	u32 *turn = pos + min_t(u32, nr, group->bufs + group->size - slot);
+	u32 len, enough = min(want, most), left = enough;
+	u64 behind, addr = READ_ONCE(slot->addr);
 	struct iovec *seg = bundle->segs;
-	u32 left = most, enough = most - min(want, most);
-	u64 behind = U64_MAX, base = 0;
 
-	seg->iov_base = NULL;
-	for (; buf != end && left > enough; buf++) {
-		u64 addr = READ_ONCE(slot->addr);
-		u32 len = READ_ONCE(slot->len);
-
-		buf->addr = addr;
-		buf->len = len;
-		buf->bid = READ_ONCE(slot->bid);
-		if (unlikely(len > left)) {
-			if (left != most)
-				break;
-			len = left;
-		}
-		if (unlikely(!access_ok(u64_to_user_ptr(addr), len)))
-			break;
-		/* no user memory begins at the last address: so it is with the first buffer */
-		if (addr != behind) {
-			if (buf != bundle->bufs)
-				(seg++)->iov_len = behind - base;
-			seg->iov_base = u64_to_user_ptr(addr);
-			base = addr;
-		}
-		behind = addr + len;
-		left -= len;
-		if (unlikely(++slot == wrap))
-			slot = group->bufs;
+	bundle->bid = READ_ONCE(slot->bid);
+	for (;; seg++) {
+		seg->iov_base = u64_to_user_ptr(addr);
+		behind = addr;
+		first = pos;
+		do {
+			len = READ_ONCE(slot->len);
+			*pos = len;
+			if (len >= left)
+				goto last;
+			pos++;
+			left -= len;
+			behind += len;
+			slot++;
+			if (unlikely(pos == turn)) {
+				if (pos == end)
+					goto end;
+				slot = group->bufs;
+				turn = pos + min_t(u32, end - pos, group->size);
+			}
+			addr = READ_ONCE(slot->addr);
+		} while (addr == behind);
+		seg->iov_len = behind - (uintptr_t)seg->iov_base;
+		if (unlikely(!access_ok(seg->iov_base, seg->iov_len)))
+			goto bad;
 	}
-	seg->iov_len = behind - base;
-	bundle->nr = buf - bundle->bufs;
-	bundle->nr_segs = seg - bundle->segs + 1;
-	bundle->len = most - left;
+last:
+	/* the room that @most leaves for it, beyond what is wanted */
+	if (len - left <= most - enough || left == enough) {
+		len = min(len, left + (most - enough));
+		left -= len;
+		behind += len;
+		pos++;
+	}
+end:
+	seg->iov_len = behind - (uintptr_t)seg->iov_base;
+	if (unlikely(!access_ok(seg->iov_base, seg->iov_len))) {
+bad:
+		left += seg->iov_len;
+		pos = io_bundle_shorten(seg, first, pos);
+		left -= seg->iov_len;
+	}
+	bundle->nr = pos - bundle->lens;
+	bundle->nr_segs = seg - bundle->segs + (pos != first);
+	bundle->len = enough - left;
 }
 
 /**
@@ -105,6 +133,16 @@ struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 mos
 	return likely(bundle->nr) ? bundle : ERR_PTR(-EFAULT);
 }
 
+/* Return: behind the last one of the first @moved bytes, of which there are some. */
+static u64 io_bundle_behind(const struct io_bundle *bundle, u32 moved)
+{
+	const struct iovec *seg = bundle->segs;
+
+	for (; moved > seg->iov_len; seg++)
+		moved -= seg->iov_len;
+	return (u64)(uintptr_t)seg->iov_base + moved;
+}
+
 /**
  * io_bundle_used - a transfer is through with its bundle
  * @req: has picked it, in the same hold of the ring lock
@@ -120,21 +158,25 @@ struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 mos
 u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 moved)
 {
 	struct io_buf_group *group = io_group_find(req->ctx, req->buf_index);
-	const struct io_uring_buf *buf = bundle->bufs;
-	const struct io_uring_buf *last = buf + bundle->nr - 1;
+	u32 last = bundle->nr - 1, len = bundle->lens[last];
+	/* bytes before the last one; it is cut only where there are none */
+	u32 before = bundle->len - min(len, bundle->len), used = moved, i = 0;
 
 	io_assert_ring(req->ctx);
-	if (likely(moved == bundle->len && last->len && last != buf)) {
-		moved = last->len;
-		buf = last;
+	if (likely(moved > before)) {
+		used -= before;
+		i = last;
 	}
-	for (; buf != last && moved > buf->len; buf++)
-		moved -= buf->len;
+	for (; i != last && used > bundle->lens[i]; i++)
+		used -= bundle->lens[i];
 	/* all before it are used up, whatever the kind of group */
-	group->head += buf - bundle->bufs;
-	group->seen = *buf;
-	req->picked.bid = bundle->bufs[0].bid;
-	req->picked.more = io_group_use(group, moved);
+	group->head += i;
+	if (group->inc && used) {
+		group->seen.addr = io_bundle_behind(bundle, moved) - used;
+		group->seen.len = bundle->lens[i];
+	}
+	req->picked.bid = bundle->bid;
+	req->picked.more = io_group_use(group, used);
 	return io_picked_cflags(req);
 }
 

@@ -62,17 +62,19 @@ struct io_buf {
  * @nr: buffers
  * @nr_segs: segments
  * @len: bytes of all of these
+ * @bid: number of the first buffer
  * @single: there must not be a second one for the same CQE
  * @segs: where the data is, or goes
- * @bufs: the buffers as they were read
+ * @lens: lengths of the buffers as they were read
  */
 struct io_bundle {
 	u32			nr;
 	u32			nr_segs;
 	u32			len;
+	u16			bid;
 	bool			single;
 	struct iovec		segs[IO_BUNDLE_MAX];
-	struct io_uring_buf	bufs[IO_BUNDLE_MAX];
+	u32			lens[IO_BUNDLE_MAX];
 };
 
 void io_groups_init(struct io_ring_ctx *ctx);

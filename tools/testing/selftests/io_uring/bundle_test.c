@@ -315,6 +315,7 @@ TEST_F(bundle, send_to_an_address)
 	EXPECT_EQ(-1, iou_verify(self->mem, total, 0, 5));
 }
 
+/* Mutant: bundle-address-unchecked. */
 TEST_F(bundle, send_fails)
 {
 	struct iou *r = &self->r;
@@ -338,6 +339,14 @@ TEST_F(bundle, send_fails)
 	EXPECT_CQE(r, 10, BUFFER(1) | IORING_CQE_F_MORE);
 	EXPECT_CQE(r, -EFAULT, 0U);
 	EXPECT_EQ(1, head(r, GROUP));
+	/* the same with one behind it */
+	slot(self->ring, 1)->addr = (uintptr_t)self->out;
+	add_row(self->ring, self->out, 2, 10, 10, 3);
+	slot(self->ring, 2)->addr = 0xffff888000000000UL;
+	prep_bundle(r, IORING_OP_SEND, fds[1], 0, 0);
+	EXPECT_CQE(r, 10, BUFFER(2) | IORING_CQE_F_MORE);
+	EXPECT_CQE(r, -EFAULT, 0U);
+	EXPECT_EQ(2, head(r, GROUP));
 }
 
 /* One CQE for all that is there, in as many buffers.  Mutant: bundle-merged-over-gap. */
@@ -437,6 +446,31 @@ TEST_F(bundle, receive_behind_no_room)
 	}
 	EXPECT_CQE(r, 30, BUFFER(1) | IORING_CQE_F_SOCK_NONEMPTY);
 	EXPECT_EQ(2, head(r, GROUP));
+	EXPECT_EQ(-1, iou_verify(self->mem, 30, 0, 5));
+}
+
+/*
+ * The same, incremental: what the request's limit leaves of the buffer behind it stays.  Mutant:
+ * bundle-cut-takes-all.
+ */
+TEST_F(bundle, incremental_behind_no_room)
+{
+	struct iou *r = &self->r;
+	int *fds = self->pair[0];
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
+	add(self->ring, self->mem, 0, 1);
+	add(self->ring, self->mem, 64, 2);
+	ASSERT_TRUE(give(fds, self->out, 40));
+	prep_bundle(r, IORING_OP_RECV, fds[1], 30, 0);
+	if (iou_on_stock()) {
+		EXPECT_CQE(r, -ENOBUFS, 0U);
+		return;
+	}
+	EXPECT_CQE(r, 30, BUFFER(1) | IORING_CQE_F_BUF_MORE | IORING_CQE_F_SOCK_NONEMPTY);
+	EXPECT_EQ(1, head(r, GROUP));
+	EXPECT_EQ((uintptr_t)self->mem + 30, slot(self->ring, 1)->addr);
+	EXPECT_EQ(34, slot(self->ring, 1)->len);
 	EXPECT_EQ(-1, iou_verify(self->mem, 30, 0, 5));
 }
 
