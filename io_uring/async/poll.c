@@ -578,6 +578,21 @@ static __poll_t io_poll_hold_events(const struct io_kiocb *req)
 	return events;
 }
 
+/**
+ * io_poll_is_ready - has the file of a request what that would wait for?
+ * @req: whose op waits for its file; ring lock held
+ *
+ * May sleep.
+ *
+ * Return: the answer; also if the file has failed, or come to its end.
+ */
+bool io_poll_is_ready(const struct io_kiocb *req)
+{
+	struct poll_table_struct pt = {};
+
+	return io_poll_ask(req->file, &pt, io_poll_hold_events(req) | IO_POLL_UNASKED);
+}
+
 /* req->poll has covered what an earlier attempt has said: that it has taken a buffer. */
 static void io_poll_uncover(struct io_kiocb *req)
 {

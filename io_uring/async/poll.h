@@ -193,6 +193,7 @@ static inline bool io_poll_release(struct io_kiocb *req)
 	return true;
 }
 
+bool io_poll_is_ready(const struct io_kiocb *req);
 enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned int issue_flags);
 void io_poll_hold_end(struct io_kiocb *req);
 void io_poll_cache_free(struct io_ring_ctx *ctx);

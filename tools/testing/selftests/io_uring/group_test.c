@@ -532,6 +532,37 @@ TEST_F(group, multishot_ends)
 	}
 }
 
+/*
+ * With the last buffer used it waits: whether there is another is asked when there is something
+ * to read.  One that must not wait ends.  Mutant: multishot-read-in-vain.
+ */
+TEST_F(group, multishot_last_buffer)
+{
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < ARRAY_LEN(ways); i++) {
+		add(self->ring, self->mem, 16, i);
+		ASSERT_EQ(3, write(self->pipe[1], "abc", 3));
+		prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0)->flags |= ways[i];
+		EXPECT_CQE(r, 3, BUFFER(i) | IORING_CQE_F_MORE);
+		iou_nop(r, 0);
+		EXPECT_CQE(r, 0, 0U);
+		add(self->ring, self->mem, 16, 2 + i);
+		ASSERT_EQ(2, write(self->pipe[1], "de", 2));
+		EXPECT_CQE(r, 2, BUFFER(2 + i) | IORING_CQE_F_MORE);
+		ASSERT_EQ(1, write(self->pipe[1], "f", 1));
+		EXPECT_CQE(r, -ENOBUFS, 0U);
+		ASSERT_EQ(1, read(self->pipe[0], self->mem, 16));
+	}
+	add(self->ring, self->mem, 16, 4);
+	ASSERT_EQ(3, write(self->pipe[1], "abc", 3));
+	prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0)->rw_flags = RWF_NOWAIT;
+	EXPECT_CQE(r, 3, BUFFER(4) | IORING_CQE_F_MORE);
+	EXPECT_CQE(r, -EAGAIN, 0U);
+}
+
 static void valid_ioprio(struct io_uring_sqe *sqe)
 {
 	sqe->ioprio = 2 << 13 | 4;
