@@ -89,7 +89,7 @@ enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result);
 int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 		    unsigned int issue_flags);
 enum io_result io_net_tell_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
-				u32 cflags);
+				u32 cflags, unsigned int issue_flags);
 enum io_result io_net_received_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
 				    unsigned int issue_flags);
 

@@ -86,22 +86,35 @@ static bool io_recv_is_empty(const struct sock *sk)
 	       !(READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) && !READ_ONCE(sk->sk_err);
 }
 
+/* There is nothing more.  One that must not wait ends, unless it has waited in spite of that. */
+static enum io_result io_recv_rest(struct io_kiocb *req, unsigned int issue_flags)
+{
+	if (likely(issue_flags & IO_URING_F_MULTISHOT ||
+		   !(io_net(req)->msg_flags & MSG_DONTWAIT)))
+		return IO_AGAIN;
+	req->cqe.flags = 0;
+	return io_done(req, -EAGAIN);
+}
+
 /*
  * It was told what has come.  Is there more?  A socket that says that it is empty need not be
  * asked, nor a buffer be there.  With others, as in 6.12, the end of the buffers is told as
  * soon as the last one is used, whatever their poll would say.
  */
-static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *msg)
+static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *msg,
+				   unsigned int issue_flags)
 {
 	if (!msg->msg_inq)
-		return IO_AGAIN;
+		return io_recv_rest(req, issue_flags);
 	if (unlikely(!io_buf_more(req))) {
 		req->cqe.flags = 0;
 		return io_done(req, -ENOBUFS);
 	}
 	if (msg->msg_inq > 0)
 		return IO_MORE;
-	return io_recv_is_empty(sock_from_file(req->file)->sk) ? IO_AGAIN : IO_MORE_MAYBE;
+	if (io_recv_is_empty(sock_from_file(req->file)->sk))
+		return io_recv_rest(req, issue_flags);
+	return IO_MORE_MAYBE;
 }
 
 /**
@@ -110,17 +123,18 @@ static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *ms
  * @msg: what the attempt has filled in
  * @ret: what has come of it
  * @cflags: of the buffers that were used
+ * @issue_flags: IO_URING_F_*
  *
  * Return: what becomes of the request.
  */
 enum io_result io_net_tell_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
-				u32 cflags)
+				u32 cflags, unsigned int issue_flags)
 {
 	if (msg->msg_inq > 0)
 		cflags |= IORING_CQE_F_SOCK_NONEMPTY;
 	if (likely(ret > 0 && req->flags & REQ_F_MULTISHOT &&
 		   (io_post_more_straight(req, ret, cflags) || io_post_more(req, ret, cflags))))
-		return io_recv_more(req, msg);
+		return io_recv_more(req, msg, issue_flags);
 	req->cqe.flags = cflags;
 	return io_done(req, io_no_restart(ret));
 }
@@ -141,5 +155,5 @@ enum io_result io_net_received_many(struct io_kiocb *req, const struct msghdr *m
 		io_buf_unused(req);
 		return IO_AGAIN;
 	}
-	return io_net_tell_many(req, msg, ret, io_buf_used(req, ret));
+	return io_net_tell_many(req, msg, ret, io_buf_used(req, ret), issue_flags);
 }

@@ -562,6 +562,37 @@ TEST_F(recvmulti, many_end)
 }
 
 /*
+ * One that must not wait ends when it has told all that was there, also if the socket says that
+ * it is empty.  A worker lets it wait for the first event all the same, and for those after it.
+ * Mutant: recv-dontwait-waits.
+ */
+TEST_F(recvmulti, many_without_waiting)
+{
+	struct iou *r = &self->r;
+	int i;
+
+	if (variant->sqe_flags)
+		return;
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		add_some(self->ring, self->mem, 3, 16);
+		ASSERT_TRUE(give(fds, self->out, 20));
+		prep_many(r, 0, IORING_OP_RECV, fds[1])->msg_flags = MSG_DONTWAIT;
+		EXPECT_CQE(r, 16, BUFFER(0) | IORING_CQE_F_MORE | more_of(i));
+		EXPECT_CQE(r, 4, BUFFER(1) | IORING_CQE_F_MORE);
+		EXPECT_CQE(r, -EAGAIN, 0U);
+		EXPECT_EQ((__u16)(self->ring->tail - 1), head(r, GROUP));
+		/* the last of the buffers */
+		ASSERT_TRUE(give(fds, self->out, 3));
+		prep_many(r, 0, IORING_OP_RECV, fds[1])->msg_flags = MSG_DONTWAIT;
+		EXPECT_CQE(r, 3, BUFFER(2) | IORING_CQE_F_MORE);
+		EXPECT_CQE(r, i == TCP_STREAM ? -EAGAIN : -ENOBUFS, 0U);
+	}
+}
+
+/*
  * The last buffer is used, and nothing more has come.  Only TCP says so; with another socket
  * the next attempt finds no buffer at once.  Mutant: last-buffer-untold.
  */
