@@ -47,7 +47,7 @@
  */
 struct io_msg {
 	u64		user_data;
-	u64		src_slot;
+	u32		src_slot;
 	u32		cmd;
 	u32		res;
 	u32		cqe_flags;
@@ -69,7 +69,7 @@ static int io_msg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	msg->fd = READ_ONCE(sqe->fd);
 	msg->user_data = READ_ONCE(sqe->off);
 	msg->res = READ_ONCE(sqe->len);
-	/* the upper half has no meaning */
+	/* the upper halves have no meaning */
 	msg->cmd = READ_ONCE(sqe->addr);
 	msg->src_slot = READ_ONCE(sqe->addr3);
 	msg->cqe_flags = READ_ONCE(sqe->file_index);

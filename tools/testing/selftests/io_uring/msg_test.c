@@ -81,6 +81,21 @@ TEST_F(target, command_word)
 	EXPECT_EQ(2, iou_cqe_at(&self->to, 0)->res);
 }
 
+/* Which file, too.  Mutant: message-slot-64. */
+TEST_F(target, source_word)
+{
+	ASSERT_EQ(0, register_slots(&self->from, self->pipe[0]));
+	ASSERT_EQ(0, register_slots(&self->to, -1));
+	prep_msg(&self->from, self->to.fd, 1, 2)->addr3 = 1ull << 32;
+	ASSERT_EQ(0, iou_one(&self->from));
+	ASSERT_EQ(0, iou_wait(&self->to, 1));
+	prep_file(&self->from, self->to.fd, 0, 1, 3)->addr3 = 1ull << 32;
+	ASSERT_EQ(0, iou_one(&self->from));
+	ASSERT_EQ(0, iou_wait(&self->to, 2));
+	EXPECT_EQ(2, iou_cqe_at(&self->to, 0)->res);
+	EXPECT_EQ(3, iou_cqe_at(&self->to, 1)->user_data);
+}
+
 /* Mutant: message-slot-unchecked. */
 static bool nothing_arrived(struct iou *to)
 {
