@@ -189,10 +189,14 @@ void name_fd(struct gen *g, struct call *c, int fd)
 	}
 }
 
-/* /dev/zero looks behind each page whether its reader has work to do. */
-static unsigned int steady(struct gen *g, int fd, unsigned int len, unsigned int most)
+/* /dev/zero looks behind each page whether its reader has work to do.  A slot may have it. */
+static unsigned int steady(struct gen *g, struct call *c, int fd, unsigned int len,
+			   unsigned int most)
 {
-	return g->p->compared && fd == FD_ZERO && len > most ? most : len;
+	bool polled = g->flags[c->ring] & IORING_SETUP_IOPOLL;
+	bool zero = fd == FD_ZERO || (c->sqe.flags & IOSQE_FIXED_FILE && !polled);
+
+	return g->p->compared && zero && len > most ? most : len;
 }
 
 static void gen_rw(struct gen *g, struct call *c)
@@ -210,7 +214,7 @@ static void gen_rw(struct gen *g, struct call *c)
 	}
 	g->racy |= slow;
 	name_fd(g, c, fd);
-	c->sqe.len = steady(g, fd, length(g, aligned), PAGE);
+	c->sqe.len = steady(g, c, fd, length(g, aligned), PAGE);
 	c->sqe.off = position(g, aligned);
 	if (fd >= FD_PIPE_R && fd <= FD_EVENT && pct(g, 80))
 		c->sqe.len = fd == FD_EVENT ? 8 : PICK(g, 1, 2, 8, 100, 4096);
@@ -219,7 +223,7 @@ static void gen_rw(struct gen *g, struct call *c)
 		unsigned int i, nr = 1 + below(g, 4);
 
 		for (i = 0; i < nr; i++) {
-			iov[i].iov_len = steady(g, fd, length(g, aligned), PAGE / nr);
+			iov[i].iov_len = steady(g, c, fd, length(g, aligned), PAGE / nr);
 			iov[i].iov_base = (void *)buffer(g, iov[i].iov_len, aligned);
 		}
 		c->sqe.addr = put(g, c, iov, nr * sizeof(iov[0]));
@@ -300,6 +304,9 @@ static void gen_timeout(struct gen *g, struct call *c)
 		c->sqe.off = 1 + below(g, 4);
 	if (pct(g, 8) && (c->sqe.off || !soon || !g->p->compared))
 		c->sqe.timeout_flags |= IORING_TIMEOUT_MULTISHOT;
+	/* else a count that is reached would race with a time that has passed */
+	if (g->p->compared && soon && !(c->sqe.timeout_flags & IORING_TIMEOUT_MULTISHOT))
+		c->sqe.off = 0;
 }
 
 static void gen_timeout_remove(struct gen *g, struct call *c)
@@ -722,8 +729,9 @@ static void gen_enter(struct gen *g, unsigned int ring, int task)
 		gen_wait(g, c);
 	if (g->rare && pct(g, 3))
 		c->a[3] |= 1u << below(g, 8);
+	/* what is refused leaves its batch to the next one, and both would race */
 	if (g->p->compared)
-		c->a[3] &= ~IORING_ENTER_SQ_WAIT;
+		c->a[3] &= IORING_ENTER_GETEVENTS | IORING_ENTER_SQ_WAKEUP;
 }
 
 static void gen_batch(struct gen *g)

@@ -687,10 +687,10 @@ static bool has_place(const uint64_t *cqe)
 
 	if (!prog->ordered || call >= prog->nr || prog->call[call].kind != C_SQE)
 		return false;
-	/* the rest of a chain that breaks is told earlier, or later */
-	if ((int)cqe[1] == -ECANCELED)
-		return false;
 	sqe = &prog->call[call].sqe;
+	/* the rest of a chain that breaks is told earlier, or later, also what is refused in it */
+	if ((int)cqe[1] < 0 && !(sqe->nop_flags && (int)cqe[1] == (int)sqe->len))
+		return false;
 	return sqe->opcode == IORING_OP_NOP && !(sqe->flags & ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK));
 }
 
