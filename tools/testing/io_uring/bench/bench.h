@@ -54,6 +54,7 @@ static inline void mark_end(void)
  * @ROW_LONG:		a round takes long, two are enough
  * @ROW_TCP:		TCP over loopback instead of AF_UNIX
  * @ROW_APART:		provided buffers do not lie one behind the other
+ * @ROW_DRIVE:		runs where there is an NVMe drive, and no other row does there
  */
 enum row_flags {
 	ROW_RING	= 1 << 0,
@@ -74,6 +75,7 @@ enum row_flags {
 	ROW_LONG	= 1 << 15,
 	ROW_TCP		= 1 << 16,
 	ROW_APART	= 1 << 17,
+	ROW_DRIVE	= 1 << 18,
 };
 
 struct bench;
@@ -270,6 +272,8 @@ int run_life(struct bench *b, unsigned int rounds);
 int run_statx(struct bench *b, unsigned int rounds);
 int run_open(struct bench *b, unsigned int rounds);
 int run_command(struct bench *b, unsigned int rounds);
+int open_drive(struct bench *b);
+int run_drive(struct bench *b, unsigned int rounds);
 int run_unlink(struct bench *b, unsigned int rounds);
 int run_splice(struct bench *b, unsigned int rounds);
 int run_futex(struct bench *b, unsigned int rounds);

@@ -99,7 +99,8 @@ int ring_send(struct ring *ring, unsigned int nr)
 static int ring_map(struct ring *ring, const struct io_uring_params *p)
 {
 	size_t sq = p->sq_off.array + p->sq_entries * sizeof(unsigned int);
-	size_t cq = p->cq_off.cqes + p->cq_entries * sizeof(struct io_uring_cqe);
+	size_t cq = p->cq_off.cqes + p->cq_entries * (sizeof(struct io_uring_cqe) <<
+						      !!(p->flags & IORING_SETUP_CQE32));
 	unsigned int *array;
 	unsigned int i;
 	char *map;
@@ -110,7 +111,8 @@ static int ring_map(struct ring *ring, const struct io_uring_params *p)
 	if (map == MAP_FAILED)
 		return -errno;
 	ring->map = map;
-	ring->sqes_size = p->sq_entries * sizeof(struct io_uring_sqe);
+	ring->sqes_size = p->sq_entries * (sizeof(struct io_uring_sqe) <<
+					   !!(p->flags & IORING_SETUP_SQE128));
 	ring->sqes = mmap(NULL, ring->sqes_size, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_POPULATE, ring->fd, IORING_OFF_SQES);
 	if (ring->sqes == MAP_FAILED) {

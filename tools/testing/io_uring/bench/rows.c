@@ -206,6 +206,9 @@ static int run_libaio(struct bench *b, unsigned int rounds)
 #define NULLB	"/dev/nullb0"
 #define TIMERB	"/dev/nullt"
 #define TMPFILE	"/tmp/cached"
+#define DRIVE	"/dev/ng0n1"
+#define BIG	(IORING_SETUP_SQE128 | IORING_SETUP_CQE32)
+#define COMMAND	(FIXED | ROW_BUFFERED | ROW_RUN | ROW_DRIVE)
 
 /* name, run, opcode, batch, bytes, file, ring, wants, opened by */
 const struct row rows[] = {
@@ -347,6 +350,10 @@ const struct row rows[] = {
 	{ "open+close/cached/b32", run_open, 0, 32, 0, TMPFILE, DEFER, ROW_RING | ROW_BUFFERED },
 	{ "command/null/b1", run_command, 0, 1, 0, "/dev/null", DEFER, ROW_RING | ROW_BUFFERED },
 	{ "command/null/b32", run_command, 0, 32, 0, "/dev/null", DEFER, ROW_RING | ROW_BUFFERED },
+
+	{ "nvme-cmd/polled/b32", run_drive, 0, 32, 32, DRIVE, DEFER | POLLED | BIG, COMMAND,
+	  open_drive },
+	{ "nvme-cmd/irq/b32", run_drive, 0, 32, 32, DRIVE, DEFER | BIG, COMMAND, open_drive },
 
 	{ "msg/send/b1", run_msg, 0, 1, 1, NULL, DEFER, ROW_RING | ROW_WAKE, open_target },
 	{ "msg/send/b64", run_msg, 0, 64, 64, NULL, DEFER, ROW_RING | ROW_WAKE, open_target },
