@@ -47,7 +47,7 @@ static enum io_result io_send_zc_issue(struct io_kiocb *req, unsigned int issue_
 {
 	enum io_result result;
 	struct socket *sock = io_zc_begin(req, issue_flags, &result);
-	struct msghdr msg;
+	struct msghdr msg __uninitialized;
 
 	if (unlikely(!sock))
 		return result;
@@ -61,7 +61,7 @@ static enum io_result io_sendmsg_zc_issue(struct io_kiocb *req, unsigned int iss
 {
 	enum io_result result;
 	struct socket *sock = io_zc_begin(req, issue_flags, &result);
-	struct msghdr msg;
+	struct msghdr msg __uninitialized;
 
 	if (unlikely(!sock))
 		return result;
