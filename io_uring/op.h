@@ -11,6 +11,7 @@
  * @IO_MORE: posted a CQE with IORING_CQE_F_MORE, and there is more: issue it again.
  *	REQ_F_MULTISHOT only
  * @IO_MORE_MAYBE: the same, but perhaps there is no more: issue it again if the file is ready
+ * @IO_MORE_ASK: the same, but no attempt is made before the file is known to be ready
  * @IO_PARKED: somebody else completes it, or has already done so: the issuer
  *	must not look at it any more
  * @IO_AGAIN: would have blocked; retry when the file is ready, or from a worker.  A
@@ -20,6 +21,7 @@ enum io_result {
 	IO_DONE,
 	IO_MORE,
 	IO_MORE_MAYBE,
+	IO_MORE_ASK,
 	IO_PARKED,
 	IO_AGAIN,
 };

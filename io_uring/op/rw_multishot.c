@@ -10,7 +10,6 @@
 #include <linux/fsnotify.h>
 #include <linux/poll.h>
 
-#include "async/poll.h"
 #include "complete/complete.h"
 #include "op/result.h"
 #include "op/rw.h"
@@ -58,26 +57,8 @@ static ssize_t io_read_multishot_try(struct io_kiocb *req, unsigned int issue_fl
 	return io_rw_attempt(req, READ);
 }
 
-/*
- * It was told what was read.  The next buffer is looked for when there is something to read, so
- * that a program has until then to give back its last one.
- */
-static enum io_result io_read_multishot_more(struct io_kiocb *req, unsigned int issue_flags)
-{
-	/* its poll asks the file */
-	if (likely(issue_flags & IO_URING_F_MULTISHOT))
-		return IO_MORE_MAYBE;
-	if (io_poll_is_ready(req))
-		return IO_MORE_MAYBE;
-	if (!(req->flags & REQ_F_NOWAIT))
-		return IO_AGAIN;
-	req->cqe.flags = 0;
-	return io_done(req, -EAGAIN);
-}
-
 /* @ret is what an attempt has come to.  Return: what becomes of the request. */
-static enum io_result io_read_multishot_tell(struct io_kiocb *req, ssize_t ret,
-					     unsigned int issue_flags)
+static enum io_result io_read_multishot_tell(struct io_kiocb *req, ssize_t ret)
 {
 	u32 cflags = io_buf_used(req, ret);
 
@@ -86,7 +67,7 @@ static enum io_result io_read_multishot_tell(struct io_kiocb *req, ssize_t ret,
 	if (likely(ret > 0)) {
 		fsnotify_access(req->file);
 		if (req->flags & REQ_F_MULTISHOT && io_post_more(req, ret, cflags))
-			return io_read_multishot_more(req, issue_flags);
+			return IO_MORE_ASK;
 	}
 	req->cqe.flags = cflags;
 	return io_done(req, io_no_restart(ret));
@@ -107,7 +88,7 @@ static enum io_result io_read_multishot_issue(struct io_kiocb *req, unsigned int
 		/* an answer to the SQE, not one of the file that another attempt could change */
 		ret = io_read_multishot_start(req);
 		if (ret)
-			return io_read_multishot_tell(req, ret, issue_flags);
+			return io_read_multishot_tell(req, ret);
 	}
 	ret = io_read_multishot_try(req, issue_flags);
 	if ((ret == -EAGAIN || ret == -EOPNOTSUPP) && issue_flags & IO_URING_F_NONBLOCK &&
@@ -115,7 +96,7 @@ static enum io_result io_read_multishot_issue(struct io_kiocb *req, unsigned int
 		io_buf_unused(req);
 		return IO_AGAIN;
 	}
-	return io_read_multishot_tell(req, ret, issue_flags);
+	return io_read_multishot_tell(req, ret);
 }
 
 const struct io_op io_op_read_multishot = {

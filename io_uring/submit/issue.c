@@ -184,17 +184,29 @@ static void io_issue_again(struct io_kiocb *req)
 
 static bool io_has_posted(enum io_result result)
 {
-	return result == IO_MORE || result == IO_MORE_MAYBE;
+	return result == IO_MORE || result == IO_MORE_MAYBE || result == IO_MORE_ASK;
+}
+
+/*
+ * Is there to be another attempt?  IO_MORE_ASK: it would look for the next buffer, and a program
+ * has until there is data to give its last one back.
+ */
+static bool io_issue_has_more(struct io_kiocb *req, enum io_result result)
+{
+	if (result == IO_MORE_ASK && !(req->flags & REQ_F_NOWAIT))
+		return io_poll_is_ready(req);
+	return io_has_posted(result);
 }
 
 /* A multishot request has posted.  Return: what became of it within its share. */
-static enum io_result io_issue_more(struct io_kiocb *req)
+static enum io_result io_issue_more(struct io_kiocb *req, enum io_result result)
 {
 	unsigned int left = IO_MULTISHOT_SHARE, issue_flags = io_inline_flags(req->ctx);
 	const struct io_op *op = io_ops[req->opcode];
-	enum io_result result;
 
 	do {
+		if (!io_issue_has_more(req, result))
+			return IO_AGAIN;
 		/* nothing of a CQE that was posted gets into the last one */
 		req->cqe.flags = 0;
 		io_req_move(req, IO_REQ_ISSUING);
@@ -207,7 +219,7 @@ static enum io_result io_issue_more(struct io_kiocb *req)
 static noinline void io_issue_on(struct io_kiocb *req, enum io_result result)
 {
 	if (io_has_posted(result))
-		result = io_issue_more(req);
+		result = io_issue_more(req, result);
 	if (result == IO_DONE)
 		io_complete(req);
 	else if (result != IO_PARKED)

@@ -9,6 +9,7 @@
  *	IO_MORE		it has posted, and there is more: issue it again
  *	IO_MORE_MAYBE	it has posted, and there may be more: issue it again, if the
  *			file is ready
+ *	IO_MORE_ASK	likewise, and the first attempt is no exception
  *	IO_AGAIN	it has found nothing, or nothing more: wait for the next event
  *	IO_DONE		its last CQE is in req->cqe
  *

@@ -557,6 +557,7 @@ TEST_F(group, multishot_last_buffer)
 		ASSERT_EQ(1, read(self->pipe[0], self->mem, 16));
 	}
 	add(self->ring, self->mem, 16, 4);
+	add(self->ring, self->mem, 16, 5);
 	ASSERT_EQ(3, write(self->pipe[1], "abc", 3));
 	prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0)->rw_flags = RWF_NOWAIT;
 	EXPECT_CQE(r, 3, BUFFER(4) | IORING_CQE_F_MORE);
