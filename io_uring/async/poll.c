@@ -300,7 +300,8 @@ static void io_poll_hook(struct file *file, struct wait_queue_head *head,
 }
 
 /* Ask the file, and be told by it from now on if @table says so. */
-static __poll_t io_poll_ask(struct file *file, struct poll_table_struct *pt, __poll_t events)
+static __always_inline __poll_t io_poll_ask(struct file *file, struct poll_table_struct *pt,
+					    __poll_t events)
 {
 	pt->_key = events;
 	return vfs_poll(file, pt) & events;
@@ -368,18 +369,19 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 	return 0;
 }
 
-static void io_poll_wake_next(struct file *file, struct wait_queue_head *head,
-			      struct poll_table_struct *pt)
+/* All of them: it is not known for how many events the one that has ended was chosen. */
+static void io_poll_wake_others(struct file *file, struct wait_queue_head *head,
+				struct poll_table_struct *pt)
 {
-	wake_up_poll(head, pt->_key);
+	__wake_up(head, TASK_NORMAL, 0, poll_to_key(pt->_key));
 }
 
 /**
- * io_poll_pass_on - an exclusive waiter has ended, and may have been chosen for an event
+ * io_poll_pass_on - an exclusive waiter has ended, and may have been chosen for events
  * @file: what it has waited for, it is on no waitqueue any more
  * @events: that it has waited for
  *
- * An event that it has not seen is for the next one.  For sockets alone, and not those of
+ * Events that it has not seen are for the others.  For sockets alone, and not those of
  * AF_VSOCK: as this may be the fallback worker, a ->poll() must not sleep.  That of a file of
  * FUSE does for as long as its server likes, AF_VSOCK's while somebody who receives is in a
  * page fault.
@@ -395,7 +397,7 @@ void io_poll_pass_on(struct file *file, __poll_t events)
 	mask = io_poll_ask(file, &pt, events & ~EPOLLEXCLUSIVE);
 	if (!mask)
 		return;
-	pt._qproc = io_poll_wake_next;
+	pt._qproc = io_poll_wake_others;
 	io_poll_ask(file, &pt, mask);
 }
 

@@ -33,11 +33,8 @@
 #include "rsrc/files.h"
 #include "submit/issue.h"
 
-/**
- * io_file_counted - a request has got a reference to its file
- * @req: the request
- */
-void io_file_counted(struct io_kiocb *req)
+/* A request has got a reference to its file. */
+static __always_inline void io_file_counted(struct io_kiocb *req)
 {
 	req->flags |= REQ_F_FILE_PUT;
 	if (unlikely(io_is_uring_fops(req->file)))
@@ -63,19 +60,26 @@ bool io_file_assign_plain(struct io_kiocb *req)
 }
 
 /**
- * io_file_keep - a request that has not finished needs its file from now on
- * @req: one whose file is borrowed, after an attempt
+ * io_file_borrow - io_file_assign_plain() for an attempt of the submitter
+ * @req: the request, of an op with borrows_file
  *
- * Nobody but current takes a file out of a table that it shares with nobody, and it issues
- * requests and closes descriptors one after the other.  So while current issues a request
- * the file stays without a reference, as it does for sendto(2).  That ends with the attempt.
- * If it was the last one, nobody looks at the file any more: the next request may close it.
- * If it was not, the request gets a reference here, before anything else runs.
+ * No reference is taken if current shares its table of descriptors with nobody; see
+ * io_file_keep().
+ *
+ * Return: found?
  */
-noinline void io_file_keep(struct io_kiocb *req)
+bool io_file_borrow(struct io_kiocb *req)
 {
-	get_file(req->file);
-	io_file_counted(req);
+	int fd = req->cqe.res;
+	struct fd f = fdget(fd);
+
+	req->file = fd_file(f);
+	trace_io_uring_file_get(req, fd);
+	if (unlikely(!req->file))
+		return false;
+	if (unlikely(f.word & FDPUT_FPUT))
+		io_file_counted(req);
+	return true;
 }
 
 /**
@@ -114,6 +118,15 @@ enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
 	return result;
 }
 
+static bool io_issue_find_file(struct io_kiocb *req, const struct io_op *op,
+			       unsigned int issue_flags)
+{
+	/* the submitter may close the descriptor meanwhile */
+	if (issue_flags & IO_URING_F_IOWQ)
+		return io_file_assign(req, issue_flags);
+	return io_file_assign_inline(req, op, issue_flags);
+}
+
 /**
  * io_issue - issue a request, with the credentials of its submitter
  * @req: the request
@@ -126,7 +139,7 @@ enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
 	const struct io_op *op = io_ops[req->opcode];
 
 	io_req_move(req, IO_REQ_ISSUING);
-	if (op->needs_file && !req->file && !io_file_assign_attempt(req, op, issue_flags))
+	if (op->needs_file && !req->file && !io_issue_find_file(req, op, issue_flags))
 		return io_done(req, -EBADF);
 	return io_issue_once(req, op, issue_flags);
 }
@@ -215,9 +228,28 @@ static enum io_result io_issue_more(struct io_kiocb *req, enum io_result result)
 	return result;
 }
 
+/*
+ * The request needs its file beyond the attempt.
+ *
+ * Nobody but current takes a file out of a table that it shares with nobody, and it issues
+ * requests and closes descriptors one after the other.  So while current issues a request
+ * of an op with borrows_file, the file stays without a reference, as it does for sendto(2).
+ * That ends with the attempt.  If it was the last one, nobody looks at the file any more: the
+ * next request may close it.  If it was not, the request gets a reference here, before
+ * anything else runs.
+ */
+static void io_file_keep(struct io_kiocb *req)
+{
+	if (io_ops[req->opcode]->borrows_file && io_file_is_borrowed(req)) {
+		get_file(req->file);
+		io_file_counted(req);
+	}
+}
+
 /* The request has not finished. */
 static noinline void io_issue_on(struct io_kiocb *req, enum io_result result)
 {
+	io_file_keep(req);
 	if (io_has_posted(result))
 		result = io_issue_more(req, result);
 	if (result == IO_DONE)
@@ -243,8 +275,10 @@ void io_issue_result(struct io_kiocb *req, enum io_result result)
 /* A request that has a limit does not finish at once: the limit is issued, but only once. */
 static noinline void io_issue_limit(struct io_kiocb *head)
 {
-	struct io_kiocb *limit = io_limit_start(head);
+	struct io_kiocb *limit;
 
+	io_file_keep(head);
+	limit = io_limit_start(head);
 	if (limit)
 		io_issue(limit, IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER);
 }

@@ -4,9 +4,7 @@
 #define IO_SUBMIT_ISSUE_H
 
 #include <linux/audit.h>
-#include <linux/file.h>
 #include <linux/poison.h>
-#include <trace/events/io_uring.h>
 
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_SUBMIT
@@ -17,9 +15,8 @@
 #include "rsrc/files.h"
 #include "submit/submit.h"
 
-void io_file_counted(struct io_kiocb *req);
 bool io_file_assign_plain(struct io_kiocb *req);
-void io_file_keep(struct io_kiocb *req);
+bool io_file_borrow(struct io_kiocb *req);
 enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
 				unsigned int issue_flags);
 enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags);
@@ -48,30 +45,11 @@ static inline bool io_file_assign(struct io_kiocb *req, unsigned int issue_flags
 	return io_file_assign_plain(req);
 }
 
-/*
- * The same for an attempt of the submitter, which needs no reference if its file table is not
- * shared.  See io_file_keep().
- */
-static inline bool io_file_borrow(struct io_kiocb *req)
+/* The same for an attempt of the submitter. */
+static inline bool io_file_assign_inline(struct io_kiocb *req, const struct io_op *op,
+					 unsigned int issue_flags)
 {
-	int fd = req->cqe.res;
-	struct fd f = fdget(fd);
-
-	req->file = fd_file(f);
-	trace_io_uring_file_get(req, fd);
-	if (unlikely(!req->file))
-		return false;
-	if (unlikely(f.word & FDPUT_FPUT))
-		io_file_counted(req);
-	return true;
-}
-
-/* The same for any attempt. */
-static inline bool io_file_assign_attempt(struct io_kiocb *req, const struct io_op *op,
-					  unsigned int issue_flags)
-{
-	if (op->borrows_file && !(req->flags & REQ_F_FIXED_FILE) &&
-	    !(issue_flags & IO_URING_F_IOWQ))
+	if (op->borrows_file && !(req->flags & REQ_F_FIXED_FILE))
 		return io_file_borrow(req);
 	return io_file_assign(req, issue_flags);
 }
@@ -82,26 +60,25 @@ static inline bool io_file_is_borrowed(const struct io_kiocb *req)
 	return !(req->flags & (REQ_F_FILE_PUT | REQ_F_FILE_NODE));
 }
 
-/* A request has finished: debug kernels make garbage of a borrowed file. */
-static inline void io_file_forget(struct io_kiocb *req, const struct io_op *op)
+/* An op with borrows_file keeps to the rules; debug kernels make garbage of what it had. */
+static inline void io_file_check(struct io_kiocb *req, const struct io_op *op,
+				 enum io_result result)
 {
 #ifdef CONFIG_IO_URING_DEBUG
-	if (op->borrows_file && io_file_is_borrowed(req))
+	if (!op->borrows_file || WARN_ON_ONCE(result == IO_PARKED))
+		return;
+	if (result == IO_DONE && io_file_is_borrowed(req))
 		memset(&req->file, POISON_INUSE, sizeof(req->file));
 #endif
 }
 
-/* Call ->issue, and keep a borrowed file if it is needed any longer. */
+/* Call ->issue. */
 static __always_inline enum io_result io_issue_op(struct io_kiocb *req, const struct io_op *op,
 						  unsigned int issue_flags)
 {
 	enum io_result result = op->issue(req, issue_flags);
 
-	if (result == IO_DONE)
-		io_file_forget(req, op);
-	else if (op->borrows_file && !WARN_ON_ONCE(result == IO_PARKED) &&
-		 io_file_is_borrowed(req))
-		io_file_keep(req);
+	io_file_check(req, op, result);
 	return result;
 }
 
@@ -118,7 +95,7 @@ static inline enum io_result io_issue_fresh(struct io_kiocb *req, const struct i
 	io_req_move(req, IO_REQ_ISSUING);
 	if (op->needs_file) {
 		req->file = NULL;
-		if (unlikely(!io_file_assign_attempt(req, op, issue_flags)))
+		if (unlikely(!io_file_assign_inline(req, op, issue_flags)))
 			return io_done(req, -EBADF);
 	}
 	if (likely(io_op_unaudited(op)))

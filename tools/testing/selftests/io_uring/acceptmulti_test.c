@@ -521,6 +521,39 @@ TEST_F(acceptmulti, cancelled_with_an_event)
 	}
 }
 
+/*
+ * The first of four waiters is told of three connections, and is cancelled before it takes one:
+ * each of the others gets one.  Mutant: event-for-one.
+ */
+TEST_F(acceptmulti, cancelled_with_many_events)
+{
+	struct iou *r = &self->r, other;
+	struct io_uring_cqe cqe;
+	int peers[3], i;
+
+	if (iou_on_stock())
+		SKIP(return, "not compared");
+	ASSERT_EQ(0, iou_init(&other, 8, IOU_DEFER));
+	prep_many(&other, 0, self->listener, 0, 0);
+	ASSERT_EQ(1, iou_submit(&other));
+	for (i = 0; i < 3; i++) {
+		iou_prep(r, IORING_OP_ACCEPT, self->listener, NULL, 0, 0)->flags =
+			variant->sqe_flags;
+		ASSERT_EQ(0, iou_submit_issued(r));
+	}
+	/* the first stays in the queue, and is told of all */
+	for (i = 0; i < 3; i++)
+		peers[i] = sock_connected(&self->addr);
+	iou_exit(&other);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		ASSERT_LE(0, cqe.res);
+		close(cqe.res);
+	}
+	for (i = 0; i < 3; i++)
+		close(peers[i]);
+}
+
 /* Does something of a ring wait for a file? */
 static bool waits_for_file(const struct iou *r)
 {
