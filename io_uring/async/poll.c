@@ -300,8 +300,7 @@ static void io_poll_hook(struct file *file, struct wait_queue_head *head,
 }
 
 /* Ask the file, and be told by it from now on if @table says so. */
-static __always_inline __poll_t io_poll_ask(struct file *file, struct poll_table_struct *pt,
-					    __poll_t events)
+static __poll_t io_poll_ask(struct file *file, struct poll_table_struct *pt, __poll_t events)
 {
 	pt->_key = events;
 	return vfs_poll(file, pt) & events;
@@ -590,9 +589,10 @@ static __poll_t io_poll_hold_events(const struct io_kiocb *req)
  */
 bool io_poll_is_ready(const struct io_kiocb *req)
 {
-	struct poll_table_struct pt = {};
+	__poll_t events = io_poll_hold_events(req) | IO_POLL_UNASKED;
+	struct poll_table_struct pt = { ._key = events };
 
-	return io_poll_ask(req->file, &pt, io_poll_hold_events(req) | IO_POLL_UNASKED);
+	return vfs_poll(req->file, &pt) & events;
 }
 
 /* req->poll has covered what an earlier attempt has said: that it has taken a buffer. */

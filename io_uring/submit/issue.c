@@ -33,14 +33,6 @@
 #include "rsrc/files.h"
 #include "submit/issue.h"
 
-/* A request has got a reference to its file. */
-static __always_inline void io_file_counted(struct io_kiocb *req)
-{
-	req->flags |= REQ_F_FILE_PUT;
-	if (unlikely(io_is_uring_fops(req->file)))
-		io_req_track(req);
-}
-
 /**
  * io_file_assign_plain - look up the file of a descriptor
  * @req: the request, the descriptor is in ->cqe.res
@@ -127,14 +119,8 @@ static bool io_issue_find_file(struct io_kiocb *req, const struct io_op *op,
 	return io_file_assign_inline(req, op, issue_flags);
 }
 
-/**
- * io_issue - issue a request, with the credentials of its submitter
- * @req: the request
- * @issue_flags: IO_URING_F_*
- *
- * Return: what ->issue said
- */
-enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
+/* Issue a request, with the credentials of its submitter.  Return: what ->issue said. */
+static enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	const struct io_op *op = io_ops[req->opcode];
 
@@ -212,7 +198,7 @@ static bool io_issue_has_more(struct io_kiocb *req, enum io_result result)
 }
 
 /* A multishot request has posted.  Return: what became of it within its share. */
-static enum io_result io_issue_more(struct io_kiocb *req, enum io_result result)
+static noinline enum io_result io_issue_more(struct io_kiocb *req, enum io_result result)
 {
 	unsigned int left = IO_MULTISHOT_SHARE, issue_flags = io_inline_flags(req->ctx);
 	const struct io_op *op = io_ops[req->opcode];
@@ -228,6 +214,12 @@ static enum io_result io_issue_more(struct io_kiocb *req, enum io_result result)
 	return result;
 }
 
+static noinline void io_file_keep_borrowed(struct io_kiocb *req)
+{
+	get_file(req->file);
+	io_file_counted(req);
+}
+
 /*
  * The request needs its file beyond the attempt.
  *
@@ -240,10 +232,8 @@ static enum io_result io_issue_more(struct io_kiocb *req, enum io_result result)
  */
 static void io_file_keep(struct io_kiocb *req)
 {
-	if (io_ops[req->opcode]->borrows_file && io_file_is_borrowed(req)) {
-		get_file(req->file);
-		io_file_counted(req);
-	}
+	if (io_ops[req->opcode]->borrows_file && io_file_is_borrowed(req))
+		io_file_keep_borrowed(req);
 }
 
 /* The request has not finished. */

@@ -4,6 +4,7 @@
 #define IO_SUBMIT_ISSUE_H
 
 #include <linux/audit.h>
+#include <linux/io_uring.h>
 #include <linux/poison.h>
 
 #include "layer.h"
@@ -19,7 +20,6 @@ bool io_file_assign_plain(struct io_kiocb *req);
 bool io_file_borrow(struct io_kiocb *req);
 enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
 				unsigned int issue_flags);
-enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags);
 void io_issue_result(struct io_kiocb *req, enum io_result result);
 void io_issue_inline(struct io_kiocb *req);
 void io_queue_to_worker(struct io_kiocb *req);
@@ -35,6 +35,14 @@ void io_submit_end_chain(struct io_ring_ctx *ctx);
 static inline unsigned int io_inline_flags(const struct io_ring_ctx *ctx)
 {
 	return IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER | ctx->issue_flags;
+}
+
+/* A request has got a reference to its file. */
+static inline void io_file_counted(struct io_kiocb *req)
+{
+	req->flags |= REQ_F_FILE_PUT;
+	if (unlikely(io_is_uring_fops(req->file)))
+		io_req_track(req);
 }
 
 /* Look up the file whose descriptor waits in ->cqe.res.  Return: found? */
