@@ -63,10 +63,10 @@ static noinline bool io_send_keep(struct io_kiocb *req, const struct io_bundle *
 static enum io_result io_send_bundle_tell(struct io_kiocb *req, const struct io_bundle *bundle,
 					  int ret)
 {
-	u32 cflags = io_bundle_used(req, bundle, ret);
+	bool all = ret == bundle->len;
+	u32 cflags = all ? io_bundle_sent(req, bundle) : io_bundle_used(req, bundle, ret);
 
-	if (unlikely(ret && ret == bundle->len && io_buf_more(req) &&
-		     io_post_more(req, ret, cflags)))
+	if (unlikely(ret && all && io_buf_more(req) && io_post_more(req, ret, cflags)))
 		return IO_MORE;
 	req->cqe.flags = cflags;
 	return io_done(req, ret);

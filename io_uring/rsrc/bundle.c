@@ -39,8 +39,9 @@ static noinline u32 *io_bundle_shorten(struct iovec *seg, u32 *len, const u32 *e
 }
 
 /*
- * Take at most @nr buffers, until they have room for @want bytes.  None is cut for the sake
- * of @most but the first that has any.  A bad address ends it, as a fault ends a copy.
+ * Take at most @nr buffers, until they have room for @want bytes.  For the sake of @most one is
+ * cut if its group keeps the rest, or if it is the first that has any bytes; else it is left out.
+ * A bad address ends it, as a fault ends a copy.
  *
  * Bundles of small buffers spend most of their time here.  So the inner loop does only what each
  * buffer needs: its length is read and kept, and compared with what is still wanted; its address
@@ -58,6 +59,7 @@ static void io_bundle_fill(struct io_bundle *bundle, struct io_buf_group *group,
 	struct iovec *seg = bundle->segs;
 
 	bundle->bid = READ_ONCE(slot->bid);
+	bundle->cut = 0;
 	for (;; seg++) {
 		seg->iov_base = u64_to_user_ptr(addr);
 		behind = addr;
@@ -85,8 +87,9 @@ static void io_bundle_fill(struct io_bundle *bundle, struct io_buf_group *group,
 	}
 last:
 	/* the room that @most leaves for it, beyond what is wanted */
-	if (len - left <= most - enough || left == enough) {
+	if (len - left <= most - enough || left == enough || group->inc) {
 		len = min(len, left + (most - enough));
+		bundle->cut = *pos - len;
 		left -= len;
 		behind += len;
 		pos++;
@@ -95,6 +98,8 @@ end:
 	seg->iov_len = behind - (uintptr_t)seg->iov_base;
 	if (unlikely(!access_ok(seg->iov_base, seg->iov_len))) {
 bad:
+		/* nor is the one that is cut among those that remain */
+		bundle->cut = 0;
 		left += seg->iov_len;
 		pos = io_bundle_shorten(seg, first, pos);
 		left -= seg->iov_len;
@@ -143,6 +148,15 @@ static u64 io_bundle_behind(const struct io_bundle *bundle, u32 moved)
 	return (u64)(uintptr_t)seg->iov_base + moved;
 }
 
+/* The first @nr buffers of an incremental group are used up, which their descriptors tell. */
+static void io_bundle_empty(struct io_buf_group *group, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		WRITE_ONCE(io_group_slot(group, group->head + i)->len, 0);
+}
+
 /**
  * io_bundle_used - a transfer is through with its bundle
  * @req: has picked it, in the same hold of the ring lock
@@ -158,9 +172,9 @@ static u64 io_bundle_behind(const struct io_bundle *bundle, u32 moved)
 u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 moved)
 {
 	struct io_buf_group *group = io_group_find(req->ctx, req->buf_index);
-	u32 last = bundle->nr - 1, len = bundle->lens[last];
-	/* bytes before the last one; it is cut only where there are none */
-	u32 before = bundle->len - min(len, bundle->len), used = moved, i = 0;
+	u32 last = bundle->nr - 1, used = moved, i = 0;
+	/* bytes before the last one */
+	u32 before = bundle->len - (bundle->lens[last] - bundle->cut);
 
 	io_assert_ring(req->ctx);
 	if (likely(moved > before)) {
@@ -170,14 +184,36 @@ u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 mov
 	for (; i != last && used > bundle->lens[i]; i++)
 		used -= bundle->lens[i];
 	/* all before it are used up, whatever the kind of group */
-	group->head += i;
 	if (group->inc && used) {
+		io_bundle_empty(group, i);
 		group->seen.addr = io_bundle_behind(bundle, moved) - used;
 		group->seen.len = bundle->lens[i];
 	}
+	group->head += i;
 	req->picked.bid = bundle->bid;
 	req->picked.more = io_group_use(group, used);
 	return io_picked_cflags(req);
+}
+
+/**
+ * io_bundle_sent - all of a bundle is sent
+ * @req: as for io_bundle_used()
+ * @bundle: from io_bundle_pick()
+ *
+ * Buffers without a byte behind the last one that has some belong to it: they are not sent
+ * again as empty packets.
+ *
+ * Return: as io_bundle_used().
+ */
+u32 io_bundle_sent(struct io_kiocb *req, const struct io_bundle *bundle)
+{
+	struct io_buf_group *group = io_group_find(req->ctx, req->buf_index);
+	u32 end = group->head + bundle->nr, cflags;
+
+	cflags = io_bundle_used(req, bundle, bundle->len);
+	if (!req->picked.more)
+		group->head = end;
+	return cflags;
 }
 
 /**
@@ -190,7 +226,7 @@ u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 mov
  */
 void io_bundle_take(struct io_kiocb *req, const struct io_bundle *bundle)
 {
-	req->cqe.flags = io_bundle_used(req, bundle, bundle->len);
+	req->cqe.flags = io_bundle_sent(req, bundle);
 	req->picked.taken = true;
 	req->flags |= REQ_F_PICKED;
 }

@@ -62,6 +62,7 @@ struct io_buf {
  * @nr: buffers
  * @nr_segs: segments
  * @len: bytes of all of these
+ * @cut: bytes of the last buffer that are beyond @len
  * @bid: number of the first buffer
  * @single: there must not be a second one for the same CQE
  * @segs: where the data is, or goes
@@ -71,6 +72,7 @@ struct io_bundle {
 	u32			nr;
 	u32			nr_segs;
 	u32			len;
+	u32			cut;
 	u16			bid;
 	bool			single;
 	struct iovec		segs[IO_BUNDLE_MAX];
@@ -89,6 +91,7 @@ void io_buf_take(struct io_kiocb *req);
 
 struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 most);
 u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 moved);
+u32 io_bundle_sent(struct io_kiocb *req, const struct io_bundle *bundle);
 void io_bundle_take(struct io_kiocb *req, const struct io_bundle *bundle);
 
 /* Ring lock held, or groups.lock. */

@@ -511,7 +511,10 @@ TEST_F(bundle, receive_multishot)
 	}
 }
 
-/* Of the last buffer, as much as was needed. */
+/*
+ * Of the last buffer, as much as was needed; those before it say that nothing is left.  Mutant:
+ * bundle-used-up-keeps-length.
+ */
 TEST_F(bundle, incremental)
 {
 	int *fds = self->pair[TCP_STREAM];
@@ -523,6 +526,8 @@ TEST_F(bundle, incremental)
 	prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
 	EXPECT_CQE(r, 27, BUFFER(1) | IORING_CQE_F_BUF_MORE);
 	EXPECT_EQ(2, head(r, GROUP));
+	EXPECT_EQ(0, slot(self->ring, 0)->len);
+	EXPECT_EQ(0, slot(self->ring, 1)->len);
 	EXPECT_EQ((uintptr_t)self->mem + 27, slot(self->ring, 2)->addr);
 	EXPECT_EQ(3, slot(self->ring, 2)->len);
 	ASSERT_TRUE(give(fds, self->out + 27, 3));
@@ -539,6 +544,61 @@ TEST_F(bundle, incremental)
 	EXPECT_CQE(r, 40, BUFFER(5));
 	EXPECT_EQ(8, head(r, GROUP));
 	EXPECT_TRUE(got(fds, self->mem, 40, 0));
+}
+
+/*
+ * A length in the SQE ends within a buffer that stays in its group: it is used up to there, and
+ * a datagram is received whole.  Mutant: bundle-cuts-no-second.
+ */
+TEST_F(bundle, incremental_cut)
+{
+	struct iou *r = &self->r;
+	int fds[2];
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, fds));
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
+	add_row(self->ring, self->mem, 3, 60, 60, 1);
+	ASSERT_TRUE(give(fds, self->out, 100));
+	prep_bundle(r, IORING_OP_RECV, fds[1], 100, 0);
+	EXPECT_CQE(r, 100, BUFFER(1) | IORING_CQE_F_BUF_MORE);
+	EXPECT_EQ(1, head(r, GROUP));
+	EXPECT_EQ((uintptr_t)self->mem + 100, slot(self->ring, 1)->addr);
+	EXPECT_EQ(20, slot(self->ring, 1)->len);
+	EXPECT_EQ(-1, iou_verify(self->mem, 100, 0, 5));
+	/* less than the room that was picked for it */
+	ASSERT_TRUE(give(fds, self->out + 100, 10));
+	prep_bundle(r, IORING_OP_RECV, fds[1], 30, 0);
+	EXPECT_CQE(r, 10, BUFFER(2) | IORING_CQE_F_BUF_MORE);
+	ASSERT_TRUE(give(fds, self->out + 110, 40));
+	prep_bundle(r, IORING_OP_RECV, fds[1], 40, 0);
+	EXPECT_CQE(r, 40, BUFFER(2) | IORING_CQE_F_BUF_MORE);
+	EXPECT_EQ(2, head(r, GROUP));
+	EXPECT_EQ((uintptr_t)self->mem + 150, slot(self->ring, 2)->addr);
+	EXPECT_EQ(30, slot(self->ring, 2)->len);
+	EXPECT_EQ(-1, iou_verify(self->mem, 150, 0, 5));
+	sock_close_pair(fds);
+}
+
+/*
+ * A buffer without a byte behind the last one is sent with it, not as an empty packet.  Mutant:
+ * bundle-leaves-empty.
+ */
+TEST_F(bundle, send_ends_without_bytes)
+{
+	struct iou *r = &self->r;
+	int fds[2];
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, fds));
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add(self->ring, self->out, 60, 1);
+	add(self->ring, self->out, 0, 2);
+	add(self->ring, self->out, 0, 3);
+	prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
+	EXPECT_CQE(r, 60, BUFFER(1));
+	EXPECT_EQ(3, head(r, GROUP));
+	EXPECT_EQ(60, recv(fds[1], self->mem, 100, MSG_DONTWAIT));
+	EXPECT_EQ(-1, recv(fds[1], self->mem, 100, MSG_DONTWAIT));
+	sock_close_pair(fds);
 }
 
 /* Of a group that is no ring, one at a time; 6.12 uses a second one without telling which. */
