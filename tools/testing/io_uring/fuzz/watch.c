@@ -15,7 +15,7 @@
 
 #define GROUP	"/sys/fs/cgroup/fuzz/"
 
-/* Words of the kernel's log that tell of a bug; rig/reports.py knows more, and reads it after. */
+/* Words of the kernel's log that tell of a bug; whoever runs this reads all of it after. */
 static const char * const words[] = {
 	"BUG: ", "BUG at", "WARNING: ", "KASAN: ", "UBSAN: ", "ODEBUG: ", "KCSAN: ", "Oops",
 	"blocked for more than", "INFO: possible", "INFO: trying", "INFO: suspicious",
