@@ -474,6 +474,33 @@ TEST_F(bundle, incremental_behind_no_room)
 	EXPECT_EQ(-1, iou_verify(self->mem, 30, 0, 5));
 }
 
+/* A buffer that cannot be written to: nothing is received, and nothing lost; 6.12 may tell a part. */
+TEST_F(bundle, receive_to_nowhere)
+{
+	struct iou *r = &self->r;
+	char *none;
+	int i;
+
+	if (iou_on_stock())
+		return;
+	none = mmap(NULL, IOU_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, none);
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i], first = self->ring->tail;
+
+		add(self->ring, self->mem, 10, 1);
+		add(self->ring, none, 10, 2);
+		ASSERT_TRUE(give(fds, self->out, 15));
+		prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
+		EXPECT_CQE(r, -EFAULT, 0U);
+		EXPECT_EQ((__u16)first, head(r, GROUP));
+		EXPECT_TRUE(got(fds, self->mem, 15, 0));
+		self->ring->tail = first;
+	}
+	munmap(none, IOU_PAGE);
+}
+
 /* One after the other, as they come. */
 TEST_F(bundle, receive_multishot)
 {
