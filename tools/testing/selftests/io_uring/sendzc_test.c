@@ -301,18 +301,19 @@ TEST_F(sendzc, send_all)
 	EXPECT_TRUE(quiet(r));
 }
 
-/* Fill the connection, so that a send has to wait. */
-static size_t fill_up(int fd)
-{
-	static char some[4096];
-	size_t sent = 0;
-	ssize_t ret;
+/*
+ * A send on a narrow connection has to wait: FULL bytes are on their way, and no more than a few
+ * may be.  What TCP takes later, when an acknowledgment or a probe comes, is far from room.
+ */
+#define FULL	(64 * 1024)
 
-	do {
-		ret = send(fd, some, sizeof(some), MSG_DONTWAIT);
-		sent += ret > 0 ? ret : 0;
-	} while (ret > 0);
-	return sent;
+static bool fill_up(int fd, const char *some)
+{
+	int large = 1 << 20, small = 4096;
+
+	return !setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &large, sizeof(large)) &&
+	       send(fd, some, FULL, 0) == FULL &&
+	       !setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
 }
 
 static bool empty(int fd, size_t len)
@@ -329,30 +330,32 @@ static bool empty(int fd, size_t len)
 	return true;
 }
 
+/*
+ * The send neither ends when there is no room nor loses its wait, and has one notification.
+ * Mutants: zc-no-room-ends, zc-notice-each-attempt, zc-waits-for-input.
+ */
 TEST_F(sendzc, waits_for_room)
 {
 	struct iou *r = &self->r;
-	int i, small = 4096, *fds = self->narrow;
-	size_t full;
+	int i, *fds = self->narrow;
 	bool more;
 
-	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
 	for (i = 0; i < 4; i++) {
 		struct io_uring_sqe *sqe;
 
-		full = fill_up(fds[0]);
+		ASSERT_TRUE(fill_up(fds[0], self->out));
 		sqe = prep_any(r, variant->sqe_flags, i & 1, fds[0], self->out, 10, 0);
 		if (i & 2)
 			sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
-		ASSERT_LE(0, iou_submit(r));
+		ASSERT_EQ(0, iou_submit_issued(r));
 		EXPECT_TRUE(quiet(r));
-		EXPECT_TRUE(empty(fds[1], full));
+		EXPECT_TRUE(empty(fds[1], FULL));
 		EXPECT_EQ(10, take_sent(r, &more));
 		ASSERT_TRUE(more);
 		EXPECT_TRUE(got(fds[1], self->in, 10, 0));
 		EXPECT_EQ(0, take_notice(r));
 	}
-	full = fill_up(fds[0]);
+	ASSERT_TRUE(fill_up(fds[0], self->out));
 	prep_zc(r, variant->sqe_flags, fds[0], self->out, 10, MSG_DONTWAIT);
 	EXPECT_EQ(-EAGAIN, do_zc(r));
 	EXPECT_TRUE(quiet(r));
@@ -369,12 +372,11 @@ TEST_F(sendzc, cancelled)
 		bool part = i & 2, notice = false, more = false, done = false;
 		int fds[2], res = 0, n;
 		struct io_uring_cqe cqe;
-		size_t full = 0;
+		size_t full = FULL;
 
 		ASSERT_EQ(0, sock_tcp_pair_of(fds, small));
 		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
-		if (!part)
-			full = fill_up(fds[0]);
+		ASSERT_TRUE(part || fill_up(fds[0], self->out));
 		prep_any(r, f, i & 1, fds[0], self->out, BYTES, MSG_WAITALL);
 		ASSERT_LE(0, iou_submit(r));
 		/* a worker may take its time to begin */
