@@ -23,6 +23,9 @@
 #include "op/result.h"
 #include "rsrc/files.h"
 
+/* so many connections an attempt of a multishot request takes at most */
+#define IO_ACCEPT_SHARE	4
+
 /* io_accept->how: it has waited for a connection */
 #define IO_ACCEPT_TOLD	BIT(15)
 
@@ -94,10 +97,16 @@ static void io_accept_cleanup(struct io_kiocb *req)
 		io_poll_pass_on(req->file, EPOLLIN | EPOLLRDNORM);
 }
 
+static bool io_accept_is_ready(struct file *file)
+{
+	struct poll_table_struct pt = { ._key = EPOLLIN };
+
+	return vfs_poll(file, &pt) & (EPOLLIN | EPOLLERR | EPOLLHUP);
+}
+
 /* The first attempt: is it known that there is no connection? */
 static bool io_accept_early(struct io_kiocb *req)
 {
-	struct poll_table_struct pt = { ._key = EPOLLIN };
 	struct io_accept *accept = io_accept(req);
 	struct socket *sock;
 
@@ -109,8 +118,7 @@ static bool io_accept_early(struct io_kiocb *req)
 	sock = sock_from_file(req->file);
 	/* what does not listen, or is no socket, will say so; TCP counts what waits */
 	return sock && READ_ONCE(sock->sk->sk_state) == TCP_LISTEN &&
-	       !READ_ONCE(sock->sk->sk_ack_backlog) &&
-	       !(vfs_poll(req->file, &pt) & (EPOLLIN | EPOLLERR | EPOLLHUP));
+	       !READ_ONCE(sock->sk->sk_ack_backlog) && !io_accept_is_ready(req->file);
 }
 
 /* Take one connection.  Return: as io_install_file(), or why there is none. */
@@ -169,14 +177,19 @@ static enum io_result io_accept_issue(struct io_kiocb *req, unsigned int issue_f
 		/* for protocols that do not say */
 		.is_empty = -1,
 	};
-	enum io_result result = IO_AGAIN;
-	int ret = -EAGAIN;
-
+	unsigned int left = IO_ACCEPT_SHARE;
+	enum io_result result;
 	/* its poll has told one that waits already */
-	if (!asked || issue_flags & IO_URING_F_MULTISHOT || !io_accept_early(req))
-		ret = io_accept_one(req, &arg, issue_flags);
-	if (ret != -EAGAIN || !asked || !waits)
-		result = io_accept_tell(req, &arg, ret);
+	bool early = asked && !(issue_flags & IO_URING_F_MULTISHOT) && io_accept_early(req);
+
+	do {
+		int ret = early ? -EAGAIN : io_accept_one(req, &arg, issue_flags);
+
+		if (ret == -EAGAIN && asked && waits)
+			result = IO_AGAIN;
+		else
+			result = io_accept_tell(req, &arg, ret);
+	} while (result == IO_MORE && --left);
 	/* it is going to wait: what it is told of there may be for others */
 	if (result != IO_DONE)
 		req->flags |= REQ_F_NEED_CLEANUP;

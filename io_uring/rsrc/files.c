@@ -138,26 +138,19 @@ int io_fixed_fd_install(struct io_ring_ctx *ctx, struct file *file, u32 file_ind
 }
 
 /**
- * io_install_file - put a file that a request has made where its program wants it
+ * io_install_slot - put a file that a request has made into a slot
  * @ctx: the ring
  * @file: its reference is taken over, also if this fails
- * @fd: descriptor that is reserved for it; negative: a slot
  * @file_index: the slot, as for io_fixed_fd_install()
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
- * Return: the descriptor; otherwise as io_fixed_fd_install(), or why current could not
- * wait for the lock.
+ * Return: as io_fixed_fd_install(), or why current could not wait for the lock.
  */
-int io_install_file(struct io_ring_ctx *ctx, struct file *file, int fd, u32 file_index,
+int io_install_slot(struct io_ring_ctx *ctx, struct file *file, u32 file_index,
 		    unsigned int issue_flags)
 {
-	int ret;
+	int ret = io_issue_lock(ctx, issue_flags);
 
-	if (fd >= 0) {
-		fd_install(fd, file);
-		return fd;
-	}
-	ret = io_issue_lock(ctx, issue_flags);
 	if (ret) {
 		fput(file);
 		return ret;

@@ -3,6 +3,7 @@
 #ifndef IO_RSRC_FILES_H
 #define IO_RSRC_FILES_H
 
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/sizes.h>
 
@@ -79,9 +80,28 @@ static inline bool io_file_assign_fixed(struct io_kiocb *req, unsigned int fd,
 /* for ops */
 int io_files_update_op(struct io_ring_ctx *ctx, u64 fds_uaddr, u32 offset, u32 nr);
 int io_fixed_fd_install(struct io_ring_ctx *ctx, struct file *file, u32 file_index);
-int io_install_file(struct io_ring_ctx *ctx, struct file *file, int fd, u32 file_index,
+int io_install_slot(struct io_ring_ctx *ctx, struct file *file, u32 file_index,
 		    unsigned int issue_flags);
 int io_fixed_fd_remove(struct io_ring_ctx *ctx, u32 slot);
+
+/**
+ * io_install_file - put a file that a request has made where its program wants it
+ * @ctx: the ring
+ * @file: its reference is taken over, also if this fails
+ * @fd: descriptor that is reserved for it; negative: a slot
+ * @file_index: the slot, as for io_fixed_fd_install()
+ * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
+ *
+ * Return: the descriptor; otherwise as io_install_slot()
+ */
+static inline int io_install_file(struct io_ring_ctx *ctx, struct file *file, int fd,
+				  u32 file_index, unsigned int issue_flags)
+{
+	if (fd < 0)
+		return io_install_slot(ctx, file, file_index, issue_flags);
+	fd_install(fd, file);
+	return fd;
+}
 
 /* for io_uring_register(2) */
 int io_register_files(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr,

@@ -5,6 +5,7 @@
 
 #define SLOTS	4
 #define BURST	32
+#define MANY	200
 
 FIXTURE(acceptmulti) {
 	struct iou r;
@@ -552,6 +553,43 @@ TEST_F(acceptmulti, cancelled_with_many_events)
 	}
 	for (i = 0; i < 3; i++)
 		close(peers[i]);
+}
+
+/* Connections that wait on one listener do not keep others from running.  Mutant: accept-unfair. */
+TEST_F(acceptmulti, fair)
+{
+	int listener, peers[MANY], peer, i, before = 0;
+	struct sockaddr_in addr;
+	struct io_uring_cqe cqe;
+	bool seen = false;
+	struct iou r;
+
+	ASSERT_EQ(0, iou_init_cq(&r, 8, 2 * MANY, variant->flags));
+	listener = sock_listener(&addr, MANY);
+	ASSERT_LE(0, listener);
+	for (i = 0; i < MANY; i++) {
+		peers[i] = sock_connected(&addr);
+		ASSERT_LE(0, peers[i]);
+	}
+	peer = sock_connected(&self->addr);
+	prep_many(&r, 0, listener, 0, 0)->user_data = 1;
+	prep_many(&r, 0, self->listener, 0, 0)->user_data = 2;
+	ASSERT_EQ(2, iou_submit(&r));
+	for (i = 0; i < MANY + 1; i++) {
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		ASSERT_LE(0, cqe.res);
+		close(cqe.res);
+		seen |= cqe.user_data == 2;
+		before += !seen;
+	}
+	EXPECT_TRUE(seen);
+	/* stock takes all that wait */
+	EXPECT_GE(iou_on_stock() ? MANY : 140, before);
+	for (i = 0; i < MANY; i++)
+		close(peers[i]);
+	close(peer);
+	close(listener);
+	iou_exit(&r);
 }
 
 /* Does something of a ring wait for a file? */
