@@ -13,9 +13,13 @@
 
 #include "ring/cq.h"
 
-static_assert(sizeof(struct io_cqe_val) == sizeof(struct io_uring_cqe));
-static_assert(offsetof(struct io_cqe_val, res) == offsetof(struct io_uring_cqe, res));
-static_assert(offsetof(struct io_cqe_val, flags) == offsetof(struct io_uring_cqe, flags));
+/* By members: what a caller has in registers goes from there. */
+static inline void io_cqe_write(struct io_uring_cqe *cqe, struct io_cqe_val val)
+{
+	cqe->user_data = val.user_data;
+	cqe->res = val.res;
+	cqe->flags = val.flags;
+}
 
 /* Fill the next slot; there is one. */
 static inline struct io_uring_cqe *io_cq_fill_slot(struct io_cqring *cq,
@@ -23,7 +27,7 @@ static inline struct io_uring_cqe *io_cq_fill_slot(struct io_cqring *cq,
 {
 	struct io_uring_cqe *cqe = &cq->cqes[(cq->tail++ & cq->mask) << cq->shift];
 
-	memcpy(cqe, val, sizeof(*val));
+	io_cqe_write(cqe, *val);
 	return cqe;
 }
 
@@ -43,7 +47,7 @@ static inline bool io_cq_post_straight(struct io_ring_ctx *ctx, const struct io_
 		/* 32-byte CQEs: the limit is kept at the tail, so here slots are CQEs */
 		if (unlikely(cq->tail == cq->limit))
 			return false;
-		memcpy(&cq->cqes[cq->tail++ & cq->mask], val, sizeof(*val));
+		io_cqe_write(&cq->cqes[cq->tail++ & cq->mask], *val);
 		return true;
 	}
 	if (unlikely(cq->nr_staged == IO_CQ_STAGE || cq->shift))
