@@ -71,27 +71,42 @@ static unsigned int io_poll_urgency(__poll_t events)
 	return unlikely(events & EPOLLEXCLUSIVE) ? IO_PUSH_NOW : 0;
 }
 
-/* Claim the poll while others may do so, or let go of it.  Return: claimed? */
-static noinline bool io_poll_claim_slow(struct io_poll *poll, u32 bits, u32 news)
+/* Does the poll end with one event, and is another one for the next who waits? */
+static bool io_poll_takes_one(__poll_t events)
+{
+	const __poll_t one = EPOLLEXCLUSIVE | EPOLLONESHOT;
+
+	return (events & one) == one;
+}
+
+/*
+ * Claim the poll while others may do so, or let go of it.
+ *
+ * Return: IO_POLL_OWNED if it is claimed, otherwise the news that its owner had not seen yet.
+ */
+static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits, u32 news)
 {
 	int nobody = 0;
+	u32 unseen;
 
 	if (atomic_try_cmpxchg(&poll->owner, &nobody, bits | IO_POLL_OWNED))
-		return true;
+		return IO_POLL_OWNED;
 	/* a full barrier, pairs with that in io_poll_settle_slow() */
-	atomic_fetch_or(news, &poll->wants);
+	unseen = atomic_fetch_or(news, &poll->wants) & IO_POLL_NEWS;
 	nobody = 0;
-	return atomic_try_cmpxchg(&poll->owner, &nobody, bits | IO_POLL_OWNED);
+	if (atomic_try_cmpxchg(&poll->owner, &nobody, bits | IO_POLL_OWNED))
+		return IO_POLL_OWNED;
+	return unseen;
 }
 
 /* An event: make sure that somebody looks at it.  Under the waitqueue's lock. */
-static bool io_poll_claim(struct io_poll *poll, u32 bits)
+static u32 io_poll_claim(struct io_poll *poll, u32 bits)
 {
 	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))
 		return io_poll_claim_slow(poll, bits, IO_POLL_AGAIN);
 	/* nobody else leaves 0 without the lock that we have */
 	atomic_set(&poll->owner, bits | IO_POLL_OWNED);
-	return true;
+	return IO_POLL_OWNED;
 }
 
 /*
@@ -117,7 +132,7 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
 
 	/* before it is claimed, which may be all that its next owner sees */
 	atomic_or(IO_POLL_CANCEL, &poll->wants);
-	claimed = io_poll_claim_slow(poll, 0, IO_POLL_CANCEL);
+	claimed = io_poll_claim_slow(poll, 0, IO_POLL_CANCEL) == IO_POLL_OWNED;
 	io_poll_wake_unhook(poll, wait);
 	if (claimed)
 		io_req_push(req, req->mail.run, IO_PUSH_NOW);
@@ -136,13 +151,14 @@ static unsigned int io_poll_wake_echo(struct io_kiocb *req, struct io_poll *poll
 	return io_eventfd_is(req->ctx, req->file) ? IO_PUSH_LATE | IO_PUSH_TOLD : IO_PUSH_LATE;
 }
 
-/* Everything that a wake can be. */
+/* Everything that a wake can be.  Return: an exclusive waiter has taken the event. */
 static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_entry *wait,
 				     __poll_t mask)
 {
 	struct io_kiocb *req = wait->private;
 	__poll_t events = io_poll_events(poll);
 	unsigned int push_flags = io_poll_urgency(events);
+	u32 claim;
 
 	if (mask & POLLFREE) {
 		io_poll_wake_free(poll, wait);
@@ -155,8 +171,13 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 	/* sockets say EPOLLPRI of all data: the file knows better */
 	if (!(mask & events & ~EPOLLPRI))
 		mask = 0;
-	if (!io_poll_claim(poll, io_poll_mask_bits(mask)))
-		return 1;
+	claim = io_poll_claim(poll, io_poll_mask_bits(mask));
+	/* one that has been told of one event, and ends with it, is not enough for two */
+	if (claim != IO_POLL_OWNED)
+		return !(claim & IO_POLL_AGAIN && io_poll_takes_one(events));
+	/* it stays on a waitqueue: the next waker sees that it has been told */
+	if (unlikely((!mask || poll->second) && io_poll_takes_one(events)))
+		atomic_or(IO_POLL_AGAIN, &poll->wants);
 	/* spares the owner the lock */
 	if (mask && events & EPOLLONESHOT)
 		io_poll_wake_unhook(poll, wait);
@@ -400,6 +421,17 @@ void io_poll_pass_on(struct file *file, __poll_t events)
 	io_poll_ask(file, &pt, mask);
 }
 
+/* The poll ends with the event that was found.  One that came meanwhile is for the others. */
+static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
+{
+	struct io_poll *poll = req->poll;
+
+	/* of files with one waitqueue, as sockets are; no more wakes after this */
+	io_poll_unhook_entry(&poll->head, &poll->wait);
+	if (atomic_read(&poll->wants) & IO_POLL_AGAIN)
+		io_poll_pass_on(req->file, events);
+}
+
 /**
  * io_poll_look - is there anything that the poll waits for?
  * @req: parked; ring lock held, the caller owns its poll
@@ -428,7 +460,11 @@ enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags
 		return IO_POLL_READY;
 	mask = io_poll_ask(req->file, &pt, events);
 	atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
-	return mask ? IO_POLL_READY : IO_POLL_NOTHING;
+	if (!mask)
+		return IO_POLL_NOTHING;
+	if (unlikely(io_poll_takes_one(events)))
+		io_poll_leave_rest(req, events);
+	return IO_POLL_READY;
 }
 
 /**

@@ -3,7 +3,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "poll.h"
@@ -633,6 +635,44 @@ TEST_F(poll, exclusive_cancelled)
 	iou_exit(&other);
 	close(fds[0]);
 	close(fds[1]);
+}
+
+/*
+ * Of two events the first one is told to the first of two, whose program does not look; the
+ * second one is for the other.  The waker of inotify's events does not say what they are.
+ * Mutant: exclusive-poll-takes-two.
+ */
+TEST_F(poll, exclusive_two)
+{
+	char name[] = "/tmp/iou_poll_XXXXXX";
+	struct iou *r = &self->r, first;
+	struct got got = {};
+	int fd, file;
+
+	if (iou_on_stock())
+		SKIP(return, "not compared");
+	file = mkstemp(name);
+	ASSERT_LE(0, file);
+	fd = inotify_init1(IN_NONBLOCK);
+	ASSERT_LE(0, fd);
+	ASSERT_LE(0, inotify_add_watch(fd, name, IN_MODIFY | IN_ATTRIB));
+	ASSERT_EQ(0, iou_init(&first, 4, IOU_DEFER));
+	prep_poll(&first, fd, POLLIN | EPOLLEXCLUSIVE, 0, 1);
+	ASSERT_EQ(1, submit(&first));
+	prep_poll(r, fd, POLLIN | EPOLLEXCLUSIVE, 0, 2);
+	ASSERT_LE(0, submit(r));
+	settle(r);
+	ASSERT_EQ(1, write(file, "x", 1));
+	settle(r);
+	EXPECT_EQ(0, iou_ready(r));
+	ASSERT_EQ(0, fchmod(file, 0640));
+	ASSERT_EQ(0, take_of(r, 2, &got));
+	EXPECT_EQ(POLLIN, got.res);
+	EXPECT_CQE(&first, 1, POLLIN, 0);
+	iou_exit(&first);
+	unlink(name);
+	close(file);
+	close(fd);
 }
 
 struct removal {
