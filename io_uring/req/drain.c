@@ -30,6 +30,23 @@ static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
 }
 
 /**
+ * io_drain_may_go - has a chain that drains nothing to wait for?
+ * @head: its head, or a single request; ring lock held
+ *
+ * Then it is issued like any other, and what follows in the batch finds it: a cancel, for
+ * instance.
+ *
+ * Return: the answer.
+ */
+bool io_drain_may_go(const struct io_kiocb *head)
+{
+	struct io_ring_ctx *ctx = head->ctx;
+
+	io_assert_ring(ctx);
+	return !ctx->drain.first && io_reqs_alive(ctx) == io_link_len(head);
+}
+
+/**
  * io_drain_add - let a chain wait
  * @head: its head, or a single request, with ->mail.run set; ring lock held
  */

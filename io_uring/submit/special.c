@@ -135,7 +135,8 @@ static void io_chain_start(struct io_kiocb *head)
 			io_req_fail(head, head->cqe.res);
 		else
 			io_complete(head);
-	} else if (head->flags & REQ_F_IO_DRAIN || ctx->submit_special & IO_SPECIAL_DRAIN) {
+	} else if (ctx->submit_special & IO_SPECIAL_DRAIN ||
+		   (head->flags & REQ_F_IO_DRAIN && !io_drain_may_go(head))) {
 		trace_io_uring_defer(head);
 		io_req_keep_creds(head);
 		head->mail.run = io_issue_mail;

@@ -541,6 +541,18 @@ TEST_F(chain, drained_row)
 	}
 }
 
+/* A drained request with nothing to wait for is issued at once.  Mutant: drained-goes-later. */
+TEST_F(chain, drained_found)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+
+	wait_readable(r, self->p[0], 1, IOSQE_IO_DRAIN);
+	sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)1, 0, 0);
+	sqe->user_data = 2;
+	EXPECT_STREQ("1:ECANCELED 2:0", sorted(submit_cqes(r, 2)));
+}
+
 /* A drained head's time does not run before it does.  Mutant: limit-of-drained-runs. */
 TEST_F(chain, drained)
 {
