@@ -192,9 +192,10 @@ static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
 /* Run what arrived and see where that leaves the ring.  Return: 0, -EBADR or -EINTR. */
 static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx)
 {
+	/* first, what it completes is in the mailbox */
+	io_run_task_work();
 	if (ctx->cq.exclusive && io_local_pending(ctx))
 		io_run_local(ctx);
-	io_run_task_work();
 	if (unlikely(READ_ONCE(ctx->check_cq))) {
 		if (test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq)) {
 			if (io_ring_lock(ctx))

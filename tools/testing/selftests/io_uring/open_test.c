@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: OPENAT, OPENAT2 and CLOSE - descriptors and slots */
 #include <linux/openat2.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include "audit.h"
 #include "iou_test.h"
@@ -234,6 +237,102 @@ TEST_F(open, linked_open_read_close)
 	EXPECT_EQ(5, res[1]);
 	EXPECT_EQ(0, res[2]);
 	EXPECT_STREQ("hello", text);
+}
+
+/* A CLOSE of a descriptor or a slot, and a request that is linked to it, in one call or two. */
+static struct io_uring_sqe *prep_closed(struct iou *r, unsigned int sqe_flags, int fd,
+					unsigned int file_index, int op, int fd2)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_CLOSE, file_index ? 0 : fd, NULL, 0, 0);
+
+	sqe->file_index = file_index;
+	sqe->flags = IOSQE_IO_LINK | sqe_flags;
+	sqe->user_data = 1;
+	sqe = iou_prep(r, op, fd2, NULL, 0, 0);
+	sqe->user_data = 2;
+	return sqe;
+}
+
+/* Return: the result of what is linked to the CLOSE, or 1000 if that has failed. */
+static int closed_result(struct iou *r, bool waits)
+{
+	struct io_uring_cqe cqe[2];
+
+	if (waits ? iou_submit_wait(r, 2) < 0 : iou_submit(r) < 0)
+		return -EIO;
+	if (iou_wait(r, 2) || iou_reap(r, &cqe[0]) || iou_reap(r, &cqe[1]))
+		return -ETIME;
+	return cqe[0].user_data == 1 && !cqe[0].res ? cqe[1].res : 1000;
+}
+
+static const char *const closed_ways[] = { "fd", "fd, one call", "slot", "slot, one call" };
+
+/* What is linked to a CLOSE finds a pipe without its reader.  Mutant: closed-file-stays. */
+TEST_F(open, closed_reader)
+{
+	unsigned int way, slot;
+	struct io_uring_sqe *sqe;
+	int p[2], copy;
+
+	if (iou_on_stock())
+		SKIP(return, "not compared");
+	signal(SIGPIPE, SIG_IGN);
+	ASSERT_EQ(0, register_slots(&self->r));
+	for (way = 0; way < ARRAY_LEN(closed_ways); way++) {
+		slot = way / 2;
+		ASSERT_EQ(0, pipe(p));
+		if (slot) {
+			struct io_uring_files_update up = { .offset = slot,
+							    .fds = iou_addr(&p[0]) };
+
+			ASSERT_EQ(1, iou_register(&self->r, IORING_REGISTER_FILES_UPDATE, &up, 1));
+			close(p[0]);
+		}
+		sqe = prep_closed(&self->r, variant->sqe_flags, p[0], slot ? slot + 1 : 0,
+				  IORING_OP_WRITE, p[1]);
+		sqe->addr = iou_addr("x");
+		sqe->len = 1;
+		EXPECT_EQ(-EPIPE, closed_result(&self->r, way % 2))
+			TH_LOG("%s", closed_ways[way]);
+		close(p[1]);
+	}
+	/* another descriptor has the file */
+	ASSERT_EQ(0, pipe(p));
+	copy = dup(p[0]);
+	sqe = prep_closed(&self->r, variant->sqe_flags, p[0], 0, IORING_OP_WRITE, p[1]);
+	sqe->addr = iou_addr("x");
+	sqe->len = 1;
+	EXPECT_EQ(1, closed_result(&self->r, true));
+	close(copy);
+	close(p[1]);
+}
+
+/* The port of a listener is free for what is linked to its CLOSE.  Mutant: closed-file-stays. */
+TEST_F(open, closed_listener)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	socklen_t len = sizeof(addr);
+	struct io_uring_sqe *sqe;
+	unsigned int waits;
+	int fd, fd2;
+
+	if (iou_on_stock())
+		SKIP(return, "not compared");
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	for (waits = 0; waits < 2; waits++) {
+		addr.sin_port = 0;
+		fd = socket(AF_INET, SOCK_STREAM, 0);
+		fd2 = socket(AF_INET, SOCK_STREAM, 0);
+		ASSERT_LE(0, fd2);
+		ASSERT_EQ(0, bind(fd, (struct sockaddr *)&addr, sizeof(addr)));
+		ASSERT_EQ(0, listen(fd, 1));
+		ASSERT_EQ(0, getsockname(fd, (struct sockaddr *)&addr, &len));
+		sqe = prep_closed(&self->r, variant->sqe_flags, fd, 0, IORING_OP_BIND, fd2);
+		sqe->addr = iou_addr(&addr);
+		sqe->off = sizeof(addr);
+		EXPECT_EQ(0, closed_result(&self->r, waits));
+		close(fd2);
+	}
 }
 
 TEST_F(open, unused_fields)
