@@ -71,7 +71,7 @@ static unsigned int io_poll_urgency(__poll_t events)
 	return unlikely(events & EPOLLEXCLUSIVE) ? IO_PUSH_NOW : 0;
 }
 
-/* Does the poll end with one event, and is another one for the next who waits? */
+/* Does the poll end with one event, and is another one for the next waiter? */
 static bool io_poll_takes_one(__poll_t events)
 {
 	const __poll_t one = EPOLLEXCLUSIVE | EPOLLONESHOT;
