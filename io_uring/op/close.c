@@ -7,10 +7,11 @@
  * Files that have to write something back when they are closed do that in a
  * worker.  Rings are refused: the request would close the ring it lives in.
  *
- * Whoever links a request to a CLOSE may need the file to be gone: the port of a listener is free, a
- * pipe has no reader.  fput() lets the file go when the task leaves the kernel, which is too late,
- * and it must not go under the ring lock, as that may take long.  So a CLOSE in front of others
- * puts the last reference by itself, from task work or in a worker, and is done after that.
+ * Whoever links a request to a CLOSE may need the file to be gone: the port of a listener is
+ * free, a pipe has no reader.  fput() lets the file go when the task leaves the kernel, which is
+ * too late, and it must not go under the ring lock, as that may take long.  So a CLOSE in front
+ * of others puts the last reference by itself, from task work or in a worker, and is done after
+ * that.
  */
 #include <linux/errno.h>
 #include <linux/fdtable.h>

@@ -474,7 +474,7 @@ TEST_F(bundle, incremental_behind_no_room)
 	EXPECT_EQ(-1, iou_verify(self->mem, 30, 0, 5));
 }
 
-/* A buffer that cannot be written to: nothing is received, and nothing lost; 6.12 may tell a part. */
+/* A buffer that cannot be written to: nothing is received, nothing lost.  6.12 may tell a part. */
 TEST_F(bundle, receive_to_nowhere)
 {
 	struct iou *r = &self->r;
