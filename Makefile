@@ -42,7 +42,7 @@ liburing: deps ## liburing's test programs in the guest (T=name,...: some of the
 	@rig/liburing $(subst $(comma), ,$(T)) $(if $(QUICK),--quick)
 
 clients: export CLIENTS = 1
-clients: deps ## programs that people run: databases, fio, QEMU, Samba, Node.js (T=name,...: some of them)
+clients: deps ## programs that people run: databases, fio, QEMU, Samba, Node.js, Rust, OCaml (T=name,...)
 	@rig/clients $(subst $(comma), ,$(T))
 
 # Its kernel is debug unless one is named, and perf when it compares.
