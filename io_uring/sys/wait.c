@@ -10,7 +10,8 @@
  * has what it wants.  A sleeper registers under cq.lock, where posters look for
  * sleepers too (C in ring/cq.c); its wake function wakes it only at its target.
  *
- * Task work interrupts the sleep like a signal, so both kinds look for it each time they wake.
+ * Task work interrupts the sleep like a signal, so both kinds look for it each time they wake; and
+ * before they sleep, as what the owner has run may have left some that interrupts nothing.
  */
 #include <linux/compat.h>
 #include <linux/hrtimer.h>
@@ -279,7 +280,8 @@ static int io_wait_loop(struct io_waiter *w)
 		ktime_t until = w->min_deadline ?: w->deadline;
 
 		timeout = 0;
-		if (io_waiter_register(w) && !signal_pending(current))
+		if (io_waiter_register(w) && !signal_pending(current) &&
+		    !task_work_pending(current))
 			timeout = io_waiter_schedule(w, until);
 		io_waiter_unregister(w);
 

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include "audit.h"
 #include "iou_test.h"
@@ -305,6 +306,40 @@ TEST_F(open, closed_reader)
 	EXPECT_EQ(1, closed_result(&self->r, true));
 	close(copy);
 	close(p[1]);
+}
+
+/*
+ * The turn of a CLOSE comes while its task sleeps for CQEs: the task puts the file, and does not
+ * sleep on before that.  Mutant: waits-with-task-work.
+ */
+TEST_F(open, closed_while_waiting)
+{
+	struct itimerspec after = { .it_value.tv_nsec = 50000000 };
+	int timer = timerfd_create(CLOCK_MONOTONIC, 0), p[2];
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	struct io_uring_sqe *sqe;
+	uint64_t ticks;
+
+	if (iou_on_stock())
+		SKIP(return, "not compared");
+	signal(SIGPIPE, SIG_IGN);
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(0, timerfd_settime(timer, 0, &after, NULL));
+	iou_prep(r, IORING_OP_READ, timer, &ticks, sizeof(ticks), 0)->flags = IOSQE_IO_LINK;
+	sqe = prep_closed(r, variant->sqe_flags, p[0], 0, IORING_OP_WRITE, p[1]);
+	sqe->addr = iou_addr("x");
+	sqe->len = 1;
+	ASSERT_EQ(3, iou_submit(r));
+	ASSERT_EQ(0, iou_wait(r, 3));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(sizeof(ticks), cqe.res);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(0, cqe.res);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(-EPIPE, cqe.res);
+	close(p[1]);
+	close(timer);
 }
 
 /* The port of a listener is free for what is linked to its CLOSE.  Mutant: closed-file-stays. */
