@@ -11,7 +11,8 @@
  * free, a pipe has no reader.  fput() lets the file go when the task leaves the kernel, which is
  * too late, and it must not go under the ring lock, as that may take long.  So a CLOSE in front
  * of others puts the last reference by itself, from task work or in a worker, and is done after
- * that.
+ * that.  Whoever else has the file at that moment keeps it: another descriptor, a request, and
+ * for an instant also a worker that has just ended one.
  */
 #include <linux/errno.h>
 #include <linux/fdtable.h>

@@ -43,7 +43,10 @@ bool io_drain_may_go(const struct io_kiocb *head)
 	struct io_ring_ctx *ctx = head->ctx;
 
 	io_assert_ring(ctx);
-	return !ctx->drain.first && io_reqs_alive(ctx) == io_link_len(head);
+	if (ctx->drain.first)
+		return false;
+	io_req_reclaim_retired(ctx);
+	return io_reqs_alive(ctx) == io_link_len(head);
 }
 
 /**
