@@ -184,7 +184,7 @@ u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 mov
 	for (; i != last && used > bundle->lens[i]; i++)
 		used -= bundle->lens[i];
 	/* all before it are used up, whatever the kind of group */
-	if (group->inc && used) {
+	if (group->inc) {
 		io_bundle_empty(group, i);
 		group->seen.addr = io_bundle_behind(bundle, moved) - used;
 		group->seen.len = bundle->lens[i];

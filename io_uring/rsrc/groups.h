@@ -136,7 +136,8 @@ static inline bool io_group_use(struct io_buf_group *group, u32 used)
 		group->head++;
 		return false;
 	}
-	if (!used)
+	/* one without a byte is used up by nothing */
+	if (!used && group->seen.len)
 		return true;
 	if (!left || left < group->min_left) {
 		WRITE_ONCE(slot->len, 0);

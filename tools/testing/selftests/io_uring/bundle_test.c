@@ -628,6 +628,36 @@ TEST_F(bundle, send_ends_without_bytes)
 	sock_close_pair(fds);
 }
 
+/*
+ * A buffer without a byte that is sent leaves an incremental group too: it is not in the way of
+ * those behind it.  6.12 finds no buffer there.  Mutant: group-keeps-empty.
+ */
+TEST_F(bundle, send_without_bytes)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+	int fds[2];
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, fds));
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
+	for (i = 0; i < 4; i += 2) {
+		add(self->ring, self->mem, 0, i);
+		sqe = prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
+		/* the second time a single one */
+		if (i)
+			sqe->ioprio = 0;
+		EXPECT_CQE(r, 0, BUFFER(i));
+		EXPECT_EQ(i + 1, (unsigned int)head(r, GROUP));
+		EXPECT_EQ(0, recv(fds[1], self->mem, 100, MSG_DONTWAIT));
+		add(self->ring, self->out, 60, i + 1);
+		prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
+		EXPECT_CQE(r, 60, BUFFER(i + 1));
+		EXPECT_EQ(60, recv(fds[1], self->mem, 100, MSG_DONTWAIT));
+	}
+	sock_close_pair(fds);
+}
+
 /* Of a group that is no ring, one at a time; 6.12 uses a second one without telling which. */
 TEST_F(bundle, classic)
 {
