@@ -124,12 +124,15 @@ TEST_F(poll, event_at_the_release)
 		} while (!(got.res & POLLRDHUP));
 		while (load_acq(&two.go))
 			sched_yield();
-		/* its mail may be on the way once more */
-		do {
+		/* its mail may be on the way once more; a deferring ring runs it when it is asked to */
+		for (;;) {
 			prep_remove(r, 1);
 			ASSERT_LE(0, submit(r));
 			ASSERT_EQ(0, take_of(r, ACT, &got));
-		} while (got.res == -EALREADY);
+			if (got.res != -EALREADY)
+				break;
+			settle(r);
+		}
 		do {
 			ASSERT_EQ(0, take_of(r, 1, &got));
 		} while (got.flags & MORE);
