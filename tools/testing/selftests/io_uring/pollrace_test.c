@@ -124,7 +124,7 @@ TEST_F(poll, event_at_the_release)
 		} while (!(got.res & POLLRDHUP));
 		while (load_acq(&two.go))
 			sched_yield();
-		/* its mail may be on the way once more; a deferring ring runs it when it is asked to */
+		/* its mail may be on the way once more; a deferring ring runs it when asked to */
 		for (;;) {
 			prep_remove(r, 1);
 			ASSERT_LE(0, submit(r));
