@@ -12,14 +12,17 @@
  * too late, and it must not go under the ring lock, as that may take long.  So a CLOSE in front
  * of others puts the last reference by itself, from task work or in a worker, and is done after
  * that.  Whoever else has the file at that moment keeps it: another descriptor, a request, and
- * for an instant also a worker that has just ended one.
+ * for an instant also a worker that has just ended one.  A CLOSE that has a limit does not wait,
+ * as the limit could not end it, nor does that of a socket that would linger.
  */
 #include <linux/errno.h>
 #include <linux/fdtable.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/io_uring.h>
+#include <linux/net.h>
 #include <linux/task_work.h>
+#include <net/sock.h>
 
 #include "../../fs/internal.h"
 
@@ -61,10 +64,21 @@ static int io_close_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return close->fd && close->file_index ? -EINVAL : 0;
 }
 
-/* A reference that keeps the file until the end of the CLOSE, if anything is linked to that. */
+/* A socket that may wait for its peer, which what is linked to the CLOSE may read from. */
+static bool io_close_lingers(struct file *file)
+{
+	struct socket *sock = IS_ENABLED(CONFIG_NET) ? sock_from_file(file) : NULL;
+
+	return sock && sock_flag(sock->sk, SOCK_LINGER) && READ_ONCE(sock->sk->sk_lingertime);
+}
+
+/* A reference that keeps the file until the end of the CLOSE, if the chain waits for that. */
 static void io_close_keep(struct io_kiocb *req, struct file *file)
 {
-	io_close(req)->file = req->flags & REQ_F_HAS_LINK ? get_file(file) : NULL;
+	io_req_flags_t chain = req->flags & (REQ_F_HAS_LINK | REQ_F_LIMITED);
+
+	if (unlikely(chain == REQ_F_HAS_LINK && !io_close_lingers(file)))
+		io_close(req)->file = get_file(file);
 }
 
 /* Task work: the last reference to the file goes, then the chain goes on. */

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include "audit.h"
 #include "iou_test.h"
+#include "sock.h"
 
 #define SLOTS	4
 
@@ -368,6 +369,58 @@ TEST_F(open, closed_listener)
 		EXPECT_EQ(0, closed_result(&self->r, waits));
 		close(fd2);
 	}
+}
+
+/* A limit of a CLOSE does not expire: the CLOSE ends at once.  Mutant: limited-close-waits. */
+TEST_F(open, closed_with_limit)
+{
+	struct __kernel_timespec ts = { .tv_nsec = 1 };
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i;
+	int p[2];
+
+	if (iou_on_stock())
+		SKIP(return, "not compared");
+	/* a thread, or a worker, may be too slow for so short a time */
+	if (variant->flags & IORING_SETUP_SQPOLL || variant->sqe_flags)
+		ts.tv_sec = 100;
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, pipe(p));
+		iou_prep(r, IORING_OP_CLOSE, p[0], NULL, 0, 0)->flags =
+			IOSQE_IO_LINK | variant->sqe_flags;
+		iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0)->user_data = 2;
+		ASSERT_LE(0, iou_submit_wait(r, 2));
+		ASSERT_EQ(0, iou_wait(r, 2));
+		while (iou_ready(r)) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			EXPECT_EQ(cqe.user_data == 2 ? -ECANCELED : 0, cqe.res);
+		}
+		close(p[1]);
+	}
+}
+
+/*
+ * What is linked to the CLOSE of a socket that lingers may be what that waits for.  Mutant:
+ * lingering-close-waits.
+ */
+TEST_F(open, closed_lingering)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 10 };
+	unsigned long long start = iou_now_us();
+	char buf[4096] = {};
+	int fds[2];
+
+	if (iou_on_stock())
+		SKIP(return, "not compared");
+	ASSERT_EQ(0, sock_tcp_pair_of(fds, 4096));
+	ASSERT_EQ(0, setsockopt(fds[0], SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
+	while (send(fds[0], buf, sizeof(buf), MSG_DONTWAIT) > 0)
+		;
+	/* what has not been read resets the connection */
+	prep_closed(&self->r, variant->sqe_flags, fds[0], 0, IORING_OP_CLOSE, fds[1]);
+	EXPECT_EQ(0, closed_result(&self->r, true));
+	EXPECT_GT(5000000ULL, iou_now_us() - start);
 }
 
 TEST_F(open, unused_fields)
