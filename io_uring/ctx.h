@@ -28,7 +28,6 @@ struct io_bundle;
 struct io_ev_fd;
 struct io_mem_account;
 struct io_poll;
-struct io_poll_retry;
 struct io_sq_data;
 struct user_struct;
 
@@ -364,20 +363,36 @@ struct io_parked_lot {
 	u8			shift;
 };
 
+/**
+ * struct io_spare - the beginning of memory that a ring keeps for the next request
+ * @next: (R) the one that was put back before it
+ */
+struct io_spare {
+	struct io_spare		*next;
+};
+
+/**
+ * struct io_spares - such memory, of one kind (see io_uring/req/spare.h)
+ * @first: (R) to be used next
+ * @nr: (R) their number
+ */
+struct io_spares {
+	struct io_spare		*first;
+	unsigned int		nr;
+};
+
 /* polls that share a full barrier when they are released */
 #define IO_POLL_RELEASED	64
 
 /**
  * struct io_polls - what waits for files (see io_uring/async/poll.c)
- * @free: (R) to be used next for a retry that waits for its file
- * @nr_free: (R) their number
+ * @spares: for retries that wait for their files
  * @released: (R) polls that nobody owns any more, to be looked at once more
  * @nr_released: (R) their number, 0 whenever the lock is free
  * @settle: (-) looks at them, and empties @released
  */
 struct io_polls {
-	struct io_poll_retry	*free;
-	unsigned int		nr_free;
+	struct io_spares	spares;
 	struct io_poll		*released[IO_POLL_RELEASED];
 	unsigned int		nr_released;
 	void			(*settle)(struct io_ring_ctx *ctx);
@@ -611,6 +626,8 @@ struct io_ring_ctx {
 		struct io_parked_lot	parked;
 		/** @polls: what waits for files */
 		struct io_polls		polls;
+		/** @futexes: for those that wait on one */
+		struct io_spares	futexes;
 		/** @entries: (R) for messages that are sent from here, NULL before the first */
 		struct io_entry_store	*entries;
 		/** @drain: chains that wait for earlier requests */

@@ -46,13 +46,12 @@
 #include "async/poll.h"
 #include "async/wq.h"
 #include "req/parked.h"
+#include "req/spare.h"
 #include "ring/notify.h"
 #include "rsrc/groups.h"
 
 static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 
-/* polls for retries that a ring keeps for reuse */
-#define IO_POLL_CACHE	64
 /*
  * How often a file may be found ready that then is not, before the retry blocks: 8 times, or
  * io_poll_progress() and over a hundred times if it does a part each time.
@@ -172,9 +171,12 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 	if (!(mask & events & ~EPOLLPRI))
 		mask = 0;
 	claim = io_poll_claim(poll, io_poll_mask_bits(mask));
-	/* one that has been told of one event, and ends with it, is not enough for two */
+	/*
+	 * One that has been told of one event, and ends with it, is not enough for two.  On a
+	 * second waitqueue AGAIN may come too late to say that it has been told.
+	 */
 	if (claim != IO_POLL_OWNED)
-		return !(claim & IO_POLL_AGAIN && io_poll_takes_one(events));
+		return !(io_poll_takes_one(events) && (claim & IO_POLL_AGAIN || poll->second));
 	/* it stays on a waitqueue: the next waker sees that it has been told */
 	if (unlikely((!mask || poll->second) && io_poll_takes_one(events)))
 		atomic_or(IO_POLL_AGAIN, &poll->wants);
@@ -546,44 +548,11 @@ bool io_poll_cancel(struct io_kiocb *req)
 	return true;
 }
 
-static struct io_poll_retry *io_poll_retry_take(struct io_ring_ctx *ctx)
-{
-	struct io_poll_retry *retry = ctx->polls.free;
-
-	if (!retry)
-		return kmalloc(sizeof(*retry), GFP_KERNEL_ACCOUNT);
-	ctx->polls.free = retry->next;
-	ctx->polls.nr_free--;
-	return retry;
-}
-
 static void io_poll_retry_put(struct io_ring_ctx *ctx, struct io_poll *poll)
 {
 	struct io_poll_retry *retry = container_of(poll, struct io_poll_retry, poll);
 
-	if (ctx->polls.nr_free == IO_POLL_CACHE) {
-		kfree(retry);
-		return;
-	}
-	retry->next = ctx->polls.free;
-	ctx->polls.free = retry;
-	ctx->polls.nr_free++;
-}
-
-/**
- * io_poll_cache_free - free what a ring keeps for retries
- * @ctx: the ring, its lock held
- */
-void io_poll_cache_free(struct io_ring_ctx *ctx)
-{
-	io_assert_ring(ctx);
-	while (ctx->polls.free) {
-		struct io_poll_retry *retry = ctx->polls.free;
-
-		ctx->polls.free = retry->next;
-		kfree(retry);
-	}
-	ctx->polls.nr_free = 0;
+	io_spare_free(&ctx->polls.spares, &retry->spare);
 }
 
 /* Has the file been ready too often without being so? */
@@ -650,7 +619,7 @@ enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned i
 {
 	__poll_t ready, events = io_poll_hold_events(req);
 	struct io_ring_ctx *ctx = req->ctx;
-	struct io_poll_retry *retry = io_poll_retry_take(ctx);
+	struct io_poll_retry *retry = io_spare_alloc(&ctx->polls.spares, sizeof(*retry));
 	int ret;
 
 	if (!retry)

@@ -55,12 +55,12 @@ struct io_poll_second {
 
 /**
  * struct io_poll_retry - for requests that are no polls, but wait to be issued again
- * @poll: first
- * @next: (R) on ctx->polls.free
+ * @spare: first, for ctx->polls.spares
+ * @poll: the poll
  */
 struct io_poll_retry {
+	struct io_spare		spare;
 	struct io_poll		poll;
-	struct io_poll_retry	*next;
 };
 
 /**
@@ -196,7 +196,6 @@ static inline bool io_poll_release(struct io_kiocb *req)
 bool io_poll_is_ready(const struct io_kiocb *req);
 enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned int issue_flags);
 void io_poll_hold_end(struct io_kiocb *req);
-void io_poll_cache_free(struct io_ring_ctx *ctx);
 
 /* What a request wants of its file comes as an error: data does not wake it. */
 static inline void io_poll_errors_only(struct io_kiocb *req)

@@ -2,15 +2,19 @@
 /* io_uring: IORING_OP_FUTEX_WAIT, FUTEX_WAITV, FUTEX_WAKE - futexes without a thread that sleeps */
 
 /*
- * A wait queues one entry on each of its futexes, a FUTEX_WAIT on its only one.
- * A task that wakes one of them calls io_futex_woken() with the lock of that futex's
- * hash bucket held.  Several wakers and a cancel may come at the same time: the first
- * that changes ->state decides how the wait ends, and pushes the request's mail.
- * io_futex_mail() then takes the other entries off their futexes and completes it.
+ * A wait queues an entry on each of its futexes.  A task that wakes one of them calls
+ * the entry's ->wake with the lock of that futex's hash bucket held.  It takes the entry
+ * off, and pushes the request's mail, which completes it.
  *
- * A waker changes ->state before it takes its entry off.  Once an entry is off, its
- * waker does not touch the request any more, with one exception: the waker that has
- * decided still pushes the mail, and the request lives until that has run.
+ * A FUTEX_WAIT has one entry.  Whoever takes that off the futex decides how the wait ends,
+ * and the bucket's lock says who does: a waker or a cancel.
+ *
+ * A FUTEX_WAITV may have several wakers at the same time.  The first that changes ->state
+ * decides how the wait ends, and pushes the request's mail; that takes the other entries
+ * off their futexes.  A waker changes ->state before it takes its entry off.
+ *
+ * Once an entry is off, its waker does not touch the request any more, with one exception:
+ * the waker that has decided still pushes the mail, and the request lives until that has run.
  *
  * Futexes are known by the memory of the task.  A wait counts as one that has to end
  * with its task (io_req_track()), so that none is left when the memory goes.
@@ -26,8 +30,9 @@
 #include "complete/complete.h"
 #include "op/list.h"
 #include "req/parked.h"
+#include "req/spare.h"
 
-/* io_futex->state, if it is not the index of the futex that was woken */
+/* io_futex_vector->state, if it is not the index of the futex that was woken */
 enum {
 	IO_FUTEX_CANCELLED	= -3,	/* ends with -ECANCELED */
 	IO_FUTEX_SETUP		= -2,	/* is being queued: its issuer ends it */
@@ -35,94 +40,156 @@ enum {
 };
 
 /**
- * struct io_futex - a wait or a wake
- * @futexes: waits: the futexes, freed by ->cleanup
- * @nr: their number
- * @state: waits: IO_FUTEX_*, or the first that was woken
- * @uaddr: wakes: the futex
+ * struct io_futex_entry - what waits on a futex
+ * @spare: for ctx->futexes
+ * @q: on the futex
+ */
+struct io_futex_entry {
+	struct io_spare	spare;
+	struct futex_q	q;
+};
+
+/**
+ * struct io_futex - a wait on one futex, or a wake
+ * @uaddr: the futex
+ * @flags: FLAGS_*
+ * @val: waits: what it has to contain
+ * @cancelled: waits: a cancel has taken the entry off; by the ring lock
+ * @entry: waits: on the futex
  * @mask: wakes: whom to wake
  * @wake: wakes: how many
- * @flags: wakes: FLAGS_*
  */
 struct io_futex {
+	u32 __user	*uaddr;
+	unsigned int	flags;
 	union {
 		struct {
-			struct futex_vector	*futexes;
-			unsigned int		nr;
-			atomic_t		state;
+			u32			val;
+			bool			cancelled;
+			struct io_futex_entry	*entry;
 		};
 		struct {
-			u32 __user		*uaddr;
 			u32			mask;
 			int			wake;
-			unsigned int		flags;
 		};
 	};
 };
 
-IO_OP_DATA(io_futex);
+/**
+ * struct io_futex_vector - a wait on several futexes
+ * @futexes: with their entries, freed by ->cleanup
+ * @nr: their number
+ * @state: IO_FUTEX_*, or the first that was woken
+ */
+struct io_futex_vector {
+	struct futex_vector	*futexes;
+	unsigned int		nr;
+	atomic_t		state;
+};
 
-/* The wait has ended: its result is decided, and it waits on some of its futexes still. */
+IO_OP_DATA(io_futex);
+IO_OP_DATA(io_futex_vector);
+
+/* A wait on one futex has ended. */
 static void io_futex_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
 {
 	struct io_kiocb *req = io_mail_to_req(mail);
 	struct io_futex *futex = io_futex(req);
-	int state = atomic_read(&futex->state);
 
-	futex_unqueue_multiple(futex->futexes, futex->nr);
 	io_unpark(req);
-	io_done(req, state == IO_FUTEX_CANCELLED ? -ECANCELED : state);
+	io_spare_free(&ctx->futexes, &futex->entry->spare);
+	req->flags &= ~REQ_F_NEED_CLEANUP;
+	io_done(req, futex->cancelled ? -ECANCELED : 0);
 	io_complete(req);
 }
 
-/* A futex was woken; futex_q->wake.  Its bucket's lock is held. */
+/* The futex was woken; futex_q->wake.  Its bucket's lock is held. */
 static void io_futex_woken(struct wake_q_head *wake_q, struct futex_q *q)
 {
-	struct futex_vector *one = container_of(q, struct futex_vector, q);
 	struct io_kiocb *req = q->wake_data;
-	struct io_futex *futex = io_futex(req);
-	int state = atomic_read(&futex->state);
 
-	while (state == IO_FUTEX_SETUP || state == IO_FUTEX_WAITS)
-		if (atomic_try_cmpxchg(&futex->state, &state, one - futex->futexes))
-			break;
-	/* afterwards the request may be gone, unless it waits for our mail */
 	__futex_wake_mark(q);
-	if (state == IO_FUTEX_WAITS)
-		io_req_push(req, io_futex_mail, 0);
+	io_req_push(req, io_futex_mail, 0);
 }
 
 static bool io_futex_cancel(struct io_kiocb *req)
 {
 	struct io_futex *futex = io_futex(req);
-	int old;
 
 	/* a waker may have been first, but in both cases the request ends */
 	io_parked_hide(req);
-	old = atomic_cmpxchg(&futex->state, IO_FUTEX_WAITS, IO_FUTEX_CANCELLED);
-	if (old == IO_FUTEX_WAITS)
+	/* a limit may expire later, and an entry that is off must not be taken off again */
+	if (!futex->cancelled && futex_unqueue(&futex->entry->q)) {
+		futex->cancelled = true;
 		io_req_push(req, io_futex_mail, 0);
+	}
+	return futex->cancelled;
+}
+
+/* It never came to wait. */
+static void io_futex_cleanup(struct io_kiocb *req)
+{
+	kfree(io_futex(req)->entry);
+}
+
+/* A wait on several futexes has ended: its result is decided, and it waits on some still. */
+static void io_futex_vector_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
+				 unsigned int issue_flags)
+{
+	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_futex_vector *vector = io_futex_vector(req);
+	int state = atomic_read(&vector->state);
+
+	if (state != IO_FUTEX_CANCELLED)
+		futex_unqueue_multiple(vector->futexes, vector->nr);
+	io_unpark(req);
+	io_done(req, state == IO_FUTEX_CANCELLED ? -ECANCELED : state);
+	io_complete(req);
+}
+
+/* One of several futexes was woken; futex_q->wake.  Its bucket's lock is held. */
+static void io_futex_vector_woken(struct wake_q_head *wake_q, struct futex_q *q)
+{
+	struct futex_vector *one = container_of(q, struct futex_vector, q);
+	struct io_kiocb *req = q->wake_data;
+	struct io_futex_vector *vector = io_futex_vector(req);
+	int state = atomic_read(&vector->state);
+
+	while (state == IO_FUTEX_SETUP || state == IO_FUTEX_WAITS)
+		if (atomic_try_cmpxchg(&vector->state, &state, one - vector->futexes))
+			break;
+	/* afterwards the request may be gone, unless it waits for our mail */
+	__futex_wake_mark(q);
+	if (state == IO_FUTEX_WAITS)
+		io_req_push(req, io_futex_vector_mail, 0);
+}
+
+static bool io_futex_vector_cancel(struct io_kiocb *req)
+{
+	struct io_futex_vector *vector = io_futex_vector(req);
+	int old;
+
+	io_parked_hide(req);
+	old = atomic_cmpxchg(&vector->state, IO_FUTEX_WAITS, IO_FUTEX_CANCELLED);
+	if (old == IO_FUTEX_WAITS) {
+		/* now: until its mail runs it would take wakes that are for others */
+		futex_unqueue_multiple(vector->futexes, vector->nr);
+		io_req_push(req, io_futex_vector_mail, 0);
+	}
 	return old == IO_FUTEX_WAITS || old == IO_FUTEX_CANCELLED;
 }
 
-/* Memory for @nr futexes, which ->cleanup frees. */
-static int io_futex_alloc(struct io_kiocb *req, unsigned int nr)
+static void io_futex_vector_cleanup(struct io_kiocb *req)
 {
-	struct io_futex *futex = io_futex(req);
+	kfree(io_futex_vector(req)->futexes);
+}
 
-	futex->futexes = kcalloc(nr, sizeof(*futex->futexes), GFP_KERNEL_ACCOUNT);
-	if (!futex->futexes)
-		return -ENOMEM;
-	futex->nr = nr;
+/* A wait has memory that ->cleanup frees. */
+static void io_futex_has_memory(struct io_kiocb *req)
+{
 	req->flags |= REQ_F_NEED_CLEANUP;
 	/* queueing does not block */
 	req->flags &= ~REQ_F_FORCE_ASYNC;
-	return 0;
-}
-
-static void io_futex_cleanup(struct io_kiocb *req)
-{
-	kfree(io_futex(req)->futexes);
 }
 
 /* One futex, of FUTEX_WAIT or FUTEX_WAKE.  Return: its FLAGS_*, or a negative errno. */
@@ -146,78 +213,110 @@ static int io_futex_wait_prep(struct io_kiocb *req, const struct io_uring_sqe *s
 {
 	u64 val = READ_ONCE(sqe->addr2), mask = READ_ONCE(sqe->addr3);
 	int flags = io_futex_check(req, sqe, val, mask);
-	struct futex_vector *one;
-	int ret;
+	struct io_futex *futex = io_futex(req);
+	struct futex_q *q;
 
 	if (flags < 0)
 		return flags;
 	/* nobody could wake it */
 	if (!mask)
 		return -EINVAL;
-	ret = io_futex_alloc(req, 1);
-	if (ret)
-		return ret;
-	one = io_futex(req)->futexes;
-	one->w.uaddr = READ_ONCE(sqe->addr);
-	one->w.val = val;
-	one->w.flags = flags;
-	one->q = futex_q_init;
-	one->q.bitset = mask;
-	one->q.wake = io_futex_woken;
-	one->q.wake_data = req;
+	futex->entry = io_spare_alloc(&req->ctx->futexes, sizeof(*futex->entry));
+	if (!futex->entry)
+		return -ENOMEM;
+	io_futex_has_memory(req);
+	q = &futex->entry->q;
+	*q = futex_q_init;
+	q->bitset = mask;
+	q->wake = io_futex_woken;
+	q->wake_data = req;
+	futex->uaddr = u64_to_user_ptr(READ_ONCE(sqe->addr));
+	futex->flags = flags;
+	futex->val = val;
+	futex->cancelled = false;
 	return 0;
 }
 
 static int io_futex_waitv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
+	struct io_futex_vector *vector = io_futex_vector(req);
 	unsigned int nr = READ_ONCE(sqe->len);
-	int ret;
 
 	if (READ_ONCE(sqe->fd) || READ_ONCE(sqe->off) || READ_ONCE(sqe->futex_flags) ||
 	    req->buf_index || READ_ONCE(sqe->file_index) || READ_ONCE(sqe->addr3))
 		return -EINVAL;
 	if (!nr || nr > FUTEX_WAITV_MAX)
 		return -EINVAL;
-	ret = io_futex_alloc(req, nr);
-	if (ret)
-		return ret;
-	return futex_parse_waitv(io_futex(req)->futexes, u64_to_user_ptr(READ_ONCE(sqe->addr)),
-				 nr, io_futex_woken, req);
+	vector->futexes = kcalloc(nr, sizeof(*vector->futexes), GFP_KERNEL_ACCOUNT);
+	if (!vector->futexes)
+		return -ENOMEM;
+	vector->nr = nr;
+	io_futex_has_memory(req);
+	return futex_parse_waitv(vector->futexes, u64_to_user_ptr(READ_ONCE(sqe->addr)),
+				 nr, io_futex_vector_woken, req);
+}
+
+/* Before it is queued: whoever wakes it, or looks for it, has to find it.  Return: may it wait? */
+static bool io_futex_park(struct io_kiocb *req)
+{
+	if (!io_may_park(req))
+		return false;
+	io_req_track(req);
+	/* now: room for it may have to be made */
+	io_park_poll(req);
+	return true;
+}
+
+static enum io_result io_futex_wait_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_futex *futex = io_futex(req);
+	struct futex_hash_bucket *hb;
+	int ret;
+
+	if (!io_futex_park(req))
+		return io_done(req, -ECANCELED);
+	ret = futex_wait_setup(futex->uaddr, futex->val, futex->flags,
+			       &futex->entry->q, &hb);
+	if (unlikely(ret)) {
+		io_unpark(req);
+		return io_done(req, ret);
+	}
+	/* wakers wait for the bucket's lock, which goes with this; no task sleeps on it */
+	io_req_move(req, IO_REQ_PARKED);
+	futex_queue(&futex->entry->q, hb, NULL);
+	return IO_PARKED;
 }
 
 /*
  * Queue the wait on its futexes.  Return: 0 if it waits, else 1 with the index of one
  * that was woken meanwhile, or a negative errno; it is on none of them then.
  */
-static int io_futex_queue(struct io_kiocb *req, int *woken)
+static int io_futex_vector_queue(struct io_kiocb *req, int *woken)
 {
-	struct io_futex *futex = io_futex(req);
+	struct io_futex_vector *vector = io_futex_vector(req);
 	int ret;
 
-	atomic_set(&futex->state, IO_FUTEX_SETUP);
-	ret = futex_wait_multiple_setup(futex->futexes, futex->nr, woken);
+	atomic_set(&vector->state, IO_FUTEX_SETUP);
+	ret = futex_wait_multiple_setup(vector->futexes, vector->nr, woken);
 	/* it is set up for a task that sleeps on them */
 	__set_current_state(TASK_RUNNING);
 	if (ret)
 		return ret;
 	io_req_move(req, IO_REQ_PARKED);
-	*woken = atomic_cmpxchg(&futex->state, IO_FUTEX_SETUP, IO_FUTEX_WAITS);
+	*woken = atomic_cmpxchg(&vector->state, IO_FUTEX_SETUP, IO_FUTEX_WAITS);
 	if (*woken == IO_FUTEX_SETUP)
 		return 0;
-	futex_unqueue_multiple(futex->futexes, futex->nr);
+	futex_unqueue_multiple(vector->futexes, vector->nr);
 	return 1;
 }
 
-static enum io_result io_futex_wait_issue(struct io_kiocb *req, unsigned int issue_flags)
+static enum io_result io_futex_waitv_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	int ret, woken;
 
-	if (!io_may_park(req))
+	if (!io_futex_park(req))
 		return io_done(req, -ECANCELED);
-	io_req_track(req);
-	/* first: room for it may have to be made */
-	io_park_poll(req);
-	ret = io_futex_queue(req, &woken);
+	ret = io_futex_vector_queue(req, &woken);
 	if (!ret)
 		return IO_PARKED;
 	io_unpark(req);
@@ -258,9 +357,9 @@ const struct io_op io_op_futex_wait = {
 const struct io_op io_op_futex_waitv = {
 	.cancel_counts	= 1,
 	.prep		= io_futex_waitv_prep,
-	.issue		= io_futex_wait_issue,
-	.cleanup	= io_futex_cleanup,
-	.cancel		= io_futex_cancel,
+	.issue		= io_futex_waitv_issue,
+	.cleanup	= io_futex_vector_cleanup,
+	.cancel		= io_futex_vector_cancel,
 };
 
 const struct io_op io_op_futex_wake = {

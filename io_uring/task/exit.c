@@ -48,6 +48,7 @@
 #include "async/wq.h"
 #include "req/free.h"
 #include "req/parked.h"
+#include "req/spare.h"
 #include "ring/cq.h"
 #include "ring/entry.h"
 #include "ring/mailbox.h"
@@ -92,7 +93,8 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 {
 	if (!WARN_ON_ONCE(!io_ring_trylock(ctx))) {
 		io_rsrc_free_all(ctx);
-		io_poll_cache_free(ctx);
+		io_spares_end(&ctx->polls.spares);
+		io_spares_end(&ctx->futexes);
 		io_eventfd_unregister(ctx);
 		io_entry_store_free(ctx);
 		io_ring_unlock(ctx);

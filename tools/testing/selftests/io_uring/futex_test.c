@@ -344,6 +344,102 @@ TEST_F(futex, timeout)
 }
 
 /* A chain goes on when its wait is woken, and ends when the value is another one. */
+/*
+ * A wait whose limit has expired is cancelled before that is seen, or the other way round: it ends
+ * once.  Mutant: futex-cancelled-twice.
+ */
+TEST_F(futex, cancelled_twice)
+{
+	struct __kernel_timespec ts = { .tv_nsec = 2000000 };
+	unsigned int i, k, ended, rounds = iou_rounds(8);
+	struct futex_waitv waits[2];
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	fill_waitv(waits, self->word, 2);
+	for (i = 0; i < rounds; i++) {
+		if (i % 2)
+			prep_waitv(r, waits, 2)->flags = IOSQE_IO_LINK;
+		else
+			prep_wait(r, self->word, 0, 1)->flags = IOSQE_IO_LINK;
+		iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0)->user_data = 2;
+		ASSERT_EQ(0, iou_submit_issued(r));
+		/* a DEFER_TASKRUN ring sees the limit when it is entered for events */
+		iou_sleep_ms(i / 2 % 2 ? 0 : 10);
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)1, 0, 0)->user_data = 3;
+		ASSERT_EQ(1, iou_submit(r));
+		iou_sleep_ms(i / 2 % 2 ? 10 : 0);
+		ASSERT_EQ(0, iou_wait(r, 3));
+		for (k = 0, ended = 0; k < 3; k++) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			ended += cqe.user_data == 1 && cqe.res == -ECANCELED;
+		}
+		EXPECT_EQ(1, ended);
+	}
+	EXPECT_EQ(0, iou_ready(r));
+	EXPECT_EQ(0, sys_wake(self->word, 99));
+}
+
+/*
+ * What waits on a futex no more takes no wake-up from others, although its CQE is not there yet.
+ * Mutant: futex-cancelled-stays.
+ */
+TEST_F(futex, cancelled_takes_no_wake)
+{
+	unsigned int i, ways = iou_on_stock() ? 1 : 2;
+	struct futex_waitv waits[2];
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	fill_waitv(waits, self->word, 2);
+	for (i = 0; i < ways; i++) {
+		if (i)
+			prep_waitv(r, waits, 2);
+		else
+			prep_wait(r, self->word, 0, 1);
+		ASSERT_EQ(0, iou_submit_issued(r));
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)1, 0, 0)->user_data = 3;
+		ASSERT_EQ(1, iou_submit(r));
+		ASSERT_TRUE(iou_taken(r, 1000));
+		EXPECT_EQ(0, sys_wake(self->word, 1));
+		ASSERT_EQ(0, iou_wait(r, 2));
+		while (iou_ready(r)) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			EXPECT_EQ(cqe.user_data == 1 ? -ECANCELED : 1, cqe.res);
+		}
+	}
+}
+
+/*
+ * A wait that was woken is not cancelled, although its CQE is not there yet.  Mutant:
+ * futex-ended-twice.
+ */
+TEST_F(futex, woken_then_cancelled)
+{
+	struct futex_waitv waits[2];
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i;
+
+	fill_waitv(waits, self->word, 2);
+	for (i = 0; i < 2; i++) {
+		if (i)
+			prep_waitv(r, waits, 2);
+		else
+			prep_wait(r, self->word, 0, 1);
+		ASSERT_EQ(0, iou_submit_issued(r));
+		EXPECT_EQ(1, sys_wake(self->word, 1));
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)1, 0, 0)->user_data = 3;
+		ASSERT_EQ(1, iou_submit(r));
+		ASSERT_TRUE(iou_taken(r, 1000));
+		ASSERT_EQ(0, iou_wait(r, 2));
+		while (iou_ready(r)) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			EXPECT_TRUE(cqe.user_data == 1 ? !cqe.res : cqe.res <= 0);
+		}
+	}
+}
+
 TEST_F(futex, chain)
 {
 	struct iou *r = &self->r;

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: memory that a ring keeps for the next request of its kind */
+#ifndef IO_REQ_SPARE_H
+#define IO_REQ_SPARE_H
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_REQ
+#error "req/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include <linux/slab.h>
+
+#include "ctx.h"
+
+/*
+ * A request that waits may need more memory than it has itself, and programs wait again
+ * and again: the slab's allocator costs more than a hundred instructions each time, a list
+ * under the ring lock ten.  Such memory begins with a struct io_spare; what comes behind
+ * that is not touched while it is kept.
+ */
+
+/* so many are kept, of each kind */
+#define IO_SPARES_MAX	64
+
+/**
+ * io_spare_alloc - memory of one kind, kept or new
+ * @spares: the ring's of this kind; ring lock held
+ * @size: bytes, the same each time
+ *
+ * May sleep.
+ *
+ * Return: the memory, not cleared, or NULL.
+ */
+static __always_inline void *io_spare_alloc(struct io_spares *spares, size_t size)
+{
+	struct io_spare *spare = spares->first;
+
+	if (unlikely(!spare))
+		return kmalloc(size, GFP_KERNEL_ACCOUNT);
+	spares->first = spare->next;
+	spares->nr--;
+	return spare;
+}
+
+/**
+ * io_spare_free - such memory is not used any more
+ * @spares: the ring's of this kind; ring lock held
+ * @spare: its beginning
+ */
+static inline void io_spare_free(struct io_spares *spares, struct io_spare *spare)
+{
+	if (unlikely(spares->nr == IO_SPARES_MAX)) {
+		kfree(spare);
+		return;
+	}
+	spare->next = spares->first;
+	spares->first = spare;
+	spares->nr++;
+}
+
+/**
+ * io_spares_end - free what a ring keeps of one kind
+ * @spares: the ring's of this kind; ring lock held
+ */
+static inline void io_spares_end(struct io_spares *spares)
+{
+	struct io_spare *spare;
+
+	while ((spare = spares->first)) {
+		spares->first = spare->next;
+		kfree(spare);
+	}
+	spares->nr = 0;
+}
+
+#endif
