@@ -23,8 +23,8 @@ DRIVE = ("-blockdev", "driver=null-co,node-name=drive,size=1073741824,read-zeroe
 # Rows in which a memory clear counts as one instruction, and the functions that clear.
 CLEARED_ROWS = "msg/"
 CLEARS = ("memset", "__memset", "memset_orig", "clear_page_orig", "clear_page_rep")
-# Rows whose operations a worker runs: how often it is scheduled depends on what came before, and
-# the cheapest repetition, where it never had to wait for the CPU, is not the usual one.
+# Rows whose operations a worker runs: how two tasks take turns depends on what came before, and the
+# cheapest repetition is not the usual one.
 WORKER_ROWS = "unlink/"
 # fio, from start to exit with each of two numbers of I/Os; the difference is told.
 FIO = ("--name=r --filename=/dev/nullb0 --direct=1 --rw=randread --bs=4k --size=4g --thread "
