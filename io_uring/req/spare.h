@@ -19,7 +19,7 @@
  * that is not touched while it is kept.
  */
 
-/* so many are kept, of each kind */
+/* a ring keeps at most so many of each kind */
 #define IO_SPARES_MAX	64
 
 /**

@@ -1042,9 +1042,10 @@ TEST_F(end, nothing_stays)
 		/* workers may idle on, threads of a closed ring may not */
 		for (i = 0; i < grace() && iou_threads(getpid(), "iou-sqp-"); i++)
 			iou_sleep_ms(1);
-		if (iou_threads(getpid(), "iou-sqp-"))
-			print_stacks(getpid());
-		_exit(iou_threads(getpid(), "iou-sqp-") ? 1 : 0);
+		if (!iou_threads(getpid(), "iou-sqp-"))
+			_exit(0);
+		print_stacks(getpid());
+		_exit(1);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status) {

@@ -343,7 +343,6 @@ TEST_F(futex, timeout)
 	}
 }
 
-/* A chain goes on when its wait is woken, and ends when the value is another one. */
 /*
  * A wait whose limit has expired is cancelled before that is seen, or the other way round: it ends
  * once.  Mutant: futex-cancelled-twice.
@@ -440,6 +439,7 @@ TEST_F(futex, woken_then_cancelled)
 	}
 }
 
+/* A chain goes on when its wait is woken, and ends when the value is another one. */
 TEST_F(futex, chain)
 {
 	struct iou *r = &self->r;
