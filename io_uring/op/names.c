@@ -14,6 +14,7 @@
 #include "../../fs/internal.h"
 
 #include "op/list.h"
+#include "op/path.h"
 #include "op/result.h"
 
 /**
@@ -47,7 +48,7 @@ static int io_names_check(struct io_kiocb *req, const struct io_uring_sqe *sqe, 
 /* Read a name, after which the request has something to put. */
 static int io_name_get(struct io_kiocb *req, struct filename **name, u64 uaddr, int uflags)
 {
-	*name = getname_uflags(u64_to_user_ptr(uaddr), uflags);
+	*name = io_path_get(uaddr, uflags);
 	if (IS_ERR(*name)) {
 		int ret = PTR_ERR(*name);
 

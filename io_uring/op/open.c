@@ -20,6 +20,7 @@
 #include "../../fs/internal.h"
 
 #include "op/list.h"
+#include "op/path.h"
 #include "op/result.h"
 #include "rsrc/files.h"
 
@@ -52,7 +53,7 @@ static int io_open_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		open->how.flags |= O_LARGEFILE;
 	open->dfd = READ_ONCE(sqe->fd);
 	open->file_index = READ_ONCE(sqe->file_index);
-	open->path = getname(u64_to_user_ptr(READ_ONCE(sqe->addr)));
+	open->path = io_path_get(READ_ONCE(sqe->addr), 0);
 	if (IS_ERR(open->path))
 		return PTR_ERR(open->path);
 	req->flags |= REQ_F_NEED_CLEANUP;

@@ -18,6 +18,7 @@
 #include "../../fs/internal.h"
 
 #include "op/list.h"
+#include "op/path.h"
 #include "op/result.h"
 
 #define IO_STATX_FLAGS	(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH)
@@ -52,7 +53,7 @@ static int io_statx_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	statx->mask = READ_ONCE(sqe->len);
 	statx->flags = READ_ONCE(sqe->statx_flags);
 	statx->buffer = u64_to_user_ptr(READ_ONCE(sqe->addr2));
-	statx->path = getname_uflags(u64_to_user_ptr(READ_ONCE(sqe->addr)), statx->flags);
+	statx->path = io_path_get(READ_ONCE(sqe->addr), statx->flags);
 	if (IS_ERR(statx->path))
 		return PTR_ERR(statx->path);
 	req->flags |= REQ_F_NEED_CLEANUP;

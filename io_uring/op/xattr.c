@@ -20,6 +20,7 @@
 #include "../../fs/internal.h"
 
 #include "op/list.h"
+#include "op/path.h"
 #include "op/result.h"
 
 /**
@@ -117,7 +118,7 @@ static int io_fgetxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sq
 
 static int io_xattr_path(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
-	struct filename *path = getname(u64_to_user_ptr(READ_ONCE(sqe->addr3)));
+	struct filename *path = io_path_get(READ_ONCE(sqe->addr3), 0);
 
 	if (IS_ERR(path))
 		return PTR_ERR(path);

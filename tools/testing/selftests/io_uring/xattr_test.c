@@ -243,7 +243,6 @@ TEST_F(xattr, values_are_freed)
 }
 
 #define GROUP	"/sys/fs/cgroup/iou_xattr_test"
-#define VALUES	100
 #define BIGGEST	65536
 
 static long charged(void)
@@ -258,48 +257,111 @@ static long charged(void)
 	return bytes;
 }
 
-/* In a process of the group: a chain of values that waits.  Return: bytes it is charged for. */
-static long hold_values(int fd)
+/* What one request of a chain holds while it waits. */
+struct holds {
+	const char *name;
+	void (*prep)(struct iou *r, int fd, const char *path);
+	long bytes;
+	int nr;
+};
+
+static void hold_value(struct iou *r, int fd, const char *path)
 {
-	static char value[BIGGEST];
+	static char value[BIGGEST] = { 1 };
+
+	prep_xattr(r, IOSQE_IO_LINK, IORING_OP_FSETXATTR, NULL, fd, NAME, value, sizeof(value), 0);
+}
+
+static void hold_setxattr(struct iou *r, int fd, const char *path)
+{
+	prep_xattr(r, IOSQE_IO_LINK, IORING_OP_SETXATTR, path, -1, NAME, "1", 1, 0);
+}
+
+static void hold_open(struct iou *r, int fd, const char *path)
+{
+	iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, path, 0, 0)->flags = IOSQE_IO_LINK;
+}
+
+static void hold_statx(struct iou *r, int fd, const char *path)
+{
+	static char buffer[256];
+
+	iou_prep(r, IORING_OP_STATX, AT_FDCWD, path, 0, (uintptr_t)buffer)->flags = IOSQE_IO_LINK;
+}
+
+static void hold_unlink(struct iou *r, int fd, const char *path)
+{
+	iou_prep(r, IORING_OP_UNLINKAT, AT_FDCWD, path, 0, 0)->flags = IOSQE_IO_LINK;
+}
+
+static void hold_rename(struct iou *r, int fd, const char *path)
+{
+	iou_prep(r, IORING_OP_RENAMEAT, AT_FDCWD, path, AT_FDCWD, (uintptr_t)path + 1)->flags =
+		IOSQE_IO_LINK;
+}
+
+/* A path takes 4 KiB, short or long. */
+static const struct holds holds[] = {
+	{ "value", hold_value, BIGGEST, 100 },
+	{ "setxattr", hold_setxattr, 4096, 1000 },
+	{ "openat", hold_open, 4096, 1000 },
+	{ "statx", hold_statx, 4096, 1000 },
+	{ "unlinkat", hold_unlink, 4096, 1000 },
+	{ "renameat", hold_rename, 2 * 4096, 1000 },
+};
+
+/*
+ * In a process of the group: a chain that waits.  Return: for each request, in tenths of what
+ * it should be, the bytes that the group is charged for; 255 when something else failed.
+ */
+static int hold(const struct holds *h, int fd, const char *path)
+{
 	struct iou r;
 	long before;
 	int i, p[2];
 	char c;
 
-	if (pipe(p) || iou_put(GROUP "/cgroup.procs", "0") || iou_init(&r, 2 * VALUES, 0))
-		return -1;
-	memset(value, 1, sizeof(value));
+	if (pipe(p) || iou_put(GROUP "/cgroup.procs", "0") || iou_init(&r, 2 * h->nr, 0))
+		return 255;
 	before = charged();
 	iou_prep(&r, IORING_OP_READ, p[0], &c, 1, 0)->flags = IOSQE_IO_LINK;
-	for (i = 0; i < VALUES; i++)
-		prep_xattr(&r, IOSQE_IO_LINK, IORING_OP_FSETXATTR, NULL, fd, NAME, value,
-			   sizeof(value), 0);
-	if (iou_submit(&r) != VALUES + 1)
-		return -1;
-	return charged() - before;
+	for (i = 0; i < h->nr; i++)
+		h->prep(&r, fd, path);
+	if (iou_submit(&r) != (unsigned int)h->nr + 1)
+		return 255;
+	return (charged() - before) * 10 / (h->bytes * h->nr);
 }
 
 /*
- * A program that has many values wait pays for their memory, where stock takes it from
- * everybody.  Mutant: xattr-value-uncharged.
+ * A program that has many requests wait pays for their memory, where stock takes values and
+ * paths from everybody.  Mutants: xattr-value-uncharged, path-uncharged, long-path-uncharged.
  */
-TEST(values_are_charged)
+TEST(what_waits_is_charged)
 {
+	static char path[4090];
 	int fd = iou_file(0, 0), pid, status;
+	unsigned int i, len;
 
 	if (iou_on_stock())
-		SKIP(return, "they are not");
+		SKIP(return, "it is not");
 	iou_put("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
 	if (mkdir(GROUP, 0755) && errno != EEXIST)
 		SKIP(return, "no cgroup v2 hierarchy that can be written");
-	pid = fork();
-	if (!pid)
-		_exit(hold_values(fd) / (BIGGEST / 2 * VALUES));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	/* nearly all of it: the group has a little in advance */
-	EXPECT_LE(1, WEXITSTATUS(status));
-	EXPECT_GE(3, WEXITSTATUS(status));
+	for (i = 0; i < 2 * ARRAY_LEN(holds); i++) {
+		const struct holds *h = &holds[i / 2];
+
+		/* one that shares its memory with the kernel's struct filename, one that cannot */
+		len = i % 2 ? sizeof(path) - 1 : 8;
+		memset(path, 'a', len);
+		path[len] = 0;
+		pid = fork();
+		if (!pid)
+			_exit(hold(h, fd, path));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		/* the group has a little in advance; a request itself is less than 1 KiB */
+		EXPECT_LE(9, WEXITSTATUS(status)) TH_LOG("%s %u", h->name, len);
+		EXPECT_GE(15, WEXITSTATUS(status)) TH_LOG("%s %u", h->name, len);
+	}
 	rmdir(GROUP);
 	close(fd);
 }

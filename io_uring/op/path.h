@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: the paths that requests name */
+#ifndef IO_OP_PATH_H
+#define IO_OP_PATH_H
+
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_OP
+#error "op/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+/**
+ * io_path_get() - read a path from user space, on the account of the caller's cgroup
+ * @uaddr: where it is
+ * @uflags: AT_EMPTY_PATH allows it to be empty
+ *
+ * getname() charges nobody for its 4 KiB: a system call has a path or two, but a program may
+ * have as many requests wait as it likes.
+ *
+ * Context: the submitter's; may sleep.
+ * Return: what putname() puts, or an ERR_PTR() as of getname().
+ */
+static inline struct filename *io_path_get(u64 uaddr, int uflags)
+{
+	struct filename *path = getname_uflags(u64_to_user_ptr(uaddr), uflags);
+	void *text = path;
+
+	if (IS_ERR(path))
+		return path;
+	/* a long one has its struct filename apart */
+	if (unlikely(path->name != path->iname))
+		text = (void *)path->name;
+	if (likely(kmem_cache_charge(text, GFP_KERNEL)))
+		return path;
+	putname(path);
+	return ERR_PTR(-ENOMEM);
+}
+
+#endif
