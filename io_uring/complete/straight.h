@@ -23,23 +23,16 @@ DECLARE_TRACEPOINT(io_uring_complete);
 #define IO_REQ_END_FLAGS	(IO_REQ_CLEAN_FLAGS | REQ_F_CQE_SKIP | REQ_F_HAS_LINK | \
 				 REQ_F_REFCOUNT)
 
-/**
- * io_complete_straight - the issuer has finished a request, if that is simple
- * @ctx: the ring
- * @req: the request, its result is in req->cqe; ring lock held, as io_complete()
- *
- * Does what io_complete() does except that the request's memory and charge stay
- * with the caller, which may use it for the next one.
- *
- * Return: false, and nothing was done, if it is not simple.
- */
-static inline bool io_complete_straight(struct io_ring_ctx *ctx, struct io_kiocb *req)
+/* Does what io_complete_straight() does; 32-byte CQEs have two words @extra. */
+static __always_inline bool io_complete_straight_with(struct io_ring_ctx *ctx,
+						      struct io_kiocb *req, const u64 *extra)
 {
 	io_req_flags_t flags = req->flags;
 
 	if (unlikely(flags & IO_REQ_END_FLAGS || tracepoint_enabled(io_uring_complete)))
 		return false;
-	if (unlikely(!io_cq_post_straight(ctx, &req->cqe)))
+	if (unlikely(!(extra ? io_cq_post_large_straight(ctx, &req->cqe, extra) :
+			       io_cq_post_straight(ctx, &req->cqe))))
 		return false;
 	io_req_move(req, IO_REQ_DONE);
 	if (flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE)) {
@@ -53,6 +46,21 @@ static inline bool io_complete_straight(struct io_ring_ctx *ctx, struct io_kiocb
 }
 
 /**
+ * io_complete_straight - the issuer has finished a request, if that is simple
+ * @ctx: the ring
+ * @req: the request, its result is in req->cqe; ring lock held, as io_complete()
+ *
+ * Does what io_complete() does except that the request's memory and charge stay
+ * with the caller, which may use it for the next one.
+ *
+ * Return: false, and nothing was done, if it is not simple.
+ */
+static inline bool io_complete_straight(struct io_ring_ctx *ctx, struct io_kiocb *req)
+{
+	return io_complete_straight_with(ctx, req, NULL);
+}
+
+/**
  * io_complete_collected - io_complete() for a caller that collects many finished requests
  * @ctx: the ring
  * @req: the request, as for io_complete()
@@ -63,6 +71,16 @@ static inline void io_complete_collected(struct io_ring_ctx *ctx, struct io_kioc
 		io_req_give_back(ctx, req);
 	else
 		io_complete(req);
+}
+
+/* The same for io_complete_large(). */
+static inline void io_complete_large_collected(struct io_ring_ctx *ctx, struct io_kiocb *req,
+					       const u64 *extra)
+{
+	if (likely(io_complete_straight_with(ctx, req, extra)))
+		io_req_give_back(ctx, req);
+	else
+		io_complete_large(req, extra);
 }
 
 /* io_post_more(), if that is simple.  Return: whether it was posted. */

@@ -36,7 +36,7 @@
 
 #include "async/iopoll.h"
 #include "async/wq.h"
-#include "complete/complete.h"
+#include "complete/straight.h"
 #include "op/list.h"
 #include "op/result.h"
 #include "req/parked.h"
@@ -161,14 +161,15 @@ static enum io_result io_cmd_issue(struct io_kiocb *req, unsigned int issue_flag
 static void io_cmd_end(struct io_kiocb *req)
 {
 	u64 extra[2] = { io_req_cmd(req)->res2 };
+	struct io_ring_ctx *ctx = req->ctx;
 
-	if (req->flags & REQ_F_PARKED)
+	if (unlikely(req->flags & REQ_F_PARKED))
 		io_unpark(req);
 	io_done(req, req->cqe.res);
-	if (req->ctx->issue_flags & IO_URING_F_CQE32)
-		io_complete_large(req, extra);
+	if (ctx->issue_flags & IO_URING_F_CQE32)
+		io_complete_large_collected(ctx, req, extra);
 	else
-		io_complete(req);
+		io_complete_collected(ctx, req);
 }
 
 static void io_cmd_end_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
