@@ -242,13 +242,17 @@ TEST_F(xattr, values_are_freed)
 	EXPECT_GT(before + (long)rounds / 2, values_in_use());
 }
 
-#define GROUP	"/sys/fs/cgroup/iou_xattr_test"
+#define GROUPS	"/sys/fs/cgroup/"
 #define BIGGEST	65536
 
-static long charged(void)
+static long charged(const char *group)
 {
+	char path[64];
 	long bytes = -1;
-	FILE *f = fopen(GROUP "/memory.current", "r");
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/memory.current", group);
+	f = fopen(path, "r");
 
 	if (f && fscanf(f, "%ld", &bytes) != 1)
 		bytes = -1;
@@ -314,22 +318,24 @@ static const struct holds holds[] = {
  * In a process of the group: a chain that waits.  Return: for each request, in tenths of what
  * it should be, the bytes that the group is charged for; 255 when something else failed.
  */
-static int hold(const struct holds *h, int fd, const char *path)
+static int hold(const struct holds *h, const char *group, int fd, const char *path)
 {
+	char procs[64];
 	struct iou r;
 	long before;
 	int i, p[2];
 	char c;
 
-	if (pipe(p) || iou_put(GROUP "/cgroup.procs", "0") || iou_init(&r, 2 * h->nr, 0))
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", group);
+	if (pipe(p) || iou_put(procs, "0") || iou_init(&r, 2 * h->nr, 0))
 		return 255;
-	before = charged();
+	before = charged(group);
 	iou_prep(&r, IORING_OP_READ, p[0], &c, 1, 0)->flags = IOSQE_IO_LINK;
 	for (i = 0; i < h->nr; i++)
 		h->prep(&r, fd, path);
 	if (iou_submit(&r) != (unsigned int)h->nr + 1)
 		return 255;
-	return (charged() - before) * 10 / (h->bytes * h->nr);
+	return (charged(group) - before) * 10 / (h->bytes * h->nr);
 }
 
 /*
@@ -341,28 +347,31 @@ TEST(what_waits_is_charged)
 	static char path[4090];
 	int fd = iou_file(0, 0), pid, status;
 	unsigned int i, len;
+	char group[40];
 
 	if (iou_on_stock())
 		SKIP(return, "it is not");
-	iou_put("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
-	if (mkdir(GROUP, 0755) && errno != EEXIST)
-		SKIP(return, "no cgroup v2 hierarchy that can be written");
+	iou_put(GROUPS "cgroup.subtree_control", "+memory");
 	for (i = 0; i < 2 * ARRAY_LEN(holds); i++) {
 		const struct holds *h = &holds[i / 2];
 
+		/* one each: what KASAN keeps of the one before comes off its account some time */
+		snprintf(group, sizeof(group), GROUPS "iou_xattr_test%u", i);
+		if (mkdir(group, 0755) && errno != EEXIST)
+			SKIP(return, "no cgroup v2 hierarchy that can be written");
 		/* one that shares its memory with the kernel's struct filename, one that cannot */
 		len = i % 2 ? sizeof(path) - 1 : 8;
 		memset(path, 'a', len);
 		path[len] = 0;
 		pid = fork();
 		if (!pid)
-			_exit(hold(h, fd, path));
+			_exit(hold(h, group, fd, path));
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		/* the group has a little in advance; a request itself is less than 1 KiB */
 		EXPECT_LE(9, WEXITSTATUS(status)) TH_LOG("%s %u", h->name, len);
 		EXPECT_GE(15, WEXITSTATUS(status)) TH_LOG("%s %u", h->name, len);
+		rmdir(group);
 	}
-	rmdir(GROUP);
 	close(fd);
 }
 
