@@ -136,6 +136,7 @@ enum {
 	REQ_F_POLLED_BIT,		/* ->poll is there: a retry waits for the file */
 	REQ_F_POLL_TRIED_BIT,		/* ->poll_tries counts */
 	REQ_F_POLL_ERRORS_BIT,		/* a retry waits for errors, not for data */
+	REQ_F_POLL_CHOSEN_BIT,		/* events that others were not told of have woken its poll */
 	REQ_F_PARKED_BIT,		/* on ctx->parked.buckets, written under the ring lock */
 	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
 	REQ_F_LIMITED_BIT,		/* the next of the chain limits its time */
@@ -175,6 +176,7 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_POLLED		IO_REQ_FLAG(REQ_F_POLLED_BIT)
 #define REQ_F_POLL_TRIED	IO_REQ_FLAG(REQ_F_POLL_TRIED_BIT)
 #define REQ_F_POLL_ERRORS	IO_REQ_FLAG(REQ_F_POLL_ERRORS_BIT)
+#define REQ_F_POLL_CHOSEN	IO_REQ_FLAG(REQ_F_POLL_CHOSEN_BIT)
 #define REQ_F_PARKED		IO_REQ_FLAG(REQ_F_PARKED_BIT)
 #define REQ_F_MULTISHOT		IO_REQ_FLAG(REQ_F_MULTISHOT_BIT)
 #define REQ_F_LIMITED		IO_REQ_FLAG(REQ_F_LIMITED_BIT)

@@ -34,7 +34,14 @@
  * entries first, which take themselves off, forget the waitqueue as the last
  * thing they do, and cancel the poll.  The waitqueue's memory stays for a grace
  * period, so whoever wants its lock finds it within RCU.
+ *
+ * An event wakes one of the exclusive waiters, the chosen one.  When that one ends without
+ * having dealt with it, it wakes all others (io_poll_pass_on()).  Those are not chosen by that:
+ * each of them was told, and when it ends it leaves nobody in the dark.  And whoever was chosen
+ * before somebody else passed on has nothing left to pass on.  Without these two rules the end
+ * of many waiters of one file would take the square of their number.
  */
+#include <linux/hash.h>
 #include <linux/net.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
@@ -57,6 +64,86 @@ static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
  * io_poll_progress() and over a hundred times if it does a part each time.
  */
 #define IO_POLL_TRIES	(8 * IO_POLL_IN_VAIN)
+
+/* In the key of a wake: an exclusive waiter passes events on. */
+#define IO_POLL_PASSED	((__force __poll_t)BIT(26))
+
+/*
+ * Bits of an entry's ->flags that waitqueues have no use for, under the waitqueue's lock: it
+ * was chosen for an event, and struct io_poll_passes' @nr at that time.
+ */
+#define IO_WAIT_CHOSEN		BIT(15)
+#define IO_WAIT_NR_SHIFT	16
+
+/* events of which a writer is told, and all that a file can be asked for */
+#define IO_POLL_OUTS		(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND)
+#define IO_POLL_ALL		((__force __poll_t)0x3fff)
+
+/**
+ * struct io_poll_passes - passing on of events, for all files with the same hash
+ * @file: the last of these files of which events were passed on, to compare with
+ * @events: what its waiters were told of, if it was there
+ * @nr: how often events of any of the files were passed on, modulo 65536
+ */
+struct io_poll_passes {
+	const struct file	*file;
+	__poll_t		events;
+	u16			nr;
+};
+
+#define IO_POLL_PASSES_BITS	6
+
+/* Under @io_poll_passes_lock; wakers look at ->nr without it. */
+static struct io_poll_passes io_poll_passes[1 << IO_POLL_PASSES_BITS];
+static DEFINE_SPINLOCK(io_poll_passes_lock);
+
+static struct io_poll_passes *io_poll_passes_of(const struct file *file)
+{
+	return &io_poll_passes[hash_ptr(file, IO_POLL_PASSES_BITS)];
+}
+
+/* An exclusive waiter is chosen for an event.  Under the waitqueue's lock. */
+static void io_poll_choose(struct wait_queue_entry *wait)
+{
+	const struct io_kiocb *req = wait->private;
+	u32 nr;
+
+	/* the event is there before ->nr is looked at; pairs with io_poll_pass_begin() */
+	smp_mb__after_spinlock();
+	nr = READ_ONCE(io_poll_passes_of(req->file)->nr);
+	wait->flags = (wait->flags & (IO_WAIT_CHOSEN - 1)) | IO_WAIT_CHOSEN |
+		      nr << IO_WAIT_NR_SHIFT;
+}
+
+/*
+ * An entry, off its waitqueue: was it chosen, and not all others told since?  @file is
+ * held by the request, so if it is the same it is not another one at the same address.
+ */
+static bool io_poll_is_chosen(const struct wait_queue_entry *wait, const struct file *file,
+			      __poll_t events)
+{
+	const struct io_poll_passes *passes = io_poll_passes_of(file);
+
+	if (likely(!(wait->flags & IO_WAIT_CHOSEN)))
+		return false;
+	guard(spinlock)(&io_poll_passes_lock);
+	return passes->file != file || events & IO_POLL_ALL & ~passes->events ||
+	       passes->nr == wait->flags >> IO_WAIT_NR_SHIFT;
+}
+
+/* Those who wait for @file are going to be told of @events. */
+static void io_poll_pass_begin(const struct file *file, __poll_t events)
+{
+	struct io_poll_passes *passes = io_poll_passes_of(file);
+
+	scoped_guard(spinlock, &io_poll_passes_lock) {
+		passes->file = file;
+		passes->events = events;
+		WRITE_ONCE(passes->nr, passes->nr + 1);
+	}
+	/* pairs with io_poll_choose(): it sees the number, or we see its event */
+	smp_mb();
+}
 
 static u32 io_poll_mask_bits(__poll_t mask)
 {
@@ -157,7 +244,10 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 	struct io_kiocb *req = wait->private;
 	__poll_t events = io_poll_events(poll);
 	unsigned int push_flags = io_poll_urgency(events);
+	bool passed = mask & IO_POLL_PASSED;
 	u32 claim;
+
+	mask &= ~IO_POLL_PASSED;
 
 	if (mask & POLLFREE) {
 		io_poll_wake_free(poll, wait);
@@ -170,6 +260,8 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 	/* sockets say EPOLLPRI of all data: the file knows better */
 	if (!(mask & events & ~EPOLLPRI))
 		mask = 0;
+	if (events & EPOLLEXCLUSIVE && !passed)
+		io_poll_choose(wait);
 	claim = io_poll_claim(poll, io_poll_mask_bits(mask));
 	/*
 	 * One that has been told of one event, and ends with it, is not enough for two.  On a
@@ -242,14 +334,23 @@ static void io_poll_unhook_entry(struct wait_queue_head **at, struct wait_queue_
 	*at = NULL;
 }
 
+/* Note what the end of an exclusive waiter has to pass on. */
+static void io_poll_note_chosen(struct io_kiocb *req, const struct wait_queue_entry *wait)
+{
+	if (io_poll_is_chosen(wait, req->file, io_poll_events(req->poll)))
+		req->flags |= REQ_F_POLL_CHOSEN;
+}
+
 /* No more wakes after this; a result takes the place of req->poll. */
 static void io_poll_unhook(struct io_kiocb *req)
 {
 	struct io_poll *poll = req->poll;
 
 	io_poll_unhook_entry(&poll->head, &poll->wait);
+	io_poll_note_chosen(req, &poll->wait);
 	if (unlikely(poll->second)) {
 		io_poll_unhook_entry(&poll->second->head, &poll->second->wait);
+		io_poll_note_chosen(req, &poll->second->wait);
 		kfree(poll->second);
 		poll->second = NULL;
 	}
@@ -275,10 +376,13 @@ static void io_poll_hook_entry(struct wait_queue_head *head, struct wait_queue_e
 {
 	init_waitqueue_func_entry(wait, wake);
 	wait->private = req;
-	if (io_poll_events(req->poll) & EPOLLEXCLUSIVE)
+	if (io_poll_events(req->poll) & EPOLLEXCLUSIVE) {
+		/* the file is asked next, and says what it was chosen for before */
+		req->flags &= ~REQ_F_POLL_CHOSEN;
 		add_wait_queue_exclusive(head, wait);
-	else
+	} else {
 		add_wait_queue(head, wait);
+	}
 }
 
 /* A second waitqueue; a third one is more than anybody has. */
@@ -395,15 +499,16 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 static void io_poll_wake_others(struct file *file, struct wait_queue_head *head,
 				struct poll_table_struct *pt)
 {
-	__wake_up(head, TASK_NORMAL, 0, poll_to_key(pt->_key));
+	__wake_up(head, TASK_NORMAL, 0, poll_to_key(pt->_key | IO_POLL_PASSED));
 }
 
 /**
- * io_poll_pass_on - an exclusive waiter has ended, and may have been chosen for events
+ * io_poll_pass_on - an exclusive waiter has ended that was chosen for events
  * @file: what it has waited for, it is on no waitqueue any more
  * @events: that it has waited for
  *
- * Events that it has not seen are for the others.  For sockets alone, and not those of
+ * Events that it has not seen are for the others, which are told of all that readers, or
+ * readers and writers, may wait for: so it need not be done for each set of events.  For sockets alone, and not those of
  * AF_VSOCK: as this may be the fallback worker, a ->poll() must not sleep.  That of a file of
  * FUSE does for as long as its server likes, AF_VSOCK's while somebody who receives is in a
  * page fault.
@@ -416,7 +521,9 @@ void io_poll_pass_on(struct file *file, __poll_t events)
 
 	if (!sock || READ_ONCE(sock->ops)->family == AF_VSOCK)
 		return;
-	mask = io_poll_ask(file, &pt, events & ~EPOLLEXCLUSIVE);
+	events = events & IO_POLL_OUTS ? IO_POLL_ALL : IO_POLL_ALL & ~IO_POLL_OUTS;
+	io_poll_pass_begin(file, events);
+	mask = io_poll_ask(file, &pt, events);
 	if (!mask)
 		return;
 	pt._qproc = io_poll_wake_others;
@@ -428,7 +535,7 @@ static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
 {
 	struct io_poll *poll = req->poll;
 
-	/* of files with one waitqueue, as sockets are; no more wakes after this */
+	/* sockets, whose events are passed on, have one waitqueue: no more wakes after this */
 	io_poll_unhook_entry(&poll->head, &poll->wait);
 	if (atomic_read(&poll->wants) & IO_POLL_AGAIN)
 		io_poll_pass_on(req->file, events);

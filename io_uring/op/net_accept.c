@@ -85,15 +85,17 @@ static int io_accept_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
  * A listener tells one of those that wait of a connection, and a multishot request of all
  * that come until it ends.  One that has ended with a connection in its place, or with none,
  * leaves what else it was told of to the next.  An attempt that has failed is told to its
- * program, which knows that the connection is there.
+ * program, which knows that the connection is there.  A worker that was interrupted may have
+ * been chosen by the socket itself.
  */
 static void io_accept_cleanup(struct io_kiocb *req)
 {
 	s32 res = req->cqe.res;
 	bool cancelled = res == -ECANCELED || res == -EINTR;
 	bool taken = res >= 0 || io_accept(req)->file_index;
+	bool chosen = req->flags & REQ_F_POLL_CHOSEN || (req->file && res == -EINTR);
 
-	if (req->file && (cancelled || (taken && req->flags & REQ_F_MULTISHOT)))
+	if (chosen && (cancelled || (taken && req->flags & REQ_F_MULTISHOT)))
 		io_poll_pass_on(req->file, EPOLLIN | EPOLLRDNORM);
 }
 

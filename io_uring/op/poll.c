@@ -60,10 +60,10 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	return 0;
 }
 
-/* An exclusive poll that was ended may have been chosen for an event, which it has not told. */
+/* An exclusive poll that was ended was chosen for an event that it has not told. */
 static void io_poll_add_cleanup(struct io_kiocb *req)
 {
-	if (req->file && req->cqe.res < 0)
+	if (req->flags & REQ_F_POLL_CHOSEN && req->cqe.res < 0)
 		io_poll_pass_on(req->file, io_poll_events(io_poll(req)));
 }
 

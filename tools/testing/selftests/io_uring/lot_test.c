@@ -7,8 +7,10 @@
  * be killed meanwhile.
  */
 #include "fault.h"
+#include "sock.h"
 #include "timer.h"
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 
@@ -695,23 +697,91 @@ out:
 	return took;
 }
 
-/* Four times as many take four times as long, not sixteen times. */
-TEST(exec_behind_many)
+/*
+ * @nr exclusive polls of a socket: multishot ones of which one is chosen for an event, or one in
+ * two is chosen for one each.  The ring is closed before they have told anybody.
+ * Return: microseconds until it was gone; 0: something else failed
+ */
+static unsigned long long end_of_exclusive(unsigned int nr, bool each)
 {
-	unsigned int nr = iou_slow_kernel() ? 3000 : 8000, round;
+	int s[2], p[2], multi = each ? 0 : IORING_POLL_ADD_MULTI;
+	unsigned long long begin, took = 0;
+	unsigned int i;
+	struct iou r;
+
+	if (pipe(p) || sock_tcp_pair(s) || iou_init_cq(&r, BATCH, 8 * BATCH, IOU_DEFER))
+		return 0;
+	/* the write end is gone when the ring is */
+	if (iou_register(&r, IORING_REGISTER_FILES, &p[1], 1))
+		return 0;
+	close(p[1]);
+	for (i = 0; i < nr; i++) {
+		struct io_uring_sqe *sqe = poll_in(&r, s[1], i);
+
+		sqe->poll32_events = POLLIN | EPOLLEXCLUSIVE;
+		sqe->len = multi;
+		if ((i + 1) % BATCH == 0 || i + 1 == nr)
+			if (iou_submit(&r) <= 0)
+				goto out;
+	}
+	for (i = 0; i < (each ? nr / 2 : 1); i++)
+		if (send(s[0], "x", 1, 0) != 1)
+			goto out;
+	begin = iou_now_us();
+	iou_exit(&r);
+	if (read(p[0], &i, 1) == 0)
+		took = iou_now_us() - begin;
+out:
+	close(p[0]);
+	close(s[0]);
+	close(s[1]);
+	return took;
+}
+
+static unsigned long long end_of_multishot(unsigned int nr)
+{
+	return end_of_exclusive(nr, false);
+}
+
+static unsigned long long end_of_chosen(unsigned int nr)
+{
+	return end_of_exclusive(nr, true);
+}
+
+/* The best of three for @nr, and for four times as many: not sixteen times as long. */
+static void four_times(struct __test_metadata *_metadata, unsigned int nr,
+		       unsigned long long (*run)(unsigned int nr))
+{
 	unsigned long long few = ~0ULL, many = ~0ULL, took;
+	unsigned int round;
 
 	for (round = 0; round < 3; round++) {
-		took = exec_behind(nr);
+		took = run(nr);
 		ASSERT_NE(0, took);
 		few = took < few ? took : few;
-		took = exec_behind(4 * nr);
+		took = run(4 * nr);
 		ASSERT_NE(0, took);
 		many = took < many ? took : many;
 	}
 	EXPECT_GT(9 * few, many) {
 		TH_LOG("%llu us for %u, %llu us for four times as many", few, nr, many);
 	}
+}
+
+TEST(exec_behind_many)
+{
+	four_times(_metadata, iou_slow_kernel() ? 3000 : 8000, exec_behind);
+}
+
+/* What an exclusive poll that ends passes on to the others it does not pass on to each again. */
+TEST(exclusive_ones_end)
+{
+	four_times(_metadata, iou_slow_kernel() ? 1000 : 5000, end_of_multishot);
+}
+
+TEST(chosen_ones_end)
+{
+	four_times(_metadata, iou_slow_kernel() ? 1000 : 5000, end_of_chosen);
 }
 
 TEST_HARNESS_MAIN
