@@ -699,8 +699,8 @@ out:
 
 /*
  * @nr exclusive polls of a socket: multishot ones of which one is chosen for an event, or one in
- * two is chosen for one each.  The ring is closed before they have told anybody.
- * Return: microseconds until it was gone; 0: something else failed
+ * two is chosen for one each.  Before they have told anybody these are cancelled, or the ring
+ * is closed.  Return: microseconds until they, or it, were gone; 0: something else failed
  */
 static unsigned long long end_of_exclusive(unsigned int nr, bool each)
 {
@@ -728,8 +728,13 @@ static unsigned long long end_of_exclusive(unsigned int nr, bool each)
 		if (send(s[0], "x", 1, 0) != 1)
 			goto out;
 	begin = iou_now_us();
+	if (each) {
+		cancel(&r, 0, IORING_ASYNC_CANCEL_ANY, nr);
+		if (iou_submit_wait(&r, nr + 1) == 1 && iou_discard(&r, nr + 1) == -ECANCELED)
+			took = iou_now_us() - begin;
+	}
 	iou_exit(&r);
-	if (read(p[0], &i, 1) == 0)
+	if (!each && read(p[0], &i, 1) == 0)
 		took = iou_now_us() - begin;
 out:
 	close(p[0]);
