@@ -136,7 +136,7 @@ enum {
 	REQ_F_POLLED_BIT,		/* ->poll is there: a retry waits for the file */
 	REQ_F_POLL_TRIED_BIT,		/* ->poll_tries counts */
 	REQ_F_POLL_ERRORS_BIT,		/* a retry waits for errors, not for data */
-	REQ_F_POLL_CHOSEN_BIT,		/* events that others were not told of have woken its poll */
+	REQ_F_POLL_CHOSEN_BIT,		/* its poll was told of what others were not */
 	REQ_F_PARKED_BIT,		/* on ctx->parked.buckets, written under the ring lock */
 	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
 	REQ_F_LIMITED_BIT,		/* the next of the chain limits its time */

@@ -508,10 +508,11 @@ static void io_poll_wake_others(struct file *file, struct wait_queue_head *head,
  * @events: that it has waited for
  *
  * Events that it has not seen are for the others, which are told of all that readers, or
- * readers and writers, may wait for: so it need not be done for each set of events.  For sockets alone, and not those of
- * AF_VSOCK: as this may be the fallback worker, a ->poll() must not sleep.  That of a file of
- * FUSE does for as long as its server likes, AF_VSOCK's while somebody who receives is in a
- * page fault.
+ * readers and writers, may wait for: so it need not be done for each set of events.
+ *
+ * For sockets alone, and not those of AF_VSOCK: as this may be the fallback worker, a
+ * ->poll() must not sleep.  That of a file of FUSE does for as long as its server likes,
+ * AF_VSOCK's while somebody who receives is in a page fault.
  */
 void io_poll_pass_on(struct file *file, __poll_t events)
 {
