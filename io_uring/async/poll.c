@@ -116,16 +116,14 @@ static void io_poll_choose(struct wait_queue_entry *wait)
 }
 
 /*
- * An entry, off its waitqueue: was it chosen, and not all others told since?  @file is
+ * An entry that was chosen, off its waitqueue: have not all others been told since?  @file is
  * held by the request, so if it is the same it is not another one at the same address.
  */
-static bool io_poll_is_chosen(const struct wait_queue_entry *wait, const struct file *file,
+static bool io_poll_is_owing(const struct wait_queue_entry *wait, const struct file *file,
 			      __poll_t events)
 {
 	const struct io_poll_passes *passes = io_poll_passes_of(file);
 
-	if (likely(!(wait->flags & IO_WAIT_CHOSEN)))
-		return false;
 	guard(spinlock)(&io_poll_passes_lock);
 	return passes->file != file || events & IO_POLL_ALL & ~passes->events ||
 	       passes->nr == wait->flags >> IO_WAIT_NR_SHIFT;
@@ -335,9 +333,9 @@ static void io_poll_unhook_entry(struct wait_queue_head **at, struct wait_queue_
 }
 
 /* Note what the end of an exclusive waiter has to pass on. */
-static void io_poll_note_chosen(struct io_kiocb *req, const struct wait_queue_entry *wait)
+static noinline void io_poll_note_chosen(struct io_kiocb *req, const struct wait_queue_entry *wait)
 {
-	if (io_poll_is_chosen(wait, req->file, io_poll_events(req->poll)))
+	if (io_poll_is_owing(wait, req->file, io_poll_events(req->poll)))
 		req->flags |= REQ_F_POLL_CHOSEN;
 }
 
@@ -347,10 +345,12 @@ static void io_poll_unhook(struct io_kiocb *req)
 	struct io_poll *poll = req->poll;
 
 	io_poll_unhook_entry(&poll->head, &poll->wait);
-	io_poll_note_chosen(req, &poll->wait);
+	if (unlikely(poll->wait.flags & IO_WAIT_CHOSEN))
+		io_poll_note_chosen(req, &poll->wait);
 	if (unlikely(poll->second)) {
 		io_poll_unhook_entry(&poll->second->head, &poll->second->wait);
-		io_poll_note_chosen(req, &poll->second->wait);
+		if (poll->second->wait.flags & IO_WAIT_CHOSEN)
+			io_poll_note_chosen(req, &poll->second->wait);
 		kfree(poll->second);
 		poll->second = NULL;
 	}

@@ -131,6 +131,18 @@ static bool io_cq_has_room(struct io_ring_ctx *ctx)
 	return likely(ctx->cq.tail != ctx->cq.limit) || io_cq_refill(ctx);
 }
 
+static void io_cq_fill(struct io_cqring *cq, const struct io_cqe_val *val, const u64 *extra)
+{
+	struct io_uring_cqe *cqe = io_cq_fill_slot(cq, val);
+
+	if (cq->shift) {
+		cqe->big_cqe[0] = extra ? extra[0] : 0;
+		cqe->big_cqe[1] = extra ? extra[1] : 0;
+		/* keeps io_cq_post_straight() away */
+		cq->limit = cq->tail;
+	}
+}
+
 /*
  * A CQE that was just filled in is not counted.  Which of those are published is
  * not noted with each publication, as straight commits are too frequent for it.  But

@@ -31,19 +31,6 @@ static inline struct io_uring_cqe *io_cq_fill_slot(struct io_cqring *cq,
 	return cqe;
 }
 
-/* The same with the two words more that a 32-byte CQE has, 0 without @extra. */
-static inline void io_cq_fill(struct io_cqring *cq, const struct io_cqe_val *val, const u64 *extra)
-{
-	struct io_uring_cqe *cqe = io_cq_fill_slot(cq, val);
-
-	if (cq->shift) {
-		cqe->big_cqe[0] = extra ? extra[0] : 0;
-		cqe->big_cqe[1] = extra ? extra[1] : 0;
-		/* keeps io_cq_post_straight() away */
-		cq->limit = cq->tail;
-	}
-}
-
 /**
  * io_cq_post_straight - post a CQE as part of a batch, if that is simple
  * @ctx: the ring, its lock held; exclusive rings: called by the writer
@@ -81,13 +68,18 @@ static inline bool io_cq_post_large_straight(struct io_ring_ctx *ctx,
 					     const struct io_cqe_val *val, const u64 *extra)
 {
 	struct io_cqring *cq = &ctx->cq;
+	struct io_uring_cqe *cqe;
 
 	if (unlikely(!cq->exclusive || cq->overflowed))
 		return false;
 	/* the program's release store of the head; the limit is at the tail */
 	if (unlikely(cq->tail - smp_load_acquire(&ctx->rings->cq_head) > cq->mask))
 		return false;
-	io_cq_fill(cq, val, extra);
+	cqe = io_cq_fill_slot(cq, val);
+	cqe->big_cqe[0] = extra[0];
+	cqe->big_cqe[1] = extra[1];
+	/* keeps io_cq_post_straight() away */
+	cq->limit = cq->tail;
 	return true;
 }
 
