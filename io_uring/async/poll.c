@@ -120,7 +120,7 @@ static void io_poll_choose(struct wait_queue_entry *wait)
  * held by the request, so if it is the same it is not another one at the same address.
  */
 static bool io_poll_is_owing(const struct wait_queue_entry *wait, const struct file *file,
-			      __poll_t events)
+			     __poll_t events)
 {
 	const struct io_poll_passes *passes = io_poll_passes_of(file);
 
