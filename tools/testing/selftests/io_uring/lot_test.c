@@ -778,12 +778,13 @@ TEST(exec_behind_many)
 	four_times(_metadata, iou_slow_kernel() ? 3000 : 8000, exec_behind);
 }
 
-/* What an exclusive poll that ends passes on to the others it does not pass on to each again. */
+/* The poll that was chosen wakes the others when it ends; none of those does so again. */
 TEST(exclusive_ones_end)
 {
 	four_times(_metadata, iou_slow_kernel() ? 1000 : 5000, end_of_multishot);
 }
 
+/* Once one of those that were chosen has woken the others, the rest of them does not. */
 TEST(chosen_ones_end)
 {
 	four_times(_metadata, iou_slow_kernel() ? 1000 : 5000, end_of_chosen);
