@@ -12,6 +12,7 @@
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 #include <linux/task_work.h>
+#include <linux/uidgid_types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -443,12 +444,14 @@ struct io_notify {
 };
 
 /**
- * struct io_account - whose memory registered buffers are (see io_uring/rsrc/account.h)
+ * struct io_account - whose a ring is (see io_uring/rsrc/account.h)
+ * @uid: (-) whose files end one after the other, see io_uring/req/put.c
  * @user: (-) whose RLIMIT_MEMLOCK is charged, NULL with CAP_IPC_LOCK
  * @mm: (-) whose pinned pages are counted
  * @charged: (R) what is charged to the two, NULL before the first buffer
  */
 struct io_account {
+	kuid_t			uid;
 	struct user_struct	*user;
 	struct mm_struct	*mm;
 	struct io_mem_account	*charged;

@@ -25,6 +25,7 @@
 #include "complete/complete.h"
 #include "complete/message.h"
 #include "op/list.h"
+#include "req/put.h"
 #include "ring/entry.h"
 #include "ring/locks.h"
 #include "ring/mailbox.h"
@@ -249,7 +250,7 @@ static enum io_result io_msg_issue(struct io_kiocb *req, unsigned int issue_flag
 
 static void io_msg_cleanup(struct io_kiocb *req)
 {
-	fput(io_msg(req)->src_file);
+	io_file_put(req->ctx, io_msg(req)->src_file);
 }
 
 const struct io_op io_op_msg_ring = {

@@ -14,6 +14,7 @@
 #include "op/list.h"
 #include "op/result.h"
 #include "req/node.h"
+#include "req/put.h"
 #include "rsrc/files.h"
 
 /**
@@ -89,7 +90,7 @@ static bool io_splice_find(struct io_kiocb *req, unsigned int issue_flags)
 
 static void io_splice_cleanup(struct io_kiocb *req)
 {
-	fput(io_splice(req)->in);
+	io_file_put(req->ctx, io_splice(req)->in);
 }
 
 /* Return: as splice(2) or tee(2) */

@@ -11,12 +11,12 @@
  * does not wait for the lock, but leaves the rest to the ring's fallback work.
  */
 #include <linux/cred.h>
-#include <linux/file.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "req/drain.h"
 #include "req/free.h"
+#include "req/put.h"
 
 /*
  * The last tracked request has ended.  Meanwhile the task may have issued others and left
@@ -78,7 +78,7 @@ void io_req_clean(struct io_kiocb *req)
 	if (req->flags & REQ_F_INFLIGHT)
 		io_tctx_untrack(req->tctx);
 	if (req->flags & REQ_F_FILE_PUT)
-		fput(req->file);
+		io_file_put(req->ctx, req->file);
 	if (req->flags & REQ_F_CREDS)
 		put_cred(req->creds);
 	req->flags &= ~IO_REQ_CLEAN_FLAGS;

@@ -23,12 +23,13 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "req/put.h"
 #include "rsrc/files.h"
 
 static void io_file_node_release(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
 	io_rsrc_post_tag(ctx, node);
-	fput(io_file_node(node)->file);
+	io_file_put(ctx, io_file_node(node)->file);
 	kfree(io_file_node(node));
 }
 

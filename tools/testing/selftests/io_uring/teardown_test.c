@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include "fault.h"
 #include "msg.h"
+#include "sock.h"
 
 static unsigned int grace(void)
 {
@@ -825,6 +826,97 @@ TEST(last_put_by_a_worker)
 	EXPECT_TRUE(ring_goes() & POLLHUP);
 	ASSERT_EQ(0, hole_give(&hole, 0, 1));
 	EXPECT_TRUE(ring_goes() & POLLHUP);
+}
+
+/* More than one workqueue runs works at a time. */
+#define LINGERING	600
+
+/*
+ * Leave behind the last reference to a socket, whose end takes an hour unless its peer
+ * reads: in a poll, or in a slot.
+ */
+static int leave_lingering(bool slot)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
+	char buf[4096] = {};
+	struct iou r;
+	int fds[2];
+
+	if (sock_tcp_pair_of(fds, 4096) ||
+	    setsockopt(fds[0], SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)))
+		return -1;
+	while (send(fds[0], buf, sizeof(buf), MSG_DONTWAIT) > 0)
+		;
+	if (!slot)
+		return put_by_worker(fds[0]);
+	if (iou_init(&r, 8, 0) || iou_register(&r, IORING_REGISTER_FILES, fds, 1))
+		return -1;
+	close(fds[0]);
+	iou_exit(&r);
+	return 0;
+}
+
+/* A user who leaves such sockets behind.  Return: its process, or -1 */
+static int linger_as_nobody(void)
+{
+	int p[2], i, pid;
+
+	if (pipe(p))
+		return -1;
+	pid = fork();
+	if (pid) {
+		close(p[1]);
+		i = hear(p[0]);
+		close(p[0]);
+		return i ? -1 : pid;
+	}
+	if (setgid(65534) || setuid(65534))
+		_exit(1);
+	for (i = 0; i < LINGERING; i++) {
+		if (leave_lingering(i & 1))
+			_exit(1);
+	}
+	/* time for workers to get there */
+	iou_sleep_ms(300);
+	say(p[1]);
+	for (;;)
+		pause();
+}
+
+/*
+ * Files that end slowly hold up files of the same user alone, if kernel workers drop the
+ * last references to them.  Mutants: workers-put-files, late-puts-in-one-row,
+ * late-puts-side-by-side, late-puts-but-one.
+ */
+TEST(files_of_others_end)
+{
+	int p[2], slots[8], slot, pid, i;
+	struct iou r;
+
+	if (iou_on_stock())
+		SKIP(return, "stock has one queue for all");
+	pid = linger_as_nobody();
+	ASSERT_LT(0, pid);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, pipe(p));
+		if (i) {
+			ASSERT_EQ(0, iou_init(&r, 8, 0));
+			for (slot = 0; slot < 8; slot++)
+				slots[slot] = p[1];
+			ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_FILES, slots, 8));
+			close(p[1]);
+			iou_exit(&r);
+		} else {
+			ASSERT_EQ(0, put_by_worker(p[1]));
+		}
+		EXPECT_TRUE(await(p[0], POLLIN) & POLLHUP) {
+			TH_LOG("a file %s is not closed", i ? "of a slot" : "of a request");
+		}
+		close(p[0]);
+	}
+	/* the peers' end is theirs */
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 #define LONG_TEXT	32768

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring: the last reference to a file that a request or a slot held */
+#ifndef IO_REQ_PUT_H
+#define IO_REQ_PUT_H
+
+#include <linux/file.h>
+#include <linux/sched.h>
+
+#include "layer.h"
+#if IO_LAYER < IO_LAYER_REQ
+#error "req/ may not be seen from below, see io_uring/layer.h"
+#endif
+
+#include "ctx.h"
+
+void io_file_put_late(struct io_ring_ctx *ctx, struct file *file);
+
+/**
+ * io_file_put - drop a reference to a file, perhaps the last one
+ * @ctx: the ring that held it
+ * @file: the file
+ *
+ * Task context.  Does not wait for the end of the file: a task does that when it leaves
+ * the kernel, and what a kernel thread drops is left to a work of the ring's user.
+ */
+static inline void io_file_put(struct io_ring_ctx *ctx, struct file *file)
+{
+	if (likely(!(current->flags & PF_KTHREAD)))
+		fput(file);
+	else
+		io_file_put_late(ctx, file);
+}
+
+#endif
