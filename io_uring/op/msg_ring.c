@@ -250,7 +250,7 @@ static enum io_result io_msg_issue(struct io_kiocb *req, unsigned int issue_flag
 
 static void io_msg_cleanup(struct io_kiocb *req)
 {
-	io_file_put(req->ctx, io_msg(req)->src_file);
+	io_req_file_put(req, io_msg(req)->src_file);
 }
 
 const struct io_op io_op_msg_ring = {

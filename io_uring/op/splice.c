@@ -90,7 +90,7 @@ static bool io_splice_find(struct io_kiocb *req, unsigned int issue_flags)
 
 static void io_splice_cleanup(struct io_kiocb *req)
 {
-	io_file_put(req->ctx, io_splice(req)->in);
+	io_req_file_put(req, io_splice(req)->in);
 }
 
 /* Return: as splice(2) or tee(2) */

@@ -65,7 +65,7 @@ void io_tctx_keep_mm(struct io_uring_task *tctx)
 
 /**
  * io_req_clean - drop what a request holds of its own
- * @req: the request, nobody else looks at it
+ * @req: the request, nobody else looks at it; its flags still say what it has held
  *
  * Task context.  Registered resources are not dropped, they need the ring lock.
  */
@@ -77,11 +77,11 @@ void io_req_clean(struct io_kiocb *req)
 		kfree(req->async_data);
 	if (req->flags & REQ_F_INFLIGHT)
 		io_tctx_untrack(req->tctx);
-	if (req->flags & REQ_F_FILE_PUT)
-		io_file_put(req->ctx, req->file);
 	if (req->flags & REQ_F_CREDS)
 		put_cred(req->creds);
-	req->flags &= ~IO_REQ_CLEAN_FLAGS;
+	/* most have nothing else: as the last one it costs no way back here */
+	if (req->flags & REQ_F_FILE_PUT)
+		io_req_file_put(req, req->file);
 }
 
 /**
@@ -147,6 +147,8 @@ void io_req_retire(struct io_kiocb *req)
 	bool look = req->flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE);
 
 	io_req_clean(req);
+	/* it is freed later */
+	req->flags &= ~IO_REQ_CLEAN_FLAGS;
 	io_tctx_uncharge(req->tctx);
 	req->tctx = NULL;
 	/*

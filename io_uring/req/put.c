@@ -96,9 +96,13 @@ static bool io_late_put_add(struct io_late_put *put)
  */
 void io_file_put_late(struct io_ring_ctx *ctx, struct file *file)
 {
-	/* a reference cannot be kept for want of memory, and this is a small piece */
-	struct io_late_put *put = kmalloc(sizeof(*put), GFP_KERNEL | __GFP_NOFAIL);
+	struct io_late_put *put;
 
+	/* not the last one: nothing ends */
+	if (atomic_long_add_unless(&file->f_count, -1, 1))
+		return;
+	/* a reference cannot be kept for want of memory, and this is a small piece */
+	put = kmalloc(sizeof(*put), GFP_KERNEL | __GFP_NOFAIL);
 	put->file = file;
 	put->uid = ctx->account.uid;
 	INIT_WORK(&put->work, io_late_put_work);

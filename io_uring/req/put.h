@@ -31,4 +31,13 @@ static inline void io_file_put(struct io_ring_ctx *ctx, struct file *file)
 		io_file_put_late(ctx, file);
 }
 
+/* The same for a request, whose ring is only looked up if it is needed. */
+static inline void io_req_file_put(struct io_kiocb *req, struct file *file)
+{
+	if (likely(!(current->flags & PF_KTHREAD)))
+		fput(file);
+	else
+		io_file_put_late(req->ctx, file);
+}
+
 #endif
