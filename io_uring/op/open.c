@@ -26,7 +26,7 @@
 
 /**
  * struct io_open - what to open
- * @path: from user space; put by ->cleanup
+ * @path: from user space; put when the file is open, else by ->cleanup
  * @how: flags, mode and resolve rules
  * @dfd: where relative paths start
  * @file_index: slot + 1, IORING_FILE_INDEX_ALLOC, or 0 for a descriptor
@@ -84,6 +84,13 @@ static int io_openat2_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return ret ?: io_open_prep(req, sqe);
 }
 
+/* It is not tried again.  Return: what io_done() does. */
+static enum io_result io_open_done(struct io_kiocb *req, int ret)
+{
+	io_path_put(req, io_open(req)->path);
+	return io_done(req, ret);
+}
+
 static enum io_result io_open_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_open *open = io_open(req);
@@ -94,7 +101,7 @@ static enum io_result io_open_issue(struct io_kiocb *req, unsigned int issue_fla
 
 	ret = build_open_flags(&open->how, &op);
 	if (ret)
-		return io_done(req, ret);
+		return io_open_done(req, ret);
 	if (inline_attempt) {
 		if (open->how.flags & (O_TRUNC | O_CREAT | __O_TMPFILE))
 			return IO_AGAIN;
@@ -104,7 +111,7 @@ static enum io_result io_open_issue(struct io_kiocb *req, unsigned int issue_fla
 	if (!open->file_index) {
 		fd = get_unused_fd_flags(open->how.flags);
 		if (fd < 0)
-			return io_done(req, fd);
+			return io_open_done(req, fd);
 	}
 	file = do_filp_open(open->dfd, open->path, &op);
 	if (IS_ERR(file)) {
@@ -113,12 +120,12 @@ static enum io_result io_open_issue(struct io_kiocb *req, unsigned int issue_fla
 			put_unused_fd(fd);
 		if (ret == -EAGAIN && inline_attempt && !(open->how.resolve & RESOLVE_CACHED))
 			return IO_AGAIN;
-		return io_done(req, io_no_restart(ret));
+		return io_open_done(req, io_no_restart(ret));
 	}
 	if (inline_attempt && !(open->how.flags & O_NONBLOCK))
 		file->f_flags &= ~O_NONBLOCK;
 	ret = io_install_file(req->ctx, file, fd, open->file_index, issue_flags);
-	return io_done(req, ret);
+	return io_open_done(req, ret);
 }
 
 static void io_open_cleanup(struct io_kiocb *req)

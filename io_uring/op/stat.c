@@ -25,7 +25,7 @@
 
 /**
  * struct io_statx - what to look at
- * @path: from user space; put by ->cleanup
+ * @path: from user space; put after the look, else by ->cleanup
  * @buffer: where the answer goes
  * @dfd: where relative paths start
  * @flags: AT_*
@@ -108,6 +108,7 @@ static enum io_result io_statx_issue(struct io_kiocb *req, unsigned int issue_fl
 	}
 	if (!ret)
 		ret = do_statx(statx->dfd, statx->path, statx->flags, statx->mask, statx->buffer);
+	io_path_put(req, statx->path);
 	return io_done(req, io_no_restart(ret));
 }
 
