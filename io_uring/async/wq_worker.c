@@ -505,9 +505,12 @@ static bool io_wq_worker_sleep(struct io_wq_worker *worker)
 	long left = IO_WQ_IDLE;
 
 	while (left) {
-		set_current_state(TASK_INTERRUPTIBLE);
-		/* the waiter for the last work may have the next: let it run first */
+		/*
+		 * The waiter for the last work may have the next: let it run first.  As long as
+		 * we are runnable, its call costs no search for us in the run queue.
+		 */
 		cond_resched();
+		set_current_state(TASK_INTERRUPTIBLE);
 		if (READ_ONCE(worker->called) || signal_pending(current))
 			break;
 		left = schedule_timeout(left);

@@ -324,15 +324,18 @@ static void io_work_classify(struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
 	umode_t mode = op->needs_file ? file_inode(req->file)->i_mode : 0;
+	int flags = 0;
 
 	/* a program that asks for workers wants them side by side, not one when the other sleeps */
-	atomic_set(&req->work.flags, req->flags & REQ_F_FORCE_ASYNC ? IO_WQ_WORK_CONCURRENT : 0);
+	if (req->flags & REQ_F_FORCE_ASYNC)
+		flags = IO_WQ_WORK_CONCURRENT;
 	if (S_ISREG(mode)) {
 		if (io_work_needs_hash(req))
-			atomic_or(IO_WQ_WORK_HASHED, &req->work.flags);
+			flags |= IO_WQ_WORK_HASHED;
 	} else if (!S_ISBLK(mode) && op->unbound_nonreg_file) {
-		atomic_or(IO_WQ_WORK_UNBOUND, &req->work.flags);
+		flags |= IO_WQ_WORK_UNBOUND;
 	}
+	atomic_set(&req->work.flags, flags);
 }
 
 /**
