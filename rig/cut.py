@@ -315,7 +315,8 @@ class Cut:
             path = os.path.normpath(os.path.join(folder, ending))
             if path in self.owner:
                 return self.owner[path] > k
-        inside = [o for p, o in self.owner.items() if p.startswith(f"{folder}/{word.rstrip('/')}/")]
+        place = os.path.normpath(os.path.join(folder, word)) + "/"
+        inside = [o for p, o in self.owner.items() if p.startswith(place)]
         return bool(inside) and min(inside) > k
 
     def content(self, name, k):
