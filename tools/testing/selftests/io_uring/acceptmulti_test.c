@@ -672,6 +672,8 @@ TEST_F(acceptmulti, cancelled_before_a_worker)
 
 	if (iou_on_stock())
 		SKIP(return, "not compared");
+	if (!iou_has_op(r, IORING_OP_SPLICE))
+		SKIP(return, "no SPLICE");
 	ASSERT_EQ(0, pipe(from));
 	ASSERT_EQ(0, pipe(to));
 	ASSERT_EQ(0, iou_init(&other, 8, IOU_DEFER));

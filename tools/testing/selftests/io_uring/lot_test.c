@@ -620,6 +620,8 @@ TEST(empty_lot_lets_others_run)
 	ASSERT_EQ(0, run_on(0));
 	longest = mmap(NULL, IOU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_EQ(0, iou_init_cq(r, BATCH, 4 * BATCH, IOU_DEFER));
+	if (!iou_has_op(r, IORING_OP_FUTEX_WAIT))
+		SKIP(return, "no FUTEX_WAIT");
 	for (i = 0; i < parked; i++) {
 		iou_prep(r, IORING_OP_FUTEX_WAIT, FUTEX2_SIZE_U32 | FUTEX2_PRIVATE, &word, 0,
 			 0)->addr3 = ~0U;
