@@ -259,12 +259,14 @@ struct io_buf_groups {
  * @lock: a leaf; task context only
  * @nodes: struct io_tctx_node of each, under @lock
  * @next: where the one walk through @nodes goes on that the ring lock allows, under @lock
+ * @used_workers: (R) a request of the ring has gone to a worker, ever: else no pool has one
  */
 struct io_ring_users {
 	/* see above */
 	spinlock_t		lock;
 	struct list_head	nodes;
 	struct list_head	*next;
+	bool			used_workers;
 };
 
 /**

@@ -70,48 +70,52 @@ static struct io_wq_work *io_wq_fifo_pop(struct io_wq_fifo *fifo)
 	return work;
 }
 
+/* @work has left a queue: searches that stand at it go to @next, those behind it to @before. */
+static noinline void io_wq_move_searches(struct io_wq_lane *lane, struct io_wq_work *work,
+					 struct io_wq_work *before, struct io_wq_work *next)
+{
+	struct io_wq_search *search;
+
+	list_for_each_entry(search, &lane->searches, link) {
+		if (search->at == work)
+			search->at = next;
+		if (search->before == work)
+			search->before = before;
+	}
+}
+
+static void io_wq_left(struct io_wq_lane *lane, struct io_wq_work *work,
+		       struct io_wq_work *before, struct io_wq_work *next)
+{
+	lockdep_assert_held(&lane->lock);
+	if (unlikely(!list_empty(&lane->searches)))
+		io_wq_move_searches(lane, work, before, next);
+}
+
 /* Take @work, which stands behind @before or first, out of a queue of the lane. */
 static void io_wq_remove(struct io_wq_lane *lane, struct io_wq_fifo *fifo,
 			 struct io_wq_work *before, struct io_wq_work *work)
 {
-	struct io_wq_search *search;
+	struct io_wq_work *next = work->next;
 
-	lockdep_assert_held(&lane->lock);
 	if (before)
-		before->next = work->next;
+		before->next = next;
 	else
-		WRITE_ONCE(fifo->first, work->next);
+		WRITE_ONCE(fifo->first, next);
 	if (fifo->last == work)
 		fifo->last = before;
-	list_for_each_entry(search, &lane->searches, link) {
-		if (search->at == work)
-			search->at = work->next;
-		if (search->before == work)
-			search->before = before;
-	}
 	work->next = NULL;
+	io_wq_left(lane, work, before, next);
 }
 
 /* The oldest work of a queue of the lane. */
 static struct io_wq_work *io_wq_pop(struct io_wq_lane *lane, struct io_wq_fifo *fifo)
 {
-	struct io_wq_work *work = fifo->first;
+	struct io_wq_work *work = io_wq_fifo_pop(fifo);
 
 	if (work)
-		io_wq_remove(lane, fifo, NULL, work);
+		io_wq_left(lane, work, NULL, fifo->first);
 	return work;
-}
-
-static struct io_wq_lane *io_wq_lane_of(struct io_wq *wq, const struct io_wq_work *work)
-{
-	bool unbound = atomic_read(&work->flags) & IO_WQ_WORK_UNBOUND;
-
-	return &wq->lane[unbound ? IO_WQ_UNBOUNDED : IO_WQ_BOUNDED];
-}
-
-static bool io_wq_is_hashed(const struct io_wq_work *work)
-{
-	return atomic_read(&work->flags) & IO_WQ_WORK_HASHED;
 }
 
 /* Work of a key has come or gone, or a worker has: what does that make of it? */
@@ -155,14 +159,20 @@ static void io_wq_keys_refill(struct io_wq_lane *lane)
 	}
 }
 
+static noinline void io_wq_push_hashed(struct io_wq_lane *lane, struct io_wq_work *work)
+{
+	if (lane->others.first || !io_wq_key_push(lane, work))
+		io_wq_fifo_push(&lane->others, work);
+}
+
 /* Queue work at its place.  Return: false if the pool ends, so that nobody may come for it */
-static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work)
+static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work, bool hashed)
 {
 	guard(spinlock)(&lane->lock);
-	if (!io_wq_is_hashed(work))
+	if (hashed)
+		io_wq_push_hashed(lane, work);
+	else
 		io_wq_fifo_push(&lane->plain, work);
-	else if (lane->others.first || !io_wq_key_push(lane, work))
-		io_wq_fifo_push(&lane->others, work);
 	return !io_wq_exiting(lane->wq);
 }
 
@@ -181,7 +191,8 @@ bool io_wq_lane_runnable(struct io_wq_lane *lane)
 }
 
 /* The oldest work of a key that no worker has; @worker has it then. */
-static struct io_wq_work *io_wq_take_hashed(struct io_wq_lane *lane, struct io_wq_worker *worker)
+static noinline struct io_wq_work *io_wq_take_hashed(struct io_wq_lane *lane,
+						     struct io_wq_worker *worker)
 {
 	unsigned long later = lane->ready & (~0UL << lane->next_key);
 	struct io_wq_work *work;
@@ -239,6 +250,8 @@ static struct io_wq_work *io_wq_take_next(struct io_wq_lane *lane, struct io_wq_
 {
 	struct io_wq_work *work = NULL;
 
+	if (!io_wq_lane_runnable(lane))
+		return NULL;
 	if (lane->plain_next)
 		work = io_wq_pop(lane, &lane->plain);
 	lane->plain_next = !work;
@@ -256,29 +269,33 @@ static void io_wq_assign(struct io_wq_worker *worker, struct io_wq_work *work)
 	WRITE_ONCE(worker->cur, work);
 }
 
-/**
- * io_wq_take - take work from the queue
- * @worker: current, runs nothing
- *
- * Once the pool ends, all work can be taken and is marked as cancelled.
- *
- * Return: work, which is findable as the worker's, or NULL
- */
-struct io_wq_work *io_wq_take(struct io_wq_worker *worker)
+static noinline void io_wq_give_key_back(struct io_wq_worker *worker)
 {
 	struct io_wq_lane *lane = worker->lane;
-	struct io_wq_work *work;
+	unsigned int n = worker->key;
 
-	guard(spinlock)(&lane->lock);
-	if (unlikely(io_wq_exiting(lane->wq)))
-		work = io_wq_take_any(lane);
-	else if (unlikely(io_wq_worker_is_old(worker)))
-		work = NULL;
-	else
-		work = io_wq_take_next(lane, worker);
-	if (work)
-		io_wq_assign(worker, work);
-	return work;
+	worker->key = IO_WQ_NO_KEY;
+	lane->held &= ~BIT(n);
+	io_wq_key_settle(lane, n);
+	io_wq_keys_refill(lane);
+}
+
+static void io_wq_let_go_locked(struct io_wq_worker *worker)
+{
+	struct io_wq_lane *lane = worker->lane;
+
+	lockdep_assert_held(&lane->lock);
+	WRITE_ONCE(worker->cur, NULL);
+	lane->nr_done++;
+	if (worker->key != IO_WQ_NO_KEY)
+		io_wq_give_key_back(worker);
+}
+
+/* The pool's owner may wait for works to be done; no lock is held. */
+static void io_wq_tell_owner(struct io_wq *wq)
+{
+	if (unlikely(READ_ONCE(wq->owner_waits)))
+		wake_up_process(wq->task);
 }
 
 /**
@@ -291,20 +308,46 @@ struct io_wq_work *io_wq_take(struct io_wq_worker *worker)
 void io_wq_let_go(struct io_wq_worker *worker)
 {
 	struct io_wq_lane *lane = worker->lane;
-	unsigned int n = worker->key;
+
+	scoped_guard(spinlock, &lane->lock)
+		io_wq_let_go_locked(worker);
+	io_wq_tell_owner(lane->wq);
+}
+
+/**
+ * io_wq_take - take work from the queue
+ * @worker: current
+ * @done: it has run work, which is done now, as by io_wq_let_go()
+ *
+ * Whoever ends work signals its worker under the lane's lock, so that a signal for work that
+ * is done has come by then.  It is taken before the next work is.
+ *
+ * Once the pool ends, all work can be taken and is marked as cancelled.
+ *
+ * Return: work, which is findable as the worker's, or NULL; after work also if the worker has
+ * something to settle first
+ */
+struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
+{
+	struct io_wq_lane *lane = worker->lane;
+	struct io_wq_work *work = NULL;
 
 	scoped_guard(spinlock, &lane->lock) {
-		WRITE_ONCE(worker->cur, NULL);
-		lane->nr_done++;
-		if (n == IO_WQ_NO_KEY)
-			break;
-		worker->key = IO_WQ_NO_KEY;
-		lane->held &= ~BIT(n);
-		io_wq_key_settle(lane, n);
-		io_wq_keys_refill(lane);
+		if (done) {
+			io_wq_let_go_locked(worker);
+			if (unlikely(!io_wq_worker_is_settled(worker)))
+				break;
+		}
+		if (unlikely(io_wq_exiting(lane->wq)))
+			work = io_wq_take_any(lane);
+		else if (likely(!io_wq_worker_is_old(worker)))
+			work = io_wq_take_next(lane, worker);
+		if (work)
+			io_wq_assign(worker, work);
 	}
-	if (unlikely(READ_ONCE(lane->wq->owner_waits)))
-		wake_up_process(lane->wq->task);
+	if (done)
+		io_wq_tell_owner(lane->wq);
+	return work;
 }
 
 /**
@@ -350,15 +393,18 @@ static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
  */
 void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 {
-	struct io_wq_lane *lane = io_wq_lane_of(wq, work);
-	bool concurrent = atomic_read(&work->flags) & IO_WQ_WORK_CONCURRENT;
+	struct io_wq_lane *lane = &wq->lane[IO_WQ_BOUNDED];
+	int flags = atomic_read(&work->flags);
+	bool concurrent = flags & IO_WQ_WORK_CONCURRENT;
 
+	if (flags & IO_WQ_WORK_UNBOUND)
+		lane = &wq->lane[IO_WQ_UNBOUNDED];
 	if (current == wq->task)
 		io_wq_follow_owner(wq);
 	if (concurrent && !READ_ONCE(lane->concurrent))
 		WRITE_ONCE(lane->concurrent, true);
 	/* may run and be freed from here */
-	if (io_wq_push(lane, work))
+	if (io_wq_push(lane, work, flags & IO_WQ_WORK_HASHED))
 		io_wq_kick(lane, concurrent);
 	else
 		io_wq_queue_reap(lane);

@@ -7,7 +7,9 @@
 #include <linux/cpumask.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
+#include <linux/task_work.h>
 #include <linux/workqueue.h>
 
 #include "layer.h"
@@ -207,16 +209,37 @@ static inline bool io_wq_worker_is_old(const struct io_wq_worker *worker)
 	return worker->generation != READ_ONCE(worker->lane->wq->generation);
 }
 
+void io_wq_renew(struct io_wq *wq);
+
+/*
+ * Workers shall see what their owner, which is current, sees: what is queued from here on is
+ * run by workers that share its root, descriptors and namespaces of now.
+ */
+static inline void io_wq_follow_owner(struct io_wq *wq)
+{
+	if (unlikely(!io_wq_env_is_current(&wq->env)))
+		io_wq_renew(wq);
+}
+
+/* Has current nothing to do but work?  Signals, task work, others that want the CPU are rare. */
+static inline bool io_wq_worker_is_settled(const struct io_wq_worker *worker)
+{
+	unsigned long flags = _TIF_NEED_RESCHED | _TIF_NOTIFY_SIGNAL | _TIF_SIGPENDING |
+			      _TIF_NOTIFY_RESUME;
+
+	return !(read_thread_flags() & flags) && !task_work_pending(current) &&
+	       worker->cpus_seq == atomic_read(&worker->lane->wq->cpus.seq);
+}
+
 /* wq.c */
 bool io_wq_lane_runnable(struct io_wq_lane *lane);
-struct io_wq_work *io_wq_take(struct io_wq_worker *worker);
+struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done);
 void io_wq_let_go(struct io_wq_worker *worker);
 void io_wq_queue_reap(struct io_wq_lane *lane);
 
 /* wq_worker.c */
 void io_wq_lane_init_crew(struct io_wq_lane *lane, unsigned int max);
 void io_wq_kick(struct io_wq_lane *lane, bool concurrent);
-void io_wq_follow_owner(struct io_wq *wq);
 void io_wq_dismiss_idle(struct io_wq_lane *lane);
 void io_wq_stop_creation(struct io_wq_lane *lane);
 void io_wq_live_put(struct io_wq *wq);

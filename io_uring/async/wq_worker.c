@@ -239,18 +239,15 @@ static void io_wq_count_out(struct io_wq_lane *lane)
 }
 
 /**
- * io_wq_follow_owner - workers shall see what their owner sees
+ * io_wq_renew - the owner has got another root, descriptors or namespaces
  * @wq: of current
  *
- * What is queued from here on is run by workers that share current's root,
- * descriptors and namespaces of now.
+ * See io_wq_follow_owner().
  */
-void io_wq_follow_owner(struct io_wq *wq)
+void io_wq_renew(struct io_wq *wq)
 {
 	unsigned int i;
 
-	if (likely(io_wq_env_is_current(&wq->env)))
-		return;
 	wq->env = io_wq_current_env();
 	/* whoever takes work that is queued later sees it by the lane's lock */
 	WRITE_ONCE(wq->generation, wq->generation + 1);
@@ -457,15 +454,6 @@ static bool io_wq_worker_killed(void)
 	return true;
 }
 
-/* A signal, a task work, or other CPUs: it is all rare. */
-static bool io_wq_worker_is_settled(const struct io_wq_worker *worker)
-{
-	unsigned long flags = _TIF_NOTIFY_SIGNAL | _TIF_SIGPENDING | _TIF_NOTIFY_RESUME;
-
-	return !(read_thread_flags() & flags) && !task_work_pending(current) &&
-	       worker->cpus_seq == atomic_read(&worker->lane->wq->cpus.seq);
-}
-
 /*
  * What a task does on its way to user space, where a worker never comes.  A
  * signal that was sent to end the last work must not disturb the next.
@@ -474,6 +462,8 @@ static void io_wq_worker_settle(struct io_wq_worker *worker)
 {
 	if (likely(io_wq_worker_is_settled(worker)))
 		return;
+	/* work that never sleeps may follow on such for as long as a program queues it */
+	cond_resched();
 	if (test_thread_flag(TIF_NOTIFY_SIGNAL))
 		clear_notify_signal();
 	worker->working = true;
@@ -486,17 +476,33 @@ static void io_wq_worker_settle(struct io_wq_worker *worker)
 	io_wq_worker_apply_cpus(worker);
 }
 
-/* Run one work. */
-static void io_wq_worker_run(struct io_wq_worker *worker, struct io_wq_work *work)
+/* Run one work.  Return: the next, unless there is none or something to settle first. */
+static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct io_wq_work *work)
 {
 	struct io_wq *wq = worker->lane->wq;
+	struct io_wq_work *next;
 
 	worker->working = true;
 	wq->run(work);
-	io_wq_let_go(worker);
+	next = io_wq_take(worker, true);
 	wq->put(work);
 	worker->working = false;
+	return next;
+}
+
+/* Take work, and what follows on it.  Return: there may be more, and something to settle first. */
+static bool io_wq_worker_run_some(struct io_wq_worker *worker)
+{
+	struct io_wq_work *work;
+
 	io_wq_worker_settle(worker);
+	work = io_wq_take(worker, false);
+	if (!work)
+		return false;
+	do {
+		work = io_wq_worker_run(worker, work);
+	} while (work);
+	return !io_wq_worker_is_settled(worker);
 }
 
 /* Sleep until called, signalled or five seconds idle.  Return: false in the last case. */
@@ -578,14 +584,12 @@ static int io_wq_worker_main(void *data)
 	struct io_wq_lane *lane = worker->lane;
 	struct io_wq *wq = lane->wq;
 	char comm[TASK_COMM_LEN];
-	struct io_wq_work *work;
 
 	snprintf(comm, sizeof(comm), "iou-wrk-%d", wq->task->pid);
 	set_task_comm(current, comm);
 	do {
-		io_wq_worker_settle(worker);
-		while ((work = io_wq_take(worker)))
-			io_wq_worker_run(worker, work);
+		while (io_wq_worker_run_some(worker))
+			;
 	} while (io_wq_worker_wait(worker));
 
 	scoped_guard(spinlock, &lane->lock)

@@ -239,6 +239,11 @@ static void io_file_keep(struct io_kiocb *req)
 /* The request has not finished. */
 static noinline void io_issue_on(struct io_kiocb *req, enum io_result result)
 {
+	/* nothing was tried, and there is nothing to wait for */
+	if (io_ops[req->opcode]->blocks && result == IO_AGAIN) {
+		io_queue_to_worker(req);
+		return;
+	}
 	io_file_keep(req);
 	if (io_has_posted(result))
 		result = io_issue_more(req, result);
@@ -370,6 +375,7 @@ void io_queue_to_worker(struct io_kiocb *req)
 		io_req_get(req);
 	else
 		io_req_refs_start(req, 2);
+	req->ctx->users.used_workers = true;
 	io_wq_enqueue(tctx->io_wq, &req->work);
 }
 

@@ -2,8 +2,8 @@
 /* io_uring: what takes a SQE off the straight way: flags, restrictions, chains, drain */
 
 /*
- * SQE flags and personalities are looked at before ->prep, in
- * io_init_special(); where a request goes that is not simply issued is decided
+ * SQE flags that not every op takes on every ring, and personalities, are looked
+ * at before ->prep, in io_init_special(); where a request goes that is not simply issued is decided
  * after it, in io_submit_chained().
  *
  * A chain is built in ctx->chain.head until the first SQE without a link flag,
@@ -20,8 +20,6 @@
 #include "req/link.h"
 #include "rsrc/creds.h"
 #include "submit/issue.h"
-
-#define IO_SQE_FLAGS_PLAIN	(IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_ASYNC | IOSQE_FIXED_FILE)
 
 /* What a restricted ring allows.  Return: is this SQE allowed? */
 static bool io_sqe_allowed(struct io_ring_ctx *ctx, unsigned int opcode, u8 sqe_flags)
@@ -55,9 +53,6 @@ static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 
-	/* those that any op takes on any ring */
-	if (likely(!(sqe_flags & ~IO_SQE_FLAGS_PLAIN)))
-		return 0;
 	if (sqe_flags & ~IO_SQE_FLAGS_VALID) {
 		/* bits beyond the known ones mean something else in req->flags */
 		req->flags &= (__force io_req_flags_t)(u64)IO_SQE_FLAGS_VALID;

@@ -52,6 +52,16 @@ noinline void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe 
 		batch->nr = 0;
 }
 
+/* flags that any op takes on any ring that is not restricted */
+#define IO_SQE_FLAGS_PLAIN	(IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_ASYNC | IOSQE_FIXED_FILE)
+
+/* Is there more to look at than the op itself does? */
+static bool io_sqe_is_special(const struct io_kiocb *req, u8 sqe_flags, u16 personality)
+{
+	return req->opcode >= IORING_OP_LAST || sqe_flags & ~IO_SQE_FLAGS_PLAIN || personality ||
+	       req->ctx->submit_special & IO_SPECIAL_RESTRICTED;
+}
+
 /**
  * io_submit_unusual - a SQE with something unusual about it, see the head of this file
  * @req: the request, belongs to somebody else afterwards
@@ -64,10 +74,12 @@ noinline void io_submit_unusual(struct io_kiocb *req, const struct io_uring_sqe 
 				       u16 personality, struct io_submit_batch *batch)
 {
 	const struct io_op *op = io_ops[req->opcode];
-	int err;
+	u8 sqe_flags = IO_HEAD_FLAGS(head);
+	int err = 0;
 
 	req->file = NULL;
-	err = io_init_special(req, IO_HEAD_FLAGS(head), personality);
+	if (io_sqe_is_special(req, sqe_flags, personality))
+		err = io_init_special(req, sqe_flags, personality);
 	if (!err && head >> 16 && !op->ioprio)
 		err = -EINVAL;
 	if (!err)

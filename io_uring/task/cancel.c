@@ -73,6 +73,8 @@ static struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_urin
 	struct io_wq *wq;
 
 	io_assert_ring(ctx);
+	if (!ctx->users.used_workers)
+		return sum;
 	for (wq = io_tctx_next_pool(ctx, true); wq; wq = io_tctx_next_pool(ctx, false)) {
 		struct io_wq_found found = {};
 

@@ -54,13 +54,13 @@ static bool wq_rig_push(struct wq_rig *rig, unsigned int nr, int key)
 {
 	atomic_set(&rig->work[nr].work.flags, key >= 0 ? IO_WQ_WORK_HASHED : 0);
 	rig->work[nr].key = key;
-	return io_wq_push(rig->worker.lane, &rig->work[nr].work);
+	return io_wq_push(rig->worker.lane, &rig->work[nr].work, key >= 0);
 }
 
 /* Take work, which runs then.  Return: its number, or -1 */
 static int wq_rig_begin(struct wq_rig *rig, struct io_wq_worker *worker)
 {
-	struct io_wq_work *work = io_wq_take(worker);
+	struct io_wq_work *work = io_wq_take(worker, false);
 
 	return work ? to_rig_work(work) - rig->work : -1;
 }
@@ -152,29 +152,29 @@ struct wq_meanwhile {
 	unsigned int	take[2];
 };
 
-/* Looked at @at works: others come and take theirs. */
+/* Looked at @at works: others come and take theirs, then the next is the one that is wanted. */
 static bool wq_meanwhile_match(struct io_wq_work *work, void *data)
 {
 	struct wq_meanwhile *m = data;
 	struct io_wq_lane *lane = m->rig->worker.lane;
 	unsigned int i, n;
 
-	if (m->looks++ == m->at) {
-		for (i = 0; i < ARRAY_SIZE(m->take); i++) {
-			struct io_wq_work *before = NULL;
+	if (m->looks++ != m->at)
+		return false;
+	for (i = 0; i < ARRAY_SIZE(m->take); i++) {
+		struct io_wq_work *before = NULL;
 
-			for (n = 0; n < m->take[i]; n++) {
-				if (m->rig->work[n].key)
-					before = &m->rig->work[n].work;
-			}
-			m->rig->work[m->take[i]].key = 0;
-			io_wq_remove(lane, &lane->plain, before, &m->rig->work[m->take[i]].work);
+		for (n = 0; n < m->take[i]; n++) {
+			if (m->rig->work[n].key)
+				before = &m->rig->work[n].work;
 		}
+		m->rig->work[m->take[i]].key = 0;
+		io_wq_remove(lane, &lane->plain, before, &m->rig->work[m->take[i]].work);
 	}
-	return false;
+	return true;
 }
 
-/* Whatever is taken out while a search rests: it goes on with the next, and misses none. */
+/* Whatever is taken out while a search rests: it goes on with the next, misses none, loses none. */
 static void wq_search_survives(struct kunit *test)
 {
 	unsigned int a, b, at, n;
@@ -200,6 +200,11 @@ static void wq_search_survives(struct kunit *test)
 						      wq_meanwhile_match, &m, true);
 				/* those before it have been looked at */
 				KUNIT_EXPECT_EQ(test, m.looks, 6 - (a > at) - (b > at));
+				KUNIT_EXPECT_PTR_EQ(test, list.first, &rig->work[at].work);
+				/* all but those two and the one that was wanted */
+				for (n = 0; n < 3; n++)
+					KUNIT_EXPECT_NE(test, wq_rig_take(rig), (int)at);
+				KUNIT_EXPECT_EQ(test, wq_rig_take(rig), -1);
 			}
 		}
 	}
@@ -259,6 +264,9 @@ static void wq_more_keys_than_places(struct kunit *test)
 	wq_rig_push(rig, n, 1000);
 	wq_rig_push(rig, n + 1, 0);
 	wq_rig_push(rig, n + 2, 1000);
+	/* the new key gets the first place that is free, more of its work goes behind what waits */
+	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), 1);
+	wq_rig_push(rig, n + 3, 1000);
 	while ((took = wq_rig_take(rig)) >= 0) {
 		nr++;
 		KUNIT_EXPECT_NE(test, took, n + 1);
@@ -267,7 +275,7 @@ static void wq_more_keys_than_places(struct kunit *test)
 			last = took;
 		}
 	}
-	KUNIT_EXPECT_EQ(test, nr, IO_WQ_KEYS - 1 + 2);
+	KUNIT_EXPECT_EQ(test, nr, IO_WQ_KEYS - 2 + 3);
 	io_wq_let_go(&rig->other);
 	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), n + 1);
 	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), -1);
@@ -280,7 +288,7 @@ static void wq_take_is_findable(struct kunit *test)
 	struct wq_rig *rig = wq_rig_make(test);
 
 	wq_rig_push(rig, 0, 3);
-	KUNIT_EXPECT_PTR_EQ(test, io_wq_take(&rig->worker), &rig->work[0].work);
+	KUNIT_EXPECT_PTR_EQ(test, io_wq_take(&rig->worker, false), &rig->work[0].work);
 	KUNIT_EXPECT_PTR_EQ(test, rig->worker.cur, &rig->work[0].work);
 	KUNIT_EXPECT_EQ(test, hweight_long(rig->worker.lane->held), 1);
 	io_wq_let_go(&rig->worker);

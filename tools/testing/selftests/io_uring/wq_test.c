@@ -80,6 +80,85 @@ TEST_F(wq, name)
 	EXPECT_EQ(0, iou_discard(&self->r, 1));
 }
 
+static void prep_fifo(struct iou *r, const char *name, unsigned long long user_data)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, name, 0, 0);
+
+	sqe->open_flags = O_RDONLY;
+	sqe->user_data = user_data;
+}
+
+/* Open a FIFO for writing once somebody waits to read it.  Return: descriptor, or -1 */
+static int meet_reader(const char *name)
+{
+	unsigned long long end = iou_now_us() + 5000000;
+	int fd;
+
+	do {
+		fd = open(name, O_WRONLY | O_NONBLOCK);
+	} while (fd < 0 && errno == ENXIO && iou_now_us() < end);
+	return fd;
+}
+
+/*
+ * The one worker waits in the open of a FIFO, a second one is queued.  What ends the first
+ * does not disturb the second.  Mutant: signal-for-the-next-work.
+ */
+TEST_F(wq, cancelled_work_leaves_the_next_alone)
+{
+	char dir[] = "/tmp/iou.XXXXXX", first[64], second[64];
+	struct io_uring_cqe cqe;
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+	int writer;
+
+	ASSERT_NE(NULL, mkdtemp(dir));
+	snprintf(first, sizeof(first), "%s/first", dir);
+	snprintf(second, sizeof(second), "%s/second", dir);
+	ASSERT_EQ(0, mkfifo(first, 0600));
+	ASSERT_EQ(0, mkfifo(second, 0600));
+	ASSERT_EQ(0, set_limits(r, 1, 1));
+	prep_fifo(r, first, 1);
+	ASSERT_EQ(1, iou_submit(r));
+	/* its reader is there, so it waits for a writer; it has seen this one go */
+	writer = meet_reader(first);
+	ASSERT_LE(0, writer);
+	close(writer);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	ASSERT_LE(0, cqe.res);
+	close(cqe.res);
+
+	prep_fifo(r, first, 2);
+	ASSERT_EQ(1, iou_submit(r));
+	usleep(50000);
+	prep_fifo(r, second, 3);
+	ASSERT_EQ(1, iou_submit(r));
+	usleep(50000);
+	sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)2, 0, 0);
+	sqe->user_data = 4;
+	ASSERT_EQ(1, iou_submit(r));
+	/* in either order */
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(cqe.user_data == 4 ? -EALREADY : -EINTR, cqe.res);
+		EXPECT_NE(3, cqe.user_data);
+	}
+	/* a signal that it had would end it now, a writer that is there already would hide that */
+	usleep(50000);
+	writer = meet_reader(second);
+	EXPECT_LE(0, writer);
+	close(writer);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(3, cqe.user_data);
+	EXPECT_LE(0, cqe.res);
+	if (cqe.res >= 0)
+		close(cqe.res);
+	unlink(first);
+	unlink(second);
+	rmdir(dir);
+}
+
 TEST_F(wq, bounded_limit)
 {
 	unsigned int i;
