@@ -58,8 +58,14 @@ noinline void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe 
 /* Is there more to look at than the op itself does? */
 static bool io_sqe_is_special(const struct io_kiocb *req, u8 sqe_flags, u16 personality)
 {
-	return req->opcode >= IORING_OP_LAST || sqe_flags & ~IO_SQE_FLAGS_PLAIN || personality ||
-	       req->ctx->submit_special & IO_SPECIAL_RESTRICTED;
+	u8 plain = IO_SQE_FLAGS_PLAIN;
+
+	if (req->opcode >= IORING_OP_LAST || personality ||
+	    req->ctx->submit_special & IO_SPECIAL_RESTRICTED)
+		return true;
+	if (io_ops[req->opcode]->buffer_select)
+		plain |= IOSQE_BUFFER_SELECT;
+	return sqe_flags & ~plain;
 }
 
 /**

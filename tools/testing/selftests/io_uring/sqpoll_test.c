@@ -11,9 +11,10 @@
 /* Wait until @cond, no longer than a patient test may. */
 #define soon(cond) ({ \
 	unsigned long long _end = iou_now_us() + IOU_PATIENCE * 1000ULL; \
-	while (!(cond) && iou_now_us() < _end) \
+	bool _is; \
+	while (!(_is = (cond)) && iou_now_us() < _end) \
 		iou_sleep_ms(1); \
-	(cond); \
+	_is; \
 })
 
 static bool asleep(struct iou *r)
