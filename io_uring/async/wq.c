@@ -59,6 +59,14 @@ static void io_wq_fifo_push(struct io_wq_fifo *fifo, struct io_wq_work *work)
 	fifo->last = work;
 }
 
+static void io_wq_fifo_push_front(struct io_wq_fifo *fifo, struct io_wq_work *work)
+{
+	work->next = fifo->first;
+	if (!fifo->first)
+		fifo->last = work;
+	WRITE_ONCE(fifo->first, work);
+}
+
 static struct io_wq_work *io_wq_fifo_pop(struct io_wq_fifo *fifo)
 {
 	struct io_wq_work *work = fifo->first;
@@ -351,6 +359,31 @@ struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
 }
 
 /**
+ * io_wq_give_back - a worker has taken work that it should not begin yet
+ * @worker: current
+ *
+ * The work is the first of its kind again.  Whoever has meant to end it has marked it.
+ *
+ * Return: false if the worker keeps it, since a search may have left that place behind
+ */
+bool io_wq_give_back(struct io_wq_worker *worker)
+{
+	struct io_wq_lane *lane = worker->lane;
+	struct io_wq_fifo *fifo = &lane->plain;
+
+	guard(spinlock)(&lane->lock);
+	if (!list_empty(&lane->searches))
+		return false;
+	if (worker->key != IO_WQ_NO_KEY)
+		fifo = &lane->key[worker->key].fifo;
+	io_wq_fifo_push_front(fifo, worker->cur);
+	WRITE_ONCE(worker->cur, NULL);
+	if (worker->key != IO_WQ_NO_KEY)
+		io_wq_give_key_back(worker);
+	return true;
+}
+
+/**
  * io_wq_disown - the work that current runs goes on without the pool
  *
  * Called by a worker from inside params->run(), with the lock held under which
@@ -424,7 +457,7 @@ static void io_wq_search_pause(struct io_wq_lane *lane)
 /*
  * Take matching work out of a lane's queues, one or all of it, and put it at the end
  * of @out.  Work that moves on meanwhile goes to queues that are looked at later, or
- * to a worker.
+ * to a worker, which gives none back while somebody searches.
  *
  * Return: how many.
  */

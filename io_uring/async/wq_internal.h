@@ -235,6 +235,7 @@ static inline bool io_wq_worker_is_settled(const struct io_wq_worker *worker)
 bool io_wq_lane_runnable(struct io_wq_lane *lane);
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done);
 void io_wq_let_go(struct io_wq_worker *worker);
+bool io_wq_give_back(struct io_wq_worker *worker);
 void io_wq_queue_reap(struct io_wq_lane *lane);
 
 /* wq_worker.c */

@@ -487,6 +487,12 @@ static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct i
 	next = io_wq_take(worker, true);
 	wq->put(work);
 	worker->working = false;
+	/* a file that went with the old work ends before the next, which may never end */
+	if (likely(!next || !task_work_pending(current)))
+		return next;
+	if (io_wq_give_back(worker))
+		return NULL;
+	io_wq_worker_settle(worker);
 	return next;
 }
 

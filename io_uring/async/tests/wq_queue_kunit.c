@@ -308,6 +308,33 @@ static void wq_take_needs_a_new_worker(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), 0);
 }
 
+/* Work that was given back is the first again, of its key too; a search would miss it. */
+static void wq_gives_back(struct kunit *test)
+{
+	struct wq_rig *rig = wq_rig_make(test);
+	struct io_wq_search search = {};
+	unsigned int n;
+
+	for (n = 0; n < 4; n++)
+		wq_rig_push(rig, n, n < 2 ? -1 : 7);
+	rig->worker.lane->plain_next = true;
+	for (n = 0; n < 4; n += 2) {
+		KUNIT_EXPECT_EQ(test, wq_rig_begin(rig, &rig->worker), n);
+		list_add(&search.link, &rig->worker.lane->searches);
+		KUNIT_EXPECT_FALSE(test, io_wq_give_back(&rig->worker));
+		KUNIT_EXPECT_PTR_EQ(test, rig->worker.cur, &rig->work[n].work);
+		list_del(&search.link);
+		KUNIT_EXPECT_TRUE(test, io_wq_give_back(&rig->worker));
+		KUNIT_EXPECT_NULL(test, rig->worker.cur);
+		rig->worker.lane->plain_next = !n;
+		KUNIT_EXPECT_EQ(test, wq_rig_take(rig), n);
+		rig->worker.lane->plain_next = !n;
+		KUNIT_EXPECT_EQ(test, wq_rig_take(rig), n + 1);
+	}
+	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), -1);
+	KUNIT_EXPECT_EQ(test, rig->worker.lane->keys, 0);
+}
+
 /* Once the pool ends all work can be taken, whatever runs, and is cancelled. */
 static void wq_take_at_the_end(struct kunit *test)
 {
@@ -337,6 +364,7 @@ static struct kunit_case wq_queue_cases[] = {
 	KUNIT_CASE(wq_more_keys_than_places),
 	KUNIT_CASE(wq_take_is_findable),
 	KUNIT_CASE(wq_take_needs_a_new_worker),
+	KUNIT_CASE(wq_gives_back),
 	KUNIT_CASE(wq_take_at_the_end),
 	{}
 };

@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <linux/sockios.h>
@@ -157,6 +158,53 @@ TEST_F(wq, cancelled_work_leaves_the_next_alone)
 	unlink(first);
 	unlink(second);
 	rmdir(dir);
+}
+
+/*
+ * The one worker reads a file that nobody else has open any more, the open of a FIFO is queued.
+ * The file ends with its request, not with the next one.  Mutant: file-waits-for-the-next-work.
+ */
+TEST_F(wq, file_does_not_wait_for_the_next_work)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	char name[] = "/tmp/iou.XXXXXX", fifo[64];
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int file, other, writer;
+
+	file = mkstemp(name);
+	ASSERT_LE(0, file);
+	ASSERT_EQ(16, write(file, "0123456789abcdef", 16));
+	other = open(name, O_RDONLY);
+	ASSERT_LE(0, other);
+	snprintf(fifo, sizeof(fifo), "%s.fifo", name);
+	ASSERT_EQ(0, mkfifo(fifo, 0600));
+	/* as long as it is open */
+	ASSERT_EQ(0, flock(file, LOCK_EX));
+	ASSERT_EQ(0, set_limits(r, 1, 1));
+	busy_reads(r, file, self->hole.mem, 1);
+	ASSERT_EQ(1, hole_faults(&self->hole, 1));
+	prep_fifo(r, fifo, 1);
+	ASSERT_EQ(1, iou_submit(r));
+	close(file);
+	hole_give(&self->hole, 0, 1);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(0, cqe.user_data);
+	EXPECT_EQ(16, cqe.res);
+	while (flock(other, LOCK_EX | LOCK_NB) && iou_now_us() < end)
+		iou_sleep_ms(1);
+	EXPECT_GT(end, iou_now_us());
+	EXPECT_EQ(0, iou_ready(r));
+	writer = meet_reader(fifo);
+	EXPECT_LE(0, writer);
+	close(writer);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_LE(0, cqe.res);
+	if (cqe.res >= 0)
+		close(cqe.res);
+	close(other);
+	unlink(fifo);
+	unlink(name);
 }
 
 TEST_F(wq, bounded_limit)
