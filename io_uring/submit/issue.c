@@ -351,6 +351,7 @@ void io_queue_to_worker(struct io_kiocb *req)
 {
 	struct io_uring_task *tctx = req->tctx;
 
+	io_assert_ring(req->ctx);
 	if (io_ops[req->opcode]->needs_file && !req->file &&
 	    !io_file_assign(req, IO_URING_F_COMPLETE_DEFER)) {
 		io_req_fail(req, -EBADF);
