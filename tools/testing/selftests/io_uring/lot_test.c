@@ -374,8 +374,9 @@ static unsigned int time_to_die(int pid)
 
 /*
  * A batch of searches, each of which has to look at everything: it would take
- * minutes, but its task can be killed.  Mutants: parked-search-deaf, which a removal shows, as
- * cancels ask before each search, and cancel-search-deaf, which does not.
+ * minutes, but its task can be killed.  Mutant: parked-search-deaf, which a removal shows, as
+ * cancels ask before each search.  That they do makes no difference here: what is in a queue is
+ * ended by its killed worker first.
  */
 TEST(killed_while_searching)
 {
