@@ -182,10 +182,12 @@ static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove 
 
 	io_req_move(target, IO_REQ_ISSUING);
 	if (rm->flags & IORING_POLL_UPDATE_EVENTS) {
-		__poll_t half = (__force __poll_t)0xffff;
+		__poll_t half = (__force __poll_t)0xffff, was = io_poll_events(poll);
 
-		io_poll_set_events(poll, (io_poll_events(poll) & ~half) |
-				   (rm->events & half) | IO_POLL_UNASKED);
+		io_poll_set_events(poll, (was & ~half) | (rm->events & half) | IO_POLL_UNASKED);
+		/* what it was chosen for since it is ours, and does not wait for any more */
+		if (target->flags & REQ_F_POLL_CHOSEN && was & half & ~io_poll_events(poll))
+			io_poll_pass_on(target->file, was);
 	}
 	if (rm->flags & IORING_POLL_UPDATE_USER_DATA)
 		target->cqe.user_data = rm->new_user_data;
