@@ -101,6 +101,22 @@ static int meet_reader(const char *name)
 	return fd;
 }
 
+/* Somebody opens the FIFO as well, so that the request does.  Return: 0 or a negative errno. */
+static int let_fifo_open(struct iou *r, const char *name)
+{
+	int ret, writer = meet_reader(name);
+	struct io_uring_cqe cqe;
+
+	if (writer < 0)
+		return -ETIME;
+	close(writer);
+	ret = iou_reap(r, &cqe);
+	if (ret || cqe.res < 0)
+		return ret ? ret : cqe.res;
+	close(cqe.res);
+	return 0;
+}
+
 /*
  * The one worker waits in the open of a FIFO, a second one is queued.  What ends the first
  * does not disturb the second.  Mutant: signal-for-the-next-work.
@@ -112,7 +128,6 @@ TEST_F(wq, cancelled_work_leaves_the_next_alone)
 	struct iou *r = &self->r;
 	struct io_uring_sqe *sqe;
 	unsigned int i;
-	int writer;
 
 	ASSERT_NE(NULL, mkdtemp(dir));
 	snprintf(first, sizeof(first), "%s/first", dir);
@@ -123,12 +138,7 @@ TEST_F(wq, cancelled_work_leaves_the_next_alone)
 	prep_fifo(r, first, 1);
 	ASSERT_EQ(1, iou_submit(r));
 	/* its reader is there, so it waits for a writer; it has seen this one go */
-	writer = meet_reader(first);
-	ASSERT_LE(0, writer);
-	close(writer);
-	ASSERT_EQ(0, iou_reap(r, &cqe));
-	ASSERT_LE(0, cqe.res);
-	close(cqe.res);
+	ASSERT_EQ(0, let_fifo_open(r, first));
 
 	prep_fifo(r, first, 2);
 	ASSERT_EQ(1, iou_submit(r));
@@ -147,14 +157,7 @@ TEST_F(wq, cancelled_work_leaves_the_next_alone)
 	}
 	/* a signal that it had would end it now, a writer that is there already would hide that */
 	usleep(50000);
-	writer = meet_reader(second);
-	EXPECT_LE(0, writer);
-	close(writer);
-	ASSERT_EQ(0, iou_reap(r, &cqe));
-	EXPECT_EQ(3, cqe.user_data);
-	EXPECT_LE(0, cqe.res);
-	if (cqe.res >= 0)
-		close(cqe.res);
+	EXPECT_EQ(0, let_fifo_open(r, second));
 	unlink(first);
 	unlink(second);
 	rmdir(dir);
@@ -170,7 +173,7 @@ TEST_F(wq, file_does_not_wait_for_the_next_work)
 	char name[] = "/tmp/iou.XXXXXX", fifo[64];
 	struct iou *r = &self->r;
 	struct io_uring_cqe cqe;
-	int file, other, writer;
+	int file, other;
 
 	file = mkstemp(name);
 	ASSERT_LE(0, file);
@@ -195,13 +198,7 @@ TEST_F(wq, file_does_not_wait_for_the_next_work)
 		iou_sleep_ms(1);
 	EXPECT_GT(end, iou_now_us());
 	EXPECT_EQ(0, iou_ready(r));
-	writer = meet_reader(fifo);
-	EXPECT_LE(0, writer);
-	close(writer);
-	ASSERT_EQ(0, iou_reap(r, &cqe));
-	EXPECT_LE(0, cqe.res);
-	if (cqe.res >= 0)
-		close(cqe.res);
+	EXPECT_EQ(0, let_fifo_open(r, fifo));
 	close(other);
 	unlink(fifo);
 	unlink(name);
