@@ -288,15 +288,19 @@ static noinline void io_wq_give_key_back(struct io_wq_worker *worker)
 	io_wq_keys_refill(lane);
 }
 
-static void io_wq_let_go_locked(struct io_wq_worker *worker)
+/* @worker does not have its work any more; the opposite of io_wq_assign(). */
+static void io_wq_unassign(struct io_wq_worker *worker)
 {
-	struct io_wq_lane *lane = worker->lane;
-
-	lockdep_assert_held(&lane->lock);
+	lockdep_assert_held(&worker->lane->lock);
 	WRITE_ONCE(worker->cur, NULL);
-	lane->nr_done++;
 	if (worker->key != IO_WQ_NO_KEY)
 		io_wq_give_key_back(worker);
+}
+
+static void io_wq_let_go_locked(struct io_wq_worker *worker)
+{
+	worker->lane->nr_done++;
+	io_wq_unassign(worker);
 }
 
 /* The pool's owner may wait for works to be done; no lock is held. */
@@ -328,7 +332,7 @@ void io_wq_let_go(struct io_wq_worker *worker)
  * @done: it has run work, which is done now, as by io_wq_let_go()
  *
  * Whoever ends work signals its worker under the lane's lock, so that a signal for work that
- * is done has come by then.  It is taken before the next work is.
+ * is done has come by then.  The worker settles it before it takes the next work.
  *
  * Once the pool ends, all work can be taken and is marked as cancelled.
  *
@@ -377,9 +381,7 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 	if (worker->key != IO_WQ_NO_KEY)
 		fifo = &lane->key[worker->key].fifo;
 	io_wq_fifo_push_front(fifo, worker->cur);
-	WRITE_ONCE(worker->cur, NULL);
-	if (worker->key != IO_WQ_NO_KEY)
-		io_wq_give_key_back(worker);
+	io_wq_unassign(worker);
 	return true;
 }
 

@@ -462,7 +462,7 @@ static void io_wq_worker_settle(struct io_wq_worker *worker)
 {
 	if (likely(io_wq_worker_is_settled(worker)))
 		return;
-	/* work that never sleeps may follow on such for as long as a program queues it */
+	/* a program may queue work that never sleeps for as long as it likes */
 	cond_resched();
 	if (test_thread_flag(TIF_NOTIFY_SIGNAL))
 		clear_notify_signal();

@@ -185,7 +185,7 @@ static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove 
 		__poll_t half = (__force __poll_t)0xffff, was = io_poll_events(poll);
 
 		io_poll_set_events(poll, (was & ~half) | (rm->events & half) | IO_POLL_UNASKED);
-		/* what it was chosen for since it is ours, and does not wait for any more */
+		/* an event may have chosen it since we own it: one that it drops is for the others */
 		if (target->flags & REQ_F_POLL_CHOSEN && was & half & ~io_poll_events(poll))
 			io_poll_pass_on(target->file, was);
 	}

@@ -3,8 +3,8 @@
 
 /*
  * SQE flags that not every op takes on every ring, and personalities, are looked
- * at before ->prep, in io_init_special(); where a request goes that is not simply issued is decided
- * after it, in io_submit_chained().
+ * at before ->prep, in io_init_special(); where a request goes that is not simply
+ * issued is decided after it, in io_submit_chained().
  *
  * A chain is built in ctx->chain.head until the first SQE without a link flag,
  * or the end of the batch.  What is refused on the way stays in the chain with

@@ -55,7 +55,7 @@ noinline void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe 
 /* flags that any op takes on any ring that is not restricted */
 #define IO_SQE_FLAGS_PLAIN	(IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_ASYNC | IOSQE_FIXED_FILE)
 
-/* Is there more to look at than the op itself does? */
+/* Would io_init_special() look at anything?  A call that links and picked buffers do without. */
 static bool io_sqe_is_special(const struct io_kiocb *req, u8 sqe_flags, u16 personality)
 {
 	u8 plain = IO_SQE_FLAGS_PLAIN;

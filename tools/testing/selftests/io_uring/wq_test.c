@@ -101,8 +101,8 @@ static int meet_reader(const char *name)
 	return fd;
 }
 
-/* Somebody opens the FIFO as well, so that the request does.  Return: 0 or a negative errno. */
-static int let_fifo_open(struct iou *r, const char *name)
+/* Somebody opens the FIFO as well, so that request @nr does.  Return: 0 or a negative errno. */
+static int let_fifo_open(struct iou *r, const char *name, unsigned long long nr)
 {
 	int ret, writer = meet_reader(name);
 	struct io_uring_cqe cqe;
@@ -114,7 +114,7 @@ static int let_fifo_open(struct iou *r, const char *name)
 	if (ret || cqe.res < 0)
 		return ret ? ret : cqe.res;
 	close(cqe.res);
-	return 0;
+	return cqe.user_data == nr ? 0 : -ENOMSG;
 }
 
 /*
@@ -138,14 +138,14 @@ TEST_F(wq, cancelled_work_leaves_the_next_alone)
 	prep_fifo(r, first, 1);
 	ASSERT_EQ(1, iou_submit(r));
 	/* its reader is there, so it waits for a writer; it has seen this one go */
-	ASSERT_EQ(0, let_fifo_open(r, first));
+	ASSERT_EQ(0, let_fifo_open(r, first, 1));
 
 	prep_fifo(r, first, 2);
 	ASSERT_EQ(1, iou_submit(r));
-	usleep(50000);
+	iou_sleep_ms(50);
 	prep_fifo(r, second, 3);
 	ASSERT_EQ(1, iou_submit(r));
-	usleep(50000);
+	iou_sleep_ms(50);
 	sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)2, 0, 0);
 	sqe->user_data = 4;
 	ASSERT_EQ(1, iou_submit(r));
@@ -156,8 +156,8 @@ TEST_F(wq, cancelled_work_leaves_the_next_alone)
 		EXPECT_NE(3, cqe.user_data);
 	}
 	/* a signal that it had would end it now, a writer that is there already would hide that */
-	usleep(50000);
-	EXPECT_EQ(0, let_fifo_open(r, second));
+	iou_sleep_ms(50);
+	EXPECT_EQ(0, let_fifo_open(r, second, 3));
 	unlink(first);
 	unlink(second);
 	rmdir(dir);
@@ -198,7 +198,7 @@ TEST_F(wq, file_does_not_wait_for_the_next_work)
 		iou_sleep_ms(1);
 	EXPECT_GT(end, iou_now_us());
 	EXPECT_EQ(0, iou_ready(r));
-	EXPECT_EQ(0, let_fifo_open(r, fifo));
+	EXPECT_EQ(0, let_fifo_open(r, fifo, 1));
 	close(other);
 	unlink(fifo);
 	unlink(name);
