@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -147,6 +148,7 @@ extern __thread struct task_struct *current;
 #define need_resched()		false
 #define cond_resched()		((void)0)
 #define fatal_signal_pending(task)	((void)(task), false)
+#define schedule_timeout_killable(jiffies)	((void)sched_yield())
 
 void set_current_state(unsigned int state);
 void schedule(void);
@@ -173,6 +175,9 @@ struct rcu_work {
 
 bool mod_delayed_work(void *wq, struct delayed_work *work, unsigned long delay);
 
+/* Kworkers here do not wait, so one that is queued is never put off. */
+#define queue_delayed_work(wq, work, delay)	mod_delayed_work(wq, work, delay)
+
 /* Types that are parts of ours and that nobody here looks into. */
 enum task_work_notify_mode { TWA_NONE };
 
@@ -189,6 +194,10 @@ struct wait_queue_head { };
 struct xarray { };
 struct blk_plug { };
 typedef struct { } spinlock_t;
+
+typedef struct {
+	unsigned int	val;
+} kuid_t;
 
 struct cred;
 struct file;
