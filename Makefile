@@ -59,8 +59,8 @@ check: deps ## checkpatch, sparse, W=1, kernel-doc, htmldocs, layers, our own ru
 models: deps ## the spin models of Documentation/io_uring/models
 	@Documentation/io_uring/models/check
 
-mutants: deps ## break our code on purpose, one place each; the named test must fail
-	@rig/mutants-run
+mutants: deps ## break our code as rig/mutants.table says; the named tests must fail (T=name,...; DRAW=100: at random)
+	@rig/mutants-run $(if $(DRAW),--draw $(DRAW) $(if $(SEED),--seed $(SEED)))
 
 series: deps ## the patch series as mails, checked and applied (PROVE=1: each patch built and booted; T=topic)
 	@rig/series $(if $(PROVE),--prove)

@@ -52,6 +52,6 @@ kmake() {
 	make -C "$SRC" O="$OBJ" CC='ccache gcc' HOSTCC='ccache gcc' --no-print-directory "$@"
 }
 
-# mutant: ours with one patch of rig/mutants/ on top, in a tree of its own. series: what
+# mutant: ours changed as one row of rig/mutants.table says, in a tree of its own. series: what
 # rig/series has laid over the base.
 case $KERNEL in ours|stock|mutant|peer|series) ;; *) die "KERNEL is 'ours' or 'stock', not '$KERNEL'" ;; esac
