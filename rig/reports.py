@@ -7,7 +7,9 @@ A data race (KCSAN) counts where one of its two accesses stands in a function of
 io_uring/, by the objects beside IMAGE, and a leak (kmemleak) where such a function is
 among those that allocated it, or where it is something that a request holds a reference
 to, whoever made it; those of others are told, no more. Without IMAGE every one counts.
-Anything else that the kernel reports counts, also that a check switched itself off.
+Anything else that the kernel reports counts, also that a check switched itself off, that lines
+were lost, and that no line of a console has a time, so that none is known to be the kernel's.
+Drives that a program serves (ublk) fail when the program goes.
 """
 import os
 import re
@@ -48,6 +50,10 @@ EXT4-fs (?:error|warning)
 kmemleak: (?:Memory pool empty|Kernel memory leak detector disabled|.*runs out of memory)
 turning off the locking correctness validator
 ODEBUG disabled
+unregister_netdevice: waiting
+I/O error, dev (?!ublk)
+nvme .*timeout
+messages dropped
 """
 PATTERN = re.compile("|".join(w for w in WORDS.split("\n") if w))
 STAMP = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[[^]]*\])? ?")
@@ -117,17 +123,21 @@ def find(lines, own=None):
     return ours, others
 
 
-def read(log, image=None, stamped=True):
+def read(log, image=None, stamped=True, silent=False):
     """find() in a console's log, of which only the kernel's own lines are looked at.
 
-    A kernel that prints no times has all of its log read.
+    A kernel that prints no times has all of its log read.  One that was told to print next to
+    nothing may be @silent.
     """
     with open(log, encoding="utf-8", errors="replace") as f:
         lines = [line for line in f if not stamped or STAMP.match(line)]
     own = None
     if image and any(RACE.search(line) or "unreferenced object" in line for line in lines):
         own = own_functions(image)
-    return find(lines, own)
+    ours, others = find(lines, own)
+    if stamped and not silent and not lines:
+        ours.append(f"no line of {os.path.basename(log)} has a time: nothing was looked at")
+    return ours, others
 
 
 def main():
