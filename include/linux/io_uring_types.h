@@ -92,15 +92,16 @@ struct io_mailbox {
 /**
  * struct io_wq_work - a request as the worker pool sees it (see io_uring/async/wq.h)
  * @next: next work of the queue
- * @flags: (A) IO_WQ_WORK_*
+ * @flags: IO_WQ_WORK_*, written by the owner of the work: its queue, then params->run()
  *
  * The pool calls params->run(work) and, once nobody can find the work through
  * the pool any more, params->put(work), which gives up the pool's reference to
- * the request.
+ * the request.  In between the pool does not look at this memory: params->run() may hand
+ * the request over, and its next owner may queue or park it before @put is called.
  */
 struct io_wq_work {
 	struct io_wq_work	*next;
-	atomic_t		flags;
+	unsigned int		flags;
 };
 
 /*

@@ -273,7 +273,8 @@ static void io_wq_assign(struct io_wq_worker *worker, struct io_wq_work *work)
 {
 	lockdep_assert_held(&worker->lane->lock);
 	if (io_wq_exiting(worker->lane->wq))
-		atomic_or(IO_WQ_WORK_CANCEL, &work->flags);
+		work->flags |= IO_WQ_WORK_CANCEL;
+	WRITE_ONCE(worker->cancelled, false);
 	WRITE_ONCE(worker->cur, work);
 }
 
@@ -366,7 +367,7 @@ struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
  * io_wq_give_back - a worker has taken work that it should not begin yet
  * @worker: current
  *
- * The work is the first of its kind again.  Whoever has meant to end it has marked it.
+ * The work is the first of its kind again.
  *
  * Return: false if the worker keeps it, since a search may have left that place behind
  */
@@ -380,6 +381,9 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 		return false;
 	if (worker->key != IO_WQ_NO_KEY)
 		fifo = &lane->key[worker->key].fifo;
+	/* it has not begun: who has meant to end it has found it running */
+	if (worker->cancelled)
+		worker->cur->flags |= IO_WQ_WORK_CANCEL;
 	io_wq_fifo_push_front(fifo, worker->cur);
 	io_wq_unassign(worker);
 	return true;
@@ -397,10 +401,9 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 bool io_wq_disown(void)
 {
 	struct io_wq_worker *worker = current->worker_private;
-	struct io_wq_work *work = worker->cur;
 
 	io_wq_let_go(worker);
-	return !(atomic_read(&work->flags) & IO_WQ_WORK_CANCEL);
+	return !worker->cancelled;
 }
 
 /* End work that is in no queue. */
@@ -409,7 +412,7 @@ static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
 	struct io_wq_work *work;
 
 	while ((work = io_wq_fifo_pop(list))) {
-		atomic_or(IO_WQ_WORK_CANCEL, &work->flags);
+		work->flags |= IO_WQ_WORK_CANCEL;
 		wq->run(work);
 		wq->put(work);
 		cond_resched();
@@ -429,7 +432,7 @@ static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
 void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 {
 	struct io_wq_lane *lane = &wq->lane[IO_WQ_BOUNDED];
-	int flags = atomic_read(&work->flags);
+	unsigned int flags = work->flags;
 	bool concurrent = flags & IO_WQ_WORK_CONCURRENT;
 
 	if (flags & IO_WQ_WORK_UNBOUND)
@@ -498,7 +501,10 @@ static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *ou
 	return found;
 }
 
-/* Tell workers to end what they run if it matches.  Return: how many. */
+/*
+ * Tell workers to end what they run if it matches.  A work may have been handed over, and its
+ * memory serve another purpose by now: it is only read.  Return: how many.
+ */
 static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn match,
 					 void *data, bool all)
 {
@@ -510,7 +516,7 @@ static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn
 		if (!worker->cur || !match(worker->cur, data))
 			continue;
 		/* the flag first: a worker that wakes up looks at it */
-		atomic_or(IO_WQ_WORK_CANCEL, &worker->cur->flags);
+		WRITE_ONCE(worker->cancelled, true);
 		set_notify_signal(worker->task);
 		found++;
 		if (!all)

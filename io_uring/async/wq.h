@@ -17,14 +17,14 @@ struct cpumask;
 
 /**
  * enum io_wq_work_flags - bits of io_wq_work->flags
- * @IO_WQ_WORK_CANCEL: it has to end with -ECANCELED; set by anybody, never cleared
+ * @IO_WQ_WORK_CANCEL: it has to end with -ECANCELED; see io_wq_work_is_cancelled()
  * @IO_WQ_WORK_HASHED: serialised with work of the same key, see struct io_wq_params
  * @IO_WQ_WORK_UNBOUND: may take for ever, is counted against the limit of unbounded workers
  * @IO_WQ_WORK_CONCURRENT: is known to block: if no worker is idle, start one now
  *	rather than when those that run go to sleep, up to one for each CPU
  *
- * The owner of the work sets them before io_wq_enqueue(), later only
- * IO_WQ_WORK_CANCEL is added, atomically.
+ * The owner of the work sets them before io_wq_enqueue().  Later IO_WQ_WORK_CANCEL alone is
+ * added, by the pool before it calls params->run(), or by that.
  */
 enum io_wq_work_flags {
 	IO_WQ_WORK_CANCEL	= BIT(0),
@@ -80,7 +80,7 @@ typedef bool (*io_wq_match_fn)(struct io_wq_work *work, void *data);
  * @task: owner: workers are threads of it, created in its context
  * @run: do the work, on a worker; or, with IO_WQ_WORK_CANCEL set, end it, also on
  *	whoever cancels, with the locks that are held there, or ends the pool, or on a
- *	kernel worker; never inside io_wq_enqueue()
+ *	kernel worker; never inside io_wq_enqueue().  May hand the work over to another owner
  * @put: the pool has let go of the work: give up its reference.  Called where @run
  *	was
  * @key: what hashed work is serialised by, an address that is only compared; the same
@@ -112,6 +112,7 @@ int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask);
 int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2]);
 
 bool io_wq_worker_stopped(void);
+bool io_wq_work_is_cancelled(const struct io_wq_work *work);
 bool io_wq_disown(void);
 
 #endif

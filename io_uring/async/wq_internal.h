@@ -175,7 +175,8 @@ struct io_wq {
  * @lane: for its whole life
  * @task: the thread
  * @link: (Q) in lane->workers
- * @cur: (Q) what it runs; written by the thread alone
+ * @cur: (Q) what it runs, or has handed over; written by the thread alone
+ * @cancelled: (Q) what it runs was told to end; read without the lock by the thread
  * @key: (Q) index of the key that it has, or IO_WQ_NO_KEY
  * @generation: (-) wq->generation when it was made
  * @cpus_seq: own thread: wq->cpus.seq when it last set its CPUs
@@ -189,6 +190,7 @@ struct io_wq_worker {
 	struct task_struct	*task;
 	struct list_head	link;
 	struct io_wq_work	*cur;
+	bool			cancelled;
 	unsigned int		key;
 	unsigned int		generation;
 	int			cpus_seq;

@@ -69,6 +69,19 @@ bool io_wq_worker_stopped(void)
 	return worker && (io_wq_exiting(worker->lane->wq) || fatal_signal_pending(current));
 }
 
+/**
+ * io_wq_work_is_cancelled - was it told to end?
+ * @work: what current runs: called from params->run() while it owns the work
+ *
+ * Return: true if it has to end with -ECANCELED
+ */
+bool io_wq_work_is_cancelled(const struct io_wq_work *work)
+{
+	struct io_wq_worker *worker = io_wq_current_worker();
+
+	return work->flags & IO_WQ_WORK_CANCEL || (worker && READ_ONCE(worker->cancelled));
+}
+
 /* The next one may begin.  The caller gives up the pending creation's reference. */
 static void io_wq_creation_end(struct io_wq_lane *lane)
 {

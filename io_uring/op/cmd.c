@@ -254,11 +254,6 @@ static void io_cmd_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned 
 		return;
 	}
 	io_req_move(req, IO_REQ_PARKED);
-	/* a worker has called the driver, and is about to let go: before, it cannot be parked */
-	if (unlikely(req->flags & REQ_F_REFCOUNT && atomic_read_acquire(&req->refs) > 1)) {
-		io_req_push(req, io_cmd_mail, IO_PUSH_NOW);
-		return;
-	}
 	if (ctx->iopoll)
 		req->iopoll_done = IO_CMD_LOOSE;
 	issue_flags |= IO_URING_F_COMPLETE_DEFER;

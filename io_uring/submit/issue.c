@@ -329,7 +329,7 @@ static void io_work_classify(struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
 	umode_t mode = op->needs_file ? file_inode(req->file)->i_mode : 0;
-	int flags = 0;
+	unsigned int flags = 0;
 
 	/* a program that asks for workers wants them side by side, not one when the other sleeps */
 	if (req->flags & REQ_F_FORCE_ASYNC)
@@ -340,7 +340,7 @@ static void io_work_classify(struct io_kiocb *req)
 	} else if (!S_ISBLK(mode) && op->unbound_nonreg_file) {
 		flags |= IO_WQ_WORK_UNBOUND;
 	}
-	atomic_set(&req->work.flags, flags);
+	req->work.flags = flags;
 }
 
 /**
@@ -365,7 +365,7 @@ void io_queue_to_worker(struct io_kiocb *req)
 	}
 	io_req_keep_creds(req);
 	io_work_classify(req);
-	trace_io_uring_queue_async_work(req, !!(atomic_read(&req->work.flags) & IO_WQ_WORK_HASHED));
+	trace_io_uring_queue_async_work(req, !!(req->work.flags & IO_WQ_WORK_HASHED));
 	/* what was completed before must not come after what the worker posts */
 	if (!req->ctx->cq.exclusive)
 		io_cq_commit(req->ctx);
@@ -387,7 +387,7 @@ static bool io_work_hold(struct io_kiocb *req, unsigned int *flags)
 	enum io_poll_hold hold;
 
 	if (io_ring_lock(ctx)) {
-		atomic_or(IO_WQ_WORK_CANCEL, &req->work.flags);
+		req->work.flags |= IO_WQ_WORK_CANCEL;
 		return true;
 	}
 	hold = io_poll_hold(req, io_hold_run(req), IO_URING_F_UNLOCKED);
@@ -397,7 +397,7 @@ static bool io_work_hold(struct io_kiocb *req, unsigned int *flags)
 	if (hold == IO_POLL_BLOCK)
 		*flags &= ~IO_URING_F_NONBLOCK;
 	else if (hold == IO_POLL_END)
-		atomic_or(IO_WQ_WORK_CANCEL, &req->work.flags);
+		req->work.flags |= IO_WQ_WORK_CANCEL;
 	return true;
 }
 
@@ -415,7 +415,7 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 	if (likely(!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out)))
 		return true;
 	/* whoever ends it is perhaps no worker, and may hold the ring lock */
-	if (atomic_read(&req->work.flags) & IO_WQ_WORK_CANCEL)
+	if (io_wq_work_is_cancelled(&req->work))
 		return true;
 	io_req_move(req, IO_REQ_ISSUING);
 	if (*flags & IO_URING_F_NONBLOCK && !io_work_hold(req, flags))
@@ -467,7 +467,7 @@ void io_work_run(struct io_wq_work *work)
 	for (;;) {
 		enum io_result result;
 
-		if (atomic_read(&work->flags) & IO_WQ_WORK_CANCEL) {
+		if (io_wq_work_is_cancelled(work)) {
 			/* not here, the ring lock may be held */
 			io_req_fail_later(req, -ECANCELED);
 			return;
@@ -479,7 +479,7 @@ void io_work_run(struct io_wq_work *work)
 			return;
 		/* a device without free tags on a polled ring: others have to reap */
 		if (io_wq_worker_stopped())
-			atomic_or(IO_WQ_WORK_CANCEL, &work->flags);
+			work->flags |= IO_WQ_WORK_CANCEL;
 		cond_resched();
 	}
 }

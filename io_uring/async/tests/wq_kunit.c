@@ -9,6 +9,7 @@
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
+#include <linux/poison.h>
 #include <linux/sched/signal.h>
 #include <linux/task_work.h>
 
@@ -49,6 +50,7 @@ struct pool_work {
 	const void		*key;
 	int			nr;
 	bool			waits;
+	bool			hands_over;
 };
 
 static struct pool_work *to_pool_work(struct io_wq_work *work)
@@ -69,11 +71,14 @@ static void pool_run(struct io_wq_work *work)
 	struct pool_work *w = to_pool_work(work);
 	struct pool_test *pool = w->pool;
 
-	if (atomic_read(&work->flags) & IO_WQ_WORK_CANCEL) {
+	if (io_wq_work_is_cancelled(work)) {
 		atomic_inc(&pool->cancelled);
 		return;
 	}
 	pool->order[atomic_fetch_inc(&pool->nr_order)] = w->nr;
+	/* the next owner has another use for this memory */
+	if (w->hands_over)
+		memset(work, POISON_INUSE, sizeof(*work));
 	pool_note_most(pool, atomic_inc_return(&pool->running));
 	if (w->waits)
 		wait_for_completion_interruptible(&pool->gate);
@@ -122,17 +127,24 @@ static void pool_end(struct kunit *test, struct pool_test *pool, int works)
 	KUNIT_EXPECT_EQ(test, atomic_read(&pool->running), 0);
 }
 
-static void pool_queue(struct kunit *test, struct pool_test *pool, int nr, unsigned int flags,
-		       const void *hash_key, bool waits)
+static struct pool_work *pool_work(struct kunit *test, struct pool_test *pool, int nr)
 {
 	struct pool_work *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, w);
 	w->pool = pool;
 	w->nr = nr;
+	return w;
+}
+
+static void pool_queue(struct kunit *test, struct pool_test *pool, int nr, unsigned int flags,
+		       const void *hash_key, bool waits)
+{
+	struct pool_work *w = pool_work(test, pool, nr);
+
 	w->waits = waits;
 	w->key = hash_key;
-	atomic_set(&w->work.flags, flags | (hash_key ? IO_WQ_WORK_HASHED : 0));
+	w->work.flags = flags | (hash_key ? IO_WQ_WORK_HASHED : 0);
 	io_wq_enqueue(pool->wq, &w->work);
 }
 
@@ -315,6 +327,25 @@ static void pool_cancels_running(struct kunit *test)
 	pool_end(test, pool, 1);
 }
 
+/*
+ * Work that was handed over is found until its worker returns, and told to end, but its memory
+ * is the next owner's.
+ */
+static void pool_cancels_handed_over(struct kunit *test)
+{
+	struct pool_test *pool = pool_make(test, 1);
+	struct pool_work *w = pool_work(test, pool, 0);
+
+	w->waits = true;
+	w->hands_over = true;
+	io_wq_enqueue(pool->wq, &w->work);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->running, 1));
+	pool_expect_cancel(test, pool, 0, 0, 1);
+	KUNIT_EXPECT_TRUE(test, pool_reaches(&pool->put, 1));
+	KUNIT_EXPECT_NULL(test, memchr_inv(&w->work, POISON_INUSE, sizeof(w->work)));
+	pool_end(test, pool, 1);
+}
+
 /* A pool that ends takes queued and running work along. */
 static void pool_ends_with_work(struct kunit *test)
 {
@@ -351,6 +382,7 @@ static struct kunit_case pool_cases[] = {
 	KUNIT_CASE(pool_hashed_is_passed),
 	KUNIT_CASE(pool_cancels_queued),
 	KUNIT_CASE(pool_cancels_running),
+	KUNIT_CASE(pool_cancels_handed_over),
 	KUNIT_CASE(pool_ends_with_work),
 	KUNIT_CASE(pool_refuses_at_the_end),
 	{}

@@ -52,7 +52,7 @@ static struct wq_rig *wq_rig_make(struct kunit *test)
 /* Queue work @nr; with a key, unless that is negative. */
 static bool wq_rig_push(struct wq_rig *rig, unsigned int nr, int key)
 {
-	atomic_set(&rig->work[nr].work.flags, key >= 0 ? IO_WQ_WORK_HASHED : 0);
+	rig->work[nr].work.flags = key >= 0 ? IO_WQ_WORK_HASHED : 0;
 	rig->work[nr].key = key;
 	return io_wq_push(rig->worker.lane, &rig->work[nr].work, key >= 0);
 }
@@ -349,8 +349,8 @@ static void wq_take_at_the_end(struct kunit *test)
 	for (i = 0; i < 2; i++)
 		sum += wq_rig_take(rig);
 	KUNIT_EXPECT_EQ(test, sum, 1 + 2);
-	KUNIT_EXPECT_TRUE(test, atomic_read(&rig->work[1].work.flags) & IO_WQ_WORK_CANCEL);
-	KUNIT_EXPECT_TRUE(test, atomic_read(&rig->work[2].work.flags) & IO_WQ_WORK_CANCEL);
+	KUNIT_EXPECT_TRUE(test, rig->work[1].work.flags & IO_WQ_WORK_CANCEL);
+	KUNIT_EXPECT_TRUE(test, rig->work[2].work.flags & IO_WQ_WORK_CANCEL);
 	KUNIT_EXPECT_EQ(test, hweight_long(rig->worker.lane->held), 1);
 }
 
