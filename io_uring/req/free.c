@@ -5,10 +5,9 @@
  * Requests are freed under the ring lock.  A worker that has posted a request's
  * CQE does not wait for that lock, its holder may sleep for long: it leaves the
  * request on ctx->reqs.retired, from where the next holder that needs memory takes
- * it.  Only if somebody waits for the end of requests, or the request holds a
- * registered resource whose release others wait for, the worker takes the lock.
- * Where cancelled work ends on a kernel worker that others need too, that one
- * does not wait for the lock, but leaves the rest to the ring's fallback work.
+ * it.  If somebody waits for the end of requests, or the request holds a
+ * registered resource whose release others wait for, the worker tries for the
+ * lock, and leaves the rest to the ring's fallback work if it does not get it.
  */
 #include <linux/cred.h>
 #include <linux/sched/mm.h>
@@ -120,14 +119,12 @@ static bool io_req_end_awaited(struct io_ring_ctx *ctx)
 }
 
 /*
- * Somebody should free what is retired: we do, unless current is a kernel worker that
- * would have to wait for the lock, or a signal comes meanwhile.  The caller has a
- * reference to the ring.
+ * Somebody should free what is retired: we do, unless we would have to wait for the lock.  A
+ * worker has the work of another ring in hand by now.  The caller has a reference to the ring.
  */
 static void io_req_reclaim_now(struct io_ring_ctx *ctx)
 {
-	if (current->flags & PF_WQ_WORKER ? !io_ring_trylock(ctx) :
-	    io_ring_lock_interruptible(ctx)) {
+	if (!io_ring_trylock(ctx)) {
 		io_fallback_kick(ctx);
 		return;
 	}
@@ -139,7 +136,7 @@ static void io_req_reclaim_now(struct io_ring_ctx *ctx)
  * io_req_retire - the end of a request whose CQE is posted, without the ring lock
  * @req: the request, without holders
  *
- * Task context, may sleep.
+ * Task context, may sleep, but not for the ring lock.
  */
 void io_req_retire(struct io_kiocb *req)
 {

@@ -488,8 +488,9 @@ void io_work_run(struct io_wq_work *work)
  * io_work_put - the pool has let go of a request; io_wq_params->put
  * @work: of the request
  *
- * If a task that holds the ring lock has just cancelled the work, the pool is not
- * the last holder of the request, and the lock is not needed.
+ * Does not wait for the ring lock: a worker may have the work of another ring in hand.  If a
+ * task that holds the lock has just cancelled the work, the pool is not the last holder of the
+ * request.
  */
 void io_work_put(struct io_wq_work *work)
 {

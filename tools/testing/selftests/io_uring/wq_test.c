@@ -15,6 +15,14 @@
 
 #define PAGES	64
 
+/* What a second thread of a test does, and when. */
+struct joiner {
+	struct iou *r;
+	pthread_barrier_t *at;
+	unsigned int limits[2];
+	void *memory;
+};
+
 FIXTURE(wq) {
 	struct iou r;
 	struct hole hole;
@@ -202,6 +210,60 @@ TEST_F(wq, file_does_not_wait_for_the_next_work)
 	close(other);
 	unlink(fifo);
 	unlink(name);
+}
+
+/* Reads its argument with the ring lock held. */
+static void *hold_ring_lock(void *arg)
+{
+	struct joiner *joiner = arg;
+
+	iou_register(joiner->r, IORING_REGISTER_PROBE, joiner->memory, 1);
+	return NULL;
+}
+
+/*
+ * The one worker has written to a registered file, for which it needs the ring lock, and
+ * somebody sleeps with that.  The work of another ring does not wait for it.  Mutant:
+ * worker-waits-for-the-ring.
+ */
+TEST_F(wq, put_does_not_wait_for_the_ring)
+{
+	struct joiner joiner = { .memory = self->hole.mem + IOU_PAGE };
+	unsigned long long end;
+	struct io_uring_sqe *sqe;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	pthread_t thread;
+	struct iou other;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_SQPOLL))
+		SKIP(return, "the submitter is another one, or alone");
+	ASSERT_EQ(0, iou_init(&other, 8, 0));
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILES, &self->file, 1));
+	ASSERT_EQ(0, set_limits(r, 1, 1));
+	sqe = iou_prep(r, IORING_OP_WRITE, 0, self->hole.mem, 16, 0);
+	sqe->flags = IOSQE_ASYNC | IOSQE_FIXED_FILE;
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(1, hole_faults(&self->hole, 1));
+	/* the same worker's next */
+	sqe = iou_prep(&other, IORING_OP_FALLOCATE, self->file, (void *)IOU_PAGE, 0, 0);
+	sqe->flags = IOSQE_ASYNC;
+	ASSERT_EQ(1, iou_submit(&other));
+	joiner.r = r;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, hold_ring_lock, &joiner));
+	ASSERT_EQ(1, hole_faults(&self->hole, 1));
+	hole_give(&self->hole, 0, 1);
+	end = iou_now_us() + IOU_PATIENCE * 1000ULL / 5;
+	while (!iou_ready(&other) && iou_now_us() < end)
+		iou_sleep_ms(1);
+	EXPECT_EQ(1, iou_ready(&other));
+	hole_give(&self->hole, 1, 1);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, iou_reap(&other, &cqe));
+	EXPECT_EQ(0, cqe.res);
+	EXPECT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(16, cqe.res);
+	iou_exit(&other);
 }
 
 TEST_F(wq, bounded_limit)
@@ -522,12 +584,6 @@ TEST_F(wq, thread_limit_is_lifted)
 		TH_LOG("status %x", status);
 	}
 }
-
-struct joiner {
-	struct iou *r;
-	pthread_barrier_t *at;
-	unsigned int limits[2];
-};
 
 /* Uses a ring for the first time, and tells how many workers it may have then. */
 static void *join_ring(void *arg)
