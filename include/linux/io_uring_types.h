@@ -93,6 +93,7 @@ struct io_mailbox {
  * struct io_wq_work - a request as the worker pool sees it (see io_uring/async/wq.h)
  * @next: next work of the queue
  * @flags: IO_WQ_WORK_*, written by the owner of the work: its queue, then params->run()
+ * @generation: the pool's when it was queued: whose root and namespaces it belongs to
  *
  * The pool calls params->run(work) and, once nobody can find the work through
  * the pool any more, params->put(work), which gives up the pool's reference to
@@ -102,6 +103,7 @@ struct io_mailbox {
 struct io_wq_work {
 	struct io_wq_work	*next;
 	unsigned int		flags;
+	unsigned int		generation;
 };
 
 /*

@@ -198,17 +198,58 @@ bool io_wq_lane_runnable(struct io_wq_lane *lane)
 	return READ_ONCE(lane->plain.first) || READ_ONCE(lane->ready);
 }
 
+/* Is there a worker of this generation that comes for its work? */
+static bool io_wq_is_awaited(struct io_wq_lane *lane, unsigned int generation)
+{
+	struct io_wq_worker *worker;
+
+	list_for_each_entry(worker, &lane->workers, link) {
+		/* one that sleeps may wait for what this work does: the open of a FIFO */
+		if (worker->generation == generation && !READ_ONCE(worker->asleep))
+			return true;
+	}
+	return false;
+}
+
+/* Work of another generation: newer work never, older work if nobody else comes for it. */
+static noinline bool io_wq_may_take_other(const struct io_wq_worker *worker,
+					  const struct io_wq_work *work)
+{
+	return (int)(work->generation - worker->generation) < 0 &&
+	       !io_wq_is_awaited(worker->lane, work->generation);
+}
+
+static bool io_wq_may_take(const struct io_wq_worker *worker, const struct io_wq_work *work)
+{
+	lockdep_assert_held(&worker->lane->lock);
+	return likely(work->generation == worker->generation) ||
+	       io_wq_may_take_other(worker, work);
+}
+
+/* The next key with work that @worker may take, else IO_WQ_KEYS. */
+static unsigned int io_wq_next_key(struct io_wq_lane *lane, const struct io_wq_worker *worker)
+{
+	unsigned int n;
+
+	for_each_set_bit_wrap(n, &lane->ready, IO_WQ_KEYS, lane->next_key) {
+		if (io_wq_may_take(worker, lane->key[n].fifo.first))
+			return n;
+	}
+	return IO_WQ_KEYS;
+}
+
 /* The oldest work of a key that no worker has; @worker has it then. */
 static noinline struct io_wq_work *io_wq_take_hashed(struct io_wq_lane *lane,
 						     struct io_wq_worker *worker)
 {
-	unsigned long later = lane->ready & (~0UL << lane->next_key);
 	struct io_wq_work *work;
 	unsigned int n;
 
 	if (!lane->ready)
 		return NULL;
-	n = __ffs(later ?: lane->ready);
+	n = io_wq_next_key(lane, worker);
+	if (n == IO_WQ_KEYS)
+		return NULL;
 	work = io_wq_pop(lane, &lane->key[n].fifo);
 	lane->held |= BIT(n);
 	lane->next_key = (n + 1) % IO_WQ_KEYS;
@@ -253,6 +294,32 @@ static struct io_wq_work *io_wq_take_any(struct io_wq_lane *lane)
 	return NULL;
 }
 
+static struct io_wq_work *io_wq_take_plain(struct io_wq_lane *lane,
+					   const struct io_wq_worker *worker)
+{
+	struct io_wq_work *work = lane->plain.first;
+
+	return work && io_wq_may_take(worker, work) ? io_wq_pop(lane, &lane->plain) : NULL;
+}
+
+/**
+ * io_wq_has_work_for - is there work that this worker could take?
+ * @worker: current, which has told that it is idle, see io_wq_lane_runnable()
+ *
+ * Return: true or false, which may be outdated.  What is left to other workers, these take,
+ * or kick the lane when they go to sleep or leave.
+ */
+bool io_wq_has_work_for(struct io_wq_worker *worker)
+{
+	struct io_wq_lane *lane = worker->lane;
+
+	if (!io_wq_lane_runnable(lane))
+		return false;
+	guard(spinlock)(&lane->lock);
+	return io_wq_exiting(lane->wq) || io_wq_next_key(lane, worker) < IO_WQ_KEYS ||
+	       (lane->plain.first && io_wq_may_take(worker, lane->plain.first));
+}
+
 /* Plain and hashed work take turns. */
 static struct io_wq_work *io_wq_take_next(struct io_wq_lane *lane, struct io_wq_worker *worker)
 {
@@ -261,11 +328,11 @@ static struct io_wq_work *io_wq_take_next(struct io_wq_lane *lane, struct io_wq_
 	if (!io_wq_lane_runnable(lane))
 		return NULL;
 	if (lane->plain_next)
-		work = io_wq_pop(lane, &lane->plain);
+		work = io_wq_take_plain(lane, worker);
 	lane->plain_next = !work;
 	if (!work)
 		work = io_wq_take_hashed(lane, worker);
-	return work ?: io_wq_pop(lane, &lane->plain);
+	return work ?: io_wq_take_plain(lane, worker);
 }
 
 /* @worker runs @work from now on; @work was found under the same lock, or is nowhere else. */
@@ -353,7 +420,7 @@ struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
 		}
 		if (unlikely(io_wq_exiting(lane->wq)))
 			work = io_wq_take_any(lane);
-		else if (likely(!io_wq_worker_is_old(worker)))
+		else
 			work = io_wq_take_next(lane, worker);
 		if (work)
 			io_wq_assign(worker, work);
@@ -439,6 +506,7 @@ void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 		lane = &wq->lane[IO_WQ_UNBOUNDED];
 	if (current == wq->task)
 		io_wq_follow_owner(wq);
+	work->generation = READ_ONCE(wq->generation);
 	if (concurrent && !READ_ONCE(lane->concurrent))
 		WRITE_ONCE(lane->concurrent, true);
 	/* may run and be freed from here */

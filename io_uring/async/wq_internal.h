@@ -137,7 +137,7 @@ struct io_wq_cpus {
  * @key: see struct io_wq_params
  * @task: owner, referenced
  * @env: the owner's, when @generation was last raised; owner only
- * @generation: (A) workers of an older one leave; raised by the owner
+ * @generation: (A) work of it is for workers of it, older ones leave; raised by the owner
  * @exiting: no more workers, all work is cancelled; set under each lane's lock and
  *	followed by a section under each crew_lock, never cleared
  * @refs: memory: whoever created the pool, each lane's pending creation and @reap
@@ -235,6 +235,7 @@ static inline bool io_wq_worker_is_settled(const struct io_wq_worker *worker)
 
 /* wq.c */
 bool io_wq_lane_runnable(struct io_wq_lane *lane);
+bool io_wq_has_work_for(struct io_wq_worker *worker);
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done);
 void io_wq_let_go(struct io_wq_worker *worker);
 bool io_wq_give_back(struct io_wq_worker *worker);

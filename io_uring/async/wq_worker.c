@@ -30,8 +30,10 @@
  *
  * Workers share root, descriptors and namespaces with their owner; when it unshares
  * them, or joins others, those that it had are none of its any more.  The owner
- * looks when it queues work and when it makes a worker, and raises ->generation: an
- * older worker takes no more work, and leaves.
+ * looks when it queues work and when it makes a worker, and raises ->generation.  Work
+ * belongs to the generation in which it was queued: older workers run what was queued
+ * before, take nothing newer, and leave.  A newer worker runs older work only if all older
+ * workers are gone or sleep in their work: nobody can make one any more.
  *
  * A worker sees SIGKILL of its process in get_signal().  Its owner is dying then
  * (or the dumper of a core waits for all threads), so it ends the pool: no work is
@@ -549,22 +551,16 @@ static bool io_wq_worker_idle_begin(struct io_wq_worker *worker)
 {
 	struct io_wq_lane *lane = worker->lane;
 
-	scoped_guard(raw_spinlock, &lane->crew_lock) {
-		if (io_wq_exiting(lane->wq) || io_wq_worker_is_old(worker)) {
-			io_wq_count_out(lane);
-			break;
-		}
-		list_add(&worker->idle, &lane->idle);
-		atomic_dec(&lane->nr_running);
-		/* pair A */
-		smp_mb();
-		return true;
+	guard(raw_spinlock)(&lane->crew_lock);
+	if (io_wq_exiting(lane->wq) || io_wq_worker_is_old(worker)) {
+		io_wq_count_out(lane);
+		return false;
 	}
-	/* whoever queued may have relied on an old one to run; pair A */
+	list_add(&worker->idle, &lane->idle);
+	atomic_dec(&lane->nr_running);
+	/* pair A */
 	smp_mb();
-	if (io_wq_lane_runnable(lane))
-		io_wq_kick(lane, READ_ONCE(lane->concurrent));
-	return false;
+	return true;
 }
 
 /* Get off it.  Return: false if the worker leaves, and has been counted out */
@@ -592,7 +588,7 @@ static bool io_wq_worker_wait(struct io_wq_worker *worker)
 
 	if (!io_wq_worker_idle_begin(worker))
 		return false;
-	if (!io_wq_lane_runnable(worker->lane))
+	if (!io_wq_has_work_for(worker))
 		stay = io_wq_worker_sleep(worker);
 	return io_wq_worker_idle_end(worker, !stay);
 }
@@ -613,6 +609,10 @@ static int io_wq_worker_main(void *data)
 
 	scoped_guard(spinlock, &lane->lock)
 		list_del(&worker->link);
+	/* whoever queued may have relied on this one to run, or left older work to it; pair A */
+	smp_mb();
+	if (io_wq_lane_runnable(lane))
+		io_wq_kick(lane, READ_ONCE(lane->concurrent));
 	current->worker_private = NULL;
 	kfree(worker);
 	io_wq_live_put(wq);

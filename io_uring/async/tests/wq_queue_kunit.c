@@ -53,6 +53,7 @@ static struct wq_rig *wq_rig_make(struct kunit *test)
 static bool wq_rig_push(struct wq_rig *rig, unsigned int nr, int key)
 {
 	rig->work[nr].work.flags = key >= 0 ? IO_WQ_WORK_HASHED : 0;
+	rig->work[nr].work.generation = rig->wq.generation;
 	rig->work[nr].key = key;
 	return io_wq_push(rig->worker.lane, &rig->work[nr].work, key >= 0);
 }
@@ -296,16 +297,37 @@ static void wq_take_is_findable(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->worker.lane->held, 0);
 }
 
-/* A worker of an older generation leaves the work to others. */
-static void wq_take_needs_a_new_worker(struct kunit *test)
+/* Work is for workers of its generation: newer work always, older work while one is about. */
+static void wq_take_needs_its_generation(struct kunit *test)
 {
-	struct wq_rig *rig = wq_rig_make(test);
+	static const int keys[] = { -1, 5 };
+	unsigned int i;
 
-	wq_rig_push(rig, 0, -1);
-	rig->wq.generation = 1;
-	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), -1);
-	rig->worker.generation = 1;
-	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), 0);
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		struct wq_rig *rig = wq_rig_make(test);
+		unsigned int n;
+
+		list_add(&rig->worker.link, &rig->worker.lane->workers);
+		wq_rig_push(rig, 0, keys[i]);
+		wq_rig_push(rig, 1, keys[i]);
+		rig->wq.generation = 1;
+		rig->other.generation = 1;
+		wq_rig_push(rig, 2, keys[i]);
+		KUNIT_EXPECT_EQ(test, wq_rig_begin(rig, &rig->other), -1);
+		KUNIT_EXPECT_FALSE(test, io_wq_has_work_for(&rig->other));
+		KUNIT_EXPECT_TRUE(test, io_wq_has_work_for(&rig->worker));
+		KUNIT_EXPECT_EQ(test, wq_rig_take(rig), 0);
+		rig->worker.asleep = true;
+		for (n = 1; n < 3; n++) {
+			KUNIT_EXPECT_TRUE(test, io_wq_has_work_for(&rig->other));
+			KUNIT_EXPECT_EQ(test, wq_rig_begin(rig, &rig->other), n);
+			io_wq_let_go(&rig->other);
+		}
+		wq_rig_push(rig, 3, keys[i]);
+		KUNIT_EXPECT_FALSE(test, io_wq_has_work_for(&rig->worker));
+		KUNIT_EXPECT_EQ(test, wq_rig_take(rig), -1);
+		KUNIT_EXPECT_EQ(test, wq_rig_begin(rig, &rig->other), 3);
+	}
 }
 
 /* Work that was given back is the first again, of its key too; a search would miss it. */
@@ -363,7 +385,7 @@ static struct kunit_case wq_queue_cases[] = {
 	KUNIT_CASE(wq_take_passes_busy),
 	KUNIT_CASE(wq_more_keys_than_places),
 	KUNIT_CASE(wq_take_is_findable),
-	KUNIT_CASE(wq_take_needs_a_new_worker),
+	KUNIT_CASE(wq_take_needs_its_generation),
 	KUNIT_CASE(wq_gives_back),
 	KUNIT_CASE(wq_take_at_the_end),
 	{}
