@@ -23,7 +23,7 @@
  *			called under it.  A search lets go of it now and then; what
  *			is taken out of a queue moves the searches that stand there
  *	lane->crew_lock	idle workers and counts.  Raw, a leaf: the scheduler's hook
- *			takes it.  Wakes up tasks.
+ *			takes it.  Tasks are woken without it
  *	wq->cpus.lock	a mutex: CPUs of the workers
  *
  * That no wake-up is lost rests on two pairs, each "write mine, barrier, read
@@ -692,9 +692,9 @@ int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2])
 		scoped_guard(raw_spinlock, &lane->crew_lock) {
 			old = lane->max_workers;
 			if (counts[i])
-				lane->max_workers = io_wq_limit(counts[i], nproc);
+				WRITE_ONCE(lane->max_workers, io_wq_limit(counts[i], nproc));
 		}
-		if (counts[i] && io_wq_lane_runnable(lane))
+		if (counts[i])
 			io_wq_kick(lane, false);
 		counts[i] = old;
 	}

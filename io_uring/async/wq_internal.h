@@ -71,7 +71,7 @@ struct io_wq_search {
  * @nr_done: (Q) works that workers have ended
  * @reap: cancels what is queued
  * @crew_lock: (W) who is idle, who is counted, who is being made; a leaf, taken in
- *	the scheduler's hook
+ *	the scheduler's hook; io_wq_kick() looks at these without it
  * @idle: (W) workers without work, the last one that came is the first
  * @nr_workers: (W) workers, the one that is being made included
  * @max_workers: (W) limit

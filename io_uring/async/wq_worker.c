@@ -88,7 +88,7 @@ bool io_wq_work_is_cancelled(const struct io_wq_work *work)
 static void io_wq_creation_end(struct io_wq_lane *lane)
 {
 	lockdep_assert_held(&lane->crew_lock);
-	lane->creating = false;
+	WRITE_ONCE(lane->creating, false);
 	lane->tries = 0;
 }
 
@@ -117,21 +117,25 @@ static void io_wq_give_up(struct io_wq_lane *lane)
 	io_wq_unref(lane->wq);
 }
 
-/* Take a worker off the stack of those that are idle. */
-static bool io_wq_call_idle(struct io_wq_lane *lane)
+/*
+ * Take a worker off the stack of those that are idle.  Return: its task, which the caller wakes
+ * without the lock, but within RCU: the worker goes on as soon as it sees ->called.
+ */
+static struct task_struct *io_wq_call_idle(struct io_wq_lane *lane)
 {
 	struct io_wq_worker *worker;
+	struct task_struct *task;
 
 	lockdep_assert_held(&lane->crew_lock);
 	worker = list_first_entry_or_null(&lane->idle, struct io_wq_worker, idle);
 	if (!worker)
-		return false;
+		return NULL;
+	task = worker->task;
 	list_del(&worker->idle);
 	atomic_inc(&lane->nr_running);
-	WRITE_ONCE(worker->called, true);
-	/* it cannot leave before it has had the lock */
-	wake_up_process(worker->task);
-	return true;
+	/* pairs with io_wq_worker_idle_end(), which does not take the lock then */
+	smp_store_release(&worker->called, true);
+	return task;
 }
 
 /**
@@ -140,13 +144,16 @@ static bool io_wq_call_idle(struct io_wq_lane *lane)
  */
 void io_wq_dismiss_idle(struct io_wq_lane *lane)
 {
-	bool more = true;
+	struct task_struct *task;
 
 	/* there may be thousands */
-	while (more) {
+	do {
+		guard(rcu)();
 		scoped_guard(raw_spinlock, &lane->crew_lock)
-			more = io_wq_call_idle(lane);
-	}
+			task = io_wq_call_idle(lane);
+		if (task)
+			wake_up_process(task);
+	} while (task);
 }
 
 /* Has the lane workers?  Then work may wait until there can be one more. */
@@ -225,31 +232,47 @@ static int io_wq_spawn_thread(struct io_wq_lane *lane)
 	return 0;
 }
 
-/*
- * Is a worker needed still?  Then count it in.  What is queued later sees either
- * ->creating, and we see the work, or the end of it.
- */
-static bool io_wq_spawn_begin(struct io_wq_lane *lane)
+/* Is a worker needed still?  Then count it in.  An idle one does as well: @called. */
+static bool io_wq_spawn_count(struct io_wq_lane *lane, struct task_struct **called)
 {
 	guard(raw_spinlock)(&lane->crew_lock);
-	/* pair A */
-	smp_mb__after_spinlock();
-	if (io_wq_exiting(lane->wq) || !io_wq_lane_runnable(lane) || io_wq_call_idle(lane) ||
-	    lane->nr_workers >= lane->max_workers) {
-		io_wq_creation_end(lane);
-		return false;
+	/*
+	 * For a moment nobody makes a worker: whoever queues and sees that does not rely on us,
+	 * and we see the work of those that do.  Pair A.
+	 */
+	WRITE_ONCE(lane->creating, false);
+	smp_mb();
+	if (!io_wq_exiting(lane->wq) && io_wq_lane_runnable(lane)) {
+		*called = io_wq_call_idle(lane);
+		if (!*called && lane->nr_workers < lane->max_workers) {
+			WRITE_ONCE(lane->creating, true);
+			WRITE_ONCE(lane->nr_workers, lane->nr_workers + 1);
+			atomic_inc(&lane->nr_running);
+			refcount_inc(&lane->wq->live);
+			return true;
+		}
 	}
-	lane->nr_workers++;
-	atomic_inc(&lane->nr_running);
-	refcount_inc(&lane->wq->live);
-	return true;
+	io_wq_creation_end(lane);
+	return false;
+}
+
+static bool io_wq_spawn_begin(struct io_wq_lane *lane)
+{
+	struct task_struct *called = NULL;
+	bool begun;
+
+	guard(rcu)();
+	begun = io_wq_spawn_count(lane, &called);
+	if (called)
+		wake_up_process(called);
+	return begun;
 }
 
 /* A worker is no longer there to take work. */
 static void io_wq_count_out(struct io_wq_lane *lane)
 {
 	lockdep_assert_held(&lane->crew_lock);
-	lane->nr_workers--;
+	WRITE_ONCE(lane->nr_workers, lane->nr_workers - 1);
 	atomic_dec(&lane->nr_running);
 }
 
@@ -315,11 +338,11 @@ static void io_wq_request(struct io_wq_lane *lane)
 		schedule_delayed_work(&lane->retry, 0);
 }
 
-/* May a worker be made, and is there nobody who does it? */
+/* May a worker be made, and is there nobody who does it?  Final with the lock alone. */
 static bool io_wq_may_create(struct io_wq_lane *lane, bool concurrent)
 {
-	lockdep_assert_held(&lane->crew_lock);
-	if (io_wq_exiting(lane->wq) || lane->creating || lane->nr_workers >= lane->max_workers)
+	if (io_wq_exiting(lane->wq) || READ_ONCE(lane->creating) ||
+	    READ_ONCE(lane->nr_workers) >= READ_ONCE(lane->max_workers))
 		return false;
 	return concurrent || !atomic_read(&lane->nr_running);
 }
@@ -330,31 +353,46 @@ static bool io_wq_crew_is_busy(int running)
 	return running >= (int)num_online_cpus();
 }
 
-/**
- * io_wq_kick - there may be work that nobody looks after
- * @lane: has work
- * @concurrent: make a worker even if another runs
- *
- * Wakes an idle worker or makes one if that is needed.  If not, there is a
- * running worker for each CPU, which looks at the queue before it sleeps, or
- * the limit is reached.  Sleeps only if current is the pool's owner.
- */
-void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
+/* Wake an idle worker, or claim the making of one.  Return: it was claimed. */
+static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
 {
+	struct task_struct *called;
 	bool create = false;
 
+	guard(rcu)();
 	scoped_guard(raw_spinlock, &lane->crew_lock) {
-		/* pair A: the queue was written */
-		smp_mb__after_spinlock();
-		if (io_wq_crew_is_busy(atomic_read(&lane->nr_running)))
-			break;
-		if (!io_wq_call_idle(lane) && io_wq_may_create(lane, concurrent)) {
-			lane->creating = true;
+		called = io_wq_call_idle(lane);
+		if (!called && io_wq_may_create(lane, concurrent)) {
+			WRITE_ONCE(lane->creating, true);
 			refcount_inc(&lane->wq->refs);
 			create = true;
 		}
 	}
-	if (create)
+	if (called)
+		wake_up_process(called);
+	return create;
+}
+
+/**
+ * io_wq_kick - there may be work that nobody looks after
+ * @lane: was changed, see pair A
+ * @concurrent: make a worker even if another runs
+ *
+ * Wakes an idle worker or makes one if that is needed.  If not, there is a
+ * running worker for each CPU, which looks at the queue before it sleeps, or
+ * the limit is reached, or what is queued has to wait for other work of its key.  All who
+ * queue come here, so nothing is written, and no lock taken, unless a worker is to be had.
+ * Sleeps only if current is the pool's owner.
+ */
+void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
+{
+	/* pair A */
+	smp_mb();
+	if (!io_wq_lane_runnable(lane) || io_wq_crew_is_busy(atomic_read(&lane->nr_running)))
+		return;
+	if (list_empty(&lane->idle) && !io_wq_may_create(lane, concurrent))
+		return;
+	if (io_wq_wake_or_claim(lane, concurrent))
 		io_wq_request(lane);
 }
 
@@ -568,9 +606,14 @@ static bool io_wq_worker_idle_end(struct io_wq_worker *worker, bool may_leave)
 {
 	struct io_wq_lane *lane = worker->lane;
 
+	/* nobody else looks at it then */
+	if (smp_load_acquire(&worker->called)) {
+		worker->called = false;
+		return true;
+	}
 	guard(raw_spinlock)(&lane->crew_lock);
 	if (worker->called) {
-		WRITE_ONCE(worker->called, false);
+		worker->called = false;
 		return true;
 	}
 	list_del(&worker->idle);
@@ -610,9 +653,7 @@ static int io_wq_worker_main(void *data)
 	scoped_guard(spinlock, &lane->lock)
 		list_del(&worker->link);
 	/* whoever queued may have relied on this one to run, or left older work to it; pair A */
-	smp_mb();
-	if (io_wq_lane_runnable(lane))
-		io_wq_kick(lane, READ_ONCE(lane->concurrent));
+	io_wq_kick(lane, READ_ONCE(lane->concurrent));
 	current->worker_private = NULL;
 	kfree(worker);
 	io_wq_live_put(wq);
