@@ -140,6 +140,7 @@ struct io_wq_cpus {
  * @generation: (A) work of it is for workers of it, older ones leave; raised by the owner
  * @exiting: no more workers, all work is cancelled; set under each lane's lock and
  *	followed by a section under each crew_lock, never cleared
+ * @rings: (A) that the owner uses
  * @refs: memory: whoever created the pool, each lane's pending creation and @reap
  * @owner_waits: (A) the owner wants to be woken when a work is done
  * @told: the pool's exit has told running work to end, and waits for the threads
@@ -161,6 +162,7 @@ struct io_wq {
 	struct io_wq_cpus	cpus;
 	struct hlist_node	cpuhp_node;
 
+	atomic_t		rings;
 	refcount_t		refs;
 	bool			owner_waits;
 	bool			told;

@@ -10,7 +10,9 @@
  *
  * Idle workers are on a stack.  Whoever wants one takes it off and counts it as
  * running at once, so that nobody else relies on it.  A worker that was idle
- * for five seconds leaves, except the last of its lane.
+ * for five seconds leaves, except the last of its lane.  That one leaves, too, when it
+ * finds that the owner uses no ring any more, or has left what it shares with the worker:
+ * it would keep descriptors, mounts and namespaces that nobody uses.
  *
  * A worker is made by create_io_thread(), in the owner's context: by the owner
  * when it queues work, else in a task work of the owner, which the scheduler's
@@ -51,6 +53,8 @@
 #include "io-wq.h"
 
 #define IO_WQ_IDLE		(5 * HZ)
+/* idle workers look so often whether the owner needs any */
+#define IO_WQ_IDLE_LOOK		(2 * HZ)
 #define IO_WQ_CREATE_TRIES	9
 
 /* The worker that current is, or NULL. */
@@ -564,11 +568,30 @@ static bool io_wq_worker_run_some(struct io_wq_worker *worker)
 	return !io_wq_worker_is_settled(worker);
 }
 
-/* Sleep until called, signalled or five seconds idle.  Return: false in the last case. */
-static bool io_wq_worker_sleep(struct io_wq_worker *worker)
+/**
+ * io_wq_count_ring - the owner uses one more ring, or one less
+ * @wq: pool
+ * @change: 1 or -1
+ */
+void io_wq_count_ring(struct io_wq *wq, int change)
 {
-	long left = IO_WQ_IDLE;
+	atomic_add(change, &wq->rings);
+}
 
+/* Does nothing need a worker like current any more?  What is compared is not looked at. */
+static bool io_wq_worker_is_forsaken(const struct io_wq_worker *worker)
+{
+	const struct io_wq *wq = worker->lane->wq;
+	const struct task_struct *owner = wq->task;
+
+	return !atomic_read(&wq->rings) || READ_ONCE(owner->fs) != current->fs ||
+	       READ_ONCE(owner->files) != current->files ||
+	       READ_ONCE(owner->nsproxy) != current->nsproxy;
+}
+
+/* Sleep until called or signalled, for some time.  Return: false when that is over. */
+static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
+{
 	while (left) {
 		/*
 		 * The waiter for the last work may have the next: let it run first.  As long as
@@ -582,6 +605,18 @@ static bool io_wq_worker_sleep(struct io_wq_worker *worker)
 	}
 	__set_current_state(TASK_RUNNING);
 	return left;
+}
+
+/* Sleep until called, signalled, forsaken or five seconds idle.  Return: true in the first two. */
+static bool io_wq_worker_sleep(struct io_wq_worker *worker)
+{
+	unsigned long end = jiffies + IO_WQ_IDLE;
+
+	while (!io_wq_worker_sleep_for(worker, IO_WQ_IDLE_LOOK)) {
+		if (io_wq_worker_is_forsaken(worker) || time_after(jiffies, end))
+			return false;
+	}
+	return true;
 }
 
 /* Get on the stack of idle workers, unless the worker has to leave. */
@@ -618,7 +653,7 @@ static bool io_wq_worker_idle_end(struct io_wq_worker *worker, bool may_leave)
 	}
 	list_del(&worker->idle);
 	atomic_inc(&lane->nr_running);
-	if (!may_leave || lane->nr_workers == 1)
+	if (!may_leave || (lane->nr_workers == 1 && !io_wq_worker_is_forsaken(worker)))
 		return true;
 	io_wq_count_out(lane);
 	return false;

@@ -170,6 +170,7 @@ static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 	}
 	scoped_guard(spinlock, &ctx->users.lock)
 		list_add(&node->ctx_link, &ctx->users.nodes);
+	io_wq_count_ring(tctx->io_wq, 1);
 	io_tctx_apply_limits(ctx, tctx);
 	return 0;
 }
@@ -224,6 +225,8 @@ static void io_tctx_remove_node(struct io_tctx_node *node)
 	lockdep_assert_held(&node->ctx->users.lock);
 	/* the task may look at ->last now, but not at this ring: it has no reference */
 	cmpxchg(&node->tctx->last, node->ctx, NULL);
+	/* the pool goes after all nodes */
+	io_wq_count_ring(node->tctx->io_wq, -1);
 	xa_erase(&node->tctx->nodes, (unsigned long)node->ctx);
 	/* a walk through the list goes on behind it */
 	if (node->ctx->users.next == &node->ctx_link)

@@ -440,6 +440,75 @@ TEST_F(wq, idle_workers_leave)
 	EXPECT_EQ(16, iou_one(&self->r));
 }
 
+/* Return: have all workers of a process gone within some time? */
+static bool workers_gone(int pid, unsigned int ms)
+{
+	unsigned long long end = iou_now_us() + ms * 1000ULL;
+
+	while (iou_threads(pid, "iou-wrk-") && iou_now_us() < end)
+		iou_sleep_ms(10);
+	return !iou_threads(pid, "iou-wrk-");
+}
+
+/* Idle workers go with the last ring, not before. */
+TEST_F(wq, idle_workers_go_with_the_ring)
+{
+	struct iou second;
+
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "the polling thread goes, and takes them along");
+	ASSERT_EQ(0, iou_init(&second, 8, variant->flags));
+	iou_nop(&second, 1)->flags = IOSQE_ASYNC;
+	EXPECT_EQ(0, iou_one(&second));
+	iou_prep(&self->r, IORING_OP_FSYNC, self->file, NULL, 0, 0)->flags = IOSQE_ASYNC;
+	EXPECT_EQ(0, iou_one(&self->r));
+	iou_exit(&self->r);
+	self->r.fd = -1;
+	iou_sleep_ms(2500);
+	EXPECT_LE(1, iou_threads(getpid(), "iou-wrk-"));
+	iou_exit(&second);
+	EXPECT_TRUE(workers_gone(getpid(), 2500) || iou_on_stock());
+}
+
+/* The child of the next test: 0, or where it went wrong. */
+static int leave_idle_workers(int move)
+{
+	struct iou r;
+
+	if (iou_init(&r, 8, IOU_DEFER))
+		return 1;
+	iou_nop(&r, 1)->flags = IOSQE_ASYNC;
+	if (iou_one(&r) || !iou_threads(getpid(), "iou-wrk-"))
+		return 2;
+	if (unshare(move))
+		return 3;
+	if (!workers_gone(getpid(), 3000) && !iou_on_stock())
+		return 4;
+	iou_nop(&r, 1)->flags = IOSQE_ASYNC;
+	return iou_one(&r) ? 5 : 0;
+}
+
+/* They do not keep what their task has left: a root, descriptors, a namespace. */
+TEST(idle_workers_keep_nothing)
+{
+	static const int moves[] = { CLONE_FS, CLONE_FILES, CLONE_NEWUTS };
+	unsigned int i;
+	int pid, status;
+
+	if (getuid())
+		SKIP(return, "needs to be root");
+	for (i = 0; i < ARRAY_LEN(moves); i++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			_exit(leave_idle_workers(moves[i]));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status) {
+			TH_LOG("%x", moves[i]);
+		}
+	}
+}
+
 /* The end of the process takes running and queued work along, at once. */
 TEST_F(wq, exit_with_queued_work)
 {
