@@ -356,6 +356,8 @@ struct io_uring_task {
 	 * while the task leaves some behind
 	 */
 	atomic_t		inflight_tracked;
+	/** @reading: (A) buffered reads that wait for a folio, and go on in this task */
+	atomic_t		reading;
 	/** @mm: of a task that has left some behind; whoever takes the last off puts it */
 	struct mm_struct	*mm;
 	/** @in_cancel: (A) completions of requests must wake @wait */

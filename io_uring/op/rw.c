@@ -108,6 +108,13 @@ static noinline enum io_result io_rw_incomplete(struct io_kiocb *req, ssize_t re
 	return IO_AGAIN;
 }
 
+/* A folio is there.  Until now the task has not exited. */
+static void io_read_go_on(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+{
+	atomic_dec(&io_mail_to_req(mail)->tctx->reading);
+	io_issue_mail(ctx, mail, issue_flags);
+}
+
 /* The folio that a buffered read waits for has been unlocked; any context. */
 static int io_read_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *arg)
 {
@@ -117,7 +124,7 @@ static int io_read_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	if (!wake_page_match(wpq, arg))
 		return 0;
 	list_del_init(&wait->entry);
-	io_req_push(req, io_issue_mail, IO_PUSH_NOW);
+	io_req_push(req, io_read_go_on, IO_PUSH_NOW);
 	return 1;
 }
 
@@ -146,6 +153,7 @@ static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 			return IO_AGAIN;
 	}
 	io_req_keep_creds(req);
+	atomic_inc(&req->tctx->reading);
 	for (;;) {
 		async->wpq.wait.func = io_read_wake;
 		async->wpq.wait.private = req;
@@ -157,12 +165,12 @@ static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 		if (ret == -EIOCBQUEUED)
 			return IO_PARKED;
 		kiocb->ki_flags &= ~IOCB_WAITQ;
-		if (ret == -EAGAIN)
-			return IO_AGAIN;
 		if (ret <= 0 || rw->done + ret == rw->len)
-			return io_rw_end(req, ret);
+			break;
 		rw->done += ret;
 	}
+	atomic_dec(&req->tctx->reading);
+	return ret == -EAGAIN ? IO_AGAIN : io_rw_end(req, ret);
 }
 
 /* One more of issue_flags: a provided buffer was picked, the data's place is known. */

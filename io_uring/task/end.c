@@ -178,40 +178,53 @@ static void io_cancel_await_workers(struct io_cancel_wait *w)
 		io_cancel_pass(w);
 }
 
+/* Is something left that ends by itself, but not without the task or its workers? */
+static bool io_cancel_bounded(const struct io_uring_task *tctx, unsigned int *done)
+{
+	bool busy = io_wq_bounded_busy(tctx->io_wq, done);
+
+	/* reads go on in current, which is here, and count as long as they wait */
+	return busy || atomic_read(&tctx->reading);
+}
+
 /*
  * A thread of a process that goes on exits: what it has left to its workers and
- * ends by itself is done.  Without it a write would be done or not, as the worker
- * is faster than the thread's end or not.  Work that turns out to wait for
- * somebody (the open of a FIFO) is interrupted after a while, and what does not
- * end even then is cancelled with the rest.
+ * ends by itself is done, and buffered reads that wait for the disk.  Without it a
+ * write would be done or not, as the worker is faster than the thread's end or not.
+ * Work that turns out to wait for somebody (the open of a FIFO) is interrupted
+ * after a while, and what does not end even then is cancelled with the rest.
  */
 static void io_cancel_after_workers(struct io_cancel_wait *w)
 {
 	struct io_wq *wq = w->tctx->io_wq;
 	unsigned long since = jiffies;
 	unsigned int done, before = 0;
+	bool arrived;
 
-	if (!io_wq_bounded_busy(wq, &done))
+	if (!io_cancel_bounded(w->tctx, &done))
 		return;
 	io_wq_wait_done(wq, true);
 	while (!io_cancel_at_once() && time_before(jiffies, since + IO_CANCEL_PATIENCE)) {
 		io_cancel_pass(w);
 		io_cancel_ignore_signals();
 		set_current_state(TASK_INTERRUPTIBLE | TASK_FREEZABLE);
+		arrived = io_cancel_arm(w->tctx, true);
 		/* after the pass: what ended may have left the next of its chain to us */
-		if (!io_wq_bounded_busy(wq, &done))
+		if (!io_cancel_bounded(w->tctx, &done))
 			break;
 		if (done != before)
 			since = jiffies;
 		else if (time_after(jiffies, since + IO_CANCEL_NAP))
 			io_wq_bounded_nudge(wq);
 		before = done;
-		if (!w->found && !w->ran && !task_work_pending(current))
+		if (!w->found && !w->ran && (w->busy || !arrived) && !task_work_pending(current))
 			schedule_timeout(IO_CANCEL_NAP);
 		__set_current_state(TASK_RUNNING);
+		io_cancel_arm(w->tctx, false);
 		io_cancel_heed_signals();
 	}
 	__set_current_state(TASK_RUNNING);
+	io_cancel_arm(w->tctx, false);
 	io_cancel_heed_signals();
 	io_wq_wait_done(wq, false);
 }

@@ -676,6 +676,74 @@ TEST_F(end, writes_of_a_thread)
 	}
 }
 
+#define SLOW_DISK	"/sys/kernel/config/nullb/nullb8/"
+#define LAST_READS	4
+
+/* A disk that takes 20 ms for each request, and none of which is in memory.  Return: opened */
+static int open_slow_disk(void)
+{
+	int fd;
+
+	iou_scratch();
+	if (access(SLOW_DISK, F_OK) && !mkdir(SLOW_DISK, 0700)) {
+		iou_put(SLOW_DISK "size", "16");
+		iou_put(SLOW_DISK "memory_backed", "1");
+		iou_put(SLOW_DISK "irqmode", "2");
+		iou_put(SLOW_DISK "completion_nsec", "20000000");
+		iou_put(SLOW_DISK "power", "1");
+	}
+	fd = open("/dev/nullb8", O_RDONLY);
+	if (fd >= 0 && ioctl(fd, BLKFLSBUF)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void *read_and_end(void *arg)
+{
+	struct victim *v = arg;
+	unsigned long i;
+
+	for (i = 0; i < LAST_READS; i++)
+		iou_prep(&v->r, IORING_OP_READ, v->file, v->buf + i * LAST_SIZE, LAST_SIZE,
+			 i << 20)->user_data = 1;
+	return iou_submit(&v->r) == LAST_READS ? NULL : (void *)2;
+}
+
+/* A thread's reads that wait for a disk are done although it ends.  Mutant: exit-drops-reads. */
+TEST_F(end, reads_of_a_thread)
+{
+	int file, disk = open_slow_disk();
+	struct io_uring_cqe cqe;
+	struct victim v;
+	unsigned int i;
+	pthread_t t;
+	void *ret;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_IOPOLL))
+		SKIP(return, "the ring is its owner's, or cannot do it");
+	if (disk < 0)
+		SKIP(return, "needs to be root, and null_blk");
+	ASSERT_EQ(0, victim_init(&v, variant->flags, self->seed));
+	file = v.file;
+	v.file = disk;
+	v.buf = iou_map_anon(LAST_READS * LAST_SIZE);
+	ASSERT_EQ(0, pthread_create(&t, NULL, read_and_end, &v));
+	pthread_join(t, &ret);
+	ASSERT_EQ(NULL, ret);
+	for (i = 0; i < LAST_READS; i++) {
+		ASSERT_EQ(0, iou_reap(&v.r, &cqe));
+		EXPECT_TRUE(cqe.res == LAST_SIZE || iou_on_stock()) {
+			TH_LOG("read: %d", cqe.res);
+		}
+	}
+	munmap(v.buf, LAST_READS * LAST_SIZE);
+	v.file = file;
+	victim_free(&v);
+	close(disk);
+}
+
 static void *open_and_end(void *arg)
 {
 	struct iou *r = arg;
