@@ -14,6 +14,9 @@
  * that.  Whoever else has the file at that moment keeps it: another descriptor, a request, and
  * for an instant also a worker that has just ended one.  A CLOSE that has a limit does not wait,
  * as the limit could not end it, nor does that of a socket that would linger.
+ *
+ * A worker does the same for a regular file in any case: when the result is there, the program
+ * may execute what it has written.
  */
 #include <linux/errno.h>
 #include <linux/fdtable.h>
@@ -36,7 +39,7 @@
  * struct io_close - what to close
  * @fd: descriptor
  * @file_index: slot + 1, or 0 for a descriptor
- * @file: that was closed, counted, if the chain waits until it is gone
+ * @file: that was closed, counted, if the CLOSE is done only when it is gone
  * @gone: puts @file
  * @req: the request, for @gone
  */
@@ -72,12 +75,20 @@ static bool io_close_lingers(struct file *file)
 	return sock && sock_flag(sock->sk, SOCK_LINGER) && READ_ONCE(sock->sk->sk_lingertime);
 }
 
-/* A reference that keeps the file until the end of the CLOSE, if the chain waits for that. */
-static void io_close_keep(struct io_kiocb *req, struct file *file)
+/* Is the CLOSE done only when the file is gone, if nobody else has it? */
+static bool io_close_waits(const struct io_kiocb *req, struct file *file, unsigned int issue_flags)
 {
-	io_req_flags_t chain = req->flags & (REQ_F_HAS_LINK | REQ_F_LIMITED);
+	if (req->flags & REQ_F_LIMITED)
+		return false;
+	if (req->flags & REQ_F_HAS_LINK)
+		return !io_close_lingers(file);
+	return issue_flags & IO_URING_F_UNLOCKED && S_ISREG(file_inode(file)->i_mode);
+}
 
-	if (unlikely(chain == REQ_F_HAS_LINK && !io_close_lingers(file)))
+/* A reference that keeps the file until the end of the CLOSE, if that waits for it. */
+static void io_close_keep(struct io_kiocb *req, struct file *file, unsigned int issue_flags)
+{
+	if (unlikely(io_close_waits(req, file, issue_flags)))
 		io_close(req)->file = get_file(file);
 }
 
@@ -124,7 +135,7 @@ static enum io_result io_close_slot(struct io_kiocb *req, unsigned int issue_fla
 		return io_done(req, ret);
 	node = io_rsrc_find(&ctx->file_table.data, slot);
 	if (node)
-		io_close_keep(req, io_file_node(node)->file);
+		io_close_keep(req, io_file_node(node)->file, issue_flags);
 	ret = io_fixed_fd_remove(ctx, slot);
 	io_issue_unlock(ctx, issue_flags);
 	return io_close_end(req, ret, issue_flags);
@@ -158,7 +169,7 @@ static enum io_result io_close_issue(struct io_kiocb *req, unsigned int issue_fl
 		return IO_AGAIN;
 	if (!file)
 		return io_done(req, -EBADF);
-	io_close_keep(req, file);
+	io_close_keep(req, file, issue_flags);
 	return io_close_end(req, filp_close(file, current->files), issue_flags);
 }
 

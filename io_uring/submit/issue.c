@@ -448,6 +448,24 @@ static enum io_result io_work_issue(struct io_kiocb *req, unsigned int flags)
 	return result;
 }
 
+/*
+ * The result of a worker's request says that the worker is done with the file.  A program that
+ * has closed it as well may execute it, or take a lease: nobody has it open for writing then.
+ * The end of a regular file waits for its filesystem alone.
+ */
+static void io_work_drop_file(struct io_kiocb *req)
+{
+	struct file *file;
+
+	if (!(req->flags & REQ_F_FILE_PUT))
+		return;
+	file = req->file;
+	if (!(file->f_mode & FMODE_WRITE) || !S_ISREG(file_inode(file)->i_mode))
+		return;
+	req->flags &= ~REQ_F_FILE_PUT;
+	__fput_sync(file);
+}
+
 /**
  * io_work_run - issue a request from a worker; io_wq_params->run
  * @work: of the request; with IO_WQ_WORK_CANCEL set it ends with -ECANCELED
@@ -473,8 +491,10 @@ void io_work_run(struct io_wq_work *work)
 			return;
 		}
 		result = io_work_issue(req, flags);
-		if (result == IO_DONE)
+		if (result == IO_DONE) {
+			io_work_drop_file(req);
 			io_complete_unlocked(req);
+		}
 		if (result != IO_AGAIN || !io_work_again(req, &flags))
 			return;
 		/* a device without free tags on a polled ring: others have to reap */

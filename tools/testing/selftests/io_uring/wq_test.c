@@ -509,6 +509,63 @@ TEST(idle_workers_keep_nothing)
 	}
 }
 
+/* Close a file of which a worker was told to do something.  Return: is it still open for writing? */
+static int close_and_lease(const char *name, int fd)
+{
+	int ret, other;
+
+	if (fd >= 0)
+		close(fd);
+	other = open(name, O_RDONLY);
+	/* refused as long as anybody may write */
+	ret = fcntl(other, F_SETLEASE, F_RDLCK);
+	close(other);
+	return ret;
+}
+
+/*
+ * When the result of a worker's request is there, the worker does not have the file open for
+ * writing any more: who closes it as well may execute it.  Mutants: worker-keeps-file,
+ * close-by-worker-is-late.
+ */
+TEST_F(wq, file_is_free_with_the_result)
+{
+	static const unsigned char ops[] = {
+		IORING_OP_FSYNC, IORING_OP_FALLOCATE, IORING_OP_WRITE, IORING_OP_CLOSE,
+	};
+	unsigned int i, round, rounds = iou_rounds(100);
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	char name[32];
+
+	strcpy(name, "/tmp/iou.XXXXXX");
+	close(mkstemp(name));
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		unsigned int busy = 0;
+
+		for (round = 0; round < rounds; round++) {
+			int fd = open(name, O_RDWR);
+
+			ASSERT_LE(0, fd);
+			sqe = iou_prep(r, ops[i], fd, NULL, 0, 0);
+			/* the length of one, the data of the other */
+			if (ops[i] == IORING_OP_FALLOCATE)
+				sqe->addr = 4096;
+			if (ops[i] == IORING_OP_WRITE) {
+				sqe->addr = iou_addr("#!");
+				sqe->len = 2;
+			}
+			sqe->flags = IOSQE_ASYNC;
+			ASSERT_LE(0, iou_one(r));
+			busy += !!close_and_lease(name, ops[i] == IORING_OP_CLOSE ? -1 : fd);
+		}
+		EXPECT_TRUE(!busy || iou_on_stock()) {
+			TH_LOG("op %u: %u of %u", ops[i], busy, rounds);
+		}
+	}
+	unlink(name);
+}
+
 /* The end of the process takes running and queued work along, at once. */
 TEST_F(wq, exit_with_queued_work)
 {
