@@ -76,6 +76,8 @@ enum io_parked_kind {
  * @unlinked: the request that a limit has limited has ended; ring lock held.
  *	True: the caller ends the limit with -ECANCELED; false: it ends by itself.
  *	Needed by limits
+ * @in_turn: on a regular file or a block device: true for a request that depends on what
+ *	those before it have done to its open file; workers serialise such requests
  */
 struct io_op {
 	bool		needs_file : 1, iopoll : 1, ioprio : 1, buffer_select : 1;
@@ -90,6 +92,7 @@ struct io_op {
 	void		(*fail)(struct io_kiocb *req);
 	bool		(*cancel)(struct io_kiocb *req);
 	bool		(*unlinked)(struct io_kiocb *req);
+	bool		(*in_turn)(struct io_kiocb *req);
 };
 
 /* one entry for each value of sqe->opcode */

@@ -14,6 +14,9 @@
  * ready and asks again (async/poll.c).  They, and blocking attempts, may move
  * less than wanted; that is the result.
  *
+ * Offset -1 is the current position of the file.  It is read before each attempt, until
+ * one has moved something, since other requests may have moved it while this one waited.
+ *
  * An attempt that returned -EIOCBQUEUED goes on without us, see rw_end.c; the
  * request is not looked at any more, but on polled rings, where nobody else
  * completes it.
@@ -46,18 +49,24 @@ noinline bool io_rw_nonblocking(struct file *file, __poll_t events)
 	return file_can_poll(file) && vfs_poll(file, &pt) & events;
 }
 
-/* Before each attempt but the first: it finds nothing of the one before it. */
-static void io_rw_start_again(struct io_kiocb *req)
+/*
+ * Before each attempt but the first: it finds nothing of the one before it.  Return: 0, or the
+ * error that the request ends with.
+ */
+static int io_rw_start_again(struct io_kiocb *req, int ddir)
 {
 	struct kiocb *kiocb = &io_rw(req)->kiocb;
 
 	kiocb->ki_flags &= ~IOCB_WAITQ;
-	if (!req->ctx->iopoll)
-		return;
-	/* the file takes IOCB_HIPRI away for what it cannot poll */
-	kiocb->ki_flags |= IOCB_HIPRI;
-	kiocb->private = NULL;
-	req->iopoll_done = 0;
+	if (req->ctx->iopoll) {
+		/* the file takes IOCB_HIPRI away for what it cannot poll */
+		kiocb->ki_flags |= IOCB_HIPRI;
+		kiocb->private = NULL;
+		req->iopoll_done = 0;
+	}
+	if (unlikely(req->flags & REQ_F_CUR_POS) && !io_rw(req)->done)
+		return io_rw_follow_pos(req, ddir);
+	return 0;
 }
 
 /* An attempt on a polled ring goes on without us. */
@@ -74,6 +83,21 @@ static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flag
 	else
 		io_iopoll_add(req);
 	return IO_PARKED;
+}
+
+/*
+ * A worker makes the attempt, which may block.  One at the current position ends in it: the
+ * next in turn uses the position that it leaves.
+ */
+static void io_rw_let_block(struct io_kiocb *req)
+{
+	struct kiocb *kiocb = &io_rw(req)->kiocb;
+
+	if (req->flags & REQ_F_NOWAIT)
+		return;
+	kiocb->ki_flags &= ~IOCB_NOWAIT;
+	if (req->flags & REQ_F_CUR_POS && !req->ctx->iopoll)
+		kiocb->ki_complete = NULL;
 }
 
 /* Short transfers go on for these; for others they are an answer. */
@@ -215,20 +239,16 @@ static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_fla
 
 	if (unlikely(req->flags & REQ_F_BUFFER_SELECT && !(issue_flags & IO_READ_PLACED)))
 		return io_read_select(req, issue_flags);
-	if (likely(!io_rw_begun(req))) {
-		ret = io_rw_start(req, READ);
-		if (unlikely(ret))
-			return io_done(req, io_no_restart(ret));
-	} else {
-		io_rw_start_again(req);
-	}
+	ret = likely(!io_rw_begun(req)) ? io_rw_start(req, READ) : io_rw_start_again(req, READ);
+	if (unlikely(ret))
+		return io_done(req, io_no_restart(ret));
 	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
 		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) &&
 		    !io_rw_nonblocking(req->file, EPOLLIN))
 			return IO_AGAIN;
 		kiocb->ki_flags |= IOCB_NOWAIT;
-	} else if (!(req->flags & REQ_F_NOWAIT)) {
-		kiocb->ki_flags &= ~IOCB_NOWAIT;
+	} else {
+		io_rw_let_block(req);
 	}
 	ret = io_rw_attempt(req, READ);
 	if (ret == -EIOCBQUEUED)
@@ -256,13 +276,9 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 	struct kiocb *kiocb = &rw->kiocb;
 	ssize_t ret;
 
-	if (likely(!io_rw_begun(req))) {
-		ret = io_rw_start(req, WRITE);
-		if (unlikely(ret))
-			return io_done(req, io_no_restart(ret));
-	} else {
-		io_rw_start_again(req);
-	}
+	ret = likely(!io_rw_begun(req)) ? io_rw_start(req, WRITE) : io_rw_start_again(req, WRITE);
+	if (unlikely(ret))
+		return io_done(req, io_no_restart(ret));
 	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
 		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) &&
 		    !io_rw_nonblocking(req->file, EPOLLOUT))
@@ -270,8 +286,8 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 		if (io_write_blocks(kiocb))
 			return IO_AGAIN;
 		kiocb->ki_flags |= IOCB_NOWAIT;
-	} else if (!(req->flags & REQ_F_NOWAIT)) {
-		kiocb->ki_flags &= ~IOCB_NOWAIT;
+	} else {
+		io_rw_let_block(req);
 	}
 	if (unlikely(!io_write_start(kiocb)))
 		return io_rw_incomplete(req, -EAGAIN);
@@ -292,7 +308,8 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 	.audit_skip		= 1,	\
 	.unbound_nonreg_file	= 1,	\
 	.plug			= 1,	\
-	.fail			= io_rw_fail
+	.fail			= io_rw_fail,	\
+	.in_turn		= io_rw_in_turn
 
 #define IO_READ_RECORD			\
 	IO_RW_RECORD,			\

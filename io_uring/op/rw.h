@@ -65,6 +65,7 @@ void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter);
 
 int io_rw_set_flags(struct io_kiocb *req, int ddir);
 loff_t *io_rw_current_pos(struct io_kiocb *req);
+int io_rw_follow_pos(struct io_kiocb *req, int ddir);
 int io_rw_pick(struct io_kiocb *req, unsigned int issue_flags);
 bool io_rw_nonblocking(struct file *file, __poll_t events);
 ssize_t io_rw_pieces(struct io_kiocb *req, int ddir, struct iov_iter *iter);
@@ -74,6 +75,7 @@ void io_write_complete(struct kiocb *kiocb, long res);
 void io_rw_complete_polled(struct kiocb *kiocb, long res);
 enum io_result io_rw_end(struct io_kiocb *req, ssize_t ret);
 void io_rw_fail(struct io_kiocb *req);
+bool io_rw_in_turn(struct io_kiocb *req);
 
 /* Writes to a filesystem that is being frozen wait, or would block. */
 static inline bool io_write_start(struct kiocb *kiocb)

@@ -49,10 +49,10 @@ static void io_rw_tell(struct io_kiocb *req)
 {
 	struct kiocb *kiocb = &io_rw(req)->kiocb;
 
-	if (unlikely(req->flags & REQ_F_CUR_POS))
-		WRITE_ONCE(req->file->f_pos, kiocb->ki_pos);
 	if (unlikely(req->cqe.res < 0))
 		return;
+	if (unlikely(req->flags & REQ_F_CUR_POS))
+		WRITE_ONCE(req->file->f_pos, kiocb->ki_pos);
 	if (kiocb->ki_flags & IOCB_WRITE)
 		fsnotify_modify(req->file);
 	else
@@ -88,8 +88,24 @@ void io_rw_fail(struct io_kiocb *req)
 {
 	struct io_rw *rw = io_rw(req);
 
-	if (io_rw_begun(req) && rw->done)
-		req->cqe.res = rw->done;
+	if (!io_rw_begun(req) || !rw->done)
+		return;
+	req->cqe.res = rw->done;
+	if (req->flags & REQ_F_CUR_POS)
+		WRITE_ONCE(req->file->f_pos, rw->kiocb.ki_pos);
+}
+
+/**
+ * io_rw_in_turn - does a request use and move the current position of its file?
+ * @req: a read or write
+ *
+ * Two workers would read the same position before one of them moves it.
+ *
+ * Return: the answer
+ */
+bool io_rw_in_turn(struct io_kiocb *req)
+{
+	return req->flags & REQ_F_CUR_POS || io_rw(req)->kiocb.ki_pos == -1;
 }
 
 /* Attempt again, by a worker, what must not block here. */
@@ -209,7 +225,8 @@ void io_rw_complete_polled(struct kiocb *kiocb, long res)
 		req->cqe.res = res;
 	else if (io_rw_odd(req, res))
 		req->mail.run = io_rw_again_mail;
-	if (unlikely(req->flags & REQ_F_CUR_POS))
+	if (unlikely(req->flags & REQ_F_CUR_POS) && !(req->flags & REQ_F_REISSUE) &&
+	    req->cqe.res >= 0)
 		WRITE_ONCE(req->file->f_pos, kiocb->ki_pos);
 	io_iopoll_done(req);
 }

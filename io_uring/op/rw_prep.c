@@ -177,6 +177,27 @@ loff_t *io_rw_current_pos(struct io_kiocb *req)
 }
 
 /**
+ * io_rw_follow_pos - the current position may have moved since the last attempt
+ * @req: has REQ_F_CUR_POS, and has moved nothing yet
+ * @ddir: %READ or %WRITE
+ *
+ * The position counts that the file has when data is moved: others at the current position may
+ * have been served while the request waited for a worker or for data.
+ *
+ * Return: 0 or a negative errno.
+ */
+int io_rw_follow_pos(struct io_kiocb *req, int ddir)
+{
+	struct kiocb *kiocb = &io_rw(req)->kiocb;
+	loff_t pos = READ_ONCE(req->file->f_pos);
+
+	if (pos == kiocb->ki_pos)
+		return 0;
+	kiocb->ki_pos = pos;
+	return rw_verify_area(ddir, req->file, &kiocb->ki_pos, io_rw(req)->len);
+}
+
+/**
  * io_rw_iter_slow - io_rw_iter() for requests that have a struct io_rw_async
  * @req: a read or write
  * @ddir: %READ or %WRITE

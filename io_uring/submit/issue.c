@@ -324,6 +324,14 @@ static bool io_work_needs_hash(const struct io_kiocb *req)
 	return !(file->f_flags & O_DIRECT && file->f_op->fop_flags & FOP_DIO_PARALLEL_WRITE);
 }
 
+/* Requests at the current position of one file go one after the other. */
+static bool io_work_in_turn(struct io_kiocb *req)
+{
+	const struct io_op *op = io_ops[req->opcode];
+
+	return op->in_turn && op->in_turn(req);
+}
+
 /* Which kind of worker: may the work block for ever, must it be serialised? */
 static void io_work_classify(struct io_kiocb *req)
 {
@@ -334,10 +342,10 @@ static void io_work_classify(struct io_kiocb *req)
 	/* a program that asks for workers wants them side by side, not one when the other sleeps */
 	if (req->flags & REQ_F_FORCE_ASYNC)
 		flags = IO_WQ_WORK_CONCURRENT;
-	if (S_ISREG(mode)) {
-		if (io_work_needs_hash(req))
+	if (S_ISREG(mode) || S_ISBLK(mode)) {
+		if ((S_ISREG(mode) && io_work_needs_hash(req)) || io_work_in_turn(req))
 			flags |= IO_WQ_WORK_HASHED;
-	} else if (!S_ISBLK(mode) && op->unbound_nonreg_file) {
+	} else if (op->unbound_nonreg_file) {
 		flags |= IO_WQ_WORK_UNBOUND;
 	}
 	req->work.flags = flags;
@@ -526,9 +534,12 @@ void io_work_put(struct io_wq_work *work)
  * io_work_key - what hashed requests are serialised by; io_wq_params->key
  * @work: of a request with a file
  *
- * Return: the inode's address
+ * Return: the inode's address, or that of the open file whose position the request uses
  */
 const void *io_work_key(const struct io_wq_work *work)
 {
-	return file_inode(container_of(work, struct io_kiocb, work)->file);
+	struct io_kiocb *req = container_of(work, struct io_kiocb, work);
+	const struct inode *inode = file_inode(req->file);
+
+	return S_ISREG(inode->i_mode) && io_work_needs_hash(req) ? inode : (void *)req->file;
 }

@@ -346,6 +346,116 @@ TEST_F(rw, current_position)
 	}
 }
 
+#define IN_FLIGHT	16
+#define SHARE		(FILE_SIZE / IN_FLIGHT)
+
+/* Which share of the file is in @buf, -1 if none is there as a whole. */
+static int share_in(const unsigned char *buf)
+{
+	int i;
+
+	for (i = 0; i < IN_FLIGHT; i++) {
+		if (iou_verify(buf, SHARE, i * SHARE, SEED) == -1)
+			return i;
+	}
+	return -1;
+}
+
+/* Submit IN_FLIGHT requests at the current position.  Return: how many have moved their share. */
+static int submit_shares(struct iou *r, const struct way *way, int fd, unsigned char *buf,
+			 unsigned char flags)
+{
+	struct iovec iov[IN_FLIGHT][2];
+	struct io_uring_cqe cqe;
+	int i, whole = 0;
+
+	for (i = 0; i < IN_FLIGHT; i++)
+		prep_way(r, way, fd, buf + i * SHARE, SHARE, -1ULL, iov[i])->flags |=
+			i == IN_FLIGHT - 1 ? 0 : flags;
+	if (iou_submit(r) != IN_FLIGHT)
+		return -1;
+	for (i = 0; i < IN_FLIGHT; i++) {
+		if (iou_reap(r, &cqe))
+			return -1;
+		whole += cqe.res == SHARE;
+	}
+	return whole;
+}
+
+/*
+ * Several in flight at the current position: each moves data where the one before it has ended,
+ * whoever makes its attempt.
+ */
+TEST_F(rw, positions_in_flight)
+{
+	static const unsigned char links[] = { 0, IOSQE_IO_LINK };
+	unsigned int w, k, i;
+
+	for (w = 0; w < 2 * ARRAY_LEN(write_ways); w++) {
+		bool writes = w % 2;
+		const struct way *way = (writes ? write_ways : read_ways) + w / 2;
+
+		/* 6.12's workers read one position side by side */
+		if (iou_on_stock() && way->flags & IOSQE_ASYNC && !writes)
+			continue;
+		for (k = 0; k < ARRAY_LEN(links); k++) {
+			unsigned int there = 0;
+
+			memset(self->buf, 0, FILE_SIZE);
+			if (writes) {
+				ASSERT_EQ(0, ftruncate(self->fd, 0));
+				iou_fill(self->buf, FILE_SIZE, 0, SEED);
+			}
+			ASSERT_EQ(0, lseek(self->fd, 0, SEEK_SET));
+			ASSERT_EQ(IN_FLIGHT, submit_shares(&self->r, way, self->fd, self->buf,
+							   links[k])) {
+				TH_LOG("%s, link %x", way->name, links[k]);
+			}
+			EXPECT_EQ(FILE_SIZE, lseek(self->fd, 0, SEEK_CUR));
+			if (writes)
+				ASSERT_EQ(FILE_SIZE, pread(self->fd, self->buf, FILE_SIZE, 0));
+			for (i = 0; i < IN_FLIGHT; i++)
+				there |= 1U << (share_in(self->buf + i * SHARE) & 31);
+			ASSERT_EQ((1U << IN_FLIGHT) - 1, there) {
+				TH_LOG("%s, link %x", way->name, links[k]);
+			}
+		}
+	}
+}
+
+/* Workers wait for the device then, although it need not be waited for. */
+TEST_F(rw, direct_positions_in_flight)
+{
+	const struct way write = { "write", IORING_OP_WRITE, IOSQE_ASYNC };
+	const struct way read = { "read", IORING_OP_READ, IOSQE_ASYNC };
+	unsigned int there = 0, i;
+	char path[32];
+	int fd;
+
+	/* 6.12 keeps 2 of 16 */
+	if (iou_on_stock())
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->fd);
+	fd = open(path, O_RDWR | O_DIRECT);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(IN_FLIGHT, submit_shares(&self->r, &read, fd, self->buf, 0));
+	EXPECT_EQ(FILE_SIZE, lseek(fd, 0, SEEK_CUR));
+	for (i = 0; i < IN_FLIGHT; i++)
+		there |= 1U << (share_in(self->buf + i * SHARE) & 31);
+	EXPECT_EQ((1U << IN_FLIGHT) - 1, there);
+	ASSERT_EQ(0, lseek(fd, 0, SEEK_SET));
+	for (i = 0; i < IN_FLIGHT; i++)
+		memset(self->buf + i * SHARE, 'a' + i, SHARE);
+	EXPECT_EQ(IN_FLIGHT, submit_shares(&self->r, &write, fd, self->buf, 0));
+	EXPECT_EQ(FILE_SIZE, lseek(fd, 0, SEEK_CUR));
+	for (there = 0, i = 0; i < IN_FLIGHT; i++) {
+		ASSERT_EQ(SHARE, pread(fd, self->buf, SHARE, i * SHARE));
+		there |= 1U << (self->buf[0] - 'a');
+	}
+	EXPECT_EQ((1U << IN_FLIGHT) - 1, there);
+	close(fd);
+}
+
 /* The same flags through preadv2() and pwritev2(), which know what is right. */
 static const int rwf_rows[] = {
 	0, RWF_DSYNC, RWF_SYNC, RWF_APPEND, RWF_HIPRI, RWF_NOWAIT,
