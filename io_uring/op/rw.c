@@ -223,9 +223,10 @@ static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int
 	result = io_read_issue(req, issue_flags | IO_READ_PLACED);
 	if (result == IO_DONE)
 		req->cqe.flags = io_buf_used(req, req->cqe.res);
-	else if (result == IO_AGAIN)
+	else if (result == IO_AGAIN && !(lent && rw->done))
 		io_buf_unused(req);
 	else if (lent)
+		/* others must not use it: a device fills it, or it has a part of the data */
 		io_buf_take(req);
 	return result;
 }

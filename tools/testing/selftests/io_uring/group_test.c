@@ -826,4 +826,124 @@ TEST_F(group, multishot_overflow)
 	iou_exit(&r);
 }
 
+/* Regular files that can be polled; of the first, a read moves a page at most. */
+static const char * const polled[] = {
+	"/sys/firmware/acpi/tables/DSDT", "/proc/devices", "/sys/kernel/notes",
+};
+
+#define POLLED	ARRAY_LEN(polled)
+#define ROOM	16384
+#define REST	64
+
+struct polled {
+	int fd;
+	int len;
+	char data[ROOM];
+};
+
+/* Open one of them, and note what is in it.  Return: is it usable? */
+static bool open_polled(struct polled *file, const char *path)
+{
+	file->fd = open(path, O_RDONLY);
+	file->len = pread(file->fd, file->data, ROOM, 0);
+	while (file->len > 0) {
+		int ret = pread(file->fd, file->data + file->len, ROOM - file->len, file->len);
+
+		if (ret <= 0)
+			break;
+		file->len += ret;
+	}
+	return file->len > REST;
+}
+
+/* Provide POLLED large buffers and then as many short ones, in @mem. */
+static int provide_unequal(struct iou *r, struct io_uring_buf_ring *ring, char *mem)
+{
+	unsigned int i, k;
+
+	for (k = 0; k < 2; k++) {
+		if (!ring) {
+			prep_provide(r, GROUP, mem + k * POLLED * ROOM, k ? REST : ROOM, POLLED,
+				     k * POLLED);
+			if (iou_one(r))
+				return -1;
+			continue;
+		}
+		for (i = k * POLLED; i < (k + 1) * POLLED; i++)
+			add(ring, mem + (k ? POLLED * ROOM + (i - POLLED) * REST : i * ROOM),
+			    k ? REST : ROOM, i);
+	}
+	return 0;
+}
+
+/*
+ * An attempt that has moved a part keeps its buffer: the requests behind it pick others, and the
+ * next attempt goes on in the same one.  6.12 does that with classic groups only.  Mutant:
+ * part-read-lent.
+ */
+TEST_F(group, part_keeps_its_buffer)
+{
+	static const unsigned char ways[] = { 0, IOSQE_ASYNC };
+	size_t room = 2 * POLLED * ROOM;
+	struct polled *file = calloc(POLLED, sizeof(*file));
+	char *mem = iou_map_anon(room);
+	struct iou *r = &self->r;
+	unsigned int w, i;
+	struct iovec iov = {};
+
+	for (i = 0; i < POLLED; i++)
+		ASSERT_TRUE(open_polled(&file[i], polled[i]));
+	ASSERT_EQ(1, write(self->pipe[1], "x", 1));
+	for (w = 0; w < (iou_on_stock() ? 2 : 4); w++) {
+		bool ring = w & 2;
+		unsigned int told = 0;
+
+		memset(mem, '#', room);
+		if (ring) {
+			if (w == 2)
+				ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+			self->ring->tail = head(r, GROUP);
+		}
+		ASSERT_EQ(0, provide_unequal(r, ring ? self->ring : NULL, mem));
+		for (i = 0; i < POLLED; i++) {
+			struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_READV, file[i].fd, &iov, 1, 0);
+
+			sqe->flags = IOSQE_BUFFER_SELECT | ways[w & 1];
+			sqe->buf_group = GROUP;
+			sqe->user_data = i;
+		}
+		ASSERT_EQ((int)POLLED, iou_submit(r));
+		for (i = 0; i < POLLED; i++) {
+			struct io_uring_cqe cqe;
+			unsigned int bid;
+
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			bid = cqe.flags >> IORING_CQE_BUFFER_SHIFT;
+			ASSERT_TRUE(cqe.flags & IORING_CQE_F_BUFFER);
+			ASSERT_GT(POLLED, bid);
+			EXPECT_EQ(0, told & 1U << bid);
+			told |= 1U << bid;
+			EXPECT_EQ(file[cqe.user_data].len, cqe.res) {
+				TH_LOG("%s, way %u", polled[cqe.user_data], w);
+			}
+			EXPECT_EQ(0, memcmp(mem + bid * ROOM, file[cqe.user_data].data, cqe.res));
+			EXPECT_EQ('#', mem[bid * ROOM + cqe.res]);
+		}
+		for (i = POLLED * ROOM; i < room; i++)
+			ASSERT_EQ('#', mem[i]);
+		/* a short buffer is the end, and what follows it is nobody's */
+		prep_read(r, IORING_OP_READ, file[0].fd, 0)->flags |= ways[w & 1];
+		EXPECT_CQE(r, REST, BUFFER(POLLED));
+		EXPECT_EQ('#', mem[POLLED * ROOM + REST]);
+		if (!ring) {
+			prep_remove(r, GROUP, POLLED);
+			EXPECT_EQ((int)POLLED - 1, iou_one(r));
+		}
+	}
+	for (i = 0; i < POLLED; i++)
+		close(file[i].fd);
+	munmap(mem, room);
+	free(file);
+}
+
 TEST_HARNESS_MAIN
