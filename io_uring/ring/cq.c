@@ -203,6 +203,9 @@ static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 		set_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
 		atomic_or(IORING_SQ_CQ_OVERFLOW, &ctx->rings->sq_flags);
 	}
+	/* on shared rings cq.lock is held: io_cq_leave() does it */
+	if (cq->exclusive)
+		io_notify_overflow(ctx);
 }
 
 /*
@@ -535,7 +538,8 @@ bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, co
 {
 	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
 	CLASS(io_cq_section, section)(ctx, true);
-	return io_cq_put(ctx, val, extra, true);
+	section.posted = io_cq_put(ctx, val, extra, true);
+	return section.posted;
 }
 
 /**
@@ -549,6 +553,7 @@ void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const
 	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
 	CLASS(io_cq_section, section)(ctx, true);
 	io_cq_put_or_lose(ctx, val, extra, true);
+	section.posted = true;
 }
 
 /**
@@ -582,6 +587,7 @@ void io_cq_commit_shared(struct io_ring_ctx *ctx)
 	io_assert_ring(ctx);
 	io_cq_unstage(ctx);
 	section.commit = true;
+	section.posted = true;
 }
 
 /* Move overflowed CQEs into the ring.  Return: stopped only to let others run. */

@@ -12,6 +12,7 @@
 
 #include "ring/cq.h"
 #include "ring/locks.h"
+#include "ring/notify.h"
 
 /* May current write CQEs at this moment? */
 static inline void io_assert_cq(struct io_ring_ctx *ctx)
@@ -30,15 +31,18 @@ static inline void io_assert_cq(struct io_ring_ctx *ctx)
  * @ctx: the ring; exclusive ones: current is the writer
  * @shared: it is a shared ring, and cq.lock is held
  * @commit: the ring lock is held and nothing is staged any more
+ * @posted: CQEs were posted; those without room are on the overflow list
  *
  * Leaving it publishes what is new, looks for sleepers under cq.lock, and tells them
- * and all other listeners once that is released.  @shared is passed by the callers, most
- * of which know it when they are compiled.
+ * and all other listeners once that is released.  Without room for any CQE it tells
+ * pollers alone.  @shared is passed by the callers, most of which know it when they are
+ * compiled.
  */
 struct io_cq_section {
 	struct io_ring_ctx	*ctx;
 	bool			shared;
 	bool			commit;
+	bool			posted;
 };
 
 static __always_inline struct io_cq_section io_cq_enter(struct io_ring_ctx *ctx, bool shared)
@@ -66,8 +70,10 @@ static __always_inline void io_cq_leave(const struct io_cq_section *section)
 		sleepers = new && waitqueue_active(&ctx->cq_wait);	/* C */
 		spin_unlock(&ctx->cq.lock);
 	}
-	if (new)
+	if (likely(new))
 		io_cq_tell(ctx, sleepers);
+	else if (section->posted)
+		io_notify_overflow(ctx);
 }
 
 DEFINE_CLASS(io_cq_section, struct io_cq_section, io_cq_leave(&_T), io_cq_enter(ctx, shared),

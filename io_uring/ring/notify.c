@@ -236,6 +236,21 @@ void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers)
 }
 
 /**
+ * io_notify_overflow - tell pollers that CQEs wait on the overflow list
+ * @ctx: the ring
+ *
+ * A poll of the ring finds them, so each batch is an event.  It is none for eventfds, which
+ * tell what is in the ring, nor for sleepers, whose CQEs are there when the CQ is full.
+ *
+ * Task context; on shared rings after cq.lock was released.
+ */
+void io_notify_overflow(struct io_ring_ctx *ctx)
+{
+	if (test_bit(IO_LISTEN_POLL, &ctx->listeners))
+		io_notify_pollers(ctx);
+}
+
+/**
  * io_eventfd_register - IORING_REGISTER_EVENTFD and _EVENTFD_ASYNC
  * @ctx: the ring, its lock held
  * @arg: user pointer to the descriptor

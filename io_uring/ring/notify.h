@@ -17,6 +17,7 @@ void io_notify_init(struct io_ring_ctx *ctx);
 void io_notify_activate(struct io_ring_ctx *ctx);
 void io_notify_listeners(struct io_ring_ctx *ctx);
 void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told);
+void io_notify_overflow(struct io_ring_ctx *ctx);
 void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers);
 
 #endif

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 
+#include "msg.h"
 #include "poll.h"
 
 static bool epoll_sees(int ep, int ms)
@@ -37,6 +38,96 @@ TEST_F(poll, epoll_on_ring)
 		drain(self->p[0]);
 	}
 	close(ep);
+}
+
+/* The ways of a CQE into a ring. */
+enum way {
+	INLINE,
+	BATCH,		/* more than a ring stages */
+	WORKER,
+	EVENT,
+	MESSAGE,
+	WAYS
+};
+
+#define FULL	32	/* entries of a CQ that are all used */
+
+/* Make something come that way; an event was armed before. */
+static int send_by(struct iou *r, struct iou *other, int fd, enum way way)
+{
+	unsigned int i;
+
+	switch (way) {
+	case INLINE:
+		iou_nop(r, 1);
+		return submit(r);
+	case BATCH:
+		for (i = 0; i < FULL - 1; i++)
+			iou_nop(r, 1);
+		return submit(r);
+	case WORKER:
+		iou_nop(r, 1)->flags = IOSQE_ASYNC;
+		return submit(r);
+	case EVENT:
+		return write(fd, "x", 1);
+	default:
+		return send_data(other, r->fd, 1, 0);
+	}
+}
+
+/*
+ * A program that was told of a full CQ, and waits for the next edge, is told of what
+ * overflows as well, but not when there is no room again.
+ * Mutants: overflow-tells-nobody, own-overflow-tells-nobody.
+ */
+TEST_F(poll, overflow_is_an_edge)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
+	struct iou other;
+	unsigned int i;
+	enum way way;
+
+	ASSERT_EQ(0, iou_init(&other, 8, 0));
+	for (way = 0; way < WAYS; way++) {
+		int ep = epoll_create1(0);
+		struct iou r;
+
+		ASSERT_EQ(0, iou_init_cq(&r, FULL, FULL, variant->flags));
+		ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, r.fd, &ev));
+		for (i = 0; i < FULL; i++)
+			iou_nop(&r, i);
+		ASSERT_LE(0, submit(&r));
+		ASSERT_EQ(0, iou_wait(&r, FULL));
+		EXPECT_TRUE(epoll_sees(ep, IOU_PATIENCE));
+		if (way == EVENT) {
+			prep_poll(&r, self->p[0], POLLIN, 0, 1);
+			ASSERT_LE(0, submit(&r));
+		}
+		EXPECT_FALSE(epoll_sees(ep, 0));
+
+		ASSERT_LE(0, send_by(&r, &other, self->p[1], way));
+		EXPECT_TRUE(epoll_sees(ep, IOU_PATIENCE)) {
+			TH_LOG("nothing was told of way %d", way);
+		}
+		/* what the owner was told of becomes a CQE, and overflows, when it comes */
+		iou_enter(&r, 0, 0, IORING_ENTER_GETEVENTS);
+		if (variant->flags & IORING_SETUP_DEFER_TASKRUN && way >= WORKER)
+			EXPECT_TRUE(epoll_sees(ep, 0));
+		EXPECT_TRUE(*r.sq_flags & IORING_SQ_CQ_OVERFLOW);
+		/* 6.12 may tell it twice */
+		epoll_sees(ep, 5);
+		iou_enter(&r, 0, 0, IORING_ENTER_GETEVENTS);
+		EXPECT_FALSE(epoll_sees(ep, 0));
+
+		iou_seen(&r, FULL);
+		iou_enter(&r, 0, 0, IORING_ENTER_GETEVENTS);
+		EXPECT_TRUE(epoll_sees(ep, 0));
+		EXPECT_LT(0, iou_ready(&r));
+		drain(self->p[0]);
+		iou_exit(&r);
+		close(ep);
+	}
+	iou_exit(&other);
 }
 
 struct first_poller {
