@@ -151,6 +151,8 @@ struct io_cqring {
 	bool			overflowed;
 	/** @nr_staged: (R) shared rings: CQEs in @stage */
 	u8			nr_staged;
+	/** @straight: (-) exclusive, and a slot is a CQE of 16 bytes */
+	bool			straight;
 	/** @cqes: (-) the slots */
 	struct io_uring_cqe	*cqes;
 	/** @lock: shared rings; innermost, task context only */
@@ -171,9 +173,11 @@ struct io_cqring {
 	struct io_cq_uncounted	uncounted;
 	/** @stage_uncounted: (R) uncounted CQEs in @stage, a bit each */
 	u16			stage_uncounted;
+	/** @stage_large: (R) CQEs in @stage that have @stage_extra, a bit each */
+	u16			stage_large;
 	/** @stage: (R) shared rings: CQEs that are not in the ring yet */
 	struct io_cqe_val	stage[IO_CQ_STAGE];
-	/** @stage_extra: (R) their extra words, 32-byte CQEs only */
+	/** @stage_extra: (R) extra words of 32-byte CQEs, zeroes otherwise */
 	u64			stage_extra[IO_CQ_STAGE][2];
 };
 

@@ -84,8 +84,9 @@ void io_cq_init(struct io_ring_ctx *ctx)
 
 	cq->mask = ctx->cq_entries - 1;
 	cq->shift = !!(ctx->flags & IORING_SETUP_CQE32);
-	cq->limit = cq->shift ? 0 : ctx->cq_entries;
+	cq->limit = ctx->cq_entries;
 	cq->exclusive = !!(ctx->flags & IORING_SETUP_DEFER_TASKRUN);
+	cq->straight = cq->exclusive && !cq->shift;
 	cq->cqes = ctx->rings->cqes;
 	cq->overflow_tail = &cq->overflow;
 	cq->targets = RB_ROOT_CACHED;
@@ -138,8 +139,6 @@ static void io_cq_fill(struct io_cqring *cq, const struct io_cqe_val *val, const
 	if (cq->shift) {
 		cqe->big_cqe[0] = extra ? extra[0] : 0;
 		cqe->big_cqe[1] = extra ? extra[1] : 0;
-		/* keeps io_cq_post_straight() away */
-		cq->limit = cq->tail;
 	}
 }
 
@@ -309,10 +308,12 @@ static void io_cq_unstage(struct io_ring_ctx *ctx)
 
 	io_assert_cq(ctx);
 	for (i = 0; i < cq->nr_staged; i++)
-		io_cq_put_or_lose(ctx, &cq->stage[i], cq->shift ? cq->stage_extra[i] : NULL,
+		io_cq_put_or_lose(ctx, &cq->stage[i],
+				  cq->stage_large & BIT(i) ? cq->stage_extra[i] : NULL,
 				  !(cq->stage_uncounted & BIT(i)));
 	cq->nr_staged = 0;
 	cq->stage_uncounted = 0;
+	cq->stage_large = 0;
 }
 
 static void io_cq_stage(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra,
@@ -324,12 +325,10 @@ static void io_cq_stage(struct io_ring_ctx *ctx, const struct io_cqe_val *val, c
 		guard(spinlock)(&cq->lock);
 		io_cq_unstage(ctx);
 	}
-	if (cq->shift) {
-		cq->stage_extra[cq->nr_staged][0] = extra ? extra[0] : 0;
-		cq->stage_extra[cq->nr_staged][1] = extra ? extra[1] : 0;
-	}
 	if (unlikely(!counted))
 		cq->stage_uncounted |= BIT(cq->nr_staged);
+	if (extra)
+		io_cq_stage_extra(cq, extra);
 	cq->stage[cq->nr_staged++] = *val;
 }
 

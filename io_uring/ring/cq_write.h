@@ -31,26 +31,49 @@ static inline struct io_uring_cqe *io_cq_fill_slot(struct io_cqring *cq,
 	return cqe;
 }
 
+/* The same with the extra words of a 32-byte CQE. */
+static inline void io_cq_fill_large_slot(struct io_cqring *cq, const struct io_cqe_val *val,
+					 u64 extra0, u64 extra1)
+{
+	struct io_uring_cqe *cqe = io_cq_fill_slot(cq, val);
+
+	cqe->big_cqe[0] = extra0;
+	cqe->big_cqe[1] = extra1;
+}
+
+/* The CQE that is staged next has extra words. */
+static inline void io_cq_stage_extra(struct io_cqring *cq, const u64 *extra)
+{
+	cq->stage_large |= BIT(cq->nr_staged);
+	cq->stage_extra[cq->nr_staged][0] = extra[0];
+	cq->stage_extra[cq->nr_staged][1] = extra[1];
+}
+
 /**
  * io_cq_post_straight - post a CQE as part of a batch, if that is simple
  * @ctx: the ring, its lock held; exclusive rings: called by the writer
  * @val: user_data, res and flags
  *
- * Return: false, and nothing was done, for 32-byte CQEs, without room, or with
- * a full stage: use io_cq_post().
+ * Return: false, and nothing was done, without room or with a full stage: use
+ * io_cq_post().
  */
 static inline bool io_cq_post_straight(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {
 	struct io_cqring *cq = &ctx->cq;
 
-	if (likely(cq->exclusive)) {
-		/* 32-byte CQEs: the limit is kept at the tail, so here slots are CQEs */
+	if (likely(cq->straight)) {
 		if (unlikely(cq->tail == cq->limit))
 			return false;
 		io_cqe_write(&cq->cqes[cq->tail++ & cq->mask], *val);
 		return true;
 	}
-	if (unlikely(cq->nr_staged == IO_CQ_STAGE || cq->shift))
+	if (cq->exclusive) {
+		if (unlikely(cq->tail == cq->limit))
+			return false;
+		io_cq_fill_large_slot(cq, val, 0, 0);
+		return true;
+	}
+	if (unlikely(cq->nr_staged == IO_CQ_STAGE))
 		return false;
 	cq->stage[cq->nr_staged++] = *val;
 	return true;
@@ -58,28 +81,27 @@ static inline bool io_cq_post_straight(struct io_ring_ctx *ctx, const struct io_
 
 /**
  * io_cq_post_large_straight - io_cq_post_straight() for 32-byte CQEs
- * @ctx: the ring, its lock held; called by the writer if it is an exclusive one
+ * @ctx: a ring with 32-byte CQEs, its lock held; called by the writer if it is an exclusive one
  * @val: user_data, res and flags
  * @extra: the two words more
  *
- * Return: false, and nothing was done, for shared rings or without room: use io_cq_post().
+ * Return: as io_cq_post_straight().
  */
 static inline bool io_cq_post_large_straight(struct io_ring_ctx *ctx,
 					     const struct io_cqe_val *val, const u64 *extra)
 {
 	struct io_cqring *cq = &ctx->cq;
-	struct io_uring_cqe *cqe;
 
-	if (unlikely(!cq->exclusive || cq->overflowed))
+	if (likely(cq->exclusive)) {
+		if (unlikely(cq->tail == cq->limit))
+			return false;
+		io_cq_fill_large_slot(cq, val, extra[0], extra[1]);
+		return true;
+	}
+	if (unlikely(cq->nr_staged == IO_CQ_STAGE))
 		return false;
-	/* the program's release store of the head; the limit is at the tail */
-	if (unlikely(cq->tail - smp_load_acquire(&ctx->rings->cq_head) > cq->mask))
-		return false;
-	cqe = io_cq_fill_slot(cq, val);
-	cqe->big_cqe[0] = extra[0];
-	cqe->big_cqe[1] = extra[1];
-	/* keeps io_cq_post_straight() away */
-	cq->limit = cq->tail;
+	io_cq_stage_extra(cq, extra);
+	cq->stage[cq->nr_staged++] = *val;
 	return true;
 }
 

@@ -124,6 +124,7 @@ static inline unsigned int row_rounds(const struct row *row)
  * @sq_next:	tail of the SQ with what is filled and not yet submitted
  * @sq_mask:	entries of the SQ, less one
  * @cq_mask:	entries of the CQ, less one
+ * @cq_shift:	1 with 32-byte CQEs
  * @sq_tail:	ours to write, in shared memory
  * @cq_head:	ours to write, in shared memory
  * @cq_tail:	the kernel's, in shared memory
@@ -140,6 +141,7 @@ struct ring {
 	unsigned int		sq_next;
 	unsigned int		sq_mask;
 	unsigned int		cq_mask;
+	unsigned int		cq_shift;
 	unsigned int		*sq_tail;
 	unsigned int		*cq_head;
 	unsigned int		*cq_tail;
@@ -238,6 +240,12 @@ struct handed {
 
 extern const struct row rows[];
 extern const unsigned int nr_rows;
+
+/* The CQE at a position of the queue. */
+static inline struct io_uring_cqe *ring_cqe(const struct ring *ring, unsigned int pos)
+{
+	return &ring->cqes[(pos & ring->cq_mask) << ring->cq_shift];
+}
 
 int ring_open(struct ring *ring, const struct row *row);
 void ring_close(struct ring *ring);

@@ -69,7 +69,7 @@ static int take_reads(struct ring *ring, unsigned int want)
 	int ret = 0;
 
 	for (; head != end && !ret; head++) {
-		const struct io_uring_cqe *cqe = &ring->cqes[2 * (head & ring->cq_mask)];
+		const struct io_uring_cqe *cqe = ring_cqe(ring, head);
 
 		ret = cqe->res ? -EIO : 0;
 	}

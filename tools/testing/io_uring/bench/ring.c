@@ -69,7 +69,7 @@ int ring_take(struct ring *ring, unsigned int want, int (*check)(const struct io
 		int ret;
 
 		for (; head != tail && got < want; head++, got++) {
-			const struct io_uring_cqe *cqe = &ring->cqes[head & ring->cq_mask];
+			const struct io_uring_cqe *cqe = ring_cqe(ring, head);
 
 			if (!check(cqe))
 				return cqe->res < 0 ? cqe->res : -EIO;
@@ -99,8 +99,8 @@ int ring_send(struct ring *ring, unsigned int nr)
 static int ring_map(struct ring *ring, const struct io_uring_params *p)
 {
 	size_t sq = p->sq_off.array + p->sq_entries * sizeof(unsigned int);
-	size_t cq = p->cq_off.cqes + p->cq_entries * (sizeof(struct io_uring_cqe) <<
-						      !!(p->flags & IORING_SETUP_CQE32));
+	unsigned int shift = !!(p->flags & IORING_SETUP_CQE32);
+	size_t cq = p->cq_off.cqes + p->cq_entries * (sizeof(struct io_uring_cqe) << shift);
 	unsigned int *array;
 	unsigned int i;
 	char *map;
@@ -124,6 +124,7 @@ static int ring_map(struct ring *ring, const struct io_uring_params *p)
 		array[i] = i;
 	ring->sq_mask = p->sq_entries - 1;
 	ring->cq_mask = p->cq_entries - 1;
+	ring->cq_shift = shift;
 	ring->sq_tail = (unsigned int *)(map + p->sq_off.tail);
 	ring->cq_head = (unsigned int *)(map + p->cq_off.head);
 	ring->cq_tail = (unsigned int *)(map + p->cq_off.tail);

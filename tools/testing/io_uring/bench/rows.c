@@ -63,7 +63,7 @@ static int reap(struct bench *b, unsigned int want)
 		int ret;
 
 		for (; head != tail; head++, got++) {
-			int res = ring->cqes[head & ring->cq_mask].res;
+			int res = ring_cqe(ring, head)->res;
 
 			if (res != (int)b->row->len)
 				return res < 0 ? res : -EIO;
@@ -208,6 +208,7 @@ static int run_libaio(struct bench *b, unsigned int rounds)
 #define TMPFILE	"/tmp/cached"
 #define DRIVE	"/dev/ng0n1"
 #define BIG	(IORING_SETUP_SQE128 | IORING_SETUP_CQE32)
+#define CQE32	IORING_SETUP_CQE32
 #define COMMAND	(FIXED | ROW_BUFFERED | ROW_RUN | ROW_DRIVE)
 
 /* name, run, opcode, batch, bytes, file, ring, wants, opened by */
@@ -237,6 +238,11 @@ const struct row rows[] = {
 	{ "nop/defer+worker/b32", run_ring, IORING_OP_NOP, 32, 0,
 	  NULL, DEFER, ROW_RING | ROW_ASYNC },
 	{ "nop/plain+worker/b32", run_ring, IORING_OP_NOP, 32, 0, NULL, 0, ROW_RING | ROW_ASYNC },
+	{ "nop/defer+cqe32/b1", run_ring, IORING_OP_NOP, 1, 0, NULL, DEFER | CQE32, ROW_RING },
+	{ "nop/defer+cqe32/b32", run_ring, IORING_OP_NOP, 32, 0, NULL, DEFER | CQE32, ROW_RING },
+	{ "nop/plain+cqe32/b1", run_ring, IORING_OP_NOP, 1, 0, NULL, CQE32, ROW_RING },
+	{ "nop/plain+cqe32/b32", run_ring, IORING_OP_NOP, 32, 0, NULL, CQE32, ROW_RING },
+	{ "nop/plain+cqe32/b128", run_ring, IORING_OP_NOP, 128, 0, NULL, CQE32, ROW_RING },
 	{ "wait/ready", run_wait_ready, IORING_OP_NOP, 1, 0, NULL, DEFER, ROW_RING },
 	{ "wait/timeout", run_wait_timeout, IORING_OP_NOP, 1, 0, NULL, DEFER, ROW_RING },
 
@@ -306,9 +312,16 @@ const struct row rows[] = {
 	{ "aux/32-a-pipe-loop/b32", run_aux, 0, 32, 32, NULL, DEFER, ROW_RING, open_aux },
 	{ "aux/plain-loop/b128", run_aux, 0, 128, 128, NULL, 0, ROW_RING, open_aux },
 
+	{ "aux/cqe32-loop/b128", run_aux, 0, 128, 128, NULL, DEFER | CQE32, ROW_RING, open_aux },
+	{ "aux/cqe32-run/b128", run_aux, 0, 128, 128, NULL, DEFER | CQE32,
+	  ROW_RING | ROW_RUN, open_aux },
+	{ "aux/plain-cqe32-loop/b128", run_aux, 0, 128, 128, NULL, CQE32, ROW_RING, open_aux },
+
 	{ "poll/arm+fire/b1", run_poll, 0, 1, 0, NULL, DEFER, ROW_RING, open_pipe },
 	{ "poll/arm+fire/b32", run_poll, 0, 32, 0, NULL, DEFER, ROW_RING, open_pipe },
 	{ "poll/plain-arm+fire/b32", run_poll, 0, 32, 0, NULL, 0, ROW_RING, open_pipe },
+	{ "poll/cqe32-arm+fire/b32", run_poll, 0, 32, 0, NULL, DEFER | CQE32, ROW_RING, open_pipe },
+	{ "poll/plain-cqe32-arm+fire/b32", run_poll, 0, 32, 0, NULL, CQE32, ROW_RING, open_pipe },
 	{ "poll/ready/b32", run_poll, 0, 32, 0, NULL, DEFER, ROW_RING, open_full_pipe },
 	{ "poll/arm+remove/b32", run_poll_cancel, IORING_OP_POLL_REMOVE, 32, 0,
 	  NULL, DEFER, ROW_RING, open_pipe },
@@ -350,6 +363,11 @@ const struct row rows[] = {
 	{ "open+close/cached/b32", run_open, 0, 32, 0, TMPFILE, DEFER, ROW_RING | ROW_BUFFERED },
 	{ "command/null/b1", run_command, 0, 1, 0, "/dev/null", DEFER, ROW_RING | ROW_BUFFERED },
 	{ "command/null/b32", run_command, 0, 32, 0, "/dev/null", DEFER, ROW_RING | ROW_BUFFERED },
+	{ "command/cqe32-null/b32", run_command, 0, 32, 0,
+	  "/dev/null", DEFER | CQE32, ROW_RING | ROW_BUFFERED },
+	{ "command/plain-null/b32", run_command, 0, 32, 0, "/dev/null", 0, ROW_RING | ROW_BUFFERED },
+	{ "command/plain-cqe32-null/b32", run_command, 0, 32, 0,
+	  "/dev/null", CQE32, ROW_RING | ROW_BUFFERED },
 
 	{ "nvme-cmd/polled/b32", run_drive, 0, 32, 32, DRIVE, DEFER | POLLED | BIG, COMMAND,
 	  open_drive },
