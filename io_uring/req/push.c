@@ -40,7 +40,7 @@ static void io_tctx_push(struct io_kiocb *req)
 		return;
 	}
 	if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
-		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
+		io_taskrun_update(ctx, &tctx->mailbox);
 	if (io_mail_was_empty(old) &&
 	    task_work_add(tctx->task, &tctx->task_work, ctx->notify_method))
 		io_tctx_to_fallback(tctx);

@@ -188,13 +188,37 @@ void io_ring_run_ready(struct io_ring_ctx *ctx)
 	}
 }
 
+/**
+ * io_taskrun_update - let IORING_SQ_TASKRUN say whether there is something in a mailbox
+ * @ctx: a ring that wants the flag
+ * @box: the mailbox that its work waits in
+ *
+ * Called after a push, and after all was taken.  These race, and a flag that is wrong would
+ * stay: one that is up costs a program that spins on it a system call each time.  So
+ * both look once more, and who changes the flag last has seen the mailbox as it is.
+ */
+void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box)
+{
+	bool pending;
+
+	do {
+		pending = io_mail_pending(box);
+		if (pending)
+			atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
+		else
+			atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
+		/* the flag, then the look; pairs with itself, behind the other's push or take */
+		smp_mb__after_atomic();
+	} while (io_mail_pending(box) != pending);
+}
+
 /* Nobody but the owner makes CQEs of what is pushed: say that it should come. */
 static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 {
 	unsigned long listeners = READ_ONCE(ctx->listeners);
 
 	if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
-		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
+		io_taskrun_update(ctx, &ctx->mailbox);
 	if (likely(!listeners))
 		return;
 	if (unlikely(push_flags & IO_PUSH_LATE))

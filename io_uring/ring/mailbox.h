@@ -93,6 +93,12 @@ static inline bool io_mail_pending(const struct io_mailbox *box)
 	return READ_ONCE(box->head) & ~(IO_MAIL_ARMED | IO_MAIL_DEAD);
 }
 
+/* The item that came last, those before it are linked by ->next; for the taker. */
+static inline struct io_mail *io_mail_youngest(const struct io_mailbox *box)
+{
+	return (struct io_mail *)(READ_ONCE(box->head) & ~IO_MAIL_MARKS);
+}
+
 /* Has the taker left some of what it took? */
 static inline bool io_mail_rest(const struct io_mailbox *box)
 {
@@ -137,6 +143,8 @@ static inline void io_mail_disarm(struct io_mailbox *box)
 
 struct io_mail *io_mail_take(struct io_mailbox *box);
 struct io_mail *io_mail_close(struct io_mailbox *box);
+
+void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box);
 
 /*
  * The rule of wakes: an owner that sleeps for CQEs is woken at least once for each

@@ -144,10 +144,12 @@ static bool io_waiter_arm(struct io_waiter *w)
 	struct io_ring_ctx *ctx = w->ctx;
 
 	set_current_state(TASK_INTERRUPTIBLE);
-	if (likely(io_mail_arm(&ctx->mailbox, w->target - READ_ONCE(ctx->rings->cq_tail))))
-		return true;
-	__set_current_state(TASK_RUNNING);
-	return false;
+	if (unlikely(!io_mail_arm(&ctx->mailbox, w->target - READ_ONCE(ctx->rings->cq_tail)))) {
+		__set_current_state(TASK_RUNNING);
+		return false;
+	}
+	/* who loses a CQE looks for an armed mailbox after it has set the bit: io_cq_lost() */
+	return likely(!test_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq));
 }
 
 /* Tell our wakers what we wait for, set our state.  Return: really sleep? */

@@ -60,12 +60,6 @@ static bool io_mail_stop(unsigned int count)
 	return fatal_signal_pending(current) && !atomic_read(&current->io_uring->in_cancel);
 }
 
-static void io_clear_taskrun(struct io_ring_ctx *ctx)
-{
-	if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
-		atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
-}
-
 /**
  * io_run_local_locked - the owner of an exclusive ring runs its mailbox
  * @ctx: the ring, its lock held
@@ -91,8 +85,9 @@ int io_run_local_locked(struct io_ring_ctx *ctx)
 		return 0;
 	for (loops = 0; loops < 2 && !mail && io_local_pending(ctx); loops++) {
 		/* also what the first round has caused is announced, and taken here */
-		io_clear_taskrun(ctx);
 		mail = io_ring_take(ctx);
+		if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
+			io_taskrun_update(ctx, &ctx->mailbox);
 		io_poll_settle(ctx);
 		while (mail) {
 			mail = io_mail_run_step(ctx, mail, flags, &count);
@@ -126,19 +121,34 @@ void io_run_local(struct io_ring_ctx *ctx)
 	} while (unlikely(io_mail_rest(&ctx->mailbox)) && --shares && !task_sigpending(current));
 }
 
+/* items that are looked at for one of a ring */
+#define IO_RUN_LOOK	64
+
+/* Is there something for @ctx in current's mailbox?  If there is much, say so. */
+static bool io_tctx_has_mail(const struct io_uring_task *tctx, const struct io_ring_ctx *ctx)
+{
+	struct io_mail *mail = io_mail_youngest(&tctx->mailbox);
+	unsigned int left = IO_RUN_LOOK;
+
+	for (; mail && left; mail = mail->next, left--)
+		if (io_mail_to_req(mail)->ctx == ctx)
+			return true;
+	return mail;
+}
+
 /*
  * The mailbox has been taken already, so that something may have arrived in
- * between whose flag is wiped here: then say it again.  Pushers raise the flag
- * after their push, so one of the two comes last.
+ * between whose flag is wiped here: then say it again.  But what is there may be another
+ * ring's, and this one's flag would stay up.
  */
-static void io_clear_taskrun_late(struct io_uring_task *tctx, struct io_ring_ctx *ctx)
+static void io_clear_taskrun(struct io_uring_task *tctx, struct io_ring_ctx *ctx)
 {
 	if (!(ctx->flags & IORING_SETUP_TASKRUN_FLAG))
 		return;
-	io_clear_taskrun(ctx);
-	/* the flag is down before the mailbox is looked at; pairs with the push */
+	atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
+	/* the flag is down before the mailbox is looked at; pairs with io_taskrun_update() */
 	smp_mb__after_atomic();
-	if (io_mail_pending(&tctx->mailbox))
+	if (io_tctx_has_mail(tctx, ctx))
 		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
 }
 
@@ -158,7 +168,7 @@ static struct io_ring_ctx *io_run_switch(struct io_ring_ctx *from, struct io_rin
 			percpu_ref_put(&to->refs);
 			return NULL;
 		}
-		io_clear_taskrun_late(current->io_uring, to);
+		io_clear_taskrun(current->io_uring, to);
 	}
 	return to;
 }

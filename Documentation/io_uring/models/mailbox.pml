@@ -20,10 +20,11 @@
  * the second comes when both were seen.  With TAG it is another task that makes two
  * of the first item's one, at any time: it empties the slot of a file with a tag, and
  * sends the CQE of that as the second item.  So what is asked for a pusher
- * (io_ring_is_urgent()) changes while it pushes.
+ * (io_ring_is_urgent()) changes while it pushes.  With LOST another task loses the CQE of
+ * the second item (io_cq_lost()), by which the owner's wait for two ends.
  *
  * Checked: no hang, each item taken once, one sender's items in order, nothing
- * left in a mailbox that was not announced.
+ * left in a mailbox that was not announced, nothing announced when all is taken.
  *
  * Memory is sequentially consistent here; all accesses that matter are full
  * barriers in the code (try_cmpxchg(), xchg(), atomic_dec_and_test()).
@@ -35,7 +36,9 @@
  *   BROKEN_URGENT	an item that must not wait is only counted
  *   BROKEN_EARLY	asks whether the ring expects more before the push (needs DRAIN)
  *   BROKEN_EXPECT	who makes two CQEs of one item does not wake the owner (needs TAG)
- *   BROKEN_CLEAR	takes first and clears the flag then (needs POLLER)
+ *   BROKEN_LOST	the owner does not look for lost CQEs once it has armed (needs LOST)
+ *   BROKEN_CLEAR	takes, clears the flag, and does not look once more (needs POLLER)
+ *   BROKEN_STALE	who pushes raises the flag and does not look once more
  *   BROKEN_SHORT	the short way overwrites a sleeper's mark (needs STRAIGHT)
  */
 #define ITEMS 4			/* the last for TAG alone */
@@ -56,6 +59,29 @@ bool taskrun;			/* IORING_SQ_TASKRUN */
 byte taken;			/* CQEs of what was taken */
 bool more;			/* the first item makes another CQE */
 bool seen[ITEMS + 1];
+bool dropped;			/* IO_CHECK_CQ_DROPPED */
+
+/* io_taskrun_update() */
+inline update_flag(looks)
+{
+	do
+	:: pending = (top != 0);
+	   taskrun = pending;
+	   if
+	   :: looks && (top != 0) != pending
+	   :: else -> break
+	   fi
+	od
+}
+
+inline announce()
+{
+#ifdef BROKEN_STALE
+	taskrun = true
+#else
+	update_flag(true)
+#endif
+}
 
 inline push(item, urgent)
 {
@@ -78,7 +104,7 @@ inline push(item, urgent)
 	   }
 	od;
 	if
-	:: old_top == 0 -> taskrun = true
+	:: old_top == 0 -> announce()
 	:: else
 	fi;
 	if
@@ -133,7 +159,7 @@ inline push_straight(item, urgent)
 			fi
 		};
 		if
-		:: pushed && old_top == 0 -> taskrun = true; break
+		:: pushed && old_top == 0 -> announce(); break
 		:: pushed && old_top != 0 -> break
 		:: else
 		fi
@@ -146,7 +172,7 @@ proctype worker()
 {
 	bool idle;
 	byte old_top;
-	bool old_armed;
+	bool old_armed, pending;
 	bool expects;
 	short left;
 
@@ -173,7 +199,7 @@ proctype worker()
 proctype sender(byte item; byte after; bool urgent)
 {
 	byte old_top;
-	bool old_armed, pushed;
+	bool old_armed, pushed, pending;
 	bool expects;
 	short left;
 
@@ -187,9 +213,6 @@ proctype sender(byte item; byte after; bool urgent)
 
 inline take()
 {
-#ifndef BROKEN_CLEAR
-	taskrun = false;
-#endif
 	atomic {
 		list = top;
 		top = 0;
@@ -197,6 +220,8 @@ inline take()
 	};
 #ifdef BROKEN_CLEAR
 	taskrun = false;
+#else
+	update_flag(true);
 #endif
 	/* youngest first here; the code turns the list round before it runs it */
 	do
@@ -238,6 +263,12 @@ inline wait_for(goal)
 #ifdef BROKEN_SET
 	   missing = goal - taken;
 #endif
+#ifndef BROKEN_LOST
+	   if
+	   :: sleeps && !dropped
+	   :: else -> sleeps = false
+	   fi;
+#endif
 	   if
 	   :: sleeps ->				/* schedule() */
 		if
@@ -258,16 +289,29 @@ inline wait_for(goal)
 	   :: else
 	   fi;
 	   if
+	   :: dropped -> dropped = false; break
 	   :: taken >= goal -> break
 	   :: else
 	   fi
 	od
 }
 
+#ifdef LOST
+/* io_cq_lost(), io_ring_expect() */
+proctype loser()
+{
+	dropped = true;
+	if
+	:: armed -> running = true
+	:: else
+	fi
+}
+#endif
+
 proctype owner()
 {
 	byte list;
-	bool sleeps;
+	bool sleeps, pending;
 
 #ifdef POLLER
 	do
@@ -280,6 +324,13 @@ proctype owner()
 	wait_for(2);
 	wait_for(4);
 #else
+#ifdef LOST
+	wait_for(2);
+	if
+	:: taken < 1 -> wait_for(1)
+	:: else
+	fi
+#else
 #ifdef TAG
 	wait_for(3);
 	wait_for(4);
@@ -289,12 +340,17 @@ proctype owner()
 #endif
 #endif
 #endif
+#endif
 	assert(top == 0)
 }
 
 init {
 	atomic {
 		run owner();
+#ifdef LOST
+		run loser();
+		run sender(1, 0, false)
+#else
 #ifdef DRAIN
 		run sender(1, 0, false);
 		run sender(2, 2, false);
@@ -321,5 +377,8 @@ init {
 		run sender(3, 2, false)
 #endif
 #endif
-	}
+#endif
+	};
+	_nr_pr == 1;
+	assert(!taskrun)
 }

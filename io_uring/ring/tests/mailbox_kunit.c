@@ -304,6 +304,36 @@ static void box_keeps_each_senders_order(struct kunit *test)
 		wait_for_completion(&senders[i].done);
 }
 
+static bool box_taskrun(const struct io_ring_ctx *ctx)
+{
+	return atomic_read(&ctx->rings->sq_flags) & IORING_SQ_TASKRUN;
+}
+
+/* The item is taken before its sender has announced it: the flag must not stay up. */
+static void box_taken_before_announced(struct kunit *test)
+{
+	struct io_ring_ctx *ctx = test_ring(test, .flags = IORING_SETUP_DEFER_TASKRUN |
+							   IORING_SETUP_TASKRUN_FLAG);
+	struct box_item items[2] = {};
+	unsigned long old;
+
+	old = io_mail_push(&ctx->mailbox, &items[0].mail);
+	io_mail_take(&ctx->mailbox);
+	io_taskrun_update(ctx, &ctx->mailbox);
+	KUNIT_EXPECT_FALSE(test, box_taskrun(ctx));
+	io_ring_pushed(ctx, &items[0].mail, old, 0);
+	KUNIT_EXPECT_FALSE(test, box_taskrun(ctx));
+
+	/* the next one is there when the late announcement comes, and keeps it up */
+	io_ring_push(ctx, &items[1].mail, 0);
+	KUNIT_EXPECT_TRUE(test, box_taskrun(ctx));
+	io_ring_pushed(ctx, &items[0].mail, old, 0);
+	KUNIT_EXPECT_TRUE(test, box_taskrun(ctx));
+	io_mail_take(&ctx->mailbox);
+	io_taskrun_update(ctx, &ctx->mailbox);
+	KUNIT_EXPECT_FALSE(test, box_taskrun(ctx));
+}
+
 static struct kunit_case box_cases[] = {
 	KUNIT_CASE(box_first_in_first_out),
 	KUNIT_CASE(box_tells_the_first),
@@ -316,6 +346,7 @@ static struct kunit_case box_cases[] = {
 	KUNIT_CASE(box_rest_survives_its_owner),
 	KUNIT_CASE(box_opens_in_order),
 	KUNIT_CASE(box_keeps_each_senders_order),
+	KUNIT_CASE(box_taken_before_announced),
 	{}
 };
 

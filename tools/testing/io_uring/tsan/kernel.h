@@ -88,6 +88,9 @@ void perturb(void);
 	__atomic_compare_exchange_n((p), (old), (v), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)
 #define atomic_set(v, i)	__atomic_store_n(&(v)->counter, (i), __ATOMIC_RELAXED)
 #define atomic_or(i, v)		((void)__atomic_fetch_or(&(v)->counter, (i), __ATOMIC_SEQ_CST))
+#define atomic_andnot(i, v)	((void)__atomic_fetch_and(&(v)->counter, ~(i), __ATOMIC_SEQ_CST))
+/* all of these are full barriers */
+#define smp_mb__after_atomic()	((void)0)
 #define atomic_add_return(i, v)	__atomic_add_fetch(&(v)->counter, (int)(i), __ATOMIC_SEQ_CST)
 #define atomic_sub_return(i, v)	__atomic_sub_fetch(&(v)->counter, (int)(i), __ATOMIC_SEQ_CST)
 #define atomic_dec_and_test(v)	(!atomic_sub_return(1, v))

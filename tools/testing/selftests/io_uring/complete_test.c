@@ -666,6 +666,80 @@ TEST(taskrun_flag_down)
 	close(p[1]);
 }
 
+struct flagger {
+	int fd;
+	unsigned int wanted, done;
+};
+
+/* Write one byte for each round that is asked for, until the last. */
+static void *write_rounds(void *arg)
+{
+	struct flagger *f = arg;
+	unsigned int round;
+
+	for (round = 1;; round++) {
+		unsigned int wanted;
+
+		while ((wanted = load_acq(&f->wanted)) < round)
+			;
+		if (wanted == UINT_MAX)
+			return NULL;
+		if (write(f->fd, "x", 1) != 1)
+			return NULL;
+		__atomic_store_n(&f->done, round, __ATOMIC_RELEASE);
+	}
+}
+
+/*
+ * The owner takes what comes while its sender is still about to raise the flag, which is
+ * down in the end.  Mutant: taskrun-after-the-fact.
+ */
+static void race_for_flag(struct __test_metadata *_metadata, unsigned int flags)
+{
+	unsigned long long end = iou_race_end();
+	struct flagger f = { 0 };
+	struct io_uring_sqe *sqe;
+	pthread_t thread;
+	struct iou r;
+	char byte;
+	int p[2];
+
+	ASSERT_EQ(0, pipe(p));
+	f.fd = p[1];
+	ASSERT_EQ(0, iou_init(&r, 4, flags | IORING_SETUP_TASKRUN_FLAG));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, write_rounds, &f));
+	while (f.wanted < 20000 && iou_now_us() < end) {
+		sqe = iou_prep(&r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0);
+		sqe->poll32_events = POLLIN;
+		ASSERT_EQ(1, iou_submit(&r));
+		__atomic_store_n(&f.wanted, f.wanted + 1, __ATOMIC_RELEASE);
+		while (!iou_ready(&r))
+			ASSERT_EQ(0, iou_enter(&r, 0, 0, IORING_ENTER_GETEVENTS));
+		iou_seen(&r, 1);
+		while (load_acq(&f.done) != f.wanted)
+			;
+		EXPECT_EQ(0, load_acq(r.sq_flags) & IORING_SQ_TASKRUN) {
+			end = 0;
+		}
+		ASSERT_EQ(1, read(p[0], &byte, 1));
+	}
+	__atomic_store_n(&f.wanted, UINT_MAX, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	iou_exit(&r);
+	close(p[0]);
+	close(p[1]);
+}
+
+TEST(taskrun_flag_race_owner)
+{
+	race_for_flag(_metadata, IOU_DEFER);
+}
+
+TEST(taskrun_flag_race_shared)
+{
+	race_for_flag(_metadata, IOU_COOP);
+}
+
 TEST_F(complete, poll_tells_of_completions)
 {
 	struct iou *r = &self->r;
