@@ -46,15 +46,15 @@ MOST = 6
 
 
 def command(source, tree):
-    """What compiled a file, for the one in another tree, without -c FILE's output; None if nothing did."""
+    """What compiled a file, for the one in another tree, but no output; None if nothing did."""
     path = "%s/%s/.%s.o.cmd" % (OBJ, os.path.dirname(source), os.path.basename(source)[:-2])
     if not os.path.exists(path):
         return None
     with open(path, encoding="utf-8") as f:
-        line = f.readline().split(":=", 1)[1].split(" ; ")[0]
+        line = f.readline().split(":=", 1)[1].split(" ; ")[0].strip()
     line = re.sub(r"-Wp,-MMD,\S+| -o \S+", "", line).replace("ccache ", "")
     line = line.replace("../src/", SRC + "/").replace(SRC + "/io_uring", tree + "/io_uring")
-    return line.replace("-I%s/include " % SRC, "-I%s/include -I%s/include " % (tree, SRC))
+    return line.replace("-I%s/include " % SRC, "-I%s/include -I%s/include " % (tree, SRC)) + " "
 
 
 def dependents(header):
@@ -202,6 +202,8 @@ class Objects:
         for source in sources:
             if source not in self.base:
                 self.base[source] = self.make(source, tree)
+                if command(source, tree) and self.base[source] is None:
+                    raise SystemExit(f"error: {source} does not compile as it stands")
         # a line more or less shows in the object as well
         gone = was[change.begin:change.end]
         try:
@@ -268,4 +270,6 @@ def draw(number, seed, rows):
                 lines += [f"# '{change.pattern}' becomes '{change.replacement}'.",
                           f"{seed[:8]}-{made} | {change.path} | {change.place} | {'; '.join(tests_for(change, rows))}",
                           f"\t{change.pattern} => {change.replacement}"]
+    if made < number:
+        raise SystemExit(f"error: no more than {made} mutants can be drawn")
     return lines
