@@ -15,7 +15,8 @@ the object file is another one. What changes:
     a barrier           acquire and release become relaxed, a store-release a plain store
 
 Its tests are the programs that rows of rig/mutants.table name for the same function, then those
-for the same file, then the folder's, and all KUnit suites where the folder has some.
+for the same file, for files that begin with the same word, and for the folder; and all KUnit
+suites where the folder has some.
 """
 import collections
 import concurrent.futures
@@ -223,13 +224,19 @@ class Objects:
         return False
 
 
+def family(path):
+    """A path up to the first word of the file's name."""
+    return re.match(r".*/[a-z0-9]*", path).group()
+
+
 def tests_for(change, rows):
     """The tests of a random mutant, by what the table's rows name for places near it."""
     ranked = collections.OrderedDict()
     folder = os.path.dirname(change.path)
     near = (lambda path, place: (path, place) == (change.path, change.place),
             lambda path, place: path == change.path,
-            lambda path, place: os.path.splitext(path)[0] == os.path.splitext(change.path)[0],
+            # net_recv.c, net_prep.c and net.h
+            lambda path, place: family(path) == family(change.path),
             lambda path, place: os.path.dirname(path) == folder)
     for wanted in near:
         found = collections.Counter()
