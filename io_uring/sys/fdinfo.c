@@ -8,8 +8,9 @@
  *   instance that the reader of this file is to handle.  Without the lock what it
  *   guards is left out: the lists of files, buffers and personalities, and on
  *   exclusive rings the overflow list.
- * - cq.lock of shared rings is taken: nobody sleeps with it, and it is not held for
- *   more of the overflow list than IO_SHOW_OVERFLOW.
+ * - Of lists that a program can make megabytes long no more than IO_SHOW_MOST lines are
+ *   shown: they are written, and their reader gets memory for them, with a lock held.
+ * - cq.lock of shared rings is taken: nobody sleeps with it.
  * - The words and entries of the two queues are shared with the program and are read
  *   without a lock; whatever they say, no more than a queue's size is listed.
  * - The SQPOLL thread may end at any time; what is known about it is asked of
@@ -36,8 +37,8 @@
 #include "sys/fdinfo.h"
 #include "task/sqpoll.h"
 
-/* CQEs of the overflow list that are shown */
-#define IO_SHOW_OVERFLOW	256
+/* overflowed CQEs, polls, registered files, personalities and groups of one that are shown */
+#define IO_SHOW_MOST	256
 
 /* One SQE that waits, from memory that the program may be writing to. */
 static void io_show_sqe(struct seq_file *m, struct io_ring_ctx *ctx, u32 index)
@@ -137,6 +138,7 @@ static void io_show_files(struct seq_file *m, struct io_ring_ctx *ctx, bool lock
 	unsigned int i;
 
 	seq_printf(m, "UserFiles:\t%u\n", nr);
+	nr = min(nr, IO_SHOW_MOST);
 	for (i = 0; locked && i < nr && !seq_has_overflowed(m); i++) {
 		struct io_rsrc_node *node = io_rsrc_find(table, i);
 
@@ -180,7 +182,7 @@ static void io_show_cred(struct seq_file *m, const struct cred *cred)
 		   from_kgid_munged(ns, cred->gid), from_kgid_munged(ns, cred->egid),
 		   from_kgid_munged(ns, cred->sgid), from_kgid_munged(ns, cred->fsgid));
 	seq_puts(m, "\tGroups:\t");
-	for (i = 0; i < groups->ngroups && !seq_has_overflowed(m); i++)
+	for (i = 0; i < min(groups->ngroups, IO_SHOW_MOST) && !seq_has_overflowed(m); i++)
 		seq_printf(m, "%s%u", i ? " " : "", from_kgid_munged(ns, groups->gid[i]));
 	seq_printf(m, "\n\tCapEff:\t%016llx\n", cred->cap_effective.val);
 }
@@ -188,6 +190,7 @@ static void io_show_cred(struct seq_file *m, const struct cred *cred)
 static void io_show_personalities(struct seq_file *m, struct io_ring_ctx *ctx)
 {
 	const struct cred *cred;
+	unsigned int nr = 0;
 	unsigned long id;
 
 	io_assert_ring(ctx);
@@ -195,7 +198,7 @@ static void io_show_personalities(struct seq_file *m, struct io_ring_ctx *ctx)
 		return;
 	seq_puts(m, "Personalities:\n");
 	xa_for_each(&ctx->creds.personalities, id, cred) {
-		if (seq_has_overflowed(m))
+		if (seq_has_overflowed(m) || nr++ == IO_SHOW_MOST)
 			return;
 		cond_resched();
 		seq_printf(m, "%5lu\n", id);
@@ -208,17 +211,20 @@ static void io_show_polls(struct seq_file *m, struct io_ring_ctx *ctx, bool lock
 {
 	struct io_kiocb *req, *tmp;
 	struct list_head *bucket;
+	unsigned int nr = 0;
 
 	seq_puts(m, "PollList:\n");
 	if (!locked)
 		return;
 	io_for_each_parked(ctx, bucket, tmp, req) {
-		if (seq_has_overflowed(m))
+		if (seq_has_overflowed(m) || nr == IO_SHOW_MOST)
 			return;
 		cond_resched();
-		if (req->opcode == IORING_OP_POLL_ADD || req->flags & REQ_F_POLLED)
-			seq_printf(m, "  op=%d, task_works=%d\n", req->opcode,
-				   task_work_pending(req->tctx->task));
+		if (req->opcode != IORING_OP_POLL_ADD && !(req->flags & REQ_F_POLLED))
+			continue;
+		nr++;
+		seq_printf(m, "  op=%d, task_works=%d\n", req->opcode,
+			   task_work_pending(req->tctx->task));
 	}
 }
 
@@ -228,7 +234,7 @@ static void io_show_overflow(struct seq_file *m, struct io_ring_ctx *ctx)
 	const struct io_mail *mail = ctx->cq.overflow;
 	unsigned int nr;
 
-	for (nr = 0; mail && nr < IO_SHOW_OVERFLOW && !seq_has_overflowed(m); nr++) {
+	for (nr = 0; mail && nr < IO_SHOW_MOST && !seq_has_overflowed(m); nr++) {
 		const struct io_cqe_entry *entry = container_of(mail, struct io_cqe_entry, mail);
 
 		seq_printf(m, "  user_data=%llu, res=%d, flags=%x\n",
