@@ -93,7 +93,7 @@ void io_parked_grow(struct io_ring_ctx *ctx)
 void io_parked_trim(struct io_ring_ctx *ctx)
 {
 	unsigned int bits = io_parked_bits(ctx);
-	unsigned int nr = (1U << bits) - ctx->parked.room;
+	unsigned int nr = io_parked_nr(ctx);
 	struct list_head *table;
 
 	io_assert_ring(ctx);

@@ -43,6 +43,12 @@ static inline struct list_head *io_parked_bucket(const struct io_ring_ctx *ctx, 
 	return &ctx->parked.buckets[(user_data * ctx->parked.factor >> ctx->parked.shift) ^ kind];
 }
 
+/* Requests in the lot. */
+static inline unsigned int io_parked_nr(const struct io_ring_ctx *ctx)
+{
+	return (1U << (64 - ctx->parked.shift)) - ctx->parked.room;
+}
+
 void io_parked_grow(struct io_ring_ctx *ctx);
 void io_parked_trim(struct io_ring_ctx *ctx);
 

@@ -22,6 +22,7 @@
 
 #include "async/napi.h"
 #include "async/timer.h"
+#include "req/parked.h"
 #include "ring/cq.h"
 #include "ring/locks.h"
 #include "ring/mailbox.h"
@@ -174,14 +175,27 @@ static void io_waiter_unregister(struct io_waiter *w)
 		finish_wait(&w->ctx->cq_wait, &w->entry);
 }
 
+/*
+ * Is the wait one for I/O?  Not while all that is in flight waits for an event or a time, as
+ * the requests of an idle server do, or for such requests.
+ *
+ * A snapshot, without the ring lock.  The task may have requests on other rings; and on this
+ * one there may be some that workers have finished, which are still to be freed.
+ */
+static bool io_wait_is_io(const struct io_ring_ctx *ctx)
+{
+	struct io_uring_task *tctx = current->io_uring;
+	unsigned int idle = data_race(io_parked_nr(ctx) + ctx->drain.nr);
+
+	return tctx && io_tctx_inflight(tctx) > idle && data_race(io_reqs_alive(ctx)) > idle;
+}
+
 /* Sleep once, registered.  Return: 0, or -ETIME at @until. */
 static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
 {
-	struct io_uring_task *tctx = current->io_uring;
 	int ret = 0;
 
-	/* a wait for nothing in flight is not I/O */
-	if (tctx && io_tctx_inflight(tctx))
+	if (io_wait_is_io(w->ctx))
 		current->in_iowait = 1;
 	if (until == KTIME_MAX)
 		schedule();

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include "iou_test.h"
 
@@ -471,6 +472,88 @@ TEST_F(complete, wait_for_many)
 		iou_seen(r, iou_ready(r));
 		pthread_join(thread, NULL);
 	}
+}
+
+/* Looks at a thread that waits, then ends its wait by writing to @fd. */
+struct observer {
+	pid_t waiter;
+	int fd;
+	int blocked;	/* the least number of tasks seen that wait for I/O */
+};
+
+static void *observe(void *arg)
+{
+	struct observer *o = arg;
+	int i;
+
+	o->blocked = -1;
+	if (!iou_sleeps_in(o->waiter, __NR_io_uring_enter))
+		return NULL;
+	for (i = 0; i < 50 && o->blocked; i++) {
+		char line[256];
+		int nr;
+		FILE *f = fopen("/proc/stat", "r");
+
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "procs_blocked %d", &nr) == 1 &&
+			    (o->blocked < 0 || nr < o->blocked))
+				o->blocked = nr;
+		if (f)
+			fclose(f);
+		iou_sleep_ms(1);
+	}
+	if (write(o->fd, "x", 1) != 1)
+		o->blocked = -1;
+	return NULL;
+}
+
+/* How many tasks wait for I/O, at least, while current waits for a byte from a pipe? */
+static int blocked_in_wait(struct iou *r, int fd)
+{
+	struct observer o = { .waiter = gettid(), .fd = fd };
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, observe, &o))
+		return -1;
+	iou_wait(r, 1);
+	pthread_join(thread, NULL);
+	return o.blocked;
+}
+
+/*
+ * A task that waits for what may never come, as the requests of an idle server do, does
+ * not wait for I/O.  It does for what a worker does.  Mutants: idle-is-io, io-is-idle.
+ */
+TEST_F(complete, idle_is_no_io)
+{
+	struct __kernel_timespec hour = { .tv_sec = 3600 };
+	char dir[64], path[80];
+	struct iou *r = &self->r;
+	int at, fifo;
+
+	iou_prep(r, IORING_OP_TIMEOUT, -1, &hour, 1, 0)->user_data = 2;
+	ASSERT_LE(0, iou_submit(r));
+	start_read(r, self->p[0], self->buf, 1);
+	settle(r);
+	EXPECT_EQ(iou_on_stock() && !(variant->flags & IORING_SETUP_SQPOLL),
+		  blocked_in_wait(r, self->p[1]));
+	EXPECT_EQ(0, iou_discard(r, 1));
+
+	at = iou_dir(dir, sizeof(dir));
+	ASSERT_LE(0, at);
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	ASSERT_EQ(0, mkfifo(path, 0600));
+	iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, path, 0, 0)->user_data = 3;
+	ASSERT_LE(0, iou_submit(r));
+	start_read(r, self->p[0], self->buf, 1);
+	settle(r);
+	/* a thread's requests are not those of the task that waits */
+	EXPECT_EQ(!(variant->flags & IORING_SETUP_SQPOLL), blocked_in_wait(r, self->p[1]));
+	EXPECT_EQ(0, iou_discard(r, 1));
+	fifo = open(path, O_RDWR);
+	EXPECT_EQ(0, iou_discard(r, 1));
+	close(fifo);
+	iou_dir_remove(dir, at);
 }
 
 static int signals;
