@@ -21,6 +21,7 @@
 #include <linux/atomic.h>
 #include <linux/cred.h>
 #include <linux/list.h>
+#include <linux/rbtree_types.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/xarray.h>
@@ -370,6 +371,10 @@ struct io_uring_task {
 	struct io_ring_ctx	*cmd_ring;
 	/** @cmds_asked: (A) a driver was asked to end this task's commands since @in_cancel */
 	bool			cmds_asked;
+	/** @child_wait: waits for children, while there is something in @waits */
+	struct wait_queue_entry	child_wait;
+	/** @waits: requests that do, under the queue's lock, see op/waitid.c */
+	struct rb_root		waits;
 	/** @registered_rings: (O) IORING_REGISTER_RING_FDS */
 	struct file		*registered_rings[IO_RINGFD_REG_MAX];
 	/** @rcu: freed after a grace period */

@@ -2,20 +2,28 @@
 /* io_uring: IORING_OP_WAITID - wait for a child without a thread that sleeps */
 
 /*
- * The request stands in the queue of the waiters for the process's children.  An event
- * of a child that it may wait for takes it off and sends it back to its task, where it
- * looks: children can be looked at by their parent alone.  If another waiter was faster
- * it stands in the queue again.
+ * Each task has one entry in the queue of the waiters for the process's children, which
+ * every exit of a child walks with tasklist_lock held.  Behind it a tree finds the requests
+ * that wait for a child.  Requests of one ring that wait for the same children hang from the
+ * youngest of them, which alone is in the tree.
+ *
+ * An event takes that one off the tree and sends it back to its task, where it looks:
+ * children can be looked at by their parent alone.  There it also sends those that hang
+ * from it, so that an event costs little, however many requests it ends.  If another waiter
+ * was faster a request goes back into the tree.
  *
  * ->state says who sends it: the task itself, which looked while an event came and has to
- * look again; otherwise the event or a cancel, whichever comes first.
+ * look again; otherwise the event, the request that it hangs from, or a cancel, whichever
+ * comes first.
  */
 #include <linux/compat.h>
 #include <linux/errno.h>
 #include <linux/pid.h>
+#include <linux/rbtree.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <linux/wait.h>
+#include <uapi/linux/wait.h>
 
 #include "../../kernel/exit.h"
 
@@ -32,7 +40,8 @@ enum io_waitid_state {
 /**
  * struct io_waitid - arguments of waitid(2)
  * @infop: where the answer goes
- * @head: the queue, of the process that has submitted it, whose task the request holds
+ * @head: the queue, of the process that has submitted it, whose task the request holds;
+ *	its lock guards tctx->waits
  * @state: enum io_waitid_state
  * @which: P_*
  * @upid: the process, or group
@@ -51,16 +60,25 @@ struct io_waitid {
 
 IO_OP_DATA(io_waitid);
 
+/* requests that one of them sends on */
+#define IO_WAITID_STEP	64
+
 /**
  * struct io_waitid_wait - ->async_data
- * @opts: what is waited for, with the entry of the queue
+ * @opts: what is waited for
  * @info: the answer
  * @req: the request
+ * @key: its ring, and whether it waits for children of other threads
+ * @node: in tctx->waits, under the queue's lock
+ * @same: (R) requests with the same key, type and pid; younger ones come first
  */
 struct io_waitid_wait {
 	struct wait_opts	opts;
 	struct waitid_info	info;
 	struct io_kiocb		*req;
+	unsigned long		key;
+	struct rb_node		node;
+	struct list_head	same;
 };
 
 static struct io_waitid_wait *io_waitid_wait(const struct io_kiocb *req)
@@ -92,11 +110,147 @@ static void io_waitid_cleanup(struct io_kiocb *req)
 	put_pid(io_waitid_wait(req)->opts.wo_pid);
 }
 
-/* Leave the queue, if it stands in it. */
-static void io_waitid_unqueue(struct io_kiocb *req)
+static struct io_waitid_wait *io_node_to_wait(struct rb_node *node)
 {
+	return rb_entry(node, struct io_waitid_wait, node);
+}
+
+/* By type and pid first, so that those that an event concerns are neighbours. */
+static int io_waitid_cmp(const struct io_waitid_wait *wait, enum pid_type type,
+			 const struct pid *pid, unsigned long key)
+{
+	if (wait->opts.wo_pid != pid)
+		return wait->opts.wo_pid < pid ? -1 : 1;
+	if (wait->opts.wo_type != type)
+		return wait->opts.wo_type < type ? -1 : 1;
+	if (wait->key != key)
+		return wait->key < key ? -1 : 1;
+	return 0;
+}
+
+static void io_waitid_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
+			   unsigned int issue_flags);
+
+/* Let a request look, unless that is under way. */
+static void io_waitid_send(struct io_waitid_wait *wait)
+{
+	struct io_kiocb *req = wait->req;
+
+	/* it may find nothing, so it has to run for anything to come */
+	if (atomic_xchg(&io_waitid(req)->state, IO_WAITID_SENT) == IO_WAITID_WAITS)
+		io_req_push(req, io_waitid_mail, IO_PUSH_NOW);
+}
+
+/* Something has happened to a child.  Send those that wait for it by this type and pid. */
+static void io_waitid_wake(struct io_uring_task *tctx, struct task_struct *child,
+			   enum pid_type type, const struct pid *pid)
+{
+	struct rb_node *node = tctx->waits.rb_node, *next = NULL;
+
+	while (node) {
+		bool before = io_waitid_cmp(io_node_to_wait(node), type, pid, 0) < 0;
+
+		if (!before)
+			next = node;
+		node = before ? node->rb_right : node->rb_left;
+	}
+	while (next) {
+		struct io_waitid_wait *wait = io_node_to_wait(next);
+
+		if (wait->opts.wo_pid != pid || wait->opts.wo_type != type)
+			return;
+		next = rb_next(next);
+		if (!pid_child_should_wake(&wait->opts, child))
+			continue;
+		rb_erase(&wait->node, &tctx->waits);
+		RB_CLEAR_NODE(&wait->node);
+		io_waitid_send(wait);
+	}
+}
+
+/* The task's entry; the queue's lock is held. */
+static int io_waitid_event(struct wait_queue_entry *entry, unsigned int mode, int sync, void *key)
+{
+	struct io_uring_task *tctx = container_of(entry, struct io_uring_task, child_wait);
+	struct task_struct *child = key;
+
+	io_waitid_wake(tctx, child, PIDTYPE_PID, task_pid(child));
+	io_waitid_wake(tctx, child, PIDTYPE_PGID, task_pgrp(child));
+	io_waitid_wake(tctx, child, PIDTYPE_MAX, NULL);
+	if (RB_EMPTY_ROOT(&tctx->waits))
+		list_del_init(&entry->entry);
+	return 1;
+}
+
+/* From here on events are seen. */
+static void io_waitid_enter(struct io_kiocb *req)
+{
+	struct io_waitid_wait *at, *wait = io_waitid_wait(req);
+	struct io_uring_task *tctx = req->tctx;
+	struct rb_node **link, *parent = NULL;
+
 	guard(spinlock_irq)(&io_waitid(req)->head->lock);
-	list_del_init(&io_waitid_wait(req)->opts.child_wait.entry);
+	if (RB_EMPTY_ROOT(&tctx->waits)) {
+		init_waitqueue_func_entry(&tctx->child_wait, io_waitid_event);
+		__add_wait_queue(io_waitid(req)->head, &tctx->child_wait);
+	}
+	for (link = &tctx->waits.rb_node; *link; ) {
+		int cmp;
+
+		parent = *link;
+		at = io_node_to_wait(parent);
+		cmp = io_waitid_cmp(at, wait->opts.wo_type, wait->opts.wo_pid, wait->key);
+		if (!cmp) {
+			rb_replace_node(parent, &wait->node, &tctx->waits);
+			RB_CLEAR_NODE(parent);
+			list_add_tail(&wait->same, &at->same);
+			return;
+		}
+		link = cmp < 0 ? &parent->rb_right : &parent->rb_left;
+	}
+	rb_link_node(&wait->node, parent, link);
+	rb_insert_color(&wait->node, &tctx->waits);
+}
+
+/* An event has come for @req, and for those that hang from it. */
+static void io_waitid_pass_on(struct io_kiocb *req)
+{
+	struct io_waitid_wait *next, *wait = io_waitid_wait(req);
+	unsigned int left = IO_WAITID_STEP;
+
+	while (unlikely(!list_empty(&wait->same))) {
+		next = list_next_entry(wait, same);
+		/* the last of a step passes it on to the rest */
+		list_del_init(--left ? &next->same : &wait->same);
+		io_waitid_send(next);
+	}
+}
+
+/* No event is to send it any more.  Return: none has, and it does not look. */
+static bool io_waitid_leave(struct io_kiocb *req)
+{
+	struct io_waitid_wait *wait = io_waitid_wait(req);
+	struct rb_root *waits = &req->tctx->waits;
+	int old;
+
+	io_assert_ring(req->ctx);
+	scoped_guard(spinlock_irq, &io_waitid(req)->head->lock) {
+		old = atomic_xchg(&io_waitid(req)->state, IO_WAITID_SENT);
+		if (RB_EMPTY_NODE(&wait->node))
+			break;
+		if (list_empty(&wait->same))
+			rb_erase(&wait->node, waits);
+		else
+			rb_replace_node(&wait->node, &list_next_entry(wait, same)->node, waits);
+		RB_CLEAR_NODE(&wait->node);
+		if (RB_EMPTY_ROOT(waits))
+			list_del_init(&req->tctx->child_wait.entry);
+	}
+	if (old == IO_WAITID_SENT)
+		io_waitid_pass_on(req);
+	else
+		list_del_init(&wait->same);
+	return old == IO_WAITID_WAITS;
 }
 
 #define IO_PUT_SIGINFO(type, infop, info, signo)			\
@@ -144,27 +298,23 @@ static int io_waitid_result(struct io_kiocb *req, long found)
 	return -EFAULT;
 }
 
-static void io_waitid_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
-			   unsigned int issue_flags);
-
 /*
  * Look for a child, in the task that waits for it.  An event that comes during the look
  * asks for another one.  That is made by the request's own mail: a child that stops and
  * goes on all the time must not keep the task here, with the ring lock held.
  *
- * Return: -ERESTARTSYS if it waits on; else it has left the queue.
+ * Return: -ERESTARTSYS if it waits on; else no event sends it any more.
  */
 static long io_waitid_look(struct io_kiocb *req)
 {
-	struct wait_opts *opts = &io_waitid_wait(req)->opts;
 	struct io_waitid *waitid = io_waitid(req);
 	long found;
 
 	atomic_set(&waitid->state, IO_WAITID_LOOKS);
-	add_wait_queue(waitid->head, &opts->child_wait);
-	found = __do_wait(opts);
+	io_waitid_enter(req);
+	found = __do_wait(&io_waitid_wait(req)->opts);
 	if (found != -ERESTARTSYS) {
-		io_waitid_unqueue(req);
+		io_waitid_leave(req);
 		return found;
 	}
 	io_req_move(req, IO_REQ_PARKED);
@@ -181,6 +331,7 @@ static void io_waitid_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 	bool dead = issue_flags & IO_URING_F_TASK_DEAD;
 	long found = -ECANCELED;
 
+	io_waitid_pass_on(req);
 	/* a task that is killed runs its mail first, and this may come again and again */
 	if (!dead && !io_waitid(req)->cancelled && io_may_park(req) &&
 	    !fatal_signal_pending(current))
@@ -192,33 +343,13 @@ static void io_waitid_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 	io_complete(req);
 }
 
-/* Something has happened to a child; the queue's lock is held. */
-static int io_waitid_event(struct wait_queue_entry *entry, unsigned int mode, int sync, void *key)
-{
-	struct wait_opts *opts = container_of(entry, struct wait_opts, child_wait);
-	struct io_waitid_wait *wait = container_of(opts, struct io_waitid_wait, opts);
-	struct io_kiocb *req = wait->req;
-
-	if (!pid_child_should_wake(opts, key))
-		return 0;
-	list_del_init(&entry->entry);
-	/* it may find nothing, so it has to run for anything to come */
-	if (atomic_xchg(&io_waitid(req)->state, IO_WAITID_SENT) == IO_WAITID_WAITS)
-		io_req_push(req, io_waitid_mail, IO_PUSH_NOW);
-	return 1;
-}
-
 static bool io_waitid_cancel(struct io_kiocb *req)
 {
-	struct io_waitid *waitid = io_waitid(req);
-
 	/* its mail, if that is under way already, looks at this */
-	waitid->cancelled = true;
+	io_waitid(req)->cancelled = true;
 	io_parked_hide(req);
-	if (atomic_cmpxchg(&waitid->state, IO_WAITID_WAITS, IO_WAITID_SENT) == IO_WAITID_WAITS) {
-		io_waitid_unqueue(req);
+	if (io_waitid_leave(req))
 		io_req_push(req, io_waitid_mail, IO_PUSH_NOW);
-	}
 	return true;
 }
 
@@ -238,8 +369,10 @@ static enum io_result io_waitid_issue(struct io_kiocb *req, unsigned int issue_f
 	req->flags |= REQ_F_NEED_CLEANUP;
 	wait->req = req;
 	waitid->head = &current->signal->wait_chldexit;
-	init_waitqueue_func_entry(&wait->opts.child_wait, io_waitid_event);
 	wait->opts.child_wait.private = current;
+	wait->key = (unsigned long)req->ctx | !!(waitid->options & __WNOTHREAD);
+	RB_CLEAR_NODE(&wait->node);
+	INIT_LIST_HEAD(&wait->same);
 	io_park_poll(req);
 	found = io_waitid_look(req);
 	if (found == -ERESTARTSYS)

@@ -278,6 +278,118 @@ TEST_F(waitid, taken_by_others)
 	EXPECT_EQ(-1, waitpid(pid, NULL, WNOHANG));
 }
 
+#define MANY_WAITS	300
+#define OTHER_WAITS	20
+
+/*
+ * Many wait for the same child, on two rings, and some of them are cancelled.  Its end ends all
+ * the others, one of which has it, and nothing else.  Mutants: waitid-rest-waits,
+ * waitid-cancel-loses-rest.
+ */
+TEST_F(waitid, many_for_one_child)
+{
+	static const unsigned int cancelled[] = { MANY_WAITS - 1, 0, 150, MANY_WAITS - 2, 1 };
+	unsigned int i, k, f = variant->sqe_flags, had = 0;
+	int second = make_child();
+	struct io_uring_cqe cqe;
+	struct iou r[2];
+
+	for (k = 0; k < 2; k++) {
+		ASSERT_EQ(0, iou_init(&r[k], 512, variant->flags));
+		for (i = 0; i < MANY_WAITS + OTHER_WAITS; i++) {
+			bool other = i >= MANY_WAITS;
+			struct io_uring_sqe *sqe =
+				prep_waitid(&r[k], other ? P_ALL : P_PID, other ? 0 : self->child,
+					    NULL, other ? WSTOPPED : WEXITED);
+
+			sqe->flags = f;
+			sqe->user_data = 1000 + i;
+		}
+		ASSERT_EQ(0, iou_submit_issued(&r[k]));
+		/* the youngest, the oldest, and some between */
+		for (i = 0; i < ARRAY_LEN(cancelled); i++) {
+			ASSERT_EQ(1, do_cancel(&r[k], 1000 + cancelled[i], 0));
+			ASSERT_EQ(-ECANCELED, iou_discard(&r[k], 1));
+		}
+	}
+	kill(self->child, SIGKILL);
+	self->child = 0;
+	for (k = 0; k < 2; k++) {
+		for (i = 0; i < MANY_WAITS - ARRAY_LEN(cancelled); i++) {
+			ASSERT_EQ(0, iou_reap(&r[k], &cqe));
+			ASSERT_GT(1000 + MANY_WAITS, cqe.user_data);
+			if (cqe.res)
+				ASSERT_EQ(-ECHILD, cqe.res);
+			had += !cqe.res;
+		}
+	}
+	EXPECT_EQ(1, had);
+	for (k = 0; k < 2; k++) {
+		iou_wait_ms(&r[k], 1, 20);
+		EXPECT_EQ(0, iou_ready(&r[k]));
+	}
+	/* what has looked in vain by then still waits, and one of it has this */
+	kill(second, SIGSTOP);
+	for (k = 0; !iou_ready(&r[0]) && !iou_ready(&r[1]) && k < IOU_PATIENCE; k++)
+		iou_wait_ms(&r[k % 2], 1, 1);
+	iou_wait_ms(&r[0], 2, 20);
+	EXPECT_EQ(1, iou_ready(&r[0]) + iou_ready(&r[1]));
+	for (k = 0, had = 0; k < 2; k++) {
+		had += do_cancel(&r[k], 0, IORING_ASYNC_CANCEL_ANY);
+		iou_exit(&r[k]);
+	}
+	EXPECT_EQ(2 * OTHER_WAITS - 1, had);
+	end_child(second);
+}
+
+/* The shortest time in us in which a child was made, ended and was had. */
+static unsigned long long time_of_child(void)
+{
+	unsigned long long best = -1ULL, start;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		int pid;
+
+		start = iou_now_us();
+		pid = fork();
+		if (!pid)
+			_exit(0);
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			return -1ULL;
+		start = iou_now_us() - start;
+		if (start < best)
+			best = start;
+	}
+	return best;
+}
+
+/*
+ * Whatever number of requests waits for one child, the end of another costs about the same:
+ * all waiters are asked with a lock held that each fork and exit of the machine takes.
+ * 6.12 takes up to 2 us for each of them.
+ */
+TEST_F(waitid, many_are_asked_once)
+{
+	unsigned long long alone;
+	unsigned int i, k;
+	struct iou r;
+
+	if (iou_on_stock())
+		SKIP(return, "each of them is asked");
+	ASSERT_EQ(0, iou_init_cq(&r, 4096, 32768, variant->flags));
+	/* a fork copies what the ring is mapped by, too */
+	alone = time_of_child();
+	for (k = 0; k < 8; k++) {
+		for (i = 0; i < 4000; i++)
+			prep_waitid(&r, P_PID, self->child, NULL, WEXITED)->flags =
+				variant->sqe_flags;
+		ASSERT_EQ(0, iou_submit_issued(&r));
+	}
+	EXPECT_GT(4 * alone + 2000, time_of_child());
+	iou_exit(&r);
+}
+
 /* Children end while waits for them are made and cancelled: each wait ends once. */
 TEST_F(waitid, races)
 {
