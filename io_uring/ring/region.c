@@ -8,7 +8,7 @@
  * they need not be contiguous, a vmap makes them so for the kernel.  Kernel
  * memory is charged to the creator's memory cgroup.  The program's own has been
  * charged where that got it, and does not count for RLIMIT_MEMLOCK, which most
- * programs could not use it under.
+ * programs could not use it under; rsrc/groups.c has an exception.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>

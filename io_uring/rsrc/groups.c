@@ -23,15 +23,24 @@
 #include <linux/fs.h>
 #include <linux/log2.h>
 #include <linux/poll.h>
+#include <linux/sched/user.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "ring/locks.h"
 #include "ring/region.h"
+#include "rsrc/account.h"
 #include "rsrc/groups.h"
 
 /* slots of a group's first array */
 #define IO_GROUP_MIN	16U
+
+/*
+ * A ring of buffers in user memory is pinned.  It has never counted for RLIMIT_MEMLOCK, under
+ * which most programs could not use it, so what a ring's programs need does not: so many
+ * bytes, which are eight groups of the largest size.  What goes beyond is charged.
+ */
+#define IO_GROUPS_UNCHARGED	(8UL * 32768 * sizeof(struct io_uring_buf))
 
 /**
  * io_groups_init - a new ring has no groups
@@ -78,6 +87,35 @@ void io_group_put(struct io_buf_group *group)
 	kfree(group);
 }
 
+static void io_group_uncharge(struct io_ring_ctx *ctx, struct io_buf_group *group)
+{
+	if (!group || !group->pinned)
+		return;
+	ctx->groups.pinned -= group->pinned;
+	group->pinned = 0;
+	if (group->charged)
+		atomic_long_sub(group->charged, &ctx->account.user->locked_vm);
+}
+
+/* Return: 0, or -ENOMEM beyond RLIMIT_MEMLOCK. */
+static int io_group_charge(struct io_ring_ctx *ctx, struct io_buf_group *group, u32 pages)
+{
+	unsigned long free = IO_GROUPS_UNCHARGED >> PAGE_SHIFT;
+	unsigned long pinned = ctx->groups.pinned + pages;
+
+	if (pinned > free && ctx->account.user) {
+		u32 charge = min(pages, pinned - free);
+		int ret = io_user_charge(ctx->account.user, charge);
+
+		if (ret)
+			return ret;
+		group->charged = charge;
+	}
+	group->pinned = pages;
+	ctx->groups.pinned = pinned;
+	return 0;
+}
+
 static struct io_buf_group *io_group_alloc(unsigned int id)
 {
 	struct io_buf_group *group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
@@ -103,6 +141,7 @@ static void io_group_replace(struct io_ring_ctx *ctx, unsigned int id, struct io
 		else
 			xa_erase(&ctx->groups.others, id);
 	}
+	io_group_uncharge(ctx, old);
 	io_group_put(old);
 }
 
@@ -126,9 +165,12 @@ void io_groups_free(struct io_ring_ctx *ctx)
 	struct io_buf_group *group;
 	unsigned long id;
 
-	for (id = 0; id < IO_GROUPS_SMALL; id++)
+	for (id = 0; id < IO_GROUPS_SMALL; id++) {
+		io_group_uncharge(ctx, ctx->groups.small[id]);
 		io_group_put(ctx->groups.small[id]);
+	}
 	xa_for_each(&ctx->groups.others, id, group) {
+		io_group_uncharge(ctx, group);
 		io_group_put(group);
 		/* up to 65,536 of them, each with up to 128 pages */
 		cond_resched();
@@ -395,15 +437,19 @@ static int io_group_check(const struct io_uring_buf_reg *reg)
 }
 
 /* The memory of a ring of buffers. */
-static int io_group_share(struct io_buf_group *group, const struct io_uring_buf_reg *reg)
+static int io_group_share(struct io_ring_ctx *ctx, struct io_buf_group *group,
+			  const struct io_uring_buf_reg *reg)
 {
 	size_t size = array_size(reg->ring_entries, sizeof(struct io_uring_buf));
 	int ret;
 
-	if (reg->flags & IOU_PBUF_RING_MMAP)
+	if (reg->flags & IOU_PBUF_RING_MMAP) {
 		ret = io_region_alloc(&group->region, size);
-	else
-		ret = io_region_pin(&group->region, reg->ring_addr, size);
+	} else {
+		ret = io_group_charge(ctx, group, PAGE_ALIGN(size) >> PAGE_SHIFT);
+		if (!ret)
+			ret = io_region_pin(&group->region, reg->ring_addr, size);
+	}
 	if (ret)
 		return ret;
 	group->ring = true;
@@ -439,11 +485,13 @@ int io_group_register(struct io_ring_ctx *ctx, void __user *arg)
 	group = io_group_alloc(reg.bgid);
 	if (!group)
 		return -ENOMEM;
-	ret = io_group_share(group, &reg);
+	ret = io_group_share(ctx, group, &reg);
 	if (!ret)
 		ret = io_group_insert(ctx, group);
-	if (ret)
+	if (ret) {
+		io_group_uncharge(ctx, group);
 		io_group_put(group);
+	}
 	return ret;
 }
 

@@ -27,6 +27,8 @@
  * @bufs: (R) slots; (U) with @ring
  * @seen: (R) the buffer at @head as it was read when it was picked
  * @region: (-) with @ring: where @bufs is
+ * @pinned: (-) pages of @region that are the program's own
+ * @charged: (-) those of them that are charged to the ring's user
  */
 struct io_buf_group {
 	refcount_t			refs;
@@ -40,6 +42,8 @@ struct io_buf_group {
 	struct io_uring_buf		*bufs;
 	struct io_uring_buf		seen;
 	struct io_mapped_region		region;
+	u32				pinned;
+	u32				charged;
 };
 
 /**

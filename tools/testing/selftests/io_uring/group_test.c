@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: provided buffers, and reads that use them */
+#include <sys/resource.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include "iou_test.h"
 
 #define GROUP	5
@@ -217,6 +219,120 @@ TEST_F(group, register_refused)
 }
 
 /* A group that is used up may become a ring; one with buffers may not. */
+#define LARGEST		32768
+#define LARGEST_SIZE	(LARGEST * sizeof(struct io_uring_buf))
+
+/*
+ * Register rings of buffers of the largest size, in memory of our own, until one is refused.
+ * Return: how many there are then, up to @most, or a negative errno.
+ */
+static int pin_groups(struct iou *r, char *mem, int first, int most)
+{
+	int nr, ret;
+
+	for (nr = 0; nr < most; nr++) {
+		ret = reg(r, first + nr, mem + (nr % 4) * LARGEST_SIZE, LARGEST, 0, 0);
+		if (ret)
+			return ret == -ENOMEM ? nr : ret;
+	}
+	return nr;
+}
+
+/* Become a user whose memory nobody has pinned, and who may pin so much. */
+static int become_pinner(rlim_t bytes)
+{
+	struct rlimit limit = { bytes, bytes };
+
+	return setrlimit(RLIMIT_MEMLOCK, &limit) || setgid(4251) || setuid(100000 + getpid());
+}
+
+/* As somebody who may not lock a byte.  Return: 0, or the line that is wrong. */
+static int pin_without_limit(unsigned int flags, bool stock)
+{
+	struct iou r, other;
+	char *mem;
+
+	if (become_pinner(0))
+		return __LINE__;
+	mem = iou_map_anon(4 * LARGEST_SIZE);
+	if (!mem || iou_init(&r, 8, flags) || iou_init(&other, 8, flags))
+		return __LINE__;
+	/* programs have lived without a limit: eight of them are left alone */
+	if (pin_groups(&r, mem, 0, 40) != (stock ? 40 : 8))
+		return __LINE__;
+	/* what the kernel allocates is no matter of this limit */
+	if (reg(&r, 50, NULL, LARGEST, IOU_PBUF_RING_MMAP, 0))
+		return __LINE__;
+	if (stock)
+		return 0;
+	if (reg(&r, 51, mem, 8, 0, 0) != -ENOMEM)
+		return __LINE__;
+	/* of each ring; and what goes makes room */
+	if (pin_groups(&other, mem, 0, 40) != 8)
+		return __LINE__;
+	if (unreg(&r, 3) || unreg(&r, 4) || pin_groups(&r, mem, 20, 40) != 2)
+		return __LINE__;
+	iou_exit(&other);
+	iou_exit(&r);
+	return 0;
+}
+
+/* With a limit of three more: what is charged to it is had back.  As above. */
+static int pin_within_limit(unsigned int flags)
+{
+	struct iou r;
+	char *mem;
+	int i;
+
+	if (become_pinner(3 * LARGEST_SIZE))
+		return __LINE__;
+	mem = iou_map_anon(4 * LARGEST_SIZE);
+	if (!mem || iou_init(&r, 8, flags))
+		return __LINE__;
+	for (i = 0; i < 3; i++) {
+		/* for the second round the first ones that went were not charged, but these are */
+		if (pin_groups(&r, mem, 100 * i, 40) != 11)
+			return __LINE__;
+		for (int k = 10; k >= 0; k--)
+			if (unreg(&r, 100 * i + k))
+				return __LINE__;
+	}
+	/* nor is anything charged that could not be pinned */
+	for (i = 0; i < 20; i++)
+		if (reg(&r, 900, (void *)IOU_PAGE, LARGEST, 0, 0) != -EFAULT)
+			return __LINE__;
+	if (pin_groups(&r, mem, 0, 40) != 11)
+		return __LINE__;
+	iou_exit(&r);
+	return 0;
+}
+
+/*
+ * Rings of buffers in a program's own memory are pinned.  Eight large ones of each ring are no
+ * matter of RLIMIT_MEMLOCK, further ones are.  Mutants: group-pins-uncharged,
+ * group-pins-charged-for-ever.
+ */
+TEST_F(group, pinned_memory_is_limited)
+{
+	int how, pid, status;
+
+	for (how = 0; how < 2; how++) {
+		pid = fork();
+		if (!pid) {
+			int line = how ? pin_within_limit(variant->flags) :
+					 pin_without_limit(variant->flags, iou_on_stock());
+
+			if (line)
+				fprintf(stderr, "# line %d is not so\n", line);
+			_exit(!!line);
+		}
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status);
+		if (iou_on_stock())
+			break;
+	}
+}
+
 TEST_F(group, upgrade)
 {
 	struct iou *r = &self->r;
