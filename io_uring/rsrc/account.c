@@ -68,7 +68,7 @@ struct io_mem_account *io_account_make(struct user_struct *user, struct mm_struc
 	account->mm = mm;
 	if (mm)
 		mmgrab(mm);
-	xa_init(&account->compounds);
+	xa_init_flags(&account->compounds, XA_FLAGS_ACCOUNT);
 	return account;
 }
 
