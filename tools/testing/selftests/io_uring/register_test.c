@@ -2,7 +2,9 @@
 /* io_uring selftests: what else a ring can be told - eventfd, rights, limits */
 #include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include "iou_test.h"
 
@@ -618,6 +620,59 @@ TEST(restrictions)
 	}
 	iou_exit(&r);
 	close(fd);
+}
+
+/*
+ * A flag that is required has to be set, whatever the operation makes of it: one that names
+ * a second file does so as ever, and some do not look at the flag.  Programs that restrict a ring
+ * to registered files have to leave such operations out.
+ */
+TEST(required_flag_is_a_flag)
+{
+	struct io_uring_restriction res[] = {
+		{ .opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_SPLICE },
+		{ .opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_TEE },
+		{ .opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_EPOLL_CTL },
+		{ .opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_SOCKET },
+		{ .opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_OPENAT },
+		{ .opcode = IORING_RESTRICTION_SQE_FLAGS_REQUIRED,
+		  .sqe_flags = IOSQE_FIXED_FILE },
+	};
+	struct epoll_event ev = { .events = EPOLLIN };
+	int in[2], out[2], ep = epoll_create1(0), i, fd;
+	struct io_uring_sqe *sqe;
+	struct iou r;
+
+	ASSERT_EQ(0, pipe(in));
+	ASSERT_EQ(0, pipe(out));
+	ASSERT_EQ(2, write(in[1], "ab", 2));
+	ASSERT_EQ(0, iou_init(&r, 8, IORING_SETUP_R_DISABLED));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_FILES, &out[1], 1));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_RESTRICTIONS, res, ARRAY_LEN(res)));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_ENABLE_RINGS, NULL, 0));
+	for (i = 0; i < 4; i++) {
+		sqe = iou_prep(&r, i / 2 ? IORING_OP_SPLICE : IORING_OP_TEE, 0, NULL, 1, 0);
+		sqe->addr = i / 2 ? -1ULL : 0;
+		sqe->off = sqe->addr;
+		sqe->splice_fd_in = in[0];
+		sqe->flags = i % 2 ? 0 : IOSQE_FIXED_FILE;
+		EXPECT_EQ(i % 2 ? -EACCES : 1, iou_one(&r));
+	}
+	iou_prep(&r, IORING_OP_EPOLL_CTL, ep, &ev, EPOLL_CTL_ADD, in[0])->flags =
+		IOSQE_FIXED_FILE;
+	EXPECT_EQ(0, iou_one(&r));
+	iou_prep(&r, IORING_OP_SOCKET, AF_UNIX, NULL, 0, SOCK_STREAM)->flags = IOSQE_FIXED_FILE;
+	fd = iou_one(&r);
+	EXPECT_LE(0, fd);
+	close(fd);
+	iou_prep(&r, IORING_OP_OPENAT, AT_FDCWD, "/", 0, 0)->flags = IOSQE_FIXED_FILE;
+	EXPECT_EQ(-EBADF, iou_one(&r));
+	iou_exit(&r);
+	close(in[0]);
+	close(in[1]);
+	close(out[0]);
+	close(out[1]);
+	close(ep);
 }
 
 /* An empty list allows nothing. */
