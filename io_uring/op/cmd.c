@@ -127,6 +127,7 @@ static enum io_result io_cmd_accepted(struct io_kiocb *req, unsigned int issue_f
 	} else if (S_ISBLK(file_inode(req->file)->i_mode)) {
 		/* without memory, io_uring_cmd_issue_blocking() says so */
 		io_cmd_keep_sqe(req);
+		io_req_keep_creds(req);
 	}
 	return IO_PARKED;
 }
