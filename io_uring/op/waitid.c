@@ -370,7 +370,7 @@ static enum io_result io_waitid_issue(struct io_kiocb *req, unsigned int issue_f
 	wait->req = req;
 	waitid->head = &current->signal->wait_chldexit;
 	wait->opts.child_wait.private = current;
-	wait->key = (unsigned long)req->ctx | !!(waitid->options & __WNOTHREAD);
+	wait->key = (unsigned long)req->ctx + !!(waitid->options & __WNOTHREAD);
 	RB_CLEAR_NODE(&wait->node);
 	INIT_LIST_HEAD(&wait->same);
 	io_park_poll(req);
