@@ -15,8 +15,8 @@
  * for an instant also a worker that has just ended one.  A CLOSE that has a limit does not wait,
  * as the limit could not end it, nor does that of a socket that would linger.
  *
- * A worker does the same for a regular file in any case: when the result is there, the program
- * may execute what it has written.
+ * A worker does the same for a regular file that is open for writing: when the result is there,
+ * the program may execute what it has written.
  */
 #include <linux/errno.h>
 #include <linux/fdtable.h>
@@ -32,6 +32,7 @@
 #include "complete/complete.h"
 #include "op/list.h"
 #include "op/result.h"
+#include "req/put.h"
 #include "ring/locks.h"
 #include "rsrc/files.h"
 
@@ -82,7 +83,7 @@ static bool io_close_waits(const struct io_kiocb *req, struct file *file, unsign
 		return false;
 	if (req->flags & REQ_F_HAS_LINK)
 		return !io_close_lingers(file);
-	return issue_flags & IO_URING_F_UNLOCKED && S_ISREG(file_inode(file)->i_mode);
+	return issue_flags & IO_URING_F_UNLOCKED && io_file_keeps_exec(file);
 }
 
 /* A reference that keeps the file until the end of the CLOSE, if that waits for it. */

@@ -4,6 +4,7 @@
 #define IO_REQ_PUT_H
 
 #include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/sched.h>
 
 #include "layer.h"
@@ -38,6 +39,22 @@ static inline void io_req_file_put(struct io_kiocb *req, struct file *file)
 		fput(file);
 	else
 		io_file_put_late(req->ctx, file);
+}
+
+/**
+ * io_file_keeps_exec - may execve() fail because a file is open?
+ * @file: the file
+ *
+ * A result of a worker says that the worker has let go of such a file.  A file without a name
+ * is left out: no program waits for its end, which may take long.
+ *
+ * Return: true for a regular file that is open for writing and has a name
+ */
+static inline bool io_file_keeps_exec(const struct file *file)
+{
+	const struct inode *inode = file_inode(file);
+
+	return file->f_mode & FMODE_WRITE && S_ISREG(inode->i_mode) && inode->i_nlink;
 }
 
 #endif

@@ -30,6 +30,7 @@
 #include "complete/complete.h"
 #include "req/free.h"
 #include "req/limit.h"
+#include "req/put.h"
 #include "rsrc/files.h"
 #include "submit/issue.h"
 
@@ -463,14 +464,13 @@ static enum io_result io_work_issue(struct io_kiocb *req, unsigned int flags)
  */
 static void io_work_drop_file(struct io_kiocb *req)
 {
-	struct file *file;
+	struct file *file = req->file;
 
-	if (!(req->flags & REQ_F_FILE_PUT))
-		return;
-	file = req->file;
-	if (!(file->f_mode & FMODE_WRITE) || !S_ISREG(file_inode(file)->i_mode))
+	if (!(req->flags & REQ_F_FILE_PUT) || !io_file_keeps_exec(file))
 		return;
 	req->flags &= ~REQ_F_FILE_PUT;
+	/* a search by file finds the request until the worker lets go of it */
+	req->file = NULL;
 	__fput_sync(file);
 }
 
