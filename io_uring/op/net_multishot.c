@@ -77,13 +77,20 @@ int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *ms
 }
 
 /*
- * AF_UNIX does not say how much there is.  Its queue shows whether there is anything.  What comes
- * after the look is an event for the poll, as the end is, unless it has come before.
+ * Has the stream come to its end, or failed?  A protocol that says how much there is does not count
+ * that.  When it comes after this look it is an event for the poll, but it may have come before,
+ * with the data.
  */
+static bool io_recv_has_ended(const struct sock *sk)
+{
+	return READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN || READ_ONCE(sk->sk_err);
+}
+
+/* AF_UNIX does not say how much there is.  Its queue shows whether there is anything. */
 static bool io_recv_is_empty(const struct sock *sk)
 {
 	return sk->sk_family == AF_UNIX && skb_queue_empty_lockless(&sk->sk_receive_queue) &&
-	       !(READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) && !READ_ONCE(sk->sk_err);
+	       !io_recv_has_ended(sk);
 }
 
 /* There is nothing more.  One that must not wait ends, unless it has waited in spite of that. */
@@ -98,21 +105,27 @@ static enum io_result io_recv_rest(struct io_kiocb *req, unsigned int issue_flag
 
 /*
  * It was told what has come.  Is there more?  A socket that says that it is empty need not be
- * asked, nor a buffer be there.  With others, as in 6.12, the end of the buffers is told as
- * soon as the last one is used, whatever their poll would say.
+ * asked, nor a buffer be there, unless its end is to be told.  With others, as in 6.12, the end of
+ * the buffers is told as soon as the last one is used, whatever their poll would say.
  */
 static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *msg,
 				   unsigned int issue_flags)
 {
-	if (!msg->msg_inq)
-		return io_recv_rest(req, issue_flags);
+	const struct sock *sk = sock_from_file(req->file)->sk;
+
+	if (!msg->msg_inq) {
+		enum io_result result = io_recv_rest(req, issue_flags);
+
+		if (likely(!io_recv_has_ended(sk)) || result == IO_DONE)
+			return result;
+	}
 	if (unlikely(!io_buf_more(req))) {
 		req->cqe.flags = 0;
 		return io_done(req, -ENOBUFS);
 	}
-	if (msg->msg_inq > 0)
+	if (msg->msg_inq >= 0)
 		return IO_MORE;
-	if (io_recv_is_empty(sock_from_file(req->file)->sk))
+	if (io_recv_is_empty(sk))
 		return io_recv_rest(req, issue_flags);
 	return IO_MORE_MAYBE;
 }

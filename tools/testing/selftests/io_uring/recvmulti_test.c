@@ -700,6 +700,122 @@ TEST_F(recvmulti, many_overflow)
 	iou_exit(&r);
 }
 
+/* How a stream ends, behind its last byte */
+enum { PEER_SHUTDOWN, PEER_RESET, OWN_SHUT_RD, OWN_SHUT_RDWR, NR_ENDS };
+
+static const struct ended_op {
+	const char *name;
+	int op;
+	unsigned int how;
+} ended_ops[] = {
+	{ "RECV", IORING_OP_RECV, 0 },
+	{ "RECVMSG", IORING_OP_RECVMSG, 0 },
+	{ "bundle", IORING_OP_RECV, IORING_RECVSEND_BUNDLE },
+};
+
+/* One byte, and directly behind it the end of the stream.  Both are there when this returns. */
+static bool give_last(int *fds, int end)
+{
+	struct pollfd p = { .fd = fds[1], .events = POLLIN };
+	struct linger none = { .l_onoff = 1 };
+
+	if (send(fds[0], "x", 1, 0) != 1)
+		return false;
+	/* rings that are not exclusive may have received it before */
+	poll(&p, 1, 10);
+	switch (end) {
+	case PEER_SHUTDOWN:
+		shutdown(fds[0], SHUT_WR);
+		break;
+	case PEER_RESET:
+		setsockopt(fds[0], SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+		close(fds[0]);
+		fds[0] = -1;
+		break;
+	default:
+		shutdown(fds[1], end == OWN_SHUT_RD ? SHUT_RD : SHUT_RDWR);
+	}
+	p.events = POLLRDHUP;
+	return poll(&p, 1, IOU_PATIENCE) == 1;
+}
+
+/*
+ * The byte has to be told, and the end or the error of the socket as the last CQE.  Return: the
+ * result of that, or 1 if they are not told.
+ */
+static int last_result(struct iou *r, const struct ended_op *op)
+{
+	int head = op->op == IORING_OP_RECVMSG ? sizeof(struct io_uring_recvmsg_out) : 0;
+	struct io_uring_cqe cqe;
+
+	if (iou_reap(r, &cqe) || cqe.res != head + 1 || !(cqe.flags & IORING_CQE_F_MORE))
+		return 1;
+	iou_wait_ms(r, 1, 2000);
+	if (!iou_ready(r) || iou_reap(r, &cqe) || cqe.flags & IORING_CQE_F_MORE)
+		return 1;
+	return cqe.res < 0 ? cqe.res : cqe.res - head;
+}
+
+/* @how goes into the SQE; the data and the end come before the request, or after it waits. */
+static int receive_last(struct iou *r, const struct ended_op *op, unsigned int sqe_flags,
+			unsigned int how, int *fds, int end, bool before)
+{
+	struct io_uring_sqe *sqe;
+	struct msghdr msg = {};
+
+	if (before && !give_last(fds, end))
+		return 1;
+	sqe = prep_many(r, sqe_flags, op->op, fds[1]);
+	sqe->ioprio |= op->how | how;
+	if (op->op == IORING_OP_RECVMSG)
+		sqe->addr = (uintptr_t)&msg;
+	if (iou_submit(r) != 1)
+		return 1;
+	if (!before) {
+		/* also one for a worker waits for its file then */
+		iou_wait_ms(r, 1, 5);
+		if (!give_last(fds, end))
+			return 1;
+	}
+	return last_result(r, op);
+}
+
+/*
+ * What comes together with the last data, before the request looks, is told nowhere else: the
+ * end, or an error.  On an exclusive ring both have come when the program enters; with POLL_FIRST,
+ * or for a worker, when the request begins to wait.  6.12 waits for ever in the latter cases.
+ * Mutant: recv-end-untold.
+ */
+TEST_F(recvmulti, many_end_with_the_data)
+{
+	unsigned int nr = ARRAY_LEN(ended_ops), i, when;
+	int end, fds[2], want, got;
+	struct iou r;
+
+	for (i = 0; i < nr * NR_ENDS * NR_STREAMS * 3; i++) {
+		const struct ended_op *op = ended_ops + i % nr;
+		bool tcp = i / nr / NR_ENDS % NR_STREAMS == TCP_STREAM;
+
+		end = i / nr % NR_ENDS;
+		when = i / nr / NR_ENDS / NR_STREAMS;
+		if (iou_on_stock() && (when == 2 || variant->sqe_flags))
+			continue;
+		ASSERT_EQ(0, iou_init(&r, 4, variant->flags));
+		self->ring->tail = 0;
+		ASSERT_EQ(0, reg(&r, GROUP, self->ring, SLOTS, 0, 0));
+		add_some(self->ring, self->mem, 4, PIECE);
+		ASSERT_EQ(0, sock_stream_pair(tcp, fds));
+		want = tcp && end == PEER_RESET ? -ECONNRESET : 0;
+		got = receive_last(&r, op, variant->sqe_flags,
+				   when == 2 ? IORING_RECVSEND_POLL_FIRST : 0, fds, end, when > 0);
+		EXPECT_EQ(want, got) {
+			TH_LOG("%s, %s, end %d, %u", op->name, tcp ? "tcp" : "unix", end, when);
+		}
+		sock_close_pair(fds);
+		iou_exit(&r);
+	}
+}
+
 /* One that always finds data lets others run. */
 TEST_F(recvmulti, fair)
 {
