@@ -60,10 +60,13 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	return 0;
 }
 
-/* An exclusive poll that was ended was chosen for an event that it has not told. */
+/*
+ * An exclusive poll that was ended was chosen for an event that it has not told, or that it tells
+ * a ring that is closed.
+ */
 static void io_poll_add_cleanup(struct io_kiocb *req)
 {
-	if (req->flags & REQ_F_POLL_CHOSEN && req->cqe.res < 0)
+	if (req->flags & REQ_F_POLL_CHOSEN && (req->cqe.res < 0 || READ_ONCE(req->ctx->dying)))
 		io_poll_pass_on(req->file, io_poll_events(io_poll(req)));
 }
 

@@ -295,6 +295,21 @@ void io_issue_inline(struct io_kiocb *req)
 	io_issue_result(req, result);
 }
 
+/*
+ * Would an attempt take something from a file for a ring that is closed, whose exit work is late?
+ * It would be lost, as no program sees the CQE.  Requests that only write go on.
+ */
+static bool io_issue_loses(struct io_kiocb *req)
+{
+	const struct io_op *op = io_ops[req->opcode];
+
+	if (likely(!READ_ONCE(req->ctx->dying)) || !op->poll_in)
+		return false;
+	if (!req->file && !io_issue_find_file(req, op, io_inline_flags(req->ctx)))
+		return false;
+	return file_can_poll(req->file);
+}
+
 /**
  * io_issue_mail - what to do with a request that may be issued now
  * @ctx: the ring, its lock held
@@ -305,7 +320,7 @@ void io_issue_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int i
 {
 	struct io_kiocb *req = io_mail_to_req(mail);
 
-	if (unlikely(!io_issue_allowed(req, issue_flags)))
+	if (unlikely(!io_issue_allowed(req, issue_flags) || io_issue_loses(req)))
 		io_req_fail(req, -ECANCELED);
 	else if (req->flags & REQ_F_FORCE_ASYNC)
 		io_queue_to_worker(req);

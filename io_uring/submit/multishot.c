@@ -94,7 +94,8 @@ void io_multishot_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned i
 	struct io_kiocb *req = io_mail_to_req(mail);
 	unsigned int left;
 
-	if (unlikely(!io_issue_allowed(req, issue_flags)))
+	/* what is taken for a ring that is closed is lost, see io_issue_loses() */
+	if (unlikely(!io_issue_allowed(req, issue_flags) || READ_ONCE(ctx->dying)))
 		issue_flags |= IO_URING_F_TASK_DEAD;
 	for (left = IO_MULTISHOT_SHARE; left; left--) {
 		enum io_result result = IO_AGAIN;

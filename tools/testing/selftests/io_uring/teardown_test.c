@@ -9,6 +9,7 @@
 #include <linux/keyctl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -1019,6 +1020,198 @@ TEST(worker_is_the_last)
 	iou_sleep_ms(100);
 	ASSERT_EQ(0, hole_give(&hole, 0, 1));
 	EXPECT_TRUE(await(p[0], POLLIN) & POLLHUP);
+}
+
+/* What comes for a ring that is closed while its submitter keeps the lock, in a fault */
+FIXTURE(closed) {
+	struct iou r;
+	struct hole hole;
+	char *bufs;
+	int slow[2];		/* a pipe whose reader stands in the fault */
+	int fds[2];		/* what comes through the first is received by the second */
+	int listener;
+	struct sockaddr_in addr;
+};
+
+FIXTURE_VARIANT(closed) {
+	unsigned int flags;
+};
+
+IOU_KIND(closed, plain, 0);
+IOU_KIND(closed, coop, IOU_COOP);
+IOU_KIND(closed, sqpoll, IORING_SETUP_SQPOLL);
+IOU_KIND(closed, cqe32, IORING_SETUP_CQE32);
+
+FIXTURE_SETUP(closed)
+{
+	self->bufs = iou_map_anon(IOU_PAGE);
+	ASSERT_NE(NULL, self->bufs);
+}
+
+FIXTURE_TEARDOWN(closed)
+{
+	munmap(self->bufs, IOU_PAGE);
+}
+
+enum { OF_PIPE, OF_UDP, OF_TCP, OF_LISTENER };
+
+static const struct taker {
+	int op, from;
+	unsigned int how;
+	bool picks;
+	bool linked;		/* to the request that stands in the fault */
+} takers[] = {
+	{ IORING_OP_READ, OF_PIPE },
+	{ IORING_OP_READ_MULTISHOT, OF_PIPE, 0, true },
+	{ IORING_OP_RECVMSG, OF_UDP, IORING_RECV_MULTISHOT, true },
+	{ IORING_OP_RECV, OF_TCP, IORING_RECVSEND_BUNDLE, true },
+	{ IORING_OP_ACCEPT, OF_LISTENER },
+	{ IORING_OP_RECV, OF_UDP, 0, true, true },
+};
+
+static int udp_pair(int fds[2])
+{
+	struct sockaddr_in addr = sock_loopback(0);
+	socklen_t len = sizeof(addr);
+
+	fds[0] = socket(AF_INET, SOCK_DGRAM, 0);
+	fds[1] = socket(AF_INET, SOCK_DGRAM, 0);
+	if (bind(fds[1], (void *)&addr, len) || getsockname(fds[1], (void *)&addr, &len))
+		return -errno;
+	return connect(fds[0], (void *)&addr, len);
+}
+
+static int closed_open(FIXTURE_DATA(closed) *self, int from)
+{
+	switch (from) {
+	case OF_PIPE: {
+		int p[2], ret = pipe(p);
+
+		self->fds[0] = p[1];
+		self->fds[1] = p[0];
+		return ret;
+	}
+	case OF_UDP:
+		return udp_pair(self->fds);
+	case OF_TCP:
+		return sock_tcp_pair(self->fds);
+	default:
+		self->fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+		self->fds[1] = sock_listener(&self->addr, 4);
+		return self->fds[1] < 0 ? self->fds[1] : 0;
+	}
+}
+
+/* Another thread closes the ring, has something come for it, and lets the submitter go on. */
+static void *close_under_lock(void *data)
+{
+	FIXTURE_DATA(closed) *self = data;
+	bool listens = self->addr.sin_port;
+
+	if (hole_faults(&self->hole, 1) != 1)
+		return "nothing faults";
+	iou_exit(&self->r);
+	if (listens ? connect(self->fds[0], (void *)&self->addr, sizeof(self->addr)) :
+	    write(self->fds[0], "x", 1) != 1)
+		return "nothing is sent";
+	return hole_give(&self->hole, 0, 1) ? "no page" : NULL;
+}
+
+/* Two requests wait, of which the second is the one that something comes for. */
+static const char *close_and_send(FIXTURE_DATA(closed) *self)
+{
+	pthread_t thread;
+	void *failed;
+
+	if (pthread_create(&thread, NULL, close_under_lock, self))
+		return "no thread";
+	/* the reader runs as task work, perhaps in this call */
+	if (write(self->slow[1], "x", 1) != 1)
+		return "nothing to read";
+	while (pthread_tryjoin_np(thread, &failed))
+		usleep(100);
+	close(self->hole.uffd);
+	sock_close_pair(self->slow);
+	return failed;
+}
+
+static void prep_taker(FIXTURE_DATA(closed) *self, const struct taker *t)
+{
+	static struct msghdr msg;
+	struct io_uring_sqe *sqe;
+
+	sqe = iou_prep(&self->r, IORING_OP_READ, self->slow[0], self->hole.mem, 1, -1);
+	sqe->flags = t->linked ? IOSQE_IO_LINK : 0;
+	sqe = iou_prep(&self->r, t->op, self->fds[1], NULL, 0, t->from == OF_PIPE ? -1 : 0);
+	sqe->ioprio = t->how;
+	if (t->picks) {
+		sqe->flags = IOSQE_BUFFER_SELECT;
+	} else if (t->op == IORING_OP_READ) {
+		sqe->addr = (uintptr_t)self->bufs;
+		sqe->len = 1;
+	}
+	if (t->op == IORING_OP_RECVMSG)
+		sqe->addr = (uintptr_t)&msg;
+}
+
+static int closed_begin(FIXTURE_DATA(closed) *self, int from, unsigned int flags)
+{
+	self->addr.sin_port = 0;
+	if (iou_init(&self->r, 8, flags) || pipe(self->slow) || closed_open(self, from))
+		return -EIO;
+	iou_prep(&self->r, IORING_OP_PROVIDE_BUFFERS, 8, self->bufs, 64, 0);
+	return iou_one(&self->r);
+}
+
+/*
+ * What comes after close(2) has returned is not taken for the ring, although the work that ends
+ * its requests is late, and the submitter gets on with its task work.
+ * Mutants: closed-ring-takes, closed-ring-takes-many.
+ */
+TEST_F(closed, takes_nothing)
+{
+	unsigned int i;
+
+	if (iou_on_stock())
+		SKIP(return, "close waits for the lock");
+	for (i = 0; i < ARRAY_LEN(takers); i++) {
+		if (hole_open(&self->hole, 1))
+			SKIP(return, "needs userfaultfd");
+		ASSERT_EQ(0, closed_begin(self, takers[i].from, variant->flags));
+		prep_taker(self, takers + i);
+		ASSERT_EQ(2, iou_submit(&self->r));
+		ASSERT_EQ(NULL, close_and_send(self));
+		/* time for a thread of the kernel's */
+		iou_sleep_ms(10);
+		EXPECT_TRUE(await(self->fds[1], POLLIN) & POLLIN) {
+			TH_LOG("row %u", i);
+		}
+		sock_close_pair(self->fds);
+	}
+}
+
+/* Nor does its poll keep what it was chosen for from the next one.  Mutant: closed-ring-keeps. */
+TEST_F(closed, passes_on)
+{
+	struct iou other;
+
+	if (iou_on_stock())
+		SKIP(return, "close waits for the lock");
+	if (hole_open(&self->hole, 1))
+		SKIP(return, "needs userfaultfd");
+	ASSERT_EQ(0, closed_begin(self, OF_TCP, variant->flags));
+	iou_prep(&self->r, IORING_OP_READ, self->slow[0], self->hole.mem, 1, -1);
+	iou_prep(&self->r, IORING_OP_POLL_ADD, self->fds[1], NULL, 0, 0)->poll32_events =
+		POLLIN | EPOLLEXCLUSIVE;
+	ASSERT_EQ(2, iou_submit(&self->r));
+	ASSERT_EQ(0, iou_init(&other, 4, 0));
+	iou_prep(&other, IORING_OP_POLL_ADD, self->fds[1], NULL, 0, 0)->poll32_events =
+		POLLIN | EPOLLEXCLUSIVE;
+	ASSERT_EQ(1, iou_submit(&other));
+	ASSERT_EQ(NULL, close_and_send(self));
+	EXPECT_EQ(0, iou_wait(&other, 1));
+	iou_exit(&other);
+	sock_close_pair(self->fds);
 }
 
 /* A ring whose last descriptor goes while its submitter does not run what has come for it. */
