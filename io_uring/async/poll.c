@@ -675,13 +675,36 @@ static bool io_poll_tired(struct io_kiocb *req)
 	return req->poll_tries > IO_POLL_TRIES;
 }
 
+/*
+ * Has the socket a queue of errors, which MSG_ERRQUEUE reads?  Sockets of other families do not
+ * know the flag, and receive data.
+ */
+static bool io_poll_has_errors(struct file *file)
+{
+	struct socket *sock = IS_ENABLED(CONFIG_NET) ? sock_from_file(file) : NULL;
+
+	switch (sock ? READ_ONCE(sock->ops)->family : AF_UNSPEC) {
+	case AF_INET:
+	case AF_INET6:
+	case AF_PACKET:
+	case AF_CAN:
+	case AF_RDS:
+	case AF_SMC:
+	case AF_VSOCK:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* What the op of a request waits for.  The entry of a multishot request stays. */
 static __poll_t io_poll_hold_events(const struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
 	__poll_t events = EPOLLERR;
 
-	if (op->poll_in && likely(!(req->flags & REQ_F_POLL_ERRORS)))
+	if (op->poll_in &&
+	    likely(!(req->flags & REQ_F_POLL_ERRORS) || !io_poll_has_errors(req->file)))
 		events |= EPOLLIN | EPOLLRDNORM;
 	if (op->poll_out)
 		events |= EPOLLOUT | EPOLLWRNORM;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: SEND, RECV, SENDMSG and RECVMSG - data through sockets */
+#include <linux/netlink.h>
+
 #include "sock.h"
 
 /* Through what the data goes: each body is run with each of them. */
@@ -869,6 +871,51 @@ TEST_F(sendrecv, ancillary_data_of_a_part)
 		close(fd);
 	}
 	sock_close_pair(p);
+}
+
+/* A socket of which each message comes back, here an error that the kernel answers with. */
+static int netlink_echo(int fds[2])
+{
+	fds[0] = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+	fds[1] = dup(fds[0]);
+	return fds[1] < 0 ? -errno : 0;
+}
+
+/* Sockets without a queue of errors do not know MSG_ERRQUEUE.  Mutant: recv-errors-of-all. */
+TEST_F(sendrecv, no_error_queue)
+{
+	static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET, 0 };
+	const struct nlmsghdr ask = {
+		.nlmsg_len = sizeof(ask), .nlmsg_type = NLMSG_NOOP, .nlmsg_flags = NLM_F_ACK,
+	};
+	struct iovec iov = { self->in, 100 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	unsigned int i, k;
+	int fds[2];
+
+	for (i = 0; i < ARRAY_LEN(types); i++) {
+		ASSERT_EQ(0, types[i] ? socketpair(AF_UNIX, types[i], 0, fds) : netlink_echo(fds));
+		for (k = 0; k < 8; k++) {
+			bool before = k & 1, whole = k & 2, first = k & 4;
+			struct io_uring_cqe cqe;
+
+			if (before)
+				ASSERT_EQ(sizeof(ask), send(fds[0], &ask, sizeof(ask), 0));
+			prep_io(&self->r, variant->sqe_flags,
+				whole ? IORING_OP_RECVMSG : IORING_OP_RECV, fds[1],
+				whole ? (void *)&msg : self->in, whole ? 1 : 100,
+				MSG_ERRQUEUE)->ioprio = first ? IORING_RECVSEND_POLL_FIRST : 0;
+			ASSERT_EQ(1, iou_submit(&self->r));
+			if (!before) {
+				iou_wait_ms(&self->r, 1, 2);
+				EXPECT_EQ(0, iou_ready(&self->r));
+				ASSERT_EQ(sizeof(ask), send(fds[0], &ask, sizeof(ask), 0));
+			}
+			ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+			EXPECT_LE((int)sizeof(ask), cqe.res);
+		}
+		sock_close_pair(fds);
+	}
 }
 
 /*
