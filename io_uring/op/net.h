@@ -137,12 +137,33 @@ static inline unsigned int io_net_flags(const struct io_net *net, unsigned int i
 	return net->msg_flags | (issue_flags & IO_URING_F_NONBLOCK ? MSG_DONTWAIT : 0);
 }
 
+/* The request's socket.  NULL if its file is none, then *@result is for ->issue() to return. */
+static __always_inline struct socket *io_net_sock(struct io_kiocb *req, enum io_result *result)
+{
+	struct socket *sock = sock_from_file(req->file);
+
+	if (unlikely(!sock))
+		*result = io_done(req, -ENOTSOCK);
+	return sock;
+}
+
 /* Is the request to wait for its socket before the first attempt?  Asked once. */
 static inline bool io_net_poll_first(struct io_net *net)
 {
 	if (likely(!(net->how & IORING_RECVSEND_POLL_FIRST)))
 		return false;
 	net->how &= ~IORING_RECVSEND_POLL_FIRST;
+	return true;
+}
+
+/* Wait for the socket if that is asked for.  Return: there is no attempt, only *@result. */
+static __always_inline bool io_net_holds(struct io_kiocb *req, struct socket *sock,
+					 unsigned int issue_flags, enum io_result *result)
+{
+	/* its poll is armed already if it is multishot and was issued by an event */
+	if (likely(!io_net_poll_first(io_net(req)) || issue_flags & IO_URING_F_MULTISHOT))
+		return false;
+	*result = io_net_incomplete(req, sock, -EAGAIN, 0, IO_URING_F_NONBLOCK);
 	return true;
 }
 
@@ -153,17 +174,10 @@ static inline bool io_net_poll_first(struct io_net *net)
 static __always_inline struct socket *io_net_begin(struct io_kiocb *req, unsigned int issue_flags,
 						   enum io_result *result)
 {
-	struct socket *sock = sock_from_file(req->file);
+	struct socket *sock = io_net_sock(req, result);
 
-	if (unlikely(!sock)) {
-		*result = io_done(req, -ENOTSOCK);
+	if (unlikely(!sock || io_net_holds(req, sock, issue_flags, result)))
 		return NULL;
-	}
-	/* its poll is armed already if it is multishot and was issued by an event */
-	if (unlikely(io_net_poll_first(io_net(req)) && !(issue_flags & IO_URING_F_MULTISHOT))) {
-		*result = io_net_incomplete(req, sock, -EAGAIN, 0, IO_URING_F_NONBLOCK);
-		return NULL;
-	}
 	return sock;
 }
 

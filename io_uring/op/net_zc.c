@@ -14,18 +14,25 @@
 
 #include "op/net.h"
 
-/* What each attempt begins with.  Return: as io_net_begin(). */
+/*
+ * What each attempt begins with.  That a socket cannot do without a copy is said before it is
+ * waited for.  Return: as io_net_begin().
+ */
 static struct socket *io_zc_begin(struct io_kiocb *req, unsigned int issue_flags,
 				  enum io_result *result)
 {
-	struct socket *sock = io_net_begin(req, issue_flags, result);
+	struct socket *sock = io_net_sock(req, result);
 	int ret;
 
+	/* an attempt was made before */
 	if (unlikely(!sock) || likely(req->flags & REQ_F_NEED_CLEANUP))
 		return sock;
 	ret = -EOPNOTSUPP;
-	if (likely(test_bit(SOCK_SUPPORT_ZC, &sock->flags)))
+	if (likely(test_bit(SOCK_SUPPORT_ZC, &sock->flags))) {
+		if (unlikely(io_net_holds(req, sock, issue_flags, result)))
+			return NULL;
 		ret = io_notice_make(req, issue_flags);
+	}
 	if (likely(!ret))
 		return sock;
 	*result = io_done(req, ret);

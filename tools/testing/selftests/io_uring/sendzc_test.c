@@ -510,6 +510,7 @@ TEST_F(sendzc, errors)
 	int fd, p[2], un[2][2], *fds = self->pair[TCP];
 	struct iovec iov = { self->out, 10 };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct io_uring_sqe *sqe;
 	struct iou *r = &self->r;
 
 	ASSERT_EQ(0, pipe(p));
@@ -526,6 +527,11 @@ TEST_F(sendzc, errors)
 		prep_zc(r, f, un[0][0], what, 1, 0)->opcode = op;
 		EXPECT_EQ(-EOPNOTSUPP, do_zc(r));
 		prep_zc(r, f, un[1][0], what, 1, 0)->opcode = op;
+		EXPECT_EQ(-EOPNOTSUPP, do_zc(r));
+		/* before it waits, and before it says that it must not.  Mutant: zc-unable-waits. */
+		sqe = prep_zc(r, f, un[0][0], what, 1, MSG_DONTWAIT);
+		sqe->opcode = op;
+		sqe->ioprio = IORING_RECVSEND_POLL_FIRST;
 		EXPECT_EQ(-EOPNOTSUPP, do_zc(r));
 	}
 	sock_close_pair(p);
