@@ -116,8 +116,8 @@ bad:
  * @want: no more than are needed for so many bytes
  * @most: bytes that the transfer may move; whole buffers, but for the first
  *
- * Return: the bundle, valid until the lock is released or the next one is picked; -ENOBUFS
- * without a buffer or a group, -EFAULT for the address of the first one, -ENOMEM.
+ * Return: the bundle, valid until the lock is released or the next one is picked; -ENOENT
+ * without a group, -ENOBUFS without a buffer, -EFAULT for the address of the first one, -ENOMEM.
  */
 struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 most)
 {
@@ -126,7 +126,7 @@ struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 mos
 
 	io_assert_ring(req->ctx);
 	if (unlikely(!group))
-		return ERR_PTR(-ENOBUFS);
+		return ERR_PTR(-ENOENT);
 	nr = min3(nr, (u32)IO_BUNDLE_MAX, io_group_count(group));
 	if (unlikely(!nr))
 		return ERR_PTR(-ENOBUFS);

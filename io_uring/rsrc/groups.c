@@ -206,6 +206,12 @@ static void io_picked_use(struct io_kiocb *req, struct io_buf_group *group, u32 
 	req->picked.taken = true;
 }
 
+/* What a request ends with that has no buffer.  For receives a group without buffers is none. */
+static int io_group_none(const struct io_kiocb *req, const struct io_buf_group *group)
+{
+	return group || !io_ops[req->opcode]->poll_out ? -ENOBUFS : -ENOENT;
+}
+
 /* Ring lock held. */
 static noinline int io_group_pick(struct io_kiocb *req, struct io_buf *buf,
 				  unsigned int issue_flags)
@@ -215,7 +221,7 @@ static noinline int io_group_pick(struct io_kiocb *req, struct io_buf *buf,
 
 	io_assert_ring(req->ctx);
 	if (unlikely(!group || !io_group_look(group)))
-		return -ENOBUFS;
+		return io_group_none(req, group);
 	buf->addr = group->seen.addr;
 	buf->len = io_picked_len(req, group);
 	buf->inc = group->inc;
@@ -256,8 +262,9 @@ static noinline int io_group_pick_unlocked(struct io_kiocb *req, struct io_buf *
  * Before ->issue() returns io_buf_used() or io_buf_unused() follows, or io_buf_take() if the
  * request is on its way to somebody else.
  *
- * Return: 0, -ENOBUFS without a buffer or a group, -EFAULT for one that is not user memory,
- * -ECANCELED for a worker that is killed.  The request ends with the error; if the buffer
+ * Return: 0, -ENOBUFS without a buffer, or, for receives and reads, a group; -ENOENT for sends
+ * without a group; -EFAULT for a buffer that is not user memory, -ECANCELED for a worker that is
+ * killed.  The request ends with the error; if the buffer
  * was taken cqe.flags tells of it.
  */
 int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_flags)
