@@ -36,9 +36,39 @@ static int io_recvmsg_tell(struct io_net *net, const struct msghdr *msg, int ret
 	return 0;
 }
 
+/* Where the payload begins in a buffer. */
+static u32 io_recvmsg_head(const struct io_net *net)
+{
+	return sizeof(struct io_uring_recvmsg_out) + net->name_room + net->control_len;
+}
+
+/**
+ * io_recvmsg_pick - pick the buffer for an attempt of a multishot RECVMSG
+ * @req: the request
+ * @issue_flags: IO_URING_F_*
+ *
+ * Others may have left too little of an incremental buffer: then it is the turn of the next one.
+ *
+ * Return: as io_net_pick().
+ */
+int io_recvmsg_pick(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_net *net = io_net(req);
+	u32 head = io_recvmsg_head(net);
+	int ret = io_net_pick(req, issue_flags);
+
+	while (unlikely(!ret && net->len < head && !req->picked.taken)) {
+		io_buf_unused(req);
+		if (!io_buf_retire(req, head))
+			return -EFAULT;
+		ret = io_net_pick(req, issue_flags);
+	}
+	return ret;
+}
+
 /**
  * io_recvmsg_many - one attempt of a multishot RECVMSG
- * @req: has picked a buffer
+ * @req: has picked a buffer by io_recvmsg_pick()
  * @sock: its socket
  * @msg: filled in
  * @issue_flags: IO_URING_F_*
@@ -49,7 +79,7 @@ int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *ms
 		    unsigned int issue_flags)
 {
 	struct io_net *net = io_net(req);
-	u32 head = sizeof(struct io_uring_recvmsg_out) + net->name_room + net->control_len;
+	u32 head = io_recvmsg_head(net);
 	struct sockaddr_storage name;
 	int ret, err;
 
@@ -152,6 +182,22 @@ enum io_result io_net_tell_many(struct io_kiocb *req, const struct msghdr *msg, 
 	return io_done(req, io_no_restart(ret));
 }
 
+/*
+ * An attempt with one buffer has come to @ret.  What RECVMSG leaves of an incremental one must be
+ * enough for the head of another message, or the buffer is used up, which its CQE tells.
+ * Return: flags of that.
+ */
+static u32 io_recv_used(struct io_kiocb *req, int ret)
+{
+	bool lent = !req->picked.taken;
+	u32 cflags = io_buf_used(req, ret);
+
+	if (unlikely(cflags & IORING_CQE_F_BUF_MORE) && req->opcode == IORING_OP_RECVMSG && lent &&
+	    io_buf_retire(req, io_recvmsg_head(io_net(req))))
+		cflags &= ~IORING_CQE_F_BUF_MORE;
+	return cflags;
+}
+
 /**
  * io_net_received_many - an attempt with one buffer is over
  * @req: a multishot receive that has picked it
@@ -168,5 +214,5 @@ enum io_result io_net_received_many(struct io_kiocb *req, const struct msghdr *m
 		io_buf_unused(req);
 		return IO_AGAIN;
 	}
-	return io_net_tell_many(req, msg, ret, io_buf_used(req, ret), issue_flags);
+	return io_net_tell_many(req, msg, ret, io_recv_used(req, ret), issue_flags);
 }

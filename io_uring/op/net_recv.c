@@ -84,15 +84,16 @@ static int io_recvmsg_attempt(struct io_kiocb *req, struct socket *sock, struct 
 static noinline enum io_result io_recvmsg_picked(struct io_kiocb *req, struct socket *sock,
 						 unsigned int issue_flags)
 {
+	bool many = io_net(req)->how & IORING_RECV_MULTISHOT;
 	struct msghdr msg __uninitialized;
 	int ret;
 
-	ret = io_net_pick(req, issue_flags);
+	ret = many ? io_recvmsg_pick(req, issue_flags) : io_net_pick(req, issue_flags);
 	if (unlikely(ret))
 		return io_done(req, ret);
 	msg.msg_inq = -1;
 	msg.msg_flags = 0;
-	if (io_net(req)->how & IORING_RECV_MULTISHOT)
+	if (many)
 		ret = io_recvmsg_many(req, sock, &msg, issue_flags);
 	else
 		ret = io_recvmsg_attempt(req, sock, &msg, issue_flags);

@@ -325,6 +325,26 @@ void io_buf_take(struct io_kiocb *req)
 	req->cqe.flags = io_picked_cflags(req);
 }
 
+/**
+ * io_buf_retire - what is left of an incremental buffer does not serve a request
+ * @req: has no buffer; ring lock held
+ * @need: bytes that it needs
+ *
+ * The next buffer leaves the group, if it is shorter than that.
+ *
+ * Return: it does.
+ */
+bool io_buf_retire(struct io_kiocb *req, u32 need)
+{
+	struct io_buf_group *group = io_group_find(req->ctx, req->buf_index);
+
+	io_assert_ring(req->ctx);
+	if (!group->inc || !io_group_look(group) || group->seen.len >= need)
+		return false;
+	io_group_use(group, group->seen.len);
+	return true;
+}
+
 /* Make room for @nr more buffers.  Return: 0 or -ENOMEM. */
 static int io_group_reserve(struct io_buf_group *group, u32 nr)
 {

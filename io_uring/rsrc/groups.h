@@ -92,6 +92,7 @@ int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_fla
 u32 io_buf_used(struct io_kiocb *req, s32 res);
 void io_buf_unused(struct io_kiocb *req);
 void io_buf_take(struct io_kiocb *req);
+bool io_buf_retire(struct io_kiocb *req, u32 need);
 
 struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 most);
 u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 moved);

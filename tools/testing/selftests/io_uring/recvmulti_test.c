@@ -949,6 +949,49 @@ TEST_F(recvmulti, messages_without)
 		EXPECT_EQ(2, head(r, GROUP));
 }
 
+/*
+ * What is left of an incremental buffer does not hold the head of another message: the next buffer
+ * is used.  The CQE tells it, or another request has left the rest.  6.12 ends with -EFAULT.
+ * Mutants: recvmsg-rest-faults, recvmsg-rest-untold.
+ */
+TEST_F(recvmulti, messages_skip_a_rest)
+{
+	struct msghdr msg = { .msg_namelen = sizeof(struct sockaddr_in) };
+	int *fds = self->pair[UDP], *other = self->pair[UNIX_STREAM];
+	unsigned int more = IORING_CQE_F_MORE | IORING_CQE_F_BUF_MORE;
+	struct iou *r = &self->r;
+
+	if (variant->sqe_flags || iou_on_stock())
+		SKIP(return, "6.12 ends with -EFAULT");
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
+	add(self->ring, self->mem, 2 * (HEAD + 20) + HEAD - 1, 0);
+	add(self->ring, self->mem + 256, 30 + HEAD - 1, 1);
+	add(self->ring, self->mem + 384, HEAD - 1, 2);
+	add(self->ring, self->mem + 512, HEAD + 20, 3);
+	ASSERT_TRUE(give(fds, self->out, 20));
+	prep_messages(r, 0, fds[1], &msg)->user_data = 7;
+	EXPECT_CQE(r, (int)HEAD + 20, BUFFER(0) | more);
+	ASSERT_EQ(20, send(fds[0], self->out, 20, 0));
+	EXPECT_CQE(r, (int)HEAD + 20, BUFFER(0) | IORING_CQE_F_MORE);
+	EXPECT_EQ(1, head(r, GROUP));
+	ASSERT_TRUE(give(other, self->out, 30));
+	prep_picked(r, 0, IORING_OP_RECV, other[1], 0);
+	EXPECT_CQE(r, 30, BUFFER(1) | IORING_CQE_F_BUF_MORE);
+	ASSERT_EQ(20, send(fds[0], self->out, 20, 0));
+	EXPECT_CQE(r, (int)HEAD + 20, BUFFER(3) | IORING_CQE_F_MORE);
+	EXPECT_EQ(-1, iou_verify(self->mem + 512 + HEAD, 20, 0, 5));
+	EXPECT_CQE(r, -ENOBUFS, 0U);
+	EXPECT_EQ(4, head(r, GROUP));
+	/* one that is too short for what the request says is not used up, nor is one of a plain group */
+	add(self->ring, self->mem, PIECE, 4);
+	ASSERT_TRUE(give(fds, self->out, 20));
+	msg.msg_iov = &(struct iovec){ NULL, HEAD - 1 };
+	msg.msg_iovlen = 1;
+	prep_messages(r, 0, fds[1], &msg);
+	EXPECT_CQE(r, -EFAULT, 0U);
+	EXPECT_EQ(4, head(r, GROUP));
+}
+
 TEST_F(recvmulti, messages_of_a_stream)
 {
 	unsigned int f = variant->sqe_flags;
