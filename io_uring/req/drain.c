@@ -14,6 +14,7 @@
 #include "req/drain.h"
 #include "req/free.h"
 #include "req/link.h"
+#include "ring/sq.h"
 
 /* Take the first chain off the list. */
 static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
@@ -34,7 +35,8 @@ static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
  * @head: its head, or a single request; ring lock held
  *
  * Then it is issued like any other, and what follows in the batch finds it: a cancel, for
- * instance.
+ * instance.  The first of a batch is no such chain: as on 6.12 the rest of the batch is issued
+ * before it, and does not find it.
  *
  * Return: the answer.
  */
@@ -43,7 +45,7 @@ bool io_drain_may_go(const struct io_kiocb *head)
 	struct io_ring_ctx *ctx = head->ctx;
 
 	io_assert_ring(ctx);
-	if (ctx->drain.first)
+	if (ctx->drain.first || io_sq_taken(ctx) == io_link_len(head))
 		return false;
 	io_req_reclaim_retired(ctx);
 	return io_reqs_alive(ctx) == io_link_len(head);

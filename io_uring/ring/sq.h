@@ -59,6 +59,12 @@ static inline const struct io_uring_sqe *io_sq_next(struct io_ring_ctx *ctx)
 	return &ctx->sq.sqes[index << ctx->sq.shift];
 }
 
+/* SQEs that were taken since the last call of io_sq_release(): those of this batch. */
+static inline unsigned int io_sq_taken(const struct io_ring_ctx *ctx)
+{
+	return ctx->sq.head - READ_ONCE(ctx->rings->sq_head);
+}
+
 /* Let the program reuse the slots of what was taken. */
 static inline void io_sq_release(struct io_ring_ctx *ctx)
 {
