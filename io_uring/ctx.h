@@ -248,15 +248,15 @@ struct io_mapped_region {
  * @small: (R) those with small numbers; changed under @lock as well
  * @others: (R) all others; changed under @lock as well
  * @bundle: (R) what the transfer uses that is being attempted, NULL before the first
- * @lock: lets a program map the memory of a group without the ring lock; a leaf
  * @pinned: (R) pages of the program's own that groups are shared in
+ * @lock: lets a program map the memory of a group without the ring lock; a leaf
  */
 struct io_buf_groups {
 	struct io_buf_group	*small[IO_GROUPS_SMALL];
 	struct xarray		others;
 	struct io_bundle	*bundle;
-	/* see above */
 	unsigned long		pinned;
+	/* see above */
 	spinlock_t		lock;
 };
 

@@ -240,11 +240,11 @@ static int io_wq_spawn_thread(struct io_wq_lane *lane)
 static bool io_wq_spawn_count(struct io_wq_lane *lane, struct task_struct **called)
 {
 	guard(raw_spinlock)(&lane->crew_lock);
-	/*
-	 * For a moment nobody makes a worker: whoever queues and sees that does not rely on us,
-	 * and we see the work of those that do.  Pair A.
-	 */
 	WRITE_ONCE(lane->creating, false);
+	/*
+	 * Pair A: a task that queues work and still sees @creating relies on us, and we see its
+	 * work.
+	 */
 	smp_mb();
 	if (!io_wq_exiting(lane->wq) && io_wq_lane_runnable(lane)) {
 		*called = io_wq_call_idle(lane);

@@ -188,7 +188,7 @@ static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove 
 		__poll_t half = (__force __poll_t)0xffff, was = io_poll_events(poll);
 
 		io_poll_set_events(poll, (was & ~half) | (rm->events & half) | IO_POLL_UNASKED);
-		/* an event may have chosen it since we own it: one that it drops is for the others */
+		/* an event that chose it since we own it, and that it drops, is for others */
 		if (target->flags & REQ_F_POLL_CHOSEN && was & half & ~io_poll_events(poll))
 			io_poll_pass_on(target->file, was);
 	}

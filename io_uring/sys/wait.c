@@ -149,7 +149,7 @@ static bool io_waiter_arm(struct io_waiter *w)
 		__set_current_state(TASK_RUNNING);
 		return false;
 	}
-	/* who loses a CQE looks for an armed mailbox after it has set the bit: io_cq_lost() */
+	/* io_cq_lost() sets the bit, then looks for an armed mailbox */
 	return likely(!test_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq));
 }
 
@@ -185,9 +185,12 @@ static void io_waiter_unregister(struct io_waiter *w)
 static bool io_wait_is_io(const struct io_ring_ctx *ctx)
 {
 	struct io_uring_task *tctx = current->io_uring;
+	/* a snapshot is good enough for statistics */
 	unsigned int idle = data_race(io_parked_nr(ctx) + ctx->drain.nr);
+	/* likewise */
+	unsigned int alive = data_race(io_reqs_alive(ctx));
 
-	return tctx && io_tctx_inflight(tctx) > idle && data_race(io_reqs_alive(ctx)) > idle;
+	return tctx && io_tctx_inflight(tctx) > idle && alive > idle;
 }
 
 /* Sleep once, registered.  Return: 0, or -ETIME at @until. */

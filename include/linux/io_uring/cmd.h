@@ -22,9 +22,9 @@
  * A driver finishes commands where it may sleep and where the ring expects it: a
  * callback given to io_uring_cmd_do_in_task_lazy() or
  * io_uring_cmd_complete_in_task() runs in the submitter and gets the issue_flags
- * that io_uring_cmd_done() wants.  It has the credentials that this task has by then, so rights
- * are checked in ->uring_cmd(), which has those of the submission.  On a ring with IORING_SETUP_IOPOLL the ring
- * calls ->uring_cmd_iopoll() until the command is done.
+ * that io_uring_cmd_done() wants.  It has the credentials that this task has by then, so
+ * rights are checked in ->uring_cmd(), which has those of the submission.  On a ring with
+ * IORING_SETUP_IOPOLL the ring calls ->uring_cmd_iopoll() until the command is done.
  *
  * A driver that may keep commands for ever marks them with
  * io_uring_cmd_mark_cancelable().  When the ring goes away, or its task becomes another

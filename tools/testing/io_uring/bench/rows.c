@@ -365,7 +365,8 @@ const struct row rows[] = {
 	{ "command/null/b32", run_command, 0, 32, 0, "/dev/null", DEFER, ROW_RING | ROW_BUFFERED },
 	{ "command/cqe32-null/b32", run_command, 0, 32, 0,
 	  "/dev/null", DEFER | CQE32, ROW_RING | ROW_BUFFERED },
-	{ "command/plain-null/b32", run_command, 0, 32, 0, "/dev/null", 0, ROW_RING | ROW_BUFFERED },
+	{ "command/plain-null/b32", run_command, 0, 32, 0,
+	  "/dev/null", 0, ROW_RING | ROW_BUFFERED },
 	{ "command/plain-cqe32-null/b32", run_command, 0, 32, 0,
 	  "/dev/null", CQE32, ROW_RING | ROW_BUFFERED },
 

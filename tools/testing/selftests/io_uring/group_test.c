@@ -1022,8 +1022,9 @@ TEST_F(group, part_keeps_its_buffer)
 		}
 		ASSERT_EQ(0, provide_unequal(r, ring ? self->ring : NULL, mem));
 		for (i = 0; i < POLLED; i++) {
-			struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_READV, file[i].fd, &iov, 1, 0);
+			struct io_uring_sqe *sqe;
 
+			sqe = iou_prep(r, IORING_OP_READV, file[i].fd, &iov, 1, 0);
 			sqe->flags = IOSQE_BUFFER_SELECT | ways[w & 1];
 			sqe->buf_group = GROUP;
 			sqe->user_data = i;

@@ -509,7 +509,7 @@ TEST(idle_workers_keep_nothing)
 	}
 }
 
-/* Close a file of which a worker was told to do something.  Return: is it still open for writing? */
+/* Close a file that a worker has had.  Return: is it still open for writing? */
 static int close_and_lease(const char *name, int fd)
 {
 	int ret, other;
@@ -536,9 +536,8 @@ TEST_F(wq, file_is_free_with_the_result)
 	unsigned int i, round, rounds = iou_rounds(100);
 	struct iou *r = &self->r;
 	struct io_uring_sqe *sqe;
-	char name[32];
+	char name[] = "/tmp/iou.XXXXXX";
 
-	strcpy(name, "/tmp/iou.XXXXXX");
 	close(mkstemp(name));
 	for (i = 0; i < ARRAY_LEN(ops); i++) {
 		unsigned int busy = 0;
