@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: completions - order, overflow, waiting, timeouts, signals */
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
