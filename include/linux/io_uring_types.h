@@ -213,13 +213,13 @@ struct io_cqe_val {
  * @max: bytes that the request wants at most, 0 for as many as there are; set by
  *	->prep() of requests with REQ_F_BUFFER_SELECT
  * @bid: the buffer, valid with REQ_F_PICKED
- * @taken: it is the request's until its end, not the group's any more
+ * @taken: it is the request's until its end, not the group's any more: IO_TAKEN_*
  * @more: its group uses the rest of it again
  */
 struct io_picked {
 	u32	max;
 	u16	bid;
-	bool	taken;
+	u8	taken;
 	bool	more;
 };
 

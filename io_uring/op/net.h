@@ -85,7 +85,8 @@ int io_recvmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int ret,
 				 unsigned int got_flags, unsigned int issue_flags);
 void io_net_fail(struct io_kiocb *req);
-enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result);
+enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result,
+				 unsigned int issue_flags);
 int io_recvmsg_pick(struct io_kiocb *req, unsigned int issue_flags);
 int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 		    unsigned int issue_flags);

@@ -102,7 +102,8 @@ enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigne
 		req->flags |= REQ_F_FAIL;
 		return io_send_bundle_tell(req, bundle, ret);
 	}
-	return io_net_picked_end(req, io_net_incomplete(req, sock, ret, 0, issue_flags));
+	return io_net_picked_end(req, io_net_incomplete(req, sock, ret, 0, issue_flags),
+				 issue_flags);
 }
 
 /* How many bytes may there be?  0: it is not known. */

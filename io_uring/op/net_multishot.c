@@ -187,10 +187,10 @@ enum io_result io_net_tell_many(struct io_kiocb *req, const struct msghdr *msg, 
  * enough for the head of another message, or the buffer is used up, which its CQE tells.
  * Return: flags of that.
  */
-static u32 io_recv_used(struct io_kiocb *req, int ret)
+static u32 io_recv_used(struct io_kiocb *req, int ret, unsigned int issue_flags)
 {
 	bool lent = !req->picked.taken;
-	u32 cflags = io_buf_used(req, ret);
+	u32 cflags = io_buf_used(req, ret, issue_flags);
 
 	if (unlikely(cflags & IORING_CQE_F_BUF_MORE) && req->opcode == IORING_OP_RECVMSG && lent &&
 	    io_buf_retire(req, io_recvmsg_head(io_net(req))))
@@ -214,5 +214,5 @@ enum io_result io_net_received_many(struct io_kiocb *req, const struct msghdr *m
 		io_buf_unused(req);
 		return IO_AGAIN;
 	}
-	return io_net_tell_many(req, msg, ret, io_recv_used(req, ret), issue_flags);
+	return io_net_tell_many(req, msg, ret, io_recv_used(req, ret, issue_flags), issue_flags);
 }

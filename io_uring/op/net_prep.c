@@ -434,13 +434,15 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
  * io_net_picked_end - an attempt with a provided buffer is over
  * @req: a single send or receive that has picked one
  * @result: what the attempt has come to
+ * @issue_flags: IO_URING_F_*
  *
  * Return: @result
  */
-enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result)
+enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result,
+				 unsigned int issue_flags)
 {
 	if (likely(result == IO_DONE))
-		req->cqe.flags |= io_buf_used(req, req->cqe.res);
+		req->cqe.flags |= io_buf_used(req, req->cqe.res, issue_flags);
 	else if (!io_net(req)->done || req->picked.taken)
 		io_buf_unused(req);
 	else

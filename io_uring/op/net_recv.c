@@ -30,7 +30,7 @@ static enum io_result io_recv_picked_end(struct io_kiocb *req, struct socket *so
 		io_buf_unused(req);
 		return result;
 	}
-	return io_net_picked_end(req, result);
+	return io_net_picked_end(req, result, issue_flags);
 }
 
 /* RECV into a provided buffer. */

@@ -36,7 +36,7 @@ static noinline enum io_result io_send_picked(struct io_kiocb *req, struct socke
 	io_net_iter(req, ITER_SOURCE, &msg.msg_iter);
 	ret = io_send_msg(req, sock, &msg);
 	req->cqe.flags = 0;
-	return io_net_picked_end(req, io_net_sent(req, sock, ret, issue_flags));
+	return io_net_picked_end(req, io_net_sent(req, sock, ret, issue_flags), issue_flags);
 }
 
 static enum io_result io_send_issue(struct io_kiocb *req, unsigned int issue_flags)

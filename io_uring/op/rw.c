@@ -222,7 +222,7 @@ static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int
 	lent = !req->picked.taken;
 	result = io_read_issue(req, issue_flags | IO_READ_PLACED);
 	if (result == IO_DONE)
-		req->cqe.flags = io_buf_used(req, req->cqe.res);
+		req->cqe.flags = io_buf_used(req, req->cqe.res, issue_flags);
 	else if (result == IO_AGAIN && !(lent && rw->done))
 		io_buf_unused(req);
 	else if (lent)

@@ -128,6 +128,9 @@ static void io_rw_end_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsign
 		fsnotify_access(req->file);
 	else
 		io_rw_tell(req);
+	/* it may have taken more of a provided buffer than it has filled */
+	if (unlikely(req->flags & REQ_F_FAIL) && req->flags & REQ_F_PICKED)
+		req->cqe.flags = io_buf_used(req, req->cqe.res, 0);
 	io_complete_collected(ctx, req);
 }
 

@@ -58,9 +58,10 @@ static ssize_t io_read_multishot_try(struct io_kiocb *req, unsigned int issue_fl
 }
 
 /* @ret is what an attempt has come to.  Return: what becomes of the request. */
-static enum io_result io_read_multishot_tell(struct io_kiocb *req, ssize_t ret)
+static enum io_result io_read_multishot_tell(struct io_kiocb *req, ssize_t ret,
+					     unsigned int issue_flags)
 {
-	u32 cflags = io_buf_used(req, ret);
+	u32 cflags = io_buf_used(req, ret, issue_flags);
 
 	if (unlikely(req->flags & REQ_F_CUR_POS))
 		WRITE_ONCE(req->file->f_pos, io_rw(req)->kiocb.ki_pos);
@@ -88,7 +89,7 @@ static enum io_result io_read_multishot_issue(struct io_kiocb *req, unsigned int
 		/* an answer to the SQE, not one of the file that another attempt could change */
 		ret = io_read_multishot_start(req);
 		if (ret)
-			return io_read_multishot_tell(req, ret);
+			return io_read_multishot_tell(req, ret, issue_flags);
 	}
 	ret = io_read_multishot_try(req, issue_flags);
 	if ((ret == -EAGAIN || ret == -EOPNOTSUPP) && issue_flags & IO_URING_F_NONBLOCK &&
@@ -96,7 +97,7 @@ static enum io_result io_read_multishot_issue(struct io_kiocb *req, unsigned int
 		io_buf_unused(req);
 		return IO_AGAIN;
 	}
-	return io_read_multishot_tell(req, ret);
+	return io_read_multishot_tell(req, ret, issue_flags);
 }
 
 const struct io_op io_op_read_multishot = {

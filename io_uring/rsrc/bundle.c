@@ -227,6 +227,6 @@ u32 io_bundle_sent(struct io_kiocb *req, const struct io_bundle *bundle)
 void io_bundle_take(struct io_kiocb *req, const struct io_bundle *bundle)
 {
 	req->cqe.flags = io_bundle_sent(req, bundle);
-	req->picked.taken = true;
+	req->picked.taken = IO_TAKEN_BUFFER;
 	req->flags |= REQ_F_PICKED;
 }

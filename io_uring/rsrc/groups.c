@@ -203,7 +203,57 @@ static u32 io_picked_len(const struct io_kiocb *req, const struct io_buf_group *
 static void io_picked_use(struct io_kiocb *req, struct io_buf_group *group, u32 used)
 {
 	req->picked.more = io_group_use(group, used);
-	req->picked.taken = true;
+	req->picked.taken = IO_TAKEN_BUFFER;
+}
+
+/* A request may use all that it wants of the buffer in ->seen, and tell of less later. */
+static void io_picked_take(struct io_kiocb *req, struct io_buf_group *group)
+{
+	io_picked_use(req, group, io_picked_len(req, group));
+	req->cqe.flags = io_picked_cflags(req);
+	if (unlikely(group->inc)) {
+		req->picked.taken = IO_TAKEN_PIECE;
+		group->taker = req;
+		group->whole = group->seen;
+	}
+}
+
+/*
+ * A request has moved @used bytes into the piece of an incremental buffer that it has taken.
+ * The rest is the group's again, so that the next data follows these bytes, unless another
+ * request has used a part of it meanwhile.  Ring lock held.
+ */
+static void io_picked_give_back(struct io_kiocb *req, u32 used)
+{
+	struct io_buf_group *group = io_group_find(req->ctx, req->buf_index);
+	struct io_uring_buf *slot;
+
+	io_assert_ring(req->ctx);
+	if (!group || group->taker != req)
+		return;
+	if (!req->picked.more) {
+		/* a program that knows the head may have put another buffer there */
+		if (io_group_count(group) >= group->size)
+			return;
+		group->head--;
+	}
+	group->seen = group->whole;
+	slot = io_group_slot(group, group->head);
+	WRITE_ONCE(slot->addr, group->seen.addr);
+	WRITE_ONCE(slot->len, group->seen.len);
+	/* the result of a receive may count what did not fit */
+	req->picked.more = io_group_use(group, min(used, io_picked_len(req, group)));
+}
+
+/* A request is through with what it has taken.  Return: flags for its CQE. */
+static noinline u32 io_picked_end(struct io_kiocb *req, s32 res, unsigned int issue_flags)
+{
+	/* a worker that is killed gives nothing back */
+	if (req->picked.taken == IO_TAKEN_PIECE && !io_issue_lock(req->ctx, issue_flags)) {
+		io_picked_give_back(req, max(res, 0));
+		io_issue_unlock(req->ctx, issue_flags);
+	}
+	return io_picked_cflags(req);
 }
 
 /* What a request ends with that has no buffer.  For receives a group without buffers is none. */
@@ -226,13 +276,11 @@ static noinline int io_group_pick(struct io_kiocb *req, struct io_buf *buf,
 	buf->len = io_picked_len(req, group);
 	buf->inc = group->inc;
 	picked->bid = group->seen.bid;
-	picked->taken = false;
+	picked->taken = 0;
 	picked->more = false;
 	req->flags |= REQ_F_PICKED;
-	if (issue_flags & IO_URING_F_UNLOCKED || !file_can_poll(req->file)) {
-		io_picked_use(req, group, buf->len);
-		req->cqe.flags = io_picked_cflags(req);
-	}
+	if (issue_flags & IO_URING_F_UNLOCKED || !file_can_poll(req->file))
+		io_picked_take(req, group);
 	/* no op or file sees an address that is none of the program's */
 	if (likely(access_ok(u64_to_user_ptr(buf->addr), buf->len)))
 		return 0;
@@ -278,17 +326,18 @@ int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_fla
  * io_buf_used - a request is through with its buffer
  * @req: has picked one
  * @res: the result of the transfer
+ * @issue_flags: as for io_buf_pick()
  *
  * In the same hold of the ring lock as io_buf_pick(), unless that took the buffer.
  *
  * Return: flags for the CQE with the result; none, and the buffer stays in its group, for
  * a transfer that has not used it
  */
-u32 io_buf_used(struct io_kiocb *req, s32 res)
+u32 io_buf_used(struct io_kiocb *req, s32 res, unsigned int issue_flags)
 {
 	req->flags &= ~REQ_F_PICKED;
 	if (unlikely(req->picked.taken))
-		return io_picked_cflags(req);
+		return io_picked_end(req, res, issue_flags);
 	/* an error has used nothing, nor has the end that a multishot request has come to */
 	if (unlikely(res < 0 || (!res && req->flags & REQ_F_MULTISHOT)))
 		return 0;
@@ -321,8 +370,7 @@ void io_buf_take(struct io_kiocb *req)
 	struct io_buf_group *group = io_group_find(req->ctx, req->buf_index);
 
 	io_assert_ring(req->ctx);
-	io_picked_use(req, group, io_picked_len(req, group));
-	req->cqe.flags = io_picked_cflags(req);
+	io_picked_take(req, group);
 }
 
 /**

@@ -26,6 +26,8 @@
  * @tail: (R) behind the last one; with @ring the program's word is meant instead
  * @bufs: (R) slots; (U) with @ring
  * @seen: (R) the buffer at @head as it was read when it was picked
+ * @taker: (R) with @inc: the request that has taken a piece, if nothing was used after it
+ * @whole: (R) with @taker: the buffer before that, as it was read
  * @region: (-) with @ring: where @bufs is
  * @pinned: (-) pages of @region that are the program's own
  * @charged: (-) those of them that are charged to the ring's user
@@ -41,6 +43,8 @@ struct io_buf_group {
 	u32				tail;
 	struct io_uring_buf		*bufs;
 	struct io_uring_buf		seen;
+	const struct io_kiocb		*taker;
+	struct io_uring_buf		whole;
 	struct io_mapped_region		region;
 	u32				pinned;
 	u32				charged;
@@ -57,6 +61,10 @@ struct io_buf {
 	u32	len;
 	bool	inc;
 };
+
+/* io_picked->taken, if it is not 0: the buffer; a piece of an incremental one */
+#define IO_TAKEN_BUFFER	1
+#define IO_TAKEN_PIECE	2
 
 /* the most buffers that one transfer uses */
 #define IO_BUNDLE_MAX	256
@@ -89,7 +97,7 @@ struct io_buf_group *io_group_get(struct io_ring_ctx *ctx, unsigned int id);
 void io_group_put(struct io_buf_group *group);
 
 int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_flags);
-u32 io_buf_used(struct io_kiocb *req, s32 res);
+u32 io_buf_used(struct io_kiocb *req, s32 res, unsigned int issue_flags);
 void io_buf_unused(struct io_kiocb *req);
 void io_buf_take(struct io_kiocb *req);
 bool io_buf_retire(struct io_kiocb *req, u32 need);
@@ -141,6 +149,8 @@ static inline bool io_group_use(struct io_buf_group *group, u32 used)
 		group->head++;
 		return false;
 	}
+	/* what was taken before cannot be given back */
+	group->taker = NULL;
 	/* one without a byte is used up by nothing */
 	if (!used && group->seen.len)
 		return true;
