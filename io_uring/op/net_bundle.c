@@ -6,7 +6,7 @@
  * others in the order in which it has provided them.
  *
  * A SEND takes all buffers that there are, up to sqe->len bytes if that is not 0, and
- * sends them as one.  If more have come meanwhile it goes on with them and says
+ * sends them as one.  If others are behind these it goes on with all of them and says
  * IORING_CQE_F_MORE.  So it is issued as a multishot request (submit/multishot.c), which ends
  * when its group is empty.  A stream that takes only a part keeps what it has picked until the
  * rest is sent, so that nothing else gets between.
@@ -66,8 +66,11 @@ static enum io_result io_send_bundle_tell(struct io_kiocb *req, const struct io_
 	bool all = ret == bundle->len;
 	u32 cflags = all ? io_bundle_sent(req, bundle) : io_bundle_used(req, bundle, ret);
 
-	if (unlikely(ret && all && io_buf_more(req) && io_post_more(req, ret, cflags)))
+	if (unlikely(ret && all && io_bundle_more(req) && io_post_more(req, ret, cflags))) {
+		/* sqe->len was for the first CQE */
+		req->picked.max = 0;
 		return IO_MORE;
+	}
 	req->cqe.flags = cflags;
 	return io_done(req, ret);
 }

@@ -131,6 +131,12 @@ static inline bool io_buf_more(const struct io_kiocb *req)
 	return io_group_count(io_group_find(req->ctx, req->buf_index));
 }
 
+/* The same, but without the rest of an incremental buffer in which a bundle has ended. */
+static inline bool io_bundle_more(const struct io_kiocb *req)
+{
+	return io_group_count(io_group_find(req->ctx, req->buf_index)) > req->picked.more;
+}
+
 static inline struct io_uring_buf *io_group_slot(struct io_buf_group *group, u32 at)
 {
 	return &group->bufs[at & (group->size - 1)];

@@ -99,7 +99,7 @@ TEST_F(bundle, send)
 	}
 }
 
-/* A length is the most, and cuts no buffer but the first. */
+/* A length is the most of the first CQE, and cuts no buffer but the first. */
 TEST_F(bundle, send_some)
 {
 	struct iou *r = &self->r;
@@ -109,13 +109,7 @@ TEST_F(bundle, send_some)
 	add_row(self->ring, self->out, 6, 10, 10, 1);
 	prep_bundle(r, IORING_OP_SEND, fds[0], 25, 0);
 	EXPECT_CQE(r, 20, BUFFER(1) | IORING_CQE_F_MORE);
-	if (iou_on_stock()) {
-		/* for the first CQE */
-		EXPECT_CQE(r, 40, BUFFER(3));
-	} else {
-		EXPECT_CQE(r, 20, BUFFER(3) | IORING_CQE_F_MORE);
-		EXPECT_CQE(r, 20, BUFFER(5));
-	}
+	EXPECT_CQE(r, 40, BUFFER(3));
 	EXPECT_EQ(6, head(r, GROUP));
 	EXPECT_TRUE(got(fds, self->mem, 60, 0));
 	add(self->ring, self->out, 10, 1);
@@ -604,6 +598,46 @@ TEST_F(bundle, incremental_cut)
 	EXPECT_EQ(30, slot(self->ring, 2)->len);
 	EXPECT_EQ(-1, iou_verify(self->mem, 150, 0, 5));
 	sock_close_pair(fds);
+}
+
+/*
+ * A SEND with a length ends within an incremental buffer: the rest of that is for another one,
+ * unless there are buffers behind it.
+ */
+TEST_F(bundle, incremental_some)
+{
+	static const int types[] = { SOCK_STREAM, SOCK_SEQPACKET };
+	const unsigned int part = IORING_CQE_F_BUF_MORE;
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(types); i++) {
+		int fds[2];
+
+		ASSERT_EQ(0, socketpair(AF_UNIX, types[i], 0, fds));
+		ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
+		self->ring->tail = 0;
+		add(self->ring, self->out, 240, 1);
+		prep_bundle(r, IORING_OP_SEND, fds[0], 100, 0);
+		EXPECT_CQE(r, 100, BUFFER(1) | part);
+		prep_bundle(r, IORING_OP_SEND, fds[0], 100, 0);
+		EXPECT_CQE(r, 100, BUFFER(1) | part);
+		EXPECT_EQ(0, iou_ready(r));
+		EXPECT_EQ(40, slot(self->ring, 0)->len);
+		EXPECT_TRUE(got(fds, self->mem, 100, 0));
+		EXPECT_TRUE(got(fds, self->mem, 100, 100));
+		EXPECT_EQ(-1, recv(fds[1], self->mem, 1, MSG_DONTWAIT));
+		/* what is behind it is sent as well, and goes with what is left */
+		add(self->ring, self->out + 240, 60, 2);
+		prep_bundle(r, IORING_OP_SEND, fds[0], 10, 0);
+		EXPECT_CQE(r, 10, BUFFER(1) | part | IORING_CQE_F_MORE);
+		EXPECT_CQE(r, 90, BUFFER(1));
+		EXPECT_TRUE(got(fds, self->mem, 10, 200));
+		EXPECT_TRUE(got(fds, self->mem, 90, 210));
+		EXPECT_EQ(2, head(r, GROUP));
+		ASSERT_EQ(0, unreg(r, GROUP));
+		sock_close_pair(fds);
+	}
 }
 
 /*
