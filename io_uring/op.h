@@ -131,4 +131,22 @@ static inline enum io_result io_done(struct io_kiocb *req, s32 res)
 	return IO_DONE;
 }
 
+/**
+ * io_done_unbroken - a request is finished, and its chain goes on whatever the result is
+ * @req: the request
+ * @res: its result; a negative one is told in spite of IOSQE_CQE_SKIP_SUCCESS
+ *
+ * For the ops that have never broken a chain, which programs have come to rely on.  One that
+ * does not get as far as its work, for want of a file or because it is cancelled, breaks it.
+ *
+ * Return: %IO_DONE
+ */
+static inline enum io_result io_done_unbroken(struct io_kiocb *req, s32 res)
+{
+	if (unlikely(res < 0))
+		req->flags &= ~REQ_F_CQE_SKIP;
+	req->cqe.res = res;
+	return IO_DONE;
+}
+
 #endif

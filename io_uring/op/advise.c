@@ -72,7 +72,7 @@ static enum io_result io_madvise_issue(struct io_kiocb *req, unsigned int issue_
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
 	ret = do_madvise(current->mm, adv->start, adv->len, adv->advice);
-	return io_done(req, io_no_restart(ret));
+	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 const struct io_op io_op_fadvise = {

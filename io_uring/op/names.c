@@ -84,7 +84,7 @@ static void io_names_cleanup(struct io_kiocb *req)
 static enum io_result io_names_done(struct io_kiocb *req, int ret)
 {
 	req->flags &= ~REQ_F_NEED_CLEANUP;
-	return io_done(req, io_no_restart(ret));
+	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 static int io_renameat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)

@@ -196,13 +196,13 @@ static enum io_result io_listen_issue(struct io_kiocb *req, unsigned int issue_f
 static enum io_result io_shutdown_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct socket *sock = sock_from_file(req->file);
-	int ret = -ENOTSOCK;
 
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
-	if (likely(sock))
-		ret = __sys_shutdown_sock(sock, io_sock_arg(req)->arg);
-	return io_done(req, io_no_restart(ret));
+	if (unlikely(!sock))
+		return io_done(req, -ENOTSOCK);
+	return io_done_unbroken(req, io_no_restart(__sys_shutdown_sock(sock,
+								      io_sock_arg(req)->arg)));
 }
 
 const struct io_op io_op_socket = {

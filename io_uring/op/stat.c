@@ -109,7 +109,7 @@ static enum io_result io_statx_issue(struct io_kiocb *req, unsigned int issue_fl
 	if (!ret)
 		ret = do_statx(statx->dfd, statx->path, statx->flags, statx->mask, statx->buffer);
 	io_path_put(req, statx->path);
-	return io_done(req, io_no_restart(ret));
+	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 static void io_statx_cleanup(struct io_kiocb *req)

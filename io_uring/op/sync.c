@@ -48,7 +48,7 @@ static enum io_result io_fsync_issue(struct io_kiocb *req, unsigned int issue_fl
 	/* no range means the whole file */
 	ret = vfs_fsync_range(req->file, sync->off, end > 0 ? end : LLONG_MAX,
 			      sync->flags & IORING_FSYNC_DATASYNC);
-	return io_done(req, io_no_restart(ret));
+	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 static int io_sync_range_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -71,7 +71,7 @@ static enum io_result io_sync_range_issue(struct io_kiocb *req, unsigned int iss
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
 	ret = sync_file_range(req->file, sync->off, sync->len, sync->flags);
-	return io_done(req, io_no_restart(ret));
+	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 static int io_fallocate_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -94,7 +94,7 @@ static enum io_result io_fallocate_issue(struct io_kiocb *req, unsigned int issu
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
 	ret = vfs_fallocate(req->file, sync->flags, sync->off, sync->len);
-	return io_done(req, io_no_restart(ret));
+	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 static int io_ftruncate_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -112,7 +112,7 @@ static enum io_result io_ftruncate_issue(struct io_kiocb *req, unsigned int issu
 {
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
-	return io_done(req, io_no_restart(do_ftruncate(req->file, io_sync(req)->len, 1)));
+	return io_done_unbroken(req, io_no_restart(do_ftruncate(req->file, io_sync(req)->len, 1)));
 }
 
 const struct io_op io_op_fsync = {

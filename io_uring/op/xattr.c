@@ -181,7 +181,7 @@ static enum io_result io_xattr_at(struct io_kiocb *req, unsigned int issue_flags
 			break;
 		lookup |= LOOKUP_REVAL;
 	}
-	return io_done(req, io_no_restart(ret));
+	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 static enum io_result io_fsetxattr_issue(struct io_kiocb *req, unsigned int issue_flags)
@@ -197,7 +197,7 @@ static enum io_result io_fsetxattr_issue(struct io_kiocb *req, unsigned int issu
 		ret = do_setxattr(file_mnt_idmap(file), file->f_path.dentry, &io_xattr(req)->attr);
 		mnt_drop_write_file(file);
 	}
-	return io_done(req, io_no_restart(ret));
+	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 static enum io_result io_setxattr_issue(struct io_kiocb *req, unsigned int issue_flags)
@@ -209,7 +209,7 @@ static enum io_result io_fgetxattr_issue(struct io_kiocb *req, unsigned int issu
 {
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
-	return io_done(req, io_no_restart(io_xattr_get(req, &req->file->f_path)));
+	return io_done_unbroken(req, io_no_restart(io_xattr_get(req, &req->file->f_path)));
 }
 
 static enum io_result io_getxattr_issue(struct io_kiocb *req, unsigned int issue_flags)
