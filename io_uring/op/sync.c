@@ -105,7 +105,7 @@ static int io_ftruncate_prep(struct io_kiocb *req, const struct io_uring_sqe *sq
 	    READ_ONCE(sqe->buf_index) || READ_ONCE(sqe->splice_fd_in) || READ_ONCE(sqe->addr3))
 		return -EINVAL;
 	sync->len = READ_ONCE(sqe->off);
-	return sync->len < 0 ? -EINVAL : 0;
+	return 0;
 }
 
 static enum io_result io_ftruncate_issue(struct io_kiocb *req, unsigned int issue_flags)

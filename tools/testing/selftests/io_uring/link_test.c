@@ -622,6 +622,7 @@ TEST_F(chain, failures_that_go_on)
 		{ IORING_OP_SYNC_FILE_RANGE, self->p[1], NULL, 0, 0, "1:-29" },
 		{ IORING_OP_FALLOCATE, self->p[1], NULL, 0, 0, "1:EINVAL" },
 		{ IORING_OP_FTRUNCATE, self->p[1], NULL, 0, 5, "1:EINVAL" },
+		{ IORING_OP_FTRUNCATE, self->p[1], NULL, 0, -5, "1:EINVAL" },
 		{ IORING_OP_MADVISE, -1, IOU_KERNEL, 4096, 0, "1:EINVAL" },
 		{ IORING_OP_STATX, AT_FDCWD, name, 0, iou_addr(self->buf), "1:ENOENT" },
 		{ IORING_OP_UNLINKAT, AT_FDCWD, name, 0, 0, "1:ENOENT" },
