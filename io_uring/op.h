@@ -60,6 +60,7 @@ enum io_parked_kind {
  * @poll_in: on IO_AGAIN wait until the file can be read, if it can be polled
  * @poll_out: until it can be written
  * @poll_exclusive: of those that wait for one event, one is enough to handle it
+ * @heeds_nonblock: says -EAGAIN of an O_NONBLOCK file behind a worker's request in its chain
  * @limit: limits the time of the request before it in its chain, see req/limit.h
  * @parked: its kind while it is parked
  * @prep: reads the SQE, each field once, and refuses unknown bits and unused
@@ -84,7 +85,7 @@ struct io_op {
 	bool		audit_skip : 1, hash_reg_file : 1, unbound_nonreg_file : 1, plug : 1;
 	bool		poll_in : 1, poll_out : 1, poll_exclusive : 1, any_creds : 1;
 	bool		blocks : 1, cancel_counts : 1, limit : 1, cancel_at_end : 1;
-	bool		ring_lock : 1, borrows_file : 1;
+	bool		ring_lock : 1, borrows_file : 1, heeds_nonblock : 1;
 	unsigned char	parked;
 	int		(*prep)(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 	enum io_result	(*issue)(struct io_kiocb *req, unsigned int issue_flags);

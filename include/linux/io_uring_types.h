@@ -146,6 +146,7 @@ enum {
 	REQ_F_LIMITED_BIT,		/* the next of the chain limits its time */
 	REQ_F_LIMIT_BIT,		/* it limits the one before it in the chain */
 	REQ_F_LIMIT_RUNS_BIT,		/* and its timer runs */
+	REQ_F_AFTER_WORKER_BIT,		/* a worker has ended it, or those before it in its chain */
 	REQ_F_POLL_CMD_BIT,		/* polled rings: a driver's command, its mail ends it */
 	__REQ_F_LAST_BIT,
 };
@@ -186,6 +187,7 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_LIMITED		IO_REQ_FLAG(REQ_F_LIMITED_BIT)
 #define REQ_F_LIMIT		IO_REQ_FLAG(REQ_F_LIMIT_BIT)
 #define REQ_F_LIMIT_RUNS	IO_REQ_FLAG(REQ_F_LIMIT_RUNS_BIT)
+#define REQ_F_AFTER_WORKER	IO_REQ_FLAG(REQ_F_AFTER_WORKER_BIT)
 #define REQ_F_POLL_CMD		IO_REQ_FLAG(REQ_F_POLL_CMD_BIT)
 
 /* SQE flags that there are */

@@ -82,10 +82,12 @@ static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct i
 		end(limit);
 	if (!next)
 		return;
-	if (unlikely(io_link_breaks(head)))
+	if (unlikely(io_link_breaks(head))) {
 		io_link_fail_rest(next, head, end);
-	else
-		io_req_go_on(next, end == io_complete);
+		return;
+	}
+	next->flags |= head->flags & REQ_F_AFTER_WORKER;
+	io_req_go_on(next, end == io_complete);
 }
 
 /* The rest of the end of a request, after its CQE. */
@@ -214,8 +216,10 @@ void io_complete_unlocked(struct io_kiocb *req)
 		io_req_push(req, io_complete_rest, IO_PUSH_NOW);
 		return;
 	}
-	if (req->flags & REQ_F_HAS_LINK)
+	if (req->flags & REQ_F_HAS_LINK) {
+		req->flags |= REQ_F_AFTER_WORKER;
 		io_link_advance(req, io_complete_unlocked);
+	}
 	io_req_put_unlocked(req);
 }
 

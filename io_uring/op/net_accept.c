@@ -205,6 +205,7 @@ const struct io_op io_op_accept = {
 	.poll_in		= 1,
 	.poll_exclusive		= 1,
 	.borrows_file		= 1,
+	.heeds_nonblock		= 1,
 	.prep			= io_accept_prep,
 	.issue			= io_accept_issue,
 	.cleanup		= io_accept_cleanup,

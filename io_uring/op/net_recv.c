@@ -135,6 +135,7 @@ const struct io_op io_op_recvmsg = {
 	.buffer_select		= 1,
 	.poll_in		= 1,
 	.borrows_file		= 1,
+	.heeds_nonblock		= 1,
 	.prep			= io_recvmsg_prep,
 	.issue			= io_recvmsg_issue,
 	.fail			= io_net_fail,

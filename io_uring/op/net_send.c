@@ -88,6 +88,7 @@ const struct io_op io_op_sendmsg = {
 	.unbound_nonreg_file	= 1,
 	.poll_out		= 1,
 	.borrows_file		= 1,
+	.heeds_nonblock		= 1,
 	.prep			= io_sendmsg_prep,
 	.issue			= io_sendmsg_issue,
 	.fail			= io_net_fail,

@@ -308,6 +308,7 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 	.ioprio			= 1,	\
 	.audit_skip		= 1,	\
 	.unbound_nonreg_file	= 1,	\
+	.heeds_nonblock		= 1,	\
 	.plug			= 1,	\
 	.fail			= io_rw_fail,	\
 	.in_turn		= io_rw_in_turn

@@ -158,12 +158,31 @@ static io_poll_run io_hold_run(const struct io_kiocb *req)
 	return req->flags & REQ_F_MULTISHOT ? io_multishot_mail : io_retry_mail;
 }
 
+/*
+ * Does a request that may wait for its file say -EAGAIN instead?  Programs know that behind
+ * what a worker has done O_NONBLOCK is heeded, by the ops that look at it.
+ */
+static bool io_issue_heeds_nonblock(struct io_kiocb *req)
+{
+	const struct file *file = req->file;
+
+	if (likely(!(req->flags & REQ_F_AFTER_WORKER)))
+		return false;
+	req->flags &= ~REQ_F_AFTER_WORKER;
+	return io_ops[req->opcode]->heeds_nonblock && file->f_flags & O_NONBLOCK &&
+	       !S_ISREG(file_inode(file)->i_mode) && !(req->flags & REQ_F_MULTISHOT);
+}
+
 /* An inline attempt would have blocked. */
 static void io_issue_again(struct io_kiocb *req)
 {
 	enum io_poll_hold hold = IO_POLL_BLOCK;
 
 	if (io_poll_may_hold(req)) {
+		if (unlikely(io_issue_heeds_nonblock(req))) {
+			io_req_fail(req, -EAGAIN);
+			return;
+		}
 		io_req_keep_creds(req);
 		hold = io_poll_hold(req, io_hold_run(req), 0);
 	}

@@ -9,7 +9,9 @@
 #include "timer.h"
 #include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 
 FIXTURE(chain) {
 	struct iou r;
@@ -736,6 +738,60 @@ TEST_F(chain, successor_of_a_worker)
 	sqe->user_data = 2;
 	EXPECT_STREQ(worker ? "1:0 2:-11" : "1:0 2:128", submit_cqes(r, 2));
 	close(fd);
+}
+
+/*
+ * Behind what a worker has done, O_NONBLOCK is heeded by those that look at it, but not on a ring
+ * of one task.  Mutant: nonblock-ignored.
+ */
+TEST_F(chain, nonblocking_successor)
+{
+	bool heeds = !(variant->flags & IORING_SETUP_DEFER_TASKRUN);
+	int s[2], fd = eventfd(0, EFD_NONBLOCK), kind, nops;
+	struct iovec iov = { self->buf, 8 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	__u64 one = 1;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s));
+	/* there 6.12 heeds it now and then */
+	if (iou_on_stock() && !heeds)
+		return;
+	for (kind = 0; kind < 4; kind++) {
+		for (nops = 0; nops < 3; nops++) {
+			/* the head, if there is one, is for a worker */
+			if (nops)
+				nop(r, 1, LINK | IOSQE_ASYNC);
+			if (nops == 2)
+				nop(r, 1, LINK);
+			if (kind == 0)
+				sqe = iou_prep(r, IORING_OP_READ, fd, self->buf, 8, 0);
+			else if (kind == 1)
+				sqe = iou_prep(r, IORING_OP_READV, s[0], &iov, 1, 0);
+			else if (kind == 2)
+				sqe = iou_prep(r, IORING_OP_RECVMSG, s[0], &msg, 1, 0);
+			else
+				sqe = iou_prep(r, IORING_OP_RECV, s[0], self->buf, 8, 0);
+			sqe->user_data = 2;
+			ASSERT_EQ(nops + 1, iou_submit(r));
+			ASSERT_EQ(0, iou_discard(r, nops));
+			if (heeds && nops && kind != 3) {
+				EXPECT_STREQ("2:-11", cqes(r, 1));
+				continue;
+			}
+			iou_wait_ms(r, 1, 20);
+			EXPECT_EQ(0, iou_ready(r)) {
+				TH_LOG("%d, %d", kind, nops);
+			}
+			ASSERT_EQ(8, write(kind ? s[1] : fd, &one, 8));
+			EXPECT_STREQ("2:8", cqes(r, 1));
+		}
+	}
+	close(fd);
+	close(s[0]);
+	close(s[1]);
 }
 
 /* A drained request that is refused has nothing to wait for, and nothing waits for it. */
