@@ -41,6 +41,19 @@ static noinline int io_read_multishot_start(struct io_kiocb *req)
 	return ret;
 }
 
+/*
+ * Before another attempt, which may be made long after the first: whether it is allowed is asked
+ * anew, and others may have moved the current position.  Return: as io_read_multishot_start().
+ */
+static int io_read_multishot_again(struct io_kiocb *req)
+{
+	struct io_rw *rw = io_rw(req);
+
+	if (unlikely(req->flags & REQ_F_CUR_POS))
+		rw->kiocb.ki_pos = READ_ONCE(req->file->f_pos);
+	return rw_verify_area(READ, req->file, &rw->kiocb.ki_pos, rw->len);
+}
+
 /* One attempt.  Return: as ->read_iter(). */
 static ssize_t io_read_multishot_try(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -63,7 +76,7 @@ static enum io_result io_read_multishot_tell(struct io_kiocb *req, ssize_t ret,
 {
 	u32 cflags = io_buf_used(req, ret, issue_flags);
 
-	if (unlikely(req->flags & REQ_F_CUR_POS))
+	if (unlikely(req->flags & REQ_F_CUR_POS) && ret > 0)
 		WRITE_ONCE(req->file->f_pos, io_rw(req)->kiocb.ki_pos);
 	if (likely(ret > 0)) {
 		fsnotify_access(req->file);
@@ -85,12 +98,13 @@ static enum io_result io_read_multishot_issue(struct io_kiocb *req, unsigned int
 		if (unlikely(ret))
 			return io_done(req, ret);
 	}
-	if (unlikely(!io_rw_begun(req))) {
-		/* an answer to the SQE, not one of the file that another attempt could change */
+	if (likely(io_rw_begun(req)))
+		ret = io_read_multishot_again(req);
+	else
 		ret = io_read_multishot_start(req);
-		if (ret)
-			return io_read_multishot_tell(req, ret, issue_flags);
-	}
+	/* not an answer of the file that another attempt could change */
+	if (unlikely(ret))
+		return io_read_multishot_tell(req, ret, issue_flags);
 	ret = io_read_multishot_try(req, issue_flags);
 	if ((ret == -EAGAIN || ret == -EOPNOTSUPP) && issue_flags & IO_URING_F_NONBLOCK &&
 	    !(req->flags & REQ_F_NOWAIT)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: provided buffers, and reads that use them */
+#include <sys/fanotify.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -1150,6 +1151,53 @@ TEST_F(group, incremental_gives_back)
 	close(s[0]);
 	close(s[1]);
 	close(dir);
+	close(fd);
+}
+
+/* Say yes to the first two reads that fanotify asks about, and no to those behind them. */
+static void watch_reads(int fan)
+{
+	struct fanotify_event_metadata event;
+	int asked = 0;
+
+	while (read(fan, &event, sizeof(event)) == sizeof(event)) {
+		struct fanotify_response answer = {
+			.fd = event.fd, .response = asked++ < 2 ? FAN_ALLOW : FAN_DENY,
+		};
+
+		if (write(fan, &answer, sizeof(answer)) != sizeof(answer))
+			break;
+		close(event.fd);
+	}
+	_exit(0);
+}
+
+/* Whether a read is allowed is asked before each attempt.  Mutant: multishot-asks-once. */
+TEST_F(group, multishot_asks_each_time)
+{
+	const char *path = "/sys/kernel/notes";
+	int pid, fd, fan = fanotify_init(FAN_CLASS_CONTENT, O_RDONLY);
+	struct iou *r = &self->r;
+	unsigned int i;
+
+	ASSERT_LE(0, fan);
+	ASSERT_EQ(0, fanotify_mark(fan, FAN_MARK_ADD, FAN_ACCESS_PERM, AT_FDCWD, path));
+	fd = open(path, O_RDONLY);
+	ASSERT_LE(0, fd);
+	pid = fork();
+	if (!pid)
+		watch_reads(fan);
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	for (i = 0; i < 4; i++)
+		add(self->ring, self->mem, 16, i);
+	prep_read(r, IORING_OP_READ_MULTISHOT, fd, 0);
+	EXPECT_CQE(r, 16, BUFFER(0) | IORING_CQE_F_MORE);
+	EXPECT_CQE(r, 16, BUFFER(1) | IORING_CQE_F_MORE);
+	EXPECT_CQE(r, -EPERM, 0U);
+	EXPECT_EQ(2, head(r, GROUP));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(fan);
 	close(fd);
 }
 
