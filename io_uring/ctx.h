@@ -30,6 +30,7 @@ struct io_ev_fd;
 struct io_mem_account;
 struct io_poll;
 struct io_sq_data;
+struct io_timer_queue;
 struct user_struct;
 
 /*
@@ -641,6 +642,8 @@ struct io_ring_ctx {
 		struct io_spares	futexes;
 		/** @entries: (R) for messages that are sent from here, NULL before the first */
 		struct io_entry_store	*entries;
+		/** @timers: (R) those of a ring where many wait, NULL before (see async/timer.c) */
+		struct io_timer_queue	*timers;
 		/** @drain: chains that wait for earlier requests */
 		struct io_drain		drain;
 	} ____cacheline_aligned_in_smp;

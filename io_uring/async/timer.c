@@ -11,13 +11,52 @@
  * A callback may still be on its way out while its request ends, and while the
  * memory is used for the next timer: hrtimers allow that for callbacks that do
  * not restart their timer.
+ *
+ * Timers that expire together run one after the other in one interrupt, and a program
+ * may have as many as it likes.  So in a ring where many requests wait, further ones
+ * stand in a queue of the ring, which has one hrtimer for each clock.  Its interrupt
+ * expires a limited number.  What is due beyond that is expired by the task that gets the
+ * mail of those, see io_timers_catch_up(), or by the next interrupt.  There the lock of the
+ * queue says who owns a request.
  */
 #include <linux/bitops.h>
+#include <linux/slab.h>
+#include <linux/timerqueue.h>
 
 #include "async/timer.h"
 
 #define IO_TIMER_FLAGS	(IORING_TIMEOUT_ABS | IORING_TIMEOUT_CLOCK_MASK | \
 			 IORING_TIMEOUT_ETIME_SUCCESS | IORING_TIMEOUT_MULTISHOT)
+
+/* timers of a queue that one interrupt expires, and the pause before the next */
+#define IO_TIMERS_BATCH	64
+#define IO_TIMERS_PAUSE	NSEC_PER_MSEC
+/* timers that a task expires with each mail */
+#define IO_TIMERS_STEP	16
+/* above IORING_TIMEOUT_*, see io_timer_flags(): 1 + the queue that the timer is in */
+#define IO_TIMER_QUEUE	8
+
+/**
+ * struct io_timer_queue - timers of a ring that have none of their own, on one clock
+ * @lock: a leaf but for the timer's own; also taken in interrupts
+ * @timers: under @lock
+ * @hrtimer: expires with the first of @timers, or later if @behind; started under @lock
+ * @behind: (A) an interrupt has left some that were due
+ */
+struct io_timer_queue {
+	/* see above */
+	spinlock_t		lock;
+	struct timerqueue_head	timers;
+	struct hrtimer		hrtimer;
+	bool			behind;
+};
+
+enum {
+	IO_QUEUE_MONOTONIC,
+	IO_QUEUE_BOOTTIME,
+	IO_QUEUE_REALTIME,
+	IO_QUEUES,
+};
 
 static clockid_t io_timer_clock(unsigned int flags)
 {
@@ -62,7 +101,7 @@ int io_timer_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	struct io_timer *timer = io_timer(req);
 	unsigned int flags = READ_ONCE(sqe->timeout_flags);
 
-	BUILD_BUG_ON(IORING_TIMEOUT_MULTISHOT > U16_MAX);
+	BUILD_BUG_ON(IO_TIMER_FLAGS >> IO_TIMER_QUEUE);
 	if (req->buf_index || READ_ONCE(sqe->len) != 1 || READ_ONCE(sqe->splice_fd_in) ||
 	    READ_ONCE(sqe->addr3) || READ_ONCE(sqe->__pad2[0]))
 		return -EINVAL;
@@ -74,6 +113,147 @@ int io_timer_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	req->buf_index = flags;
 	timer->nr = READ_ONCE(sqe->off);
 	return io_timer_read(u64_to_user_ptr(READ_ONCE(sqe->addr)), &timer->time);
+}
+
+/*
+ * Expire what is due, but no more than @left.  A request that was taken out of the queue
+ * stays until its function has been called.
+ */
+static void io_timer_queue_run(struct io_timer_queue *queue, unsigned int left)
+{
+	ktime_t now = hrtimer_cb_get_time(&queue->hrtimer);
+
+	for (;;) {
+		struct timerqueue_node *node;
+		struct hrtimer *hrtimer;
+
+		scoped_guard(spinlock_irqsave, &queue->lock) {
+			node = timerqueue_getnext(&queue->timers);
+			WRITE_ONCE(queue->behind, node && node->expires <= now && !left);
+			if (!node)
+				return;
+			if (node->expires > now || !left) {
+				ktime_t next = queue->behind ? ktime_add_ns(now, IO_TIMERS_PAUSE) :
+							       node->expires;
+
+				hrtimer_start(&queue->hrtimer, next, HRTIMER_MODE_ABS);
+				return;
+			}
+			timerqueue_del(&queue->timers, node);
+		}
+		left--;
+		hrtimer = container_of(node, struct hrtimer, node);
+		hrtimer->function(hrtimer);
+	}
+}
+
+static enum hrtimer_restart io_timer_queue_expired(struct hrtimer *hrtimer)
+{
+	io_timer_queue_run(container_of(hrtimer, struct io_timer_queue, hrtimer), IO_TIMERS_BATCH);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * io_timers_run - the rare half of io_timers_catch_up()
+ * @ctx: the ring, its lock held; with queues
+ */
+void io_timers_run(struct io_ring_ctx *ctx)
+{
+	unsigned int i;
+
+	io_assert_ring(ctx);
+	for (i = 0; i < IO_QUEUES; i++)
+		if (READ_ONCE(ctx->timers[i].behind))
+			io_timer_queue_run(&ctx->timers[i], IO_TIMERS_STEP);
+}
+
+/**
+ * io_timers_free - the ring goes
+ * @ctx: the ring, without requests
+ */
+void io_timers_free(struct io_ring_ctx *ctx)
+{
+	unsigned int i;
+
+	for (i = 0; ctx->timers && i < IO_QUEUES; i++)
+		hrtimer_cancel(&ctx->timers[i].hrtimer);
+	kfree(ctx->timers);
+}
+
+/* The queues of a ring, made if there are none.  Return: NULL without memory. */
+static struct io_timer_queue *io_timer_queues(struct io_ring_ctx *ctx)
+{
+	static const clockid_t clocks[IO_QUEUES] = {
+		[IO_QUEUE_MONOTONIC]	= CLOCK_MONOTONIC,
+		[IO_QUEUE_BOOTTIME]	= CLOCK_BOOTTIME,
+		[IO_QUEUE_REALTIME]	= CLOCK_REALTIME,
+	};
+	struct io_timer_queue *queues = ctx->timers;
+	unsigned int i;
+
+	if (likely(queues))
+		return queues;
+	queues = kcalloc(IO_QUEUES, sizeof(*queues), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	for (i = 0; queues && i < IO_QUEUES; i++) {
+		spin_lock_init(&queues[i].lock);
+		timerqueue_init_head(&queues[i].timers);
+		hrtimer_init(&queues[i].hrtimer, clocks[i], HRTIMER_MODE_ABS);
+		queues[i].hrtimer.function = io_timer_queue_expired;
+	}
+	ctx->timers = queues;
+	return queues;
+}
+
+static struct io_timer_queue *io_timer_queue(const struct io_kiocb *req)
+{
+	return &req->ctx->timers[(req->buf_index >> IO_TIMER_QUEUE) - 1];
+}
+
+static bool io_timer_is_queued(const struct io_kiocb *req)
+{
+	return req->buf_index >> IO_TIMER_QUEUE;
+}
+
+/* Put a timer into the ring's queue.  Return: false without memory. */
+static bool io_timer_enqueue(struct io_kiocb *req, clockid_t clock, ktime_t time,
+			     enum hrtimer_mode mode,
+			     enum hrtimer_restart (*expired)(struct hrtimer *hrtimer))
+{
+	struct hrtimer *hrtimer = &io_timer(req)->hrtimer;
+	struct io_timer_queue *queue = io_timer_queues(req->ctx);
+	unsigned int nr = IO_QUEUE_MONOTONIC;
+
+	if (!queue)
+		return false;
+	if (clock == CLOCK_BOOTTIME)
+		nr = IO_QUEUE_BOOTTIME;
+	else if (clock == CLOCK_REALTIME && mode == HRTIMER_MODE_ABS)
+		nr = IO_QUEUE_REALTIME;
+	queue += nr;
+	req->buf_index |= (nr + 1) << IO_TIMER_QUEUE;
+	if (mode == HRTIMER_MODE_REL)
+		time = ktime_add_safe(time, hrtimer_cb_get_time(&queue->hrtimer));
+	timerqueue_init(&hrtimer->node);
+	hrtimer->node.expires = time;
+	hrtimer->function = expired;
+	guard(spinlock_irqsave)(&queue->lock);
+	if (timerqueue_add(&queue->timers, &hrtimer->node))
+		hrtimer_start(&queue->hrtimer, time, HRTIMER_MODE_ABS);
+	return true;
+}
+
+/* Return: as io_timer_stop(). */
+static int io_timer_dequeue(struct io_kiocb *req)
+{
+	struct timerqueue_node *node = &io_timer(req)->hrtimer.node;
+	struct io_timer_queue *queue = io_timer_queue(req);
+
+	guard(spinlock_irqsave)(&queue->lock);
+	if (RB_EMPTY_NODE(&node->node))
+		return 0;
+	/* the hrtimer may come too early then */
+	timerqueue_del(&queue->timers, node);
+	return 1;
 }
 
 /*
@@ -90,6 +270,9 @@ static void io_timer_go(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mo
 	io_assert_ring(req->ctx);
 	if (mode == HRTIMER_MODE_ABS)
 		time = io_time_to_host(clock, time);
+	if (unlikely(io_parked_many(req->ctx)) &&
+	    io_timer_enqueue(req, clock, time, mode, expired))
+		return;
 	hrtimer_init(hrtimer, clock, mode);
 	hrtimer->function = expired;
 	hrtimer_start(hrtimer, time, mode);
@@ -118,6 +301,8 @@ void io_timer_start(struct io_kiocb *req,
  */
 void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode)
 {
+	/* what it was in before */
+	req->buf_index = (u8)req->buf_index;
 	io_timer_go(req, time, mode, io_timer(req)->hrtimer.function);
 }
 
@@ -133,6 +318,8 @@ int io_timer_stop(struct io_kiocb *req)
 	struct hrtimer *hrtimer = &io_timer(req)->hrtimer;
 	int ret;
 
+	if (unlikely(io_timer_is_queued(req)))
+		return io_timer_dequeue(req);
 	for (;;) {
 		ret = hrtimer_try_to_cancel(hrtimer);
 		/* a timer that is queued has not expired: an earlier callback is on its way out */
@@ -142,10 +329,20 @@ int io_timer_stop(struct io_kiocb *req)
 	}
 }
 
+static bool io_timer_is_active(struct io_kiocb *req)
+{
+	const struct hrtimer *hrtimer = &io_timer(req)->hrtimer;
+
+	if (unlikely(io_timer_is_queued(req)))
+		/* it may expire after that look as well */
+		return !data_race(RB_EMPTY_NODE(&hrtimer->node.node));
+	return hrtimer_active(hrtimer);
+}
+
 /* Is it one that can still be stopped? */
 static bool io_timer_runs(struct io_kiocb *req, void *data)
 {
-	if (req->flags & REQ_F_MULTISHOT || hrtimer_active(&io_timer(req)->hrtimer))
+	if (req->flags & REQ_F_MULTISHOT || io_timer_is_active(req))
 		return true;
 	io_parked_hide(req);
 	return false;
@@ -167,3 +364,7 @@ struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_parked_kind kind
 {
 	return io_parked_find(ctx, kind, user_data, io_timer_runs, NULL) ?: ERR_PTR(-ENOENT);
 }
+
+#if IS_ENABLED(CONFIG_IO_URING_KUNIT_TEST)
+#include "tests/timer_kunit.c"
+#endif

@@ -23,7 +23,8 @@
  * @nr: until then: for a TIMEOUT how many CQEs end it, or how often it repeats
  *
  * It takes the whole of the op's storage, so that a timer needs no memory of
- * its own.  The flags of the SQE are in req->buf_index, see io_timer_flags().
+ * its own.  The flags of the SQE are in req->buf_index, see io_timer_flags().  Of a timer
+ * in a queue of the ring, @hrtimer has the node and the function alone.
  */
 struct io_timer {
 	union {
@@ -37,7 +38,7 @@ struct io_timer {
 
 IO_OP_DATA(io_timer);
 
-/* sqe->timeout_flags of a request; neither op uses a buffer. */
+/* sqe->timeout_flags of a request, and what async/timer.c adds; neither op uses a buffer. */
 static inline unsigned int io_timer_flags(const struct io_kiocb *req)
 {
 	return req->buf_index;
@@ -75,6 +76,15 @@ void io_timer_start(struct io_kiocb *req,
 		    enum hrtimer_restart (*expired)(struct hrtimer *hrtimer));
 void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode);
 int io_timer_stop(struct io_kiocb *req);
+void io_timers_run(struct io_ring_ctx *ctx);
+void io_timers_free(struct io_ring_ctx *ctx);
 struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_parked_kind kind, u64 user_data);
+
+/* For the mail of a timer that has expired: expire what an interrupt has left.  Ring lock held. */
+static inline void io_timers_catch_up(struct io_ring_ctx *ctx)
+{
+	if (unlikely(ctx->timers))
+		io_timers_run(ctx);
+}
 
 #endif

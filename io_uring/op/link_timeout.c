@@ -37,6 +37,7 @@ static void io_link_timeout_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 	struct io_kiocb *req = io_mail_to_req(mail), *head;
 	int ret = -ENOENT;
 
+	io_timers_catch_up(ctx);
 	io_unpark(req);
 	head = io_limit_expire(req);
 	/* if its task is gone, too: a head that was parked waits on */

@@ -107,6 +107,7 @@ static void io_timeout_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 {
 	struct io_kiocb *req = io_mail_to_req(mail);
 
+	io_timers_catch_up(ctx);
 	if (io_timeout_repeats(req) && req->cqe.res == -ETIME &&
 	    io_timeout_again(req, issue_flags))
 		return;

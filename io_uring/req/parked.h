@@ -43,6 +43,14 @@ static inline struct list_head *io_parked_bucket(const struct io_ring_ctx *ctx, 
 	return &ctx->parked.buckets[(user_data * ctx->parked.factor >> ctx->parked.shift) ^ kind];
 }
 
+/* Do more requests wait than a table with so many bits has buckets, or did until lately? */
+#define IO_PARKED_MANY_BITS	6
+
+static inline bool io_parked_many(const struct io_ring_ctx *ctx)
+{
+	return ctx->parked.shift < 64 - IO_PARKED_MANY_BITS;
+}
+
 /* Requests in the lot. */
 static inline unsigned int io_parked_nr(const struct io_ring_ctx *ctx)
 {

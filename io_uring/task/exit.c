@@ -45,6 +45,7 @@
 #include <linux/workqueue.h>
 
 #include "async/poll.h"
+#include "async/timer.h"
 #include "async/wq.h"
 #include "req/free.h"
 #include "req/parked.h"
@@ -109,6 +110,7 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 		put_task_struct(ctx->submitter_task);
 	io_account_free(ctx);
 	percpu_ref_exit(&ctx->refs);
+	io_timers_free(ctx);
 	io_parked_free(ctx);
 	io_req_cache_free(ctx);
 	kfree_rcu(ctx, rcu);

@@ -19,14 +19,25 @@ FIXTURE(to) {
 
 FIXTURE_VARIANT(to) {
 	unsigned int flags;
+	unsigned int others;
 };
 
 IOU_KINDS_OF_TASK(to);
 IOU_KIND(to, defer_large, IOU_DEFER | IOU_LARGE);
+/* Where many requests wait, timers stand in a queue. */
+FIXTURE_VARIANT_ADD(to, plain_many) { .others = 300 };
+FIXTURE_VARIANT_ADD(to, defer_many) { .flags = IOU_DEFER, .others = 300 };
 
 FIXTURE_SETUP(to)
 {
+	unsigned int i;
+
 	ASSERT_EQ(0, iou_init(&self->r, 64, variant->flags));
+	for (i = 0; i < variant->others; i++) {
+		/* on each clock */
+		timeout(&self->r, HOUR + i, 0, i % 3 << 2, 1000 + i);
+		ASSERT_EQ(1, iou_submit(&self->r));
+	}
 }
 
 FIXTURE_TEARDOWN(to)
