@@ -8,6 +8,7 @@
 #error "req/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include <linux/kasan.h>
 #include <linux/slab.h>
 
 #include "ctx.h"
@@ -16,7 +17,7 @@
  * A request that waits may need more memory than it has itself, and programs wait again
  * and again: the slab's allocator costs more than a hundred instructions each time, a list
  * under the ring lock ten.  Such memory begins with a struct io_spare; what comes behind
- * that is not touched while it is kept.
+ * that is not touched while it is kept, and is poisoned for KASAN.
  */
 
 /* a ring keeps at most so many of each kind */
@@ -39,6 +40,7 @@ static __always_inline void *io_spare_alloc(struct io_spares *spares, size_t siz
 		return kmalloc(size, GFP_KERNEL_ACCOUNT);
 	spares->first = spare->next;
 	spares->nr--;
+	kasan_mempool_unpoison_object(spare, size);
 	return spare;
 }
 
@@ -53,6 +55,9 @@ static inline void io_spare_free(struct io_spares *spares, struct io_spare *spar
 		kfree(spare);
 		return;
 	}
+	kasan_mempool_poison_object(spare);
+	/* for the link, and so that kfree() takes it as it is */
+	kasan_unpoison_range(spare, sizeof(*spare));
 	spare->next = spares->first;
 	spares->first = spare;
 	spares->nr++;

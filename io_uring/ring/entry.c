@@ -44,7 +44,7 @@ struct io_cqe_entry *io_entry_refill(struct io_ring_ctx *ctx)
 		struct io_mail *mail = io_mail_take(&store->back);
 
 		store->free = mail->next;
-		return io_mail_to_entry(mail);
+		return io_entry_unpoison(store, mail);
 	}
 	entry = io_entry_alloc(store->made < IO_ENTRY_STORE ? GFP_KERNEL : IO_ENTRY_BEYOND);
 	if (entry && store->made < IO_ENTRY_STORE) {
@@ -68,6 +68,28 @@ static unsigned int io_entry_free_list(struct io_mail *mail)
 	return nr;
 }
 
+/*
+ * Nobody reads what these entries hold any more, but for their links, which kfree() needs
+ * as well.
+ */
+static void io_entry_poison_chain(struct io_cqe_entry *first, struct io_cqe_entry *last)
+{
+	struct io_cqe_entry *entry = first;
+
+	if (!IS_ENABLED(CONFIG_KASAN))
+		return;
+	for (;;) {
+		struct io_mail *next = entry->mail.next;
+
+		kasan_mempool_poison_object(entry);
+		kasan_unpoison_range(&entry->mail, sizeof(entry->mail));
+		entry->mail.next = next;
+		if (entry == last)
+			return;
+		entry = io_mail_to_entry(next);
+	}
+}
+
 /**
  * io_entry_put_chain - bring entries home
  * @first: first of a chain that is linked by ->mail
@@ -83,6 +105,7 @@ void io_entry_put_chain(struct io_cqe_entry *first, struct io_cqe_entry *last)
 		kfree(last);
 		return;
 	}
+	io_entry_poison_chain(first, last);
 	if (likely(!(io_mail_push_chain(&store->back, &first->mail, &last->mail) & IO_MAIL_DEAD)))
 		return;
 	last->mail.next = NULL;

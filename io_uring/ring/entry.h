@@ -8,6 +8,8 @@
 #error "ring/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include <linux/kasan.h>
+
 #include "ctx.h"
 #include "ring/locks.h"
 
@@ -44,6 +46,18 @@ static inline struct io_cqe_entry *io_mail_to_entry(struct io_mail *mail)
 	return container_of(mail, struct io_cqe_entry, mail);
 }
 
+/* What a store has kept is poisoned for KASAN, which leaves notes in it. */
+static inline struct io_cqe_entry *io_entry_unpoison(struct io_entry_store *store,
+						     struct io_mail *mail)
+{
+	struct io_cqe_entry *entry = io_mail_to_entry(mail);
+
+	kasan_mempool_unpoison_object(entry, sizeof(*entry));
+	if (IS_ENABLED(CONFIG_KASAN))
+		entry->store = store;
+	return entry;
+}
+
 /**
  * io_entry_get - take an entry for a message
  * @ctx: the ring that sends it, its lock held
@@ -61,7 +75,7 @@ static inline struct io_cqe_entry *io_entry_get(struct io_ring_ctx *ctx)
 		struct io_mail *mail = store->free;
 
 		store->free = mail->next;
-		return io_mail_to_entry(mail);
+		return io_entry_unpoison(store, mail);
 	}
 	return io_entry_refill(ctx);
 }
