@@ -907,6 +907,7 @@ void io_wq_exit_start(struct io_wq *wq)
 /* What runs is told to end, once; from here on ->drained will come. */
 static void io_wq_exit_tell(struct io_wq *wq)
 {
+	struct io_wq_worker *worker;
 	unsigned int i;
 
 	if (wq->told)
@@ -918,6 +919,9 @@ static void io_wq_exit_tell(struct io_wq *wq)
 		io_wq_stop_creation(lane);
 		guard(spinlock)(&lane->lock);
 		io_wq_cancel_running(lane, io_wq_match_any, NULL, true);
+		/* the file that went with the last work may linger in a worker that has none */
+		list_for_each_entry(worker, &lane->workers, link)
+			set_notify_signal(worker->task);
 	}
 	io_wq_live_put(wq);
 }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "iou_test.h"
+#include "sock.h"
 
 /* How long a dead process may take to go, in milliseconds */
 static unsigned int grace(void)
@@ -752,6 +753,47 @@ static void *open_and_end(void *arg)
 	sqe->open_flags = O_RDONLY;
 	sqe->flags = IOSQE_ASYNC;
 	return iou_submit(r) == 1 ? NULL : (void *)1;
+}
+
+/* Leave the last reference to a socket that lingers for a minute to a worker, and end. */
+static void *linger_and_end(void *arg)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 60 };
+	struct victim *v = arg;
+	char buf[4096] = {};
+	int fds[2];
+
+	if (sock_tcp_pair_of(fds, 4096) ||
+	    setsockopt(fds[0], SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)))
+		return (void *)2;
+	while (send(fds[0], buf, sizeof(buf), MSG_DONTWAIT) > 0)
+		;
+	v->file = fds[1];
+	iou_prep(&v->r, IORING_OP_CLOSE, fds[0], NULL, 0, 0)->flags = IOSQE_ASYNC;
+	return iou_submit(&v->r) == 1 && !iou_discard(&v->r, 1) ? NULL : (void *)2;
+}
+
+/*
+ * A thread that exits does not wait for a socket that lingers in its worker.  Mutant:
+ * exit-waits-for-linger.
+ */
+TEST_F(end, linger_of_a_thread)
+{
+	unsigned long long start;
+	struct victim v;
+	pthread_t t;
+	void *ret;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_IOPOLL))
+		SKIP(return, "the ring is its owner's, or cannot do it");
+	ASSERT_EQ(0, victim_init(&v, variant->flags, self->seed));
+	close(v.file);
+	start = iou_now_us();
+	ASSERT_EQ(0, pthread_create(&t, NULL, linger_and_end, &v));
+	pthread_join(t, &ret);
+	EXPECT_EQ(NULL, ret);
+	EXPECT_GT(20000000ULL, iou_now_us() - start);
+	victim_free(&v);
 }
 
 /*
