@@ -17,7 +17,8 @@ struct cpumask;
 
 /**
  * enum io_wq_work_flags - bits of io_wq_work->flags
- * @IO_WQ_WORK_CANCEL: it has to end with -ECANCELED; see io_wq_work_is_cancelled()
+ * @IO_WQ_WORK_CANCEL: it has to end with -ECANCELED, without being begun; see also
+ *	io_wq_worker_stopped()
  * @IO_WQ_WORK_HASHED: serialised with work of the same key, see struct io_wq_params
  * @IO_WQ_WORK_UNBOUND: may take for ever, is counted against the limit of unbounded workers
  * @IO_WQ_WORK_CONCURRENT: is known to block: if no worker is idle, start one now
@@ -113,7 +114,6 @@ int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask);
 int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2]);
 
 bool io_wq_worker_stopped(void);
-bool io_wq_work_is_cancelled(const struct io_wq_work *work);
 bool io_wq_disown(void);
 
 #endif

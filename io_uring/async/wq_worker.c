@@ -64,28 +64,18 @@ static struct io_wq_worker *io_wq_current_worker(void)
 }
 
 /**
- * io_wq_worker_stopped - is current a worker whose pool ends?
+ * io_wq_worker_stopped - is current a worker that was told to end what it runs?
  *
- * Return: true if what it runs should end soon
+ * For params->run(), before it tries again.
+ *
+ * Return: true also if its pool or its process ends
  */
 bool io_wq_worker_stopped(void)
 {
 	struct io_wq_worker *worker = io_wq_current_worker();
 
-	return worker && (io_wq_exiting(worker->lane->wq) || fatal_signal_pending(current));
-}
-
-/**
- * io_wq_work_is_cancelled - was it told to end?
- * @work: what current runs: called from params->run() while it owns the work
- *
- * Return: true if it has to end with -ECANCELED
- */
-bool io_wq_work_is_cancelled(const struct io_wq_work *work)
-{
-	struct io_wq_worker *worker = io_wq_current_worker();
-
-	return work->flags & IO_WQ_WORK_CANCEL || (worker && READ_ONCE(worker->cancelled));
+	return worker && (READ_ONCE(worker->cancelled) || io_wq_exiting(worker->lane->wq) ||
+			  fatal_signal_pending(current));
 }
 
 /* The next one may begin.  The caller gives up the pending creation's reference. */
@@ -365,6 +355,11 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
 
 	guard(rcu)();
 	scoped_guard(raw_spinlock, &lane->crew_lock) {
+		/* pair A: the queue was written */
+		smp_mb__after_spinlock();
+		if (!io_wq_lane_runnable(lane) ||
+		    io_wq_crew_is_busy(atomic_read(&lane->nr_running)))
+			return false;
 		called = io_wq_call_idle(lane);
 		if (!called && io_wq_may_create(lane, concurrent)) {
 			WRITE_ONCE(lane->creating, true);
@@ -375,6 +370,14 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
 	if (called)
 		wake_up_process(called);
 	return create;
+}
+
+/* Is nothing to be done about the workers?  To be asked after a barrier. */
+static bool io_wq_crew_suffices(struct io_wq_lane *lane, bool concurrent)
+{
+	if (io_wq_crew_is_busy(atomic_read(&lane->nr_running)) || !io_wq_lane_runnable(lane))
+		return true;
+	return list_empty(&lane->idle) && !io_wq_may_create(lane, concurrent);
 }
 
 /**
@@ -390,12 +393,12 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
  */
 void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 {
-	/* pair A */
-	smp_mb();
-	if (!io_wq_lane_runnable(lane) || io_wq_crew_is_busy(atomic_read(&lane->nr_running)))
-		return;
-	if (list_empty(&lane->idle) && !io_wq_may_create(lane, concurrent))
-		return;
+	if (io_wq_crew_suffices(lane, concurrent)) {
+		/* pair A: the queue was written */
+		smp_mb();
+		if (io_wq_crew_suffices(lane, concurrent))
+			return;
+	}
 	if (io_wq_wake_or_claim(lane, concurrent))
 		io_wq_request(lane);
 }

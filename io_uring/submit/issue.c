@@ -458,7 +458,7 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 	if (likely(!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out)))
 		return true;
 	/* whoever ends it is perhaps no worker, and may hold the ring lock */
-	if (io_wq_work_is_cancelled(&req->work))
+	if (req->work.flags & IO_WQ_WORK_CANCEL)
 		return true;
 	io_req_move(req, IO_REQ_ISSUING);
 	if (*flags & IO_URING_F_NONBLOCK && !io_work_hold(req, flags))
@@ -527,7 +527,7 @@ void io_work_run(struct io_wq_work *work)
 	for (;;) {
 		enum io_result result;
 
-		if (io_wq_work_is_cancelled(work)) {
+		if (work->flags & IO_WQ_WORK_CANCEL) {
 			/* not here, the ring lock may be held */
 			io_req_fail_later(req, -ECANCELED);
 			return;
@@ -539,7 +539,7 @@ void io_work_run(struct io_wq_work *work)
 		}
 		if (result != IO_AGAIN || !io_work_again(req, &flags))
 			return;
-		/* a device without free tags on a polled ring: others have to reap */
+		/* told to end; of a device without free tags on a polled ring others have to reap */
 		if (io_wq_worker_stopped())
 			work->flags |= IO_WQ_WORK_CANCEL;
 		cond_resched();

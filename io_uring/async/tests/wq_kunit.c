@@ -71,7 +71,7 @@ static void pool_run(struct io_wq_work *work)
 	struct pool_work *w = to_pool_work(work);
 	struct pool_test *pool = w->pool;
 
-	if (io_wq_work_is_cancelled(work)) {
+	if (work->flags & IO_WQ_WORK_CANCEL) {
 		atomic_inc(&pool->cancelled);
 		return;
 	}
