@@ -77,8 +77,8 @@ enum io_parked_kind {
  * @unlinked: the request that a limit has limited has ended; ring lock held.
  *	True: the caller ends the limit with -ECANCELED; false: it ends by itself.
  *	Needed by limits
- * @in_turn: on a regular file or a block device: true for a request that depends on what
- *	those before it have done to its open file; workers serialise such requests
+ * @in_turn: of a request that was not issued yet: will it use and move the current position
+ *	of its file?  Workers serialise these; later REQ_F_CUR_POS says so
  */
 struct io_op {
 	bool		needs_file : 1, iopoll : 1, ioprio : 1, buffer_select : 1;

@@ -96,8 +96,8 @@ void io_rw_fail(struct io_kiocb *req)
 }
 
 /**
- * io_rw_in_turn - does a request use and move the current position of its file?
- * @req: a read or write
+ * io_rw_in_turn - will a request use and move the current position of its file?
+ * @req: a read or write that has not begun
  *
  * Two workers would read the same position before one of them moves it.
  *
@@ -105,7 +105,7 @@ void io_rw_fail(struct io_kiocb *req)
  */
 bool io_rw_in_turn(struct io_kiocb *req)
 {
-	return req->flags & REQ_F_CUR_POS || io_rw(req)->kiocb.ki_pos == -1;
+	return io_rw(req)->kiocb.ki_pos == -1;
 }
 
 /* Attempt again, by a worker, what must not block here. */

@@ -364,7 +364,10 @@ static bool io_work_in_turn(struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
 
-	return op->in_turn && op->in_turn(req);
+	if (req->flags & REQ_F_CUR_POS)
+		return true;
+	/* one for a worker may not have been issued yet */
+	return req->flags & REQ_F_FORCE_ASYNC && op->in_turn && op->in_turn(req);
 }
 
 /* Which kind of worker: may the work block for ever, must it be serialised? */
@@ -568,12 +571,11 @@ void io_work_put(struct io_wq_work *work)
  * io_work_key - what hashed requests are serialised by; io_wq_params->key
  * @work: of a request with a file
  *
- * Return: the inode's address, or that of the open file whose position the request uses
+ * A read at the current position has the key that a write has, as both move the position.
+ *
+ * Return: the inode's address
  */
 const void *io_work_key(const struct io_wq_work *work)
 {
-	struct io_kiocb *req = container_of(work, struct io_kiocb, work);
-	const struct inode *inode = file_inode(req->file);
-
-	return S_ISREG(inode->i_mode) && io_work_needs_hash(req) ? inode : (void *)req->file;
+	return file_inode(container_of(work, struct io_kiocb, work)->file);
 }
