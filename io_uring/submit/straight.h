@@ -26,6 +26,7 @@
  * struct io_submit_batch - the state of one run of the loop
  * @ctx: the ring
  * @nr: SQEs to take; a refused one ends the batch by lowering it, unless the ring has SUBMIT_ALL
+ * @part_end: of these, those that are taken before the next look at others
  * @left: requests that did not come back on the straight way
  * @issue_flags: IO_URING_F_* of this ring's submitter
  * @plugged: ctx->plug has been started
@@ -33,6 +34,7 @@
 struct io_submit_batch {
 	struct io_ring_ctx	*ctx;
 	unsigned int		nr;
+	unsigned int		part_end;
 	unsigned int		left;
 	unsigned int		issue_flags;
 	bool			plugged;

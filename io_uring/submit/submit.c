@@ -23,8 +23,11 @@
 #include "ring/sq.h"
 #include "submit/straight.h"
 
-/* SQEs between two looks whether others want to run, or the task is to die */
-#define IO_SUBMIT_PART	1024U
+/*
+ * SQEs between two looks whether others want to run, or the task is to die.  Each of them may
+ * take long: a FUTEX_WAKE walks through a whole bucket.
+ */
+#define IO_SUBMIT_PART	16U
 
 /**
  * io_submit_refused - a SQE ends with an error of its own, in its place in the chain
@@ -48,8 +51,10 @@ noinline void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe 
 	io_done(req, err);
 	io_req_move(req, IO_REQ_PREPPED);
 	io_submit_chained(req);
-	if (stop)
+	if (stop) {
 		batch->nr = 0;
+		batch->part_end = 0;
+	}
 }
 
 /* flags that any op takes on any ring that is not restricted */
@@ -102,6 +107,28 @@ noinline void io_submit_unusual(struct io_kiocb *req, const struct io_uring_sqe 
 		io_issue_inline(req);
 }
 
+/* Others want the CPU, or there is a signal.  Return: take the rest? */
+static noinline bool io_submit_pause(void)
+{
+	cond_resched();
+	return !fatal_signal_pending(current);
+}
+
+/*
+ * A part of the batch is taken.  One load looks for both, since a kill on another CPU does not
+ * make the scheduler want this one.  Return: take the next part?
+ */
+static bool io_submit_goes_on(struct io_submit_batch *batch, unsigned int taken)
+{
+	if (taken >= batch->nr)
+		return false;
+	if (unlikely(read_thread_flags() & (_TIF_NEED_RESCHED | _TIF_SIGPENDING)) &&
+	    !io_submit_pause())
+		return false;
+	batch->part_end = min(taken + IO_SUBMIT_PART, batch->nr);
+	return true;
+}
+
 /* The loop.  Return: the number of SQEs that were taken. */
 static unsigned int io_submit_loop(struct io_ring_ctx *ctx, struct io_submit_batch *batch)
 {
@@ -121,35 +148,13 @@ static unsigned int io_submit_loop(struct io_ring_ctx *ctx, struct io_submit_bat
 		sqe = io_sq_next(ctx);
 		if (unlikely(!sqe))
 			break;
-		taken++;
 		if (unlikely(!io_submit_one(ctx, req, sqe, batch))) {
 			batch->left++;
 			req = NULL;
 		}
-	} while (taken < batch->nr);
+	} while (++taken < batch->part_end || io_submit_goes_on(batch, taken));
 	if (req)
 		io_req_recycle(req);
-	return taken;
-}
-
-/* A part of a long batch is done.  Others may run.  Return: take the rest? */
-static noinline bool io_submit_goes_on(void)
-{
-	cond_resched();
-	return !fatal_signal_pending(current);
-}
-
-/* The batch, in parts, so that the task can be killed.  Return: the number of SQEs taken. */
-static unsigned int io_submit_parts(struct io_ring_ctx *ctx, struct io_submit_batch *batch,
-				    unsigned int nr)
-{
-	unsigned int taken = 0, part;
-
-	do {
-		batch->nr = min(nr - taken, IO_SUBMIT_PART);
-		part = io_submit_loop(ctx, batch);
-		taken += part;
-	} while (part == batch->nr && taken < nr && io_submit_goes_on());
 	return taken;
 }
 
@@ -176,6 +181,8 @@ int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 	if (unlikely(!nr))
 		return 0;
 	batch.ctx = ctx;
+	batch.nr = nr;
+	batch.part_end = min(nr, IO_SUBMIT_PART);
 	batch.left = 0;
 	batch.issue_flags = IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER | ctx->issue_flags;
 	batch.plugged = false;
@@ -183,7 +190,7 @@ int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 	/* enough for the whole batch; taken off at its end, nobody else looks at it */
 	if (unlikely(tctx->credit < (int)nr))
 		io_tctx_refill_credit(tctx, nr);
-	taken = io_submit_parts(ctx, &batch, nr);
+	taken = io_submit_loop(ctx, &batch);
 	tctx->credit -= batch.left;
 	if (unlikely(ctx->chain.head))
 		io_submit_end_chain(ctx);

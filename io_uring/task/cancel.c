@@ -85,6 +85,7 @@ static struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_urin
 		sum.running += found.running;
 		if (!all && (sum.queued || sum.running))
 			break;
+		cond_resched();
 	}
 	return sum;
 }
