@@ -544,8 +544,8 @@ struct io_napi {
 /**
  * union io_stops - what stops io_uring_enter() before it does anything, asked for at once
  * @disabled: (A) IORING_SETUP_R_DISABLED, until somebody enables the ring
- * @starved: (A) the fallback work has tried for the ring lock in vain for a while: others let it
- *	go first (see io_ring_give_way())
+ * @starved: (A) the fallback work, or a task on its way out, has tried for the ring lock in vain
+ *	for a while: others let it go first (see io_ring_give_way())
  * @any: (A) both
  */
 union io_stops {

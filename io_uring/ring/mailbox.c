@@ -79,19 +79,24 @@ void io_fallback_kick(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_ring_give_way - let the starved fallback work have the ring lock before current
+ * io_ring_give_way - let those have the ring lock before current who only try for it
  * @ctx: the ring, its lock not held by current
  *
- * A task that submits without a pause leaves the lock alone too briefly for a work that only
- * tries for it: on a virtual machine the work waited for six seconds.  Until it has had its turn
- * each call pauses for a jiffy at most.  Task context, sleeps.
+ * These are the fallback work, and tasks that exit or exec.  A task that submits without a
+ * pause leaves the lock alone too briefly for them: on a virtual machine the work waited for
+ * six seconds, and an exec for fourteen.  While they ask for it (io_ring_try()), each call
+ * pauses until one of them has had the lock, for IO_GIVE_WAY jiffies at most.  Task context,
+ * sleeps.
  */
 void io_ring_give_way(struct io_ring_ctx *ctx)
 {
+	unsigned int left;
+
 	if (likely(!READ_ONCE(ctx->stops.starved)))
 		return;
 	io_fallback_kick(ctx);
-	schedule_timeout_killable(1);
+	for (left = IO_GIVE_WAY; left && READ_ONCE(ctx->stops.starved); left--)
+		schedule_timeout_killable(1);
 }
 
 /**

@@ -184,6 +184,9 @@ static inline void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail,
 		io_ring_pushed(ctx, mail, old, push_flags);
 }
 
+/* jiffies for which a call lets those pass who only try for the ring lock */
+#define IO_GIVE_WAY	(HZ / 100 + 2)
+
 void io_ring_expect(struct io_ring_ctx *ctx);
 struct io_mail *io_ring_take(struct io_ring_ctx *ctx);
 void io_ring_leave(struct io_ring_ctx *ctx, struct io_mail *mail);

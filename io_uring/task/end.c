@@ -52,7 +52,7 @@ static void io_cancel_pass(struct io_cancel_wait *w)
 	w->found = false;
 	w->busy = false;
 	io_tctx_for_each_ring(w->tctx, what.ctx) {
-		if (!io_ring_trylock(what.ctx)) {
+		if (!io_ring_try(what.ctx, w->tries)) {
 			w->busy = true;
 			continue;
 		}
@@ -242,6 +242,7 @@ static void io_cancel_leave_rings(struct io_cancel_wait *w)
 	if (unlikely(orphans))
 		io_tctx_keep_mm(w->tctx);
 	io_tctx_for_each_ring(w->tctx, ctx) {
+		io_ring_try_end(ctx);
 		if (io_owns_mailbox(ctx))
 			io_ring_close(ctx);
 		if (ctx->iopoll)

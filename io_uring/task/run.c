@@ -296,14 +296,12 @@ void io_fallback_work(struct work_struct *work)
 	 * The end of the ring waits for this before it frees the ring, so no
 	 * reference is needed: messages, which hold none, may come last.
 	 */
-	if (!io_ring_trylock(ctx)) {
+	if (!io_ring_try(ctx, ctx->fallback.tries)) {
 		queue_delayed_work(system_unbound_wq, &ctx->fallback.work,
 				   io_lock_backoff(&ctx->fallback.tries, IO_BACKOFF_WORK));
-		WRITE_ONCE(ctx->stops.starved, ctx->fallback.tries > IO_FALLBACK_TRIES);
 		return;
 	}
 	ctx->fallback.tries = 0;
-	WRITE_ONCE(ctx->stops.starved, false);
 	io_req_reclaim_retired(ctx);
 	io_bufs_take_back(ctx);
 	io_cancel_orphans(ctx);

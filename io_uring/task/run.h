@@ -13,6 +13,8 @@
 #endif
 
 #include "req/req.h"
+#include "ring/locks.h"
+#include "ring/mailbox.h"
 
 void io_tctx_task_work(struct callback_head *cb);
 int io_run_local_locked(struct io_ring_ctx *ctx);
@@ -37,21 +39,49 @@ static inline bool io_owns_mailbox(const struct io_ring_ctx *ctx)
  * Longest pause between two attempts to get a lock that is not waited for, see ring/locks.h:
  * of a task, and of works, of which as many may try as a user has closed rings.
  */
-#define IO_BACKOFF_TASK	(HZ / 20 ?: 1)
+#define IO_BACKOFF_TASK	(HZ / 100 ?: 1)
 #define IO_BACKOFF_WORK	HZ
 
-/* How often the fallback work tries in vain before submitters give way to it */
-#define IO_FALLBACK_TRIES	3
+/* a task that submits is out of the way for longer than another one sleeps between attempts */
+static_assert(IO_GIVE_WAY > IO_BACKOFF_TASK);
+
+/* How often a lock is tried for in vain before submitters give way */
+#define IO_STARVED_TRIES	3
 
 /* Jiffies until the next attempt, more each time. */
 static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
 {
-	unsigned long delay = 1UL << *tries;
+	unsigned long delay = 1UL << min(*tries, BITS_PER_LONG - 1);
 
-	if (delay >= max)
-		return max;
-	++*tries;
-	return delay;
+	if (*tries < U8_MAX)
+		++*tries;
+	return min(delay, max);
+}
+
+/**
+ * io_ring_try - try for the ring lock, for which current does not wait
+ * @ctx: the ring
+ * @tries: how often current has tried in vain, see io_lock_backoff()
+ *
+ * Whoever has tried often enough has submitters give way (io_ring_give_way()), until it has
+ * had the lock, or gives up (io_ring_try_end()): others who wait as well ask again.
+ *
+ * Return: is it held?
+ */
+static inline bool io_ring_try(struct io_ring_ctx *ctx, u8 tries)
+{
+	bool held = io_ring_trylock(ctx);
+
+	if (unlikely(tries >= IO_STARVED_TRIES))
+		WRITE_ONCE(ctx->stops.starved, !held);
+	return held;
+}
+
+/* Current does not try any more. */
+static inline void io_ring_try_end(struct io_ring_ctx *ctx)
+{
+	if (READ_ONCE(ctx->stops.starved))
+		WRITE_ONCE(ctx->stops.starved, false);
 }
 
 /**

@@ -646,6 +646,118 @@ TEST_F(teardown, exec_killed_while_it_has_task_work)
 	EXPECT_TRUE(WIFSIGNALED(status));
 }
 
+/* Batches of reads without a pause, until there are other orders; the ring's SQEs stay. */
+static void submit_batches(struct iou *r, int file, volatile bool *stop)
+{
+	unsigned int i, nr = r->p.sq_entries;
+	static char byte;
+
+	r->next = *r->sq_tail;
+	r->sent = r->next;
+	for (i = 0; i < nr; i++)
+		iou_prep(r, IORING_OP_READ, file, &byte, 1, 0);
+	iou_submit(r);
+	while (!*stop) {
+		store_rel(r->cq_head, load_acq(r->cq_tail));
+		store_rel(r->sq_tail, *r->sq_head + nr);
+		iou_sys_enter(r->fd, nr, 0, 0, NULL, 0);
+	}
+}
+
+struct submitter {
+	struct iou r;
+	int file;
+	volatile bool stop;
+};
+
+static void *submitting(void *arg)
+{
+	struct submitter *b = arg;
+
+	submit_batches(&b->r, b->file, &b->stop);
+	return NULL;
+}
+
+/* A thread that leaves a poll of its ring behind, beside one that is busy already. */
+static void *leave_poll(void *arg)
+{
+	struct submitter *b = arg;
+	pthread_t thread;
+
+	iou_prep(&b->r, IORING_OP_POLL_ADD, b->r.fd, NULL, 0, 0)->poll32_events = POLLERR;
+	if (iou_submit(&b->r) != 1 || pthread_create(&thread, NULL, submitting, b))
+		return (void *)1;
+	iou_sleep_ms(100);
+	return NULL;
+}
+
+static unsigned int leave_limit(void)
+{
+	return iou_slow_kernel() ? 8000 : 2000;
+}
+
+/*
+ * Others submit to the ring without a pause while one that uses it executes a program: that
+ * one gets the lock for its requests soon.  Mutant: exit-starves.
+ */
+TEST(exec_beside_a_busy_task)
+{
+	struct submitter b = { .file = memfd_create("iou", 0) };
+	int pid, other, status, to[2];
+	unsigned long long start;
+
+	ASSERT_EQ(1, write(b.file, "x", 1));
+	ASSERT_EQ(0, pipe(to));
+	ASSERT_EQ(0, iou_init_cq(&b.r, 1024, 2048, IOU_COOP));
+	pid = fork();
+	if (!pid) {
+		struct __kernel_timespec ts = { .tv_sec = 1000 };
+
+		iou_prep(&b.r, IORING_OP_TIMEOUT, -1, &ts, 1, 0);
+		if (iou_submit(&b.r) == 1 && !hear(to[0]))
+			execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	ASSERT_TRUE(iou_taken(&b.r, IOU_PATIENCE));
+	other = fork();
+	if (!other) {
+		submit_batches(&b.r, b.file, &b.stop);
+		_exit(1);
+	}
+	iou_sleep_ms(200);
+	start = iou_now_us();
+	ASSERT_EQ(0, say(to[1]));
+	waitpid(pid, &status, 0);
+	EXPECT_EQ(0, status);
+	EXPECT_GT(leave_limit(), (iou_now_us() - start) / 1000) {
+		TH_LOG("%llu ms", (iou_now_us() - start) / 1000);
+	}
+	kill(other, SIGKILL);
+	waitpid(other, &status, 0);
+	iou_exit(&b.r);
+}
+
+/* The same with a thread that ends.  Mutant: exit-starves. */
+TEST(thread_ends_beside_a_busy_one)
+{
+	struct submitter b = { .file = memfd_create("iou", 0) };
+	unsigned long long start;
+	pthread_t thread;
+	void *ret;
+
+	ASSERT_EQ(1, write(b.file, "x", 1));
+	ASSERT_EQ(0, iou_init_cq(&b.r, 1024, 2048, IORING_SETUP_SUBMIT_ALL));
+	start = iou_now_us();
+	ASSERT_EQ(0, pthread_create(&thread, NULL, leave_poll, &b));
+	pthread_join(thread, &ret);
+	EXPECT_EQ(NULL, ret);
+	EXPECT_GT(leave_limit() + 100, (iou_now_us() - start) / 1000) {
+		TH_LOG("%llu ms", (iou_now_us() - start) / 1000);
+	}
+	b.stop = true;
+	/* its thread ends with the process */
+}
+
 /* The kernel's workers of others that stand in a function of io_uring; needs root. */
 static unsigned int stuck_kworkers(void)
 {
