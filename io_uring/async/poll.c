@@ -578,6 +578,34 @@ enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags
 }
 
 /**
+ * io_poll_pause - leave a poll alone for a moment
+ * @req: parked; ring lock held, the caller owns its poll and goes on owning it
+ * @resume: calls io_poll_resume(); the ring's fallback work runs it
+ *
+ * For a poll that is woken again and again for nothing, faster than its file can be asked.
+ * Task work runs until there is none left, so each round of looks would be followed by the
+ * next, and the task would see neither the end of its wait nor a signal.  The wakes of a jiffy
+ * then count as one.
+ */
+void io_poll_pause(struct io_kiocb *req, io_poll_run resume)
+{
+	io_assert_ring(req->ctx);
+	req->mail.run = resume;
+	io_fallback_push(req->ctx, &req->mail);
+}
+
+/**
+ * io_poll_resume - go on with a poll that was paused
+ * @req: the request
+ * @run: what to do with it, in its own context
+ */
+void io_poll_resume(struct io_kiocb *req, io_poll_run run)
+{
+	io_req_move(req, IO_REQ_PARKED);
+	io_req_push(req, run, IO_PUSH_NOW);
+}
+
+/**
  * io_poll_settle_slow - io_poll_settle() when there are any
  * @ctx: the ring, its lock held
  */

@@ -141,6 +141,11 @@ typedef void (*io_poll_run)(struct io_ring_ctx *ctx, struct io_mail *mail,
 int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready);
 enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags);
+/* looks in vain in one go, each of which was followed by a wake, before a poll is paused */
+#define IO_POLL_VAIN	4
+
+void io_poll_pause(struct io_kiocb *req, io_poll_run resume);
+void io_poll_resume(struct io_kiocb *req, io_poll_run run);
 void io_poll_pass_on(struct file *file, __poll_t events);
 void io_poll_settle_slow(struct io_ring_ctx *ctx);
 

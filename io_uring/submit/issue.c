@@ -131,6 +131,15 @@ static enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
 	return io_issue_once(req, op, issue_flags);
 }
 
+static void io_retry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags);
+
+/* The fallback work gives a request back to its task. */
+static void io_retry_resume_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
+				 unsigned int issue_flags)
+{
+	io_poll_resume(io_mail_to_req(mail), io_retry_mail);
+}
+
 /*
  * An event, or a cancel, for a request that waits for its file.  Until it has
  * something to do it stays parked.
@@ -138,13 +147,18 @@ static enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
 static void io_retry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
 {
 	struct io_kiocb *req = io_mail_to_req(mail);
+	unsigned int left = IO_POLL_VAIN;
 	enum io_poll_verdict verdict;
 
 	do {
 		verdict = io_poll_look(req, issue_flags);
-	} while (verdict == IO_POLL_NOTHING && !io_poll_release(req));
-	if (verdict == IO_POLL_NOTHING)
+		if (verdict == IO_POLL_NOTHING && io_poll_release(req))
+			return;
+	} while (verdict == IO_POLL_NOTHING && --left);
+	if (unlikely(verdict == IO_POLL_NOTHING)) {
+		io_poll_pause(req, io_retry_resume_mail);
 		return;
+	}
 	io_poll_hold_end(req);
 	if (verdict == IO_POLL_CANCELLED)
 		io_req_fail(req, -ECANCELED);

@@ -80,6 +80,13 @@ static enum io_poll_verdict io_multishot_look(struct io_kiocb *req, unsigned int
 	return io_poll_look(req, issue_flags);
 }
 
+/* The fallback work gives a request back to its task. */
+static void io_multishot_resume_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
+				     unsigned int issue_flags)
+{
+	io_poll_resume(io_mail_to_req(mail), io_multishot_mail);
+}
+
 /**
  * io_multishot_mail - an event, or a cancel, for a request whose poll is armed
  * @ctx: the ring, its lock held
@@ -92,7 +99,7 @@ static enum io_poll_verdict io_multishot_look(struct io_kiocb *req, unsigned int
 void io_multishot_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
 {
 	struct io_kiocb *req = io_mail_to_req(mail);
-	unsigned int left;
+	unsigned int left, vain = 0;
 
 	/* what is taken for a ring that is closed is lost, see io_issue_loses() */
 	if (unlikely(!io_issue_allowed(req, issue_flags) || READ_ONCE(ctx->dying)))
@@ -107,14 +114,20 @@ void io_multishot_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned i
 			return;
 		case IO_POLL_READY:
 			result = io_multishot_issue(req);
+			vain = 0;
 			break;
 		case IO_POLL_NOTHING:
+			vain++;
 			break;
 		}
 		if (result == IO_DONE)
 			return;
 		if (result == IO_AGAIN && io_poll_release(req))
 			return;
+		if (unlikely(vain == IO_POLL_VAIN)) {
+			io_poll_pause(req, io_multishot_resume_mail);
+			return;
+		}
 	}
 	/* it is the turn of others; more may come of it than one CQE */
 	io_req_move(req, IO_REQ_PARKED);

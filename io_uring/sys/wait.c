@@ -286,9 +286,16 @@ static noinline int io_wait_busy(struct io_waiter *w)
 	return io_wait_catch_up(ctx);
 }
 
+/* Is it later than @until?  For a loop that found something to do each time, and did not sleep. */
+static int io_waiter_late(const struct io_waiter *w, ktime_t until)
+{
+	return until != KTIME_MAX && io_wait_now(w->ctx) >= until ? -ETIME : 0;
+}
+
 static int io_wait_loop(struct io_waiter *w)
 {
 	int ret, timeout;
+	bool slept;
 
 	if (unlikely(io_napi_polls(w->ctx))) {
 		ret = io_wait_busy(w);
@@ -298,10 +305,9 @@ static int io_wait_loop(struct io_waiter *w)
 	for (;;) {
 		ktime_t until = w->min_deadline ?: w->deadline;
 
-		timeout = 0;
-		if (io_waiter_register(w) && !signal_pending(current) &&
-		    !task_work_pending(current))
-			timeout = io_waiter_schedule(w, until);
+		slept = io_waiter_register(w) && !signal_pending(current) &&
+			!task_work_pending(current);
+		timeout = slept ? io_waiter_schedule(w, until) : 0;
 		io_waiter_unregister(w);
 
 		ret = io_wait_catch_up(w->ctx);
@@ -309,6 +315,8 @@ static int io_wait_loop(struct io_waiter *w)
 			return ret;
 		if (task_sigpending(current))
 			return -EINTR;
+		if (!slept)
+			timeout = io_waiter_late(w, until);
 		if (timeout)
 			timeout = io_waiter_timeout(w);
 		/* a lower target may be reached already */

@@ -11,9 +11,13 @@
 #include <linux/falloc.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include "fault.h"
 #include "iou_test.h"
+#include "sock.h"
 
 /* What happens once the ring's owner sleeps in io_uring_enter(). */
 struct event {
@@ -369,6 +373,124 @@ TEST(killed_while_it_runs_mail)
 	close(event);
 	close(full[0]);
 	close(full[1]);
+}
+
+/* A child that sends and receives without a pause, which wakes polls for other events as well. */
+static int pass_data(int s[2])
+{
+	int pid = fork();
+	char c = 'x';
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (write(s[1], &c, 1) == 1 && read(s[0], &c, 1) == 1)
+		;
+	_exit(0);
+}
+
+/*
+ * Wakes for nothing come faster than the file can be asked: a wait ends at its time all the same.
+ * Mutants: vain-wakes-without-pause, wait-deadline-after-sleep.
+ */
+TEST(times_of_waits_beside_vain_wakes)
+{
+	static const unsigned int kinds[] = { 0, IOU_COOP, IOU_DEFER };
+	unsigned long long start, took, longest, end;
+	int s[2], pid[3], status;
+	unsigned int i, k, multi;
+	struct iou r;
+
+	if (iou_on_stock())
+		SKIP(return, "they are longer there");
+	for (i = 0; i < 2 * ARRAY_LEN(kinds); i++) {
+		multi = i % 2;
+		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, s));
+		ASSERT_EQ(0, iou_init(&r, 8, kinds[i / 2]));
+		iou_prep(&r, IORING_OP_POLL_ADD, s[0], NULL, multi, 0)->poll32_events = POLLPRI;
+		ASSERT_EQ(0, iou_submit_issued(&r));
+		for (k = 0; k < ARRAY_LEN(pid); k++)
+			pid[k] = pass_data(s);
+		longest = 0;
+		end = iou_now_us() + 1000000;
+		while (iou_now_us() < end) {
+			start = iou_now_us();
+			EXPECT_EQ(-ETIME, iou_wait_ms(&r, 1, 20));
+			took = iou_now_us() - start;
+			if (took > longest)
+				longest = took;
+		}
+		for (k = 0; k < ARRAY_LEN(pid); k++) {
+			kill(pid[k], SIGKILL);
+			waitpid(pid[k], &status, 0);
+		}
+		EXPECT_GT(iou_slow_kernel() ? 2000 : 500, longest / 1000) {
+			TH_LOG("kind %u, multishot %u: %llu ms", i / 2, multi, longest / 1000);
+		}
+		iou_exit(&r);
+		sock_close_pair(s);
+	}
+}
+
+static volatile int nagged_ready;
+
+/* Reads signals that do not come. */
+static int read_signals(void *arg)
+{
+	static struct signalfd_siginfo info;
+	static struct iovec iov = { &info, sizeof(info) };
+	static struct iou r;
+	sigset_t usr;
+
+	sigemptyset(&usr);
+	sigaddset(&usr, SIGUSR1);
+	if (iou_init(&r, 8, IOU_COOP))
+		_exit(1);
+	iou_prep(&r, IORING_OP_READV, signalfd(-1, &usr, 0), &iov, 1, 0);
+	if (iou_submit(&r) != 1)
+		_exit(2);
+	nagged_ready = 1;
+	for (;;)
+		iou_wait_ms(&r, 1, 20);
+}
+
+/*
+ * Others go on sending signals, which the read does not take, to a process that shares its signal
+ * handlers with the reader.  The reader can be killed.  Mutant: vain-retry-without-pause.
+ */
+TEST(killed_beside_vain_wakes)
+{
+	unsigned long long start;
+	int pid[4], me = getpid(), status, i, reader;
+	char *stack = iou_map_anon(16 * IOU_PAGE);
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	reader = clone(read_signals, stack + 16 * IOU_PAGE, CLONE_VM | CLONE_SIGHAND | SIGCHLD,
+		       NULL);
+	ASSERT_LE(0, reader);
+	while (!nagged_ready && !waitpid(reader, &status, WNOHANG))
+		iou_sleep_ms(1);
+	for (i = 0; i < 4; i++) {
+		pid[i] = fork();
+		if (!pid[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				kill(me, SIGRTMIN + 1);
+		}
+	}
+	iou_sleep_ms(300);
+	start = iou_now_us();
+	kill(reader, SIGKILL);
+	EXPECT_EQ(reader, waitpid(reader, &status, 0));
+	EXPECT_GT(iou_slow_kernel() ? 10000 : 3000, (iou_now_us() - start) / 1000) {
+		TH_LOG("%llu ms", (iou_now_us() - start) / 1000);
+	}
+	for (i = 0; i < 4; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], &status, 0);
+	}
 }
 
 TEST_HARNESS_MAIN
