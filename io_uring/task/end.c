@@ -18,7 +18,10 @@
 
 /* between two looks at polled devices, and before workers are nudged */
 #define IO_CANCEL_NAP	(HZ / 50 ?: 1)
-/* how long an exit waits for something of its own that does not end, and a killed task */
+/*
+ * How long an exit waits for something of its own that does not end, and a killed task in all:
+ * what ends meanwhile, or comes, does not give that one more time.
+ */
 #define IO_CANCEL_PATIENCE	(10 * HZ)
 #define IO_CANCEL_KILLED	HZ
 
@@ -32,6 +35,8 @@
  * @tries: passes in a row in which somebody had a lock
  * @left: requests that were left when something happened last
  * @since: when that was
+ * @killed: the process was killed, it has been seen at @killed_at
+ * @killed_at: see @killed
  */
 struct io_cancel_wait {
 	struct io_uring_task	*tctx;
@@ -42,6 +47,8 @@ struct io_cancel_wait {
 	u8			tries;
 	long			left;
 	unsigned long		since;
+	bool			killed;
+	unsigned long		killed_at;
 };
 
 /* One pass over all rings of current. */
@@ -254,20 +261,29 @@ static void io_cancel_leave_rings(struct io_cancel_wait *w)
 	}
 }
 
-/* How long to sleep, 0 to give up.  An exec waits until it is killed. */
+/* When to give up. */
+static unsigned long io_cancel_deadline(struct io_cancel_wait *w, unsigned long now)
+{
+	if (!w->killed && io_cancel_killed()) {
+		w->killed = true;
+		w->killed_at = now;
+	}
+	if (w->killed)
+		return w->killed_at + IO_CANCEL_KILLED;
+	/* an exec waits until it is killed */
+	return w->cancel_all ? now + MAX_JIFFY_OFFSET : w->since + IO_CANCEL_PATIENCE;
+}
+
+/* How long to sleep, 0 to give up. */
 static long io_cancel_patience(struct io_cancel_wait *w)
 {
-	bool killed = io_cancel_killed();
 	long left = io_cancel_left(w->tctx, w->cancel_all);
 	unsigned long now = jiffies, end;
 
 	if (left != w->left || w->found)
 		w->since = now;
 	w->left = left;
-	if (w->cancel_all && !killed)
-		end = now + MAX_JIFFY_OFFSET;
-	else
-		end = w->since + (killed ? IO_CANCEL_KILLED : IO_CANCEL_PATIENCE);
+	end = io_cancel_deadline(w, now);
 	if (time_after_eq(now, end))
 		return 0;
 	if (w->busy)

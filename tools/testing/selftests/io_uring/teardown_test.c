@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -756,6 +757,54 @@ TEST(thread_ends_beside_a_busy_one)
 	}
 	b.stop = true;
 	/* its thread ends with the process */
+}
+
+#define EVENTS	60
+
+/*
+ * A task is killed that cannot end what it has on one ring, whose lock is held.  On another one,
+ * its own, something happens ten times a second: that does not keep it.  Mutant: kill-waits-anew.
+ */
+TEST_F(teardown, killed_while_mail_comes)
+{
+	int pid, status, event[EVENTS], i, left = EVENTS;
+	unsigned long long start;
+
+	if (iou_on_stock())
+		SKIP(return, "stock waits for the lock");
+	for (i = 0; i < EVENTS; i++)
+		event[i] = eventfd(0, 0);
+	pid = fork();
+	if (!pid) {
+		struct iou x;
+
+		if (iou_init(&x, 64, IOU_DEFER))
+			_exit(1);
+		for (i = 0; i < EVENTS; i++)
+			iou_prep(&x, IORING_OP_POLL_ADD, event[i], NULL, 0, 0)->poll32_events =
+				POLLIN;
+		/* one that holds the file of a ring has to end with its task */
+		iou_prep(&self->h.r, IORING_OP_POLL_ADD, x.fd, NULL, 0, 0)->poll32_events = POLLERR;
+		if (iou_submit(&x) != EVENTS || iou_submit(&self->h.r) != 1 ||
+		    say(self->from[1]))
+			_exit(2);
+		for (;;)
+			iou_wait_ms(&x, EVENTS, 1000);
+	}
+	ASSERT_EQ(0, hear(self->from[0]));
+	ASSERT_EQ(0, held_begin(&self->h));
+	kill(pid, SIGKILL);
+	start = iou_now_us();
+	while (!waitpid(pid, &status, WNOHANG) && left) {
+		if ((iou_now_us() - start) / 100000 > EVENTS - left)
+			eventfd_write(event[--left], 1);
+		iou_sleep_ms(5);
+	}
+	EXPECT_GT(3000, (iou_now_us() - start) / 1000) {
+		TH_LOG("%llu ms", (iou_now_us() - start) / 1000);
+	}
+	for (i = 0; i < EVENTS; i++)
+		close(event[i]);
 }
 
 /* The kernel's workers of others that stand in a function of io_uring; needs root. */
