@@ -373,6 +373,8 @@ struct io_uring_task {
 	struct io_ring_ctx	*cmd_ring;
 	/** @cmds_asked: (A) a driver was asked to end this task's commands since @in_cancel */
 	bool			cmds_asked;
+	/** @exits: (A) the task does not come back to user mode, see task/sqpoll.c */
+	bool			exits;
 	/** @child_wait: waits for children, while there is something in @waits */
 	struct wait_queue_entry	child_wait;
 	/** @waits: requests that do, under the queue's lock, see op/waitid.c */

@@ -75,6 +75,8 @@ void __io_uring_cancel(bool cancel_all)
 {
 	io_ringfd_drop_all();
 	io_cancel_task(current->io_uring, cancel_all);
+	if (!cancel_all)
+		io_sqpoll_user_left();
 }
 
 /**

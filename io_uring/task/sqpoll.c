@@ -170,6 +170,105 @@ void io_sqpoll_add_polled(struct io_kiocb *req)
 		io_sqpoll_wake(ctx);
 }
 
+/*
+ * The thread does not keep its process alive: when the last thread of the program has ended by
+ * exit(2), it ends as well.  It waits for one that lives (sqd->user), and when that has ended
+ * for another one.  Pollers of pidfds are told of the end of a thread, and so is who waits with
+ * them.  What ends as the leader, before others of its process, tells nobody:
+ * if it has used io_uring it says so itself, else the idle thread has a look now and then.
+ */
+
+/* between two looks at a leader whose end wakes nobody */
+#define IO_SQ_USER_LOOK	HZ
+
+static int io_sq_user_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
+{
+	struct io_sq_data *sqd = container_of(wait, struct io_sq_data, user_wait);
+
+	WRITE_ONCE(sqd->user_left, true);
+	wake_up(&sqd->wait);
+	return 1;
+}
+
+/* Is it a thread of the program that lives?  Within RCU. */
+static bool io_sq_is_user(struct task_struct *task)
+{
+	struct io_uring_task *tctx = READ_ONCE(task->io_uring);
+
+	if (READ_ONCE(task->flags) & (PF_USER_WORKER | PF_EXITING))
+		return false;
+	return !tctx || !READ_ONCE(tctx->exits);
+}
+
+/* Does the end of a thread wake those who wait with its pid? */
+static bool io_sq_user_tells(struct task_struct *task)
+{
+	return !thread_group_leader(task) || READ_ONCE(task->io_uring);
+}
+
+/* A thread of the program that lives, one that tells of its end if there is any.  Within RCU. */
+static struct task_struct *io_sq_find_user(void)
+{
+	struct task_struct *task, *silent = NULL;
+
+	for_each_thread(current, task) {
+		if (!io_sq_is_user(task))
+			continue;
+		if (io_sq_user_tells(task))
+			return task;
+		silent = task;
+	}
+	return silent;
+}
+
+static void io_sq_forget_user(struct io_sq_data *sqd)
+{
+	if (!sqd->user)
+		return;
+	remove_wait_queue(&sqd->user->wait_pidfd, &sqd->user_wait);
+	put_pid(sqd->user);
+	sqd->user = NULL;
+}
+
+/* Wait for a thread of the program to end.  Return: false if all have. */
+static bool io_sq_watch_user(struct io_sq_data *sqd)
+{
+	struct task_struct *task;
+	struct pid *pid;
+
+	guard(rcu)();
+	while ((task = io_sq_find_user())) {
+		io_sq_forget_user(sqd);
+		pid = get_task_pid(task, PIDTYPE_PID);
+		if (!pid)
+			continue;
+		sqd->user = pid;
+		sqd->user_silent = !io_sq_user_tells(task);
+		WRITE_ONCE(sqd->user_left, false);
+		add_wait_queue(&pid->wait_pidfd, &sqd->user_wait);
+		/* pairs with io_sqpoll_user_left(), and with exit_notify(), which takes the lock */
+		smp_mb();
+		if (io_sq_is_user(task))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * io_sqpoll_user_left - current, which has used io_uring, exits
+ *
+ * SQPOLL threads of its process that count on it look for another one.
+ */
+void io_sqpoll_user_left(void)
+{
+	struct wait_queue_head *head = &task_pid(current)->wait_pidfd;
+
+	WRITE_ONCE(current->io_uring->exits, true);
+	/* pollers of its pidfd ask it, and find that it is there still */
+	if (wq_has_sleeper(head))
+		wake_up_all(head);
+}
+
 static struct io_sq_data *io_sq_alloc(void)
 {
 	struct io_sq_data *sqd = kzalloc(sizeof(*sqd), GFP_KERNEL_ACCOUNT);
@@ -181,6 +280,8 @@ static struct io_sq_data *io_sq_alloc(void)
 	mutex_init(&sqd->lock);
 	INIT_LIST_HEAD(&sqd->ctx_list);
 	init_waitqueue_head(&sqd->wait);
+	init_waitqueue_func_entry(&sqd->user_wait, io_sq_user_wake);
+	sqd->user_left = true;
 	sqd->cpu = -1;
 	return sqd;
 }
@@ -307,6 +408,8 @@ static bool io_sq_yield(struct io_sq_data *sqd)
 		if (killed)
 			return false;
 	}
+	if (unlikely(READ_ONCE(sqd->user_left)) && !io_sq_watch_user(sqd))
+		return false;
 	return !READ_ONCE(sqd->stop);
 }
 
@@ -314,7 +417,7 @@ static bool io_sq_yield(struct io_sq_data *sqd)
 static bool io_sq_is_called(struct io_sq_data *sqd)
 {
 	return task_work_pending(current) || atomic_read(&sqd->park_pending) ||
-	       READ_ONCE(sqd->stop);
+	       READ_ONCE(sqd->stop) || READ_ONCE(sqd->user_left);
 }
 
 /* One round over all rings. */
@@ -341,7 +444,8 @@ static void io_sq_sleep(struct io_sq_data *sqd)
 	io_sq_say_sleep(sqd);
 	if (!io_sq_has_work(sqd) && !io_sq_is_called(sqd)) {
 		mutex_unlock(&sqd->lock);
-		schedule();
+		if (!schedule_timeout(sqd->user_silent ? IO_SQ_USER_LOOK : MAX_SCHEDULE_TIMEOUT))
+			sqd->user_left = true;
 		mutex_lock(&sqd->lock);
 	}
 	io_sq_say_awake(sqd);
@@ -420,6 +524,7 @@ static int io_sq_thread(void *data)
 
 	mutex_lock(&sqd->lock);
 	io_sq_loop(sqd);
+	io_sq_forget_user(sqd);
 	if (current->io_uring)
 		io_cancel_task(current->io_uring, true);
 	io_sq_say_dead(sqd);

@@ -27,6 +27,10 @@
  * @task_tgid: whose rings may attach
  * @env: what they have to share with it
  * @work_time: (A) microseconds spent with work
+ * @user: the thread's: a thread of the program that lives, or did when the thread has looked
+ * @user_wait: wakes the thread at the end of @user
+ * @user_left: (A) @user has ended, perhaps: look for another one
+ * @user_silent: the thread's: the end of @user wakes nobody
  */
 struct io_sq_data {
 	/* see above */
@@ -44,6 +48,10 @@ struct io_sq_data {
 	pid_t			task_pid;
 	pid_t			task_tgid;
 	struct io_wq_env	env;
+	struct pid		*user;
+	struct wait_queue_entry	user_wait;
+	bool			user_left;
+	bool			user_silent;
 };
 
 /**
@@ -75,6 +83,8 @@ void io_sqpoll_add_polled(struct io_kiocb *req);
 void io_sqpoll_wait_room(struct io_ring_ctx *ctx);
 int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask);
 int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2]);
+
+void io_sqpoll_user_left(void);
 
 /* Is the thread still there?  A snapshot. */
 static inline bool io_sqpoll_dead(const struct io_sq_data *sqd)

@@ -340,6 +340,89 @@ TEST(owner_is_gone)
 	close(r.fd);
 }
 
+static void *make_ring(void *arg)
+{
+	static struct iou r;
+
+	return (void *)(long)ring_with_idle(&r, 50, 0, 0);
+}
+
+static void *sleep_a_while(void *arg)
+{
+	iou_sleep_ms(300);
+	return NULL;
+}
+
+/* Who of a program's threads makes the ring, and who is the last one */
+enum { LEADER_ALONE, LEADER_LAST, THREAD_LAST, THREAD_AFTER_LEADER };
+
+static void end_by_threads(int who)
+{
+	pthread_t thread;
+	void *ret;
+
+	if (who == LEADER_LAST) {
+		if (pthread_create(&thread, NULL, make_ring, NULL) ||
+		    pthread_join(thread, &ret) || ret)
+			_exit(1);
+	} else if (make_ring(NULL)) {
+		_exit(1);
+	}
+	if (who >= THREAD_LAST && pthread_create(&thread, NULL, sleep_a_while, NULL))
+		_exit(2);
+	if (who == THREAD_LAST)
+		iou_sleep_ms(200);
+	syscall(SYS_exit, 0);
+}
+
+/* The thread does not outlive the program whose last thread ends alone.  Mutant: sqpoll-stays. */
+TEST(ends_with_the_last_thread)
+{
+	int pid, status, who;
+
+	if (iou_on_stock())
+		SKIP(return, "it stays");
+	for (who = LEADER_ALONE; who <= THREAD_AFTER_LEADER; who++) {
+		pid = fork();
+		if (!pid)
+			end_by_threads(who);
+		EXPECT_TRUE(soon(waitpid(pid, &status, WNOHANG) == pid)) {
+			TH_LOG("case %d", who);
+			kill(pid, SIGKILL);
+			waitpid(pid, &status, 0);
+		}
+		EXPECT_EQ(0, status);
+	}
+}
+
+static void *outlive(void *arg)
+{
+	struct iou *r = arg;
+
+	/* the leader has ended, and the thread goes on */
+	iou_sleep_ms(300);
+	iou_nop(r, 1);
+	_exit(iou_one(r));
+}
+
+/* It stays for those that are left. */
+TEST(stays_for_a_thread)
+{
+	static struct iou r;
+	pthread_t thread;
+	int pid, status;
+
+	pid = fork();
+	if (!pid) {
+		if (ring_with_idle(&r, 50, 0, 0) ||
+		    pthread_create(&thread, NULL, outlive, &r))
+			_exit(9);
+		syscall(SYS_exit, 0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
 /* What is handed in comes back, however much it is. */
 TEST(any_number_to_submit)
 {
