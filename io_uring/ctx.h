@@ -453,14 +453,22 @@ struct io_notify {
 };
 
 /**
+ * struct io_owner - whose files end one after the other (see io_uring/req/put.c)
+ * @uid: (-) who has made the ring
+ * @pid_ns: (-) number of the pid namespace that stands for a container
+ */
+struct io_owner {
+	kuid_t			uid;
+	unsigned int		pid_ns;
+};
+
+/**
  * struct io_account - whose a ring is (see io_uring/rsrc/account.h)
- * @uid: (-) whose files end one after the other, see io_uring/req/put.c
  * @user: (-) whose RLIMIT_MEMLOCK is charged, NULL with CAP_IPC_LOCK
  * @mm: (-) whose pinned pages are counted
  * @charged: (R) what is charged to the two, NULL before the first buffer
  */
 struct io_account {
-	kuid_t			uid;
 	struct user_struct	*user;
 	struct mm_struct	*mm;
 	struct io_mem_account	*charged;
@@ -675,6 +683,8 @@ struct io_ring_ctx {
 	unsigned int		cq_entries;
 	/** @restrictions: (R) what a restricted ring may do */
 	struct io_restriction	restrictions;
+	/** @owner: whose files end one after the other */
+	struct io_owner		owner;
 	/** @account: whose memory registered buffers are */
 	struct io_account	account;
 	/** @creds: on whose behalf requests are issued */

@@ -23,9 +23,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/io_uring.h>
-#include <linux/net.h>
 #include <linux/task_work.h>
-#include <net/sock.h>
 
 #include "../../fs/internal.h"
 
@@ -68,21 +66,13 @@ static int io_close_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return close->fd && close->file_index ? -EINVAL : 0;
 }
 
-/* A socket that may wait for its peer, which what is linked to the CLOSE may read from. */
-static bool io_close_lingers(struct file *file)
-{
-	struct socket *sock = IS_ENABLED(CONFIG_NET) ? sock_from_file(file) : NULL;
-
-	return sock && sock_flag(sock->sk, SOCK_LINGER) && READ_ONCE(sock->sk->sk_lingertime);
-}
-
 /* Is the CLOSE done only when the file is gone, if nobody else has it? */
 static bool io_close_waits(const struct io_kiocb *req, struct file *file, unsigned int issue_flags)
 {
 	if (req->flags & REQ_F_LIMITED)
 		return false;
 	if (req->flags & REQ_F_HAS_LINK)
-		return !io_close_lingers(file);
+		return !io_file_lingers(file);
 	return issue_flags & IO_URING_F_UNLOCKED && io_file_keeps_exec(file);
 }
 

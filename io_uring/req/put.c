@@ -2,35 +2,46 @@
 /* io_uring: the last reference to a file that a request or a slot held */
 
 /*
- * The end of a file may take as long as its user likes: the peer of a socket with
- * SO_LINGER does not read, a FUSE server does not answer.  A task that drops the last
- * reference waits for that itself, on its way back to user mode.  For a kernel thread
- * fput() leaves it to the one work of the whole machine, where files of all users
- * would queue up behind it.
+ * The end of a file may take as long as its user likes: a FUSE server does not answer.  A
+ * task that drops the last reference waits for that itself, on its way back to user mode.
+ * For a kernel thread fput() leaves it to the one work of the whole machine, where files of
+ * all users would queue up behind it.
  *
  * Workers of rings whose tasks are gone, or which are closed, drop references as well.
  * They leave them to a work of the user who has made the ring, and files of one user
  * wait for one another alone.  One work a user is the limit, as whoever may leave
  * behind any number of files must not have as many threads wait for them.
+ *
+ * Users of two containers are two, although their ids may be the same: containers have pid
+ * namespaces.  A user namespace that is not made by root does not count, nor does what is made
+ * inside: else any user could be as many as it likes.  All of it is charged to its maker.
+ *
+ * A socket does not linger here.  SO_LINGER has close(2) wait for the peer, and there
+ * is no such call that could return later.
  */
 #include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/hashtable.h>
+#include <linux/net.h>
+#include <linux/pid_namespace.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
+#include <net/sock.h>
 
 #include "req/put.h"
 
 /**
  * struct io_late_put - a reference that a kernel thread has dropped
  * @file: what is referred to
- * @uid: who has made the ring
+ * @owner: who has made the ring
  * @next: in @next of the user's first one, under the lock; there the list of the others
  * @user: the first one: in io_late_puts, under the lock
  * @work: the first one: drops all of the user's, one after the other
  */
 struct io_late_put {
 	struct file		*file;
-	kuid_t			uid;
+	struct io_owner		owner;
 	struct list_head	next;
 	struct hlist_node	user;
 	struct work_struct	work;
@@ -38,9 +49,54 @@ struct io_late_put {
 
 static struct workqueue_struct *io_put_wq;
 
-/* the first one of each user, by @uid */
+/* the first one of each user, by @owner */
 static DEFINE_HASHTABLE(io_late_puts, 6);
 static DEFINE_SPINLOCK(io_late_puts_lock);
+
+/**
+ * io_owner_init - current makes a ring
+ * @owner: on whose behalf, result
+ */
+void io_owner_init(struct io_owner *owner)
+{
+	struct pid_namespace *pids = task_active_pid_ns(current);
+	struct user_namespace *ns, *charged = NULL;
+
+	owner->uid = current_uid();
+	for (ns = current_user_ns(); ns != &init_user_ns; ns = ns->parent) {
+		if (uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			continue;
+		charged = ns;
+		owner->uid = ns->owner;
+	}
+	while (charged && pids->parent && in_userns(charged, pids->user_ns))
+		pids = pids->parent;
+	owner->pid_ns = pids->ns.inum;
+}
+
+static bool io_owner_eq(const struct io_owner *one, const struct io_owner *other)
+{
+	return uid_eq(one->uid, other->uid) && one->pid_ns == other->pid_ns;
+}
+
+/**
+ * io_owner_is_current - would a ring that current makes be of the same owner?
+ * @owner: of a ring
+ *
+ * Return: the answer
+ */
+bool io_owner_is_current(const struct io_owner *owner)
+{
+	struct io_owner me;
+
+	io_owner_init(&me);
+	return io_owner_eq(owner, &me);
+}
+
+static u32 io_owner_hash(const struct io_owner *owner)
+{
+	return __kuid_val(owner->uid) ^ owner->pid_ns;
+}
 
 /* The next one of the same user, or NULL and @first is not in the table any more. */
 static struct io_late_put *io_late_put_next(struct io_late_put *first)
@@ -56,14 +112,27 @@ static struct io_late_put *io_late_put_next(struct io_late_put *first)
 	return put;
 }
 
+/* The last reference to a file, on a kernel thread. */
+static void io_late_put_file(struct file *file)
+{
+	struct socket *sock = IS_ENABLED(CONFIG_NET) ? sock_from_file(file) : NULL;
+
+	if (sock && io_file_lingers(file)) {
+		lock_sock(sock->sk);
+		sock_reset_flag(sock->sk, SOCK_LINGER);
+		release_sock(sock->sk);
+	}
+	__fput_sync(file);
+}
+
 static void io_late_put_work(struct work_struct *work)
 {
 	struct io_late_put *first = container_of(work, struct io_late_put, work);
 	struct io_late_put *put;
 
-	__fput_sync(first->file);
+	io_late_put_file(first->file);
 	while ((put = io_late_put_next(first))) {
-		__fput_sync(put->file);
+		io_late_put_file(put->file);
 		kfree(put);
 		cond_resched();
 	}
@@ -76,15 +145,28 @@ static bool io_late_put_add(struct io_late_put *put)
 	struct io_late_put *first;
 
 	guard(spinlock)(&io_late_puts_lock);
-	hash_for_each_possible(io_late_puts, first, user, __kuid_val(put->uid)) {
-		if (uid_eq(first->uid, put->uid)) {
+	hash_for_each_possible(io_late_puts, first, user, io_owner_hash(&put->owner)) {
+		if (io_owner_eq(&first->owner, &put->owner)) {
 			list_add_tail(&put->next, &first->next);
 			return false;
 		}
 	}
 	INIT_LIST_HEAD(&put->next);
-	hash_add(io_late_puts, &put->user, __kuid_val(put->uid));
+	hash_add(io_late_puts, &put->user, io_owner_hash(&put->owner));
 	return true;
+}
+
+/**
+ * io_file_lingers - may the end of a file wait for its peer?
+ * @file: any file
+ *
+ * Return: is it a socket with SO_LINGER, and a time to wait?
+ */
+bool io_file_lingers(struct file *file)
+{
+	struct socket *sock = IS_ENABLED(CONFIG_NET) ? sock_from_file(file) : NULL;
+
+	return sock && sock_flag(sock->sk, SOCK_LINGER) && READ_ONCE(sock->sk->sk_lingertime);
 }
 
 /**
@@ -104,7 +186,7 @@ void io_file_put_late(struct io_ring_ctx *ctx, struct file *file)
 	/* a reference cannot be kept for want of memory, and this is a small piece */
 	put = kmalloc(sizeof(*put), GFP_KERNEL | __GFP_NOFAIL);
 	put->file = file;
-	put->uid = ctx->account.uid;
+	put->owner = ctx->owner;
 	INIT_WORK(&put->work, io_late_put_work);
 	if (io_late_put_add(put))
 		queue_work(io_put_wq, &put->work);

@@ -14,6 +14,9 @@
 
 #include "ctx.h"
 
+void io_owner_init(struct io_owner *owner);
+bool io_owner_is_current(const struct io_owner *owner);
+bool io_file_lingers(struct file *file);
 void io_file_put_late(struct io_ring_ctx *ctx, struct file *file);
 
 /**

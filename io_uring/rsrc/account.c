@@ -31,7 +31,6 @@
  */
 void io_account_init(struct io_ring_ctx *ctx)
 {
-	ctx->account.uid = current_uid();
 	if (!capable(CAP_IPC_LOCK))
 		ctx->account.user = get_uid(current_user());
 	mmgrab(current->mm);

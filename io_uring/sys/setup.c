@@ -29,6 +29,7 @@
 #include "req/drain.h"
 #include "req/parked.h"
 #include "req/req.h"
+#include "req/put.h"
 #include "ring/cq.h"
 #include "ring/notify.h"
 #include "ring/region.h"
@@ -165,6 +166,7 @@ static void io_ring_identify(struct io_ring_ctx *ctx)
 	if (ctx->compat)
 		ctx->issue_flags |= IO_URING_F_COMPAT;
 
+	io_owner_init(&ctx->owner);
 	io_account_init(ctx);
 	if ((flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_R_DISABLED)) ==
 	    IORING_SETUP_SINGLE_ISSUER)

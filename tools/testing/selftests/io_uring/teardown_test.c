@@ -7,6 +7,7 @@
  * several ways; what is sent to the ring then goes another way.
  */
 #include <linux/keyctl.h>
+#include <linux/loop.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -990,59 +991,94 @@ TEST(last_put_by_a_worker)
 	EXPECT_TRUE(ring_goes() & POLLHUP);
 }
 
-/* More than one workqueue runs works at a time. */
-#define LINGERING	600
+/* A filesystem that is frozen: the end of a file without a name waits until it thaws. */
+struct frozen {
+	char dir[32];
+	int loop, root;
+};
 
-/*
- * Leave behind the last reference to a socket, whose end takes an hour unless its peer
- * reads: in a poll, or in a slot.
- */
-static int leave_lingering(bool slot)
+static int frozen_mount(struct frozen *f)
 {
-	struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
-	char buf[4096] = {};
-	struct iou r;
-	int fds[2];
+	int image = memfd_create("iou", 0), ctl = open("/dev/loop-control", O_RDWR), nr;
+	char cmd[96];
 
-	if (sock_tcp_pair_of(fds, 4096) ||
-	    setsockopt(fds[0], SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)))
+	strcpy(f->dir, "/tmp/iou-XXXXXX");
+	snprintf(cmd, sizeof(cmd), "mkfs.ext4 -q -F /proc/%d/fd/%d", getpid(), image);
+	if (ctl < 0 || ftruncate(image, 64 << 20) || system(cmd) || !mkdtemp(f->dir))
 		return -1;
-	while (send(fds[0], buf, sizeof(buf), MSG_DONTWAIT) > 0)
-		;
-	if (!slot)
-		return put_by_worker(fds[0]);
-	if (iou_init(&r, 8, 0) || iou_register(&r, IORING_REGISTER_FILES, fds, 1))
+	nr = ioctl(ctl, LOOP_CTL_GET_FREE);
+	close(ctl);
+	snprintf(cmd, sizeof(cmd), "/dev/loop%d", nr);
+	f->loop = open(cmd, O_RDWR);
+	if (f->loop < 0 || ioctl(f->loop, LOOP_SET_FD, image) ||
+	    mount(cmd, f->dir, "ext4", 0, NULL) || chmod(f->dir, 01777))
 		return -1;
-	close(fds[0]);
-	iou_exit(&r);
-	return 0;
+	close(image);
+	f->root = open(f->dir, O_RDONLY | O_DIRECTORY);
+	return f->root < 0 ? -1 : 0;
 }
 
-/* A user who leaves such sockets behind.  Return: its process, or -1 */
-static int linger_as_nobody(void)
+static void frozen_free(struct frozen *f)
 {
-	int p[2], i, pid;
+	ioctl(f->root, FITHAW, 0);
+	close(f->root);
+	umount2(f->dir, MNT_DETACH);
+	ioctl(f->loop, LOOP_CLR_FD);
+	close(f->loop);
+	rmdir(f->dir);
+}
 
-	if (pipe(p))
-		return -1;
-	pid = fork();
-	if (pid) {
-		close(p[1]);
-		i = hear(p[0]);
-		close(p[0]);
-		return i ? -1 : pid;
+/* More than one workqueue runs works at a time. */
+#define SLOW_ENDS	600
+
+/* Leave behind the last references to files that do not end, each in a slot of its own ring. */
+static int leave_slow_ends(const char *dir, int ready, int go)
+{
+	static int file[SLOW_ENDS];
+	struct iou r;
+	int i;
+
+	for (i = 0; i < SLOW_ENDS; i++) {
+		file[i] = open(dir, O_TMPFILE | O_RDWR, 0600);
+		if (file[i] < 0)
+			return -1;
 	}
-	if (setgid(65534) || setuid(65534))
-		_exit(1);
-	for (i = 0; i < LINGERING; i++) {
-		if (leave_lingering(i & 1))
-			_exit(1);
+	if (say(ready) || hear(go))
+		return -1;
+	for (i = 0; i < SLOW_ENDS; i++) {
+		if (iou_init(&r, 8, 0) || iou_register(&r, IORING_REGISTER_FILES, &file[i], 1))
+			return -1;
+		close(file[i]);
+		iou_exit(&r);
 	}
 	/* time for workers to get there */
 	iou_sleep_ms(300);
-	say(p[1]);
-	for (;;)
-		pause();
+	return say(ready);
+}
+
+/* A user who leaves such files behind.  Return: its process, or -1 */
+static int slow_user(struct frozen *f)
+{
+	int ready[2], go[2], pid;
+	struct rlimit many = { 2 * SLOW_ENDS, 2 * SLOW_ENDS };
+
+	if (pipe(ready) || pipe(go))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		if (setrlimit(RLIMIT_NOFILE, &many) || setgid(65534) || setuid(65534) ||
+		    leave_slow_ends(f->dir, ready[1], go[0]))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	if (hear(ready[0]) || ioctl(f->root, FIFREEZE, 0) || say(go[1]) || hear(ready[0]))
+		pid = -1;
+	close(ready[0]);
+	close(go[0]);
+	close(go[1]);
+	return pid;
 }
 
 /*
@@ -1053,12 +1089,15 @@ static int linger_as_nobody(void)
 TEST(files_of_others_end)
 {
 	int p[2], slots[8], slot, pid, i;
+	struct frozen f;
 	struct iou r;
 
 	if (iou_on_stock())
 		SKIP(return, "stock has one queue for all");
-	pid = linger_as_nobody();
-	ASSERT_LT(0, pid);
+	if (frozen_mount(&f))
+		SKIP(return, "needs a filesystem on a loop device");
+	pid = slow_user(&f);
+	EXPECT_LT(0, pid);
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, pipe(p));
 		if (i) {
@@ -1076,9 +1115,37 @@ TEST(files_of_others_end)
 		}
 		close(p[0]);
 	}
-	/* the peers' end is theirs */
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	frozen_free(&f);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
+/*
+ * A socket that lingers ends at once if a kernel worker drops it: its peer is told, although
+ * it has not read what was sent before.  Mutant: late-puts-linger.
+ */
+TEST(lingering_ends_behind_the_ring)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
+	char buf[4096] = {};
+	int fds[2][2], i;
+
+	if (iou_on_stock())
+		SKIP(return, "all files end in one row there");
+	/* the first one would keep the second waiting */
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, sock_tcp_pair_of(fds[i], 4096));
+		ASSERT_EQ(0, setsockopt(fds[i][0], SOL_SOCKET, SO_LINGER, &linger,
+					sizeof(linger)));
+		while (!i && send(fds[0][0], buf, sizeof(buf), MSG_DONTWAIT) > 0)
+			;
+		ASSERT_EQ(0, put_by_worker(fds[i][0]));
+	}
+	EXPECT_TRUE(await(fds[1][1], POLLRDHUP) & POLLRDHUP);
+	close(fds[0][1]);
+	close(fds[1][1]);
 }
 
 #define LONG_TEXT	32768
