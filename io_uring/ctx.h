@@ -300,6 +300,7 @@ struct io_sq {
  * @nr: (R) requests that were taken from the slab, free ones included
  * @nr_notices: (R) those of them that no SQE has asked for, see op/net_notice.c
  * @retired: (A) completed by workers, to be freed under the ring lock; linked by ->mail
+ * @all_gone: (-) called when the last request of a ring ends that is closed; ring lock held
  */
 struct io_req_pool {
 	struct io_kiocb		**free;
@@ -308,6 +309,7 @@ struct io_req_pool {
 	unsigned int		nr;
 	unsigned int		nr_notices;
 	struct io_mailbox	retired;
+	void			(*all_gone)(struct io_ring_ctx *ctx);
 };
 
 /**

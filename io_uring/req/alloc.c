@@ -49,7 +49,8 @@ int io_req_cache_init(struct io_ring_ctx *ctx)
 void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
 	kmem_cache_free(io_req_cachep, req);
-	ctx->reqs.nr--;
+	if (unlikely(!--ctx->reqs.nr && !ctx->reqs.max_free))
+		ctx->reqs.all_gone(ctx);
 	percpu_ref_put(&ctx->refs);
 }
 

@@ -169,10 +169,28 @@ bool io_file_lingers(struct file *file)
 	return sock && sock_flag(sock->sk, SOCK_LINGER) && READ_ONCE(sock->sk->sk_lingertime);
 }
 
+/* Does a file end without waiting for what a user does? */
+static bool io_file_ends_soon(struct file *file)
+{
+	const struct inode *inode = file_inode(file);
+	umode_t mode = inode->i_mode;
+
+	/* a server is asked for locks of its files, and for what was not written yet */
+	if (file->f_op->flock || file->f_op->flush)
+		return false;
+	/* a file without a name goes as a whole, for which a frozen filesystem has to thaw */
+	if (S_ISREG(mode) || S_ISFIFO(mode))
+		return inode->i_nlink;
+	return S_ISSOCK(mode) && (current->flags & PF_EXITING || !io_file_lingers(file));
+}
+
 /**
- * io_file_put_late - drop a reference to a file on a kernel thread
+ * io_file_put_late - drop a reference to a file whose end nobody waits for
  * @ctx: the ring that held it
  * @file: the file
+ *
+ * A task that closes a ring, or exits, does not wait for what the ring held, but ends itself
+ * what ends soon: a port and a lock are free when its close(2), or a wait(2) for it, returns.
  *
  * May sleep, for memory alone.
  */
@@ -183,6 +201,10 @@ void io_file_put_late(struct io_ring_ctx *ctx, struct file *file)
 	/* not the last one: nothing ends */
 	if (atomic_long_add_unless(&file->f_count, -1, 1))
 		return;
+	if (!(current->flags & PF_KTHREAD) && io_file_ends_soon(file)) {
+		fput(file);
+		return;
+	}
 	/* a reference cannot be kept for want of memory, and this is a small piece */
 	put = kmalloc(sizeof(*put), GFP_KERNEL | __GFP_NOFAIL);
 	put->file = file;

@@ -19,17 +19,24 @@ bool io_owner_is_current(const struct io_owner *owner);
 bool io_file_lingers(struct file *file);
 void io_file_put_late(struct io_ring_ctx *ctx, struct file *file);
 
+/* Is a reference dropped by a task that goes on, and waits for the end of the file itself? */
+static inline bool io_file_put_waits(void)
+{
+	return likely(!(current->flags & (PF_KTHREAD | PF_EXITING)));
+}
+
 /**
  * io_file_put - drop a reference to a file, perhaps the last one
  * @ctx: the ring that held it
  * @file: the file
  *
  * Task context.  Does not wait for the end of the file: a task does that when it leaves
- * the kernel, and what a kernel thread drops is left to a work of the ring's user.
+ * the kernel, and what a kernel thread, an exiting task or a closed ring drops is left to a
+ * work of the ring's user, if it may take long.
  */
 static inline void io_file_put(struct io_ring_ctx *ctx, struct file *file)
 {
-	if (likely(!(current->flags & PF_KTHREAD)))
+	if (io_file_put_waits() && likely(!READ_ONCE(ctx->dying)))
 		fput(file);
 	else
 		io_file_put_late(ctx, file);
@@ -38,7 +45,7 @@ static inline void io_file_put(struct io_ring_ctx *ctx, struct file *file)
 /* The same for a request, whose ring is only looked up if it is needed. */
 static inline void io_req_file_put(struct io_kiocb *req, struct file *file)
 {
-	if (likely(!(current->flags & PF_KTHREAD)))
+	if (io_file_put_waits())
 		fput(file);
 	else
 		io_file_put_late(req->ctx, file);

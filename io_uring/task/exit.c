@@ -10,23 +10,25 @@
  *	io_ring_kill(), when the file is released: nobody can enter any more, and
  *	calls in progress have ended, because they held the file.  ->dying says so.
  *
- *	io_ring_exit_work() leaves the SQPOLL thread, closes an exclusive ring's
- *	mailbox, and ends what is in flight.  For the locks that it needs it tries,
- *	and comes back a little later if somebody has them.
+ *	io_ring_end_locked() leaves the SQPOLL thread, closes an exclusive ring's
+ *	mailbox, and ends what is in flight.  A task whose own ring it is does this at
+ *	once, so that close(2) returns when nothing waits any more.  If somebody has one
+ *	of the locks, io_ring_exit_work() tries again, a little later each time.  With
+ *	the last request the registered files go.
  *
  *	io_ring_free_work(), a grace period after the last reference is gone.
  *
- * ->dying is raised without the ring lock, but the exit work takes that lock later and
+ * ->dying is raised without the ring lock, but io_ring_end_locked() takes that lock later and
  * looks for requests then.  Whoever parks a request or queues it to a worker asks under
- * the lock.  If that was before the exit work had it, the request is found.  If it
+ * the lock.  If that was before we had it, the request is found.  If it
  * was after, the lock's release and acquisition lie between raising and asking, and
  * the answer is yes.  So one look is enough, and there is nothing to come back for,
  * except for polled devices and drivers' commands.
  *
  * References are held by:
  *
- *	1. the file, and then the exit work until it has looked
- *	2. the memory of each request, in flight or free; from the exit work's look on
+ *	1. the file, and then the ring's end until it has looked
+ *	2. the memory of each request, in flight or free; from that look on
  *	   no free ones are kept, so that the end of a request gives up its reference
  *	3. task work while it runs, it holds requests, see 2; and a walk through the
  *	   rings of a task
@@ -37,6 +39,7 @@
  * that have just found it in their list of rings.
  */
 #include <linux/cred.h>
+#include <linux/delay.h>
 #include <linux/io_uring.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/task.h>
@@ -49,6 +52,7 @@
 #include "async/wq.h"
 #include "req/free.h"
 #include "req/parked.h"
+#include "req/put.h"
 #include "req/spare.h"
 #include "ring/cq.h"
 #include "ring/entry.h"
@@ -57,6 +61,7 @@
 #include "ring/region.h"
 #include "rsrc/account.h"
 #include "rsrc/creds.h"
+#include "rsrc/files.h"
 #include "rsrc/groups.h"
 #include "rsrc/table.h"
 #include "task/cancel.h"
@@ -155,7 +160,7 @@ static void io_ring_exit_later(struct io_ring_ctx *ctx)
 			   io_lock_backoff(&ctx->exit.tries, IO_BACKOFF_WORK));
 }
 
-/* End what is in flight.  Return: nothing has to be looked for any more. */
+/* Cancel what is in flight.  Return: nothing has to be looked for any more. */
 static bool io_ring_end_requests(struct io_ring_ctx *ctx)
 {
 	struct io_cancel_scope all = { .ctx = ctx };
@@ -173,39 +178,89 @@ static bool io_ring_end_requests(struct io_ring_ctx *ctx)
 	return !(ctx->iopoll || ctx->commands) || !io_reqs_alive(ctx);
 }
 
-static void io_ring_exit_work(struct work_struct *work)
+/*
+ * Files that are registered are nobody's any more: a lock, a port or the other end of a pipe
+ * is given back at once, and not when the ring's memory goes.
+ */
+static void io_ring_all_gone(struct io_ring_ctx *ctx)
 {
-	struct io_ring_ctx *ctx = container_of(to_delayed_work(work), struct io_ring_ctx,
-					       exit.work);
+	io_unregister_files(ctx);
+}
+
+/* Try for the locks that the end of a ring needs.  Return: is the ring lock held? */
+static bool io_ring_try_lock(struct io_ring_ctx *ctx)
+{
+	return io_sqpoll_leave(ctx) && io_ring_trylock(ctx);
+}
+
+/* End what is in flight, and let go of the lock.  Return: nothing has to be looked for any more. */
+static bool io_ring_end_locked(struct io_ring_ctx *ctx)
+{
 	bool looked;
 
-	if (!io_sqpoll_leave(ctx) || !io_ring_trylock(ctx)) {
-		io_ring_exit_later(ctx);
-		return;
-	}
 	/* with the lock: its owner may be about to take from it */
 	if (ctx->cq.exclusive)
 		io_ring_close(ctx);
 	looked = io_ring_end_requests(ctx);
+	/* a task that goes on does not wait for the end of files that requests have */
+	if (current->flags & (PF_EXITING | PF_KTHREAD))
+		io_fallback_run(ctx);
+	if (!io_reqs_alive(ctx))
+		io_ring_all_gone(ctx);
 	io_ring_unlock(ctx);
-	if (looked)
+	return looked;
+}
+
+static void io_ring_exit_work(struct work_struct *work)
+{
+	struct io_ring_ctx *ctx = container_of(to_delayed_work(work), struct io_ring_ctx,
+					       exit.work);
+
+	if (io_ring_try_lock(ctx) && io_ring_end_locked(ctx))
 		percpu_ref_kill(&ctx->refs);
 	else
 		io_ring_exit_later(ctx);
+}
+
+/* pauses between the tries of a task that closes a ring, twice as long each time, microseconds */
+#define IO_CLOSE_FIRST	16
+#define IO_CLOSE_LAST	8192
+
+/*
+ * A task closes its own ring: end it at once, if the locks are to be had.  Others may only have
+ * looked at it, and behind a kernel thread files of others queue up.  Return: done.
+ */
+static bool io_ring_end_now(struct io_ring_ctx *ctx)
+{
+	unsigned int pause;
+
+	if (current->flags & PF_KTHREAD || !io_owner_is_current(&ctx->owner))
+		return false;
+	for (pause = IO_CLOSE_FIRST; pause <= IO_CLOSE_LAST; pause *= 2) {
+		if (io_ring_try_lock(ctx))
+			return io_ring_end_locked(ctx);
+		/* a SQPOLL thread was asked to let go, and workers are done soon */
+		usleep_range(pause, 2 * pause);
+	}
+	return false;
 }
 
 /**
  * io_ring_kill - the ring's file is released
  * @ctx: the ring
  *
- * Takes no lock and does not wait for anything.
+ * Does not wait for anything: what needs locks that others keep is left to a work.
  */
 void io_ring_kill(struct io_ring_ctx *ctx)
 {
 	WRITE_ONCE(ctx->dying, true);
+	ctx->reqs.all_gone = io_ring_all_gone;
 	INIT_RCU_WORK(&ctx->exit.free_work, io_ring_free_work);
 	INIT_DELAYED_WORK(&ctx->exit.work, io_ring_exit_work);
-	queue_delayed_work(io_exit_wq, &ctx->exit.work, 0);
+	if (io_ring_end_now(ctx))
+		percpu_ref_kill(&ctx->refs);
+	else
+		queue_delayed_work(io_exit_wq, &ctx->exit.work, 0);
 }
 
 static int __init io_exit_init(void)

@@ -282,15 +282,33 @@ void io_leave_polled(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_fallback_work - run what belongs to tasks that are gone
+ * io_fallback_run - run what belongs to tasks that are gone
+ * @ctx: the ring, its lock held
+ *
+ * May sleep.
+ */
+void io_fallback_run(struct io_ring_ctx *ctx)
+{
+	unsigned int flags = IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD;
+	unsigned int count = 0;
+	struct io_mail *mail;
+
+	io_assert_ring(ctx);
+	io_poll_settle(ctx);
+	mail = io_fallback_take(ctx);
+	while (mail) {
+		mail = io_mail_run_step(ctx, mail, flags, &count);
+		cond_resched();
+	}
+}
+
+/**
+ * io_fallback_work - what is to be done for tasks that are gone
  * @work: fallback_work of a ring
  */
 void io_fallback_work(struct work_struct *work)
 {
 	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, fallback.work.work);
-	unsigned int flags = IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD;
-	unsigned int count = 0;
-	struct io_mail *mail;
 
 	/*
 	 * The end of the ring waits for this before it frees the ring, so no
@@ -305,12 +323,7 @@ void io_fallback_work(struct work_struct *work)
 	io_req_reclaim_retired(ctx);
 	io_bufs_take_back(ctx);
 	io_cancel_orphans(ctx);
-	io_poll_settle(ctx);
-	mail = io_fallback_take(ctx);
-	while (mail) {
-		mail = io_mail_run_step(ctx, mail, flags, &count);
-		cond_resched();
-	}
+	io_fallback_run(ctx);
 	if (unlikely(ctx->iopoll)) {
 		io_iopoll_add_unlisted(ctx);
 		io_reap_orphans(ctx);

@@ -601,6 +601,50 @@ TEST_F(futex, memory_is_gone)
 	}
 }
 
+/* Close a ring that waits on a futex, alone or among several.  Return: has it taken a wake then? */
+static int closed_takes_wake(unsigned int flags, bool vector)
+{
+	unsigned int word[2] = {};
+	struct futex_waitv one = {
+		.uaddr = (uintptr_t)word, .flags = FUTEX2_SIZE_U32 | FUTEX2_PRIVATE,
+	};
+	struct iou r;
+
+	if (iou_init(&r, 8, flags))
+		return -1;
+	if (vector)
+		iou_prep(&r, IORING_OP_FUTEX_WAITV, 0, &one, 1, 0);
+	else
+		prep_wait(&r, word, 0, 1);
+	if (iou_submit_issued(&r))
+		return -1;
+	iou_exit(&r);
+	return sys_wake(word, 1);
+}
+
+/*
+ * A ring that is closed takes no wake any more.  A SQPOLL thread that does not run does not let
+ * go of its ring: one time of ten it will.  Mutant: close-leaves-requests.
+ */
+TEST_F(futex, closed_takes_no_wake)
+{
+	int rounds = variant->flags & IORING_SETUP_SQPOLL ? 10 : 1, taken, i, how, ret;
+
+	if (iou_on_stock())
+		SKIP(return, "it does for a while");
+	for (how = 0; how < 2; how++) {
+		taken = 0;
+		for (i = 0; i < rounds; i++) {
+			ret = closed_takes_wake(variant->flags, how);
+			ASSERT_LE(0, ret);
+			taken += ret;
+		}
+		EXPECT_GT(rounds, taken) {
+			TH_LOG("%s", how ? "one of several" : "a single one");
+		}
+	}
+}
+
 static void *submit_in_thread(void *arg)
 {
 	return (void *)(long)iou_submit(arg);

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -806,6 +807,73 @@ TEST_F(teardown, killed_while_mail_comes)
 	}
 	for (i = 0; i < EVENTS; i++)
 		close(event[i]);
+}
+
+/* What a server leaves behind in slots of its ring, with a request that waits for it or not */
+static void serve_from_slots(unsigned int flags, struct sockaddr_in *at, int file, int ready)
+{
+	int fds[2] = { sock_listener(at, 4), file };
+	struct io_uring_sqe *sqe;
+	struct iou r;
+
+	if (fds[0] < 0 || iou_init(&r, 8, flags) || flock(file, LOCK_EX) ||
+	    iou_register(&r, IORING_REGISTER_FILES, fds, 2))
+		_exit(1);
+	close(fds[0]);
+	close(file);
+	sqe = iou_prep(&r, IORING_OP_ACCEPT, 0, NULL, 0, 0);
+	sqe->flags = IOSQE_FIXED_FILE;
+	sqe->ioprio = IORING_ACCEPT_MULTISHOT;
+	iou_submit(&r);
+	if (write(ready, at, sizeof(*at)) == sizeof(*at))
+		pause();
+	_exit(2);
+}
+
+/*
+ * What was in slots of a killed process's ring is free when wait(2) has it: its port, its lock.
+ * Mutants: slots-go-late, close-leaves-requests.
+ */
+TEST(slots_end_with_the_process)
+{
+	static const unsigned int kinds[] = { 0, IOU_COOP, IOU_DEFER, IORING_SETUP_SQPOLL };
+	int pid, status, p[2], file, again, fd;
+	struct sockaddr_in at;
+	unsigned int i;
+
+	if (iou_on_stock())
+		SKIP(return, "it takes up to a second there");
+	for (i = 0; i < ARRAY_LEN(kinds); i++) {
+		char path[] = "/tmp/iou-XXXXXX";
+
+		at = sock_loopback(0);
+		file = mkstemp(path);
+		ASSERT_LE(0, file);
+		again = open(path, O_RDWR);
+		ASSERT_LE(0, again);
+		ASSERT_EQ(0, pipe(p));
+		pid = fork();
+		if (!pid) {
+			close(again);
+			serve_from_slots(kinds[i], &at, file, p[1]);
+		}
+		close(file);
+		close(p[1]);
+		ASSERT_EQ(sizeof(at), read(p[0], &at, sizeof(at)));
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		fd = socket(AF_INET, SOCK_STREAM, 0);
+		EXPECT_EQ(0, bind(fd, (void *)&at, sizeof(at))) {
+			TH_LOG("kind %u: port: %s", i, strerror(errno));
+		}
+		EXPECT_EQ(0, flock(again, LOCK_EX | LOCK_NB)) {
+			TH_LOG("kind %u: lock: %s", i, strerror(errno));
+		}
+		close(fd);
+		close(again);
+		close(p[0]);
+		unlink(path);
+	}
 }
 
 /* The kernel's workers of others that stand in a function of io_uring; needs root. */
