@@ -1190,6 +1190,47 @@ TEST(files_of_others_end)
 	}
 }
 
+/* The same user in another container closes a ring whose poll has the last end of a pipe. */
+static int put_in_container(int fd)
+{
+	int pid = fork(), inner, status;
+
+	if (!pid) {
+		if (unshare(CLONE_NEWPID))
+			_exit(1);
+		inner = fork();
+		if (!inner)
+			_exit(setgid(65534) || setuid(65534) || put_by_worker(fd));
+		waitpid(inner, &status, 0);
+		_exit(status != 0);
+	}
+	close(fd);
+	return waitpid(pid, &status, 0) == pid && !status ? 0 : -1;
+}
+
+/* A user id in two containers is two users.  Mutant: containers-are-one. */
+TEST(files_of_containers_end)
+{
+	struct frozen f;
+	int p[2], pid;
+
+	if (iou_on_stock())
+		SKIP(return, "stock has one queue for all");
+	if (frozen_mount(&f))
+		SKIP(return, "needs a filesystem on a loop device");
+	pid = slow_user(&f);
+	EXPECT_LT(0, pid);
+	EXPECT_EQ(0, pipe(p));
+	EXPECT_EQ(0, put_in_container(p[1]));
+	EXPECT_TRUE(await(p[0], POLLIN) & POLLHUP);
+	close(p[0]);
+	frozen_free(&f);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
 /*
  * A socket that lingers ends at once if a kernel worker drops it: its peer is told, although
  * it has not read what was sent before.  Mutant: late-puts-linger.
