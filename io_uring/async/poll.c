@@ -9,7 +9,7 @@
  *
  * Wakers are called under the waitqueue's lock, in any context.  A waker that
  * finds no owner becomes it and pushes the request's mail; one that finds one tells it
- * by AGAIN.  Everything else happens under the ring lock.
+ * by AGAIN, unless another has done so.  Everything else happens under the ring lock.
  *
  * An owner that is done stores 0 in @owner.  A waker may have found it before that
  * store was seen, and said AGAIN after the owner had looked.  So the owner looks
@@ -163,31 +163,47 @@ static bool io_poll_takes_one(__poll_t events)
 	return (events & one) == one;
 }
 
+static bool io_poll_try_claim(struct io_poll *poll, u32 bits)
+{
+	int nobody = 0;
+
+	/* a failed exchange would take the cache line from the owner's CPU */
+	return !atomic_read(&poll->owner) &&
+	       atomic_try_cmpxchg(&poll->owner, &nobody, bits | IO_POLL_OWNED);
+}
+
 /*
- * Claim the poll while others may do so, or let go of it.
+ * Claim the poll while others may do so, or let go of it; else tell its owner, which takes
+ * nothing but a look where an event before has done so.
  *
  * Return: IO_POLL_OWNED if it is claimed, otherwise the news that its owner had not seen yet.
  */
-static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits, u32 news)
+static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 {
-	int nobody = 0;
 	u32 unseen;
 
-	if (atomic_try_cmpxchg(&poll->owner, &nobody, bits | IO_POLL_OWNED))
+	if (io_poll_try_claim(poll, bits))
 		return IO_POLL_OWNED;
-	/* a full barrier, pairs with that in io_poll_settle_slow() */
-	unseen = atomic_fetch_or(news, &poll->wants) & IO_POLL_NEWS;
-	nobody = 0;
-	if (atomic_try_cmpxchg(&poll->owner, &nobody, bits | IO_POLL_OWNED))
-		return IO_POLL_OWNED;
-	return unseen;
+	unseen = atomic_read(&poll->wants) & IO_POLL_NEWS;
+	if (unseen & IO_POLL_AGAIN) {
+		/* our event, then the look; the owner clears AGAIN, then asks the file */
+		smp_mb();
+		unseen = atomic_read(&poll->wants) & IO_POLL_NEWS;
+		if (unseen & IO_POLL_AGAIN)
+			return unseen;
+	}
+	atomic_or(IO_POLL_AGAIN, &poll->wants);
+	/* pairs with the barrier in io_poll_settle_slow() */
+	smp_mb__after_atomic();
+	return io_poll_try_claim(poll, bits) ? IO_POLL_OWNED : unseen;
 }
 
 /* An event: make sure that somebody looks at it.  Under the waitqueue's lock. */
 static u32 io_poll_claim(struct io_poll *poll, u32 bits)
 {
+	/* in this order: its owner may be about to add the second waitqueue */
 	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))
-		return io_poll_claim_slow(poll, bits, IO_POLL_AGAIN);
+		return io_poll_claim_slow(poll, bits);
 	/* nobody else leaves 0 without the lock that we have */
 	atomic_set(&poll->owner, bits | IO_POLL_OWNED);
 	return IO_POLL_OWNED;
@@ -216,7 +232,9 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
 
 	/* before it is claimed, which may be all that its next owner sees */
 	atomic_or(IO_POLL_CANCEL, &poll->wants);
-	claimed = io_poll_claim_slow(poll, 0, IO_POLL_CANCEL) == IO_POLL_OWNED;
+	/* pairs with the barrier in io_poll_settle_slow() */
+	smp_mb__after_atomic();
+	claimed = io_poll_try_claim(poll, 0);
 	io_poll_wake_unhook(poll, wait);
 	if (claimed)
 		io_req_push(req, req->mail.run, IO_PUSH_NOW);
@@ -297,10 +315,9 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 		return io_poll_wake_any(poll, wait, mask);
 	if (!((__force u32)mask & wants))
 		return mask ? 0 : io_poll_wake_any(poll, wait, mask);
-	/* in this order: its owner may be about to add the second waitqueue */
-	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))
-		return io_poll_wake_any(poll, wait, mask);
-	atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
+	/* one that is not exclusive takes no event from others */
+	if (unlikely(io_poll_claim(poll, io_poll_mask_bits(mask)) != IO_POLL_OWNED))
+		return 1;
 	if (wants & (__force u32)EPOLLONESHOT)
 		io_poll_wake_unhook(poll, wait);
 	io_req_push_straight(req, 0);
@@ -561,8 +578,11 @@ enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags
 
 	io_assert_ring(req->ctx);
 	/* what comes from here on is not in the file's answer for sure */
-	if (news & IO_POLL_AGAIN)
-		news |= atomic_fetch_andnot(IO_POLL_AGAIN, &poll->wants);
+	if (news & IO_POLL_AGAIN) {
+		atomic_andnot(IO_POLL_AGAIN, &poll->wants);
+		smp_mb__after_atomic();
+		news |= atomic_read(&poll->wants);
+	}
 	if (unlikely(news & IO_POLL_CANCEL || issue_flags & IO_URING_F_TASK_DEAD))
 		return IO_POLL_CANCELLED;
 	mask = io_poll_woken_by(poll) & events;
@@ -615,7 +635,7 @@ void io_poll_settle_slow(struct io_ring_ctx *ctx)
 
 	io_assert_ring(ctx);
 	ctx->polls.nr_released = 0;
-	/* between the release of all of them and the look; pairs with io_poll_claim_slow() */
+	/* between the release of all of them and the look; pairs with those in wakers */
 	smp_mb();
 	for (i = 0; i < nr; i++) {
 		struct io_poll *poll = ctx->polls.released[i];

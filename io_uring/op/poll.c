@@ -91,7 +91,27 @@ static enum io_result io_poll_add_tell(struct io_kiocb *req)
 }
 
 /*
- * Somebody has to look at a poll; its mail.run.  Straight: one event, and room for a CQE.
+ * There were several events, or one that its waker did not know, or it has to end.  Return: the
+ * events that are there; 0: nothing is left to do.
+ */
+static noinline __poll_t io_poll_add_look(struct io_kiocb *req, unsigned int issue_flags)
+{
+	switch (io_poll_look(req, issue_flags)) {
+	case IO_POLL_READY:
+		return io_poll_woken_by(io_poll(req)) & io_poll_events(io_poll(req));
+	case IO_POLL_NOTHING:
+		if (io_poll_release(req))
+			return 0;
+		break;
+	case IO_POLL_CANCELLED:
+		break;
+	}
+	io_multishot_mail(req->ctx, &req->mail, issue_flags);
+	return 0;
+}
+
+/*
+ * Somebody has to look at a poll; its mail.run.  Straight: events, and room for a CQE.
  * Everything else is the way of all multishot requests, which issues it.
  */
 static void io_poll_add_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
@@ -102,8 +122,11 @@ static void io_poll_add_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 	__poll_t mask = io_poll_straight(poll);
 
 	if (unlikely(!mask || issue_flags & IO_URING_F_TASK_DEAD)) {
-		io_multishot_mail(ctx, mail, issue_flags);
-	} else if (io_poll_events(poll) & EPOLLONESHOT) {
+		mask = io_poll_add_look(req, issue_flags);
+		if (!mask)
+			return;
+	}
+	if (io_poll_events(poll) & EPOLLONESHOT) {
 		io_poll_add_end(req, mangle_poll(mask));
 	} else if (likely(io_post_more_straight(req, mangle_poll(mask), 0))) {
 		io_req_move(req, IO_REQ_PARKED);

@@ -45,7 +45,7 @@ static int io_poll_loop_yield(struct io_ring_ctx *ctx)
 	u32 tail = READ_ONCE(ctx->rings->cq_tail);
 
 	if (ctx->cq.exclusive)
-		io_run_local_locked(ctx);
+		io_run_local_locked(ctx, 0);
 	if (task_work_pending(current) || ctx->ready.first || !io_iopoll_pending(ctx)) {
 		io_ring_unlock(ctx);
 		io_run_task_work();
@@ -83,7 +83,7 @@ static int io_enter_poll_locked(struct io_ring_ctx *ctx, u32 nr)
 		return -EEXIST;
 	/* a program that waits for more than there is would never see the rest */
 	if (ctx->cq.exclusive && io_local_pending(ctx))
-		io_run_local_locked(ctx);
+		io_run_local_locked(ctx, 0);
 	io_cq_commit(ctx);
 	if (unlikely(ctx->check_cq)) {
 		io_cq_flush_overflow(ctx);
@@ -132,7 +132,7 @@ static bool io_enough_ready(struct io_ring_ctx *ctx, u32 min_complete)
 static bool io_enter_collect(struct io_ring_ctx *ctx, u32 min_complete)
 {
 	if (ctx->cq.exclusive && io_local_pending(ctx)) {
-		io_run_local_locked(ctx);
+		io_run_local_locked(ctx, min_complete);
 		/* the wait runs the rest */
 		if (unlikely(io_mail_rest(&ctx->mailbox)))
 			return false;

@@ -53,7 +53,7 @@ static int io_leave_step(struct io_ring_ctx *ctx)
 	int ret = 0;
 
 	if (ctx->cq.exclusive)
-		io_run_local_locked(ctx);
+		io_run_local_locked(ctx, 0);
 	if (ctx->syscall_iopoll)
 		io_iopoll_reap(ctx);
 	io_req_reclaim_retired(ctx);

@@ -129,6 +129,12 @@ static bool io_waiter_ready(const struct io_waiter *w)
 	return (s32)(READ_ONCE(w->ctx->rings->cq_tail) - w->target) >= 0 || timeout;
 }
 
+/* So many CQEs, with those that the program has not taken, end the wait. */
+static u32 io_waiter_wanted(const struct io_waiter *w)
+{
+	return w->target - READ_ONCE(w->ctx->rings->cq_head);
+}
+
 /* The task that posted calls this, without cq.lock. */
 static int io_waiter_wake(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
 {
@@ -209,13 +215,16 @@ static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
 	return ret;
 }
 
-/* Run what arrived and see where that leaves the ring.  Return: 0, -EBADR or -EINTR. */
-static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx)
+/*
+ * Run what arrived and see where that leaves the ring, of which the caller wants so many
+ * CQEs.  Return: 0, -EBADR or -EINTR.
+ */
+static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 {
 	/* first, what it completes is in the mailbox */
 	io_run_task_work();
 	if (ctx->cq.exclusive && io_local_pending(ctx))
-		io_run_local(ctx);
+		io_run_local(ctx, wanted);
 	if (unlikely(READ_ONCE(ctx->check_cq))) {
 		if (test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq)) {
 			if (io_ring_lock(ctx))
@@ -230,12 +239,12 @@ static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx)
 }
 
 /* The same where mostly nothing did. */
-static int io_wait_catch_up(struct io_ring_ctx *ctx)
+static int io_wait_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 {
 	if (likely(!io_local_pending(ctx) && !READ_ONCE(ctx->check_cq) &&
 		   !task_work_pending(current) && !test_thread_flag(TIF_NOTIFY_SIGNAL)))
 		return 0;
-	return io_wait_do_catch_up(ctx);
+	return io_wait_do_catch_up(ctx, wanted);
 }
 
 /*
@@ -283,7 +292,7 @@ static noinline int io_wait_busy(struct io_waiter *w)
 	busy.until = ktime_add_us(io_wait_now(ctx), READ_ONCE(ctx->napi.time_us));
 	busy.until = min(busy.until, end);
 	io_napi_poll(ctx, io_wait_busy_end, &busy);
-	return io_wait_catch_up(ctx);
+	return io_wait_catch_up(ctx, io_waiter_wanted(w));
 }
 
 /* Is it later than @until?  For a loop that found something to do each time, and did not sleep. */
@@ -310,7 +319,7 @@ static int io_wait_loop(struct io_waiter *w)
 		timeout = slept ? io_waiter_schedule(w, until) : 0;
 		io_waiter_unregister(w);
 
-		ret = io_wait_catch_up(w->ctx);
+		ret = io_wait_catch_up(w->ctx, io_waiter_wanted(w));
 		if (ret || io_waiter_ready(w))
 			return ret;
 		if (task_sigpending(current))
@@ -359,10 +368,10 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 		if (ret)
 			return ret;
 	}
-	ret = io_wait_catch_up(ctx);
+	nr = min(nr, ctx->cq_entries);
+	ret = io_wait_catch_up(ctx, nr);
 	if (ret)
 		return ret;
-	nr = min(nr, ctx->cq_entries);
 	if (io_cq_ready(ctx) >= nr)
 		return 0;
 	w.ctx = ctx;

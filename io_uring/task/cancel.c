@@ -164,7 +164,7 @@ bool io_cancel_requests(const struct io_cancel_scope *what)
 			found |= io_iopoll_reap(ctx) > 0;
 	}
 	if (io_owns_mailbox(ctx))
-		found |= io_run_local_locked(ctx) > 0;
+		found |= io_run_local_locked(ctx, 0) > 0;
 	return found;
 }
 

@@ -60,20 +60,28 @@ static bool io_mail_stop(unsigned int count)
 	return fatal_signal_pending(current) && !atomic_read(&current->io_uring->in_cancel);
 }
 
+/* Is there what the caller waits for?  Then it hears of it before what has come meanwhile. */
+static bool io_run_enough(const struct io_ring_ctx *ctx, u32 wanted)
+{
+	return wanted && ctx->cq.tail - READ_ONCE(ctx->rings->cq_head) >= wanted;
+}
+
 /**
  * io_run_local_locked - the owner of an exclusive ring runs its mailbox
  * @ctx: the ring, its lock held
+ * @wanted: so many CQEs end the caller's wait, 0 if it does not wait
  *
  * Runs until nothing is left, but at most what was there twice over, so that
- * requests which cause each other cannot keep the owner; and no more than a share
- * of it, so that others get the lock and a killed owner goes.  The rest stays, in
- * its order, and keeps the owner from sleeping.
+ * requests which cause each other cannot keep the owner, and once if that is what the caller
+ * waits for: while others push all the time it would get twice as much half as often.
+ * It runs no more than a share of it, so that others get the lock and a killed owner
+ * goes.  The rest stays, in its order, and keeps the owner from sleeping.
  *
  * May sleep.
  *
  * Return: items run; messages that come together are one.
  */
-int io_run_local_locked(struct io_ring_ctx *ctx)
+int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted)
 {
 	unsigned int flags = IO_URING_F_COMPLETE_DEFER;
 	struct io_mail *mail = NULL;
@@ -84,6 +92,8 @@ int io_run_local_locked(struct io_ring_ctx *ctx)
 	if (unlikely(io_mail_dead(&ctx->mailbox)))
 		return 0;
 	for (loops = 0; loops < 2 && !mail && io_local_pending(ctx); loops++) {
+		if (loops && io_run_enough(ctx, wanted))
+			break;
 		/* also what the first round has caused is announced, and taken here */
 		mail = io_ring_take(ctx);
 		if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
@@ -105,18 +115,19 @@ int io_run_local_locked(struct io_ring_ctx *ctx)
 /**
  * io_run_local - the same, without the ring lock, share by share
  * @ctx: the ring
+ * @wanted: as there
  *
  * Ends when nothing was left, but also when there was more than any CQ can hold, or
  * for a signal.
  */
-void io_run_local(struct io_ring_ctx *ctx)
+void io_run_local(struct io_ring_ctx *ctx, u32 wanted)
 {
 	unsigned int shares = IO_RUN_SHARES;
 
 	do {
 		if (io_ring_lock(ctx))
 			return;
-		io_run_local_locked(ctx);
+		io_run_local_locked(ctx, wanted);
 		io_ring_unlock(ctx);
 	} while (unlikely(io_mail_rest(&ctx->mailbox)) && --shares && !task_sigpending(current));
 }

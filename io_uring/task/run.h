@@ -17,8 +17,9 @@
 #include "ring/mailbox.h"
 
 void io_tctx_task_work(struct callback_head *cb);
-int io_run_local_locked(struct io_ring_ctx *ctx);
-void io_run_local(struct io_ring_ctx *ctx);
+int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted);
+void io_run_local(struct io_ring_ctx *ctx, u32 wanted);
+void io_fallback_run(struct io_ring_ctx *ctx);
 void io_fallback_run(struct io_ring_ctx *ctx);
 void io_fallback_work(struct work_struct *work);
 

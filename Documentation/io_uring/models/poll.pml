@@ -41,7 +41,8 @@
  *   - a waker's plain store to ->owner is seen by others only through the waitqueue's
  *     lock, through the release of ->head, or through the push, a full barrier;
  *   - AGAIN and CANCEL, the claims by compare-and-exchange and the push are atomic
- *     operations with a result, and so full barriers;
+ *     operations and full barriers, and one comes before a waker believes an AGAIN that it
+ *     finds;
  *   - ->second is stored before ->owner is released, and read after ->owner was
  *     acquired, in this order: the model has both as steps of their own.
  *
@@ -57,6 +58,9 @@
  *   BROKEN_FIRST	a poll is removed before the released ones were looked at (needs
  *			REMOVE_IT)
  *   BROKEN_TELL	a waker that has said AGAIN does not look at the owner again
+ *   BROKEN_SKIP	a waker that finds an owner says nothing, though no other has said AGAIN
+ *   BROKEN_LATE	its event is seen by others only after it has found that AGAIN is there
+ *			(no barrier between)
  *   BROKEN_CLEAR	AGAIN is cleared after the file was asked
  *   BROKEN_OWN	cancel, and the second look, claim without the waitqueue's lock
  *   BROKEN_FORGET	the waitqueue is forgotten before the waker is through (needs FREE
@@ -152,6 +156,12 @@ inline claim_empty(p, bits)
 	atomic {
 		perhaps_flush(p);
 		claimed = (owner[p] == 0);
+#ifdef BROKEN_LATE
+		if
+		:: claimed && late -> events++; late = false
+		:: else
+		fi;
+#endif
 		if
 		:: claimed -> owner[p] = OWNED | bits
 		:: else
@@ -159,16 +169,41 @@ inline claim_empty(p, bits)
 	}
 }
 
+/* The waker's store that makes the event is seen by others */
+inline land()
+{
+#ifdef BROKEN_LATE
+	atomic {
+		if
+		:: late -> events++; late = false
+		:: else
+		fi
+	}
+#else
+	skip
+#endif
+}
+
 /* io_poll_claim_slow() */
-inline claim_slow(p, bits, news)
+inline claim_slow(p, bits)
 {
 	claim_empty(p, bits);
 	if
 	:: !claimed ->
-		atomic { wants[p] = wants[p] | news };
-#ifndef BROKEN_TELL
-		claim_empty(p, bits)
+#ifdef BROKEN_SKIP
+		told_it = true;
+#else
+		told_it = (wants[p] & AGAIN);
 #endif
+		land();
+		if
+		:: told_it -> told_it = false
+		:: else ->
+			atomic { wants[p] = wants[p] | AGAIN };
+#ifndef BROKEN_TELL
+			claim_empty(p, bits)
+#endif
+		fi
 	:: else
 	fi
 }
@@ -184,8 +219,8 @@ inline claim(p, bits)
 	more = second[p];
 #endif
 	if
-	:: atomic { old == 0 && !more -> owner[p] = OWNED | bits; claimed = true }
-	:: old != 0 || more -> claim_slow(p, bits, AGAIN)
+	:: atomic { old == 0 && !more -> land(); owner[p] = OWNED | bits; claimed = true }
+	:: old != 0 || more -> claim_slow(p, bits)
 	fi
 }
 
@@ -223,10 +258,10 @@ inline wake_free(p, q)
 	head[AT(p, q)] = false;
 	assert(!ended[p]);
 	atomic { wants[p] = wants[p] | CANCEL };
-	claim_slow(p, 0, CANCEL);
+	claim_empty(p, 0);
 #else
 	atomic { wants[p] = wants[p] | CANCEL };
-	claim_slow(p, 0, CANCEL);
+	claim_empty(p, 0);
 	assert(!ended[p]);
 	hooked[AT(p, q)] = false;
 	head[AT(p, q)] = false;
@@ -278,13 +313,17 @@ inline wake(p, q)
 proctype waker(byte q; bool frees)
 {
 	byte old, n, p, bits;
-	bool claimed, more;
+	bool claimed, more, told_it, late;
 
 	do
 	:: n < EVENTS ->
 		atomic {
 			if
+#ifdef BROKEN_LATE
+			:: late = true; bits = MASK
+#else
 			:: events++; bits = MASK
+#endif
 #ifdef ONESHOT
 			:: events++
 			:: true
@@ -302,6 +341,7 @@ proctype waker(byte q; bool frees)
 		:: atomic { p < POLLS && !hooked[AT(p, q)] -> p++ }
 		:: p == POLLS -> break
 		od;
+		land();
 		atomic {
 			locked[q] = false;
 			n = (frees -> EVENTS : n + 1);
@@ -590,7 +630,7 @@ inline remove_it(p)
 proctype runner()
 {
 	byte seen, i, k;
-	bool ready, claimed, own;
+	bool ready, claimed, own, late;
 #ifdef ISSUE
 	bool got, noroom;
 
@@ -639,7 +679,7 @@ again:	   do
 /* io_poll_cancel() */
 proctype canceller()
 {
-	bool claimed;
+	bool claimed, late;
 
 	lock(ring);
 	if

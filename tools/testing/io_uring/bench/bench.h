@@ -55,6 +55,7 @@ static inline void mark_end(void)
  * @ROW_TCP:		TCP over loopback instead of AF_UNIX
  * @ROW_APART:		provided buffers do not lie one behind the other
  * @ROW_DRIVE:		runs where there is an NVMe drive, and no other row does there
+ * @ROW_AGAIN:		what is woken has been woken before, and nobody has come for it
  */
 enum row_flags {
 	ROW_RING	= 1 << 0,
@@ -76,6 +77,7 @@ enum row_flags {
 	ROW_TCP		= 1 << 16,
 	ROW_APART	= 1 << 17,
 	ROW_DRIVE	= 1 << 18,
+	ROW_AGAIN	= 1 << 19,
 };
 
 struct bench;
