@@ -141,6 +141,7 @@ enum {
 	REQ_F_POLL_TRIED_BIT,		/* ->poll_tries counts */
 	REQ_F_POLL_ERRORS_BIT,		/* a retry waits for errors, not for data */
 	REQ_F_POLL_CHOSEN_BIT,		/* its poll was told of what others were not */
+	REQ_F_POLL_PASSED_BIT,		/* by the end of one that was */
 	REQ_F_PARKED_BIT,		/* on ctx->parked.buckets, written under the ring lock */
 	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
 	REQ_F_LIMITED_BIT,		/* the next of the chain limits its time */
@@ -182,6 +183,7 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_POLL_TRIED	IO_REQ_FLAG(REQ_F_POLL_TRIED_BIT)
 #define REQ_F_POLL_ERRORS	IO_REQ_FLAG(REQ_F_POLL_ERRORS_BIT)
 #define REQ_F_POLL_CHOSEN	IO_REQ_FLAG(REQ_F_POLL_CHOSEN_BIT)
+#define REQ_F_POLL_PASSED	IO_REQ_FLAG(REQ_F_POLL_PASSED_BIT)
 #define REQ_F_PARKED		IO_REQ_FLAG(REQ_F_PARKED_BIT)
 #define REQ_F_MULTISHOT		IO_REQ_FLAG(REQ_F_MULTISHOT_BIT)
 #define REQ_F_LIMITED		IO_REQ_FLAG(REQ_F_LIMITED_BIT)

@@ -36,12 +36,12 @@
  * period, so whoever wants its lock finds it within RCU.
  *
  * An event wakes one of the exclusive waiters, the chosen one.  When that one ends without
- * having dealt with it, it wakes all others (io_poll_pass_on()).  Those are not chosen by that:
- * each of them was told, and when it ends it leaves nobody in the dark.  And whoever was chosen
- * before somebody else passed on has nothing left to pass on.  Without these two rules the end
- * of many waiters of one file would take the square of their number.
+ * having dealt with it, it wakes another one, if the file is still ready (io_poll_pass_on()).
+ * It is not known for how many events it was chosen, so one that was woken by a waiter's end
+ * does the same at its own end, whatever that is: until the file is not ready any more, or
+ * nobody waits.  Each end wakes one, and looks at those alone that wait for something
+ * else: the end of many waiters of one file takes no more than their number.
  */
-#include <linux/hash.h>
 #include <linux/net.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
@@ -68,80 +68,19 @@ static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 /* In the key of a wake: an exclusive waiter passes events on. */
 #define IO_POLL_PASSED	((__force __poll_t)BIT(26))
 
+/* tasks and epoll instances that are woken by the end of an exclusive waiter, at most */
+#define IO_POLL_STRANGERS	16
+
 /*
  * Bits of an entry's ->flags that waitqueues have no use for, under the waitqueue's lock: it
- * was chosen for an event, and struct io_poll_passes' @nr at that time.
+ * was chosen for an event, or woken by the end of one that was.
  */
 #define IO_WAIT_CHOSEN		BIT(15)
-#define IO_WAIT_NR_SHIFT	16
+#define IO_WAIT_PASSED		BIT(16)
 
-/* events of which a writer is told, and all that a file can be asked for */
+/* events of which a reader or a writer is told */
+#define IO_POLL_INS		(EPOLLIN | EPOLLRDNORM | EPOLLRDBAND)
 #define IO_POLL_OUTS		(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND)
-#define IO_POLL_ALL		((__force __poll_t)0x3fff)
-
-/**
- * struct io_poll_passes - passing on of events, for all files with the same hash
- * @file: the last of these files of which events were passed on, to compare with
- * @events: what its waiters were told of, if it was there
- * @nr: how often events of any of the files were passed on, modulo 65536
- */
-struct io_poll_passes {
-	const struct file	*file;
-	__poll_t		events;
-	u16			nr;
-};
-
-#define IO_POLL_PASSES_BITS	6
-
-/* Under @io_poll_passes_lock; wakers look at ->nr without it. */
-static struct io_poll_passes io_poll_passes[1 << IO_POLL_PASSES_BITS];
-static DEFINE_SPINLOCK(io_poll_passes_lock);
-
-static struct io_poll_passes *io_poll_passes_of(const struct file *file)
-{
-	return &io_poll_passes[hash_ptr(file, IO_POLL_PASSES_BITS)];
-}
-
-/* An exclusive waiter is chosen for an event.  Under the waitqueue's lock. */
-static void io_poll_choose(struct wait_queue_entry *wait)
-{
-	const struct io_kiocb *req = wait->private;
-	u32 nr;
-
-	/* the event is there before ->nr is looked at; pairs with io_poll_pass_begin() */
-	smp_mb__after_spinlock();
-	nr = READ_ONCE(io_poll_passes_of(req->file)->nr);
-	wait->flags = (wait->flags & (IO_WAIT_CHOSEN - 1)) | IO_WAIT_CHOSEN |
-		      nr << IO_WAIT_NR_SHIFT;
-}
-
-/*
- * An entry that was chosen, off its waitqueue: have not all others been told since?  @file is
- * held by the request, so if it is the same it is not another one at the same address.
- */
-static bool io_poll_is_owing(const struct wait_queue_entry *wait, const struct file *file,
-			     __poll_t events)
-{
-	const struct io_poll_passes *passes = io_poll_passes_of(file);
-
-	guard(spinlock)(&io_poll_passes_lock);
-	return passes->file != file || events & IO_POLL_ALL & ~passes->events ||
-	       passes->nr == wait->flags >> IO_WAIT_NR_SHIFT;
-}
-
-/* Those who wait for @file are going to be told of @events. */
-static void io_poll_pass_begin(const struct file *file, __poll_t events)
-{
-	struct io_poll_passes *passes = io_poll_passes_of(file);
-
-	scoped_guard(spinlock, &io_poll_passes_lock) {
-		passes->file = file;
-		passes->events = events;
-		WRITE_ONCE(passes->nr, passes->nr + 1);
-	}
-	/* pairs with io_poll_choose(): it sees the number, or we see its event */
-	smp_mb();
-}
 
 static u32 io_poll_mask_bits(__poll_t mask)
 {
@@ -276,15 +215,17 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 	/* sockets say EPOLLPRI of all data: the file knows better */
 	if (!(mask & events & ~EPOLLPRI))
 		mask = 0;
-	if (events & EPOLLEXCLUSIVE && !passed)
-		io_poll_choose(wait);
+	if (events & EPOLLEXCLUSIVE)
+		wait->flags |= passed ? IO_WAIT_PASSED : IO_WAIT_CHOSEN;
 	claim = io_poll_claim(poll, io_poll_mask_bits(mask));
 	/*
 	 * One that has been told of one event, and ends with it, is not enough for two.  On a
-	 * second waitqueue AGAIN may come too late to say that it has been told.
+	 * second waitqueue AGAIN may come too late to say that it has been told.  But what
+	 * was passed to it is passed on when it ends.
 	 */
 	if (claim != IO_POLL_OWNED)
-		return !(io_poll_takes_one(events) && (claim & IO_POLL_AGAIN || poll->second));
+		return passed ||
+		       !(io_poll_takes_one(events) && (claim & IO_POLL_AGAIN || poll->second));
 	/* it stays on a waitqueue: the next waker sees that it has been told */
 	if (unlikely((!mask || poll->second) && io_poll_takes_one(events)))
 		atomic_or(IO_POLL_AGAIN, &poll->wants);
@@ -350,10 +291,12 @@ static void io_poll_unhook_entry(struct wait_queue_head **at, struct wait_queue_
 }
 
 /* Note what the end of an exclusive waiter has to pass on. */
-static noinline void io_poll_note_chosen(struct io_kiocb *req, const struct wait_queue_entry *wait)
+static void io_poll_note_chosen(struct io_kiocb *req, const struct wait_queue_entry *wait)
 {
-	if (io_poll_is_owing(wait, req->file, io_poll_events(req->poll)))
+	if (wait->flags & IO_WAIT_CHOSEN)
 		req->flags |= REQ_F_POLL_CHOSEN;
+	if (wait->flags & IO_WAIT_PASSED)
+		req->flags |= REQ_F_POLL_PASSED;
 }
 
 /* No more wakes after this; a result takes the place of req->poll. */
@@ -362,12 +305,11 @@ static void io_poll_unhook(struct io_kiocb *req)
 	struct io_poll *poll = req->poll;
 
 	io_poll_unhook_entry(&poll->head, &poll->wait);
-	if (unlikely(poll->wait.flags & IO_WAIT_CHOSEN))
+	if (unlikely(poll->wait.flags & (IO_WAIT_CHOSEN | IO_WAIT_PASSED)))
 		io_poll_note_chosen(req, &poll->wait);
 	if (unlikely(poll->second)) {
 		io_poll_unhook_entry(&poll->second->head, &poll->second->wait);
-		if (poll->second->wait.flags & IO_WAIT_CHOSEN)
-			io_poll_note_chosen(req, &poll->second->wait);
+		io_poll_note_chosen(req, &poll->second->wait);
 		kfree(poll->second);
 		poll->second = NULL;
 	}
@@ -395,7 +337,7 @@ static void io_poll_hook_entry(struct wait_queue_head *head, struct wait_queue_e
 	wait->private = req;
 	if (io_poll_events(req->poll) & EPOLLEXCLUSIVE) {
 		/* the file is asked next, and says what it was chosen for before */
-		req->flags &= ~REQ_F_POLL_CHOSEN;
+		req->flags &= ~(REQ_F_POLL_CHOSEN | REQ_F_POLL_PASSED);
 		add_wait_queue_exclusive(head, wait);
 	} else {
 		add_wait_queue(head, wait);
@@ -512,20 +454,39 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 	return 0;
 }
 
-/* All of them: it is not known for how many events the one that has ended was chosen. */
-static void io_poll_wake_others(struct file *file, struct wait_queue_head *head,
-				struct poll_table_struct *pt)
+/*
+ * Wake one exclusive waiter, from the end of the queue, where they stand: the others were told
+ * by the event itself.  One that is no request, but a task or an epoll instance, passes
+ * nothing on, so several of those are woken.
+ */
+static void io_poll_wake_another(struct file *file, struct wait_queue_head *head,
+				 struct poll_table_struct *pt)
 {
-	__wake_up(head, TASK_NORMAL, 0, poll_to_key(pt->_key | IO_POLL_PASSED));
+	void *key = poll_to_key(pt->_key | IO_POLL_PASSED);
+	unsigned int left = IO_POLL_STRANGERS;
+	struct wait_queue_entry *wait, *next;
+
+	guard(spinlock_irqsave)(&head->lock);
+	list_for_each_entry_safe_reverse(wait, next, &head->head, entry) {
+		/* the entry may be gone when it was woken */
+		wait_queue_func_t func = wait->func;
+
+		if (!(wait->flags & WQ_FLAG_EXCLUSIVE))
+			break;
+		if (!func(wait, TASK_NORMAL, 0, key))
+			continue;
+		if (func == io_poll_wake || func == io_poll_wake_second || !--left)
+			break;
+	}
 }
 
 /**
- * io_poll_pass_on - an exclusive waiter has ended that was chosen for events
+ * io_poll_pass_on - an exclusive waiter has ended that was chosen for events, or told of such
  * @file: what it has waited for, it is on no waitqueue any more
  * @events: that it has waited for
  *
- * Events that it has not seen are for the others, which are told of all that readers, or
- * readers and writers, may wait for: so it need not be done for each set of events.
+ * If @file is ready that is for another one.  One who waits for one kind of events may not
+ * wait for another, so there is one for each kind.
  *
  * For sockets alone, and not those of AF_VSOCK: as this may be the fallback worker, a
  * ->poll() must not sleep.  That of a file of FUSE does for as long as its server likes,
@@ -533,19 +494,20 @@ static void io_poll_wake_others(struct file *file, struct wait_queue_head *head,
  */
 void io_poll_pass_on(struct file *file, __poll_t events)
 {
+	static const __poll_t kinds[] = { IO_POLL_INS, EPOLLPRI, IO_POLL_OUTS, IO_POLL_UNASKED };
 	struct socket *sock = IS_ENABLED(CONFIG_NET) ? sock_from_file(file) : NULL;
 	struct poll_table_struct pt = {};
+	unsigned int i;
 	__poll_t mask;
 
 	if (!sock || READ_ONCE(sock->ops)->family == AF_VSOCK)
 		return;
-	events = events & IO_POLL_OUTS ? IO_POLL_ALL : IO_POLL_ALL & ~IO_POLL_OUTS;
-	io_poll_pass_begin(file, events);
-	mask = io_poll_ask(file, &pt, events);
-	if (!mask)
-		return;
-	pt._qproc = io_poll_wake_others;
-	io_poll_ask(file, &pt, mask);
+	mask = io_poll_ask(file, &pt, events | IO_POLL_UNASKED);
+	pt._qproc = io_poll_wake_another;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (mask & kinds[i])
+			io_poll_ask(file, &pt, mask & (kinds[i] | IO_POLL_UNASKED));
+	}
 }
 
 /* The poll ends with the event that was found.  One that came meanwhile is for the others. */

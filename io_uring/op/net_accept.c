@@ -95,7 +95,9 @@ static void io_accept_cleanup(struct io_kiocb *req)
 	bool taken = res >= 0 || io_accept(req)->file_index;
 	bool chosen = req->flags & REQ_F_POLL_CHOSEN || (req->file && res == -EINTR);
 
-	if (chosen && (cancelled || (taken && req->flags & REQ_F_MULTISHOT)))
+	/* there may be a connection for each of those that have ended */
+	if (req->flags & REQ_F_POLL_PASSED ||
+	    (chosen && (cancelled || (taken && req->flags & REQ_F_MULTISHOT))))
 		io_poll_pass_on(req->file, EPOLLIN | EPOLLRDNORM);
 }
 

@@ -62,11 +62,14 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 
 /*
  * An exclusive poll that was ended was chosen for an event that it has not told, or that it tells
- * a ring that is closed.
+ * a ring that is closed.  One that was told by the end of such a poll is not the only one to be
+ * told.
  */
 static void io_poll_add_cleanup(struct io_kiocb *req)
 {
-	if (req->flags & REQ_F_POLL_CHOSEN && (req->cqe.res < 0 || READ_ONCE(req->ctx->dying)))
+	if (req->flags & REQ_F_POLL_PASSED ||
+	    (req->flags & REQ_F_POLL_CHOSEN &&
+	     (req->cqe.res < 0 || READ_ONCE(req->ctx->dying))))
 		io_poll_pass_on(req->file, io_poll_events(io_poll(req)));
 }
 
@@ -212,7 +215,8 @@ static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove 
 
 		io_poll_set_events(poll, (was & ~half) | (rm->events & half) | IO_POLL_UNASKED);
 		/* an event that chose it since we own it, and that it drops, is for others */
-		if (target->flags & REQ_F_POLL_CHOSEN && was & half & ~io_poll_events(poll))
+		if (target->flags & (REQ_F_POLL_CHOSEN | REQ_F_POLL_PASSED) &&
+		    was & half & ~io_poll_events(poll))
 			io_poll_pass_on(target->file, was);
 	}
 	if (rm->flags & IORING_POLL_UPDATE_USER_DATA)

@@ -828,13 +828,13 @@ TEST(exec_behind_many)
 	four_times(_metadata, iou_slow_kernel() ? 3000 : 8000, exec_behind);
 }
 
-/* The poll that was chosen wakes the others when it ends; none of those does so again. */
+/* Each that ends wakes another one, which ends as well. */
 TEST(exclusive_ones_end)
 {
 	four_times(_metadata, iou_slow_kernel() ? 1000 : 5000, end_of_multishot);
 }
 
-/* Once one of those that were chosen has woken the others, the rest of them does not. */
+/* Each of those that were chosen wakes one of the rest, perhaps all of them the same. */
 TEST(chosen_ones_end)
 {
 	four_times(_metadata, iou_slow_kernel() ? 1000 : 5000, end_of_chosen);
