@@ -766,7 +766,7 @@ static void *write_rounds(void *arg)
 
 		while ((wanted = load_acq(&f->wanted)) < round)
 			;
-		if (wanted == UINT_MAX)
+		if (wanted == -1U)
 			return NULL;
 		if (write(f->fd, "x", 1) != 1)
 			return NULL;
@@ -807,7 +807,7 @@ static void race_for_flag(struct __test_metadata *_metadata, unsigned int flags)
 		}
 		ASSERT_EQ(1, read(p[0], &byte, 1));
 	}
-	__atomic_store_n(&f.wanted, UINT_MAX, __ATOMIC_RELEASE);
+	__atomic_store_n(&f.wanted, -1U, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
 	iou_exit(&r);
 	close(p[0]);
