@@ -165,6 +165,7 @@ extern unsigned int patience;	/* seconds a killed task may take to go */
 bool watch_one(const struct prog *p);
 bool watch_reports(uint64_t seed);
 bool watch_leaks(uint64_t first, uint64_t last, bool final);
+bool watch_eyes(void);
 void watch_start(void);
 int sys_setup(unsigned int entries, struct io_uring_params *p);
 

@@ -80,6 +80,7 @@ static int run(uint64_t first, uint64_t count, unsigned int seconds)
 	bool found = false;
 
 	watch_start();
+	found = watch_eyes();
 	watch_leaks(first, first, false);
 	for (seed = first; seed < first + count && !found; seed++) {
 		if (now_us() - begin > seconds * 1000000ull)

@@ -528,3 +528,86 @@ bool watch_leaks(uint64_t first, uint64_t last, bool final)
 	}
 	return false;
 }
+
+/* Does the check for tasks that outlive SIGKILL see one that was not killed? */
+static bool sees_tasks(void)
+{
+	uint64_t end = now_us() + patience * 1000000ull;
+	bool seen = false, gone = false;
+	pid_t pid = fork();
+
+	if (!pid) {
+		join_group();
+		for (;;)
+			pause();
+	}
+	while (!(seen = populated()) && now_us() < end)
+		nap(1000);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	while (!(gone = !populated()) && now_us() < end)
+		nap(1000);
+	return seen && gone;
+}
+
+/* Does a call fail for a task that writes to this file that its allocations shall? */
+static bool fault_comes(const char *file)
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	if (!pid) {
+		int fd = open(file, O_RDWR | O_CLOEXEC);
+		int fds[2];
+
+		_exit(write(fd, "1", 1) != 1 || !pipe(fds));
+	}
+	waitpid(pid, &status, 0);
+	return !status;
+}
+
+/* Do allocations fail on request, by chance and by number? */
+static bool sees_faults(void)
+{
+	bool seen;
+
+	set_chance(100);
+	seen = fault_comes("/proc/self/make-it-fail");
+	set_chance(0);
+	return fault_comes("/proc/thread-self/fail-nth") && seen;
+}
+
+/* Do files show in the count of their slab? */
+static bool sees_slabs(void)
+{
+	const unsigned int more = 512;
+	int fds[512];
+	unsigned int i;
+	bool seen;
+
+	watch_leaks(0, 0, false);
+	for (i = 0; i < more; i++)
+		fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	seen = too_many();
+	for (i = 0; i < more; i++)
+		close(fds[i]);
+	return seen;
+}
+
+/* What cannot see a fault finds none: look at some that were made on purpose. */
+bool watch_eyes(void)
+{
+	bool inject = !access("/sys/kernel/debug/failslab", F_OK);
+
+	if (!inject)
+		printf("eyes: no fault injection\n");
+	if (!sees_tasks())
+		printf("finding: eyes: a task that lives is not seen\n");
+	else if (inject && !sees_faults())
+		printf("finding: eyes: allocations do not fail on purpose\n");
+	else if (!sees_slabs())
+		printf("finding: eyes: files do not count\n");
+	else
+		return false;
+	return true;
+}
