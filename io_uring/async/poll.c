@@ -138,7 +138,7 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 }
 
 /* An event: make sure that somebody looks at it.  Under the waitqueue's lock. */
-static u32 io_poll_claim(struct io_poll *poll, u32 bits)
+static __always_inline u32 io_poll_claim(struct io_poll *poll, u32 bits)
 {
 	/* in this order: its owner may be about to add the second waitqueue */
 	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))

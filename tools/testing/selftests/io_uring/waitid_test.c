@@ -289,7 +289,7 @@ TEST_F(waitid, taken_by_others)
 TEST_F(waitid, many_for_one_child)
 {
 	static const unsigned int cancelled[] = { MANY_WAITS - 1, 0, 150, MANY_WAITS - 2, 1 };
-	unsigned int i, k, f = variant->sqe_flags, had = 0;
+	unsigned int i, k, had = 0;
 	int second = make_child();
 	struct io_uring_cqe cqe;
 	struct iou r[2];
@@ -302,7 +302,6 @@ TEST_F(waitid, many_for_one_child)
 				prep_waitid(&r[k], other ? P_ALL : P_PID, other ? 0 : self->child,
 					    NULL, other ? WSTOPPED : WEXITED);
 
-			sqe->flags = f;
 			sqe->user_data = 1000 + i;
 		}
 		ASSERT_EQ(0, iou_submit_issued(&r[k]));
