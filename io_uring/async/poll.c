@@ -542,6 +542,7 @@ enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags
 	/* what comes from here on is not in the file's answer for sure */
 	if (news & IO_POLL_AGAIN) {
 		atomic_andnot(IO_POLL_AGAIN, &poll->wants);
+		/* before the file is asked; pairs with io_poll_claim_slow() */
 		smp_mb__after_atomic();
 		news |= atomic_read(&poll->wants);
 	}

@@ -556,7 +556,7 @@ void io_work_run(struct io_wq_work *work)
 		}
 		if (result != IO_AGAIN || !io_work_again(req, &flags))
 			return;
-		/* told to end; of a device without free tags on a polled ring others have to reap */
+		/* others have to reap where a polled device has no free tag */
 		if (io_wq_worker_stopped())
 			work->flags |= IO_WQ_WORK_CANCEL;
 		cond_resched();

@@ -147,6 +147,15 @@ struct task_struct {
 
 extern __thread struct task_struct *current;
 
+/* Memory is checked by other means here. */
+#define CONFIG_KASAN		0
+#define IS_ENABLED(option)	(option)
+#define kasan_mempool_poison_object(object)	((void)(object))
+#define kasan_mempool_unpoison_object(object, size)	((void)(object))
+#define kasan_unpoison_range(object, size)		((void)(object))
+
+#define HZ			1000
+
 /* There are processors for all, and signals for nobody. */
 #define need_resched()		false
 #define cond_resched()		((void)0)
@@ -188,12 +197,14 @@ struct hlist_node { };
 struct hlist_head { };
 struct list_head { };
 struct rb_node { };
+struct rb_root { };
 struct rb_root_cached { };
 struct rcu_head { };
 struct callback_head { };
 struct completion { };
 struct percpu_ref { };
 struct wait_queue_head { };
+struct wait_queue_entry { };
 struct xarray { };
 struct blk_plug { };
 typedef struct { } spinlock_t;

@@ -982,7 +982,7 @@ TEST_F(recvmulti, messages_skip_a_rest)
 	EXPECT_EQ(-1, iou_verify(self->mem + 512 + HEAD, 20, 0, 5));
 	EXPECT_CQE(r, -ENOBUFS, 0U);
 	EXPECT_EQ(4, head(r, GROUP));
-	/* one that is too short for what the request says is not used up, nor is one of a plain group */
+	/* neither one that is too short for the request, nor one of a plain group is used */
 	add(self->ring, self->mem, PIECE, 4);
 	ASSERT_TRUE(give(fds, self->out, 20));
 	msg.msg_iov = &(struct iovec){ NULL, HEAD - 1 };

@@ -528,7 +528,7 @@ TEST_F(sendzc, errors)
 		EXPECT_EQ(-EOPNOTSUPP, do_zc(r));
 		prep_zc(r, f, un[1][0], what, 1, 0)->opcode = op;
 		EXPECT_EQ(-EOPNOTSUPP, do_zc(r));
-		/* before it waits, and before it says that it must not.  Mutant: zc-unable-waits. */
+		/* before it waits, or says that it must not.  Mutant: zc-unable-waits. */
 		sqe = prep_zc(r, f, un[0][0], what, 1, MSG_DONTWAIT);
 		sqe->opcode = op;
 		sqe->ioprio = IORING_RECVSEND_POLL_FIRST;

@@ -1071,7 +1071,7 @@ static int frozen_mount(struct frozen *f)
 	int image = memfd_create("iou", 0), ctl = open("/dev/loop-control", O_RDWR), nr;
 	char cmd[96];
 
-	strcpy(f->dir, "/tmp/iou-XXXXXX");
+	snprintf(f->dir, sizeof(f->dir), "/tmp/iou-XXXXXX");
 	snprintf(cmd, sizeof(cmd), "mkfs.ext4 -q -F /proc/%d/fd/%d", getpid(), image);
 	if (ctl < 0 || ftruncate(image, 64 << 20) || system(cmd) || !mkdtemp(f->dir))
 		return -1;
@@ -1419,7 +1419,7 @@ static int udp_pair(int fds[2])
 	return connect(fds[0], (void *)&addr, len);
 }
 
-static int closed_open(FIXTURE_DATA(closed) *self, int from)
+static int closed_open(FIXTURE_DATA(closed) * self, int from)
 {
 	switch (from) {
 	case OF_PIPE: {
@@ -1443,7 +1443,7 @@ static int closed_open(FIXTURE_DATA(closed) *self, int from)
 /* Another thread closes the ring, has something come for it, and lets the submitter go on. */
 static void *close_under_lock(void *data)
 {
-	FIXTURE_DATA(closed) *self = data;
+	FIXTURE_DATA(closed) * self = data;
 	bool listens = self->addr.sin_port;
 
 	if (hole_faults(&self->hole, 1) != 1)
@@ -1456,7 +1456,7 @@ static void *close_under_lock(void *data)
 }
 
 /* Two requests wait, of which the second is the one that something comes for. */
-static const char *close_and_send(FIXTURE_DATA(closed) *self)
+static const char *close_and_send(FIXTURE_DATA(closed) * self)
 {
 	pthread_t thread;
 	void *failed;
@@ -1473,7 +1473,7 @@ static const char *close_and_send(FIXTURE_DATA(closed) *self)
 	return failed;
 }
 
-static void prep_taker(FIXTURE_DATA(closed) *self, const struct taker *t)
+static void prep_taker(FIXTURE_DATA(closed) * self, const struct taker *t)
 {
 	static struct msghdr msg;
 	struct io_uring_sqe *sqe;
@@ -1492,7 +1492,7 @@ static void prep_taker(FIXTURE_DATA(closed) *self, const struct taker *t)
 		sqe->addr = (uintptr_t)&msg;
 }
 
-static int closed_begin(FIXTURE_DATA(closed) *self, int from, unsigned int flags)
+static int closed_begin(FIXTURE_DATA(closed) * self, int from, unsigned int flags)
 {
 	self->addr.sin_port = 0;
 	if (iou_init(&self->r, 8, flags) || pipe(self->slow) || closed_open(self, from))
