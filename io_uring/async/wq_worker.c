@@ -524,8 +524,12 @@ static void io_wq_worker_settle(struct io_wq_worker *worker)
 		return;
 	/* a program may queue work that never sleeps for as long as it likes */
 	cond_resched();
-	if (test_thread_flag(TIF_NOTIFY_SIGNAL))
+	if (test_thread_flag(TIF_NOTIFY_SIGNAL)) {
 		clear_notify_signal();
+		/* a file that lingers below does not hold the end of the pool up */
+		if (io_wq_exiting(worker->lane->wq))
+			set_thread_flag(TIF_NOTIFY_SIGNAL);
+	}
 	worker->working = true;
 	if (test_thread_flag(TIF_NOTIFY_RESUME))
 		resume_user_mode_work(NULL);

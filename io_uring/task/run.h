@@ -20,7 +20,6 @@ void io_tctx_task_work(struct callback_head *cb);
 int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted);
 void io_run_local(struct io_ring_ctx *ctx, u32 wanted);
 void io_fallback_run(struct io_ring_ctx *ctx);
-void io_fallback_run(struct io_ring_ctx *ctx);
 void io_fallback_work(struct work_struct *work);
 
 static inline void io_fallback_init(struct io_ring_ctx *ctx)
