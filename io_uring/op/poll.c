@@ -93,50 +93,55 @@ static enum io_result io_poll_add_tell(struct io_kiocb *req)
 	return IO_AGAIN;
 }
 
-/*
- * There were several events, or one that its waker did not know, or it has to end.  Return: the
- * events that are there; 0: nothing is left to do.
- */
-static noinline __poll_t io_poll_add_look(struct io_kiocb *req, unsigned int issue_flags)
+/* Tell events: straight where there is room for a CQE, else on the way of multishot requests. */
+static __always_inline void io_poll_add_post(struct io_kiocb *req, __poll_t mask,
+					     unsigned int issue_flags)
 {
+	struct io_poll *poll = io_poll(req);
+
+	if (io_poll_events(poll) & EPOLLONESHOT) {
+		io_poll_add_end(req, mangle_poll(mask));
+	} else if (likely(io_post_more_straight(req, mangle_poll(mask), 0))) {
+		io_req_move(req, IO_REQ_PARKED);
+		io_poll_let_go(req->ctx, poll);
+	} else {
+		io_multishot_mail(req->ctx, &req->mail, issue_flags);
+	}
+}
+
+/* There were several events, or one that its waker did not know, or it has to end. */
+static noinline void io_poll_add_look(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_poll *poll = io_poll(req);
+
 	switch (io_poll_look(req, issue_flags)) {
 	case IO_POLL_READY:
-		return io_poll_woken_by(io_poll(req)) & io_poll_events(io_poll(req));
+		io_poll_add_post(req, io_poll_woken_by(poll) & io_poll_events(poll), issue_flags);
+		return;
 	case IO_POLL_NOTHING:
 		if (io_poll_release(req))
-			return 0;
+			return;
 		break;
 	case IO_POLL_CANCELLED:
 		break;
 	}
 	io_multishot_mail(req->ctx, &req->mail, issue_flags);
-	return 0;
 }
 
 /*
- * Somebody has to look at a poll; its mail.run.  Straight: events, and room for a CQE.
- * Everything else is the way of all multishot requests, which issues it.
+ * The mail.run of a parked poll.  Nothing is called before its last call, so that an event
+ * that its waker knew saves no registers.
  */
 static void io_poll_add_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
 			     unsigned int issue_flags)
 {
 	struct io_kiocb *req = io_mail_to_req(mail);
-	struct io_poll *poll = io_poll(req);
-	__poll_t mask = io_poll_straight(poll);
+	__poll_t mask = io_poll_straight(io_poll(req));
 
-	if (unlikely(!mask || issue_flags & IO_URING_F_TASK_DEAD)) {
-		mask = io_poll_add_look(req, issue_flags);
-		if (!mask)
-			return;
-	}
-	if (io_poll_events(poll) & EPOLLONESHOT) {
-		io_poll_add_end(req, mangle_poll(mask));
-	} else if (likely(io_post_more_straight(req, mangle_poll(mask), 0))) {
-		io_req_move(req, IO_REQ_PARKED);
-		io_poll_let_go(ctx, poll);
-	} else {
-		io_multishot_mail(ctx, mail, issue_flags);
-	}
+	if (unlikely(!mask || issue_flags & IO_URING_F_TASK_DEAD))
+		io_poll_add_look(req, issue_flags);
+	else
+		io_poll_add_post(req, mask, issue_flags);
 }
 
 static enum io_result io_poll_add_issue(struct io_kiocb *req, unsigned int issue_flags)

@@ -961,8 +961,10 @@ TEST_F(recvmulti, messages_skip_a_rest)
 	unsigned int more = IORING_CQE_F_MORE | IORING_CQE_F_BUF_MORE;
 	struct iou *r = &self->r;
 
-	if (variant->sqe_flags || iou_on_stock())
+	if (iou_on_stock())
 		SKIP(return, "6.12 ends with -EFAULT");
+	if (variant->sqe_flags)
+		SKIP(return, "a worker takes its buffer first");
 	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
 	add(self->ring, self->mem, 2 * (HEAD + 20) + HEAD - 1, 0);
 	add(self->ring, self->mem + 256, 30 + HEAD - 1, 1);
