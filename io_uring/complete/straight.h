@@ -84,7 +84,7 @@ static inline void io_complete_large_collected(struct io_ring_ctx *ctx, struct i
 }
 
 /* io_post_more(), if that is simple.  Return: whether it was posted. */
-static inline bool io_post_more_straight(struct io_kiocb *req, s32 res, u32 cflags)
+static __always_inline bool io_post_more_straight(struct io_kiocb *req, s32 res, u32 cflags)
 {
 	struct io_cqe_val val = {
 		.user_data = req->cqe.user_data,
