@@ -149,7 +149,7 @@ extern __thread struct task_struct *current;
 
 /* Memory is checked by other means here. */
 #define CONFIG_KASAN		0
-#define IS_ENABLED(option)	(option)
+#define IS_ENABLED(CONFIG_option)	(CONFIG_option)
 #define kasan_mempool_poison_object(object)	((void)(object))
 #define kasan_mempool_unpoison_object(object, size)	((void)(object))
 #define kasan_unpoison_range(object, size)		((void)(object))
