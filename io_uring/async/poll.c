@@ -138,7 +138,7 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 }
 
 /* An event: make sure that somebody looks at it.  Under the waitqueue's lock. */
-static __always_inline u32 io_poll_claim(struct io_poll *poll, u32 bits)
+static u32 io_poll_claim(struct io_poll *poll, u32 bits)
 {
 	/* in this order: its owner may be about to add the second waitqueue */
 	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))
@@ -256,8 +256,10 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 		return io_poll_wake_any(poll, wait, mask);
 	if (!((__force u32)mask & wants))
 		return mask ? 0 : io_poll_wake_any(poll, wait, mask);
-	/* one that is not exclusive takes no event from others */
-	if (unlikely(io_poll_claim(poll, io_poll_mask_bits(mask)) != IO_POLL_OWNED))
+	/* as io_poll_claim(); one that is not exclusive takes no event from others */
+	if (likely(!atomic_read_acquire(&poll->owner) && !poll->second))
+		atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
+	else if (io_poll_claim_slow(poll, io_poll_mask_bits(mask)) != IO_POLL_OWNED)
 		return 1;
 	if (wants & (__force u32)EPOLLONESHOT)
 		io_poll_wake_unhook(poll, wait);

@@ -94,8 +94,7 @@ static enum io_result io_poll_add_tell(struct io_kiocb *req)
 }
 
 /* Tell events: straight where there is room for a CQE, else on the way of multishot requests. */
-static __always_inline void io_poll_add_post(struct io_kiocb *req, __poll_t mask,
-					     unsigned int issue_flags)
+static void io_poll_add_post(struct io_kiocb *req, __poll_t mask, unsigned int issue_flags)
 {
 	struct io_poll *poll = io_poll(req);
 
