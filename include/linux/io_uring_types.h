@@ -361,8 +361,6 @@ struct io_uring_task {
 	 * while the task leaves some behind
 	 */
 	atomic_t		inflight_tracked;
-	/** @reading: (A) buffered reads that wait for a folio, and go on in this task */
-	atomic_t		reading;
 	/** @mm: of a task that has left some behind; whoever takes the last off puts it */
 	struct mm_struct	*mm;
 	/** @in_cancel: (A) completions of requests must wake @wait */
@@ -381,6 +379,8 @@ struct io_uring_task {
 	struct wait_queue_entry	child_wait;
 	/** @waits: requests that do, under the queue's lock, see op/waitid.c */
 	struct rb_root		waits;
+	/** @reading: (A) buffered reads that wait for a folio, and go on in this task */
+	atomic_t		reading;
 	/** @registered_rings: (O) IORING_REGISTER_RING_FDS */
 	struct file		*registered_rings[IO_RINGFD_REG_MAX];
 	/** @rcu: freed after a grace period */

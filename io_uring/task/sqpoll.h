@@ -39,6 +39,10 @@ struct io_sq_data {
 	struct task_struct	*thread;
 	struct wait_queue_head	wait;
 	bool			stop;
+	struct pid		*user;
+	struct wait_queue_entry	user_wait;
+	bool			user_left;
+	bool			user_silent;
 	atomic_t		park_pending;
 	refcount_t		refs;
 	refcount_t		rings;
@@ -48,10 +52,6 @@ struct io_sq_data {
 	pid_t			task_pid;
 	pid_t			task_tgid;
 	struct io_wq_env	env;
-	struct pid		*user;
-	struct wait_queue_entry	user_wait;
-	bool			user_left;
-	bool			user_silent;
 };
 
 /**
