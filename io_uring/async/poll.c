@@ -39,7 +39,7 @@
  * having dealt with it, it wakes another one, if the file is still ready (io_poll_pass_on()).
  * It is not known for how many events it was chosen, so one that was woken by a waiter's end
  * does the same at its own end, whatever that is: until the file is not ready any more, or
- * nobody waits.  Each end wakes one, and looks at those alone that wait for something
+ * no waiter is left.  Each end wakes one, and looks at those alone that wait for something
  * else: the end of many waiters of one file takes no more than their number.
  */
 #include <linux/net.h>

@@ -211,7 +211,7 @@ static bool io_wq_is_awaited(struct io_wq_lane *lane, unsigned int generation)
 	return false;
 }
 
-/* Work of another generation: newer work never, older work if nobody else comes for it. */
+/* A worker never takes newer work; it takes older work that no other worker comes for. */
 static noinline bool io_wq_may_take_other(const struct io_wq_worker *worker,
 					  const struct io_wq_work *work)
 {

@@ -83,7 +83,7 @@ typedef bool (*io_wq_match_fn)(struct io_wq_work *work, void *data);
  *	whoever cancels, with the locks that are held there, or ends the pool, or on a
  *	kernel worker; never inside io_wq_enqueue().  May hand the work over to another owner
  * @put: the pool has let go of the work: give up its reference.  Called where @run
- *	was, by a worker perhaps with its next work in hand: does not wait for anybody
+ *	was, by a worker perhaps with its next work in hand: does not wait
  * @key: what hashed work is serialised by, an address that is only compared; the same
  *	from the queueing of the work until the pool lets go of it
  * @bounded: limit of workers for work that ends by itself, 0 counts as 1

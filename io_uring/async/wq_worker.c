@@ -332,7 +332,7 @@ static void io_wq_request(struct io_wq_lane *lane)
 		schedule_delayed_work(&lane->retry, 0);
 }
 
-/* May a worker be made, and is there nobody who does it?  Final with the lock alone. */
+/* May a worker be made, and does no task make one yet?  Final with the lock alone. */
 static bool io_wq_may_create(struct io_wq_lane *lane, bool concurrent)
 {
 	if (io_wq_exiting(lane->wq) || READ_ONCE(lane->creating) ||
@@ -648,7 +648,7 @@ static bool io_wq_worker_idle_end(struct io_wq_worker *worker, bool may_leave)
 {
 	struct io_wq_lane *lane = worker->lane;
 
-	/* nobody else looks at it then */
+	/* no other task looks at the worker then */
 	if (smp_load_acquire(&worker->called)) {
 		worker->called = false;
 		return true;
