@@ -112,6 +112,16 @@ static bool io_poll_try_claim(struct io_poll *poll, u32 bits)
 }
 
 /*
+ * AGAIN was there.  Is it still, so that its owner will ask the file, and find the caller's event?
+ * The event comes before this look; the owner clears AGAIN before it asks.
+ */
+static bool io_poll_is_told(const struct io_poll *poll)
+{
+	smp_mb();
+	return atomic_read(&poll->wants) & IO_POLL_AGAIN;
+}
+
+/*
  * Claim the poll while others may do so, or let go of it; else tell its owner, which takes
  * nothing but a look where an event before has done so.
  *
@@ -124,13 +134,8 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 	if (io_poll_try_claim(poll, bits))
 		return IO_POLL_OWNED;
 	unseen = atomic_read(&poll->wants) & IO_POLL_NEWS;
-	if (unseen & IO_POLL_AGAIN) {
-		/* our event, then the look; the owner clears AGAIN, then asks the file */
-		smp_mb();
-		unseen = atomic_read(&poll->wants) & IO_POLL_NEWS;
-		if (unseen & IO_POLL_AGAIN)
-			return unseen;
-	}
+	if (unseen & IO_POLL_AGAIN && io_poll_is_told(poll))
+		return unseen;
 	atomic_or(IO_POLL_AGAIN, &poll->wants);
 	/* pairs with the barrier in io_poll_settle_slow() */
 	smp_mb__after_atomic();
@@ -251,9 +256,14 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	u32 wants = atomic_read(&poll->wants);
 
 	if (unlikely(mask & (POLLFREE | EPOLL_URING_WAKE) ||
-		     wants & (__force u32)(EPOLLEXCLUSIVE | EPOLLPRI) ||
-		     tracepoint_enabled(io_uring_task_add)))
+		     wants & ((__force u32)(EPOLLEXCLUSIVE | EPOLLPRI) | IO_POLL_AGAIN) ||
+		     tracepoint_enabled(io_uring_task_add))) {
+		/* events that come faster than they are looked at take no more than this */
+		if (wants & IO_POLL_AGAIN && !(wants & (__force u32)EPOLLEXCLUSIVE) &&
+		    !(mask & (POLLFREE | EPOLL_URING_WAKE)) && io_poll_is_told(poll))
+			return 1;
 		return io_poll_wake_any(poll, wait, mask);
+	}
 	if (!((__force u32)mask & wants))
 		return mask ? 0 : io_poll_wake_any(poll, wait, mask);
 	/* as io_poll_claim(); one that is not exclusive takes no event from others */

@@ -4,7 +4,7 @@
  *
  * What is modelled: io_entry_get(), io_entry_put_chain() and io_entry_store_free()
  * of io_uring/ring/entry.c, io_ring_push(), io_ring_close() and io_fallback_take()
- * of io_uring/ring/mailbox.c, and io_entry_mail() of io_uring/complete/post.c, which
+ * of io_uring/ring/mailbox.c, and io_entry_mail() of io_uring/complete/message.c, which
  * collects entries that have the same home.
  *
  * A sender takes an entry from its store's free list, else takes all that has come

@@ -18,6 +18,7 @@
  *			entry off.  One who does not may have none
  *   FREE		the first waker's waitqueue goes away with its event (POLLFREE)
  *   CANCEL_IT		somebody cancels
+ *   LATE		a waker's event is seen by others with its next barrier only
  *   REMOVE_IT		the ring's task ends the first poll by POLL_REMOVE, with the ring
  *			lock that it has anyway
  *   ISSUE		a multishot request of io_uring/submit/multishot.c: it takes one item
@@ -60,7 +61,7 @@
  *   BROKEN_TELL	a waker that has said AGAIN does not look at the owner again
  *   BROKEN_SKIP	a waker that finds an owner says nothing, though no other has said AGAIN
  *   BROKEN_LATE	its event is seen by others only after it has found that AGAIN is there
- *			(no barrier between)
+ *			(no barrier between; needs LATE)
  *   BROKEN_CLEAR	AGAIN is cleared after the file was asked
  *   BROKEN_OWN	cancel, and the second look, claim without the waitqueue's lock
  *   BROKEN_FORGET	the waitqueue is forgotten before the waker is through (needs FREE
@@ -156,7 +157,7 @@ inline claim_empty(p, bits)
 	atomic {
 		perhaps_flush(p);
 		claimed = (owner[p] == 0);
-#ifdef BROKEN_LATE
+#ifdef LATE
 		if
 		:: claimed && late -> events++; late = false
 		:: else
@@ -172,7 +173,7 @@ inline claim_empty(p, bits)
 /* The waker's store that makes the event is seen by others */
 inline land()
 {
-#ifdef BROKEN_LATE
+#ifdef LATE
 	atomic {
 		if
 		:: late -> events++; late = false
@@ -184,6 +185,20 @@ inline land()
 #endif
 }
 
+/* io_poll_is_told(), where AGAIN was found */
+inline is_told(p)
+{
+	told_it = (wants[p] & AGAIN);
+	if
+	:: told_it ->
+		land();
+#ifndef BROKEN_LATE
+		told_it = (wants[p] & AGAIN)
+#endif
+	:: else
+	fi
+}
+
 /* io_poll_claim_slow() */
 inline claim_slow(p, bits)
 {
@@ -192,13 +207,14 @@ inline claim_slow(p, bits)
 	:: !claimed ->
 #ifdef BROKEN_SKIP
 		told_it = true;
-#else
-		told_it = (wants[p] & AGAIN);
-#endif
 		land();
+#else
+		is_told(p);
+#endif
 		if
 		:: told_it -> told_it = false
 		:: else ->
+			land();
 			atomic { wants[p] = wants[p] | AGAIN };
 #ifndef BROKEN_TELL
 			claim_empty(p, bits)
@@ -299,7 +315,11 @@ inline wake(p, q)
 #ifdef BROKEN_UNHOOK
 	wake_unhook(p, q);
 #endif
-	claim(p, bits);
+	is_told(p);
+	if
+	:: told_it -> told_it = false
+	:: else -> claim(p, bits)
+	fi;
 	if
 	:: claimed ->
 #ifndef BROKEN_UNHOOK
@@ -319,7 +339,7 @@ proctype waker(byte q; bool frees)
 	:: n < EVENTS ->
 		atomic {
 			if
-#ifdef BROKEN_LATE
+#ifdef LATE
 			:: late = true; bits = MASK
 #else
 			:: events++; bits = MASK
