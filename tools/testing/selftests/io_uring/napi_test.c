@@ -174,7 +174,39 @@ static int echo(int begin, int ready)
 	return 0;
 }
 
-/* Who waits with napi registered gets what it waits for, whoever finds the packet. */
+#define INSTANCE	"/sys/kernel/tracing/instances/iou_napi"
+
+/* Let the kernel tell of each poll of a queue.  Return: does it? */
+static bool watch_polls(void)
+{
+	mount("none", "/sys/kernel/tracing", "tracefs", 0, NULL);
+	return !mkdir(INSTANCE, 0700) && !iou_put(INSTANCE "/events/napi/napi_poll/enable", "1");
+}
+
+/*
+ * Polls of the device by a task that waits.  They take at most 8 packets a time (BUSY_POLL_BUDGET),
+ * those after an interrupt 64.
+ */
+static unsigned int polls_by_tasks(const char *dev)
+{
+	char line[512], want[64];
+	unsigned int nr = 0;
+	FILE *f = fopen(INSTANCE "/trace", "r");
+
+	snprintf(want, sizeof(want), "for device %s ", dev);
+	while (f && fgets(line, sizeof(line), f))
+		nr += strstr(line, want) && strstr(line, " budget 8\n");
+	if (f)
+		fclose(f);
+	iou_put(INSTANCE "/events/napi/napi_poll/enable", "0");
+	rmdir(INSTANCE);
+	return nr;
+}
+
+/*
+ * A task that waits with napi registered polls the queue, and gets what it waits for, whether
+ * its poll finds the packet or an interrupt does.  Mutant: napi-never-polls.
+ */
 TEST_F(napi, traffic)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = PORT };
@@ -189,6 +221,8 @@ TEST_F(napi, traffic)
 
 	if (access("/usr/sbin/ip", X_OK) && access("/sbin/ip", X_OK))
 		SKIP(return, "needs ip(8)");
+	if (!watch_polls())
+		SKIP(return, "needs tracefs");
 	ASSERT_EQ(0, pipe(begin));
 	ASSERT_EQ(0, pipe(ready));
 	ASSERT_EQ(0, unshare(CLONE_NEWNET));
@@ -228,6 +262,7 @@ TEST_F(napi, traffic)
 	/* there was a queue to be polled */
 	ASSERT_EQ(0, getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &id, &len));
 	EXPECT_LT(0, id);
+	EXPECT_LT(0, polls_by_tasks("iouv0"));
 	EXPECT_EQ(0, iou_register(r, IORING_UNREGISTER_NAPI, &napi, 1));
 	EXPECT_EQ(2000, napi.busy_poll_to);
 	close(fd);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: SPLICE and TEE - data between pipes and files */
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include "iou_test.h"
 
@@ -141,6 +142,38 @@ TEST_F(splice, refused)
 	fcntl(in, F_SETFL, O_NONBLOCK);
 	EXPECT_EQ(-EAGAIN, do_splice(r, f, in, -1, out, -1, 1, 0));
 	EXPECT_EQ(-EAGAIN, do_tee(r, f, in, out, 1, 0));
+}
+
+/*
+ * A server moves what comes on an O_NONBLOCK socket through a pipe until it is told -EAGAIN, then
+ * back: the peer sends more only when it has its answer.  So SPLICE of such a socket, and to one
+ * that is full, says -EAGAIN rather than wait.  Mutant: splice-waits-for-socket.
+ */
+TEST_F(splice, nonblocking_echo)
+{
+	int in = self->fds[IN_READ], out = self->fds[IN_WRITE], s[2], ret, i;
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	char buf[64], back[64];
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s));
+	for (i = 0; i < 3; i++) {
+		iou_fill(buf, sizeof(buf), i * 64, 5);
+		ASSERT_EQ(sizeof(buf), write(s[0], buf, sizeof(buf)));
+		EXPECT_EQ(sizeof(buf), do_splice(r, f, s[1], -1, out, -1, 4096, 0));
+		EXPECT_EQ(-EAGAIN, do_splice(r, f, s[1], -1, out, -1, 4096, 0));
+		EXPECT_EQ(sizeof(buf), do_splice(r, f, in, -1, s[1], -1, 4096, 0));
+		ASSERT_EQ(sizeof(back), read(s[0], back, sizeof(back)));
+		EXPECT_EQ(-1, iou_verify(back, sizeof(back), i * 64, 5));
+	}
+	/* a socket without room */
+	do {
+		ret = write(s[1], back, sizeof(back));
+	} while (ret > 0);
+	ASSERT_EQ(sizeof(buf), write(out, buf, sizeof(buf)));
+	EXPECT_EQ(-EAGAIN, do_splice(r, f, in, -1, s[1], -1, 4096, 0));
+	close(s[0]);
+	close(s[1]);
 }
 
 /* What is short breaks a chain. */
