@@ -9,6 +9,7 @@ OUT = TOP / "out" / "bench"
 QEMU = "qemu-system-x86_64"
 # Ours at the last landing.
 FIGURES = TOP / "rig" / "figures"
+STOCK_FIGURES = TOP / "rig" / "stock" / "figures"
 WANTED = tomllib.loads((Path(__file__).parent / "goals.toml").read_text())
 # What the names mean is said in goals.toml.
 LIMIT, GOALS, LOCKED, CYCLES = (WANTED[k] for k in ("other", "instructions", "locked", "cycles"))
