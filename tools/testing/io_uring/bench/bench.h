@@ -240,6 +240,18 @@ struct handed {
 	struct latency	jobs;
 };
 
+/**
+ * struct smp_result - what smp_run() saw
+ * @ops:	operations of all threads
+ * @nsec:	how long it took
+ * @kernel_nsec: what its threads spent in the kernel
+ */
+struct smp_result {
+	__u64	ops;
+	__u64	nsec;
+	__u64	kernel_nsec;
+};
+
 extern const struct row rows[];
 extern const unsigned int nr_rows;
 
@@ -264,6 +276,8 @@ int check_zero(const struct io_uring_cqe *cqe);
 int demo_run(struct bench *b, unsigned int wait, __u64 nsec, struct demo *demo);
 int pace_run(unsigned int period_us, __u64 nsec, struct paced *paced);
 int hand_run(bool rings, unsigned int hand, __u64 nsec, struct handed *handed);
+unsigned int smp_loads(void);
+int smp_run(unsigned int nr, __u64 nsec, const char **name, struct smp_result *result);
 __u64 now(void);
 
 int open_pipe(struct bench *b);

@@ -548,6 +548,23 @@ static void run_demo(void)
 	}
 }
 
+#define SMP_NSEC	500000000ull
+
+/* A load of several CPUs, in a process of its own. */
+static void run_smp(const struct row *row, unsigned int nr)
+{
+	struct smp_result result;
+	const char *name;
+	int ret = smp_run(nr, SMP_NSEC, &name, &result);
+
+	(void)row;
+	if (ret)
+		report("fail %s %d %s\n", name, -ret, strerror(-ret));
+	else
+		report("smp %s %llu %llu %llu\n", name, (unsigned long long)result.ops,
+		       (unsigned long long)result.nsec, (unsigned long long)result.kernel_nsec);
+}
+
 static void on_alarm(int sig)
 {
 	(void)sig;
@@ -574,7 +591,7 @@ static void run_row(const struct row *row, unsigned int wall)
 }
 
 /*
- * bench [count|wall|pace|demo|exec] [part of a row's name]; init takes them from the kernel's
+ * bench [count|wall|pace|smp|demo|exec] [part of a row's name]; init takes them from the kernel's
  * command line, as bench_mode= and bench_rows=, which come as its environment.  With bench_drive=
  * the rows of an NVMe drive run, else the others.
  */
@@ -588,6 +605,7 @@ int main(int argc, char **argv)
 	bool exec = mode && !strcmp(mode, "exec");
 	bool demo = mode && !strcmp(mode, "demo");
 	bool pace = mode && !strcmp(mode, "pace");
+	bool smp = mode && !strcmp(mode, "smp");
 	bool drive = getenv("bench_drive");
 	unsigned int i;
 
@@ -612,7 +630,13 @@ int main(int argc, char **argv)
 	}
 	if (pace)
 		run_pace();
-	for (i = 0; i < nr_rows && !exec && !demo && !pace; i++)
+	for (i = 0; smp && i < smp_loads(); i++)
+		run_alone(run_smp, &(const struct row){ .name = "smp" }, i);
+	for (i = 1; smp && i <= 8; i *= 8) {
+		run_hand(false, i);
+		run_hand(true, i);
+	}
+	for (i = 0; i < nr_rows && !exec && !demo && !pace && !smp; i++)
 		if (drive == !!(rows[i].flags & ROW_DRIVE) &&
 		    (!only || strstr(rows[i].name, only)))
 			run_alone(run_row, &rows[i], wall);
