@@ -556,25 +556,8 @@ static void settle_flags(struct gen *g, struct call *c)
 {
 	if (!g->p->drains)
 		c->sqe.flags &= ~IOSQE_IO_DRAIN;
-	if (c->sqe.opcode == IORING_OP_FSYNC || c->sqe.opcode == IORING_OP_FALLOCATE ||
-	    c->sqe.opcode == IORING_OP_SYNC_FILE_RANGE || c->sqe.opcode == IORING_OP_TIMEOUT)
+	if (c->sqe.opcode == IORING_OP_TIMEOUT)
 		c->sqe.flags &= ~IOSQE_CQE_SKIP_SUCCESS;
-}
-
-/* One that does not fail, since a chain goes on behind its error elsewhere. */
-static void mend_sync(struct call *c)
-{
-	struct io_uring_sqe sqe = {
-		.opcode = c->sqe.opcode, .flags = c->sqe.flags & ~IOSQE_FIXED_FILE,
-		.fd = FD_TMP, .user_data = c->sqe.user_data, .addr = PAGE,
-	};
-
-	if (sqe.opcode != IORING_OP_FALLOCATE && sqe.opcode != IORING_OP_FSYNC &&
-	    sqe.opcode != IORING_OP_SYNC_FILE_RANGE)
-		return;
-	if (sqe.opcode != IORING_OP_FALLOCATE)
-		sqe.addr = 0;
-	c->sqe = sqe;
 }
 
 /* From which CQE on a TIMEOUT counts is known to differ where a link holds it back. */
@@ -641,8 +624,6 @@ static void gen_chain(struct gen *g, unsigned int ring, unsigned int nr)
 
 			memcpy(c->blob, &never, sizeof(never));
 		}
-		if (g->p->compared && nr)
-			mend_sync(c);
 		if (g->p->compared && op == IORING_OP_TIMEOUT)
 			count_nothing(c);
 		c->task = last ? last->task : c->task;

@@ -376,41 +376,41 @@ static const struct {
 } ops[] = {
 	{ IORING_OP_RECV, 14, gen_transfer, 6 },
 	{ IORING_OP_SEND, 12, gen_transfer, 5 },
-	{ IORING_OP_RECVMSG, 7, gen_transfer },
-	{ IORING_OP_SENDMSG, 6, gen_transfer },
-	{ IORING_OP_SEND_ZC, 3, gen_transfer },
-	{ IORING_OP_SENDMSG_ZC, 2, gen_transfer },
+	{ IORING_OP_RECVMSG, 7, gen_transfer, 4 },
+	{ IORING_OP_SENDMSG, 6, gen_transfer, 4 },
+	{ IORING_OP_SEND_ZC, 3, gen_transfer, 3 },
+	{ IORING_OP_SENDMSG_ZC, 2, gen_transfer, 2 },
 	{ IORING_OP_READ_MULTISHOT, 6, gen_multiread, 3 },
-	{ IORING_OP_PROVIDE_BUFFERS, 6, gen_buffers },
-	{ IORING_OP_REMOVE_BUFFERS, 2, gen_buffers },
-	{ IORING_OP_ACCEPT, 7, gen_accept },
-	{ IORING_OP_CONNECT, 4, gen_socket },
-	{ IORING_OP_SHUTDOWN, 2, gen_socket },
-	{ IORING_OP_SOCKET, 2, gen_socket },
-	{ IORING_OP_BIND, 1, gen_socket },
-	{ IORING_OP_LISTEN, 1, gen_socket },
+	{ IORING_OP_PROVIDE_BUFFERS, 6, gen_buffers, 4 },
+	{ IORING_OP_REMOVE_BUFFERS, 2, gen_buffers, 2 },
+	{ IORING_OP_ACCEPT, 7, gen_accept, 4 },
+	{ IORING_OP_CONNECT, 4, gen_socket, 3 },
+	{ IORING_OP_SHUTDOWN, 2, gen_socket, 2 },
+	{ IORING_OP_SOCKET, 2, gen_socket, 2 },
+	{ IORING_OP_BIND, 1, gen_socket, 1 },
+	{ IORING_OP_LISTEN, 1, gen_socket, 1 },
 	{ IORING_OP_URING_CMD, 7, gen_command, 2 },
-	{ IORING_OP_SPLICE, 4, gen_pipe },
-	{ IORING_OP_TEE, 2, gen_pipe },
+	{ IORING_OP_SPLICE, 4, gen_pipe, 3 },
+	{ IORING_OP_TEE, 2, gen_pipe, 2 },
 	{ IORING_OP_FUTEX_WAIT, 4, gen_futex, 1 },
 	{ IORING_OP_FUTEX_WAKE, 3, gen_futex, 1 },
-	{ IORING_OP_FUTEX_WAITV, 3, gen_futex },
-	{ IORING_OP_WAITID, 3, gen_little },
-	{ IORING_OP_FIXED_FD_INSTALL, 2, gen_little },
-	{ IORING_OP_FTRUNCATE, 1, gen_little },
-	{ IORING_OP_FADVISE, 1, gen_little },
-	{ IORING_OP_MADVISE, 2, gen_little },
-	{ IORING_OP_EPOLL_CTL, 2, gen_event },
-	{ IORING_OP_STATX, 1, gen_name },
-	{ IORING_OP_UNLINKAT, 1, gen_name },
-	{ IORING_OP_RENAMEAT, 1, gen_name },
-	{ IORING_OP_MKDIRAT, 1, gen_name },
-	{ IORING_OP_SYMLINKAT, 1, gen_name },
-	{ IORING_OP_LINKAT, 1, gen_name },
-	{ IORING_OP_SETXATTR, 1, gen_attribute },
-	{ IORING_OP_GETXATTR, 1, gen_attribute },
-	{ IORING_OP_FSETXATTR, 1, gen_attribute },
-	{ IORING_OP_FGETXATTR, 1, gen_attribute },
+	{ IORING_OP_FUTEX_WAITV, 3, gen_futex, 2 },
+	{ IORING_OP_WAITID, 3, gen_little, 2 },
+	{ IORING_OP_FIXED_FD_INSTALL, 2, gen_little, 2 },
+	{ IORING_OP_FTRUNCATE, 1, gen_little, 2 },
+	{ IORING_OP_FADVISE, 1, gen_little, 1 },
+	{ IORING_OP_MADVISE, 2, gen_little, 1 },
+	{ IORING_OP_EPOLL_CTL, 2, gen_event, 2 },
+	{ IORING_OP_STATX, 1, gen_name, 2 },
+	{ IORING_OP_UNLINKAT, 1, gen_name, 2 },
+	{ IORING_OP_RENAMEAT, 1, gen_name, 2 },
+	{ IORING_OP_MKDIRAT, 1, gen_name, 2 },
+	{ IORING_OP_SYMLINKAT, 1, gen_name, 1 },
+	{ IORING_OP_LINKAT, 1, gen_name, 1 },
+	{ IORING_OP_SETXATTR, 1, gen_attribute, 1 },
+	{ IORING_OP_GETXATTR, 1, gen_attribute, 1 },
+	{ IORING_OP_FSETXATTR, 1, gen_attribute, 1 },
+	{ IORING_OP_FGETXATTR, 1, gen_attribute, 1 },
 };
 
 static unsigned int weight(struct gen *g, unsigned int i)
@@ -439,8 +439,13 @@ void gen_more(struct gen *g, struct call *c)
 	    !g->p->compared && pct(g, 20))
 		gen_multiread(g, c);
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
-		if (ops[i].op == c->sqe.opcode && weight(g, i))
+		if (ops[i].op == c->sqe.opcode && weight(g, i)) {
 			ops[i].gen(g, c);
+			/* only these end, or wait, in the call that submits them */
+			if (ops[i].gen != gen_transfer && ops[i].gen != gen_multiread &&
+			    ops[i].gen != gen_futex && ops[i].gen != gen_command)
+				g->racy = true;
+		}
 }
 
 /* a[0] group, a[1] buffers, a[2] lengths, a[3] a ring of the kernel's memory, a[4] entries */

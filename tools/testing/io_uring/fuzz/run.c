@@ -715,11 +715,46 @@ static void sort_cqes(uint64_t (*cqe)[4], unsigned int nr)
 	memcpy(cqe[placed], other, others * 32);
 }
 
+/* The call that submits what comes behind this one in its chain; prog->nr if nothing does */
+static unsigned int next_in_chain(unsigned int at)
+{
+	unsigned int i;
+
+	if (!(prog->call[at].sqe.flags & (IOSQE_IO_LINK | IOSQE_IO_HARDLINK)))
+		return prog->nr;
+	for (i = at + 1; i < prog->nr; i++)
+		if (prog->call[i].kind == C_SQE && prog->call[i].ring == prog->call[at].ring &&
+		    !prog->dropped[i])
+			return i;
+	return prog->nr;
+}
+
+/* A request that succeeds is told before the next one of its chain has begun. */
+static void check_chains(uint64_t (*cqe)[4], unsigned int nr)
+{
+	unsigned int i, j, next;
+
+	for (i = 0; i < nr; i++) {
+		uint64_t call = cqe[i][0] - 101;
+		unsigned int flags = cqe[i][1] >> 32;
+
+		if (call >= prog->nr || prog->call[call].kind != C_SQE || (int)cqe[i][1] < 0 ||
+		    flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF))
+			continue;
+		next = next_in_chain(call);
+		for (j = 0; j < i; j++)
+			if (cqe[j][0] == next + 101 && (int)cqe[j][1] >= 0)
+				fprintf(out, "   chain: %u is told before %u\n", next + 101,
+					(unsigned int)call + 101);
+	}
+}
+
 static void log_cqes(unsigned int nr)
 {
 	struct ring *r = &rings[nr];
 	unsigned int i;
 
+	check_chains(r->cqes, r->got);
 	sort_cqes(r->cqes, r->got);
 	for (i = 0; i < r->got; i++) {
 		uint64_t *cqe = r->cqes[i];
