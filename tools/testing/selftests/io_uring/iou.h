@@ -154,6 +154,12 @@ static inline unsigned long long iou_race_end(void)
 	return iou_now_us() + (getenv("IOU_SOAK") ? 60 : 4) * 1000000ULL;
 }
 
+/* Return whether such a loop goes on with round @i of @rounds: 100 rounds run on any machine. */
+static inline bool iou_race_goes_on(unsigned long i, unsigned long rounds, unsigned long long end)
+{
+	return i < rounds && (i < 100 || iou_now_us() < end);
+}
+
 static inline void iou_sleep_ms(unsigned int ms)
 {
 	usleep(ms * 1000);
@@ -810,8 +816,8 @@ static inline int iou_threads(int pid, const char *prefix)
 }
 
 /*
- * Wait until the thread @tid of this process sleeps in the system call @nr, rather than
- * for a time in which it should have got there.
+ * Wait until the thread @tid, of any process, sleeps in the system call @nr, rather than for a
+ * time in which it should have got there.
  */
 static inline bool iou_sleeps_in(pid_t tid, long nr)
 {
@@ -820,7 +826,7 @@ static inline bool iou_sleeps_in(pid_t tid, long nr)
 	long call;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
 	do {
 		call = -1;
 		f = fopen(path, "r");

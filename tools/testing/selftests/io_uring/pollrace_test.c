@@ -108,7 +108,7 @@ TEST_F(poll, event_at_the_release)
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "wants two CPUs");
 	ASSERT_EQ(0, pthread_create(&thread, NULL, two_events_main, &two));
-	for (i = 0; i < rounds && iou_now_us() < end; i++) {
+	for (i = 0; iou_race_goes_on(i, rounds, end); i++) {
 		int s[2];
 
 		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, s));
@@ -156,7 +156,7 @@ TEST_F(poll, changed_while_firing)
 	int fd = eventfd(0, EFD_NONBLOCK);
 
 	ASSERT_EQ(0, storm_start(&storm, fd, 0));
-	for (i = 0; i < rounds && iou_now_us() < end; i++) {
+	for (i = 0; iou_race_goes_on(i, rounds, end); i++) {
 		unsigned int answers = 0, ends = 0;
 		struct io_uring_cqe cqe;
 		int removed = -EALREADY;
@@ -361,7 +361,7 @@ TEST_F(poll, two_waitqueues_race)
 	ASSERT_LE(0, fifo);
 	ASSERT_EQ(0, storm_start(&storm[0], fifo, 20));
 	ASSERT_EQ(0, storm_start(&storm[1], fifo, 30));
-	for (i = 0; i < rounds && iou_now_us() < end; i++) {
+	for (i = 0; iou_race_goes_on(i, rounds, end); i++) {
 		prep_poll(r, fifo, POLLIN | POLLOUT, MULTI, 1);
 		prep_poll(r, fifo, POLLIN, 0, 2);
 		ASSERT_LE(0, submit(r));
@@ -497,7 +497,7 @@ TEST(event_at_the_change)
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, s));
 	one.fd = s[1];
 	ASSERT_EQ(0, pthread_create(&thread, NULL, one_event_main, &one));
-	for (i = 0; i < rounds && iou_now_us() < end; i++) {
+	for (i = 0; iou_race_goes_on(i, rounds, end); i++) {
 		volatile unsigned int turns;
 		struct got got;
 		char byte;

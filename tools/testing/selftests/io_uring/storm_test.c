@@ -563,7 +563,7 @@ TEST_F(groups, come_and_go)
 
 	ASSERT_EQ(0, pthread_create(&sender, NULL, change_send, c));
 	ASSERT_EQ(0, pthread_create(&mapper, NULL, change_map, c));
-	for (i = 0; i < rounds && iou_now_us() < end; i++)
+	for (i = 0; iou_race_goes_on(i, rounds, end); i++)
 		ASSERT_EQ(0, change_round(c));
 	EXPECT_TRUE(change_end(c));
 	EXPECT_LT(i, c->at);

@@ -20,9 +20,10 @@
 #include "msg.h"
 #include "sock.h"
 
+/* How long the end of a task may take in all, in milliseconds */
 static unsigned int grace(void)
 {
-	return iou_slow_kernel() ? 20000 : 5000;
+	return iou_slow_kernel() ? 20000 : 2000;
 }
 
 /* Where a task stands that should have gone; needs root. */
@@ -604,7 +605,7 @@ TEST_F(teardown, exec_killed_while_the_lock_is_held)
 	ASSERT_EQ(0, hear(self->from[0]));
 	ASSERT_EQ(0, held_begin(&self->h));
 	ASSERT_EQ(0, say(self->to[1]));
-	iou_sleep_ms(50);
+	ASSERT_TRUE(iou_sleeps_in(pid, SYS_execve));
 	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(0, gone(pid, &status));
@@ -642,6 +643,8 @@ TEST_F(teardown, exec_killed_while_it_has_task_work)
 	ASSERT_EQ(0, hear(self->from[0]));
 	ASSERT_EQ(0, held_begin(&self->h));
 	ASSERT_EQ(0, say(self->to[1]));
+	ASSERT_TRUE(iou_sleeps_in(pid, SYS_execve));
+	/* a while with task work */
 	iou_sleep_ms(500);
 	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
 	ASSERT_EQ(0, kill(pid, SIGKILL));
