@@ -14,7 +14,10 @@ CONFIG=${CONFIG:-perf}
 TREE=$OUT/$KERNEL
 [ "$KERNEL" != peer ] || TREE=$OUT/peer-${PEER:?'KERNEL=peer wants PEER=VERSION'}
 SRC=$TREE/src
-OBJ=$TREE/$CONFIG
+# The debugging kernel boots as one that preempts itself anywhere, too; see rig/boot.
+BUILD=$CONFIG
+[ "$CONFIG" != preempt ] || BUILD=debug
+OBJ=$TREE/$BUILD
 JOBS=${JOBS:-$(nproc)}
 mkdir -p "$LOG"
 
