@@ -77,7 +77,7 @@ struct io_ring_lock {
  * @uncounted: overflowed: no target counts it
  */
 struct io_cqe_entry {
-	struct io_mail		mail;
+	struct io_tw		tw;
 	struct io_cqe_val	val;
 	u64			extra[2];
 	struct io_entry_store	*store;
@@ -93,7 +93,7 @@ struct io_cqe_entry {
  */
 struct io_entry_store {
 	struct io_mailbox	back;
-	struct io_mail		*free;
+	struct io_tw		*free;
 	unsigned int		made;
 	atomic_t		away;
 };
@@ -104,7 +104,7 @@ struct io_entry_store {
  * @at: (C) cq.counted when it is reached
  * @listed: (C) it is in cq.targets
  * @reached: called once, when they are published; in the context that posted
- *	the last one, on shared rings under cq.lock.  It does not happen if the
+ *	the last one, on multi-writer rings under cq.lock.  It does not happen if the
  *	target is removed before
  */
 struct io_cq_target {
@@ -131,7 +131,7 @@ struct io_cq_uncounted {
 /**
  * struct io_cqring - the kernel's side of the completion queue, private to ring/cq.c
  *
- * Exclusive rings write into the slots as soon as a result is known; shared
+ * Single-writer rings write into the slots as soon as a result is known; shared
  * rings stage up to %IO_CQ_STAGE CQEs under the ring lock and move them into
  * the ring under @lock.
  */
@@ -146,29 +146,29 @@ struct io_cqring {
 	u32			mask;
 	/** @shift: (-) 1 with 32-byte CQEs */
 	u8			shift;
-	/** @exclusive: (-) see DEFER_TASKRUN in ring/cq.c */
-	bool			exclusive;
+	/** @single_writer: (-) see DEFER_TASKRUN in ring/cq.c */
+	bool			single_writer;
 	/** @overflowed: (C) the overflow list is not empty */
 	bool			overflowed;
-	/** @nr_staged: (R) shared rings: CQEs in @stage */
+	/** @nr_staged: (R) multi-writer rings: CQEs in @stage */
 	u8			nr_staged;
-	/** @straight: (-) exclusive, and a slot is a CQE of 16 bytes */
-	bool			straight;
+	/** @direct: (-) @single_writer, and a slot is a CQE of 16 bytes */
+	bool			direct;
 	/** @cqes: (-) the slots */
 	struct io_uring_cqe	*cqes;
-	/** @lock: shared rings; innermost, task context only */
+	/** @lock: multi-writer rings; innermost, task context only */
 	spinlock_t		lock;
 	/** @overflow: (C) first overflowed CQE */
-	struct io_mail		*overflow;
+	struct io_tw		*overflow;
 	/** @overflow_tail: (C) where the next one is linked */
-	struct io_mail		**overflow_tail;
+	struct io_tw		**overflow_tail;
 	/** @timeouts: (R) timeouts that have come, which end the wait of sleepers */
 	u32			timeouts;
 	/** @counted: (C) CQEs that targets have counted, up to date while there are any */
 	u64			counted;
 	/** @targets: (C) who waits for a number of CQEs, the first to be reached first */
 	struct rb_root_cached	targets;
-	/** @timeouts_seen: (A) shared rings: those that sleepers may see, see io_cq_timeouts() */
+	/** @timeouts_seen: (A) multi-writer rings: those that sleepers may see, see io_cq_timeouts() */
 	u32			timeouts_seen;
 	/** @uncounted: (C) CQEs that @counted leaves out, those of timeouts */
 	struct io_cq_uncounted	uncounted;
@@ -176,7 +176,7 @@ struct io_cqring {
 	u16			stage_uncounted;
 	/** @stage_large: (R) CQEs in @stage that have @stage_extra, a bit each */
 	u16			stage_large;
-	/** @stage: (R) shared rings: CQEs that are not in the ring yet */
+	/** @stage: (R) multi-writer rings: CQEs that are not in the ring yet */
 	struct io_cqe_val	stage[IO_CQ_STAGE];
 	/** @stage_extra: (R) extra words of 32-byte CQEs, zeroes otherwise */
 	u64			stage_extra[IO_CQ_STAGE][2];
@@ -298,7 +298,7 @@ struct io_sq {
  * @nr_free: (R) requests on that stack
  * @max_free: (R) as many are kept, none once the ring ends
  * @nr: (R) requests that were taken from the slab, free ones included
- * @nr_notices: (R) those of them that no SQE has asked for, see op/net_notice.c
+ * @nr_notifs: (R) those of them that no SQE has asked for, see op/net_notif.c
  * @retired: (A) completed by workers, to be freed under the ring lock; linked by ->mail
  * @all_gone: (-) called when the last request of a ring ends that is closed; ring lock held
  */
@@ -307,7 +307,7 @@ struct io_req_pool {
 	unsigned int		nr_free;
 	unsigned int		max_free;
 	unsigned int		nr;
-	unsigned int		nr_notices;
+	unsigned int		nr_notifs;
 	struct io_mailbox	retired;
 	void			(*all_gone)(struct io_ring_ctx *ctx);
 };
@@ -318,12 +318,12 @@ struct io_req_pool {
  * @tail: (R) where the next one is linked
  */
 struct io_ready {
-	struct io_mail		*first;
-	struct io_mail		**tail;
+	struct io_tw		*first;
+	struct io_tw		**tail;
 };
 
 /**
- * struct io_chain - the chain that is being built (see io_uring/submit/special.c)
+ * struct io_chain - the chain that is being built (see io_uring/submit/slow.c)
  * @head: (R) its first request, NULL for none
  * @last: (R) its last request
  */
@@ -340,8 +340,8 @@ struct io_chain {
  *	killed; the fallback worker does it
  */
 struct io_polled {
-	struct io_mail		*first;
-	struct io_mail		**tail;
+	struct io_tw		*first;
+	struct io_tw		**tail;
 	struct io_mailbox	unlisted;
 };
 
@@ -355,19 +355,19 @@ struct io_polled {
 struct io_buf_life {
 	unsigned int		alive;
 	unsigned int		awaited;
-	bool			forsaken;
+	bool			abandoned;
 	unsigned int		leaving;
 };
 
 /**
- * struct io_parked_lot - requests that wait for an event or a time (see io_uring/req/parked.h)
+ * struct io_wait_table - requests that wait for an event or a time (see io_uring/req/wait_table.h)
  * @buckets: (R) a hash table, by user_data
  * @factor: (R) user_data times this ...
  * @room: (R) requests that may still be parked before the table grows
- * @steps: (R) of walks through it, see io_parked_walk()
+ * @steps: (R) of walks through it, see io_wait_table_walk()
  * @shift: (R) ... shifted by this is the bucket
  */
-struct io_parked_lot {
+struct io_wait_table {
 	struct list_head	*buckets;
 	u64			factor;
 	int			room;
@@ -407,7 +407,7 @@ struct io_polls {
 	struct io_spares	spares;
 	struct io_poll		*released[IO_POLL_RELEASED];
 	unsigned int		nr_released;
-	void			(*settle)(struct io_ring_ctx *ctx);
+	void			(*recheck)(struct io_ring_ctx *ctx);
 };
 
 /**
@@ -419,8 +419,8 @@ struct io_polls {
  * @disabled: (R) a CQE was skipped: no draining from here on
  */
 struct io_drain {
-	struct io_mail		*first;
-	struct io_mail		**tail;
+	struct io_tw		*first;
+	struct io_tw		**tail;
 	unsigned int		nr;
 	bool			next;
 	bool			disabled;
@@ -429,7 +429,7 @@ struct io_drain {
 /**
  * struct io_fallback - what belongs to tasks that are gone (see io_uring/task/run.c)
  * @items: (A) linked by ->mail
- * @work: runs @items, and the mailbox of an exclusive ring whose owner is gone
+ * @work: runs @items, and the mailbox of a single-writer ring whose owner is gone
  * @tries: @work alone: how often it did not get the ring lock in a row
  * @orphans: (A) tasks have left requests behind that hold a ring's file
  */
@@ -516,10 +516,10 @@ struct io_exit {
 	struct rcu_work		free_work;
 };
 
-/* reasons for a SQE to take the long way, in ctx->submit_special */
-#define IO_SPECIAL_RESTRICTED	BIT(0)	/* check the ring's restrictions */
-#define IO_SPECIAL_DRAIN	BIT(1)	/* requests wait for a drained one */
-#define IO_SPECIAL_LINK		BIT(2)	/* the SQE continues a chain */
+/* reasons for a SQE to take the slow path, in ctx->submit_slow */
+#define IO_SLOW_RESTRICTED	BIT(0)	/* check the ring's restrictions */
+#define IO_SLOW_DRAIN		BIT(1)	/* requests wait for a drained one */
+#define IO_SLOW_LINK		BIT(2)	/* the SQE continues a chain */
 
 /* bits of ctx->listeners */
 #define IO_LISTEN_POLL		0	/* the ring's file has been polled */
@@ -555,7 +555,7 @@ struct io_napi {
  * union io_stops - what stops io_uring_enter() before it does anything, asked for at once
  * @disabled: (A) IORING_SETUP_R_DISABLED, until somebody enables the ring
  * @starved: (A) the fallback work, or a task on its way out, has tried for the ring lock in vain
- *	for a while: others let it go first (see io_ring_give_way())
+ *	for a while: others let it go first (see io_ring_yield())
  * @any: (A) both
  */
 union io_stops {
@@ -577,8 +577,8 @@ struct io_ring_ctx {
 	struct {
 		/** @flags: (-) IORING_SETUP_* */
 		unsigned int		flags;
-		/** @submit_special: (R) IO_SPECIAL_* */
-		unsigned int		submit_special;
+		/** @submit_slow: (R) IO_SLOW_* */
+		unsigned int		submit_slow;
 		/** @rings: (-) shared words */
 		struct io_rings		*rings;
 		/** @submitter_task: (A) SINGLE_ISSUER: the owner, set once; holds a reference */
@@ -622,8 +622,8 @@ struct io_ring_ctx {
 		struct io_req_pool	reqs;
 		/* what comes before new SQEs, and what is made of them */
 		struct {
-			/** @mail_rest: (R) what the owner took from @mailbox and has not run yet */
-			struct io_mail		*mail_rest;
+			/** @leftover: (R) what the owner took from @mailbox and has not run yet */
+			struct io_tw		*leftover;
 			/** @ready: chains whose turn has come */
 			struct io_ready		ready;
 			/** @chain: the one that is being built */
@@ -645,7 +645,7 @@ struct io_ring_ctx {
 			struct io_buf_groups	groups;
 		};
 		/** @parked: requests that wait for an event or a time */
-		struct io_parked_lot	parked;
+		struct io_wait_table	waiting;
 		/** @polls: what waits for files */
 		struct io_polls		polls;
 		/** @futexes: for those that wait on one */
@@ -663,9 +663,9 @@ struct io_ring_ctx {
 
 	/* written by other contexts */
 	struct {
-		/** @mailbox: exclusive rings: finished requests, retries, messages */
+		/** @mailbox: single-writer rings: finished requests, retries, messages */
 		struct io_mailbox	mailbox;
-		/** @cq_wait: shared rings: tasks that sleep for CQEs */
+		/** @cq_wait: multi-writer rings: tasks that sleep for CQEs */
 		struct wait_queue_head	cq_wait;
 		/** @notify: what is told of CQEs besides sleepers */
 		struct io_notify	notify;

@@ -19,7 +19,7 @@
  *	7  op/		one file an operation or a family; ops do not see each other
  *	8  sys/		the three system calls and the file
  *
- * Upward calls go through function pointers at their types only: io_mail->run,
+ * Upward calls go through function pointers at their types only: io_tw->run,
  * io_wq_params->run, ->put and ->key, io_op, io_rsrc_node->release, io_cq_target->reached,
  * and io_ring_ctx->polls.settle.  Only io_is_uring_fops() is called from below by its name.
  */

@@ -10,9 +10,9 @@
  * @IO_DONE: finished, the result is in req->cqe; its issuer completes it
  * @IO_MORE: posted a CQE with IORING_CQE_F_MORE, and there is more: issue it again.
  *	REQ_F_MULTISHOT only
- * @IO_MORE_MAYBE: the same, but perhaps there is no more: issue it again if the file is ready
+ * @IO_MORE_IF_READY: the same, but perhaps there is no more: issue it again if the file is ready
  * @IO_MORE_ASK: the same, but no attempt is made before the file is known to be ready
- * @IO_PARKED: somebody else completes it, or has already done so: the issuer
+ * @IO_PENDING: somebody else completes it, or has already done so: the issuer
  *	must not look at it any more
  * @IO_AGAIN: would have blocked; retry when the file is ready, or from a worker.  A
  *	multishot request waits for the next event, whatever it has posted
@@ -20,22 +20,22 @@
 enum io_result {
 	IO_DONE,
 	IO_MORE,
-	IO_MORE_MAYBE,
+	IO_MORE_IF_READY,
 	IO_MORE_ASK,
-	IO_PARKED,
+	IO_PENDING,
 	IO_AGAIN,
 };
 
 /**
- * enum io_parked_kind - which parked requests are looked for together (req/parked.h)
- * @IO_PARKED_POLL: those that wait for a file
- * @IO_PARKED_TIMEOUT: TIMEOUT
- * @IO_PARKED_LINK_TIMEOUT: LINK_TIMEOUT
+ * enum io_wait_kind - which parked requests are looked for together (req/wait_table.h)
+ * @IO_WAIT_POLL: those that wait for a file
+ * @IO_WAIT_TIMEOUT: TIMEOUT
+ * @IO_WAIT_LINK_TIMEOUT: LINK_TIMEOUT
  */
-enum io_parked_kind {
-	IO_PARKED_POLL,
-	IO_PARKED_TIMEOUT,
-	IO_PARKED_LINK_TIMEOUT,
+enum io_wait_kind {
+	IO_WAIT_POLL,
+	IO_WAIT_TIMEOUT,
+	IO_WAIT_LINK_TIMEOUT,
 };
 
 /**
@@ -45,23 +45,23 @@ enum io_parked_kind {
  * @ioprio: uses sqe->ioprio; otherwise it has to be zero
  * @buffer_select: allows IOSQE_BUFFER_SELECT
  * @audit_skip: moves data only, no audit record
- * @hash_reg_file: writes: workers serialise requests on one regular file
+ * @serialize_writes: writes: workers serialise requests on one regular file
  * @unbound_nonreg_file: may block forever on anything but a regular file
  * @plug: worth a block plug; for ops with a file
  * @blocks: cannot be tried inline: ->issue says IO_AGAIN to that at once
- * @cancel_counts: a cancel of it by name is told how many end, 1, as if it had asked for all
+ * @cancel_returns_count: a cancel of it by name is told how many end, 1, as if it had asked for all
  * @cancel_at_end: what it has parked ends with its task or its ring; a program
  *	cannot name it, nor a LINK_TIMEOUT end it
  * @ring_lock: ->issue needs the ring lock; a worker that issues it takes the lock first
- * @borrows_file: for ops with a file: ->issue never says IO_PARKED, and once it has said
+ * @borrows_file: for ops with a file: ->issue never says IO_PENDING, and once it has said
  *	IO_DONE nobody looks at req->file, ->cleanup neither unless an attempt before said
  *	something else; so the submitter needs no reference, see io_file_keep()
- * @any_creds: does the same for everybody: its submitter's credentials are not kept
+ * @no_creds: does the same for everybody: its submitter's credentials are not kept
  * @poll_in: on IO_AGAIN wait until the file can be read, if it can be polled
  * @poll_out: until it can be written
  * @poll_exclusive: of those that wait for one event, one is enough to handle it
  * @heeds_nonblock: says -EAGAIN of an O_NONBLOCK file behind a worker's request in its chain
- * @limit: limits the time of the request before it in its chain, see req/limit.h
+ * @limit: limits the time of the request before it in its chain, see req/linked_timeout.h
  * @parked: its kind while it is parked
  * @prep: reads the SQE, each field once, and refuses unknown bits and unused
  *	fields; 0 or a negative errno. Ring lock held, must not look at req->file
@@ -69,7 +69,7 @@ enum io_parked_kind {
  * @cleanup: frees what @prep or @issue left behind, called for requests with REQ_F_NEED_CLEANUP
  * @fail: called before a request that was prepared fails without being issued
  *	(again), may correct the result
- * @cancel: ends a request that the op has parked (req/parked.h) with
+ * @cancel: ends a request that the op has parked (req/wait_table.h) with
  *	-ECANCELED; ring lock held, any task. It must not complete it here, but
  *	hand it to io_complete_later() or the like. True if the request will end
  *	like that, also when it was cancelled before; false if it has begun to end
@@ -82,11 +82,11 @@ enum io_parked_kind {
  */
 struct io_op {
 	bool		needs_file : 1, iopoll : 1, ioprio : 1, buffer_select : 1;
-	bool		audit_skip : 1, hash_reg_file : 1, unbound_nonreg_file : 1, plug : 1;
-	bool		poll_in : 1, poll_out : 1, poll_exclusive : 1, any_creds : 1;
-	bool		blocks : 1, cancel_counts : 1, limit : 1, cancel_at_end : 1;
+	bool		audit_skip : 1, serialize_writes : 1, unbound_nonreg_file : 1, plug : 1;
+	bool		poll_in : 1, poll_out : 1, poll_exclusive : 1, no_creds : 1;
+	bool		blocks : 1, cancel_returns_count : 1, limit : 1, cancel_at_end : 1;
 	bool		ring_lock : 1, borrows_file : 1, heeds_nonblock : 1;
-	unsigned char	parked;
+	unsigned char	waiting;
 	int		(*prep)(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 	enum io_result	(*issue)(struct io_kiocb *req, unsigned int issue_flags);
 	void		(*cleanup)(struct io_kiocb *req);

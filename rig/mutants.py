@@ -3,7 +3,7 @@
 A row breaks our code in one way; a line or more say why, one names it, others say what changes:
 
     # A killed task issues the rest of a long batch.
-    batch-not-killable | io_uring/submit/submit.c | io_submit_sqes | selftests lot_test -r global.long
+    batch-not-killable | io_uring/submit/submit.c | io_submit_sqes | selftests wait_table_test -r global.long
     <tab>fatal_signal_pending(current) => false
 
 The columns are the mutant's name, a file, a place in it, the tests that have to notice (kinds:

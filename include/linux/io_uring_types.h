@@ -11,7 +11,7 @@
  *
  *	(-)  constant after setup
  *	(R)  the ring lock, ctx->uring_lock
- *	(C)  who may write CQEs: the ring lock on exclusive rings (together
+ *	(C)  who may write CQEs: the ring lock on single-writer rings (together
  *	     with being the owner, see ring/cq.c), cq.lock on shared ones
  *	(O)  the submitting task only
  *	(A)  atomic, or READ_ONCE()/WRITE_ONCE() with the rule told at the field
@@ -67,22 +67,22 @@ enum io_uring_cmd_flags {
 };
 
 /**
- * struct io_mail - an item of a mailbox
+ * struct io_tw - an item of a mailbox
  * @next: next item; also links the item into whatever list its owner keeps it
  *	on while it is not in a mailbox
  * @run: the task that drains the mailbox calls it, with the ring lock of @ctx held
  *
  * Embedded in whatever wants to be handled in another context: requests, stored CQEs.
  */
-struct io_mail {
-	struct io_mail	*next;
-	void		(*run)(struct io_ring_ctx *ctx, struct io_mail *mail,
+struct io_tw {
+	struct io_tw	*next;
+	void		(*run)(struct io_ring_ctx *ctx, struct io_tw *tw,
 			       unsigned int issue_flags);
 };
 
 /**
  * struct io_mailbox - many push, one takes, first in first out (see io_uring/ring/mailbox.h)
- * @head: (A) youngest item, with IO_MAIL_* in the low bits
+ * @head: (A) youngest item, with IO_MAILBOX_* in the low bits
  * @missing: (A) while armed: items that must still arrive before the sleeper is woken
  */
 struct io_mailbox {
@@ -119,7 +119,7 @@ enum {
 	REQ_F_REFCOUNT_BIT,		/* ->refs counts, more than one holder */
 	REQ_F_ASYNC_DATA_BIT,		/* ->async_data is allocated */
 	REQ_F_NEED_CLEANUP_BIT,		/* op->cleanup() has to run */
-	REQ_F_INFLIGHT_BIT,		/* counted in tctx->inflight_tracked, see io_req_track() */
+	REQ_F_TRACKED_BIT,		/* counted in tctx->inflight_tracked, see io_req_track() */
 	REQ_F_HAS_LINK_BIT,		/* ->link is set */
 	REQ_F_SKIP_LINK_CQES_BIT,	/* cancel the rest of the chain without CQEs */
 	REQ_F_PREPPED_BIT,		/* ->prep() has succeeded */
@@ -142,11 +142,11 @@ enum {
 	REQ_F_POLL_ERRORS_BIT,		/* a retry waits for errors, not for data */
 	REQ_F_POLL_CHOSEN_BIT,		/* its poll was told of what others were not */
 	REQ_F_POLL_PASSED_BIT,		/* by the end of one that was */
-	REQ_F_PARKED_BIT,		/* on ctx->parked.buckets, written under the ring lock */
+	REQ_F_WAITING_BIT,		/* on ctx->parked.buckets, written under the ring lock */
 	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
-	REQ_F_LIMITED_BIT,		/* the next of the chain limits its time */
-	REQ_F_LIMIT_BIT,		/* it limits the one before it in the chain */
-	REQ_F_LIMIT_RUNS_BIT,		/* and its timer runs */
+	REQ_F_HAS_TIMEOUT_BIT,		/* the next of the chain limits its time */
+	REQ_F_LINK_TIMEOUT_BIT,		/* it limits the one before it in the chain */
+	REQ_F_TIMEOUT_RUNS_BIT,		/* and its timer runs */
 	REQ_F_AFTER_WORKER_BIT,		/* a worker has ended it, or those before it in its chain */
 	REQ_F_POLL_CMD_BIT,		/* polled rings: a driver's command, its mail ends it */
 	__REQ_F_LAST_BIT,
@@ -167,7 +167,7 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_REFCOUNT		IO_REQ_FLAG(REQ_F_REFCOUNT_BIT)
 #define REQ_F_ASYNC_DATA	IO_REQ_FLAG(REQ_F_ASYNC_DATA_BIT)
 #define REQ_F_NEED_CLEANUP	IO_REQ_FLAG(REQ_F_NEED_CLEANUP_BIT)
-#define REQ_F_INFLIGHT		IO_REQ_FLAG(REQ_F_INFLIGHT_BIT)
+#define REQ_F_TRACKED		IO_REQ_FLAG(REQ_F_TRACKED_BIT)
 #define REQ_F_HAS_LINK		IO_REQ_FLAG(REQ_F_HAS_LINK_BIT)
 #define REQ_F_SKIP_LINK_CQES	IO_REQ_FLAG(REQ_F_SKIP_LINK_CQES_BIT)
 #define REQ_F_PREPPED		IO_REQ_FLAG(REQ_F_PREPPED_BIT)
@@ -184,11 +184,11 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_POLL_ERRORS	IO_REQ_FLAG(REQ_F_POLL_ERRORS_BIT)
 #define REQ_F_POLL_CHOSEN	IO_REQ_FLAG(REQ_F_POLL_CHOSEN_BIT)
 #define REQ_F_POLL_PASSED	IO_REQ_FLAG(REQ_F_POLL_PASSED_BIT)
-#define REQ_F_PARKED		IO_REQ_FLAG(REQ_F_PARKED_BIT)
+#define REQ_F_WAITING		IO_REQ_FLAG(REQ_F_WAITING_BIT)
 #define REQ_F_MULTISHOT		IO_REQ_FLAG(REQ_F_MULTISHOT_BIT)
-#define REQ_F_LIMITED		IO_REQ_FLAG(REQ_F_LIMITED_BIT)
-#define REQ_F_LIMIT		IO_REQ_FLAG(REQ_F_LIMIT_BIT)
-#define REQ_F_LIMIT_RUNS	IO_REQ_FLAG(REQ_F_LIMIT_RUNS_BIT)
+#define REQ_F_HAS_TIMEOUT	IO_REQ_FLAG(REQ_F_HAS_TIMEOUT_BIT)
+#define REQ_F_LINK_TIMEOUT	IO_REQ_FLAG(REQ_F_LINK_TIMEOUT_BIT)
+#define REQ_F_TIMEOUT_RUNS	IO_REQ_FLAG(REQ_F_TIMEOUT_RUNS_BIT)
 #define REQ_F_AFTER_WORKER	IO_REQ_FLAG(REQ_F_AFTER_WORKER_BIT)
 #define REQ_F_POLL_CMD		IO_REQ_FLAG(REQ_F_POLL_CMD_BIT)
 
@@ -232,7 +232,7 @@ struct io_picked {
  *
  * 192 bytes; the first two cache lines are enough for a request that completes
  * inline.  Who may touch it: the submitter while it prepares and issues it;
- * after ->issue() said IO_PARKED, or after it was queued to a worker, whoever
+ * after ->issue() said IO_PENDING, or after it was queued to a worker, whoever
  * completes it.
  *
  * The memory of one request serves for the next without being cleared.  Set for
@@ -258,8 +258,8 @@ struct io_kiocb {
 		/** @cqe: user_data and result */
 		struct io_cqe_val	cqe;
 		struct {
-			/** @parked_user_data: the same as cqe.user_data */
-			u64		parked_user_data;
+			/** @waiting_user_data: the same as cqe.user_data */
+			u64		waiting_user_data;
 			/**
 			 * @poll: (R) what waits for the file, valid while a
 			 * POLL_ADD is parked, or another op with REQ_F_POLLED
@@ -293,7 +293,7 @@ struct io_kiocb {
 		 */
 		void			*async_data;
 		/**
-		 * @timed: (R) valid with REQ_F_LIMIT_RUNS: the request whose
+		 * @timed: (R) valid with REQ_F_TIMEOUT_RUNS: the request whose
 		 * time this one limits, NULL once that has ended
 		 */
 		struct io_kiocb		*timed;
@@ -306,12 +306,12 @@ struct io_kiocb {
 	 * @mail: for mailboxes, the ring's free list, the retired list and the
 	 * list of polled requests
 	 */
-	struct io_mail		mail;
+	struct io_tw		tw;
 	union {
 		/** @work: for the worker pool */
 		struct io_wq_work	work;
-		/** @parked: (R) on ctx->parked.buckets, see io_uring/req/parked.h */
-		struct list_head	parked;
+		/** @parked: (R) on ctx->parked.buckets, see io_uring/req/wait_table.h */
+		struct list_head	waiting;
 	};
 	/** @creds: valid with REQ_F_CREDS */
 	const struct cred	*creds;
@@ -350,7 +350,7 @@ struct io_uring_task {
 	struct io_ring_ctx	*last;
 	/** @io_wq: (O) worker pool; others look at it under RCU */
 	struct io_wq		*io_wq;
-	/** @mailbox: (A) work for this task from shared rings */
+	/** @mailbox: (A) work for this task from multi-writer rings */
 	struct io_mailbox	mailbox;
 	/** @task_work: runs @mailbox */
 	struct callback_head	task_work;

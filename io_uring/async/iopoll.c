@@ -21,7 +21,7 @@
 #include <linux/io_uring/cmd.h>
 
 #include "async/iopoll.h"
-#include "complete/straight.h"
+#include "complete/fast.h"
 
 /* queues that a round remembers, one after the other */
 #define IO_IOPOLL_QUEUES	4
@@ -115,17 +115,17 @@ static noinline unsigned int io_iopoll_run(struct io_ring_ctx *ctx, struct io_ki
 	bool cmd = req->flags & REQ_F_POLL_CMD;
 
 	if (req->tctx != current->io_uring) {
-		io_req_push(req, req->mail.run, IO_PUSH_NOW);
+		io_req_push(req, req->tw.run, IO_PUSH_NOW);
 		return 0;
 	}
-	io_req_move(req, IO_REQ_MAILED);
-	req->mail.run(ctx, &req->mail, IO_URING_F_COMPLETE_DEFER);
+	io_req_move(req, IO_REQ_TW_QUEUED);
+	req->tw.run(ctx, &req->tw, IO_URING_F_COMPLETE_DEFER);
 	return cmd;
 }
 
 /**
  * io_iopoll_reap - one round over the polled requests in flight
- * @ctx: the ring, its lock held; exclusive rings: called by the writer
+ * @ctx: the ring, its lock held; single-writer rings: called by the writer
  *
  * Does not wait.
  *
@@ -133,21 +133,21 @@ static noinline unsigned int io_iopoll_run(struct io_ring_ctx *ctx, struct io_ki
  */
 unsigned int io_iopoll_reap(struct io_ring_ctx *ctx)
 {
-	struct io_mail *mail = ctx->polled.first;
+	struct io_tw *tw = ctx->polled.first;
 	struct io_iopoll_round round = {};
 	unsigned int nr = 0;
 
 	io_assert_ring(ctx);
-	if (!mail)
+	if (!tw)
 		return 0;
 	ctx->polled.tail = &ctx->polled.first;
-	while (mail) {
-		struct io_kiocb *req = io_mail_to_req(mail);
+	while (tw) {
+		struct io_kiocb *req = io_tw_to_req(tw);
 
-		mail = mail->next;
+		tw = tw->next;
 		if (!io_iopoll_is_done(req) && !io_iopoll_ask(&round, req)) {
-			*ctx->polled.tail = &req->mail;
-			ctx->polled.tail = &req->mail.next;
+			*ctx->polled.tail = &req->tw;
+			ctx->polled.tail = &req->tw.next;
 			continue;
 		}
 		if (unlikely(req->flags & (REQ_F_REISSUE | REQ_F_POLL_CMD))) {
@@ -172,7 +172,7 @@ void io_iopoll_add_later(struct io_kiocb *req)
 	/* it may be reaped at once, and the ring go */
 	guard(rcu)();
 	/* ->ki_complete may be about to set mail.run, so that the mailbox of a task won't do */
-	io_mail_push(&ctx->polled.unlisted, &req->mail);
+	io_mailbox_push(&ctx->polled.unlisted, &req->tw);
 	io_fallback_kick(ctx);
 }
 
@@ -182,12 +182,12 @@ void io_iopoll_add_later(struct io_kiocb *req)
  */
 void io_iopoll_add_unlisted(struct io_ring_ctx *ctx)
 {
-	struct io_mail *mail = io_mail_take(&ctx->polled.unlisted);
+	struct io_tw *tw = io_mailbox_take(&ctx->polled.unlisted);
 
-	while (mail) {
-		struct io_kiocb *req = io_mail_to_req(mail);
+	while (tw) {
+		struct io_kiocb *req = io_tw_to_req(tw);
 
-		mail = mail->next;
+		tw = tw->next;
 		io_iopoll_add(req);
 	}
 }
@@ -203,11 +203,11 @@ void io_iopoll_add_unlisted(struct io_ring_ctx *ctx)
  */
 bool io_iopoll_orphaned(struct io_ring_ctx *ctx)
 {
-	struct io_mail *mail;
+	struct io_tw *tw;
 
 	io_assert_ring(ctx);
-	for (mail = ctx->polled.first; mail; mail = mail->next) {
-		if (atomic_read(&io_mail_to_req(mail)->tctx->in_cancel))
+	for (tw = ctx->polled.first; tw; tw = tw->next) {
+		if (atomic_read(&io_tw_to_req(tw)->tctx->in_cancel))
 			return true;
 	}
 	return false;

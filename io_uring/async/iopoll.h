@@ -77,10 +77,10 @@ static inline void io_iopoll_add(struct io_kiocb *req)
 	struct io_ring_ctx *ctx = req->ctx;
 
 	io_assert_ring(ctx);
-	io_req_move(req, IO_REQ_PARKED);
-	req->mail.next = NULL;
-	WRITE_ONCE(*ctx->polled.tail, &req->mail);
-	ctx->polled.tail = &req->mail.next;
+	io_req_move(req, IO_REQ_WAITING);
+	req->tw.next = NULL;
+	WRITE_ONCE(*ctx->polled.tail, &req->tw);
+	ctx->polled.tail = &req->tw.next;
 }
 
 void io_iopoll_add_later(struct io_kiocb *req);

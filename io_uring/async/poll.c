@@ -52,7 +52,7 @@
 #include "async/napi.h"
 #include "async/poll.h"
 #include "async/wq.h"
-#include "req/parked.h"
+#include "req/wait_table.h"
 #include "req/spare.h"
 #include "ring/notify.h"
 #include "rsrc/groups.h"
@@ -115,7 +115,7 @@ static bool io_poll_try_claim(struct io_poll *poll, u32 bits)
  * AGAIN was there.  Is it still, so that its owner will ask the file, and find the caller's event?
  * The event comes before this look; the owner clears AGAIN before it asks.
  */
-static bool io_poll_is_told(const struct io_poll *poll)
+static bool io_poll_is_notified(const struct io_poll *poll)
 {
 	smp_mb();
 	return atomic_read(&poll->wants) & IO_POLL_AGAIN;
@@ -134,10 +134,10 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 	if (io_poll_try_claim(poll, bits))
 		return IO_POLL_OWNED;
 	unseen = atomic_read(&poll->wants) & IO_POLL_NEWS;
-	if (unseen & IO_POLL_AGAIN && io_poll_is_told(poll))
+	if (unseen & IO_POLL_AGAIN && io_poll_is_notified(poll))
 		return unseen;
 	atomic_or(IO_POLL_AGAIN, &poll->wants);
-	/* pairs with the barrier in io_poll_settle_slow() */
+	/* pairs with the barrier in io_poll_recheck_slow() */
 	smp_mb__after_atomic();
 	return io_poll_try_claim(poll, bits) ? IO_POLL_OWNED : unseen;
 }
@@ -157,14 +157,14 @@ static u32 io_poll_claim(struct io_poll *poll, u32 bits)
  * A waker takes its entry off the waitqueue, whose lock it holds.  An owner may go
  * on, and free the poll, from here.
  */
-static void io_poll_wake_unhook(struct io_poll *poll, struct wait_queue_entry *wait)
+static void io_poll_wake_dequeue(struct io_poll *poll, struct wait_queue_entry *wait)
 {
 	struct wait_queue_head **head = &poll->head;
 
 	if (unlikely(wait != &poll->wait))
 		head = &container_of(wait, struct io_poll_second, wait)->head;
 	list_del_init(&wait->entry);
-	/* pairs with io_poll_unhook_entry() and io_poll_own() */
+	/* pairs with io_poll_dequeue_entry() and io_poll_own() */
 	smp_store_release(head, NULL);
 }
 
@@ -176,12 +176,12 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
 
 	/* before it is claimed, which may be all that its next owner sees */
 	atomic_or(IO_POLL_CANCEL, &poll->wants);
-	/* pairs with the barrier in io_poll_settle_slow() */
+	/* pairs with the barrier in io_poll_recheck_slow() */
 	smp_mb__after_atomic();
 	claimed = io_poll_try_claim(poll, 0);
-	io_poll_wake_unhook(poll, wait);
+	io_poll_wake_dequeue(poll, wait);
 	if (claimed)
-		io_req_push(req, req->mail.run, IO_PUSH_NOW);
+		io_req_push(req, req->tw.run, IO_PUSH_NOW);
 }
 
 /*
@@ -190,11 +190,11 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
  * not announce anything while the first ring's waitqueue is locked.  An op whose
  * poll is held takes the event from its file, and goes on only if there are others.
  */
-static unsigned int io_poll_wake_echo(struct io_kiocb *req, struct io_poll *poll)
+static unsigned int io_poll_wake_recursive(struct io_kiocb *req, struct io_poll *poll)
 {
 	if (!(READ_ONCE(req->flags) & REQ_F_POLLED))
 		atomic_or((__force int)EPOLLONESHOT, &poll->wants);
-	return io_eventfd_is(req->ctx, req->file) ? IO_PUSH_LATE | IO_PUSH_TOLD : IO_PUSH_LATE;
+	return io_eventfd_is(req->ctx, req->file) ? IO_PUSH_LATE | IO_PUSH_NOTIFIED : IO_PUSH_LATE;
 }
 
 /* Everything that a wake can be.  Return: an exclusive waiter has taken the event. */
@@ -216,7 +216,7 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 	if (mask && !(mask & events))
 		return 0;
 	if (mask & EPOLL_URING_WAKE)
-		push_flags |= io_poll_wake_echo(req, poll);
+		push_flags |= io_poll_wake_recursive(req, poll);
 	/* sockets say EPOLLPRI of all data: the file knows better */
 	if (!(mask & events & ~EPOLLPRI))
 		mask = 0;
@@ -236,9 +236,9 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 		atomic_or(IO_POLL_AGAIN, &poll->wants);
 	/* spares the owner the lock */
 	if (mask && events & EPOLLONESHOT)
-		io_poll_wake_unhook(poll, wait);
+		io_poll_wake_dequeue(poll, wait);
 	trace_io_uring_task_add(req, (__force int)mask);
-	io_req_push(req, req->mail.run, push_flags);
+	io_req_push(req, req->tw.run, push_flags);
 	return 1;
 }
 
@@ -260,7 +260,7 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 		     tracepoint_enabled(io_uring_task_add))) {
 		/* events that come faster than they are looked at take no more than this */
 		if (wants & IO_POLL_AGAIN && !(wants & (__force u32)EPOLLEXCLUSIVE) &&
-		    !(mask & (POLLFREE | EPOLL_URING_WAKE)) && io_poll_is_told(poll))
+		    !(mask & (POLLFREE | EPOLL_URING_WAKE)) && io_poll_is_notified(poll))
 			return 1;
 		return io_poll_wake_any(poll, wait, mask);
 	}
@@ -272,8 +272,8 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	else if (io_poll_claim_slow(poll, io_poll_mask_bits(mask)) != IO_POLL_OWNED)
 		return 1;
 	if (wants & (__force u32)EPOLLONESHOT)
-		io_poll_wake_unhook(poll, wait);
-	io_req_push_straight(req, 0);
+		io_poll_wake_dequeue(poll, wait);
+	io_req_push_fast(req, 0);
 	return 1;
 }
 
@@ -287,7 +287,7 @@ static int io_poll_wake_second(struct wait_queue_entry *wait, unsigned int mode,
 }
 
 /* Take an entry off its waitqueue, if that is still there. */
-static void io_poll_unhook_entry(struct wait_queue_head **at, struct wait_queue_entry *wait)
+static void io_poll_dequeue_entry(struct wait_queue_head **at, struct wait_queue_entry *wait)
 {
 	struct wait_queue_head *head;
 
@@ -312,15 +312,15 @@ static void io_poll_note_chosen(struct io_kiocb *req, const struct wait_queue_en
 }
 
 /* No more wakes after this; a result takes the place of req->poll. */
-static void io_poll_unhook(struct io_kiocb *req)
+static void io_poll_dequeue(struct io_kiocb *req)
 {
 	struct io_poll *poll = req->poll;
 
-	io_poll_unhook_entry(&poll->head, &poll->wait);
+	io_poll_dequeue_entry(&poll->head, &poll->wait);
 	if (unlikely(poll->wait.flags & (IO_WAIT_CHOSEN | IO_WAIT_PASSED)))
 		io_poll_note_chosen(req, &poll->wait);
 	if (unlikely(poll->second)) {
-		io_poll_unhook_entry(&poll->second->head, &poll->second->wait);
+		io_poll_dequeue_entry(&poll->second->head, &poll->second->wait);
 		io_poll_note_chosen(req, &poll->second->wait);
 		kfree(poll->second);
 		poll->second = NULL;
@@ -342,8 +342,8 @@ struct io_poll_table {
 	int				error;
 };
 
-static void io_poll_hook_entry(struct wait_queue_head *head, struct wait_queue_entry *wait,
-			       wait_queue_func_t wake, struct io_kiocb *req)
+static void io_poll_queue_entry(struct wait_queue_head *head, struct wait_queue_entry *wait,
+				wait_queue_func_t wake, struct io_kiocb *req)
 {
 	init_waitqueue_func_entry(wait, wake);
 	wait->private = req;
@@ -357,7 +357,7 @@ static void io_poll_hook_entry(struct wait_queue_head *head, struct wait_queue_e
 }
 
 /* A second waitqueue; a third one is more than anybody has. */
-static void io_poll_hook_second(struct io_poll_table *table, struct wait_queue_head *head)
+static void io_poll_queue_second(struct io_poll_table *table, struct wait_queue_head *head)
 {
 	struct io_poll *poll = table->req->poll;
 	struct io_poll_second *second = poll->second;
@@ -376,12 +376,12 @@ static void io_poll_hook_second(struct io_poll_table *table, struct wait_queue_h
 	poll->second = second;
 	second->poll = poll;
 	second->head = head;
-	io_poll_hook_entry(head, &second->wait, io_poll_wake_second, table->req);
+	io_poll_queue_entry(head, &second->wait, io_poll_wake_second, table->req);
 }
 
 /* poll_wait() */
-static void io_poll_hook(struct file *file, struct wait_queue_head *head,
-			 struct poll_table_struct *pt)
+static void io_poll_queue(struct file *file, struct wait_queue_head *head,
+			  struct poll_table_struct *pt)
 {
 	struct io_poll_table *table = container_of(pt, struct io_poll_table, pt);
 	struct io_poll *poll = table->req->poll;
@@ -389,16 +389,16 @@ static void io_poll_hook(struct file *file, struct wait_queue_head *head,
 	if (table->first == head)
 		return;
 	if (table->first) {
-		io_poll_hook_second(table, head);
+		io_poll_queue_second(table, head);
 		return;
 	}
 	table->first = head;
 	poll->head = head;
-	io_poll_hook_entry(head, &poll->wait, io_poll_wake, table->req);
+	io_poll_queue_entry(head, &poll->wait, io_poll_wake, table->req);
 }
 
 /* Ask the file, and be told by it from now on if @table says so. */
-static __poll_t io_poll_ask(struct file *file, struct poll_table_struct *pt, __poll_t events)
+static __poll_t io_poll_check_file(struct file *file, struct poll_table_struct *pt, __poll_t events)
 {
 	pt->_key = events;
 	return vfs_poll(file, pt) & events;
@@ -408,14 +408,14 @@ static __poll_t io_poll_ask(struct file *file, struct poll_table_struct *pt, __p
  * An armed poll is to be parked.  A worker lets go of the request first.
  * Return: false if it was cancelled.
  */
-static bool io_poll_park(struct io_kiocb *req, unsigned int issue_flags)
+static bool io_poll_wait(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (issue_flags & IO_URING_F_UNLOCKED && !io_wq_disown())
 		return false;
-	if (!io_may_park(req))
+	if (!io_may_add_waiting(req))
 		return false;
-	io_req_move(req, IO_REQ_PARKED);
-	io_park_poll(req);
+	io_req_move(req, IO_REQ_WAITING);
+	io_wait_table_add(req);
 	return true;
 }
 
@@ -435,7 +435,7 @@ static bool io_poll_park(struct io_kiocb *req, unsigned int issue_flags)
 int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready)
 {
-	struct io_poll_table table = { .pt._qproc = io_poll_hook, .req = req };
+	struct io_poll_table table = { .pt._qproc = io_poll_queue, .req = req };
 	__poll_t mask, events = io_poll_events(poll);
 
 	io_assert_ring(req->ctx);
@@ -444,17 +444,17 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 	poll->head = NULL;
 	poll->second = NULL;
 	req->poll = poll;
-	req->mail.run = run;
+	req->tw.run = run;
 
-	mask = io_poll_ask(req->file, &table.pt, events);
+	mask = io_poll_check_file(req->file, &table.pt, events);
 	io_napi_meet(req->ctx, req->file);
 	*ready = mask;
 	if (unlikely(table.error || !table.first) || (mask && events & EPOLLONESHOT)) {
-		io_poll_unhook(req);
+		io_poll_dequeue(req);
 		return mask ? 1 : table.error ?: -EINVAL;
 	}
-	if (unlikely(!io_poll_park(req, issue_flags))) {
-		io_poll_unhook(req);
+	if (unlikely(!io_poll_wait(req, issue_flags))) {
+		io_poll_dequeue(req);
 		return -ECANCELED;
 	}
 	if (unlikely(mask || atomic_read(&poll->wants) & IO_POLL_NEWS)) {
@@ -462,7 +462,7 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		io_req_push(req, run, 0);
 		return 0;
 	}
-	io_poll_let_go(req->ctx, poll);
+	io_poll_unclaim(req->ctx, poll);
 	return 0;
 }
 
@@ -514,11 +514,11 @@ void io_poll_pass_on(struct file *file, __poll_t events)
 
 	if (!sock || READ_ONCE(sock->ops)->family == AF_VSOCK)
 		return;
-	mask = io_poll_ask(file, &pt, events | IO_POLL_UNASKED);
+	mask = io_poll_check_file(file, &pt, events | IO_POLL_UNASKED);
 	pt._qproc = io_poll_wake_another;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (mask & kinds[i])
-			io_poll_ask(file, &pt, mask & (kinds[i] | IO_POLL_UNASKED));
+			io_poll_check_file(file, &pt, mask & (kinds[i] | IO_POLL_UNASKED));
 	}
 }
 
@@ -528,22 +528,22 @@ static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
 	struct io_poll *poll = req->poll;
 
 	/* sockets, whose events are passed on, have one waitqueue: no more wakes after this */
-	io_poll_unhook_entry(&poll->head, &poll->wait);
+	io_poll_dequeue_entry(&poll->head, &poll->wait);
 	if (atomic_read(&poll->wants) & IO_POLL_AGAIN)
 		io_poll_pass_on(req->file, events);
 }
 
 /**
- * io_poll_look - is there anything that the poll waits for?
+ * io_poll_check - is there anything that the poll waits for?
  * @req: parked; ring lock held, the caller owns its poll
  * @issue_flags: IO_URING_F_TASK_DEAD: nobody is there to go on with it
  *
  * May sleep.
  *
- * Return: the verdict; unless that is the end of the request, io_poll_release()
+ * Return: the verdict; unless that is the end of the request, io_poll_try_unclaim()
  * comes next.
  */
-enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags)
+enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct poll_table_struct pt = {};
 	struct io_poll *poll = req->poll;
@@ -563,7 +563,7 @@ enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags
 	mask = io_poll_woken_by(poll) & events;
 	if (mask && (!(news & IO_POLL_AGAIN) || events & EPOLLONESHOT))
 		return IO_POLL_READY;
-	mask = io_poll_ask(req->file, &pt, events);
+	mask = io_poll_check_file(req->file, &pt, events);
 	atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
 	if (!mask)
 		return IO_POLL_NOTHING;
@@ -585,8 +585,8 @@ enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags
 void io_poll_pause(struct io_kiocb *req, io_poll_run resume)
 {
 	io_assert_ring(req->ctx);
-	req->mail.run = resume;
-	io_fallback_push(req->ctx, &req->mail);
+	req->tw.run = resume;
+	io_fallback_push(req->ctx, &req->tw);
 }
 
 /**
@@ -596,15 +596,15 @@ void io_poll_pause(struct io_kiocb *req, io_poll_run resume)
  */
 void io_poll_resume(struct io_kiocb *req, io_poll_run run)
 {
-	io_req_move(req, IO_REQ_PARKED);
+	io_req_move(req, IO_REQ_WAITING);
 	io_req_push(req, run, IO_PUSH_NOW);
 }
 
 /**
- * io_poll_settle_slow - io_poll_settle() when there are any
+ * io_poll_recheck_slow - io_poll_recheck() when there are any
  * @ctx: the ring, its lock held
  */
-void io_poll_settle_slow(struct io_ring_ctx *ctx)
+void io_poll_recheck_slow(struct io_ring_ctx *ctx)
 {
 	unsigned int i, nr = ctx->polls.nr_released;
 
@@ -617,7 +617,7 @@ void io_poll_settle_slow(struct io_ring_ctx *ctx)
 		struct io_kiocb *req = poll->wait.private;
 
 		if (unlikely(atomic_read(&poll->wants) & IO_POLL_NEWS) && io_poll_own(req))
-			io_req_push(req, req->mail.run, io_poll_urgency(io_poll_events(poll)));
+			io_req_push(req, req->tw.run, io_poll_urgency(io_poll_events(poll)));
 	}
 }
 
@@ -635,7 +635,7 @@ bool io_poll_own(struct io_kiocb *req)
 	bool own;
 
 	io_assert_ring(req->ctx);
-	io_poll_settle(req->ctx);
+	io_poll_recheck(req->ctx);
 	guard(rcu)();
 	/* NULL: woken for the last time, wakers that claim by a store have done so */
 	head = smp_load_acquire(&poll->head);
@@ -655,8 +655,8 @@ bool io_poll_own(struct io_kiocb *req)
  */
 void io_poll_end(struct io_kiocb *req)
 {
-	io_poll_unhook(req);
-	io_unpark(req);
+	io_poll_dequeue(req);
+	io_wait_table_del(req);
 }
 
 /**
@@ -675,7 +675,7 @@ bool io_poll_cancel(struct io_kiocb *req)
 	/* if there is an owner it stays one as long as we have the ring lock */
 	atomic_or(IO_POLL_CANCEL, &req->poll->wants);
 	if (own)
-		io_req_push(req, req->mail.run, IO_PUSH_NOW);
+		io_req_push(req, req->tw.run, IO_PUSH_NOW);
 	return true;
 }
 
@@ -687,7 +687,7 @@ static void io_poll_retry_put(struct io_ring_ctx *ctx, struct io_poll *poll)
 }
 
 /* Has the file been ready too often without being so? */
-static bool io_poll_tired(struct io_kiocb *req)
+static bool io_poll_retries_used_up(struct io_kiocb *req)
 {
 	if (!(req->flags & REQ_F_POLL_TRIED)) {
 		req->flags |= REQ_F_POLL_TRIED;
@@ -721,7 +721,7 @@ static bool io_poll_has_errors(struct file *file)
 }
 
 /* What the op of a request waits for.  The entry of a multishot request stays. */
-static __poll_t io_poll_hold_events(const struct io_kiocb *req)
+static __poll_t io_poll_retry_events(const struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
 	__poll_t events = EPOLLERR;
@@ -748,7 +748,7 @@ static __poll_t io_poll_hold_events(const struct io_kiocb *req)
  */
 bool io_poll_is_ready(const struct io_kiocb *req)
 {
-	__poll_t events = io_poll_hold_events(req) | IO_POLL_UNASKED;
+	__poll_t events = io_poll_retry_events(req) | IO_POLL_UNASKED;
 	struct poll_table_struct pt = { ._key = events };
 
 	return vfs_poll(req->file, &pt) & events;
@@ -763,15 +763,15 @@ static void io_poll_uncover(struct io_kiocb *req)
 
 /**
  * io_poll_hold - a request would have blocked: let it wait for its file
- * @req: the request, may wait (io_poll_may_hold()); ring lock held
- * @run: as for io_poll_arm(); has to call io_poll_hold_end()
+ * @req: the request, may wait (io_poll_may_retry()); ring lock held
+ * @run: as for io_poll_arm(); has to call io_poll_disarm_retry()
  * @issue_flags: as for io_poll_arm()
  *
  * Return: what became of it.
  */
 enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned int issue_flags)
 {
-	__poll_t ready, events = io_poll_hold_events(req);
+	__poll_t ready, events = io_poll_retry_events(req);
 	struct io_ring_ctx *ctx = req->ctx;
 	struct io_poll_retry *retry = io_spare_alloc(&ctx->polls.spares, sizeof(*retry));
 	int ret;
@@ -789,14 +789,14 @@ enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned i
 	io_poll_retry_put(ctx, &retry->poll);
 	if (ret == -ECANCELED)
 		return IO_POLL_END;
-	return ret < 0 || io_poll_tired(req) ? IO_POLL_BLOCK : IO_POLL_RETRY;
+	return ret < 0 || io_poll_retries_used_up(req) ? IO_POLL_BLOCK : IO_POLL_RETRY;
 }
 
 /**
- * io_poll_hold_end - the request that io_poll_hold() has parked goes on
+ * io_poll_disarm_retry - the request that io_poll_hold() has parked goes on
  * @req: the request; ring lock held, the caller owns its poll
  */
-void io_poll_hold_end(struct io_kiocb *req)
+void io_poll_disarm_retry(struct io_kiocb *req)
 {
 	struct io_poll *poll = req->poll;
 

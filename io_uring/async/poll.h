@@ -105,7 +105,7 @@ static inline void io_poll_set_events(struct io_poll *poll, __poll_t events)
 
 /*
  * The low half of the events that came with the wake, 0 if the waker knew none; once
- * io_poll_look() has found it ready, of those that it has found.
+ * io_poll_check() has found it ready, of those that it has found.
  */
 static inline __poll_t io_poll_woken_by(const struct io_poll *poll)
 {
@@ -119,14 +119,14 @@ static inline void io_poll_forget_events(struct io_poll *poll)
 }
 
 /**
- * io_poll_straight - what io_poll_look() would say, if that is simple
+ * io_poll_check_fast - what io_poll_check() would say, if that is simple
  * @poll: parked; ring lock held, the caller owns it
  *
  * Simple is one wake, which knew its events.
  *
  * Return: the events, or 0 if it is not simple.
  */
-static inline __poll_t io_poll_straight(const struct io_poll *poll)
+static inline __poll_t io_poll_check_fast(const struct io_poll *poll)
 {
 	u32 wants = atomic_read(&poll->wants);
 
@@ -135,23 +135,23 @@ static inline __poll_t io_poll_straight(const struct io_poll *poll)
 	return io_poll_woken_by(poll) & (__force __poll_t)wants;
 }
 
-typedef void (*io_poll_run)(struct io_ring_ctx *ctx, struct io_mail *mail,
+typedef void (*io_poll_run)(struct io_ring_ctx *ctx, struct io_tw *tw,
 			    unsigned int issue_flags);
 
 int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready);
-enum io_poll_verdict io_poll_look(struct io_kiocb *req, unsigned int issue_flags);
+enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flags);
 /* looks in vain in one go, each of which was followed by a wake, before a poll is paused */
 #define IO_POLL_VAIN	4
 
 void io_poll_pause(struct io_kiocb *req, io_poll_run resume);
 void io_poll_resume(struct io_kiocb *req, io_poll_run run);
 void io_poll_pass_on(struct file *file, __poll_t events);
-void io_poll_settle_slow(struct io_ring_ctx *ctx);
+void io_poll_recheck_slow(struct io_ring_ctx *ctx);
 
 static inline void io_poll_init(struct io_ring_ctx *ctx)
 {
-	ctx->polls.settle = io_poll_settle_slow;
+	ctx->polls.recheck = io_poll_recheck_slow;
 }
 
 bool io_poll_own(struct io_kiocb *req);
@@ -159,48 +159,48 @@ void io_poll_end(struct io_kiocb *req);
 bool io_poll_cancel(struct io_kiocb *req);
 
 /**
- * io_poll_settle - look at the released polls once more
+ * io_poll_recheck - look at the released polls once more
  * @ctx: the ring, its lock held
  *
  * Comes before any of them can end: before mail is run, before somebody becomes
  * the owner of one, and with io_ring_unlock().
  */
-static inline void io_poll_settle(struct io_ring_ctx *ctx)
+static inline void io_poll_recheck(struct io_ring_ctx *ctx)
 {
 	if (ctx->polls.nr_released)
-		io_poll_settle_slow(ctx);
+		io_poll_recheck_slow(ctx);
 }
 
 /* Nobody owns the poll any more; it moves on with its next waker from here. */
-static inline void io_poll_let_go(struct io_ring_ctx *ctx, struct io_poll *poll)
+static inline void io_poll_unclaim(struct io_ring_ctx *ctx, struct io_poll *poll)
 {
 	ctx->polls.released[ctx->polls.nr_released++] = poll;
 	atomic_set_release(&poll->owner, 0);
 	if (unlikely(ctx->polls.nr_released == IO_POLL_RELEASED))
-		io_poll_settle_slow(ctx);
+		io_poll_recheck_slow(ctx);
 }
 
 /**
- * io_poll_release - wait for the next event
+ * io_poll_try_unclaim - wait for the next event
  * @req: parked; ring lock held, the caller owns its poll and has looked
  *
  * Return: false if there was one already, or a cancel: look again.
  */
-static inline bool io_poll_release(struct io_kiocb *req)
+static inline bool io_poll_try_unclaim(struct io_kiocb *req)
 {
 	struct io_poll *poll = req->poll;
 
 	io_assert_ring(req->ctx);
 	if (unlikely(atomic_read(&poll->wants) & IO_POLL_NEWS))
 		return false;
-	io_req_move(req, IO_REQ_PARKED);
-	io_poll_let_go(req->ctx, poll);
+	io_req_move(req, IO_REQ_WAITING);
+	io_poll_unclaim(req->ctx, poll);
 	return true;
 }
 
 bool io_poll_is_ready(const struct io_kiocb *req);
 enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned int issue_flags);
-void io_poll_hold_end(struct io_kiocb *req);
+void io_poll_disarm_retry(struct io_kiocb *req);
 
 /* What a request wants of its file comes as an error: data does not wake it. */
 static inline void io_poll_errors_only(struct io_kiocb *req)
@@ -223,7 +223,7 @@ static inline void io_poll_progress(struct io_kiocb *req)
 }
 
 /* May a request that would block wait for its file instead? */
-static inline bool io_poll_may_hold(const struct io_kiocb *req)
+static inline bool io_poll_may_retry(const struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
 

@@ -270,7 +270,7 @@ static void io_timer_go(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mo
 	io_assert_ring(req->ctx);
 	if (mode == HRTIMER_MODE_ABS)
 		time = io_time_to_host(clock, time);
-	if (unlikely(io_parked_many(req->ctx)) &&
+	if (unlikely(io_wait_table_is_large(req->ctx)) &&
 	    io_timer_enqueue(req, clock, time, mode, expired))
 		return;
 	hrtimer_init(hrtimer, clock, mode);
@@ -344,7 +344,7 @@ static bool io_timer_runs(struct io_kiocb *req, void *data)
 {
 	if (req->flags & REQ_F_MULTISHOT || io_timer_is_active(req))
 		return true;
-	io_parked_hide(req);
+	io_wait_table_hide(req);
 	return false;
 }
 
@@ -360,9 +360,9 @@ static bool io_timer_runs(struct io_kiocb *req, void *data)
  * Return: the oldest such request, or ERR_PTR(): -ENOENT, -EINTR for a task that
  * is to die.
  */
-struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_parked_kind kind, u64 user_data)
+struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_wait_kind kind, u64 user_data)
 {
-	return io_parked_find(ctx, kind, user_data, io_timer_runs, NULL) ?: ERR_PTR(-ENOENT);
+	return io_wait_table_find(ctx, kind, user_data, io_timer_runs, NULL) ?: ERR_PTR(-ENOENT);
 }
 
 #if IS_ENABLED(CONFIG_IO_URING_KUNIT_TEST)

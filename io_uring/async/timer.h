@@ -14,7 +14,7 @@
 #include <linux/time_namespace.h>
 
 #include "op.h"
-#include "req/parked.h"
+#include "req/wait_table.h"
 
 /**
  * struct io_timer - the timer of a TIMEOUT or a LINK_TIMEOUT
@@ -78,7 +78,7 @@ void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode
 int io_timer_stop(struct io_kiocb *req);
 void io_timers_run(struct io_ring_ctx *ctx);
 void io_timers_free(struct io_ring_ctx *ctx);
-struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_parked_kind kind, u64 user_data);
+struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_wait_kind kind, u64 user_data);
 
 /* For the mail of a timer that has expired: expire what an interrupt has left.  Ring lock held. */
 static inline void io_timers_catch_up(struct io_ring_ctx *ctx)

@@ -22,7 +22,7 @@
  *			queue first, so that it cannot miss it.  The match callback is
  *			called under it.  A search lets go of it now and then; what
  *			is taken out of a queue moves the searches that stand there
- *	lane->crew_lock	idle workers and counts.  Raw, a leaf: the scheduler's hook
+ *	lane->workers_lock	idle workers and counts.  Raw, a leaf: the scheduler's hook
  *			takes it.  Tasks are woken without it
  *	wq->cpus.lock	a mutex: CPUs of the workers
  *
@@ -127,7 +127,7 @@ static struct io_wq_work *io_wq_pop(struct io_wq_lane *lane, struct io_wq_fifo *
 }
 
 /* Work of a key has come or gone, or a worker has: what does that make of it? */
-static void io_wq_key_settle(struct io_wq_lane *lane, unsigned int n)
+static void io_wq_key_update(struct io_wq_lane *lane, unsigned int n)
 {
 	bool held = lane->held & BIT(n), work = lane->key[n].fifo.first;
 
@@ -152,7 +152,7 @@ static bool io_wq_key_push(struct io_wq_lane *lane, struct io_wq_work *work)
 		return false;
 	lane->key[n].key = key;
 	io_wq_fifo_push(&lane->key[n].fifo, work);
-	io_wq_key_settle(lane, n);
+	io_wq_key_update(lane, n);
 	return true;
 }
 
@@ -254,7 +254,7 @@ static noinline struct io_wq_work *io_wq_take_hashed(struct io_wq_lane *lane,
 	lane->held |= BIT(n);
 	lane->next_key = (n + 1) % IO_WQ_KEYS;
 	worker->key = n;
-	io_wq_key_settle(lane, n);
+	io_wq_key_update(lane, n);
 	return work;
 }
 
@@ -269,11 +269,11 @@ static struct io_wq_fifo *io_wq_nth_fifo(struct io_wq_lane *lane, unsigned int n
 }
 
 /* Some work was taken out of that queue. */
-static void io_wq_fifo_settle(struct io_wq_lane *lane, unsigned int n)
+static void io_wq_fifo_update(struct io_wq_lane *lane, unsigned int n)
 {
 	if (!n || n > IO_WQ_KEYS)
 		return;
-	io_wq_key_settle(lane, n - 1);
+	io_wq_key_update(lane, n - 1);
 	io_wq_keys_refill(lane);
 }
 
@@ -288,7 +288,7 @@ static struct io_wq_work *io_wq_take_any(struct io_wq_lane *lane)
 		work = io_wq_pop(lane, fifo);
 		if (!work)
 			continue;
-		io_wq_fifo_settle(lane, n);
+		io_wq_fifo_update(lane, n);
 		return work;
 	}
 	return NULL;
@@ -352,7 +352,7 @@ static noinline void io_wq_give_key_back(struct io_wq_worker *worker)
 
 	worker->key = IO_WQ_NO_KEY;
 	lane->held &= ~BIT(n);
-	io_wq_key_settle(lane, n);
+	io_wq_key_update(lane, n);
 	io_wq_keys_refill(lane);
 }
 
@@ -555,7 +555,7 @@ static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *ou
 			if (match(work, data)) {
 				io_wq_remove(lane, fifo, search.before, work);
 				io_wq_fifo_push(out, work);
-				io_wq_fifo_settle(lane, n);
+				io_wq_fifo_update(lane, n);
 				found++;
 			} else {
 				search.before = work;
@@ -689,7 +689,7 @@ int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2])
 	for (i = 0; i < IO_WQ_NR_LANES; i++) {
 		struct io_wq_lane *lane = &wq->lane[i];
 
-		scoped_guard(raw_spinlock, &lane->crew_lock) {
+		scoped_guard(raw_spinlock, &lane->workers_lock) {
 			old = lane->max_workers;
 			if (counts[i])
 				WRITE_ONCE(lane->max_workers, io_wq_limit(counts[i], nproc));
@@ -739,7 +739,7 @@ static void io_wq_lane_init(struct io_wq *wq, struct io_wq_lane *lane, unsigned 
 	INIT_LIST_HEAD(&lane->workers);
 	INIT_LIST_HEAD(&lane->searches);
 	INIT_WORK(&lane->reap, io_wq_reap);
-	io_wq_lane_init_crew(lane, max);
+	io_wq_lane_init_workers(lane, max);
 }
 
 static void io_wq_free(struct io_wq *wq)

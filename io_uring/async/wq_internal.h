@@ -70,7 +70,7 @@ struct io_wq_search {
  * @workers: (Q) all of them
  * @nr_done: (Q) works that workers have ended
  * @reap: cancels what is queued
- * @crew_lock: (W) who is idle, who is counted, who is being made; a leaf, taken in
+ * @workers_lock: (W) who is idle, who is counted, who is being made; a leaf, taken in
  *	the scheduler's hook; io_wq_kick() looks at these without it
  * @idle: (W) workers without work, the last one that came is the first
  * @nr_workers: (W) workers, the one that is being made included
@@ -99,7 +99,7 @@ struct io_wq_lane {
 	unsigned int		nr_done;
 	struct work_struct	reap;
 
-	raw_spinlock_t		crew_lock;	/* (W) */
+	raw_spinlock_t		workers_lock;	/* (W) */
 	struct list_head	idle;
 	unsigned int		nr_workers;
 	unsigned int		max_workers;
@@ -139,7 +139,7 @@ struct io_wq_cpus {
  * @env: the owner's, when @generation was last raised; owner only
  * @generation: (A) work of it is for workers of it, older ones leave; raised by the owner
  * @exiting: no more workers, all work is cancelled; set under each lane's lock and
- *	followed by a section under each crew_lock, never cleared
+ *	followed by a section under each workers_lock, never cleared
  * @rings: (A) that the owner uses
  * @refs: memory: whoever created the pool, each lane's pending creation and @reap
  * @owner_waits: (A) the owner wants to be woken when a work is done
@@ -244,7 +244,7 @@ bool io_wq_give_back(struct io_wq_worker *worker);
 void io_wq_queue_reap(struct io_wq_lane *lane);
 
 /* wq_worker.c */
-void io_wq_lane_init_crew(struct io_wq_lane *lane, unsigned int max);
+void io_wq_lane_init_workers(struct io_wq_lane *lane, unsigned int max);
 void io_wq_kick(struct io_wq_lane *lane, bool concurrent);
 void io_wq_dismiss_idle(struct io_wq_lane *lane);
 void io_wq_stop_creation(struct io_wq_lane *lane);

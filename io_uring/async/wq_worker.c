@@ -81,14 +81,14 @@ bool io_wq_worker_stopped(void)
 /* The next one may begin.  The caller gives up the pending creation's reference. */
 static void io_wq_creation_end(struct io_wq_lane *lane)
 {
-	lockdep_assert_held(&lane->crew_lock);
+	lockdep_assert_held(&lane->workers_lock);
 	WRITE_ONCE(lane->creating, false);
 	lane->tries = 0;
 }
 
 static void io_wq_creation_over(struct io_wq_lane *lane)
 {
-	scoped_guard(raw_spinlock, &lane->crew_lock)
+	scoped_guard(raw_spinlock, &lane->workers_lock)
 		io_wq_creation_end(lane);
 	io_wq_unref(lane->wq);
 }
@@ -101,7 +101,7 @@ static void io_wq_give_up(struct io_wq_lane *lane)
 {
 	bool none;
 
-	scoped_guard(raw_spinlock, &lane->crew_lock) {
+	scoped_guard(raw_spinlock, &lane->workers_lock) {
 		io_wq_creation_end(lane);
 		none = !lane->nr_workers;
 	}
@@ -120,7 +120,7 @@ static struct task_struct *io_wq_call_idle(struct io_wq_lane *lane)
 	struct io_wq_worker *worker;
 	struct task_struct *task;
 
-	lockdep_assert_held(&lane->crew_lock);
+	lockdep_assert_held(&lane->workers_lock);
 	worker = list_first_entry_or_null(&lane->idle, struct io_wq_worker, idle);
 	if (!worker)
 		return NULL;
@@ -143,7 +143,7 @@ void io_wq_dismiss_idle(struct io_wq_lane *lane)
 	/* there may be thousands */
 	do {
 		guard(rcu)();
-		scoped_guard(raw_spinlock, &lane->crew_lock)
+		scoped_guard(raw_spinlock, &lane->workers_lock)
 			task = io_wq_call_idle(lane);
 		if (task)
 			wake_up_process(task);
@@ -151,9 +151,9 @@ void io_wq_dismiss_idle(struct io_wq_lane *lane)
 }
 
 /* Has the lane workers?  Then work may wait until there can be one more. */
-static bool io_wq_has_crew(struct io_wq_lane *lane)
+static bool io_wq_has_workers(struct io_wq_lane *lane)
 {
-	guard(raw_spinlock)(&lane->crew_lock);
+	guard(raw_spinlock)(&lane->workers_lock);
 	return lane->nr_workers;
 }
 
@@ -170,7 +170,7 @@ static bool io_wq_should_retry(struct io_wq_lane *lane, int err)
 		return true;
 	case -EAGAIN:
 	case -ENOMEM:
-		return lane->tries < IO_WQ_CREATE_TRIES || io_wq_has_crew(lane);
+		return lane->tries < IO_WQ_CREATE_TRIES || io_wq_has_workers(lane);
 	}
 	return false;
 }
@@ -229,7 +229,7 @@ static int io_wq_spawn_thread(struct io_wq_lane *lane)
 /* Is a worker needed still?  Then count it in.  An idle one does as well: @called. */
 static bool io_wq_spawn_count(struct io_wq_lane *lane, struct task_struct **called)
 {
-	guard(raw_spinlock)(&lane->crew_lock);
+	guard(raw_spinlock)(&lane->workers_lock);
 	WRITE_ONCE(lane->creating, false);
 	/*
 	 * Pair A: a task that queues work and still sees @creating relies on us, and we see its
@@ -265,7 +265,7 @@ static bool io_wq_spawn_begin(struct io_wq_lane *lane)
 /* A worker is no longer there to take work. */
 static void io_wq_count_out(struct io_wq_lane *lane)
 {
-	lockdep_assert_held(&lane->crew_lock);
+	lockdep_assert_held(&lane->workers_lock);
 	WRITE_ONCE(lane->nr_workers, lane->nr_workers - 1);
 	atomic_dec(&lane->nr_running);
 }
@@ -301,7 +301,7 @@ static void io_wq_spawn(struct io_wq_lane *lane)
 	err = io_wq_spawn_thread(lane);
 	if (!err)
 		return;
-	scoped_guard(raw_spinlock, &lane->crew_lock)
+	scoped_guard(raw_spinlock, &lane->workers_lock)
 		io_wq_count_out(lane);
 	/* may give up the reference: from there ->live keeps the pool */
 	io_wq_spawn_failed(lane, err);
@@ -342,7 +342,7 @@ static bool io_wq_may_create(struct io_wq_lane *lane, bool concurrent)
 }
 
 /* Would one more worker that runs only wait for a CPU? */
-static bool io_wq_crew_is_busy(int running)
+static bool io_wq_workers_are_busy(int running)
 {
 	return running >= (int)num_online_cpus();
 }
@@ -354,11 +354,11 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
 	bool create = false;
 
 	guard(rcu)();
-	scoped_guard(raw_spinlock, &lane->crew_lock) {
+	scoped_guard(raw_spinlock, &lane->workers_lock) {
 		/* pair A: the queue was written */
 		smp_mb__after_spinlock();
 		if (!io_wq_lane_runnable(lane) ||
-		    io_wq_crew_is_busy(atomic_read(&lane->nr_running)))
+		    io_wq_workers_are_busy(atomic_read(&lane->nr_running)))
 			return false;
 		called = io_wq_call_idle(lane);
 		if (!called && io_wq_may_create(lane, concurrent)) {
@@ -373,9 +373,9 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
 }
 
 /* Is nothing to be done about the workers?  To be asked after a barrier. */
-static bool io_wq_crew_suffices(struct io_wq_lane *lane, bool concurrent)
+static bool io_wq_workers_suffice(struct io_wq_lane *lane, bool concurrent)
 {
-	if (io_wq_crew_is_busy(atomic_read(&lane->nr_running)) || !io_wq_lane_runnable(lane))
+	if (io_wq_workers_are_busy(atomic_read(&lane->nr_running)) || !io_wq_lane_runnable(lane))
 		return true;
 	return list_empty(&lane->idle) && !io_wq_may_create(lane, concurrent);
 }
@@ -393,10 +393,10 @@ static bool io_wq_crew_suffices(struct io_wq_lane *lane, bool concurrent)
  */
 void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 {
-	if (io_wq_crew_suffices(lane, concurrent)) {
+	if (io_wq_workers_suffice(lane, concurrent)) {
 		/* pair A: the queue was written */
 		smp_mb();
-		if (io_wq_crew_suffices(lane, concurrent))
+		if (io_wq_workers_suffice(lane, concurrent))
 			return;
 	}
 	if (io_wq_wake_or_claim(lane, concurrent))
@@ -418,13 +418,13 @@ void io_wq_stop_creation(struct io_wq_lane *lane)
 }
 
 /**
- * io_wq_lane_init_crew - a lane without workers
+ * io_wq_lane_init_workers - a lane without workers
  * @lane: zeroed
  * @max: limit
  */
-void io_wq_lane_init_crew(struct io_wq_lane *lane, unsigned int max)
+void io_wq_lane_init_workers(struct io_wq_lane *lane, unsigned int max)
 {
-	raw_spin_lock_init(&lane->crew_lock);
+	raw_spin_lock_init(&lane->workers_lock);
 	INIT_LIST_HEAD(&lane->idle);
 	lane->max_workers = max;
 	init_task_work(&lane->create, io_wq_create_task_work);
@@ -458,7 +458,7 @@ void io_wq_worker_sleeping(struct task_struct *tsk)
 	lane = worker->lane;
 	worker->asleep = true;
 	/* pair A: a full barrier */
-	if (!io_wq_crew_is_busy(atomic_dec_return(&lane->nr_running)) &&
+	if (!io_wq_workers_are_busy(atomic_dec_return(&lane->nr_running)) &&
 	    io_wq_lane_runnable(lane))
 		io_wq_kick(lane, READ_ONCE(lane->concurrent));
 }
@@ -518,7 +518,7 @@ static bool io_wq_worker_killed(void)
  * What a task does on its way to user space, where a worker never comes.  A
  * signal that was sent to end the last work must not disturb the next.
  */
-static void io_wq_worker_settle(struct io_wq_worker *worker)
+static void io_wq_worker_run_pending(struct io_wq_worker *worker)
 {
 	if (likely(io_wq_worker_is_settled(worker)))
 		return;
@@ -556,7 +556,7 @@ static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct i
 		return next;
 	if (io_wq_give_back(worker))
 		return NULL;
-	io_wq_worker_settle(worker);
+	io_wq_worker_run_pending(worker);
 	return next;
 }
 
@@ -565,7 +565,7 @@ static bool io_wq_worker_run_some(struct io_wq_worker *worker)
 {
 	struct io_wq_work *work;
 
-	io_wq_worker_settle(worker);
+	io_wq_worker_run_pending(worker);
 	work = io_wq_take(worker, false);
 	if (!work)
 		return false;
@@ -586,7 +586,7 @@ void io_wq_count_ring(struct io_wq *wq, int change)
 }
 
 /* Does nothing need a worker like current any more?  What is compared is not looked at. */
-static bool io_wq_worker_is_forsaken(const struct io_wq_worker *worker)
+static bool io_wq_worker_is_abandoned(const struct io_wq_worker *worker)
 {
 	const struct io_wq *wq = worker->lane->wq;
 	const struct task_struct *owner = wq->task;
@@ -620,7 +620,7 @@ static bool io_wq_worker_sleep(struct io_wq_worker *worker)
 	unsigned long end = jiffies + IO_WQ_IDLE;
 
 	while (!io_wq_worker_sleep_for(worker, IO_WQ_IDLE_LOOK)) {
-		if (io_wq_worker_is_forsaken(worker) || time_after(jiffies, end))
+		if (io_wq_worker_is_abandoned(worker) || time_after(jiffies, end))
 			return false;
 	}
 	return true;
@@ -631,7 +631,7 @@ static bool io_wq_worker_idle_begin(struct io_wq_worker *worker)
 {
 	struct io_wq_lane *lane = worker->lane;
 
-	guard(raw_spinlock)(&lane->crew_lock);
+	guard(raw_spinlock)(&lane->workers_lock);
 	if (io_wq_exiting(lane->wq) || io_wq_worker_is_old(worker)) {
 		io_wq_count_out(lane);
 		return false;
@@ -653,14 +653,14 @@ static bool io_wq_worker_idle_end(struct io_wq_worker *worker, bool may_leave)
 		worker->called = false;
 		return true;
 	}
-	guard(raw_spinlock)(&lane->crew_lock);
+	guard(raw_spinlock)(&lane->workers_lock);
 	if (worker->called) {
 		worker->called = false;
 		return true;
 	}
 	list_del(&worker->idle);
 	atomic_inc(&lane->nr_running);
-	if (!may_leave || (lane->nr_workers == 1 && !io_wq_worker_is_forsaken(worker)))
+	if (!may_leave || (lane->nr_workers == 1 && !io_wq_worker_is_abandoned(worker)))
 		return true;
 	io_wq_count_out(lane);
 	return false;

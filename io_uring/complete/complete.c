@@ -3,8 +3,8 @@
 
 /*
  * The order is fixed: CQE, then the chain behind the request, then what it
- * holds, then its memory.  On shared rings a worker posts the CQE at once under
- * cq.lock; on exclusive rings it hands the request to the owner.
+ * holds, then its memory.  On multi-writer rings a worker posts the CQE at once under
+ * cq.lock; on single-writer rings it hands the request to the owner.
  *
  * A chain goes on with the next request, which is pushed to where it may be
  * issued (mail.run was set when the chain was built), or it is broken: all that
@@ -13,9 +13,9 @@
  */
 #include <trace/events/io_uring.h>
 
-#include "complete/straight.h"
+#include "complete/fast.h"
 #include "req/free.h"
-#include "req/limit.h"
+#include "req/linked_timeout.h"
 #include "req/link.h"
 
 /* Does this end show as a CQE?  IOSQE_CQE_SKIP_SUCCESS hides successes only. */
@@ -76,8 +76,8 @@ static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct i
 {
 	struct io_kiocb *next = io_link_cut(head), *limit = NULL;
 
-	if (unlikely(head->flags & REQ_F_LIMITED))
-		limit = io_limit_end(&next);
+	if (unlikely(head->flags & REQ_F_HAS_TIMEOUT))
+		limit = io_linked_timeout_end(&next);
 	if (limit)
 		end(limit);
 	if (!next)
@@ -103,14 +103,14 @@ static void io_complete_posted(struct io_kiocb *req)
  * io_complete - a request is finished
  * @req: the request, its result is in req->cqe; ring lock held
  *
- * On exclusive rings the writer calls it.
+ * On single-writer rings the writer calls it.
  */
 void io_complete(struct io_kiocb *req)
 {
 	io_req_move(req, IO_REQ_DONE);
 	if (likely(io_req_wants_cqe(req))) {
 		io_trace_complete(req);
-		if (unlikely(!io_cq_post_straight(req->ctx, &req->cqe)))
+		if (unlikely(!io_cq_post_fast(req->ctx, &req->cqe)))
 			io_cq_post(req->ctx, &req->cqe, NULL);
 	}
 	io_complete_posted(req);
@@ -149,14 +149,14 @@ void io_complete_uncounted(struct io_kiocb *req)
 }
 
 /**
- * io_complete_mail - io_complete() as what to do with a request from a mailbox
+ * io_complete_tw - io_complete() as what to do with a request from a mailbox
  * @ctx: the ring, its lock held
  * @mail: of the request
  * @issue_flags: not looked at
  */
-void io_complete_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+void io_complete_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
-	io_complete(io_mail_to_req(mail));
+	io_complete(io_tw_to_req(tw));
 }
 
 /**
@@ -167,7 +167,7 @@ void io_complete_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned in
  */
 void io_complete_later(struct io_kiocb *req)
 {
-	io_req_push(req, io_complete_mail, 0);
+	io_req_push(req, io_complete_tw, 0);
 }
 
 /**
@@ -183,10 +183,10 @@ void io_req_put_unlocked(struct io_kiocb *req)
 }
 
 /* The rest of io_complete_unlocked(), with the ring lock. */
-static void io_complete_rest(struct io_ring_ctx *ctx, struct io_mail *mail,
+static void io_complete_rest(struct io_ring_ctx *ctx, struct io_tw *tw,
 			     unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_kiocb *req = io_tw_to_req(tw);
 
 	io_req_move(req, IO_REQ_DONE);
 	io_link_advance(req, io_complete);
@@ -203,7 +203,7 @@ static void io_complete_rest(struct io_ring_ctx *ctx, struct io_mail *mail,
  */
 void io_complete_unlocked(struct io_kiocb *req)
 {
-	if (req->ctx->cq.exclusive) {
+	if (req->ctx->cq.single_writer) {
 		io_complete_later(req);
 		return;
 	}
@@ -212,7 +212,7 @@ void io_complete_unlocked(struct io_kiocb *req)
 		io_trace_complete(req);
 		io_cq_post_now(req->ctx, &req->cqe, NULL);
 	}
-	if (req->flags & REQ_F_LIMITED) {
+	if (req->flags & REQ_F_HAS_TIMEOUT) {
 		io_req_push(req, io_complete_rest, IO_PUSH_NOW);
 		return;
 	}

@@ -2,9 +2,9 @@
 /* io_uring: CQEs that travel as entries: messages from ring to ring */
 
 /*
- * An exclusive ring's CQEs are written by one task.  What others have for it is
+ * A single-writer ring's CQEs are written by one task.  What others have for it is
  * put into an entry (ring/entry.c) and pushed onto the ring's mailbox, where that
- * task finds it; no lock of the target is needed.  A shared ring's CQEs may be
+ * task finds it; no lock of the target is needed.  A multi-writer ring's CQEs may be
  * written by anybody, so a message to it needs no entry.
  */
 #include <linux/sched.h>
@@ -14,31 +14,31 @@
 #include "ring/cq_write.h"
 
 /* Entries that go home together: one way for all that have the same home. */
-struct io_homegoers {
+struct io_entry_batch {
 	struct io_cqe_entry	*first;
 	struct io_cqe_entry	*last;
 };
 
-static void io_homegoers_leave(struct io_homegoers *home)
+static void io_entry_batch_flush(struct io_entry_batch *home)
 {
 	if (home->first)
 		io_entry_put_chain(home->first, home->last);
 	home->first = NULL;
 }
 
-static void io_homegoers_add(struct io_homegoers *home, struct io_cqe_entry *entry)
+static void io_entry_batch_add(struct io_entry_batch *home, struct io_cqe_entry *entry)
 {
 	if (home->first && home->last->store == entry->store && entry->store) {
-		home->last->mail.next = &entry->mail;
+		home->last->tw.next = &entry->tw;
 	} else {
-		io_homegoers_leave(home);
+		io_entry_batch_flush(home);
 		home->first = entry;
 	}
 	home->last = entry;
 }
 
 /**
- * io_post_entries - stored CQEs have reached the writer of an exclusive ring
+ * io_post_entries - stored CQEs have reached the writer of a single-writer ring
  * @ctx: the ring, its lock held
  * @mail: the first of them, of a list that was taken from a mailbox
  *
@@ -46,40 +46,40 @@ static void io_homegoers_add(struct io_homegoers *home, struct io_cqe_entry *ent
  *
  * Return: the item behind the last of those that were posted
  */
-struct io_mail *io_post_entries(struct io_ring_ctx *ctx, struct io_mail *mail)
+struct io_tw *io_post_entries(struct io_ring_ctx *ctx, struct io_tw *tw)
 {
-	struct io_homegoers home = {};
+	struct io_entry_batch home = {};
 
 	do {
-		struct io_cqe_entry *entry = io_mail_to_entry(mail);
+		struct io_cqe_entry *entry = io_tw_to_entry(tw);
 		const struct io_cqe_val *val = &entry->val;
 
-		mail = mail->next;
+		tw = tw->next;
 		trace_io_uring_complete(ctx, NULL, val->user_data, val->res, val->flags,
 					entry->extra[0], entry->extra[1]);
-		if (unlikely(!io_cq_post_straight(ctx, val) && !io_cq_post_entry(ctx, entry)))
+		if (unlikely(!io_cq_post_fast(ctx, val) && !io_cq_post_entry(ctx, entry)))
 			break;
-		io_homegoers_add(&home, entry);
-	} while (mail && mail->run == io_entry_mail);
-	io_homegoers_leave(&home);
-	return mail;
+		io_entry_batch_add(&home, entry);
+	} while (tw && tw->run == io_entry_tw);
+	io_entry_batch_flush(&home);
+	return tw;
 }
 
 /**
- * io_entry_mail - what marks a stored CQE in a mailbox
+ * io_entry_tw - what marks a stored CQE in a mailbox
  * @ctx: the ring, its lock held
  * @mail: of the entry
  * @issue_flags: unused
  */
-void io_entry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
-	mail->next = NULL;
-	io_post_entries(ctx, mail);
+	tw->next = NULL;
+	io_post_entries(ctx, tw);
 }
 
 /**
  * io_message_post_now - io_message_post() without an entry
- * @target: a shared ring, or an exclusive one that current holds
+ * @target: a multi-writer ring, or a single-writer one that current holds
  * @val: user_data, res and flags
  *
  * Return: as io_message_post()
@@ -87,7 +87,7 @@ void io_entry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int i
 int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val)
 {
 	trace_io_uring_complete(target, NULL, val->user_data, val->res, val->flags, 0, 0);
-	if (target->cq.exclusive) {
+	if (target->cq.single_writer) {
 		io_cq_post(target, val, NULL);
 		return 0;
 	}

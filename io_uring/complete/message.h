@@ -14,8 +14,8 @@
 #include "ring/entry.h"
 #include "ring/mailbox.h"
 
-struct io_mail *io_post_entries(struct io_ring_ctx *ctx, struct io_mail *mail);
-void io_entry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags);
+struct io_tw *io_post_entries(struct io_ring_ctx *ctx, struct io_tw *tw);
+void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
 int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val);
 
 /**
@@ -33,7 +33,7 @@ static inline struct io_cqe_entry *io_message_prepare(struct io_ring_ctx *target
 {
 	struct io_cqe_entry *entry;
 
-	if (!target->cq.exclusive || unlikely(target == sender && io_cq_is_writer(target)))
+	if (!target->cq.single_writer || unlikely(target == sender && io_cq_is_writer(target)))
 		return NULL;
 	entry = likely(sender) ? io_entry_get(sender) : io_entry_alloc(IO_ENTRY_BEYOND);
 	return likely(entry) ? entry : ERR_PTR(-ENOMEM);
@@ -47,7 +47,7 @@ static inline struct io_cqe_entry *io_message_prepare(struct io_ring_ctx *target
  *
  * Task context.  Messages of one sender arrive in their order.
  *
- * Return: 0, or -EOVERFLOW if a shared ring had neither room nor memory.
+ * Return: 0, or -EOVERFLOW if a multi-writer ring had neither room nor memory.
  */
 static inline int io_message_post(struct io_ring_ctx *target, struct io_cqe_entry *entry,
 				  struct io_cqe_val val)
@@ -55,8 +55,8 @@ static inline int io_message_post(struct io_ring_ctx *target, struct io_cqe_entr
 	if (!entry)
 		return io_message_post_now(target, &val);
 	entry->val = val;
-	entry->mail.run = io_entry_mail;
-	io_ring_push(target, &entry->mail, 0);
+	entry->tw.run = io_entry_tw;
+	io_owner_mailbox_push(target, &entry->tw, 0);
 	return 0;
 }
 

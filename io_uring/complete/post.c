@@ -7,7 +7,7 @@
  *
  * io_post_to() is for CQEs that nobody submitted: a registered resource's tag.
  * It is called with the ring lock held, but not always by an
- * exclusive ring's writer; then the CQE travels as a message does.
+ * single-writer ring's writer; then the CQE travels as a message does.
  */
 #include <trace/events/io_uring.h>
 
@@ -30,7 +30,7 @@ static bool io_post_more_any(struct io_kiocb *req, s32 res, u32 cflags, bool cou
 
 /**
  * io_post_more - post a CQE with IORING_CQE_F_MORE for a live request
- * @req: the request; ring lock held, exclusive rings: called by the writer
+ * @req: the request; ring lock held, single-writer rings: called by the writer
  * @res: result
  * @cflags: IORING_CQE_F_* besides F_MORE
  *

@@ -74,7 +74,7 @@ static enum io_result io_cancel_issue(struct io_kiocb *req, unsigned int issue_f
 const struct io_op io_op_async_cancel = {
 	.audit_skip	= 1,
 	.ring_lock	= 1,
-	.any_creds	= 1,
+	.no_creds	= 1,
 	.prep		= io_cancel_prep,
 	.issue		= io_cancel_issue,
 };

@@ -69,7 +69,7 @@ static int io_close_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 /* Is the CLOSE done only when the file is gone, if nobody else has it? */
 static bool io_close_waits(const struct io_kiocb *req, struct file *file, unsigned int issue_flags)
 {
-	if (req->flags & REQ_F_LIMITED)
+	if (req->flags & REQ_F_HAS_TIMEOUT)
 		return false;
 	if (req->flags & REQ_F_HAS_LINK)
 		return !io_file_lingers(file);
@@ -111,7 +111,7 @@ static enum io_result io_close_end(struct io_kiocb *req, int ret, unsigned int i
 		fput(close->file);
 		return IO_DONE;
 	}
-	return IO_PARKED;
+	return IO_PENDING;
 }
 
 static enum io_result io_close_slot(struct io_kiocb *req, unsigned int issue_flags)

@@ -36,19 +36,19 @@
 
 #include "async/iopoll.h"
 #include "async/wq.h"
-#include "complete/straight.h"
+#include "complete/fast.h"
 #include "op/list.h"
 #include "op/result.h"
-#include "req/parked.h"
+#include "req/wait_table.h"
 #include "ring/mailbox.h"
 #include "rsrc/bufs.h"
 #include "submit/issue.h"
 #include "task/sqpoll.h"
 
 /* values of req->iopoll_done, which all rings use for commands */
-#define IO_CMD_OUT	0	/* with the driver; on polled rings who polls looks at it */
-#define IO_CMD_TOLD	1	/* the driver has something to tell, or has ended it */
-#define IO_CMD_LOOSE	2	/* with the driver; nobody polls for it any more */
+#define IO_CMD_DRIVER	0	/* with the driver; on polled rings who polls looks at it */
+#define IO_CMD_DONE	1	/* the driver has something to tell, or has ended it */
+#define IO_CMD_UNPOLLED	2	/* with the driver; nobody polls for it any more */
 
 /* in cmd->flags: a worker was told to end before it could mark the command as cancelable */
 #define IO_CMD_UNMARKED	BIT(31)
@@ -76,8 +76,8 @@ static int io_cmd_keep_sqe(struct io_kiocb *req)
 /* Will the request be issued right after ->prep(), by the submitter? */
 static bool io_cmd_is_next(const struct io_kiocb *req)
 {
-	return !(req->flags & IO_REQ_SPECIAL_FLAGS) &&
-	       !(req->ctx->submit_special & (IO_SPECIAL_LINK | IO_SPECIAL_DRAIN));
+	return !(req->flags & IO_REQ_SLOW_FLAGS) &&
+	       !(req->ctx->submit_slow & (IO_SLOW_LINK | IO_SLOW_DRAIN));
 }
 
 static int io_cmd_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -98,7 +98,7 @@ static int io_cmd_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	}
 	cmd->cmd_op = READ_ONCE(sqe->cmd_op);
 	cmd->sqe = sqe;
-	req->iopoll_done = IO_CMD_OUT;
+	req->iopoll_done = IO_CMD_DRIVER;
 	ctx->commands = true;
 	return likely(io_cmd_is_next(req)) ? 0 : io_cmd_keep_sqe(req);
 }
@@ -107,7 +107,7 @@ static int io_cmd_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 static void io_cmd_poll(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (issue_flags & IO_URING_F_UNLOCKED)
-		io_sqpoll_add_polled(req);
+		io_iopoll_add_unlocked(req);
 	else
 		io_iopoll_add(req);
 }
@@ -129,7 +129,7 @@ static enum io_result io_cmd_accepted(struct io_kiocb *req, unsigned int issue_f
 		io_cmd_keep_sqe(req);
 		io_req_keep_creds(req);
 	}
-	return IO_PARKED;
+	return IO_PENDING;
 }
 
 static enum io_result io_cmd_issue(struct io_kiocb *req, unsigned int issue_flags)
@@ -164,8 +164,8 @@ static void io_cmd_end(struct io_kiocb *req)
 	u64 extra[2] = { io_req_cmd(req)->res2 };
 	struct io_ring_ctx *ctx = req->ctx;
 
-	if (unlikely(req->flags & REQ_F_PARKED))
-		io_unpark(req);
+	if (unlikely(req->flags & REQ_F_WAITING))
+		io_wait_table_del(req);
 	io_done(req, req->cqe.res);
 	if (ctx->issue_flags & IO_URING_F_CQE32)
 		io_complete_large_collected(ctx, req, extra);
@@ -173,21 +173,21 @@ static void io_cmd_end(struct io_kiocb *req)
 		io_complete_collected(ctx, req);
 }
 
-static void io_cmd_end_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+static void io_cmd_end_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
-	io_cmd_end(io_mail_to_req(mail));
+	io_cmd_end(io_tw_to_req(tw));
 }
 
 /* Send a request to where @run may be run. */
 static void io_cmd_send(struct io_kiocb *req,
-			void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail,
+			void (*run)(struct io_ring_ctx *ctx, struct io_tw *tw,
 				    unsigned int issue_flags),
 			unsigned int push_flags)
 {
-	bool polled = req->ctx->iopoll && READ_ONCE(req->iopoll_done) == IO_CMD_OUT;
+	bool polled = req->ctx->iopoll && READ_ONCE(req->iopoll_done) == IO_CMD_DRIVER;
 
 	if (polled) {
-		req->mail.run = run;
+		req->tw.run = run;
 		/* from here on it belongs to the task that polls */
 		io_iopoll_done(req);
 	} else {
@@ -212,11 +212,12 @@ void io_uring_cmd_done(struct io_uring_cmd *cmd, ssize_t ret, ssize_t res2,
 	cmd->res2 = res2;
 	/* the driver is not asked to end it any more */
 	if (!req->ctx->iopoll)
-		WRITE_ONCE(req->iopoll_done, IO_CMD_TOLD);
-	if (likely(io_cmd_at_home(req, issue_flags)) && READ_ONCE(req->iopoll_done) != IO_CMD_OUT)
+		WRITE_ONCE(req->iopoll_done, IO_CMD_DONE);
+	if (likely(io_cmd_at_home(req, issue_flags)) &&
+	    READ_ONCE(req->iopoll_done) != IO_CMD_DRIVER)
 		io_cmd_end(req);
 	else
-		io_cmd_send(req, io_cmd_end_mail, 0);
+		io_cmd_send(req, io_cmd_end_tw, 0);
 }
 EXPORT_SYMBOL_GPL(io_uring_cmd_done);
 
@@ -244,19 +245,19 @@ static bool io_cmd_is_abandoned(struct io_kiocb *req)
 }
 
 /* Call the driver back; ring lock held. */
-static void io_cmd_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+static void io_cmd_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_kiocb *req = io_tw_to_req(tw);
 	struct io_uring_task *tctx = current->io_uring;
 	struct io_uring_cmd *cmd = io_req_cmd(req);
 
 	if (unlikely(io_cmd_is_abandoned(req))) {
-		io_fallback_push(ctx, mail);
+		io_fallback_push(ctx, tw);
 		return;
 	}
-	io_req_move(req, IO_REQ_PARKED);
+	io_req_move(req, IO_REQ_WAITING);
 	if (ctx->iopoll)
-		req->iopoll_done = IO_CMD_LOOSE;
+		req->iopoll_done = IO_CMD_UNPOLLED;
 	issue_flags |= IO_URING_F_COMPLETE_DEFER;
 	if (unlikely(current->flags & PF_EXITING))
 		issue_flags |= IO_URING_F_TASK_DEAD;
@@ -278,7 +279,7 @@ void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd,
 	bool lazy = flags & IOU_F_TWQ_LAZY_WAKE && !S_ISBLK(file_inode(req->file)->i_mode);
 
 	cmd->task_work_cb = task_work_cb;
-	io_cmd_send(req, io_cmd_mail, lazy ? 0 : IO_PUSH_NOW);
+	io_cmd_send(req, io_cmd_tw, lazy ? 0 : IO_PUSH_NOW);
 }
 EXPORT_SYMBOL_GPL(__io_uring_cmd_do_in_task);
 
@@ -320,10 +321,10 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 	}
 	cmd->flags |= IORING_URING_CMD_CANCELABLE;
 	/* a cancel that has found the worker does not look among the parked requests as well */
-	if (issue_flags & IO_URING_F_UNLOCKED && (!io_wq_disown() || !io_may_park(req)))
+	if (issue_flags & IO_URING_F_UNLOCKED && (!io_wq_disown() || !io_may_add_waiting(req)))
 		cmd->flags |= IO_CMD_UNMARKED;
 	else
-		io_park_poll(req);
+		io_wait_table_add(req);
 	io_issue_unlock(ctx, issue_flags);
 }
 EXPORT_SYMBOL_GPL(io_uring_cmd_mark_cancelable);
@@ -333,7 +334,7 @@ static bool io_cmd_cancel(struct io_kiocb *req)
 {
 	struct io_uring_cmd *cmd = io_req_cmd(req);
 
-	if (READ_ONCE(req->iopoll_done) == IO_CMD_TOLD)
+	if (READ_ONCE(req->iopoll_done) == IO_CMD_DONE)
 		return true;
 	WRITE_ONCE(req->tctx->cmds_asked, true);
 	WRITE_ONCE(req->ctx->asked, true);

@@ -29,7 +29,7 @@
 
 #include "complete/complete.h"
 #include "op/list.h"
-#include "req/parked.h"
+#include "req/wait_table.h"
 #include "req/spare.h"
 
 /* io_futex_vector->state, if it is not the index of the futex that was woken */
@@ -91,12 +91,12 @@ IO_OP_DATA(io_futex);
 IO_OP_DATA(io_futex_vector);
 
 /* A wait on one futex has ended. */
-static void io_futex_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+static void io_futex_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_kiocb *req = io_tw_to_req(tw);
 	struct io_futex *futex = io_futex(req);
 
-	io_unpark(req);
+	io_wait_table_del(req);
 	io_spare_free(&ctx->futexes, &futex->entry->spare);
 	req->flags &= ~REQ_F_NEED_CLEANUP;
 	io_done(req, futex->cancelled ? -ECANCELED : 0);
@@ -109,7 +109,7 @@ static void io_futex_woken(struct wake_q_head *wake_q, struct futex_q *q)
 	struct io_kiocb *req = q->wake_data;
 
 	__futex_wake_mark(q);
-	io_req_push(req, io_futex_mail, 0);
+	io_req_push(req, io_futex_tw, 0);
 }
 
 static bool io_futex_cancel(struct io_kiocb *req)
@@ -117,11 +117,11 @@ static bool io_futex_cancel(struct io_kiocb *req)
 	struct io_futex *futex = io_futex(req);
 
 	/* a waker may have been first, but in both cases the request ends */
-	io_parked_hide(req);
+	io_wait_table_hide(req);
 	/* a limit may expire later, and an entry that is off must not be taken off again */
 	if (!futex->cancelled && futex_unqueue(&futex->entry->q)) {
 		futex->cancelled = true;
-		io_req_push(req, io_futex_mail, 0);
+		io_req_push(req, io_futex_tw, 0);
 	}
 	return futex->cancelled;
 }
@@ -133,16 +133,16 @@ static void io_futex_cleanup(struct io_kiocb *req)
 }
 
 /* A wait on several futexes has ended: its result is decided, and it waits on some still. */
-static void io_futex_vector_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
-				 unsigned int issue_flags)
+static void io_futex_vector_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
+			       unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_kiocb *req = io_tw_to_req(tw);
 	struct io_futex_vector *vector = io_futex_vector(req);
 	int state = atomic_read(&vector->state);
 
 	if (state != IO_FUTEX_CANCELLED)
 		futex_unqueue_multiple(vector->futexes, vector->nr);
-	io_unpark(req);
+	io_wait_table_del(req);
 	io_done(req, state == IO_FUTEX_CANCELLED ? -ECANCELED : state);
 	io_complete(req);
 }
@@ -161,7 +161,7 @@ static void io_futex_vector_woken(struct wake_q_head *wake_q, struct futex_q *q)
 	/* afterwards the request may be gone, unless it waits for our mail */
 	__futex_wake_mark(q);
 	if (state == IO_FUTEX_WAITS)
-		io_req_push(req, io_futex_vector_mail, 0);
+		io_req_push(req, io_futex_vector_tw, 0);
 }
 
 static bool io_futex_vector_cancel(struct io_kiocb *req)
@@ -169,12 +169,12 @@ static bool io_futex_vector_cancel(struct io_kiocb *req)
 	struct io_futex_vector *vector = io_futex_vector(req);
 	int old;
 
-	io_parked_hide(req);
+	io_wait_table_hide(req);
 	old = atomic_cmpxchg(&vector->state, IO_FUTEX_WAITS, IO_FUTEX_CANCELLED);
 	if (old == IO_FUTEX_WAITS) {
 		/* now: until its mail runs it would take wakes that are for others */
 		futex_unqueue_multiple(vector->futexes, vector->nr);
-		io_req_push(req, io_futex_vector_mail, 0);
+		io_req_push(req, io_futex_vector_tw, 0);
 	}
 	return old == IO_FUTEX_WAITS || old == IO_FUTEX_CANCELLED;
 }
@@ -257,13 +257,13 @@ static int io_futex_waitv_prep(struct io_kiocb *req, const struct io_uring_sqe *
 }
 
 /* Before it is queued: whoever wakes it, or looks for it, has to find it.  Return: may it wait? */
-static bool io_futex_park(struct io_kiocb *req)
+static bool io_futex_add_waiting(struct io_kiocb *req)
 {
-	if (!io_may_park(req))
+	if (!io_may_add_waiting(req))
 		return false;
 	io_req_track(req);
 	/* now: room for it may have to be made */
-	io_park_poll(req);
+	io_wait_table_add(req);
 	return true;
 }
 
@@ -273,18 +273,18 @@ static enum io_result io_futex_wait_issue(struct io_kiocb *req, unsigned int iss
 	struct futex_hash_bucket *hb;
 	int ret;
 
-	if (!io_futex_park(req))
+	if (!io_futex_add_waiting(req))
 		return io_done(req, -ECANCELED);
 	ret = futex_wait_setup(futex->uaddr, futex->val, futex->flags,
 			       &futex->entry->q, &hb);
 	if (unlikely(ret)) {
-		io_unpark(req);
+		io_wait_table_del(req);
 		return io_done(req, ret);
 	}
 	/* wakers wait for the bucket's lock, which goes with this; no task sleeps on it */
-	io_req_move(req, IO_REQ_PARKED);
+	io_req_move(req, IO_REQ_WAITING);
 	futex_queue(&futex->entry->q, hb, NULL);
-	return IO_PARKED;
+	return IO_PENDING;
 }
 
 /*
@@ -302,7 +302,7 @@ static int io_futex_vector_queue(struct io_kiocb *req, int *woken)
 	__set_current_state(TASK_RUNNING);
 	if (ret)
 		return ret;
-	io_req_move(req, IO_REQ_PARKED);
+	io_req_move(req, IO_REQ_WAITING);
 	*woken = atomic_cmpxchg(&vector->state, IO_FUTEX_SETUP, IO_FUTEX_WAITS);
 	if (*woken == IO_FUTEX_SETUP)
 		return 0;
@@ -314,12 +314,12 @@ static enum io_result io_futex_waitv_issue(struct io_kiocb *req, unsigned int is
 {
 	int ret, woken;
 
-	if (!io_futex_park(req))
+	if (!io_futex_add_waiting(req))
 		return io_done(req, -ECANCELED);
 	ret = io_futex_vector_queue(req, &woken);
 	if (!ret)
-		return IO_PARKED;
-	io_unpark(req);
+		return IO_PENDING;
+	io_wait_table_del(req);
 	return io_done(req, ret < 0 ? ret : woken);
 }
 
@@ -347,7 +347,7 @@ static enum io_result io_futex_wake_issue(struct io_kiocb *req, unsigned int iss
 }
 
 const struct io_op io_op_futex_wait = {
-	.cancel_counts	= 1,
+	.cancel_returns_count	= 1,
 	.prep		= io_futex_wait_prep,
 	.issue		= io_futex_wait_issue,
 	.cleanup	= io_futex_cleanup,
@@ -355,7 +355,7 @@ const struct io_op io_op_futex_wait = {
 };
 
 const struct io_op io_op_futex_waitv = {
-	.cancel_counts	= 1,
+	.cancel_returns_count	= 1,
 	.prep		= io_futex_waitv_prep,
 	.issue		= io_futex_waitv_issue,
 	.cleanup	= io_futex_vector_cleanup,

@@ -3,7 +3,7 @@
 
 /*
  * IORING_MSG_DATA posts a CQE that the sender has written.  The message travels
- * as a stored CQE (ring/entry.h): into the mailbox of an exclusive ring, whose
+ * as a stored CQE (ring/entry.h): into the mailbox of a single-writer ring, whose
  * owner makes the CQE of it when it comes; straight into the queue of a shared
  * one.  Neither needs the target's lock, so the sender is done at once.
  *
@@ -202,7 +202,7 @@ static int io_msg_send_fd(struct io_kiocb *req, struct io_ring_ctx *target,
 		return -EBADFD;
 	if (!msg->src_file && !io_msg_take_source(req, issue_flags))
 		return -EBADF;
-	if (target->cq.exclusive && io_mail_dead(&target->mailbox))
+	if (target->cq.single_writer && io_mailbox_dead(&target->mailbox))
 		return -EOWNERDEAD;
 	return io_msg_install(req, target, issue_flags);
 }

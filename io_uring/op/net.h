@@ -59,7 +59,7 @@ struct io_net {
 		};
 		u8	name[32] __aligned(8);
 	};
-	struct io_kiocb	*notice;
+	struct io_kiocb	*notif;
 };
 
 IO_OP_DATA(io_net);
@@ -88,20 +88,20 @@ void io_net_fail(struct io_kiocb *req);
 enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result,
 				 unsigned int issue_flags);
 int io_recvmsg_pick(struct io_kiocb *req, unsigned int issue_flags);
-int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
-		    unsigned int issue_flags);
-enum io_result io_net_tell_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
-				u32 cflags, unsigned int issue_flags);
-enum io_result io_net_received_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
-				    unsigned int issue_flags);
+int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
+			 unsigned int issue_flags);
+enum io_result io_recv_multishot_post(struct io_kiocb *req, const struct msghdr *msg, int ret,
+				      u32 cflags, unsigned int issue_flags);
+enum io_result io_net_received_multishot(struct io_kiocb *req, const struct msghdr *msg, int ret,
+					 unsigned int issue_flags);
 
 struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_segs);
 enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags);
 enum io_result io_recv_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags);
 
-int io_notice_make(struct io_kiocb *req, unsigned int issue_flags);
-void io_notice_attach(struct io_kiocb *req, struct msghdr *msg);
-void io_notice_put(struct io_kiocb *req);
+int io_notif_make(struct io_kiocb *req, unsigned int issue_flags);
+void io_notif_attach(struct io_kiocb *req, struct msghdr *msg);
+void io_notif_put(struct io_kiocb *req);
 
 /* The fields that all have; of ioprio, the bits in @valid are allowed. */
 static __always_inline int io_net_prep_fields(struct io_kiocb *req,

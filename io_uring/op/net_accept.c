@@ -18,7 +18,7 @@
 #include <net/tcp_states.h>
 
 #include "async/poll.h"
-#include "complete/straight.h"
+#include "complete/fast.h"
 #include "op/list.h"
 #include "op/result.h"
 #include "rsrc/files.h"
@@ -27,7 +27,7 @@
 #define IO_ACCEPT_SHARE	4
 
 /* io_accept->how: it has waited for a connection */
-#define IO_ACCEPT_TOLD	BIT(15)
+#define IO_ACCEPT_NOTIFIED	BIT(15)
 
 /**
  * struct io_accept - what to do with a connection
@@ -35,7 +35,7 @@
  * @addr_len: room there, and the length
  * @flags: SOCK_CLOEXEC and SOCK_NONBLOCK
  * @file_index: slot + 1, IORING_FILE_INDEX_ALLOC, or 0 for a descriptor
- * @how: IORING_ACCEPT_* and IO_ACCEPT_TOLD
+ * @how: IORING_ACCEPT_* and IO_ACCEPT_NOTIFIED
  */
 struct io_accept {
 	struct sockaddr __user	*addr;
@@ -114,9 +114,9 @@ static bool io_accept_early(struct io_kiocb *req)
 	struct io_accept *accept = io_accept(req);
 	struct socket *sock;
 
-	if (accept->how & IO_ACCEPT_TOLD)
+	if (accept->how & IO_ACCEPT_NOTIFIED)
 		return false;
-	accept->how |= IO_ACCEPT_TOLD;
+	accept->how |= IO_ACCEPT_NOTIFIED;
 	if (accept->how & IORING_ACCEPT_POLL_FIRST)
 		return true;
 	sock = sock_from_file(req->file);
@@ -158,15 +158,15 @@ static enum io_result io_accept_tell(struct io_kiocb *req, const struct proto_ac
 	u32 cflags = ret >= 0 && !arg->is_empty ? IORING_CQE_F_SOCK_NONEMPTY : 0;
 
 	if (req->flags & REQ_F_MULTISHOT && ret >= 0 &&
-	    likely(io_post_more_straight(req, ret, cflags) || io_post_more(req, ret, cflags))) {
+	    likely(io_post_more_fast(req, ret, cflags) || io_post_more(req, ret, cflags))) {
 		/* one that does not wait ends by an attempt in vain */
 		if (!arg->is_empty || io_accept(req)->how & IORING_ACCEPT_DONTWAIT)
 			return IO_MORE;
 		if (arg->is_empty > 0)
 			return IO_AGAIN;
 		/* the protocol does not say whether there is another one: ask */
-		io_accept(req)->how &= ~IO_ACCEPT_TOLD;
-		return IO_MORE_MAYBE;
+		io_accept(req)->how &= ~IO_ACCEPT_NOTIFIED;
+		return IO_MORE_IF_READY;
 	}
 	req->cqe.flags = cflags;
 	return io_done(req, io_no_restart(ret));

@@ -216,7 +216,7 @@ enum io_result io_recv_bundle(struct io_kiocb *req, struct socket *sock, unsigne
 	if (!sum.moved && io_net_waits(net, ret, issue_flags))
 		return IO_AGAIN;
 	if (net->how & IORING_RECV_MULTISHOT)
-		return io_net_tell_many(req, &msg, sum.moved ?: ret, sum.cflags, issue_flags);
+		return io_recv_multishot_post(req, &msg, sum.moved ?: ret, sum.cflags, issue_flags);
 	if (likely(sum.moved))
 		return io_recv_bundle_end(req, &msg, &sum);
 	return io_net_received(req, sock, &msg, ret, issue_flags);

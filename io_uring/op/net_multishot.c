@@ -15,7 +15,7 @@
  */
 #include <net/sock.h>
 
-#include "complete/straight.h"
+#include "complete/fast.h"
 #include "op/net.h"
 
 /* Tell of a message of @ret bytes, with the name in @msg, in front of it. */
@@ -67,7 +67,7 @@ int io_recvmsg_pick(struct io_kiocb *req, unsigned int issue_flags)
 }
 
 /**
- * io_recvmsg_many - one attempt of a multishot RECVMSG
+ * io_recvmsg_multishot - one attempt of a multishot RECVMSG
  * @req: has picked a buffer by io_recvmsg_pick()
  * @sock: its socket
  * @msg: filled in
@@ -75,8 +75,8 @@ int io_recvmsg_pick(struct io_kiocb *req, unsigned int issue_flags)
  *
  * Return: bytes of the buffer that say something, or a negative errno.
  */
-int io_recvmsg_many(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
-		    unsigned int issue_flags)
+int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
+			 unsigned int issue_flags)
 {
 	struct io_net *net = io_net(req);
 	u32 head = io_recvmsg_head(net);
@@ -157,11 +157,11 @@ static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *ms
 		return IO_MORE;
 	if (io_recv_is_empty(sk))
 		return io_recv_rest(req, issue_flags);
-	return IO_MORE_MAYBE;
+	return IO_MORE_IF_READY;
 }
 
 /**
- * io_net_tell_many - an attempt of a multishot receive is over, and it does not wait
+ * io_recv_multishot_post - an attempt of a multishot receive is over, and it does not wait
  * @req: the request
  * @msg: what the attempt has filled in
  * @ret: what has come of it
@@ -170,13 +170,13 @@ static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *ms
  *
  * Return: what becomes of the request.
  */
-enum io_result io_net_tell_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
-				u32 cflags, unsigned int issue_flags)
+enum io_result io_recv_multishot_post(struct io_kiocb *req, const struct msghdr *msg, int ret,
+				      u32 cflags, unsigned int issue_flags)
 {
 	if (msg->msg_inq > 0)
 		cflags |= IORING_CQE_F_SOCK_NONEMPTY;
 	if (likely(ret > 0 && req->flags & REQ_F_MULTISHOT &&
-		   (io_post_more_straight(req, ret, cflags) || io_post_more(req, ret, cflags))))
+		   (io_post_more_fast(req, ret, cflags) || io_post_more(req, ret, cflags))))
 		return io_recv_more(req, msg, issue_flags);
 	req->cqe.flags = cflags;
 	return io_done(req, io_no_restart(ret));
@@ -199,7 +199,7 @@ static u32 io_recv_used(struct io_kiocb *req, int ret, unsigned int issue_flags)
 }
 
 /**
- * io_net_received_many - an attempt with one buffer is over
+ * io_net_received_multishot - an attempt with one buffer is over
  * @req: a multishot receive that has picked it
  * @msg: what the attempt has filled in
  * @ret: what has come of it
@@ -207,12 +207,13 @@ static u32 io_recv_used(struct io_kiocb *req, int ret, unsigned int issue_flags)
  *
  * Return: what becomes of the request.
  */
-enum io_result io_net_received_many(struct io_kiocb *req, const struct msghdr *msg, int ret,
-				    unsigned int issue_flags)
+enum io_result io_net_received_multishot(struct io_kiocb *req, const struct msghdr *msg, int ret,
+					 unsigned int issue_flags)
 {
 	if (io_net_waits(io_net(req), ret, issue_flags)) {
 		io_buf_unused(req);
 		return IO_AGAIN;
 	}
-	return io_net_tell_many(req, msg, ret, io_recv_used(req, ret, issue_flags), issue_flags);
+	return io_recv_multishot_post(req, msg, ret, io_recv_used(req, ret, issue_flags),
+				      issue_flags);
 }

@@ -255,7 +255,7 @@ static noinline int io_net_prep_picked(struct io_kiocb *req, const struct user_m
 }
 
 /* Multishot RECVMSG: the msghdr says how much room each buffer has for what. */
-static int io_net_prep_many(struct io_kiocb *req, const struct user_msghdr *umsg)
+static int io_net_prep_multishot(struct io_kiocb *req, const struct user_msghdr *umsg)
 {
 	struct io_net *net = io_net(req);
 	u32 room;
@@ -331,7 +331,7 @@ static int io_net_prep_msg(struct io_kiocb *req, int ddir, struct sockaddr __use
 		ret = io_net_prep_picked(req, &umsg);
 		if (ret || !(net->how & IORING_RECV_MULTISHOT))
 			return ret;
-		return io_net_prep_many(req, &umsg);
+		return io_net_prep_multishot(req, &umsg);
 	}
 	return io_net_prep_vec(req, ddir, &umsg);
 }

@@ -23,7 +23,7 @@ static enum io_result io_recv_picked_end(struct io_kiocb *req, struct socket *so
 	enum io_result result;
 
 	if (io_net(req)->how & IORING_RECV_MULTISHOT)
-		return io_net_received_many(req, msg, ret, issue_flags);
+		return io_net_received_multishot(req, msg, ret, issue_flags);
 	result = io_net_received(req, sock, msg, ret, issue_flags);
 	/* nothing has come into it */
 	if (unlikely(result == IO_DONE && !req->cqe.res && !req->picked.taken)) {
@@ -94,7 +94,7 @@ static noinline enum io_result io_recvmsg_picked(struct io_kiocb *req, struct so
 	msg.msg_inq = -1;
 	msg.msg_flags = 0;
 	if (many)
-		ret = io_recvmsg_many(req, sock, &msg, issue_flags);
+		ret = io_recvmsg_multishot(req, sock, &msg, issue_flags);
 	else
 		ret = io_recvmsg_attempt(req, sock, &msg, issue_flags);
 	return io_recv_picked_end(req, sock, &msg, ret, issue_flags);

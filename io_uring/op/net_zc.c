@@ -5,7 +5,7 @@
  * They are SEND and SENDMSG whose data stays where it is.  The CQE with the result comes
  * when the socket has taken the data; as it may still read it then, that CQE has
  * IORING_CQE_F_MORE, and a second one tells when the memory is the program's again
- * (net_notice.c).
+ * (net_notif.c).
  *
  * The notification is made for the first attempt that reaches the socket.  It serves for all
  * attempts, whatever they come to.  So a failure has one too, unless it came before.
@@ -31,7 +31,7 @@ static struct socket *io_zc_begin(struct io_kiocb *req, unsigned int issue_flags
 	if (likely(test_bit(SOCK_SUPPORT_ZC, &sock->flags))) {
 		if (unlikely(io_net_holds(req, sock, issue_flags, result)))
 			return NULL;
-		ret = io_notice_make(req, issue_flags);
+		ret = io_notif_make(req, issue_flags);
 	}
 	if (likely(!ret))
 		return sock;
@@ -60,7 +60,7 @@ static enum io_result io_send_zc_issue(struct io_kiocb *req, unsigned int issue_
 		return result;
 	io_send_msg_init(req, &msg, issue_flags);
 	io_net_iter(req, ITER_SOURCE, &msg.msg_iter);
-	io_notice_attach(req, &msg);
+	io_notif_attach(req, &msg);
 	return io_zc_sent(req, sock, io_send_msg(req, sock, &msg), issue_flags);
 }
 
@@ -73,7 +73,7 @@ static enum io_result io_sendmsg_zc_issue(struct io_kiocb *req, unsigned int iss
 	if (unlikely(!sock))
 		return result;
 	io_net_msg_init(&msg);
-	io_notice_attach(req, &msg);
+	io_notif_attach(req, &msg);
 	return io_zc_sent(req, sock, io_sendmsg_attempt(req, sock, &msg, issue_flags),
 			  issue_flags);
 }
@@ -95,7 +95,7 @@ const struct io_op io_op_send_zc = {
 	.prep			= io_send_zc_prep,
 	.issue			= io_send_zc_issue,
 	/* after the CQE: so the notification is never the first of the two */
-	.cleanup		= io_notice_put,
+	.cleanup		= io_notif_put,
 	.fail			= io_zc_fail,
 };
 
@@ -107,6 +107,6 @@ const struct io_op io_op_sendmsg_zc = {
 	.borrows_file		= 1,
 	.prep			= io_sendmsg_zc_prep,
 	.issue			= io_sendmsg_zc_issue,
-	.cleanup		= io_notice_put,
+	.cleanup		= io_notif_put,
 	.fail			= io_zc_fail,
 };

@@ -34,7 +34,7 @@ static enum io_result io_nop_issue(struct io_kiocb *req, unsigned int issue_flag
 const struct io_op io_op_nop = {
 	.iopoll		= 1,
 	.audit_skip	= 1,
-	.any_creds	= 1,
+	.no_creds	= 1,
 	.prep		= io_nop_prep,
 	.issue		= io_nop_issue,
 };

@@ -15,9 +15,9 @@
 #include <linux/swab.h>
 
 #include "async/poll.h"
-#include "complete/straight.h"
+#include "complete/fast.h"
 #include "op/list.h"
-#include "req/parked.h"
+#include "req/wait_table.h"
 #include "submit/submit.h"
 
 /* what a program may ask for besides events in the lower half */
@@ -100,11 +100,11 @@ static void io_poll_add_post(struct io_kiocb *req, __poll_t mask, unsigned int i
 
 	if (io_poll_events(poll) & EPOLLONESHOT) {
 		io_poll_add_end(req, mangle_poll(mask));
-	} else if (likely(io_post_more_straight(req, mangle_poll(mask), 0))) {
-		io_req_move(req, IO_REQ_PARKED);
-		io_poll_let_go(req->ctx, poll);
+	} else if (likely(io_post_more_fast(req, mangle_poll(mask), 0))) {
+		io_req_move(req, IO_REQ_WAITING);
+		io_poll_unclaim(req->ctx, poll);
 	} else {
-		io_multishot_mail(req->ctx, &req->mail, issue_flags);
+		io_multishot_tw(req->ctx, &req->tw, issue_flags);
 	}
 }
 
@@ -113,29 +113,29 @@ static noinline void io_poll_add_look(struct io_kiocb *req, unsigned int issue_f
 {
 	struct io_poll *poll = io_poll(req);
 
-	switch (io_poll_look(req, issue_flags)) {
+	switch (io_poll_check(req, issue_flags)) {
 	case IO_POLL_READY:
 		io_poll_add_post(req, io_poll_woken_by(poll) & io_poll_events(poll), issue_flags);
 		return;
 	case IO_POLL_NOTHING:
-		if (io_poll_release(req))
+		if (io_poll_try_unclaim(req))
 			return;
 		break;
 	case IO_POLL_CANCELLED:
 		break;
 	}
-	io_multishot_mail(req->ctx, &req->mail, issue_flags);
+	io_multishot_tw(req->ctx, &req->tw, issue_flags);
 }
 
 /*
  * The mail.run of a parked poll.  Nothing is called before its last call, so that an event
  * that its waker knew saves no registers.
  */
-static void io_poll_add_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
-			     unsigned int issue_flags)
+static void io_poll_add_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
+			   unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
-	__poll_t mask = io_poll_straight(io_poll(req));
+	struct io_kiocb *req = io_tw_to_req(tw);
+	__poll_t mask = io_poll_check_fast(io_poll(req));
 
 	if (unlikely(!mask || issue_flags & IO_URING_F_TASK_DEAD))
 		io_poll_add_look(req, issue_flags);
@@ -154,10 +154,10 @@ static enum io_result io_poll_add_issue(struct io_kiocb *req, unsigned int issue
 	ret = io_issue_lock(ctx, issue_flags);
 	if (ret)
 		return io_done(req, ret);
-	ret = io_poll_arm(req, io_poll(req), io_poll_add_mail, issue_flags, &ready);
+	ret = io_poll_arm(req, io_poll(req), io_poll_add_tw, issue_flags, &ready);
 	io_issue_unlock(ctx, issue_flags);
 	if (!ret)
-		return IO_PARKED;
+		return IO_PENDING;
 	return io_done(req, ret < 0 ? ret : mangle_poll(ready));
 }
 
@@ -225,7 +225,7 @@ static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove 
 	}
 	if (rm->flags & IORING_POLL_UPDATE_USER_DATA)
 		target->cqe.user_data = rm->new_user_data;
-	ret = io_poll_arm(target, poll, io_poll_add_mail, 0, &ready);
+	ret = io_poll_arm(target, poll, io_poll_add_tw, 0, &ready);
 	if (ret) {
 		io_done(target, ret < 0 ? ret : mangle_poll(ready));
 		io_complete_later(target);
@@ -238,7 +238,7 @@ static int io_poll_remove_find(struct io_ring_ctx *ctx, const struct io_poll_rem
 	struct io_kiocb *target;
 
 	/* the youngest */
-	target = io_parked_find(ctx, IO_PARKED_POLL, rm->user_data, io_poll_is_poll, NULL);
+	target = io_wait_table_find(ctx, IO_WAIT_POLL, rm->user_data, io_poll_is_poll, NULL);
 	if (IS_ERR_OR_NULL(target))
 		return target ? PTR_ERR(target) : -ENOENT;
 	if (!io_poll_own(target))
@@ -261,7 +261,7 @@ static enum io_result io_poll_remove_issue(struct io_kiocb *req, unsigned int is
 const struct io_op io_op_poll_add = {
 	.needs_file		= 1,
 	.audit_skip		= 1,
-	.any_creds		= 1,
+	.no_creds		= 1,
 	.unbound_nonreg_file	= 1,
 	.prep			= io_poll_add_prep,
 	.issue			= io_poll_add_issue,
@@ -272,7 +272,7 @@ const struct io_op io_op_poll_add = {
 const struct io_op io_op_poll_remove = {
 	.audit_skip		= 1,
 	.ring_lock		= 1,
-	.any_creds		= 1,
+	.no_creds		= 1,
 	.prep			= io_poll_remove_prep,
 	.issue			= io_poll_remove_issue,
 };

@@ -87,7 +87,7 @@ const struct io_op io_op_provide_buffers = {
 	.iopoll		= 1,
 	.audit_skip	= 1,
 	.ring_lock	= 1,
-	.any_creds	= 1,
+	.no_creds	= 1,
 	.prep		= io_provide_buffers_prep,
 	.issue		= io_provide_buffers_issue,
 };
@@ -96,7 +96,7 @@ const struct io_op io_op_remove_buffers = {
 	.iopoll		= 1,
 	.audit_skip	= 1,
 	.ring_lock	= 1,
-	.any_creds	= 1,
+	.no_creds	= 1,
 	.prep		= io_remove_buffers_prep,
 	.issue		= io_remove_buffers_issue,
 };

@@ -79,10 +79,10 @@ static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flag
 		return IO_AGAIN;
 	}
 	if (unlikely(issue_flags & IO_URING_F_UNLOCKED))
-		io_sqpoll_add_polled(req);
+		io_iopoll_add_unlocked(req);
 	else
 		io_iopoll_add(req);
-	return IO_PARKED;
+	return IO_PENDING;
 }
 
 /*
@@ -133,10 +133,10 @@ static noinline enum io_result io_rw_incomplete(struct io_kiocb *req, ssize_t re
 }
 
 /* A folio is there.  Until now the task has not exited. */
-static void io_read_go_on(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+static void io_read_go_on(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
-	atomic_dec(&io_mail_to_req(mail)->tctx->reading);
-	io_issue_mail(ctx, mail, issue_flags);
+	atomic_dec(&io_tw_to_req(tw)->tctx->reading);
+	io_issue_tw(ctx, tw, issue_flags);
 }
 
 /* The folio that a buffered read waits for has been unlocked; any context. */
@@ -187,7 +187,7 @@ static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 		kiocb->ki_flags = (kiocb->ki_flags & ~IOCB_NOWAIT) | IOCB_WAITQ;
 		ret = io_rw_attempt(req, READ);
 		if (ret == -EIOCBQUEUED)
-			return IO_PARKED;
+			return IO_PENDING;
 		kiocb->ki_flags &= ~IOCB_WAITQ;
 		if (ret <= 0 || rw->done + ret == rw->len)
 			break;
@@ -253,7 +253,8 @@ static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_fla
 	}
 	ret = io_rw_attempt(req, READ);
 	if (ret == -EIOCBQUEUED)
-		return issue_flags & IO_URING_F_IOPOLL ? io_rw_queued(req, issue_flags) : IO_PARKED;
+		return issue_flags & IO_URING_F_IOPOLL ? io_rw_queued(req, issue_flags) :
+							 IO_PENDING;
 	if (ret == rw->len)
 		return io_rw_end(req, ret);
 	result = io_rw_incomplete(req, ret);
@@ -294,7 +295,8 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 		return io_rw_incomplete(req, -EAGAIN);
 	ret = io_rw_attempt(req, WRITE);
 	if (ret == -EIOCBQUEUED)
-		return issue_flags & IO_URING_F_IOPOLL ? io_rw_queued(req, issue_flags) : IO_PARKED;
+		return issue_flags & IO_URING_F_IOPOLL ? io_rw_queued(req, issue_flags) :
+							 IO_PENDING;
 	io_write_end(kiocb);
 	if (ret == rw->len)
 		return io_rw_end(req, ret);
@@ -320,7 +322,7 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 
 #define IO_WRITE_RECORD			\
 	IO_RW_RECORD,			\
-	.hash_reg_file		= 1,	\
+	.serialize_writes	= 1,	\
 	.poll_out		= 1,	\
 	.issue			= io_write_issue
 

@@ -19,7 +19,7 @@
  */
 #include <linux/fsnotify.h>
 
-#include "complete/straight.h"
+#include "complete/fast.h"
 #include "op/result.h"
 #include "op/rw.h"
 #include "submit/submit.h"
@@ -109,19 +109,19 @@ bool io_rw_in_turn(struct io_kiocb *req)
 }
 
 /* Attempt again, by a worker, what must not block here. */
-static void io_rw_again_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
-			     unsigned int issue_flags)
+static void io_rw_again_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
+			   unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_kiocb *req = io_tw_to_req(tw);
 
 	req->flags &= ~REQ_F_REISSUE;
 	req->flags |= REQ_F_FORCE_ASYNC;
-	io_issue_mail(ctx, mail, issue_flags);
+	io_issue_tw(ctx, tw, issue_flags);
 }
 
-static void io_rw_end_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+static void io_rw_end_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_kiocb *req = io_tw_to_req(tw);
 
 	if (likely(!(req->flags & (REQ_F_CUR_POS | REQ_F_FAIL)) &&
 		   !(io_rw(req)->kiocb.ki_flags & IOCB_WRITE)))
@@ -135,13 +135,13 @@ static void io_rw_end_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsign
 }
 
 /* A direct write that left its second half to us. */
-static void io_rw_dio_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+static void io_rw_dio_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_kiocb *req = io_tw_to_req(tw);
 	struct kiocb *kiocb = &io_rw(req)->kiocb;
 
 	io_rw_set_result(req, kiocb->dio_complete(kiocb->private));
-	io_rw_end_mail(ctx, mail, issue_flags);
+	io_rw_end_tw(ctx, tw, issue_flags);
 }
 
 /*
@@ -174,10 +174,10 @@ static void io_rw_push(struct io_kiocb *req, long res)
 	if (likely(res == io_rw(req)->len)) {
 		req->cqe.res = res;
 	} else if (io_rw_odd(req, res)) {
-		io_req_push(req, io_rw_again_mail, IO_PUSH_NOW);
+		io_req_push(req, io_rw_again_tw, IO_PUSH_NOW);
 		return;
 	}
-	io_req_push(req, io_rw_end_mail, io_rw_urgency(req));
+	io_req_push(req, io_rw_end_tw, io_rw_urgency(req));
 }
 
 /**
@@ -206,7 +206,7 @@ void io_write_complete(struct kiocb *kiocb, long res)
 	io_write_end(kiocb);
 	/* until its second half is done, a change of the file's size waits for the write */
 	if (kiocb->dio_complete)
-		io_req_push(req, io_rw_dio_mail, IO_PUSH_NOW);
+		io_req_push(req, io_rw_dio_tw, IO_PUSH_NOW);
 	else
 		io_rw_push(req, res);
 }
@@ -227,7 +227,7 @@ void io_rw_complete_polled(struct kiocb *kiocb, long res)
 	if (likely(res == io_rw(req)->len))
 		req->cqe.res = res;
 	else if (io_rw_odd(req, res))
-		req->mail.run = io_rw_again_mail;
+		req->tw.run = io_rw_again_tw;
 	if (unlikely(req->flags & REQ_F_CUR_POS) && !(req->flags & REQ_F_REISSUE) &&
 	    req->cqe.res >= 0)
 		WRITE_ONCE(req->file->f_pos, kiocb->ki_pos);

@@ -127,7 +127,7 @@ static enum io_result io_splice_issue(struct io_kiocb *req, unsigned int issue_f
 const struct io_op io_op_splice = {
 	.needs_file		= 1,
 	.audit_skip		= 1,
-	.hash_reg_file		= 1,
+	.serialize_writes	= 1,
 	.unbound_nonreg_file	= 1,
 	.prep			= io_splice_prep,
 	.issue			= io_splice_issue,
@@ -137,7 +137,7 @@ const struct io_op io_op_splice = {
 const struct io_op io_op_tee = {
 	.needs_file		= 1,
 	.audit_skip		= 1,
-	.hash_reg_file		= 1,
+	.serialize_writes	= 1,
 	.unbound_nonreg_file	= 1,
 	.prep			= io_tee_prep,
 	.issue			= io_splice_issue,

@@ -131,7 +131,7 @@ const struct io_op io_op_sync_file_range = {
 
 const struct io_op io_op_fallocate = {
 	.needs_file	= 1,
-	.hash_reg_file	= 1,
+	.serialize_writes	= 1,
 	.blocks		= 1,
 	.prep		= io_fallocate_prep,
 	.issue		= io_fallocate_issue,
@@ -139,7 +139,7 @@ const struct io_op io_op_fallocate = {
 
 const struct io_op io_op_ftruncate = {
 	.needs_file	= 1,
-	.hash_reg_file	= 1,
+	.serialize_writes	= 1,
 	.blocks		= 1,
 	.prep		= io_ftruncate_prep,
 	.issue		= io_ftruncate_issue,

@@ -4,8 +4,8 @@
 /*
  * A timeout ends when its time has come, when a number of CQEs was posted, or
  * when it is removed.  Each of the three first stops the timer; the one that
- * succeeds decides the result and pushes io_timeout_mail(), which ends the request.
- * It stays in the lot until then.
+ * succeeds decides the result and pushes io_timeout_tw(), which ends the request.
+ * It stays in the wait table until then.
  *
  * One that repeats is started again by its mail.  What is done to it while that
  * is under way counts for the time after: an update changes the interval, a
@@ -71,7 +71,7 @@ static void io_timeout_end(struct io_kiocb *req)
 {
 	bool hidden;
 
-	io_unpark(req);
+	io_wait_table_del(req);
 	io_timeout_unlist(req);
 	if (io_timeout_failed(req))
 		req->flags |= REQ_F_FAIL;
@@ -85,7 +85,7 @@ static bool io_timeout_again(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_timeout_more *more = io_timeout_more(req);
 
-	if (issue_flags & IO_URING_F_TASK_DEAD || more->stopped || !io_may_park(req)) {
+	if (issue_flags & IO_URING_F_TASK_DEAD || more->stopped || !io_may_add_waiting(req)) {
 		req->cqe.res = -ECANCELED;
 		return false;
 	}
@@ -96,16 +96,16 @@ static bool io_timeout_again(struct io_kiocb *req, unsigned int issue_flags)
 	io_cq_count_timeout(req->ctx, false);
 	if (more->repeats)
 		more->repeats--;
-	io_req_move(req, IO_REQ_PARKED);
+	io_req_move(req, IO_REQ_WAITING);
 	io_timer_restart(req, more->interval, HRTIMER_MODE_REL);
 	return true;
 }
 
 /* A timeout has come to where it may be ended. */
-static void io_timeout_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
-			    unsigned int issue_flags)
+static void io_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
+			  unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_kiocb *req = io_tw_to_req(tw);
 
 	io_timers_catch_up(ctx);
 	if (io_timeout_repeats(req) && req->cqe.res == -ETIME &&
@@ -119,7 +119,7 @@ static void io_timeout_send(struct io_kiocb *req, s32 res)
 {
 	req->cqe.res = res;
 	/* ends a wait, for however many CQEs it is */
-	io_req_push(req, io_timeout_mail, IO_PUSH_NOW);
+	io_req_push(req, io_timeout_tw, IO_PUSH_NOW);
 }
 
 static enum hrtimer_restart io_timeout_expired(struct hrtimer *hrtimer)
@@ -166,10 +166,10 @@ static enum io_result io_timeout_issue(struct io_kiocb *req, unsigned int issue_
 {
 	u32 nr = io_timer(req)->nr;
 
-	if (!io_may_park(req))
+	if (!io_may_add_waiting(req))
 		return io_done(req, -ECANCELED);
-	io_park_timer(req, IO_PARKED_TIMEOUT);
-	io_req_move(req, IO_REQ_PARKED);
+	io_wait_table_add_timer(req, IO_WAIT_TIMEOUT);
+	io_req_move(req, IO_REQ_WAITING);
 	/* first, so that a target which is reached at once has a timer to stop */
 	io_timer_start(req, io_timeout_expired);
 	if (nr && !io_timeout_repeats(req)) {
@@ -178,7 +178,7 @@ static enum io_result io_timeout_issue(struct io_kiocb *req, unsigned int issue_
 		more->target.reached = io_timeout_reached;
 		io_cq_target_add(req->ctx, &more->target, nr);
 	}
-	return IO_PARKED;
+	return IO_PENDING;
 }
 
 /* Return: 0 if it ends with -ECANCELED, -ENOENT or -EALREADY if it has ended by itself. */
@@ -187,7 +187,7 @@ static int io_timeout_remove(struct io_kiocb *req)
 	int ret = io_timer_stop(req);
 
 	/* it ends, by us or by itself: there is nothing left to find */
-	io_parked_hide(req);
+	io_wait_table_hide(req);
 	if (io_timeout_repeats(req)) {
 		if (io_timeout_more(req)->stopped)
 			return -ENOENT;
@@ -224,7 +224,7 @@ static int io_timeout_update(struct io_kiocb *req, const struct io_timeout_chang
 		io_timeout_more(req)->interval = change->time;
 	else if (ret != 1)
 		return ret ? -EALREADY : -ENOENT;
-	io_parked_renew(req, IO_PARKED_TIMEOUT);
+	io_wait_table_renew(req, IO_WAIT_TIMEOUT);
 	if (ret == 1) {
 		io_timeout_unlist(req);
 		io_timer_restart(req, change->time, io_change_mode(change));
@@ -259,7 +259,7 @@ static int io_link_timeout_update(struct io_ring_ctx *ctx, const struct io_timeo
 	struct io_kiocb *req;
 	int ret;
 
-	req = io_timer_find(ctx, IO_PARKED_LINK_TIMEOUT, change->user_data);
+	req = io_timer_find(ctx, IO_WAIT_LINK_TIMEOUT, change->user_data);
 	if (IS_ERR(req))
 		return PTR_ERR(req);
 	ret = io_timer_stop(req);
@@ -277,7 +277,7 @@ static int io_timeout_change_do(struct io_ring_ctx *ctx, const struct io_timeout
 	/* alone, the flag does not make an update of a removal */
 	if (update && change->flags & IORING_LINK_TIMEOUT_UPDATE)
 		return io_link_timeout_update(ctx, change);
-	req = io_timer_find(ctx, IO_PARKED_TIMEOUT, change->user_data);
+	req = io_timer_find(ctx, IO_WAIT_TIMEOUT, change->user_data);
 	if (IS_ERR(req))
 		return PTR_ERR(req);
 	return update ? io_timeout_update(req, change) : io_timeout_remove(req);
@@ -290,8 +290,8 @@ static enum io_result io_timeout_change_issue(struct io_kiocb *req, unsigned int
 
 const struct io_op io_op_timeout = {
 	.audit_skip	= 1,
-	.any_creds	= 1,
-	.parked		= IO_PARKED_TIMEOUT,
+	.no_creds	= 1,
+	.waiting	= IO_WAIT_TIMEOUT,
 	.prep		= io_timeout_prep,
 	.issue		= io_timeout_issue,
 	.cancel		= io_timeout_cancel,
@@ -300,7 +300,7 @@ const struct io_op io_op_timeout = {
 const struct io_op io_op_timeout_remove = {
 	.audit_skip	= 1,
 	.ring_lock	= 1,
-	.any_creds	= 1,
+	.no_creds	= 1,
 	.prep		= io_timeout_change_prep,
 	.issue		= io_timeout_change_issue,
 };

@@ -29,7 +29,7 @@
 
 #include "complete/complete.h"
 #include "op/list.h"
-#include "req/parked.h"
+#include "req/wait_table.h"
 
 enum io_waitid_state {
 	IO_WAITID_LOOKS,	/* its task looks for a child */
@@ -128,8 +128,8 @@ static int io_waitid_cmp(const struct io_waitid_wait *wait, enum pid_type type,
 	return 0;
 }
 
-static void io_waitid_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
-			   unsigned int issue_flags);
+static void io_waitid_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
+			 unsigned int issue_flags);
 
 /* Let a request look, unless that is under way. */
 static void io_waitid_send(struct io_waitid_wait *wait)
@@ -138,7 +138,7 @@ static void io_waitid_send(struct io_waitid_wait *wait)
 
 	/* it may find nothing, so it has to run for anything to come */
 	if (atomic_xchg(&io_waitid(req)->state, IO_WAITID_SENT) == IO_WAITID_WAITS)
-		io_req_push(req, io_waitid_mail, IO_PUSH_NOW);
+		io_req_push(req, io_waitid_tw, IO_PUSH_NOW);
 }
 
 /* Something has happened to a child.  Send those that wait for it by this type and pid. */
@@ -317,28 +317,28 @@ static long io_waitid_look(struct io_kiocb *req)
 		io_waitid_leave(req);
 		return found;
 	}
-	io_req_move(req, IO_REQ_PARKED);
+	io_req_move(req, IO_REQ_WAITING);
 	if (atomic_cmpxchg(&waitid->state, IO_WAITID_LOOKS, IO_WAITID_WAITS) != IO_WAITID_LOOKS)
-		io_req_push(req, io_waitid_mail, IO_PUSH_NOW);
+		io_req_push(req, io_waitid_tw, IO_PUSH_NOW);
 	return found;
 }
 
 /* An event, or a cancel. */
-static void io_waitid_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
-			   unsigned int issue_flags)
+static void io_waitid_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
+			 unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_kiocb *req = io_tw_to_req(tw);
 	bool dead = issue_flags & IO_URING_F_TASK_DEAD;
 	long found = -ECANCELED;
 
 	io_waitid_pass_on(req);
 	/* a task that is killed runs its mail first, and this may come again and again */
-	if (!dead && !io_waitid(req)->cancelled && io_may_park(req) &&
+	if (!dead && !io_waitid(req)->cancelled && io_may_add_waiting(req) &&
 	    !fatal_signal_pending(current))
 		found = io_waitid_look(req);
 	if (found == -ERESTARTSYS)
 		return;
-	io_unpark(req);
+	io_wait_table_del(req);
 	io_done(req, dead ? -ECANCELED : io_waitid_result(req, found));
 	io_complete(req);
 }
@@ -347,9 +347,9 @@ static bool io_waitid_cancel(struct io_kiocb *req)
 {
 	/* its mail, if that is under way already, looks at this */
 	io_waitid(req)->cancelled = true;
-	io_parked_hide(req);
+	io_wait_table_hide(req);
 	if (io_waitid_leave(req))
-		io_req_push(req, io_waitid_mail, IO_PUSH_NOW);
+		io_req_push(req, io_waitid_tw, IO_PUSH_NOW);
 	return true;
 }
 
@@ -359,7 +359,7 @@ static enum io_result io_waitid_issue(struct io_kiocb *req, unsigned int issue_f
 	struct io_waitid *waitid = io_waitid(req);
 	long found;
 
-	if (!io_may_park(req))
+	if (!io_may_add_waiting(req))
 		return io_done(req, -ECANCELED);
 	memset(wait, 0, sizeof(*wait));
 	found = kernel_waitid_prepare(&wait->opts, waitid->which, waitid->upid, &wait->info,
@@ -373,16 +373,16 @@ static enum io_result io_waitid_issue(struct io_kiocb *req, unsigned int issue_f
 	wait->key = (unsigned long)req->ctx + !!(waitid->options & __WNOTHREAD);
 	RB_CLEAR_NODE(&wait->node);
 	INIT_LIST_HEAD(&wait->same);
-	io_park_poll(req);
+	io_wait_table_add(req);
 	found = io_waitid_look(req);
 	if (found == -ERESTARTSYS)
-		return IO_PARKED;
-	io_unpark(req);
+		return IO_PENDING;
+	io_wait_table_del(req);
 	return io_done(req, io_waitid_result(req, found));
 }
 
 const struct io_op io_op_waitid = {
-	.cancel_counts	= 1,
+	.cancel_returns_count	= 1,
 	.prep		= io_waitid_prep,
 	.issue		= io_waitid_issue,
 	.cleanup	= io_waitid_cleanup,

@@ -113,7 +113,7 @@ bool io_req_refill(struct io_ring_ctx *ctx)
  * Charge a task for a request that it has not submitted.  Its credit may be spoken for by
  * the batch that it is submitting.
  */
-static void io_tctx_charge_notice(struct io_uring_task *tctx, unsigned int batch)
+static void io_tctx_charge_notif(struct io_uring_task *tctx, unsigned int batch)
 {
 	if (unlikely(current->io_uring != tctx)) {
 		get_task_struct(tctx->task);
@@ -126,32 +126,32 @@ static void io_tctx_charge_notice(struct io_uring_task *tctx, unsigned int batch
 }
 
 /**
- * io_req_take_notice - take a request that no SQE has asked for
+ * io_req_take_notif - take a request that no SQE has asked for
  * @req: a request that is issued, which it will tell more of; ring lock held
  *
  * It has the user_data of @req, and its task's charge, nothing else.  It ends like any
- * request; whoever makes it end takes it off ctx->reqs.nr_notices before.
+ * request; whoever makes it end takes it off ctx->reqs.nr_notifs before.
  *
  * Return: as if it were parked; NULL without memory.
  */
-struct io_kiocb *io_req_take_notice(struct io_kiocb *req)
+struct io_kiocb *io_req_take_notif(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = req->ctx;
-	struct io_kiocb *notice = io_req_take(ctx);
+	struct io_kiocb *notif = io_req_take(ctx);
 
-	if (unlikely(!notice))
+	if (unlikely(!notif))
 		return NULL;
-	notice->tctx = req->tctx;
-	io_req_poison(notice);
-	notice->opcode = IORING_OP_NOP;
-	notice->flags = 0;
-	notice->cqe = (struct io_cqe_val){ .user_data = req->cqe.user_data };
-	io_tctx_charge_notice(req->tctx, ctx->sq.entries);
-	ctx->reqs.nr_notices++;
-	io_req_move(notice, IO_REQ_PREPPED);
-	io_req_move(notice, IO_REQ_ISSUING);
-	io_req_move(notice, IO_REQ_PARKED);
-	return notice;
+	notif->tctx = req->tctx;
+	io_req_poison(notif);
+	notif->opcode = IORING_OP_NOP;
+	notif->flags = 0;
+	notif->cqe = (struct io_cqe_val){ .user_data = req->cqe.user_data };
+	io_tctx_charge_notif(req->tctx, ctx->sq.entries);
+	ctx->reqs.nr_notifs++;
+	io_req_move(notif, IO_REQ_PREPPED);
+	io_req_move(notif, IO_REQ_ISSUING);
+	io_req_move(notif, IO_REQ_WAITING);
+	return notif;
 }
 
 /**

@@ -19,12 +19,12 @@
 /* Take the first chain off the list. */
 static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
 {
-	struct io_kiocb *head = io_mail_to_req(ctx->drain.first);
+	struct io_kiocb *head = io_tw_to_req(ctx->drain.first);
 
-	ctx->drain.first = head->mail.next;
+	ctx->drain.first = head->tw.next;
 	if (!ctx->drain.first) {
 		ctx->drain.tail = &ctx->drain.first;
-		WRITE_ONCE(ctx->submit_special, ctx->submit_special & ~IO_SPECIAL_DRAIN);
+		WRITE_ONCE(ctx->submit_slow, ctx->submit_slow & ~IO_SLOW_DRAIN);
 	}
 	ctx->drain.nr -= io_link_len(head);
 	return head;
@@ -61,11 +61,11 @@ void io_drain_add(struct io_kiocb *head)
 
 	io_assert_ring(ctx);
 	io_req_move(head, IO_REQ_DRAINED);
-	head->mail.next = NULL;
-	*ctx->drain.tail = &head->mail;
-	ctx->drain.tail = &head->mail.next;
+	head->tw.next = NULL;
+	*ctx->drain.tail = &head->tw;
+	ctx->drain.tail = &head->tw.next;
 	ctx->drain.nr += io_link_len(head);
-	WRITE_ONCE(ctx->submit_special, ctx->submit_special | IO_SPECIAL_DRAIN);
+	WRITE_ONCE(ctx->submit_slow, ctx->submit_slow | IO_SLOW_DRAIN);
 	/* pairs with the push in io_req_retire() */
 	smp_mb();
 	io_req_reclaim_retired(ctx);
@@ -80,7 +80,7 @@ void io_drain_check(struct io_ring_ctx *ctx)
 {
 	io_assert_ring(ctx);
 	while (ctx->drain.first) {
-		struct io_kiocb *head = io_mail_to_req(ctx->drain.first);
+		struct io_kiocb *head = io_tw_to_req(ctx->drain.first);
 
 		if (head->flags & REQ_F_IO_DRAIN && io_reqs_alive(ctx) != ctx->drain.nr)
 			return;
@@ -99,28 +99,28 @@ void io_drain_check(struct io_ring_ctx *ctx)
  *
  * Return: their heads, linked by ->mail, or NULL if there is none.
  */
-struct io_mail *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
+struct io_tw *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 {
-	struct io_mail **at = &ctx->drain.first;
-	struct io_mail *taken = NULL, **last = &taken;
+	struct io_tw **at = &ctx->drain.first;
+	struct io_tw *taken = NULL, **last = &taken;
 
 	io_assert_ring(ctx);
 	while (*at) {
-		struct io_kiocb *head = io_mail_to_req(*at);
+		struct io_kiocb *head = io_tw_to_req(*at);
 
 		cond_resched();
 		if (tctx && head->tctx != tctx) {
-			at = &head->mail.next;
+			at = &head->tw.next;
 			continue;
 		}
-		*at = head->mail.next;
-		*last = &head->mail;
-		last = &head->mail.next;
+		*at = head->tw.next;
+		*last = &head->tw;
+		last = &head->tw.next;
 		ctx->drain.nr -= io_link_len(head);
 	}
 	*last = NULL;
 	ctx->drain.tail = at;
 	if (!ctx->drain.first)
-		WRITE_ONCE(ctx->submit_special, ctx->submit_special & ~IO_SPECIAL_DRAIN);
+		WRITE_ONCE(ctx->submit_slow, ctx->submit_slow & ~IO_SLOW_DRAIN);
 	return taken;
 }

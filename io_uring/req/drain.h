@@ -25,6 +25,6 @@ static inline void io_drain_disable(struct io_ring_ctx *ctx)
 bool io_drain_may_go(const struct io_kiocb *head);
 void io_drain_add(struct io_kiocb *head);
 void io_drain_check(struct io_ring_ctx *ctx);
-struct io_mail *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx);
+struct io_tw *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx);
 
 #endif

@@ -74,7 +74,7 @@ void io_req_clean(struct io_kiocb *req)
 		io_ops[req->opcode]->cleanup(req);
 	if (req->flags & REQ_F_ASYNC_DATA)
 		kfree(req->async_data);
-	if (req->flags & REQ_F_INFLIGHT)
+	if (req->flags & REQ_F_TRACKED)
 		io_tctx_untrack(req->tctx);
 	if (req->flags & REQ_F_CREDS)
 		put_cred(req->creds);
@@ -98,16 +98,16 @@ void io_req_freed_drain(struct io_ring_ctx *ctx)
  */
 void io_req_reclaim_retired(struct io_ring_ctx *ctx)
 {
-	struct io_mail *mail;
+	struct io_tw *tw;
 
 	io_assert_ring(ctx);
-	if (!io_mail_pending(&ctx->reqs.retired))
+	if (!io_mailbox_pending(&ctx->reqs.retired))
 		return;
-	mail = io_mail_take(&ctx->reqs.retired);
-	while (mail) {
-		struct io_kiocb *req = io_mail_to_req(mail);
+	tw = io_mailbox_take(&ctx->reqs.retired);
+	while (tw) {
+		struct io_kiocb *req = io_tw_to_req(tw);
 
-		mail = mail->next;
+		tw = tw->next;
 		io_req_free(req);
 	}
 }
@@ -115,7 +115,7 @@ void io_req_reclaim_retired(struct io_ring_ctx *ctx)
 /* Does somebody wait for requests to be gone, not just completed? */
 static bool io_req_end_awaited(struct io_ring_ctx *ctx)
 {
-	return READ_ONCE(ctx->submit_special) & IO_SPECIAL_DRAIN || READ_ONCE(ctx->dying);
+	return READ_ONCE(ctx->submit_slow) & IO_SLOW_DRAIN || READ_ONCE(ctx->dying);
 }
 
 /*
@@ -155,7 +155,7 @@ void io_req_retire(struct io_kiocb *req)
 	 * if there is none to be had any more, the request has been freed already.
 	 */
 	scoped_guard(rcu) {
-		io_mail_push(&ctx->reqs.retired, &req->mail);
+		io_mailbox_push(&ctx->reqs.retired, &req->tw);
 		look = (look || io_req_end_awaited(ctx)) && percpu_ref_tryget(&ctx->refs);
 	}
 	if (look) {

@@ -14,7 +14,7 @@
 #include "req/req.h"
 
 #define IO_REQ_CLEAN_FLAGS	(REQ_F_NEED_CLEANUP | REQ_F_ASYNC_DATA | REQ_F_FILE_PUT | \
-				 REQ_F_CREDS | REQ_F_INFLIGHT)
+				 REQ_F_CREDS | REQ_F_TRACKED)
 
 void io_tctx_keep_mm(struct io_uring_task *tctx);
 void io_req_clean(struct io_kiocb *req);
@@ -43,7 +43,7 @@ static inline void io_req_give_back(struct io_ring_ctx *ctx, struct io_kiocb *re
 {
 	io_req_uncharge(req);
 	io_req_recycle(req);
-	if (unlikely(ctx->submit_special & IO_SPECIAL_DRAIN))
+	if (unlikely(ctx->submit_slow & IO_SLOW_DRAIN))
 		io_req_freed_drain(ctx);
 }
 

@@ -2,7 +2,7 @@
 /* io_uring: handing a request to the context that may go on with it */
 
 /*
- * On exclusive rings that is the ring's owner.  On shared rings it is the task
+ * On single-writer rings that is the ring's owner.  On multi-writer rings it is the task
  * that submitted the request, which is reached by task work; its mailbox is
  * shared by all its rings and holds nothing but requests.  If the task is gone,
  * the fallback worker of the request's ring takes over.
@@ -15,17 +15,17 @@
 /* A task can no longer run its task work: all its mail goes to the fallback workers. */
 static void io_tctx_to_fallback(struct io_uring_task *tctx)
 {
-	struct io_mail *mail = io_mail_take(&tctx->mailbox);
+	struct io_tw *tw = io_mailbox_take(&tctx->mailbox);
 
-	while (mail) {
-		struct io_kiocb *req = io_mail_to_req(mail);
+	while (tw) {
+		struct io_kiocb *req = io_tw_to_req(tw);
 
-		mail = mail->next;
-		io_fallback_push(req->ctx, &req->mail);
+		tw = tw->next;
+		io_fallback_push(req->ctx, &req->tw);
 	}
 }
 
-/* Shared rings: to the submitting task. */
+/* Multi-writer rings: to the submitting task. */
 static void io_tctx_push(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = req->ctx;
@@ -34,20 +34,20 @@ static void io_tctx_push(struct io_kiocb *req)
 
 	/* the ring may go as soon as the request is pushed; the task that is to run it cannot */
 	guard(rcu)();
-	old = io_mail_push(&tctx->mailbox, &req->mail);
-	if (unlikely(old & IO_MAIL_DEAD)) {
-		io_fallback_push(ctx, &req->mail);
+	old = io_mailbox_push(&tctx->mailbox, &req->tw);
+	if (unlikely(old & IO_MAILBOX_DEAD)) {
+		io_fallback_push(ctx, &req->tw);
 		return;
 	}
 	if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
 		io_taskrun_update(ctx, &tctx->mailbox);
-	if (io_mail_was_empty(old) &&
+	if (io_mailbox_was_empty(old) &&
 	    task_work_add(tctx->task, &tctx->task_work, ctx->notify_method))
 		io_tctx_to_fallback(tctx);
 }
 
 /**
- * io_req_push_owner - io_req_push() on an exclusive ring
+ * io_req_push_owner - io_req_push() on a single-writer ring
  * @req: the request, with state and mail.run set
  * @push_flags: IO_PUSH_*
  */
@@ -62,7 +62,7 @@ void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)
 	if (req->flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE))
 		push_flags |= IO_PUSH_NODES;
 	push_flags |= IO_PUSH_REQ;
-	io_ring_push(ctx, &req->mail, push_flags);
+	io_owner_mailbox_push(ctx, &req->tw, push_flags);
 }
 
 /**
@@ -74,12 +74,12 @@ void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)
  * Any context.
  */
 void io_req_push(struct io_kiocb *req,
-		 void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags),
+		 void (*run)(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int flags),
 		 unsigned int push_flags)
 {
-	io_req_move(req, IO_REQ_MAILED);
-	req->mail.run = run;
-	if (req->ctx->cq.exclusive)
+	io_req_move(req, IO_REQ_TW_QUEUED);
+	req->tw.run = run;
+	if (req->ctx->cq.single_writer)
 		io_req_push_owner(req, push_flags);
 	else
 		io_tctx_push(req);
@@ -91,17 +91,17 @@ void io_req_push(struct io_kiocb *req,
  * @run: what to do then
  */
 void io_req_run_soon(struct io_kiocb *req,
-		     void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail,
+		     void (*run)(struct io_ring_ctx *ctx, struct io_tw *tw,
 				 unsigned int flags))
 {
 	struct io_ring_ctx *ctx = req->ctx;
 
 	io_assert_ring(ctx);
-	io_req_move(req, IO_REQ_MAILED);
-	req->mail.run = run;
-	req->mail.next = NULL;
-	*ctx->ready.tail = &req->mail;
-	ctx->ready.tail = &req->mail.next;
+	io_req_move(req, IO_REQ_TW_QUEUED);
+	req->tw.run = run;
+	req->tw.next = NULL;
+	*ctx->ready.tail = &req->tw;
+	ctx->ready.tail = &req->tw.next;
 }
 
 /**
@@ -116,7 +116,7 @@ void io_req_run_soon(struct io_kiocb *req,
 void io_req_go_on(struct io_kiocb *req, bool ring_locked)
 {
 	if (ring_locked && current->io_uring == req->tctx)
-		io_req_run_soon(req, req->mail.run);
+		io_req_run_soon(req, req->tw.run);
 	else
-		io_req_push(req, req->mail.run, IO_PUSH_NOW);
+		io_req_push(req, req->tw.run, IO_PUSH_NOW);
 }

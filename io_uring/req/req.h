@@ -35,24 +35,24 @@ static inline void io_req_cache_free(struct io_ring_ctx *ctx)
 
 void io_req_cache_end(struct io_ring_ctx *ctx);
 bool io_req_refill(struct io_ring_ctx *ctx);
-struct io_kiocb *io_req_take_notice(struct io_kiocb *req);
+struct io_kiocb *io_req_take_notif(struct io_kiocb *req);
 void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req);
 void *io_req_alloc_async(struct io_kiocb *req, size_t size);
 void io_req_push(struct io_kiocb *req,
-		 void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags),
+		 void (*run)(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int flags),
 		 unsigned int push_flags);
 void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags);
 void io_req_run_soon(struct io_kiocb *req,
-		     void (*run)(struct io_ring_ctx *ctx, struct io_mail *mail,
+		     void (*run)(struct io_ring_ctx *ctx, struct io_tw *tw,
 				 unsigned int flags));
 void io_req_go_on(struct io_kiocb *req, bool ring_locked);
 void io_tctx_refill_credit(struct io_uring_task *tctx, unsigned int nr);
 void io_tctx_put_credit(struct io_uring_task *tctx);
 void io_tctx_uncharge(struct io_uring_task *tctx);
 
-static inline struct io_kiocb *io_mail_to_req(struct io_mail *mail)
+static inline struct io_kiocb *io_tw_to_req(struct io_tw *tw)
 {
-	return container_of(mail, struct io_kiocb, mail);
+	return container_of(tw, struct io_kiocb, tw);
 }
 
 static inline struct io_kiocb *io_work_to_req(struct io_wq_work *work)
@@ -63,7 +63,7 @@ static inline struct io_kiocb *io_work_to_req(struct io_wq_work *work)
 /* Requests of the ring that have not ended.  Those that no SQE has asked for do not count. */
 static inline unsigned int io_reqs_alive(const struct io_ring_ctx *ctx)
 {
-	return ctx->reqs.nr - ctx->reqs.nr_free - ctx->reqs.nr_notices;
+	return ctx->reqs.nr - ctx->reqs.nr_free - ctx->reqs.nr_notifs;
 }
 
 /**
@@ -77,7 +77,7 @@ static inline unsigned int io_reqs_alive(const struct io_ring_ctx *ctx)
  */
 static inline void io_req_keep_creds(struct io_kiocb *req)
 {
-	if (req->flags & REQ_F_CREDS || io_ops[req->opcode]->any_creds)
+	if (req->flags & REQ_F_CREDS || io_ops[req->opcode]->no_creds)
 		return;
 	req->creds = get_cred(req->ctx->creds.sq ?: current_cred());
 	req->flags |= REQ_F_CREDS;
@@ -93,33 +93,33 @@ static inline void io_req_keep_creds(struct io_kiocb *req)
  */
 static inline void io_req_track(struct io_kiocb *req)
 {
-	if (req->flags & REQ_F_INFLIGHT)
+	if (req->flags & REQ_F_TRACKED)
 		return;
-	req->flags |= REQ_F_INFLIGHT;
+	req->flags |= REQ_F_TRACKED;
 	atomic_inc(&req->tctx->inflight_tracked);
 }
 
 /**
- * io_req_push_straight - io_req_push() that makes no call, if that is simple
+ * io_req_push_fast - io_req_push() that makes no call, if that is simple
  * @req: as there, with mail.run set
  * @push_flags: IO_PUSH_*
  */
-static inline void io_req_push_straight(struct io_kiocb *req, unsigned int push_flags)
+static inline void io_req_push_fast(struct io_kiocb *req, unsigned int push_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 	unsigned long old;
 
-	if (unlikely(!ctx->cq.exclusive)) {
-		io_req_push(req, req->mail.run, push_flags);
+	if (unlikely(!ctx->cq.single_writer)) {
+		io_req_push(req, req->tw.run, push_flags);
 		return;
 	}
 	guard(rcu)();
-	io_req_move(req, IO_REQ_MAILED);
-	old = io_mail_push_straight(&ctx->mailbox, &req->mail);
-	if (unlikely(old & IO_MAIL_MARKS))
+	io_req_move(req, IO_REQ_TW_QUEUED);
+	old = io_mailbox_push_fast(&ctx->mailbox, &req->tw);
+	if (unlikely(old & IO_MAILBOX_MARKS))
 		io_req_push_owner(req, push_flags);
 	else if (!old)
-		io_ring_pushed(ctx, &req->mail, old, push_flags);
+		io_owner_mailbox_pushed(ctx, &req->tw, old, push_flags);
 }
 
 /**

@@ -17,17 +17,17 @@
 static const u16 io_req_moves[IO_REQ_NR_STATES] = {
 	[IO_REQ_FREE]	 = TO(PREPPED) | TO(DONE),
 	[IO_REQ_PREPPED] = TO(LINKED) | TO(DRAINED) | TO(ISSUING) | TO(QUEUED) | TO(DONE),
-	[IO_REQ_LINKED]	 = TO(MAILED) | TO(QUEUED) | TO(ISSUING) | TO(DONE),
-	[IO_REQ_DRAINED] = TO(MAILED) | TO(DONE),
+	[IO_REQ_LINKED]	 = TO(TW_QUEUED) | TO(QUEUED) | TO(ISSUING) | TO(DONE),
+	[IO_REQ_DRAINED] = TO(TW_QUEUED) | TO(DONE),
 	/* to itself: a worker's next attempt */
-	[IO_REQ_ISSUING] = TO(ISSUING) | TO(PARKED) | TO(QUEUED) | TO(MAILED) |
+	[IO_REQ_ISSUING] = TO(ISSUING) | TO(WAITING) | TO(QUEUED) | TO(TW_QUEUED) |
 			   TO(DONE),
 	/* a driver may complete before the issuer has noted that it parked */
-	[IO_REQ_PARKED]	 = TO(MAILED) | TO(ISSUING) | TO(QUEUED) | TO(DONE),
-	[IO_REQ_QUEUED]	 = TO(ISSUING) | TO(MAILED) | TO(DONE),
+	[IO_REQ_WAITING]	 = TO(TW_QUEUED) | TO(ISSUING) | TO(QUEUED) | TO(DONE),
+	[IO_REQ_QUEUED]	 = TO(ISSUING) | TO(TW_QUEUED) | TO(DONE),
 	/* to be parked again: it was woken for nothing, or goes on after an event */
-	[IO_REQ_MAILED]	 = TO(ISSUING) | TO(PARKED) | TO(QUEUED) | TO(DONE),
-	[IO_REQ_DONE]	 = TO(FREE) | TO(MAILED),
+	[IO_REQ_TW_QUEUED]	 = TO(ISSUING) | TO(WAITING) | TO(QUEUED) | TO(DONE),
+	[IO_REQ_DONE]	 = TO(FREE) | TO(TW_QUEUED),
 };
 
 /**

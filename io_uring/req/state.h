@@ -17,9 +17,9 @@
  * @IO_REQ_LINKED: waits for the request before it in a chain
  * @IO_REQ_DRAINED: waits on ctx->drain.first for all earlier requests
  * @IO_REQ_ISSUING: somebody runs ->issue
- * @IO_REQ_PARKED: ->issue has handed it to whoever will complete it
+ * @IO_REQ_WAITING: ->issue has handed it to whoever will complete it
  * @IO_REQ_QUEUED: in the worker pool
- * @IO_REQ_MAILED: in a mailbox
+ * @IO_REQ_TW_QUEUED: in a mailbox
  * @IO_REQ_DONE: its result is decided, a CQE is being made
  * @IO_REQ_NR_STATES: their number
  *
@@ -31,9 +31,9 @@ enum io_req_state {
 	IO_REQ_LINKED,
 	IO_REQ_DRAINED,
 	IO_REQ_ISSUING,
-	IO_REQ_PARKED,
+	IO_REQ_WAITING,
 	IO_REQ_QUEUED,
-	IO_REQ_MAILED,
+	IO_REQ_TW_QUEUED,
 	IO_REQ_DONE,
 	IO_REQ_NR_STATES,
 };

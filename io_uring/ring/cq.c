@@ -4,13 +4,13 @@
 /*
  * There are two kinds of ring, decided once at setup.
  *
- * Exclusive rings (DEFER_TASKRUN): the result goes straight into its slot when
+ * Single-writer rings (DEFER_TASKRUN): the result goes straight into its slot when
  * it is known.  Only one task may do that, the *writer*, with the ring lock held
  * (io_cq_is_writer()): the ring's owner; before there is an owner the registering
  * task; after its death the exit or fallback worker.  Everybody else pushes onto
  * ctx->mailbox.
  *
- * Shared rings (all others): the holder of the ring lock stages CQEs in
+ * Multi-writer rings (all others): the holder of the ring lock stages CQEs in
  * cq.stage and moves them into the ring under cq.lock when the stage is full or
  * when it commits.  Workers and other rings post under cq.lock at once, so that
  * a finished event never waits for a task that sleeps in a page fault with the
@@ -23,7 +23,7 @@
  *	   with the program's acquire load of the tail.
  *	B  io_cq_refill() reads the head with acquire, before it reuses slots;
  *	   pairs with the program's release store of the head.
- *	C  sleepers on shared rings register under cq.lock and look at the tail
+ *	C  sleepers on multi-writer rings register under cq.lock and look at the tail
  *	   there; the publisher looks for sleepers under the same lock, so one of
  *	   the two sees the other (sys/wait.c).
  *	D  io_cq_commit() looks at ctx->listeners after it has stored the tail, with
@@ -39,7 +39,7 @@
  * re-enters.
  *
  * Once the overflow list is not empty everything follows into it, in order;
- * cq.limit is kept at cq.tail then, so that the straight way does not test for
+ * cq.limit is kept at cq.tail then, so that the fast path does not test for
  * it.
  */
 #include <linux/memcontrol.h>
@@ -57,9 +57,9 @@
 /* targets that are reached before others get cq.lock */
 #define IO_CQ_REACH	64
 
-static void io_cq_hold(struct io_ring_ctx *ctx)
+static void io_cq_lock_any(struct io_ring_ctx *ctx)
 {
-	if (ctx->cq.exclusive)
+	if (ctx->cq.single_writer)
 		io_assert_ring(ctx);
 	else
 		spin_lock(&ctx->cq.lock);
@@ -67,12 +67,12 @@ static void io_cq_hold(struct io_ring_ctx *ctx)
 
 static void io_cq_release(struct io_ring_ctx *ctx)
 {
-	if (!ctx->cq.exclusive)
+	if (!ctx->cq.single_writer)
 		spin_unlock(&ctx->cq.lock);
 }
 
-/* Around what cq.lock protects on shared rings, and the ring lock on exclusive ones. */
-DEFINE_GUARD(io_cq_hold, struct io_ring_ctx *, io_cq_hold(_T), io_cq_release(_T))
+/* Around what cq.lock protects on multi-writer rings, and the ring lock on single-writer ones. */
+DEFINE_GUARD(io_cq_lock_any, struct io_ring_ctx *, io_cq_lock_any(_T), io_cq_release(_T))
 
 /**
  * io_cq_init - the completion queue of a new ring
@@ -85,8 +85,8 @@ void io_cq_init(struct io_ring_ctx *ctx)
 	cq->mask = ctx->cq_entries - 1;
 	cq->shift = !!(ctx->flags & IORING_SETUP_CQE32);
 	cq->limit = ctx->cq_entries;
-	cq->exclusive = !!(ctx->flags & IORING_SETUP_DEFER_TASKRUN);
-	cq->straight = cq->exclusive && !cq->shift;
+	cq->single_writer = !!(ctx->flags & IORING_SETUP_DEFER_TASKRUN);
+	cq->direct = cq->single_writer && !cq->shift;
 	cq->cqes = ctx->rings->cqes;
 	cq->overflow_tail = &cq->overflow;
 	cq->targets = RB_ROOT_CACHED;
@@ -99,12 +99,12 @@ void io_cq_init(struct io_ring_ctx *ctx)
  */
 void io_cq_free(struct io_ring_ctx *ctx)
 {
-	struct io_mail *mail = ctx->cq.overflow;
+	struct io_tw *tw = ctx->cq.overflow;
 
-	while (mail) {
-		struct io_cqe_entry *entry = io_mail_to_entry(mail);
+	while (tw) {
+		struct io_cqe_entry *entry = io_tw_to_entry(tw);
 
-		mail = mail->next;
+		tw = tw->next;
 		io_entry_put(entry);
 		cond_resched();
 	}
@@ -144,7 +144,7 @@ static void io_cq_fill(struct io_cqring *cq, const struct io_cqe_val *val, const
 
 /*
  * A CQE that was just filled in is not counted.  Which of those are published is
- * not noted with each publication, as straight commits are too frequent for it.  But
+ * not noted with each publication, as commits on the fast path are too frequent for it.  But
  * @published stands still as long as nothing is published, and what was there
  * before it moved is.
  */
@@ -175,7 +175,7 @@ static void io_cq_lose(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_cq_lost - a CQE is lost on its way to an exclusive ring
+ * io_cq_lost - a CQE is lost on its way to a single-writer ring
  * @ctx: the ring, its lock held
  *
  * Its owner may sleep for it.
@@ -183,9 +183,9 @@ static void io_cq_lose(struct io_ring_ctx *ctx)
 void io_cq_lost(struct io_ring_ctx *ctx)
 {
 	io_assert_ring(ctx);
-	WARN_ON_ONCE(!ctx->cq.exclusive);
+	WARN_ON_ONCE(!ctx->cq.single_writer);
 	io_cq_lose(ctx);
-	io_ring_expect(ctx);
+	io_owner_wake_recount(ctx);
 }
 
 /* There is no room: keep the CQE until the program has made some. */
@@ -193,17 +193,17 @@ static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 {
 	struct io_cqring *cq = &ctx->cq;
 
-	entry->mail.next = NULL;
-	*cq->overflow_tail = &entry->mail;
-	cq->overflow_tail = &entry->mail.next;
+	entry->tw.next = NULL;
+	*cq->overflow_tail = &entry->tw;
+	cq->overflow_tail = &entry->tw.next;
 	if (!cq->overflowed) {
 		cq->overflowed = true;
 		cq->limit = cq->tail;
 		set_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
 		atomic_or(IORING_SQ_CQ_OVERFLOW, &ctx->rings->sq_flags);
 	}
-	/* on shared rings cq.lock is held: io_cq_leave() does it */
-	if (cq->exclusive)
+	/* on multi-writer rings cq.lock is held: io_cq_leave() does it */
+	if (cq->single_writer)
 		io_notify_overflow(ctx);
 }
 
@@ -232,7 +232,7 @@ static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
 	return entry;
 }
 
-/* The same for shared rings: cq.lock is not held meanwhile. */
+/* The same for multi-writer rings: cq.lock is not held meanwhile. */
 static struct io_cqe_entry *io_cq_entry_unlocked(struct io_ring_ctx *ctx)
 	__must_hold(&ctx->cq.lock)
 {
@@ -253,7 +253,7 @@ static void io_cq_fill_any(struct io_cqring *cq, const struct io_cqe_val *val, c
 }
 
 /*
- * The same for one that is in no entry yet.  May sleep; on shared rings others post
+ * The same for one that is in no entry yet.  May sleep; on multi-writer rings others post
  * meanwhile, and there may be room again.  Return: false without memory, or if the ring ends.
  */
 static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
@@ -264,7 +264,7 @@ static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe
 	/* the ring's file is gone: nobody can enter to have it */
 	if (READ_ONCE(ctx->dying))
 		return false;
-	entry = ctx->cq.exclusive ? io_cq_entry(ctx) : io_cq_entry_unlocked(ctx);
+	entry = ctx->cq.single_writer ? io_cq_entry(ctx) : io_cq_entry_unlocked(ctx);
 	if (io_cq_has_room(ctx)) {
 		if (entry)
 			io_entry_put(entry);
@@ -300,7 +300,7 @@ static void io_cq_put_or_lose(struct io_ring_ctx *ctx, const struct io_cqe_val *
 		io_cq_lose(ctx);
 }
 
-/* Shared rings: move the stage into the ring. */
+/* Multi-writer rings: move the stage into the ring. */
 static void io_cq_unstage(struct io_ring_ctx *ctx)
 {
 	struct io_cqring *cq = &ctx->cq;
@@ -337,7 +337,7 @@ static void io_cq_post_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val
 {
 	io_assert_ring(ctx);
 	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
-	if (likely(ctx->cq.exclusive)) {
+	if (likely(ctx->cq.single_writer)) {
 		io_assert_cq(ctx);
 		io_cq_put_or_lose(ctx, val, extra, counted);
 	} else {
@@ -347,7 +347,7 @@ static void io_cq_post_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val
 
 /**
  * io_cq_post - post a CQE as part of a batch
- * @ctx: the ring, its lock held; exclusive rings: called by the writer
+ * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @val: user_data, res and flags
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
  *
@@ -384,7 +384,7 @@ bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool
 	struct io_cqring *cq = &ctx->cq;
 
 	io_assert_ring(ctx);
-	if (cq->exclusive) {
+	if (cq->single_writer) {
 		if (!io_cq_has_room(ctx))
 			return false;
 		io_cq_fill_any(cq, val, NULL, counted);
@@ -398,7 +398,7 @@ bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool
 
 /**
  * io_cq_count_timeout - a timeout ends, or goes on
- * @ctx: the ring, its lock held; exclusive rings: called by the writer
+ * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @hidden: it has no CQE, else that is posted in the same batch
  *
  * Sleepers return for it.
@@ -410,7 +410,7 @@ void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden)
 
 	io_assert_ring(ctx);
 	cq->timeouts++;
-	if (!hidden || cq->exclusive)
+	if (!hidden || cq->single_writer)
 		return;
 	/* no commit comes for it */
 	scoped_guard(spinlock, &cq->lock) {
@@ -476,7 +476,7 @@ static noinline void io_cq_reach_targets(struct io_ring_ctx *ctx)
 	bool more;
 
 	do {
-		scoped_guard(io_cq_hold, ctx)
+		scoped_guard(io_cq_lock_any, ctx)
 			more = io_cq_reach_some(ctx);
 		cond_resched();
 	} while (more);
@@ -484,7 +484,7 @@ static noinline void io_cq_reach_targets(struct io_ring_ctx *ctx)
 
 /**
  * io_cq_tell - CQEs were published: for all who wait
- * @ctx: the ring; shared rings: without cq.lock
+ * @ctx: the ring; multi-writer rings: without cq.lock
  * @sleepers: somebody may sleep on ctx->cq_wait
  */
 void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers)
@@ -497,14 +497,14 @@ void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers)
 
 /**
  * io_cq_target_add - wait for a number of CQEs
- * @ctx: the ring, its lock held; exclusive rings: called by the writer
+ * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @target: with ->reached set
  * @nr: so many after those that are published, at least 1
  */
 void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 nr)
 {
 	io_assert_ring(ctx);
-	guard(io_cq_hold)(ctx);
+	guard(io_cq_lock_any)(ctx);
 	io_cq_target_insert(ctx, target, nr);
 }
 
@@ -518,13 +518,13 @@ void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 
 void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
 {
 	io_assert_ring(ctx);
-	/* on shared rings the task that has just reached it may still hold the lock */
-	guard(io_cq_hold)(ctx);
+	/* on multi-writer rings the task that has just reached it may still hold the lock */
+	guard(io_cq_lock_any)(ctx);
 	io_cq_target_unlist(ctx, target);
 }
 
 /**
- * io_cq_post_remote - post a CQE to a shared ring at once, without the ring lock
+ * io_cq_post_remote - post a CQE to a multi-writer ring at once, without the ring lock
  * @ctx: the ring
  * @val: user_data, res and flags
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
@@ -557,7 +557,7 @@ void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const
 
 /**
  * io_cq_post_entry - post a stored CQE as part of a batch
- * @ctx: an exclusive ring, its lock held; called by the writer
+ * @ctx: a single-writer ring, its lock held; called by the writer
  * @entry: the CQE
  *
  * Return: true if @entry is free again; else the overflow list has taken it.
@@ -576,7 +576,7 @@ bool io_cq_post_entry(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 }
 
 /**
- * io_cq_commit_shared - io_cq_commit() of a shared ring
+ * io_cq_commit_shared - io_cq_commit() of a multi-writer ring
  * @ctx: the ring, its lock held
  */
 void io_cq_commit_shared(struct io_ring_ctx *ctx)
@@ -590,7 +590,7 @@ void io_cq_commit_shared(struct io_ring_ctx *ctx)
 }
 
 /* Move overflowed CQEs into the ring.  Return: stopped only to let others run. */
-static bool io_cq_refloat(struct io_ring_ctx *ctx)
+static bool io_cq_flush_list(struct io_ring_ctx *ctx)
 {
 	struct io_cqring *cq = &ctx->cq;
 	bool pause = false;
@@ -598,11 +598,11 @@ static bool io_cq_refloat(struct io_ring_ctx *ctx)
 	io_assert_cq(ctx);
 	cq->overflowed = false;
 	while (cq->overflow && !pause && io_cq_has_room(ctx)) {
-		struct io_mail *mail = cq->overflow;
-		struct io_cqe_entry *entry = io_mail_to_entry(mail);
+		struct io_tw *tw = cq->overflow;
+		struct io_cqe_entry *entry = io_tw_to_entry(tw);
 
 		io_cq_fill_any(cq, &entry->val, entry->extra, !entry->uncounted);
-		cq->overflow = mail->next;
+		cq->overflow = tw->next;
 		io_entry_put(entry);
 		pause = need_resched();
 	}
@@ -617,16 +617,16 @@ static bool io_cq_refloat(struct io_ring_ctx *ctx)
 	return false;
 }
 
-static bool io_cq_refloat_some(struct io_ring_ctx *ctx, bool shared)
+static bool io_cq_flush_batch(struct io_ring_ctx *ctx, bool shared)
 {
 	CLASS(io_cq_section, section)(ctx, shared);
 
-	return io_cq_refloat(ctx);
+	return io_cq_flush_list(ctx);
 }
 
 /**
  * io_cq_flush_overflow - move overflowed CQEs into the ring as far as there is room
- * @ctx: the ring, its lock held; exclusive rings: called by the writer
+ * @ctx: the ring, its lock held; single-writer rings: called by the writer
  *
  * May sleep.  Publishes what it moved.
  */
@@ -638,7 +638,7 @@ void io_cq_flush_overflow(struct io_ring_ctx *ctx)
 	if (!test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq))
 		return;
 	do {
-		again = io_cq_refloat_some(ctx, !ctx->cq.exclusive);
+		again = io_cq_flush_batch(ctx, !ctx->cq.single_writer);
 		cond_resched();
 	} while (again);
 }

@@ -30,7 +30,7 @@ void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target);
 void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden);
 
 /*
- * May current, who holds the ring lock, write CQEs?  On exclusive rings that is
+ * May current, who holds the ring lock, write CQEs?  On single-writer rings that is
  * the owner; anybody as long as there is none, and once it is gone, when nothing
  * gets into its mailbox any more.
  */
@@ -38,13 +38,14 @@ static inline bool io_cq_is_writer(const struct io_ring_ctx *ctx)
 {
 	const struct task_struct *owner = READ_ONCE(ctx->submitter_task);
 
-	return !ctx->cq.exclusive || !owner || owner == current || io_mail_dead(&ctx->mailbox);
+	return !ctx->cq.single_writer || !owner || owner == current ||
+	       io_mailbox_dead(&ctx->mailbox);
 }
 
 /* Is anything written or staged that user space cannot see yet? */
 static inline bool io_cq_dirty(const struct io_ring_ctx *ctx)
 {
-	return ctx->cq.exclusive ? ctx->cq.tail != ctx->cq.published : ctx->cq.nr_staged;
+	return ctx->cq.single_writer ? ctx->cq.tail != ctx->cq.published : ctx->cq.nr_staged;
 }
 
 /* Let user space see what was written: barrier A in ring/cq.c. */
@@ -63,7 +64,7 @@ static inline void io_cq_commit(struct io_ring_ctx *ctx)
 {
 	if (!io_cq_dirty(ctx))
 		return;
-	if (unlikely(!ctx->cq.exclusive)) {
+	if (unlikely(!ctx->cq.single_writer)) {
 		io_cq_commit_shared(ctx);
 		return;
 	}
@@ -77,14 +78,14 @@ static inline void io_cq_commit(struct io_ring_ctx *ctx)
  * io_cq_timeouts - timeouts that have come
  * @ctx: the ring
  *
- * For sleepers, whom a timeout sends back to the program; on exclusive rings for
+ * For sleepers, whom a timeout sends back to the program; on single-writer rings for
  * the owner, without the ring lock held.
  *
  * Return: their number; the CQEs of those are published.
  */
 static inline u32 io_cq_timeouts(const struct io_ring_ctx *ctx)
 {
-	if (ctx->cq.exclusive)
+	if (ctx->cq.single_writer)
 		return ctx->cq.timeouts;
 	/* before the tail is looked at */
 	return smp_load_acquire(&ctx->cq.timeouts_seen);

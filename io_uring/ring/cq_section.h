@@ -19,7 +19,7 @@ static inline void io_assert_cq(struct io_ring_ctx *ctx)
 {
 	if (!IS_ENABLED(CONFIG_PROVE_LOCKING))
 		return;
-	if (ctx->cq.exclusive)
+	if (ctx->cq.single_writer)
 		io_assert_ring(ctx);
 	else
 		lockdep_assert_held(&ctx->cq.lock);
@@ -28,8 +28,8 @@ static inline void io_assert_cq(struct io_ring_ctx *ctx)
 
 /**
  * struct io_cq_section - CQEs are being put into a ring
- * @ctx: the ring; exclusive ones: current is the writer
- * @shared: it is a shared ring, and cq.lock is held
+ * @ctx: the ring; single-writer ones: current is the writer
+ * @shared: it is a multi-writer ring, and cq.lock is held
  * @commit: the ring lock is held and nothing is staged any more
  * @posted: CQEs were posted; those without room are on the overflow list
  *

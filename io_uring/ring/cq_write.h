@@ -7,8 +7,8 @@
 #if IO_LAYER < IO_LAYER_RING
 #error "ring/ may not be seen from below, see io_uring/layer.h"
 #endif
-#if !defined(IO_COMPLETE_STRAIGHT_H) && IO_LAYER > IO_LAYER_COMPLETE
-#error "CQEs are written by complete/ and its straight ways, complete/straight.h"
+#if !defined(IO_COMPLETE_FAST_H) && IO_LAYER > IO_LAYER_COMPLETE
+#error "CQEs are written by complete/ and its fast paths, complete/fast.h"
 #endif
 
 #include "ring/cq.h"
@@ -50,24 +50,24 @@ static inline void io_cq_stage_extra(struct io_cqring *cq, const u64 *extra)
 }
 
 /**
- * io_cq_post_straight - post a CQE as part of a batch, if that is simple
- * @ctx: the ring, its lock held; exclusive rings: called by the writer
+ * io_cq_post_fast - post a CQE as part of a batch, if that is simple
+ * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @val: user_data, res and flags
  *
  * Return: false, and nothing was done, without room or with a full stage: use
  * io_cq_post().
  */
-static inline bool io_cq_post_straight(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
+static inline bool io_cq_post_fast(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {
 	struct io_cqring *cq = &ctx->cq;
 
-	if (likely(cq->straight)) {
+	if (likely(cq->direct)) {
 		if (unlikely(cq->tail == cq->limit))
 			return false;
 		io_cqe_write(&cq->cqes[cq->tail++ & cq->mask], *val);
 		return true;
 	}
-	if (cq->exclusive) {
+	if (cq->single_writer) {
 		if (unlikely(cq->tail == cq->limit))
 			return false;
 		io_cq_fill_large_slot(cq, val, 0, 0);
@@ -80,19 +80,19 @@ static inline bool io_cq_post_straight(struct io_ring_ctx *ctx, const struct io_
 }
 
 /**
- * io_cq_post_large_straight - io_cq_post_straight() for 32-byte CQEs
- * @ctx: a ring with 32-byte CQEs, its lock held; called by the writer if it is an exclusive one
+ * io_cq_post_large_fast - io_cq_post_fast() for 32-byte CQEs
+ * @ctx: a ring with 32-byte CQEs, its lock held; called by the writer if it is a single-writer one
  * @val: user_data, res and flags
  * @extra: the two words more
  *
- * Return: as io_cq_post_straight().
+ * Return: as io_cq_post_fast().
  */
-static inline bool io_cq_post_large_straight(struct io_ring_ctx *ctx,
-					     const struct io_cqe_val *val, const u64 *extra)
+static inline bool io_cq_post_large_fast(struct io_ring_ctx *ctx,
+					 const struct io_cqe_val *val, const u64 *extra)
 {
 	struct io_cqring *cq = &ctx->cq;
 
-	if (likely(cq->exclusive)) {
+	if (likely(cq->single_writer)) {
 		if (unlikely(cq->tail == cq->limit))
 			return false;
 		io_cq_fill_large_slot(cq, val, extra[0], extra[1]);
@@ -106,7 +106,7 @@ static inline bool io_cq_post_large_straight(struct io_ring_ctx *ctx,
 }
 
 /*
- * Is there room for what is staged on a shared ring and one more?  Remote posters
+ * Is there room for what is staged on a multi-writer ring and one more?  Remote posters
  * may still take it: then that CQE overflows, in its place.
  */
 static inline bool io_cq_may_stage_more(const struct io_ring_ctx *ctx)
@@ -120,18 +120,18 @@ static inline bool io_cq_may_stage_more(const struct io_ring_ctx *ctx)
 }
 
 /**
- * io_cq_post_more_straight - io_cq_post_more(), if that is simple
- * @ctx: the ring, its lock held; exclusive rings: called by the writer
+ * io_cq_post_more_fast - io_cq_post_more(), if that is simple
+ * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @val: user_data, res and flags
  *
  * Return: false, and nothing was done, if it is not simple.
  */
-static inline bool io_cq_post_more_straight(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
+static inline bool io_cq_post_more_fast(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {
-	if (unlikely(!ctx->cq.exclusive && !io_cq_may_stage_more(ctx)))
+	if (unlikely(!ctx->cq.single_writer && !io_cq_may_stage_more(ctx)))
 		return false;
-	/* exclusive rings: false also once CQEs have overflowed, by the limit */
-	return likely(io_cq_post_straight(ctx, val));
+	/* single-writer rings: false also once CQEs have overflowed, by the limit */
+	return likely(io_cq_post_fast(ctx, val));
 }
 
 #endif

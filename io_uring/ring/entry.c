@@ -40,11 +40,11 @@ struct io_cqe_entry *io_entry_refill(struct io_ring_ctx *ctx)
 			return NULL;
 		ctx->entries = store;
 	}
-	if (io_mail_pending(&store->back)) {
-		struct io_mail *mail = io_mail_take(&store->back);
+	if (io_mailbox_pending(&store->back)) {
+		struct io_tw *tw = io_mailbox_take(&store->back);
 
-		store->free = mail->next;
-		return io_entry_unpoison(store, mail);
+		store->free = tw->next;
+		return io_entry_unpoison(store, tw);
 	}
 	entry = io_entry_alloc(store->made < IO_ENTRY_STORE ? GFP_KERNEL : IO_ENTRY_BEYOND);
 	if (entry && store->made < IO_ENTRY_STORE) {
@@ -55,14 +55,14 @@ struct io_cqe_entry *io_entry_refill(struct io_ring_ctx *ctx)
 }
 
 /* Free entries that are linked by ->mail.  Return: how many. */
-static unsigned int io_entry_free_list(struct io_mail *mail)
+static unsigned int io_entry_free_list(struct io_tw *tw)
 {
 	unsigned int nr = 0;
 
-	for (; mail; nr++) {
-		struct io_cqe_entry *entry = io_mail_to_entry(mail);
+	for (; tw; nr++) {
+		struct io_cqe_entry *entry = io_tw_to_entry(tw);
 
-		mail = mail->next;
+		tw = tw->next;
 		kfree(entry);
 	}
 	return nr;
@@ -79,14 +79,14 @@ static void io_entry_poison_chain(struct io_cqe_entry *first, struct io_cqe_entr
 	if (!IS_ENABLED(CONFIG_KASAN))
 		return;
 	for (;;) {
-		struct io_mail *next = entry->mail.next;
+		struct io_tw *next = entry->tw.next;
 
 		kasan_mempool_poison_object(entry);
-		kasan_unpoison_range(&entry->mail, sizeof(entry->mail));
-		entry->mail.next = next;
+		kasan_unpoison_range(&entry->tw, sizeof(entry->tw));
+		entry->tw.next = next;
 		if (entry == last)
 			return;
-		entry = io_mail_to_entry(next);
+		entry = io_tw_to_entry(next);
 	}
 }
 
@@ -106,10 +106,10 @@ void io_entry_put_chain(struct io_cqe_entry *first, struct io_cqe_entry *last)
 		return;
 	}
 	io_entry_poison_chain(first, last);
-	if (likely(!(io_mail_push_chain(&store->back, &first->mail, &last->mail) & IO_MAIL_DEAD)))
+	if (likely(!(io_mailbox_push_chain(&store->back, &first->tw, &last->tw) & IO_MAILBOX_DEAD)))
 		return;
-	last->mail.next = NULL;
-	if (!atomic_sub_return(io_entry_free_list(&first->mail), &store->away))
+	last->tw.next = NULL;
+	if (!atomic_sub_return(io_entry_free_list(&first->tw), &store->away))
 		kfree(store);
 }
 
@@ -126,7 +126,7 @@ void io_entry_store_free(struct io_ring_ctx *ctx)
 		return;
 	ctx->entries = NULL;
 	home = io_entry_free_list(store->free);
-	home += io_entry_free_list(io_mail_close(&store->back));
+	home += io_entry_free_list(io_mailbox_close(&store->back));
 	if (!atomic_add_return(store->made - home, &store->away))
 		kfree(store);
 }

@@ -41,16 +41,16 @@ struct io_cqe_entry *io_entry_alloc(gfp_t gfp);
 void io_entry_put_chain(struct io_cqe_entry *first, struct io_cqe_entry *last);
 void io_entry_store_free(struct io_ring_ctx *ctx);
 
-static inline struct io_cqe_entry *io_mail_to_entry(struct io_mail *mail)
+static inline struct io_cqe_entry *io_tw_to_entry(struct io_tw *tw)
 {
-	return container_of(mail, struct io_cqe_entry, mail);
+	return container_of(tw, struct io_cqe_entry, tw);
 }
 
 /* What a store has kept is poisoned for KASAN, which leaves notes in it. */
 static inline struct io_cqe_entry *io_entry_unpoison(struct io_entry_store *store,
-						     struct io_mail *mail)
+						     struct io_tw *tw)
 {
-	struct io_cqe_entry *entry = io_mail_to_entry(mail);
+	struct io_cqe_entry *entry = io_tw_to_entry(tw);
 
 	kasan_mempool_unpoison_object(entry, sizeof(*entry));
 	if (IS_ENABLED(CONFIG_KASAN))
@@ -72,10 +72,10 @@ static inline struct io_cqe_entry *io_entry_get(struct io_ring_ctx *ctx)
 
 	io_assert_ring(ctx);
 	if (likely(store && store->free)) {
-		struct io_mail *mail = store->free;
+		struct io_tw *tw = store->free;
 
-		store->free = mail->next;
-		return io_entry_unpoison(store, mail);
+		store->free = tw->next;
+		return io_entry_unpoison(store, tw);
 	}
 	return io_entry_refill(ctx);
 }

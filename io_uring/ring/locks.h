@@ -24,7 +24,7 @@
  * - ctx->users.lock (task/tctx.c): which tasks use the ring; spinlock, a leaf but for
  *   the XArray's lock of the task's side, and those of worker pools
  * - locks of the worker pool (async/wq.c); spinlocks
- * - cq.lock of shared rings: CQE slots, overflow list, published tail; task context only
+ * - cq.lock of multi-writer rings: CQE slots, overflow list, published tail; task context only
  *
  * Whoever has one ring lock and needs another tries for it, and lets go of the
  * first before it waits for the second.
@@ -37,7 +37,7 @@
  * - No kernel worker waits for a ring lock or for a SQPOLL thread's lock, because
  *   work of others queues up behind it.  It tries, and comes back a little later.
  *   A ring that is always busy would hold it off for seconds, so submitters let the
- *   fallback work pass when it has tried a few times (io_ring_give_way()).
+ *   fallback work pass when it has tried a few times (io_ring_yield()).
  * - A task that exits or execs, and the release of a ring's file, which may be
  *   anybody's last fput(), do not wait for them either.
  * - Whoever else waits can be killed: the holder may belong to another process.
@@ -110,7 +110,7 @@ static inline void io_ring_unlock(struct io_ring_ctx *ctx)
 	if (unlikely(ctx->ready.first))
 		io_ring_run_ready(ctx);
 	if (unlikely(ctx->polls.nr_released))
-		ctx->polls.settle(ctx);
+		ctx->polls.recheck(ctx);
 	io_cq_commit(ctx);
 	mutex_unlock(&ctx->uring_lock.mutex);
 }

@@ -4,13 +4,13 @@
 /*
  * What a mailbox is stands in mailbox.h.  Here: taking, and the two mailboxes of a ring.
  *
- * ctx->mailbox belongs to exclusive rings (DEFER_TASKRUN).  Its taker is the
+ * ctx->mailbox belongs to single-writer rings (DEFER_TASKRUN).  Its taker is the
  * owner, who drains it when it enters the ring; the first item after a drain is
  * announced by SQ_TASKRUN, eventfd and poll, because no CQE can appear before
  * the owner has come.
  *
  * ctx->fallback.items takes items whose task is gone.  A kworker drains it, after
- * what an exclusive ring's owner has left in the mailbox.  It never waits for the
+ * what a single-writer ring's owner has left in the mailbox.  It never waits for the
  * ring lock, since it serves everybody: it tries, and comes back a little later.
  *
  * An owner that executes another program leaves the ring, but may come back to it
@@ -28,43 +28,43 @@
 #include "ring/notify.h"
 
 /* The list comes youngest first; hand it out in the order of arrival. */
-static struct io_mail *io_mail_oldest_first(unsigned long word)
+static struct io_tw *io_mailbox_oldest_first(unsigned long word)
 {
-	struct io_mail *mail = (struct io_mail *)(word & ~IO_MAIL_MARKS);
-	struct io_mail *first = NULL;
+	struct io_tw *tw = (struct io_tw *)(word & ~IO_MAILBOX_MARKS);
+	struct io_tw *first = NULL;
 
-	while (mail) {
-		struct io_mail *older = mail->next;
+	while (tw) {
+		struct io_tw *older = tw->next;
 
-		mail->next = first;
-		first = mail;
-		mail = older;
+		tw->next = first;
+		first = tw;
+		tw = older;
 	}
 	return first;
 }
 
 /**
- * io_mail_take - take everything
+ * io_mailbox_take - take everything
  * @box: a mailbox that is not dead
  *
  * Called by the taker; disarms.
  *
  * Return: the items, oldest first.
  */
-struct io_mail *io_mail_take(struct io_mailbox *box)
+struct io_tw *io_mailbox_take(struct io_mailbox *box)
 {
-	return io_mail_oldest_first(xchg(&box->head, 0));
+	return io_mailbox_oldest_first(xchg(&box->head, 0));
 }
 
 /**
- * io_mail_close - take everything and let nothing in any more
+ * io_mailbox_close - take everything and let nothing in any more
  * @box: the mailbox
  *
  * Return: the items, oldest first.
  */
-struct io_mail *io_mail_close(struct io_mailbox *box)
+struct io_tw *io_mailbox_close(struct io_mailbox *box)
 {
-	return io_mail_oldest_first(xchg(&box->head, IO_MAIL_DEAD));
+	return io_mailbox_oldest_first(xchg(&box->head, IO_MAILBOX_DEAD));
 }
 
 /**
@@ -79,7 +79,7 @@ void io_fallback_kick(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_ring_give_way - let those have the ring lock before current who only try for it
+ * io_ring_yield - let those have the ring lock before current who only try for it
  * @ctx: the ring, its lock not held by current
  *
  * These are the fallback work, and tasks that exit or exec.  A task that submits without a
@@ -88,7 +88,7 @@ void io_fallback_kick(struct io_ring_ctx *ctx)
  * pauses until one of them has had the lock, for IO_GIVE_WAY jiffies at most.  Task context,
  * sleeps.
  */
-void io_ring_give_way(struct io_ring_ctx *ctx)
+void io_ring_yield(struct io_ring_ctx *ctx)
 {
 	unsigned int left;
 
@@ -110,35 +110,35 @@ void io_ring_give_way(struct io_ring_ctx *ctx)
  *
  * Any context.
  */
-void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail)
+void io_fallback_push(struct io_ring_ctx *ctx, struct io_tw *tw)
 {
 	guard(rcu)();
-	if (io_mail_was_empty(io_mail_push(&ctx->fallback.items, mail)))
+	if (io_mailbox_was_empty(io_mailbox_push(&ctx->fallback.items, tw)))
 		queue_delayed_work(system_unbound_wq, &ctx->fallback.work, 1);
 }
 
 /**
- * io_ring_close - nobody will take from an exclusive ring's mailbox any more
+ * io_owner_mailbox_close - nobody will take from a single-writer ring's mailbox any more
  * @ctx: the ring; called by its owner, or with its lock held
  *
  * What would have been pushed goes to the fallback worker.  What is there stays
  * until that worker fetches it: moved by us, it could come behind what its
  * senders pushed later.
  */
-void io_ring_close(struct io_ring_ctx *ctx)
+void io_owner_mailbox_close(struct io_ring_ctx *ctx)
 {
 	unsigned long old = READ_ONCE(ctx->mailbox.head);
 
-	while (!try_cmpxchg(&ctx->mailbox.head, &old, (old & ~IO_MAIL_MARKS) | IO_MAIL_DEAD))
+	while (!try_cmpxchg(&ctx->mailbox.head, &old, (old & ~IO_MAILBOX_MARKS) | IO_MAILBOX_DEAD))
 		;
-	if (!io_mail_was_empty(old) || old & IO_MAIL_REST)
+	if (!io_mailbox_was_empty(old) || old & IO_MAILBOX_LEFTOVER)
 		io_fallback_kick(ctx);
 }
 
 /* One list behind the other. */
-static struct io_mail *io_mail_join(struct io_mail *first, struct io_mail *then)
+static struct io_tw *io_mailbox_join(struct io_tw *first, struct io_tw *then)
 {
-	struct io_mail **end = &first;
+	struct io_tw **end = &first;
 
 	while (*end)
 		end = &(*end)->next;
@@ -152,18 +152,18 @@ static struct io_mail *io_mail_join(struct io_mail *first, struct io_mail *then)
  *
  * Return: the items, oldest first, those of a closed mailbox before all others.
  */
-struct io_mail *io_fallback_take(struct io_ring_ctx *ctx)
+struct io_tw *io_fallback_take(struct io_ring_ctx *ctx)
 {
 	/* in this order: what is here came after the mailbox was closed */
-	struct io_mail *late = io_mail_take(&ctx->fallback.items);
-	struct io_mail *first = NULL;
+	struct io_tw *late = io_mailbox_take(&ctx->fallback.items);
+	struct io_tw *first = NULL;
 
-	if (ctx->cq.exclusive && io_mail_dead(&ctx->mailbox)) {
+	if (ctx->cq.single_writer && io_mailbox_dead(&ctx->mailbox)) {
 		/* what its owner has left came before what it has not taken */
-		first = io_mail_join(ctx->mail_rest, io_mail_close(&ctx->mailbox));
-		ctx->mail_rest = NULL;
+		first = io_mailbox_join(ctx->leftover, io_mailbox_close(&ctx->mailbox));
+		ctx->leftover = NULL;
 	}
-	return io_mail_join(first, late);
+	return io_mailbox_join(first, late);
 }
 
 /**
@@ -179,17 +179,17 @@ void io_ring_run_ready(struct io_ring_ctx *ctx)
 	unsigned int flags = IO_URING_F_COMPLETE_DEFER;
 
 	while (ctx->ready.first) {
-		struct io_mail *mail = ctx->ready.first;
+		struct io_tw *tw = ctx->ready.first;
 
 		if (unlikely(need_resched())) {
 			cond_resched();
 			if (fatal_signal_pending(current))
 				flags |= IO_URING_F_TASK_DEAD;
 		}
-		ctx->ready.first = mail->next;
+		ctx->ready.first = tw->next;
 		if (!ctx->ready.first)
 			ctx->ready.tail = &ctx->ready.first;
-		mail->run(ctx, mail, flags);
+		tw->run(ctx, tw, flags);
 	}
 }
 
@@ -207,14 +207,14 @@ void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box)
 	bool pending;
 
 	do {
-		pending = io_mail_pending(box);
+		pending = io_mailbox_pending(box);
 		if (pending)
 			atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
 		else
 			atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
 		/* the flag, then the look; pairs with itself, behind the other's push or take */
 		smp_mb__after_atomic();
-	} while (io_mail_pending(box) != pending);
+	} while (io_mailbox_pending(box) != pending);
 }
 
 /* Nobody but the owner makes CQEs of what is pushed: say that it should come. */
@@ -227,49 +227,49 @@ static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 	if (likely(!listeners))
 		return;
 	if (unlikely(push_flags & IO_PUSH_LATE))
-		io_notify_listeners_late(ctx, push_flags & IO_PUSH_TOLD &&
+		io_notify_listeners_late(ctx, push_flags & IO_PUSH_NOTIFIED &&
 					 !(listeners & BIT(IO_LISTEN_POLL)));
 	else
 		io_notify_listeners(ctx);
 }
 
 /**
- * io_ring_take - take what is to be run next
- * @ctx: an exclusive ring, its lock held by its owner
+ * io_owner_mailbox_take - take what is to be run next
+ * @ctx: a single-writer ring, its lock held by its owner
  *
  * Return: what was left before, else all that is in the mailbox; oldest first.
  */
-struct io_mail *io_ring_take(struct io_ring_ctx *ctx)
+struct io_tw *io_owner_mailbox_take(struct io_ring_ctx *ctx)
 {
-	struct io_mail *rest = ctx->mail_rest;
+	struct io_tw *rest = ctx->leftover;
 
 	if (likely(!rest))
-		return io_mail_take(&ctx->mailbox);
-	/* IO_MAIL_REST stays, until what has arrived meanwhile is taken as well */
-	ctx->mail_rest = NULL;
+		return io_mailbox_take(&ctx->mailbox);
+	/* IO_MAILBOX_LEFTOVER stays, until what has arrived meanwhile is taken as well */
+	ctx->leftover = NULL;
 	return rest;
 }
 
 /**
- * io_ring_leave - run the rest of what was taken another time
- * @ctx: an exclusive ring, its lock held by its owner
+ * io_owner_mailbox_requeue - run the rest of what was taken another time
+ * @ctx: a single-writer ring, its lock held by its owner
  * @mail: the rest, oldest first
  *
  * Its items were announced once, and the owner has come for them: so say it again.
  */
-void io_ring_leave(struct io_ring_ctx *ctx, struct io_mail *mail)
+void io_owner_mailbox_requeue(struct io_ring_ctx *ctx, struct io_tw *tw)
 {
 	unsigned long old = READ_ONCE(ctx->mailbox.head);
 
 	io_assert_ring(ctx);
-	ctx->mail_rest = mail;
-	while (!try_cmpxchg(&ctx->mailbox.head, &old, old | IO_MAIL_REST))
+	ctx->leftover = tw;
+	while (!try_cmpxchg(&ctx->mailbox.head, &old, old | IO_MAILBOX_LEFTOVER))
 		;
 	io_ring_announce(ctx, 0);
 }
 
 /**
- * io_ring_open - the owner of an exclusive ring takes from its mailbox again
+ * io_owner_mailbox_reopen - the owner of a single-writer ring takes from its mailbox again
  * @ctx: the ring, its lock held; called by its owner
  *
  * What came before stays before what comes from now on: the owner runs first what it had
@@ -279,67 +279,67 @@ void io_ring_leave(struct io_ring_ctx *ctx, struct io_mail *mail)
  *
  * May sleep.
  */
-void io_ring_open(struct io_ring_ctx *ctx)
+void io_owner_mailbox_reopen(struct io_ring_ctx *ctx)
 {
-	struct io_mail *mail;
+	struct io_tw *tw;
 
 	io_assert_ring(ctx);
-	mail = io_mail_join(ctx->mail_rest, io_mail_take(&ctx->mailbox));
+	tw = io_mailbox_join(ctx->leftover, io_mailbox_take(&ctx->mailbox));
 	synchronize_rcu();
-	ctx->mail_rest = NULL;
-	mail = io_mail_join(mail, io_mail_take(&ctx->fallback.items));
-	if (mail)
-		io_ring_leave(ctx, mail);
+	ctx->leftover = NULL;
+	tw = io_mailbox_join(tw, io_mailbox_take(&ctx->fallback.items));
+	if (tw)
+		io_owner_mailbox_requeue(ctx, tw);
 }
 
 /*
  * May more come of an item than the one CQE that it is counted as?  The owner
  * changes what is looked at here before it arms the mailbox, everybody else calls
- * io_ring_expect() afterwards.  So a pusher that has seen IO_MAIL_ARMED has to look
+ * io_owner_wake_recount() afterwards.  So a pusher that has seen IO_MAILBOX_ARMED has to look
  * after its push: what it saw before may be out of date.
  */
 static bool io_ring_is_urgent(const struct io_ring_ctx *ctx, unsigned int push_flags)
 {
 	if (push_flags & IO_PUSH_NOW || test_bit(IO_LISTEN_TARGETS, &ctx->listeners))
 		return true;
-	if (push_flags & IO_PUSH_REQ && READ_ONCE(ctx->submit_special) & IO_SPECIAL_DRAIN)
+	if (push_flags & IO_PUSH_REQ && READ_ONCE(ctx->submit_slow) & IO_SLOW_DRAIN)
 		return true;
 	return push_flags & IO_PUSH_NODES && READ_ONCE(ctx->tags_owed);
 }
 
 /**
- * io_ring_expect - a sleeping owner waits for less mail than it thought
+ * io_owner_wake_recount - a sleeping owner waits for less mail than it thought
  * @ctx: the ring, its lock held
  *
  * For a task that has changed what io_ring_is_urgent() looks at, or lost a CQE, and
  * may not be the owner: what was pushed before the change was only counted.
  */
-void io_ring_expect(struct io_ring_ctx *ctx)
+void io_owner_wake_recount(struct io_ring_ctx *ctx)
 {
 	/* between the change and the look; pairs with the push, which comes before its look */
 	smp_mb();
-	if (READ_ONCE(ctx->mailbox.head) & IO_MAIL_ARMED)
+	if (READ_ONCE(ctx->mailbox.head) & IO_MAILBOX_ARMED)
 		wake_up_state(ctx->submitter_task, TASK_INTERRUPTIBLE);
 }
 
 /**
- * io_ring_pushed - the rest of io_ring_push(), if there is something to do
+ * io_owner_mailbox_pushed - the rest of io_owner_mailbox_push(), if there is something to do
  * @ctx: the ring; the caller is within RCU
- * @mail: the item, not ours any more unless @old has IO_MAIL_DEAD
- * @old: what io_mail_push() said
+ * @mail: the item, not ours any more unless @old has IO_MAILBOX_DEAD
+ * @old: what io_mailbox_push() said
  * @push_flags: IO_PUSH_*
  */
-void io_ring_pushed(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned long old,
-		    unsigned int push_flags)
+void io_owner_mailbox_pushed(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned long old,
+			     unsigned int push_flags)
 {
-	if (unlikely(old & IO_MAIL_DEAD)) {
-		io_fallback_push(ctx, mail);
+	if (unlikely(old & IO_MAILBOX_DEAD)) {
+		io_fallback_push(ctx, tw);
 		return;
 	}
-	if (io_mail_was_empty(old))
+	if (io_mailbox_was_empty(old))
 		io_ring_announce(ctx, push_flags);
-	if (old & IO_MAIL_ARMED) {
-		if (io_mail_completes(&ctx->mailbox) || io_ring_is_urgent(ctx, push_flags))
+	if (old & IO_MAILBOX_ARMED) {
+		if (io_tw_completes(&ctx->mailbox) || io_ring_is_urgent(ctx, push_flags))
 			wake_up_state(ctx->submitter_task, TASK_INTERRUPTIBLE);
 	}
 }

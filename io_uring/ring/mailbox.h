@@ -15,109 +15,109 @@
  * handles it in the order of arrival.  One word holds the youngest item and three
  * marks, so that each push is a single atomic operation:
  *
- * IO_MAIL_ARMED
+ * IO_MAILBOX_ARMED
  *	the taker sleeps and wants to be woken after mailbox.missing more items.
  *	It arms an empty mailbox only, by a compare-and-exchange on the word that
  *	pushes go through: a push is either seen by the taker before it sleeps,
  *	or sees the mark.  Only then a second atomic operation, the count, is
  *	spent.
- * IO_MAIL_DEAD
+ * IO_MAILBOX_DEAD
  *	the taker is gone for good.  Nothing can be pushed any more; the pusher
  *	takes its item elsewhere.
- * IO_MAIL_REST
- *	the taker has not run all that it took (ctx->mail_rest).  The mailbox counts as
+ * IO_MAILBOX_LEFTOVER
+ *	the taker has not run all that it took (ctx->leftover).  The mailbox counts as
  *	one with mail, so the taker does not sleep, and polls find it ready.
  *
  * Items are not looked at by other pushers, so the taker may free them as soon as it has them.
  */
-#define IO_MAIL_ARMED	1UL
-#define IO_MAIL_DEAD	2UL
-#define IO_MAIL_REST	4UL
-#define IO_MAIL_MARKS	(IO_MAIL_ARMED | IO_MAIL_DEAD | IO_MAIL_REST)
+#define IO_MAILBOX_ARMED	1UL
+#define IO_MAILBOX_DEAD	2UL
+#define IO_MAILBOX_LEFTOVER	4UL
+#define IO_MAILBOX_MARKS	(IO_MAILBOX_ARMED | IO_MAILBOX_DEAD | IO_MAILBOX_LEFTOVER)
 
 /**
- * io_mail_push_chain - put items into a mailbox
+ * io_mailbox_push_chain - put items into a mailbox
  * @box: the mailbox
  * @first: first item; those behind it are linked by ->next
  * @last: last item, may be @first
  *
- * Any context.  They belong to the taker unless the result has IO_MAIL_DEAD set.
+ * Any context.  They belong to the taker unless the result has IO_MAILBOX_DEAD set.
  * A chain of several arrives in the reverse of its order.
  *
  * Return: the word as it was before: no pointer in it says that the mailbox was
- * empty, IO_MAIL_ARMED that the taker sleeps, IO_MAIL_DEAD that
+ * empty, IO_MAILBOX_ARMED that the taker sleeps, IO_MAILBOX_DEAD that
  * nothing was taken.
  */
-static inline unsigned long io_mail_push_chain(struct io_mailbox *box, struct io_mail *first,
-					       struct io_mail *last)
+static inline unsigned long io_mailbox_push_chain(struct io_mailbox *box, struct io_tw *first,
+						  struct io_tw *last)
 {
 	unsigned long old = READ_ONCE(box->head);
 
 	do {
-		if (unlikely(old & IO_MAIL_DEAD))
+		if (unlikely(old & IO_MAILBOX_DEAD))
 			return old;
-		last->next = (struct io_mail *)(old & ~IO_MAIL_MARKS);
-	} while (!try_cmpxchg(&box->head, &old, (unsigned long)first | (old & IO_MAIL_MARKS)));
+		last->next = (struct io_tw *)(old & ~IO_MAILBOX_MARKS);
+	} while (!try_cmpxchg(&box->head, &old, (unsigned long)first | (old & IO_MAILBOX_MARKS)));
 	return old;
 }
 
 /* The same for a single item. */
-static inline unsigned long io_mail_push(struct io_mailbox *box, struct io_mail *mail)
+static inline unsigned long io_mailbox_push(struct io_mailbox *box, struct io_tw *tw)
 {
-	return io_mail_push_chain(box, mail, mail);
+	return io_mailbox_push_chain(box, tw, tw);
 }
 
 /*
  * The same, if the taker is there and does not sleep.  Return: the word as it was;
  * with a mark in it nothing was pushed.
  */
-static inline unsigned long io_mail_push_straight(struct io_mailbox *box, struct io_mail *mail)
+static inline unsigned long io_mailbox_push_fast(struct io_mailbox *box, struct io_tw *tw)
 {
 	unsigned long old = READ_ONCE(box->head);
 
 	do {
-		if (unlikely(old & IO_MAIL_MARKS))
+		if (unlikely(old & IO_MAILBOX_MARKS))
 			return old;
-		mail->next = (struct io_mail *)old;
-	} while (!try_cmpxchg(&box->head, &old, (unsigned long)mail));
+		tw->next = (struct io_tw *)old;
+	} while (!try_cmpxchg(&box->head, &old, (unsigned long)tw));
 	return old;
 }
 
-static inline bool io_mail_was_empty(unsigned long old)
+static inline bool io_mailbox_was_empty(unsigned long old)
 {
-	return !(old & ~IO_MAIL_MARKS);
+	return !(old & ~IO_MAILBOX_MARKS);
 }
 
-static inline bool io_mail_pending(const struct io_mailbox *box)
+static inline bool io_mailbox_pending(const struct io_mailbox *box)
 {
-	return READ_ONCE(box->head) & ~(IO_MAIL_ARMED | IO_MAIL_DEAD);
+	return READ_ONCE(box->head) & ~(IO_MAILBOX_ARMED | IO_MAILBOX_DEAD);
 }
 
 /* The item that came last, those before it are linked by ->next; for the taker. */
-static inline struct io_mail *io_mail_youngest(const struct io_mailbox *box)
+static inline struct io_tw *io_mailbox_youngest(const struct io_mailbox *box)
 {
-	return (struct io_mail *)(READ_ONCE(box->head) & ~IO_MAIL_MARKS);
+	return (struct io_tw *)(READ_ONCE(box->head) & ~IO_MAILBOX_MARKS);
 }
 
 /* Has the taker left some of what it took? */
-static inline bool io_mail_rest(const struct io_mailbox *box)
+static inline bool io_mailbox_leftover(const struct io_mailbox *box)
 {
-	return READ_ONCE(box->head) & IO_MAIL_REST;
+	return READ_ONCE(box->head) & IO_MAILBOX_LEFTOVER;
 }
 
-static inline bool io_mail_dead(const struct io_mailbox *box)
+static inline bool io_mailbox_dead(const struct io_mailbox *box)
 {
-	return READ_ONCE(box->head) & IO_MAIL_DEAD;
+	return READ_ONCE(box->head) & IO_MAILBOX_DEAD;
 }
 
 /* Count an arrival for a sleeping taker: is it the one that it waits for? */
-static inline bool io_mail_completes(struct io_mailbox *box)
+static inline bool io_tw_completes(struct io_mailbox *box)
 {
 	return atomic_dec_and_test(&box->missing);
 }
 
 /**
- * io_mail_arm - the taker is about to sleep
+ * io_mailbox_arm - the taker is about to sleep
  * @box: the mailbox
  * @nr: items to wait for, at least 1
  *
@@ -125,24 +125,24 @@ static inline bool io_mail_completes(struct io_mailbox *box)
  *
  * Return: false if there is something to take, then nothing was armed.
  */
-static inline bool io_mail_arm(struct io_mailbox *box, int nr)
+static inline bool io_mailbox_arm(struct io_mailbox *box, int nr)
 {
 	unsigned long empty = 0;
 
 	atomic_set(&box->missing, nr);
-	return try_cmpxchg(&box->head, &empty, IO_MAIL_ARMED);
+	return try_cmpxchg(&box->head, &empty, IO_MAILBOX_ARMED);
 }
 
 /* The taker is awake again; taking disarms as well. */
-static inline void io_mail_disarm(struct io_mailbox *box)
+static inline void io_mailbox_disarm(struct io_mailbox *box)
 {
-	unsigned long armed = IO_MAIL_ARMED;
+	unsigned long armed = IO_MAILBOX_ARMED;
 
 	try_cmpxchg(&box->head, &armed, 0);
 }
 
-struct io_mail *io_mail_take(struct io_mailbox *box);
-struct io_mail *io_mail_close(struct io_mailbox *box);
+struct io_tw *io_mailbox_take(struct io_mailbox *box);
+struct io_tw *io_mailbox_close(struct io_mailbox *box);
 
 void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box);
 
@@ -158,43 +158,43 @@ void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box);
 /* What a push asks for besides delivery. */
 #define IO_PUSH_NOW	BIT(0)	/* wake a sleeping owner even if it waits for more items */
 #define IO_PUSH_LATE	BIT(1)	/* some ring's listeners are being woken: tell ours afterwards */
-#define IO_PUSH_TOLD	BIT(2)	/* it is the ring's own eventfd that is being signalled */
+#define IO_PUSH_NOTIFIED	BIT(2)	/* it is the ring's own eventfd that is being signalled */
 #define IO_PUSH_REQ	BIT(3)	/* a request, which may end: drained ones wait for that */
 #define IO_PUSH_NODES	BIT(4)	/* a request with registered resources, whose tags may come */
 
-void io_ring_pushed(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned long old,
-		    unsigned int push_flags);
+void io_owner_mailbox_pushed(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned long old,
+			     unsigned int push_flags);
 
 /**
- * io_ring_push - hand an item to the owner of an exclusive ring
+ * io_owner_mailbox_push - hand an item to the owner of a single-writer ring
  * @ctx: the ring, kept alive by the item
  * @mail: the item, with ->run set
  * @push_flags: IO_PUSH_*
  *
  * Any context.  Wakes an owner that waits for CQEs when enough items are there.
  */
-static inline void io_ring_push(struct io_ring_ctx *ctx, struct io_mail *mail,
-				unsigned int push_flags)
+static inline void io_owner_mailbox_push(struct io_ring_ctx *ctx, struct io_tw *tw,
+					 unsigned int push_flags)
 {
 	unsigned long old;
 
 	guard(rcu)();
-	old = io_mail_push(&ctx->mailbox, mail);
-	if (io_mail_was_empty(old) || old & IO_MAIL_MARKS)
-		io_ring_pushed(ctx, mail, old, push_flags);
+	old = io_mailbox_push(&ctx->mailbox, tw);
+	if (io_mailbox_was_empty(old) || old & IO_MAILBOX_MARKS)
+		io_owner_mailbox_pushed(ctx, tw, old, push_flags);
 }
 
 /* jiffies for which a call lets those pass who only try for the ring lock */
 #define IO_GIVE_WAY	(HZ / 100 + 2)
 
-void io_ring_expect(struct io_ring_ctx *ctx);
-struct io_mail *io_ring_take(struct io_ring_ctx *ctx);
-void io_ring_leave(struct io_ring_ctx *ctx, struct io_mail *mail);
-void io_ring_close(struct io_ring_ctx *ctx);
-void io_ring_open(struct io_ring_ctx *ctx);
-void io_fallback_push(struct io_ring_ctx *ctx, struct io_mail *mail);
+void io_owner_wake_recount(struct io_ring_ctx *ctx);
+struct io_tw *io_owner_mailbox_take(struct io_ring_ctx *ctx);
+void io_owner_mailbox_requeue(struct io_ring_ctx *ctx, struct io_tw *tw);
+void io_owner_mailbox_close(struct io_ring_ctx *ctx);
+void io_owner_mailbox_reopen(struct io_ring_ctx *ctx);
+void io_fallback_push(struct io_ring_ctx *ctx, struct io_tw *tw);
 void io_fallback_kick(struct io_ring_ctx *ctx);
-void io_ring_give_way(struct io_ring_ctx *ctx);
-struct io_mail *io_fallback_take(struct io_ring_ctx *ctx);
+void io_ring_yield(struct io_ring_ctx *ctx);
+struct io_tw *io_fallback_take(struct io_ring_ctx *ctx);
 
 #endif

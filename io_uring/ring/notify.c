@@ -139,7 +139,7 @@ static void io_notify_look_again(struct rcu_head *rcu)
  * From here on whoever publishes CQEs or pushes mail tells it.  The caller looks at the CQ
  * after it has queued itself.
  *
- * On shared rings cq.lock orders this with publications.  On exclusive ones that is
+ * On multi-writer rings cq.lock orders this with publications.  On single-writer ones that is
  * the ring lock, which is only tried for: its holder may keep it for as long as it
  * likes.  If somebody has it, a commit may be under way that has looked for us in vain
  * and whose tail is not seen yet (D in ring/cq.c).  A grace period later each CPU has
@@ -150,7 +150,7 @@ void io_notify_activate(struct io_ring_ctx *ctx)
 {
 	if (likely(test_bit(IO_LISTEN_POLL, &ctx->listeners)))
 		return;
-	if (!ctx->cq.exclusive) {
+	if (!ctx->cq.single_writer) {
 		guard(spinlock)(&ctx->cq.lock);
 		set_bit(IO_LISTEN_POLL, &ctx->listeners);
 	} else if (io_ring_trylock(ctx)) {
@@ -185,7 +185,7 @@ static void io_notify_work(struct work_struct *work)
 					       notify.work);
 
 	/* the owner has come, and announces itself what it makes of it */
-	if (io_mail_pending(&ctx->mailbox))
+	if (io_mailbox_pending(&ctx->mailbox))
 		io_notify_listeners(ctx);
 }
 
@@ -201,7 +201,7 @@ void io_notify_init(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_notify_listeners_late - an exclusive ring's mailbox is not empty: tell it soon
+ * io_notify_listeners_late - a single-writer ring's mailbox is not empty: tell it soon
  * @ctx: the ring; the caller is within RCU, or holds a reference
  * @told: nobody listens but an eventfd that is being signalled just now
  *
@@ -225,7 +225,7 @@ void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told)
  * @ctx: the ring
  * @sleepers: somebody may sleep on ctx->cq_wait
  *
- * Task context; on shared rings after cq.lock was released.
+ * Task context; on multi-writer rings after cq.lock was released.
  */
 void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers)
 {
@@ -242,7 +242,7 @@ void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers)
  * A poll of the ring finds them, so each batch is an event.  It is none for eventfds, which
  * tell what is in the ring, nor for sleepers, whose CQEs are there when the CQ is full.
  *
- * Task context; on shared rings after cq.lock was released.
+ * Task context; on multi-writer rings after cq.lock was released.
  */
 void io_notify_overflow(struct io_ring_ctx *ctx)
 {

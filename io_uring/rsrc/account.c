@@ -185,7 +185,7 @@ static long io_seg_enter(struct io_mem_account *account, const struct io_mapped_
 }
 
 /**
- * io_account_leave - memory is no longer in the account
+ * io_account_del_segs - memory is no longer in the account
  * @account: the account
  * @map: the memory
  * @nr_segs: so many of its segments, from the first one on
@@ -194,8 +194,8 @@ static long io_seg_enter(struct io_mem_account *account, const struct io_mapped_
  *
  * Return: pages that are not charged any more.
  */
-unsigned long io_account_leave(struct io_mem_account *account, const struct io_mapped_ubuf *map,
-			       unsigned int nr_segs)
+unsigned long io_account_del_segs(struct io_mem_account *account, const struct io_mapped_ubuf *map,
+				  unsigned int nr_segs)
 {
 	unsigned long pages = 0;
 	unsigned int seg;
@@ -216,7 +216,7 @@ unsigned long io_account_leave(struct io_mem_account *account, const struct io_m
 }
 
 /**
- * io_account_enter - memory comes into the account
+ * io_account_add_segs - memory comes into the account
  * @account: the account; its ring's lock is held
  * @map: the memory
  *
@@ -224,7 +224,7 @@ unsigned long io_account_leave(struct io_mem_account *account, const struct io_m
  *
  * Return: pages that are to be charged; -ENOMEM or -EINTR, and nothing came.
  */
-long io_account_enter(struct io_mem_account *account, const struct io_mapped_ubuf *map)
+long io_account_add_segs(struct io_mem_account *account, const struct io_mapped_ubuf *map)
 {
 	long ret, pages = 0;
 	unsigned int seg;
@@ -239,7 +239,7 @@ long io_account_enter(struct io_mem_account *account, const struct io_mapped_ubu
 	return pages;
 undo:
 	/* what others have left meanwhile was charged, by them, and goes with us */
-	io_mem_uncharge(account, io_account_leave(account, map, seg) - pages);
+	io_mem_uncharge(account, io_account_del_segs(account, map, seg) - pages);
 	return ret;
 }
 
@@ -255,14 +255,14 @@ undo:
  */
 int io_account_charge(struct io_mem_account *account, const struct io_mapped_ubuf *map)
 {
-	long pages = io_account_enter(account, map);
+	long pages = io_account_add_segs(account, map);
 	int ret;
 
 	if (pages < 0)
 		return pages;
 	ret = io_mem_charge(account, pages);
 	if (ret)
-		io_mem_uncharge(account, io_account_leave(account, map, map->nr_bvecs) - pages);
+		io_mem_uncharge(account, io_account_del_segs(account, map, map->nr_bvecs) - pages);
 	return ret;
 }
 
@@ -275,5 +275,5 @@ int io_account_charge(struct io_mem_account *account, const struct io_mapped_ubu
  */
 void io_account_uncharge(struct io_mem_account *account, const struct io_mapped_ubuf *map)
 {
-	io_mem_uncharge(account, io_account_leave(account, map, map->nr_bvecs));
+	io_mem_uncharge(account, io_account_del_segs(account, map, map->nr_bvecs));
 }

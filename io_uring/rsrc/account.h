@@ -42,8 +42,8 @@ int io_account_charge(struct io_mem_account *account, const struct io_mapped_ubu
 void io_account_uncharge(struct io_mem_account *account, const struct io_mapped_ubuf *map);
 
 /* the two halves of those, for their tests */
-long io_account_enter(struct io_mem_account *account, const struct io_mapped_ubuf *map);
-unsigned long io_account_leave(struct io_mem_account *account, const struct io_mapped_ubuf *map,
-			       unsigned int nr_segs);
+long io_account_add_segs(struct io_mem_account *account, const struct io_mapped_ubuf *map);
+unsigned long io_account_del_segs(struct io_mem_account *account, const struct io_mapped_ubuf *map,
+				  unsigned int nr_segs);
 
 #endif

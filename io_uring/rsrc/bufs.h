@@ -120,15 +120,15 @@ int io_bufs_begin_leave(struct io_ring_ctx *ctx);
 void io_bufs_end_leave(struct io_ring_ctx *ctx);
 
 /* The one that waits for them is to die: the fallback work undoes what it began. */
-static inline void io_bufs_forsake(struct io_ring_ctx *ctx)
+static inline void io_bufs_abandon(struct io_ring_ctx *ctx)
 {
-	WRITE_ONCE(ctx->bufs.forsaken, true);
+	WRITE_ONCE(ctx->bufs.abandoned, true);
 }
 
 /* Ring lock held. */
 static inline void io_bufs_take_back(struct io_ring_ctx *ctx)
 {
-	if (unlikely(READ_ONCE(ctx->bufs.forsaken)) && xchg(&ctx->bufs.forsaken, false))
+	if (unlikely(READ_ONCE(ctx->bufs.abandoned)) && xchg(&ctx->bufs.abandoned, false))
 		io_bufs_end_leave(ctx);
 }
 

@@ -97,7 +97,7 @@ static void io_rsrc_owe_tag(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 	node->owed = true;
 	WRITE_ONCE(ctx->tags_owed, ctx->tags_owed + 1);
 	/* a worker, or a sender of a file, may do this while the owner sleeps */
-	io_ring_expect(ctx);
+	io_owner_wake_recount(ctx);
 }
 
 /**

@@ -8,7 +8,7 @@
  * goes:
  *
  *	IO_DONE		complete it here
- *	IO_PARKED	somebody else completes it; it must not be touched any more
+ *	IO_PENDING	somebody else completes it; it must not be touched any more
  *	IO_AGAIN	if its file can be polled: wait until that is ready, then
  *			issue it again, inline; else a worker may block on it
  *	IO_MORE*	issue it again, with its poll armed: multishot.c
@@ -29,7 +29,7 @@
 #include "async/wq.h"
 #include "complete/complete.h"
 #include "req/free.h"
-#include "req/limit.h"
+#include "req/linked_timeout.h"
 #include "req/put.h"
 #include "rsrc/files.h"
 #include "submit/issue.h"
@@ -76,15 +76,15 @@ bool io_file_borrow(struct io_kiocb *req)
 }
 
 /**
- * io_issue_unusual - issue on behalf of other credentials, or with an audit record
+ * io_issue_slow - issue on behalf of other credentials, or with an audit record
  * @req: the request
  * @op: its operation
  * @issue_flags: IO_URING_F_*
  *
  * Return: what ->issue said
  */
-enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
-				unsigned int issue_flags)
+enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
+			     unsigned int issue_flags)
 {
 	const struct cred *old = NULL;
 	enum io_result result;
@@ -128,48 +128,48 @@ static enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
 	io_req_move(req, IO_REQ_ISSUING);
 	if (op->needs_file && !req->file && !io_issue_find_file(req, op, issue_flags))
 		return io_done(req, -EBADF);
-	return io_issue_once(req, op, issue_flags);
+	return io_issue_as_submitter(req, op, issue_flags);
 }
 
-static void io_retry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags);
+static void io_retry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
 
 /* The fallback work gives a request back to its task. */
-static void io_retry_resume_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
-				 unsigned int issue_flags)
+static void io_retry_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
+			       unsigned int issue_flags)
 {
-	io_poll_resume(io_mail_to_req(mail), io_retry_mail);
+	io_poll_resume(io_tw_to_req(tw), io_retry_tw);
 }
 
 /*
  * An event, or a cancel, for a request that waits for its file.  Until it has
  * something to do it stays parked.
  */
-static void io_retry_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+static void io_retry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_kiocb *req = io_tw_to_req(tw);
 	unsigned int left = IO_POLL_VAIN;
 	enum io_poll_verdict verdict;
 
 	do {
-		verdict = io_poll_look(req, issue_flags);
-		if (verdict == IO_POLL_NOTHING && io_poll_release(req))
+		verdict = io_poll_check(req, issue_flags);
+		if (verdict == IO_POLL_NOTHING && io_poll_try_unclaim(req))
 			return;
 	} while (verdict == IO_POLL_NOTHING && --left);
 	if (unlikely(verdict == IO_POLL_NOTHING)) {
-		io_poll_pause(req, io_retry_resume_mail);
+		io_poll_pause(req, io_retry_resume_tw);
 		return;
 	}
-	io_poll_hold_end(req);
+	io_poll_disarm_retry(req);
 	if (verdict == IO_POLL_CANCELLED)
 		io_req_fail(req, -ECANCELED);
 	else
-		io_issue_mail(ctx, mail, issue_flags);
+		io_issue_tw(ctx, tw, issue_flags);
 }
 
 /* What to do with a request that waits for its file, when there is an event. */
 static io_poll_run io_hold_run(const struct io_kiocb *req)
 {
-	return req->flags & REQ_F_MULTISHOT ? io_multishot_mail : io_retry_mail;
+	return req->flags & REQ_F_MULTISHOT ? io_multishot_tw : io_retry_tw;
 }
 
 /*
@@ -192,7 +192,7 @@ static void io_issue_again(struct io_kiocb *req)
 {
 	enum io_poll_hold hold = IO_POLL_BLOCK;
 
-	if (io_poll_may_hold(req)) {
+	if (io_poll_may_retry(req)) {
 		if (unlikely(io_issue_heeds_nonblock(req))) {
 			io_req_fail(req, -EAGAIN);
 			return;
@@ -204,7 +204,7 @@ static void io_issue_again(struct io_kiocb *req)
 	case IO_POLL_HOLD:
 		break;
 	case IO_POLL_RETRY:
-		io_req_run_soon(req, io_issue_mail);
+		io_req_run_soon(req, io_issue_tw);
 		break;
 	case IO_POLL_BLOCK:
 		io_queue_to_worker(req);
@@ -217,7 +217,7 @@ static void io_issue_again(struct io_kiocb *req)
 
 static bool io_has_posted(enum io_result result)
 {
-	return result == IO_MORE || result == IO_MORE_MAYBE || result == IO_MORE_ASK;
+	return result == IO_MORE || result == IO_MORE_IF_READY || result == IO_MORE_ASK;
 }
 
 /*
@@ -243,7 +243,7 @@ static noinline enum io_result io_issue_more(struct io_kiocb *req, enum io_resul
 		/* nothing of a CQE that was posted gets into the last one */
 		req->cqe.flags = 0;
 		io_req_move(req, IO_REQ_ISSUING);
-		result = io_issue_once(req, op, issue_flags);
+		result = io_issue_as_submitter(req, op, issue_flags);
 	} while (io_has_posted(result) && --left);
 	return result;
 }
@@ -271,7 +271,7 @@ static void io_file_keep(struct io_kiocb *req)
 }
 
 /* The request has not finished. */
-static noinline void io_issue_on(struct io_kiocb *req, enum io_result result)
+static noinline void io_issue_unfinished(struct io_kiocb *req, enum io_result result)
 {
 	/* nothing was tried, and there is nothing to wait for */
 	if (io_ops[req->opcode]->blocks && result == IO_AGAIN) {
@@ -283,7 +283,7 @@ static noinline void io_issue_on(struct io_kiocb *req, enum io_result result)
 		result = io_issue_more(req, result);
 	if (result == IO_DONE)
 		io_complete(req);
-	else if (result != IO_PARKED)
+	else if (result != IO_PENDING)
 		/* after IO_MORE: what is ready comes after what others have to do */
 		io_issue_again(req);
 }
@@ -297,17 +297,17 @@ void io_issue_result(struct io_kiocb *req, enum io_result result)
 {
 	if (likely(result == IO_DONE))
 		io_complete(req);
-	else if (result != IO_PARKED)
-		io_issue_on(req, result);
+	else if (result != IO_PENDING)
+		io_issue_unfinished(req, result);
 }
 
 /* A request that has a limit does not finish at once: the limit is issued, but only once. */
-static noinline void io_issue_limit(struct io_kiocb *head)
+static noinline void io_issue_linked_timeout(struct io_kiocb *head)
 {
 	struct io_kiocb *limit;
 
 	io_file_keep(head);
-	limit = io_limit_start(head);
+	limit = io_linked_timeout_start(head);
 	if (limit)
 		io_issue(limit, IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER);
 }
@@ -318,13 +318,13 @@ static noinline void io_issue_limit(struct io_kiocb *head)
  */
 void io_issue_inline(struct io_kiocb *req)
 {
-	bool limited = req->flags & REQ_F_LIMITED;
+	bool limited = req->flags & REQ_F_HAS_TIMEOUT;
 	enum io_result result;
 
 	result = io_issue(req, io_inline_flags(req->ctx));
 	/* whoever ends it needs the ring lock, so it is still there */
 	if (unlikely(limited) && result != IO_DONE)
-		io_issue_limit(req);
+		io_issue_linked_timeout(req);
 	io_issue_result(req, result);
 }
 
@@ -344,14 +344,14 @@ static bool io_issue_loses(struct io_kiocb *req)
 }
 
 /**
- * io_issue_mail - what to do with a request that may be issued now
+ * io_issue_tw - what to do with a request that may be issued now
  * @ctx: the ring, its lock held
  * @mail: of the request
  * @issue_flags: IO_URING_F_TASK_DEAD if its task is gone: then it is cancelled
  */
-void io_issue_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+void io_issue_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_kiocb *req = io_tw_to_req(tw);
 
 	if (unlikely(!io_issue_allowed(req, issue_flags) || io_issue_loses(req)))
 		io_req_fail(req, -ECANCELED);
@@ -368,7 +368,7 @@ static bool io_work_needs_hash(const struct io_kiocb *req)
 
 	if (req->ctx->iopoll)
 		return true;
-	if (!io_ops[req->opcode]->hash_reg_file)
+	if (!io_ops[req->opcode]->serialize_writes)
 		return false;
 	return !(file->f_flags & O_DIRECT && file->f_op->fop_flags & FOP_DIO_PARALLEL_WRITE);
 }
@@ -427,10 +427,10 @@ void io_queue_to_worker(struct io_kiocb *req)
 	io_work_classify(req);
 	trace_io_uring_queue_async_work(req, !!(req->work.flags & IO_WQ_WORK_HASHED));
 	/* what was completed before must not come after what the worker posts */
-	if (!req->ctx->cq.exclusive)
+	if (!req->ctx->cq.single_writer)
 		io_cq_commit(req->ctx);
-	if (req->flags & REQ_F_LIMITED)
-		io_issue_limit(req);
+	if (req->flags & REQ_F_HAS_TIMEOUT)
+		io_issue_linked_timeout(req);
 	io_req_move(req, IO_REQ_QUEUED);
 	if (req->flags & REQ_F_REFCOUNT)
 		io_req_get(req);
@@ -537,7 +537,7 @@ void io_work_run(struct io_wq_work *work)
 	struct io_kiocb *req = io_work_to_req(work);
 	unsigned int flags = IO_URING_F_UNLOCKED | IO_URING_F_IOWQ | req->ctx->issue_flags;
 
-	if (io_poll_may_hold(req))
+	if (io_poll_may_retry(req))
 		flags |= IO_URING_F_NONBLOCK;
 	if (!io_work_take_multishot(req, &flags))
 		return;

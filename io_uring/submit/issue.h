@@ -18,13 +18,13 @@
 
 bool io_file_assign_plain(struct io_kiocb *req);
 bool io_file_borrow(struct io_kiocb *req);
-enum io_result io_issue_unusual(struct io_kiocb *req, const struct io_op *op,
-				unsigned int issue_flags);
+enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
+			     unsigned int issue_flags);
 void io_issue_result(struct io_kiocb *req, enum io_result result);
 void io_issue_inline(struct io_kiocb *req);
 void io_queue_to_worker(struct io_kiocb *req);
 
-int io_init_special(struct io_kiocb *req, u8 sqe_flags, u16 personality);
+int io_init_slow(struct io_kiocb *req, u8 sqe_flags, u16 personality);
 void io_submit_chained(struct io_kiocb *req);
 void io_submit_end_chain(struct io_ring_ctx *ctx);
 
@@ -73,7 +73,7 @@ static inline void io_file_check(struct io_kiocb *req, const struct io_op *op,
 				 enum io_result result)
 {
 #ifdef CONFIG_IO_URING_DEBUG
-	if (!op->borrows_file || WARN_ON_ONCE(result == IO_PARKED))
+	if (!op->borrows_file || WARN_ON_ONCE(result == IO_PENDING))
 		return;
 	if (result == IO_DONE && io_file_is_borrowed(req))
 		memset(&req->file, POISON_INUSE, sizeof(req->file));
@@ -97,7 +97,7 @@ static inline bool io_op_unaudited(const struct io_op *op)
 }
 
 /* Issue a request for the first time, with current's credentials. */
-static inline enum io_result io_issue_fresh(struct io_kiocb *req, const struct io_op *op,
+static inline enum io_result io_issue_first(struct io_kiocb *req, const struct io_op *op,
 					    unsigned int issue_flags)
 {
 	io_req_move(req, IO_REQ_ISSUING);
@@ -108,17 +108,17 @@ static inline enum io_result io_issue_fresh(struct io_kiocb *req, const struct i
 	}
 	if (likely(io_op_unaudited(op)))
 		return io_issue_op(req, op, issue_flags);
-	return io_issue_unusual(req, op, issue_flags);
+	return io_issue_slow(req, op, issue_flags);
 }
 
 /* Issue a request that has its file, with the credentials of its submitter. */
-static inline enum io_result io_issue_once(struct io_kiocb *req, const struct io_op *op,
-					   unsigned int issue_flags)
+static inline enum io_result io_issue_as_submitter(struct io_kiocb *req, const struct io_op *op,
+						   unsigned int issue_flags)
 {
 	if (likely(io_op_unaudited(op) &&
 		   (!(req->flags & REQ_F_CREDS) || req->creds == current_cred())))
 		return io_issue_op(req, op, issue_flags);
-	return io_issue_unusual(req, op, issue_flags);
+	return io_issue_slow(req, op, issue_flags);
 }
 
 /**
@@ -135,9 +135,9 @@ static inline bool io_issue_allowed(const struct io_kiocb *req, unsigned int iss
 	return !(current->flags & PF_EXITING) && !atomic_read(&req->tctx->in_cancel);
 }
 
-/* What takes a request off the straight way once its SQE is read. */
+/* What takes a request off the fast path once its SQE is read. */
 #define IO_REQ_CHAIN_FLAGS	(REQ_F_LINK | REQ_F_HARDLINK)
-#define IO_REQ_SPECIAL_FLAGS	(IO_REQ_CHAIN_FLAGS | REQ_F_FORCE_ASYNC | REQ_F_IO_DRAIN | \
+#define IO_REQ_SLOW_FLAGS	(IO_REQ_CHAIN_FLAGS | REQ_F_FORCE_ASYNC | REQ_F_IO_DRAIN | \
 				 REQ_F_FAIL)
 
 #endif

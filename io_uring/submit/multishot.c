@@ -7,7 +7,7 @@
  * what all of them have in common, so that an op only says what it has found:
  *
  *	IO_MORE		it has posted, and there is more: issue it again
- *	IO_MORE_MAYBE	it has posted, and there may be more: issue it again, if the
+ *	IO_MORE_IF_READY	it has posted, and there may be more: issue it again, if the
  *			file is ready
  *	IO_MORE_ASK	likewise, and the first attempt is no exception
  *	IO_AGAIN	it has found nothing, or nothing more: wait for the next event
@@ -42,7 +42,7 @@ static void io_multishot_disarm(struct io_kiocb *req)
 {
 	/* else it is a POLL_ADD, whose poll is its own */
 	if (req->flags & REQ_F_POLLED)
-		io_poll_hold_end(req);
+		io_poll_disarm_retry(req);
 	else
 		io_poll_end(req);
 }
@@ -56,9 +56,9 @@ static enum io_result io_multishot_issue(struct io_kiocb *req)
 
 	req->cqe.flags = 0;
 	io_req_move(req, IO_REQ_ISSUING);
-	result = io_issue_once(req, io_ops[req->opcode],
-			       io_inline_flags(req->ctx) | IO_URING_F_MULTISHOT);
-	WARN_ON_ONCE(result == IO_PARKED);
+	result = io_issue_as_submitter(req, io_ops[req->opcode],
+				       io_inline_flags(req->ctx) | IO_URING_F_MULTISHOT);
+	WARN_ON_ONCE(result == IO_PENDING);
 	val = req->cqe;
 	req->poll = poll;
 	/* with IO_MORE the file is as ready as it was */
@@ -72,23 +72,23 @@ static enum io_result io_multishot_issue(struct io_kiocb *req)
 	return result;
 }
 
-/* io_poll_look(), which most of the time finds one event that its waker knew. */
+/* io_poll_check(), which most of the time finds one event that its waker knew. */
 static enum io_poll_verdict io_multishot_look(struct io_kiocb *req, unsigned int issue_flags)
 {
-	if (likely(!(issue_flags & IO_URING_F_TASK_DEAD) && io_poll_straight(req->poll)))
+	if (likely(!(issue_flags & IO_URING_F_TASK_DEAD) && io_poll_check_fast(req->poll)))
 		return IO_POLL_READY;
-	return io_poll_look(req, issue_flags);
+	return io_poll_check(req, issue_flags);
 }
 
 /* The fallback work gives a request back to its task. */
-static void io_multishot_resume_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
-				     unsigned int issue_flags)
+static void io_multishot_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
+				   unsigned int issue_flags)
 {
-	io_poll_resume(io_mail_to_req(mail), io_multishot_mail);
+	io_poll_resume(io_tw_to_req(tw), io_multishot_tw);
 }
 
 /**
- * io_multishot_mail - an event, or a cancel, for a request whose poll is armed
+ * io_multishot_tw - an event, or a cancel, for a request whose poll is armed
  * @ctx: the ring, its lock held
  * @mail: of the request, whose poll the caller owns
  * @issue_flags: IO_URING_F_TASK_DEAD if its task is gone: then it is cancelled
@@ -96,9 +96,9 @@ static void io_multishot_resume_mail(struct io_ring_ctx *ctx, struct io_mail *ma
  * Issues it with IO_URING_F_MULTISHOT; io_poll_woken_by() has the events then.  A poll for
  * a single event goes this way as well, and is done with the first.
  */
-void io_multishot_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
-	struct io_kiocb *req = io_mail_to_req(mail);
+	struct io_kiocb *req = io_tw_to_req(tw);
 	unsigned int left, vain = 0;
 
 	/* what is taken for a ring that is closed is lost, see io_issue_loses() */
@@ -122,14 +122,14 @@ void io_multishot_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned i
 		}
 		if (result == IO_DONE)
 			return;
-		if (result == IO_AGAIN && io_poll_release(req))
+		if (result == IO_AGAIN && io_poll_try_unclaim(req))
 			return;
 		if (unlikely(vain == IO_POLL_VAIN)) {
-			io_poll_pause(req, io_multishot_resume_mail);
+			io_poll_pause(req, io_multishot_resume_tw);
 			return;
 		}
 	}
 	/* it is the turn of others; more may come of it than one CQE */
-	io_req_move(req, IO_REQ_PARKED);
-	io_req_push(req, io_multishot_mail, IO_PUSH_NOW);
+	io_req_move(req, IO_REQ_WAITING);
+	io_req_push(req, io_multishot_tw, IO_PUSH_NOW);
 }

@@ -3,14 +3,14 @@
 
 /*
  * For each SQE: read it into a request (->prep does the fields of the op),
- * issue it, and if that finishes it write its CQE.  This straight way is
- * io_submit_straight(); a request that is finished on it serves for the next
+ * issue it, and if that finishes it write its CQE.  This fast path is
+ * io_submit_fast(); a request that is finished on it serves for the next
  * SQE at once.
  *
  * Everything unusual about a SQE shows in one test of what is read first:
- * flags, an ioprio, a personality, and ctx->submit_special, which says that the
+ * flags, an ioprio, a personality, and ctx->submit_slow, which says that the
  * ring is restricted, that requests wait for a drained one, or that the SQE
- * continues a chain.  That is io_submit_unusual() and special.c.
+ * continues a chain.  That is io_submit_slow() and slow.c.
  *
  * SQE memory belongs to the program: each field is read once, and not at all
  * after this loop has given the slot back.
@@ -21,7 +21,7 @@
 #include "complete/complete.h"
 #include "req/free.h"
 #include "ring/sq.h"
-#include "submit/straight.h"
+#include "submit/fast.h"
 
 /*
  * SQEs between two looks whether others want to run, or the task is to die.  Each of them may
@@ -60,13 +60,13 @@ noinline void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe 
 /* flags that any op takes on any ring that is not restricted */
 #define IO_SQE_FLAGS_PLAIN	(IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_ASYNC | IOSQE_FIXED_FILE)
 
-/* Would io_init_special() look at anything?  A call that links and picked buffers do without. */
-static bool io_sqe_is_special(const struct io_kiocb *req, u8 sqe_flags, u16 personality)
+/* Would io_init_slow() look at anything?  A call that links and picked buffers do without. */
+static bool io_sqe_is_slow(const struct io_kiocb *req, u8 sqe_flags, u16 personality)
 {
 	u8 plain = IO_SQE_FLAGS_PLAIN;
 
 	if (req->opcode >= IORING_OP_LAST || personality ||
-	    req->ctx->submit_special & IO_SPECIAL_RESTRICTED)
+	    req->ctx->submit_slow & IO_SLOW_RESTRICTED)
 		return true;
 	if (io_ops[req->opcode]->buffer_select)
 		plain |= IOSQE_BUFFER_SELECT;
@@ -74,14 +74,14 @@ static bool io_sqe_is_special(const struct io_kiocb *req, u8 sqe_flags, u16 pers
 }
 
 /**
- * io_submit_unusual - a SQE with something unusual about it, see the head of this file
+ * io_submit_slow - a SQE with something unusual about it, see the head of this file
  * @req: the request, belongs to somebody else afterwards
  * @sqe: the SQE
  * @head: its first word
  * @personality: what was read from it
  * @batch: the batch
  */
-noinline void io_submit_unusual(struct io_kiocb *req, const struct io_uring_sqe *sqe, u32 head,
+noinline void io_submit_slow(struct io_kiocb *req, const struct io_uring_sqe *sqe, u32 head,
 				       u16 personality, struct io_submit_batch *batch)
 {
 	const struct io_op *op = io_ops[req->opcode];
@@ -89,8 +89,8 @@ noinline void io_submit_unusual(struct io_kiocb *req, const struct io_uring_sqe 
 	int err = 0;
 
 	req->file = NULL;
-	if (io_sqe_is_special(req, sqe_flags, personality))
-		err = io_init_special(req, sqe_flags, personality);
+	if (io_sqe_is_slow(req, sqe_flags, personality))
+		err = io_init_slow(req, sqe_flags, personality);
 	if (!err && head >> 16 && !op->ioprio)
 		err = -EINVAL;
 	if (!err)
@@ -101,7 +101,7 @@ noinline void io_submit_unusual(struct io_kiocb *req, const struct io_uring_sqe 
 	}
 	trace_io_uring_submit_req(req);
 	io_req_move(req, IO_REQ_PREPPED);
-	if (req->flags & IO_REQ_SPECIAL_FLAGS || batch->ctx->submit_special)
+	if (req->flags & IO_REQ_SLOW_FLAGS || batch->ctx->submit_slow)
 		io_submit_chained(req);
 	else
 		io_issue_inline(req);

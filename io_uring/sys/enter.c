@@ -6,7 +6,7 @@
  * whatever the wait meets is not told; fewer SQEs taken than asked for means no
  * waiting at all.
  *
- * On exclusive rings the owner runs its mailbox here, under the lock that it
+ * On single-writer rings the owner runs its mailbox here, under the lock that it
  * has for submitting.  On IOPOLL rings waiting means polling the devices.
  */
 #include <linux/file.h>
@@ -44,7 +44,7 @@ static int io_poll_loop_yield(struct io_ring_ctx *ctx)
 {
 	u32 tail = READ_ONCE(ctx->rings->cq_tail);
 
-	if (ctx->cq.exclusive)
+	if (ctx->cq.single_writer)
 		io_run_local_locked(ctx, 0);
 	if (task_work_pending(current) || ctx->ready.first || !io_iopoll_pending(ctx)) {
 		io_ring_unlock(ctx);
@@ -82,7 +82,7 @@ static int io_enter_poll_locked(struct io_ring_ctx *ctx, u32 nr)
 	if (!io_may_wait(ctx))
 		return -EEXIST;
 	/* a program that waits for more than there is would never see the rest */
-	if (ctx->cq.exclusive && io_local_pending(ctx))
+	if (ctx->cq.single_writer && io_local_pending(ctx))
 		io_run_local_locked(ctx, 0);
 	io_cq_commit(ctx);
 	if (unlikely(ctx->check_cq)) {
@@ -131,10 +131,10 @@ static bool io_enough_ready(struct io_ring_ctx *ctx, u32 min_complete)
 /* Make CQEs of what has arrived.  Return: enough of them are there. */
 static bool io_enter_collect(struct io_ring_ctx *ctx, u32 min_complete)
 {
-	if (ctx->cq.exclusive && io_local_pending(ctx)) {
+	if (ctx->cq.single_writer && io_local_pending(ctx)) {
 		io_run_local_locked(ctx, min_complete);
 		/* the wait runs the rest */
-		if (unlikely(io_mail_rest(&ctx->mailbox)))
+		if (unlikely(io_mailbox_leftover(&ctx->mailbox)))
 			return false;
 	}
 	io_cq_commit(ctx);
@@ -198,7 +198,7 @@ static long io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u
 	if (unlikely(READ_ONCE(ctx->stops.any))) {
 		if (READ_ONCE(ctx->stops.disabled))
 			return -EBADFD;
-		io_ring_give_way(ctx);
+		io_ring_yield(ctx);
 	}
 	if (ctx->flags & IORING_SETUP_SQPOLL) {
 		taken = io_enter_sqpoll(ctx, to_submit, flags);

@@ -7,10 +7,10 @@
  * - The ring lock is only tried.  Its holder may sleep, in a page fault for
  *   instance that the reader of this file is to handle.  Without the lock what it
  *   guards is left out: the lists of files, buffers and personalities, and on
- *   exclusive rings the overflow list.
+ *   single-writer rings the overflow list.
  * - Of lists that a program can make megabytes long no more than IO_SHOW_MOST lines are
  *   shown: they are written, and their reader gets memory for them, with a lock held.
- * - cq.lock of shared rings is taken: nobody sleeps with it.
+ * - cq.lock of multi-writer rings is taken: nobody sleeps with it.
  * - The words and entries of the two queues are shared with the program and are read
  *   without a lock; whatever they say, no more than a queue's size is listed.
  * - The SQPOLL thread may end at any time; what is known about it is asked of
@@ -29,7 +29,7 @@
 #include <linux/user_namespace.h>
 #include <linux/xarray.h>
 
-#include "req/parked.h"
+#include "req/wait_table.h"
 #include "ring/cq.h"
 #include "ring/locks.h"
 #include "rsrc/bufs.h"
@@ -216,7 +216,7 @@ static void io_show_polls(struct seq_file *m, struct io_ring_ctx *ctx, bool lock
 	seq_puts(m, "PollList:\n");
 	if (!locked)
 		return;
-	io_for_each_parked(ctx, bucket, tmp, req) {
+	io_for_each_waiting(ctx, bucket, tmp, req) {
 		if (seq_has_overflowed(m) || nr == IO_SHOW_MOST)
 			return;
 		cond_resched();
@@ -231,22 +231,22 @@ static void io_show_polls(struct seq_file *m, struct io_ring_ctx *ctx, bool lock
 /* CQEs that the program has not made room for, the first of them. */
 static void io_show_overflow(struct seq_file *m, struct io_ring_ctx *ctx)
 {
-	const struct io_mail *mail = ctx->cq.overflow;
+	const struct io_tw *tw = ctx->cq.overflow;
 	unsigned int nr;
 
-	for (nr = 0; mail && nr < IO_SHOW_MOST && !seq_has_overflowed(m); nr++) {
-		const struct io_cqe_entry *entry = container_of(mail, struct io_cqe_entry, mail);
+	for (nr = 0; tw && nr < IO_SHOW_MOST && !seq_has_overflowed(m); nr++) {
+		const struct io_cqe_entry *entry = container_of(tw, struct io_cqe_entry, tw);
 
 		seq_printf(m, "  user_data=%llu, res=%d, flags=%x\n",
 			   entry->val.user_data, entry->val.res, entry->val.flags);
-		mail = mail->next;
+		tw = tw->next;
 	}
 }
 
 static void io_show_overflow_list(struct seq_file *m, struct io_ring_ctx *ctx, bool locked)
 {
 	seq_puts(m, "CqOverflowList:\n");
-	if (ctx->cq.exclusive) {
+	if (ctx->cq.single_writer) {
 		if (locked)
 			io_show_overflow(m, ctx);
 		return;

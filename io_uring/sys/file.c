@@ -31,7 +31,7 @@ static __poll_t io_ring_poll(struct file *file, poll_table *wait)
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	/* overflowed CQEs and mail become visible when the program enters */
 	if (io_cq_ready(ctx) || test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq) ||
-	    (ctx->cq.exclusive && io_local_pending(ctx)))
+	    (ctx->cq.single_writer && io_local_pending(ctx)))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	return mask;
 }

@@ -207,7 +207,7 @@ static int io_reg_enable(struct io_ring_ctx *ctx, void __user *arg, unsigned int
 	}
 	if (ctx->restrictions.registered) {
 		ctx->restrictions.hold = true;
-		ctx->submit_special |= IO_SPECIAL_RESTRICTED;
+		ctx->submit_slow |= IO_SLOW_RESTRICTED;
 	}
 	WRITE_ONCE(ctx->stops.disabled, false);
 	if (ctx->sqpoll.data)
@@ -410,7 +410,7 @@ static int io_register(struct io_ring_ctx *ctx, unsigned int opcode, void __user
 {
 	int ret;
 
-	io_ring_give_way(ctx);
+	io_ring_yield(ctx);
 	ret = io_ring_lock(ctx);
 	if (ret)
 		return ret;

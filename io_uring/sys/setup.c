@@ -27,7 +27,7 @@
 #include "async/iopoll.h"
 #include "async/poll.h"
 #include "req/drain.h"
-#include "req/parked.h"
+#include "req/wait_table.h"
 #include "req/req.h"
 #include "req/put.h"
 #include "ring/cq.h"
@@ -123,7 +123,7 @@ static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 	ctx->stops.disabled = p->flags & IORING_SETUP_R_DISABLED;
 	ctx->sq.entries = p->sq_entries;
 	ctx->cq_entries = p->cq_entries;
-	if (io_req_cache_init(ctx) || io_parked_init(ctx)) {
+	if (io_req_cache_init(ctx) || io_wait_table_init(ctx)) {
 		io_req_cache_free(ctx);
 		percpu_ref_exit(&ctx->refs);
 		kfree(ctx);

@@ -36,12 +36,12 @@ static void io_leave_sleep(struct io_ring_ctx *ctx)
 	}
 	prepare_to_wait(&ctx->work_wait, &wait, TASK_INTERRUPTIBLE);
 	if (READ_ONCE(ctx->bufs.awaited) && !signal_pending(current) &&
-	    (!ctx->cq.exclusive || io_mail_dead(&ctx->mailbox) ||
-	     io_mail_arm(&ctx->mailbox, 1)))
+	    (!ctx->cq.single_writer || io_mailbox_dead(&ctx->mailbox) ||
+	     io_mailbox_arm(&ctx->mailbox, 1)))
 		schedule_timeout(ctx->syscall_iopoll ? 1 : MAX_SCHEDULE_TIMEOUT);
 	finish_wait(&ctx->work_wait, &wait);
-	if (ctx->cq.exclusive)
-		io_mail_disarm(&ctx->mailbox);
+	if (ctx->cq.single_writer)
+		io_mailbox_disarm(&ctx->mailbox);
 }
 
 /*
@@ -52,7 +52,7 @@ static int io_leave_step(struct io_ring_ctx *ctx)
 {
 	int ret = 0;
 
-	if (ctx->cq.exclusive)
+	if (ctx->cq.single_writer)
 		io_run_local_locked(ctx, 0);
 	if (ctx->syscall_iopoll)
 		io_iopoll_reap(ctx);
@@ -87,7 +87,7 @@ int io_unregister_buffers(struct io_ring_ctx *ctx)
 		ret = io_leave_step(ctx);
 	if (ret == IO_RING_LOST) {
 		/* others may go on with the ring, and want its buffers back */
-		io_bufs_forsake(ctx);
+		io_bufs_abandon(ctx);
 		io_fallback_kick(ctx);
 		return ret;
 	}

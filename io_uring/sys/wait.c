@@ -2,11 +2,11 @@
 /* io_uring: sleeping for CQEs */
 
 /*
- * Exclusive rings have one possible sleeper, the owner.  It runs its mailbox,
+ * Single-writer rings have one possible sleeper, the owner.  It runs its mailbox,
  * and when that is empty it arms it with the number of items that are missing:
  * the pusher of the last one wakes it (ring/mailbox.h).
  *
- * Shared rings may have many sleepers, each with a target, the tail at which it
+ * Multi-writer rings may have many sleepers, each with a target, the tail at which it
  * has what it wants.  A sleeper registers under cq.lock, where posters look for
  * sleepers too (C in ring/cq.c); its wake function wakes it only at its target.
  *
@@ -22,7 +22,7 @@
 
 #include "async/napi.h"
 #include "async/timer.h"
-#include "req/parked.h"
+#include "req/wait_table.h"
 #include "ring/cq.h"
 #include "ring/locks.h"
 #include "ring/mailbox.h"
@@ -32,7 +32,7 @@
 
 /**
  * struct io_waiter - a task that waits for CQEs
- * @entry: on ctx->cq_wait, shared rings
+ * @entry: on ctx->cq_wait, multi-writer rings
  * @ctx: the ring
  * @target: tail at which the wait ends
  * @timeouts: IORING_OP_TIMEOUTs that had come when it began, one more ends it
@@ -151,7 +151,7 @@ static bool io_waiter_arm(struct io_waiter *w)
 	struct io_ring_ctx *ctx = w->ctx;
 
 	set_current_state(TASK_INTERRUPTIBLE);
-	if (unlikely(!io_mail_arm(&ctx->mailbox, w->target - READ_ONCE(ctx->rings->cq_tail)))) {
+	if (unlikely(!io_mailbox_arm(&ctx->mailbox, w->target - READ_ONCE(ctx->rings->cq_tail)))) {
 		__set_current_state(TASK_RUNNING);
 		return false;
 	}
@@ -164,7 +164,7 @@ static bool io_waiter_register(struct io_waiter *w)
 {
 	struct io_ring_ctx *ctx = w->ctx;
 
-	if (ctx->cq.exclusive)
+	if (ctx->cq.single_writer)
 		return io_waiter_arm(w);
 	guard(spinlock)(&ctx->cq.lock);
 	prepare_to_wait(&ctx->cq_wait, &w->entry, TASK_INTERRUPTIBLE);
@@ -175,8 +175,8 @@ static bool io_waiter_register(struct io_waiter *w)
 static void io_waiter_unregister(struct io_waiter *w)
 {
 	__set_current_state(TASK_RUNNING);
-	if (w->ctx->cq.exclusive)
-		io_mail_disarm(&w->ctx->mailbox);
+	if (w->ctx->cq.single_writer)
+		io_mailbox_disarm(&w->ctx->mailbox);
 	else
 		finish_wait(&w->ctx->cq_wait, &w->entry);
 }
@@ -192,7 +192,7 @@ static bool io_wait_is_io(const struct io_ring_ctx *ctx)
 {
 	struct io_uring_task *tctx = current->io_uring;
 	/* a snapshot is good enough for statistics */
-	unsigned int idle = data_race(io_parked_nr(ctx) + ctx->drain.nr);
+	unsigned int idle = data_race(io_wait_table_nr(ctx) + ctx->drain.nr);
 	/* likewise */
 	unsigned int alive = data_race(io_reqs_alive(ctx));
 
@@ -223,7 +223,7 @@ static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 {
 	/* first, what it completes is in the mailbox */
 	io_run_task_work();
-	if (ctx->cq.exclusive && io_local_pending(ctx))
+	if (ctx->cq.single_writer && io_local_pending(ctx))
 		io_run_local(ctx, wanted);
 	if (unlikely(READ_ONCE(ctx->check_cq))) {
 		if (test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq)) {
@@ -352,7 +352,7 @@ static int io_wait_set_sigmask(const struct io_wait_arg *arg)
  * @arg: signal mask and times
  *
  * Return: 0 if there is any CQE in the end; else -EINTR, -ETIME, -EFAULT,
- * -EINVAL for the signal mask, -EEXIST for a stranger on an exclusive ring;
+ * -EINVAL for the signal mask, -EEXIST for a stranger on a single-writer ring;
  * -EBADR if a CQE was lost.
  */
 int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
@@ -363,8 +363,8 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 	if (!io_may_wait(ctx))
 		return -EEXIST;
 	/* its owner has become another program: it takes from the mailbox again, until its end */
-	if (unlikely(ctx->cq.exclusive && io_mail_dead(&ctx->mailbox))) {
-		ret = io_tctx_meet(ctx);
+	if (unlikely(ctx->cq.single_writer && io_mailbox_dead(&ctx->mailbox))) {
+		ret = io_tctx_attach_slow(ctx);
 		if (ret)
 			return ret;
 	}
@@ -377,7 +377,7 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 	w.ctx = ctx;
 	w.target = READ_ONCE(ctx->rings->cq_head) + nr;
 	w.timeouts = io_cq_timeouts(ctx);
-	if (!ctx->cq.exclusive) {
+	if (!ctx->cq.single_writer) {
 		init_waitqueue_func_entry(&w.entry, io_waiter_wake);
 		INIT_LIST_HEAD(&w.entry.entry);
 		w.entry.private = current;

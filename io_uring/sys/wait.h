@@ -30,10 +30,10 @@ int io_wait_arg_read(struct io_wait_arg *arg, unsigned int enter_flags, const vo
 		     size_t size);
 int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg);
 
-/* May current wait here?  Exclusive rings: only their owner. */
+/* May current wait here?  Single-writer rings: only their owner. */
 static inline bool io_may_wait(const struct io_ring_ctx *ctx)
 {
-	return !ctx->cq.exclusive || READ_ONCE(ctx->submitter_task) == current;
+	return !ctx->cq.single_writer || READ_ONCE(ctx->submitter_task) == current;
 }
 
 #endif

@@ -4,7 +4,7 @@
 /*
  * A request in flight is in one of these places, and each has its way out:
  *
- *	parked					io_parked_cancel(): claims it, its mail ends it
+ *	parked					io_wait_cancel(): claims it, its mail ends it
  *	queued to or running on a worker	io_cancel_work(): ends it, or signals the worker
  *	on ctx->drain.first			taken off and failed with its chain
  *	on ctx->ready.first			ends when it is its turn, which is soon
@@ -15,15 +15,15 @@
  * Whoever ends a task or a ring means all of them.  One pass over all places is
  * io_cancel_requests(), which task/end.c repeats until nothing is left.
  *
- * Requests move between these places while we look.  Between workers and the lot
+ * Requests move between these places while we look.  Between workers and the wait table
  * of parked ones they move under the ring lock, which is held while both are
  * searched.  Whoever moves one elsewhere looks at ctx->dying and tctx->in_cancel
- * (io_may_park(), io_issue_allowed(), io_wq_enqueue()), so that none slips from a
+ * (io_may_add_waiting(), io_issue_allowed(), io_wq_enqueue()), so that none slips from a
  * place we have not seen yet to one that we have left behind.
  *
  * A program means those that it names by a key (IORING_OP_ASYNC_CANCEL,
  * IORING_REGISTER_SYNC_CANCEL), a linked timeout means one request.  They are found
- * in a worker pool, of any task that uses the ring, in the lot, and among those that
+ * in a worker pool, of any task that uses the ring, in the wait table, and among those that
  * are tried again before the ring lock is released.  Not found are
  * requests that have not begun, because they wait for the one before them in a
  * chain or for a drained one, and those that a device has.
@@ -37,7 +37,7 @@
 #include "complete/complete.h"
 #include "req/drain.h"
 #include "req/free.h"
-#include "req/parked.h"
+#include "req/wait_table.h"
 #include "ring/cq.h"
 #include "task/cancel.h"
 #include "task/run.h"
@@ -50,7 +50,7 @@ static bool io_cancel_match(struct io_kiocb *req, const struct io_cancel_scope *
 	if (!what->tracked)
 		return true;
 	/* a worker may be about to change other flags */
-	return data_race(req->flags) & REQ_F_INFLIGHT &&
+	return data_race(req->flags) & REQ_F_TRACKED &&
 	       (what->tctx || atomic_read(&req->tctx->in_cancel));
 }
 
@@ -94,7 +94,7 @@ static struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_urin
  * A parked request ends, with -ECANCELED, where and when its mail is run.  Any task, ring
  * lock held.  Return: false if it ends by itself.
  */
-static bool io_parked_cancel(struct io_kiocb *req)
+static bool io_wait_cancel(struct io_kiocb *req)
 {
 	io_assert_ring(req->ctx);
 	if (req->flags & REQ_F_POLLED)
@@ -103,34 +103,34 @@ static bool io_parked_cancel(struct io_kiocb *req)
 }
 
 /* Requests that wait for an event or a time.  That they end is seen when their mail is run. */
-static void io_cancel_parked(const struct io_cancel_scope *what)
+static void io_cancel_waiting(const struct io_cancel_scope *what)
 {
 	struct io_ring_ctx *ctx = what->ctx;
 	struct io_kiocb *req, *tmp;
 	struct list_head *bucket;
 
-	io_parked_trim(ctx);
-	io_for_each_parked(ctx, bucket, tmp, req) {
+	io_wait_table_trim(ctx);
+	io_for_each_waiting(ctx, bucket, tmp, req) {
 		if (io_cancel_match(req, what))
-			io_parked_cancel(req);
-		io_parked_walk(ctx);
+			io_wait_cancel(req);
+		io_wait_table_walk(ctx);
 	}
 }
 
 /* Chains that wait for earlier requests. */
 static bool io_cancel_drained(const struct io_cancel_scope *what)
 {
-	struct io_mail *mail;
+	struct io_tw *tw;
 	bool found;
 
 	if (what->tracked)
 		return false;
-	mail = io_drain_take_matching(what->ctx, what->tctx);
-	found = mail;
-	while (mail) {
-		struct io_kiocb *head = io_mail_to_req(mail);
+	tw = io_drain_take_matching(what->ctx, what->tctx);
+	found = tw;
+	while (tw) {
+		struct io_kiocb *head = io_tw_to_req(tw);
 
-		mail = mail->next;
+		tw = tw->next;
 		head->flags &= ~REQ_F_HARDLINK;
 		io_req_fail(head, -ECANCELED);
 		cond_resched();
@@ -156,8 +156,8 @@ bool io_cancel_requests(const struct io_cancel_scope *what)
 	/* what runs was told; that it ends is seen then, not by asking again */
 	found = io_cancel_work(ctx, what->tctx, io_cancel_match_work, (void *)what, true).queued;
 	/* each walk tells all that is parked: first the owner runs what came of the last one */
-	if (!io_mail_rest(&ctx->mailbox))
-		io_cancel_parked(what);
+	if (!io_mailbox_leftover(&ctx->mailbox))
+		io_cancel_waiting(what);
 	if (io_cq_is_writer(ctx)) {
 		found |= io_cancel_drained(what);
 		if (ctx->iopoll)
@@ -215,7 +215,7 @@ static bool io_key_match_work(struct io_wq_work *work, void *data)
 }
 
 /**
- * struct io_key_walk - a search through the lot
+ * struct io_key_walk - a search through the wait table
  * @key: for what
  * @nr: requests that were ended
  * @counted: the last of them says how many they are, see struct io_op
@@ -229,9 +229,9 @@ struct io_key_walk {
 };
 
 /* End a parked request that was named.  Return: it ends. */
-static bool io_parked_cancel_named(struct io_kiocb *req)
+static bool io_wait_cancel_named(struct io_kiocb *req)
 {
-	return !io_ops[req->opcode]->cancel_at_end && io_parked_cancel(req);
+	return !io_ops[req->opcode]->cancel_at_end && io_wait_cancel(req);
 }
 
 /* Look at a parked request.  Return: it is the last that is wanted. */
@@ -239,19 +239,20 @@ static bool io_key_cancel_one(struct io_kiocb *req, void *data)
 {
 	struct io_key_walk *walk = data;
 
-	if (!io_key_match(req, walk->key) || !io_parked_cancel_named(req))
+	if (!io_key_match(req, walk->key) || !io_wait_cancel_named(req))
 		return false;
 	walk->nr++;
-	walk->counted = io_ops[req->opcode]->cancel_counts;
+	walk->counted = io_ops[req->opcode]->cancel_returns_count;
 	return !(walk->key->flags & IORING_ASYNC_CANCEL_ALL);
 }
 
 /* What has the key's user_data.  Return: go on? */
-static bool io_key_cancel_kind(struct io_key_walk *walk, enum io_parked_kind kind)
+static bool io_key_cancel_kind(struct io_key_walk *walk, enum io_wait_kind kind)
 {
 	struct io_kiocb *last;
 
-	last = io_parked_find(walk->key->ctx, kind, walk->key->user_data, io_key_cancel_one, walk);
+	last = io_wait_table_find(walk->key->ctx, kind, walk->key->user_data, io_key_cancel_one,
+				  walk);
 	walk->killed = IS_ERR(last);
 	return !last;
 }
@@ -262,20 +263,20 @@ static bool io_key_cancel_bucket(struct io_key_walk *walk, struct list_head *buc
 	struct io_ring_ctx *ctx = walk->key->ctx;
 	struct io_kiocb *req, *tmp;
 
-	walk->killed = !io_parked_walk(ctx);
-	list_for_each_entry_safe(req, tmp, bucket, parked) {
+	walk->killed = !io_wait_table_walk(ctx);
+	list_for_each_entry_safe(req, tmp, bucket, waiting) {
 		if (walk->killed || io_key_cancel_one(req, walk))
 			return false;
-		walk->killed = !io_parked_walk(ctx);
+		walk->killed = !io_wait_table_walk(ctx);
 	}
 	return !walk->killed;
 }
 
 /* Instead of another attempt. */
-static void io_ready_cancelled_mail(struct io_ring_ctx *ctx, struct io_mail *mail,
-				    unsigned int issue_flags)
+static void io_ready_cancelled_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
+				  unsigned int issue_flags)
 {
-	io_req_fail(io_mail_to_req(mail), -ECANCELED);
+	io_req_fail(io_tw_to_req(tw), -ECANCELED);
 }
 
 /*
@@ -285,23 +286,23 @@ static void io_ready_cancelled_mail(struct io_ring_ctx *ctx, struct io_mail *mai
  */
 static bool io_ready_cancel(struct io_kiocb *req)
 {
-	if (!(req->flags & REQ_F_POLL_TRIED) || req->mail.run == io_ready_cancelled_mail)
+	if (!(req->flags & REQ_F_POLL_TRIED) || req->tw.run == io_ready_cancelled_tw)
 		return false;
-	req->mail.run = io_ready_cancelled_mail;
+	req->tw.run = io_ready_cancelled_tw;
 	return true;
 }
 
 /* Requests that are to be tried again.  Return: how many were ended, one unless all are meant. */
 static unsigned int io_key_cancel_ready(const struct io_cancel_key *key)
 {
-	struct io_mail *mail;
+	struct io_tw *tw;
 	unsigned int nr = 0;
 
 	io_assert_ring(key->ctx);
-	for (mail = key->ctx->ready.first; mail; mail = mail->next) {
-		struct io_kiocb *req = io_mail_to_req(mail);
+	for (tw = key->ctx->ready.first; tw; tw = tw->next) {
+		struct io_kiocb *req = io_tw_to_req(tw);
 
-		if (!io_parked_walk(key->ctx))
+		if (!io_wait_table_walk(key->ctx))
 			break;
 		if (io_key_match(req, key) && io_ready_cancel(req)) {
 			nr++;
@@ -315,10 +316,10 @@ static unsigned int io_key_cancel_ready(const struct io_cancel_key *key)
 /* One request, if it is among them. */
 static bool io_ready_cancel_this(struct io_kiocb *req)
 {
-	struct io_mail *mail = req->ctx->ready.first;
+	struct io_tw *tw = req->ctx->ready.first;
 
-	for (; mail && io_parked_walk(req->ctx); mail = mail->next) {
-		if (mail == &req->mail)
+	for (; tw && io_wait_table_walk(req->ctx); tw = tw->next) {
+		if (tw == &req->tw)
 			return io_ready_cancel(req);
 	}
 	return false;
@@ -330,21 +331,21 @@ static void io_key_cancel_any(struct io_key_walk *walk)
 	struct io_ring_ctx *ctx = walk->key->ctx;
 	struct list_head *bucket;
 
-	io_parked_trim(ctx);
-	io_for_each_parked_bucket(ctx, bucket) {
+	io_wait_table_trim(ctx);
+	io_for_each_wait_bucket(ctx, bucket) {
 		if (!io_key_cancel_bucket(walk, bucket))
 			return;
 	}
 }
 
 /* Requests that are parked.  Return: how many were ended, or -EINTR. */
-static int io_key_cancel_parked(struct io_key_walk *walk)
+static int io_key_cancel_waiting(struct io_key_walk *walk)
 {
 	if (!(walk->key->flags & IORING_ASYNC_CANCEL_USERDATA))
 		io_key_cancel_any(walk);
-	else if (io_key_cancel_kind(walk, IO_PARKED_POLL))
+	else if (io_key_cancel_kind(walk, IO_WAIT_POLL))
 		/* a LINK_TIMEOUT goes with its head alone */
-		io_key_cancel_kind(walk, IO_PARKED_TIMEOUT);
+		io_key_cancel_kind(walk, IO_WAIT_TIMEOUT);
 	return walk->killed ? -EINTR : walk->nr;
 }
 
@@ -376,7 +377,7 @@ void io_cancel_key_init(struct io_cancel_key *key, struct io_ring_ctx *ctx, u64 
  *
  * Return: with IORING_ASYNC_CANCEL_ALL, or _ANY, which implies it, how many end;
  * those that run are told, but not counted.  Else 0 if one ends, or 1 if its op
- * wants it counted (cancel_counts), -EALREADY if a worker that runs it was told to,
+ * wants it counted (cancel_returns_count), -EALREADY if a worker that runs it was told to,
  * -ENOENT if there is none.  -EINTR if the task is to die before all was looked at.
  */
 int io_cancel_by_key(const struct io_cancel_key *key)
@@ -384,7 +385,7 @@ int io_cancel_by_key(const struct io_cancel_key *key)
 	bool all = key->flags & IORING_ASYNC_CANCEL_ALL;
 	struct io_key_walk walk = { .key = key };
 	struct io_wq_found found;
-	int parked;
+	int waiting;
 
 	/* what a program submits at once may be many searches, each of which is long */
 	if (unlikely(fatal_signal_pending(current)))
@@ -394,13 +395,13 @@ int io_cancel_by_key(const struct io_cancel_key *key)
 		found.queued += io_key_cancel_ready(key);
 	if (found.queued && !all)
 		return 0;
-	parked = io_key_cancel_parked(&walk);
-	if (parked < 0)
-		return parked;
+	waiting = io_key_cancel_waiting(&walk);
+	if (waiting < 0)
+		return waiting;
 	if (all)
-		return found.queued + parked;
-	if (parked)
-		return walk.counted ? parked : 0;
+		return found.queued + waiting;
+	if (waiting)
+		return walk.counted ? waiting : 0;
 	return found.running ? -EALREADY : -ENOENT;
 }
 
@@ -422,8 +423,8 @@ int io_cancel_request(struct io_kiocb *req)
 
 	io_assert_ring(req->ctx);
 	/* set and cleared under the ring lock */
-	if (data_race(req->flags) & REQ_F_PARKED)
-		return io_parked_cancel_named(req) ? 0 : -ENOENT;
+	if (data_race(req->flags) & REQ_F_WAITING)
+		return io_wait_cancel_named(req) ? 0 : -ENOENT;
 	if (io_ready_cancel_this(req))
 		return 0;
 	found = io_cancel_work(req->ctx, req->tctx, io_match_this_work, req, false);

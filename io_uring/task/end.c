@@ -90,8 +90,8 @@ static bool io_cancel_arm(struct io_uring_task *tctx, bool arm)
 		if (!io_owns_mailbox(ctx))
 			continue;
 		if (!arm)
-			io_mail_disarm(&ctx->mailbox);
-		else if (!io_mail_arm(&ctx->mailbox, 1))
+			io_mailbox_disarm(&ctx->mailbox);
+		else if (!io_mailbox_arm(&ctx->mailbox, 1))
 			arrived = true;
 	}
 	return arrived;
@@ -251,7 +251,7 @@ static void io_cancel_leave_rings(struct io_cancel_wait *w)
 	io_tctx_for_each_ring(w->tctx, ctx) {
 		io_ring_try_end(ctx);
 		if (io_owns_mailbox(ctx))
-			io_ring_close(ctx);
+			io_owner_mailbox_close(ctx);
 		if (ctx->iopoll)
 			io_leave_polled(ctx);
 		if (!orphans)

@@ -10,7 +10,7 @@
  *	io_ring_kill(), when the file is released: nobody can enter any more, and
  *	calls in progress have ended, because they held the file.  ->dying says so.
  *
- *	io_ring_end_locked() leaves the SQPOLL thread, closes an exclusive ring's
+ *	io_ring_end_locked() leaves the SQPOLL thread, closes a single-writer ring's
  *	mailbox, and ends what is in flight.  A task whose own ring it is does this at
  *	once, so that close(2) returns when nothing waits any more.  If somebody has one
  *	of the locks, io_ring_exit_work() tries again, a little later each time.  With
@@ -51,7 +51,7 @@
 #include "async/timer.h"
 #include "async/wq.h"
 #include "req/free.h"
-#include "req/parked.h"
+#include "req/wait_table.h"
 #include "req/put.h"
 #include "req/spare.h"
 #include "ring/cq.h"
@@ -118,7 +118,7 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 	io_account_free(ctx);
 	percpu_ref_exit(&ctx->refs);
 	io_timers_free(ctx);
-	io_parked_free(ctx);
+	io_wait_table_free(ctx);
 	io_req_cache_free(ctx);
 	kfree_rcu(ctx, rcu);
 }
@@ -199,8 +199,8 @@ static bool io_ring_end_locked(struct io_ring_ctx *ctx)
 	bool looked;
 
 	/* with the lock: its owner may be about to take from it */
-	if (ctx->cq.exclusive)
-		io_ring_close(ctx);
+	if (ctx->cq.single_writer)
+		io_owner_mailbox_close(ctx);
 	looked = io_ring_end_requests(ctx);
 	/* a task that goes on does not wait for the end of files that requests have */
 	if (current->flags & (PF_EXITING | PF_KTHREAD))

@@ -2,8 +2,8 @@
 /* io_uring: running what waits in mailboxes */
 
 /*
- * Three contexts: the owner of an exclusive ring, when it enters the ring; the
- * submitter on a shared ring, as task work; the fallback worker when either is
+ * Three contexts: the owner of a single-writer ring, when it enters the ring; the
+ * submitter on a multi-writer ring, as task work; the fallback worker when either is
  * gone.  Each takes everything that is there, runs it under the ring lock, and
  * what was completed is published by one commit.
  */
@@ -12,7 +12,7 @@
 #include "async/iopoll.h"
 #include "async/poll.h"
 #include "complete/message.h"
-#include "complete/straight.h"
+#include "complete/fast.h"
 #include "req/free.h"
 #include "ring/locks.h"
 #include "rsrc/bufs.h"
@@ -32,28 +32,28 @@
  *
  * Return: what is left.
  */
-static struct io_mail *io_mail_run_step(struct io_ring_ctx *ctx, struct io_mail *mail,
-					unsigned int issue_flags, unsigned int *count)
+static struct io_tw *io_tw_run_step(struct io_ring_ctx *ctx, struct io_tw *tw,
+				    unsigned int issue_flags, unsigned int *count)
 {
 	unsigned int left = IO_RUN_STEP;
 
 	do {
-		struct io_mail *next = mail->next;
+		struct io_tw *next = tw->next;
 
-		if (likely(mail->run == io_complete_mail))
-			io_complete_collected(ctx, io_mail_to_req(mail));
-		else if (mail->run == io_entry_mail)
-			next = io_post_entries(ctx, mail);
+		if (likely(tw->run == io_complete_tw))
+			io_complete_collected(ctx, io_tw_to_req(tw));
+		else if (tw->run == io_entry_tw)
+			next = io_post_entries(ctx, tw);
 		else
-			mail->run(ctx, mail, issue_flags);
-		mail = next;
-	} while (--left && mail);
+			tw->run(ctx, tw, issue_flags);
+		tw = next;
+	} while (--left && tw);
 	*count += IO_RUN_STEP - left;
-	return mail;
+	return tw;
 }
 
 /* Should the owner do something else first?  On its way out this is all that it has to do. */
-static bool io_mail_stop(unsigned int count)
+static bool io_tw_stop(unsigned int count)
 {
 	if (count >= IO_RUN_SHARE)
 		return true;
@@ -67,7 +67,7 @@ static bool io_run_enough(const struct io_ring_ctx *ctx, u32 wanted)
 }
 
 /**
- * io_run_local_locked - the owner of an exclusive ring runs its mailbox
+ * io_run_local_locked - the owner of a single-writer ring runs its mailbox
  * @ctx: the ring, its lock held
  * @wanted: so many CQEs end the caller's wait, 0 if it does not wait
  *
@@ -84,30 +84,30 @@ static bool io_run_enough(const struct io_ring_ctx *ctx, u32 wanted)
 int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted)
 {
 	unsigned int flags = IO_URING_F_COMPLETE_DEFER;
-	struct io_mail *mail = NULL;
+	struct io_tw *tw = NULL;
 	unsigned int loops, count = 0;
 
 	io_assert_ring(ctx);
 	/* what a closed mailbox holds is the fallback worker's */
-	if (unlikely(io_mail_dead(&ctx->mailbox)))
+	if (unlikely(io_mailbox_dead(&ctx->mailbox)))
 		return 0;
-	for (loops = 0; loops < 2 && !mail && io_local_pending(ctx); loops++) {
+	for (loops = 0; loops < 2 && !tw && io_local_pending(ctx); loops++) {
 		if (loops && io_run_enough(ctx, wanted))
 			break;
 		/* also what the first round has caused is announced, and taken here */
-		mail = io_ring_take(ctx);
+		tw = io_owner_mailbox_take(ctx);
 		if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
 			io_taskrun_update(ctx, &ctx->mailbox);
-		io_poll_settle(ctx);
-		while (mail) {
-			mail = io_mail_run_step(ctx, mail, flags, &count);
-			if (likely(!mail) || io_mail_stop(count))
+		io_poll_recheck(ctx);
+		while (tw) {
+			tw = io_tw_run_step(ctx, tw, flags, &count);
+			if (likely(!tw) || io_tw_stop(count))
 				break;
 			cond_resched();
 		}
 	}
-	if (unlikely(mail))
-		io_ring_leave(ctx, mail);
+	if (unlikely(tw))
+		io_owner_mailbox_requeue(ctx, tw);
 	trace_io_uring_local_work_run(ctx, count, loops);
 	return count;
 }
@@ -129,22 +129,23 @@ void io_run_local(struct io_ring_ctx *ctx, u32 wanted)
 			return;
 		io_run_local_locked(ctx, wanted);
 		io_ring_unlock(ctx);
-	} while (unlikely(io_mail_rest(&ctx->mailbox)) && --shares && !task_sigpending(current));
+	} while (unlikely(io_mailbox_leftover(&ctx->mailbox)) && --shares &&
+		 !task_sigpending(current));
 }
 
 /* items that are looked at for one of a ring */
 #define IO_RUN_LOOK	64
 
 /* Is there something for @ctx in current's mailbox?  If there is much, say so. */
-static bool io_tctx_has_mail(const struct io_uring_task *tctx, const struct io_ring_ctx *ctx)
+static bool io_tctx_has_tw(const struct io_uring_task *tctx, const struct io_ring_ctx *ctx)
 {
-	struct io_mail *mail = io_mail_youngest(&tctx->mailbox);
+	struct io_tw *tw = io_mailbox_youngest(&tctx->mailbox);
 	unsigned int left = IO_RUN_LOOK;
 
-	for (; mail && left; mail = mail->next, left--)
-		if (io_mail_to_req(mail)->ctx == ctx)
+	for (; tw && left; tw = tw->next, left--)
+		if (io_tw_to_req(tw)->ctx == ctx)
 			return true;
-	return mail;
+	return tw;
 }
 
 /*
@@ -159,7 +160,7 @@ static void io_clear_taskrun(struct io_uring_task *tctx, struct io_ring_ctx *ctx
 	atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
 	/* the flag is down before the mailbox is looked at; pairs with io_taskrun_update() */
 	smp_mb__after_atomic();
-	if (io_tctx_has_mail(tctx, ctx))
+	if (io_tctx_has_tw(tctx, ctx))
 		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
 }
 
@@ -185,32 +186,32 @@ static struct io_ring_ctx *io_run_switch(struct io_ring_ctx *from, struct io_rin
 }
 
 /* Run one item, if its ring's lock is to be had. */
-static bool io_run_try(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags)
+static bool io_run_try(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int flags)
 {
 	percpu_ref_get(&ctx->refs);
 	if (!io_ring_trylock(ctx)) {
 		percpu_ref_put(&ctx->refs);
 		return false;
 	}
-	mail->run(ctx, mail, flags);
+	tw->run(ctx, tw, flags);
 	io_ring_unlock(ctx);
 	percpu_ref_put(&ctx->refs);
 	return true;
 }
 
 /* The same for a task on its way out, which does not wait for ring locks. */
-static noinline unsigned int io_tctx_run_leaving(struct io_uring_task *tctx, struct io_mail *mail,
+static noinline unsigned int io_tctx_run_leaving(struct io_uring_task *tctx, struct io_tw *tw,
 						 unsigned int flags)
 {
 	unsigned int count = 0;
 
-	for (; mail; count++) {
-		struct io_ring_ctx *ctx = io_mail_to_req(mail)->ctx;
-		struct io_mail *next = mail->next;
+	for (; tw; count++) {
+		struct io_ring_ctx *ctx = io_tw_to_req(tw)->ctx;
+		struct io_tw *next = tw->next;
 
-		if (!io_run_try(ctx, mail, flags))
-			io_fallback_push(ctx, mail);
-		mail = next;
+		if (!io_run_try(ctx, tw, flags))
+			io_fallback_push(ctx, tw);
+		tw = next;
 		cond_resched();
 	}
 	/* it has given back its credit before */
@@ -225,7 +226,7 @@ static noinline unsigned int io_tctx_run_leaving(struct io_uring_task *tctx, str
 void io_tctx_task_work(struct callback_head *cb)
 {
 	struct io_uring_task *tctx = container_of(cb, struct io_uring_task, task_work);
-	struct io_mail *mail = io_mail_take(&tctx->mailbox);
+	struct io_tw *tw = io_mailbox_take(&tctx->mailbox);
 	unsigned int flags = IO_URING_F_COMPLETE_DEFER;
 	struct io_ring_ctx *ctx = NULL;
 	unsigned int count = 0;
@@ -239,25 +240,25 @@ void io_tctx_task_work(struct callback_head *cb)
 	if (unlikely(fatal_signal_pending(current) || current->flags & PF_EXITING))
 		flags |= IO_URING_F_TASK_DEAD;
 	if (unlikely(atomic_read(&tctx->in_cancel))) {
-		count = io_tctx_run_leaving(tctx, mail, flags | IO_URING_F_TASK_DEAD);
-		mail = NULL;
+		count = io_tctx_run_leaving(tctx, tw, flags | IO_URING_F_TASK_DEAD);
+		tw = NULL;
 	}
-	while (mail) {
-		struct io_kiocb *req = io_mail_to_req(mail);
-		struct io_mail *next = mail->next;
+	while (tw) {
+		struct io_kiocb *req = io_tw_to_req(tw);
+		struct io_tw *next = tw->next;
 
 		if (req->ctx != ctx)
 			ctx = io_run_switch(ctx, req->ctx);
 		if (unlikely(!ctx)) {
-			io_fallback_push(req->ctx, mail);
-			mail = next;
+			io_fallback_push(req->ctx, tw);
+			tw = next;
 			continue;
 		}
-		if (likely(mail->run == io_complete_mail))
+		if (likely(tw->run == io_complete_tw))
 			io_complete_collected(ctx, req);
 		else
-			mail->run(ctx, mail, flags);
-		mail = next;
+			tw->run(ctx, tw, flags);
+		tw = next;
 		count++;
 		if (unlikely(need_resched())) {
 			ctx = io_run_switch(ctx, NULL);
@@ -302,13 +303,13 @@ void io_fallback_run(struct io_ring_ctx *ctx)
 {
 	unsigned int flags = IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD;
 	unsigned int count = 0;
-	struct io_mail *mail;
+	struct io_tw *tw;
 
 	io_assert_ring(ctx);
-	io_poll_settle(ctx);
-	mail = io_fallback_take(ctx);
-	while (mail) {
-		mail = io_mail_run_step(ctx, mail, flags, &count);
+	io_poll_recheck(ctx);
+	tw = io_fallback_take(ctx);
+	while (tw) {
+		tw = io_tw_run_step(ctx, tw, flags, &count);
 		cond_resched();
 	}
 }

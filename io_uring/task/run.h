@@ -29,11 +29,11 @@ static inline void io_fallback_init(struct io_ring_ctx *ctx)
 
 void io_leave_polled(struct io_ring_ctx *ctx);
 
-/* Is current the one to run an exclusive ring's mailbox? */
+/* Is current the one to run a single-writer ring's mailbox? */
 static inline bool io_owns_mailbox(const struct io_ring_ctx *ctx)
 {
-	return ctx->cq.exclusive && READ_ONCE(ctx->submitter_task) == current &&
-	       !io_mail_dead(&ctx->mailbox);
+	return ctx->cq.single_writer && READ_ONCE(ctx->submitter_task) == current &&
+	       !io_mailbox_dead(&ctx->mailbox);
 }
 
 /*
@@ -64,7 +64,7 @@ static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
  * @ctx: the ring
  * @tries: how often current has tried in vain, see io_lock_backoff()
  *
- * Whoever has tried often enough has submitters give way (io_ring_give_way()), until it has
+ * Whoever has tried often enough has submitters give way (io_ring_yield()), until it has
  * had the lock, or gives up (io_ring_try_end()): others who wait as well ask again.
  *
  * Return: is it held?
@@ -109,10 +109,10 @@ static inline bool io_run_task_work(void)
 	return true;
 }
 
-/* Does an exclusive ring's owner have something to do? */
+/* Does a single-writer ring's owner have something to do? */
 static inline bool io_local_pending(const struct io_ring_ctx *ctx)
 {
-	return io_mail_pending(&ctx->mailbox);
+	return io_mailbox_pending(&ctx->mailbox);
 }
 
 #endif

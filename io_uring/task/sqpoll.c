@@ -151,12 +151,12 @@ static void io_sqpoll_wake(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_sqpoll_add_polled - a worker has handed a request to a polled device
+ * io_iopoll_add_unlocked - a worker has handed a request to a polled device
  * @req: the request, not the caller's any more
  *
  * Lets it be polled, and wakes the thread of a SQPOLL ring.
  */
-void io_sqpoll_add_polled(struct io_kiocb *req)
+void io_iopoll_add_unlocked(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 
@@ -377,7 +377,7 @@ static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 		return false;
 	if (ctx->creds.sq != current_cred())
 		creds = override_creds(ctx->creds.sq);
-	io_ring_give_way(ctx);
+	io_ring_yield(ctx);
 	if (!io_ring_lock(ctx)) {
 		if (ctx->iopoll && io_iopoll_pending(ctx))
 			busy |= io_iopoll_reap(ctx) > 0;

@@ -79,7 +79,7 @@ static inline void io_sqpoll_init(struct io_ring_ctx *ctx)
 }
 
 void io_sqpoll_put(struct io_ring_ctx *ctx);
-void io_sqpoll_add_polled(struct io_kiocb *req);
+void io_iopoll_add_unlocked(struct io_kiocb *req);
 void io_sqpoll_wait_room(struct io_ring_ctx *ctx);
 int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask);
 int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2]);

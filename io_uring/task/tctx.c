@@ -191,7 +191,7 @@ int io_tctx_attach(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_tctx_meet - current submits to a ring for the first time, or after another one
+ * io_tctx_attach_slow - current submits to a ring for the first time, or after another one
  * @ctx: the ring, its lock not held
  *
  * May sleep.
@@ -199,7 +199,7 @@ int io_tctx_attach(struct io_ring_ctx *ctx)
  * Return: 0, -EEXIST on single issuer rings of another task, -EINTR if current is
  * killed, or an error of io_tctx_attach().
  */
-int io_tctx_meet(struct io_ring_ctx *ctx)
+int io_tctx_attach_slow(struct io_ring_ctx *ctx)
 {
 	int ret;
 
@@ -209,11 +209,11 @@ int io_tctx_meet(struct io_ring_ctx *ctx)
 	if (ret)
 		return ret;
 	/* closed when current became another program */
-	if (unlikely(ctx->cq.exclusive && io_mail_dead(&ctx->mailbox))) {
+	if (unlikely(ctx->cq.single_writer && io_mailbox_dead(&ctx->mailbox))) {
 		ret = io_ring_lock(ctx);
 		if (ret)
 			return ret;
-		io_ring_open(ctx);
+		io_owner_mailbox_reopen(ctx);
 		io_ring_unlock(ctx);
 	}
 	WRITE_ONCE(current->io_uring->last, ctx);

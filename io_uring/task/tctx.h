@@ -43,7 +43,7 @@ struct io_wq *io_tctx_next_pool(struct io_ring_ctx *ctx, bool first);
 void io_tctx_set_limits(struct io_ring_ctx *ctx, const u32 limits[2]);
 int io_tctx_create(struct io_ring_ctx *ctx, struct task_struct *task);
 int io_tctx_attach(struct io_ring_ctx *ctx);
-int io_tctx_meet(struct io_ring_ctx *ctx);
+int io_tctx_attach_slow(struct io_ring_ctx *ctx);
 void io_tctx_detach_all(struct io_uring_task *tctx);
 void io_tctx_forget_ring(struct io_ring_ctx *ctx);
 void io_tctx_free(struct io_uring_task *tctx);
@@ -57,7 +57,7 @@ struct file *io_ringfd_get(unsigned int index);
  * io_tctx_attach_submitter - current is about to submit to a ring
  * @ctx: the ring, its lock not held
  *
- * Return: as io_tctx_meet()
+ * Return: as io_tctx_attach_slow()
  */
 static inline int io_tctx_attach_submitter(struct io_ring_ctx *ctx)
 {
@@ -65,7 +65,7 @@ static inline int io_tctx_attach_submitter(struct io_ring_ctx *ctx)
 
 	if (likely(tctx && READ_ONCE(tctx->last) == ctx))
 		return 0;
-	return io_tctx_meet(ctx);
+	return io_tctx_attach_slow(ctx);
 }
 
 /* Requests of current that have not ended. */

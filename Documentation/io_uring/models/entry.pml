@@ -3,8 +3,8 @@
  * Model: messages on their way to another ring and home again
  *
  * What is modelled: io_entry_get(), io_entry_put_chain() and io_entry_store_free()
- * of io_uring/ring/entry.c, io_ring_push(), io_ring_close() and io_fallback_take()
- * of io_uring/ring/mailbox.c, and io_entry_mail() of io_uring/complete/message.c, which
+ * of io_uring/ring/entry.c, io_owner_mailbox_push(), io_owner_mailbox_close() and io_fallback_take()
+ * of io_uring/ring/mailbox.c, and io_entry_tw() of io_uring/complete/message.c, which
  * collects entries that have the same home.
  *
  * A sender takes an entry from its store's free list, else takes all that has come
@@ -250,7 +250,7 @@ inline push_fallback(r, e)
 	}
 }
 
-/* io_ring_push() */
+/* io_owner_mailbox_push() */
 inline push(r, e)
 {
 	d_step { old = box_top[r]; dead = box_dead[r] };
@@ -304,7 +304,7 @@ inline go_home()
 	fi
 }
 
-/* io_entry_mail(): the CQE, then perhaps home */
+/* io_entry_tw(): the CQE, then perhaps home */
 inline post(r)
 {
 	d_step {

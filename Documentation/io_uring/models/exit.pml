@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Model: the owner of an exclusive ring, or the ring, ends while others push
+ * Model: the owner of a single-writer ring, or the ring, ends while others push
  *
- * What is modelled: io_ring_push(), io_ring_close() and io_fallback_push() of
+ * What is modelled: io_owner_mailbox_push(), io_owner_mailbox_close() and io_fallback_push() of
  * io_uring/ring/mailbox.c against an owner who runs its mailbox a last time and
  * may close it, the fallback worker, and the ring's end: io_ring_kill(),
  * io_ring_exit_work() and io_ring_free_work() (io_uring/task/).
  * Each of two senders completes a request, which is what its item is; each request
  * holds a reference to the ring.  Whoever runs an item gives that reference back.
- * A third request is about to be parked, io_may_park(): it ends if the ring ends,
+ * A third request is about to be parked, io_may_add_waiting(): it ends if the ring ends,
  * or the exit work finds it.
  *
  * The senders look at the ring after their push, within RCU; the fallback worker
@@ -125,7 +125,7 @@ inline run_list()
 	od
 }
 
-/* io_ring_close(): what is there stays for the fallback worker */
+/* io_owner_mailbox_close(): what is there stays for the fallback worker */
 inline close_mailbox()
 {
 	use_ring;

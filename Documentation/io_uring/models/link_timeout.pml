@@ -109,7 +109,7 @@ inline advance()
 	head_freed = true
 }
 
-/* io_link_timeout_mail() */
+/* io_link_timeout_tw() */
 inline limit_reached()
 {
 	assert(!limit_freed);

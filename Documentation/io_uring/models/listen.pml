@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Model: the first poll(2) of an exclusive ring, and the second, against a commit
+ * Model: the first poll(2) of a single-writer ring, and the second, against a commit
  *
  * What is modelled: io_cq_commit() of io_uring/ring/cq.h, which stores the tail and
  * looks at ctx->listeners without a barrier between, and io_ring_poll() with

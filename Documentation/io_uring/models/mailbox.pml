@@ -2,8 +2,8 @@
 /*
  * Model: a mailbox's count, and the owner who waits for it
  *
- * What is modelled: io_mail_push(), io_mail_push_straight(), io_mail_arm(),
- * io_mail_disarm() and io_mail_take() of io_uring/ring/mailbox.h with the loop around them in
+ * What is modelled: io_mailbox_push(), io_mailbox_push_fast(), io_mailbox_arm(),
+ * io_mailbox_disarm() and io_mailbox_take() of io_uring/ring/mailbox.h with the loop around them in
  * io_uring/sys/wait.c: the count in mailbox.missing, the forced wake, a wake-up for
  * another reason (a signal, a timer), and the announcement (IORING_SQ_TASKRUN) to
  * a program that does not sleep in the kernel.
@@ -13,7 +13,7 @@
  * two that is not woken by two therefore hangs for ever.  With URGENT the first
  * item is one that must not wait, and the second comes only when it was taken.
  * With POLLER the owner does not sleep in the kernel: it looks for the flag.  With
- * STRAIGHT senders try the short way first, which does not push to a sleeper.
+ * FAST senders try the fast path first, which does not push to a sleeper.
  *
  * Not every item is one CQE.  With DRAIN the owner adds a drained request before it
  * waits for two, and the first item, when it is run, makes the CQE of that as well;
@@ -39,7 +39,7 @@
  *   BROKEN_LOST	the owner does not look for lost CQEs once it has armed (needs LOST)
  *   BROKEN_CLEAR	takes, clears the flag, and does not look once more (needs POLLER)
  *   BROKEN_STALE	who pushes raises the flag and does not look once more
- *   BROKEN_SHORT	the short way overwrites a sleeper's mark (needs STRAIGHT)
+ *   BROKEN_SHORT	the fast path overwrites a sleeper's mark (needs FAST)
  */
 #define ITEMS 4			/* the last for TAG alone */
 
@@ -135,8 +135,8 @@ inline push(item, urgent)
 	fi
 }
 
-/* io_req_push_straight() */
-inline push_straight(item, urgent)
+/* io_req_push_fast() */
+inline push_fast(item, urgent)
 {
 	atomic { old_top = top; old_armed = armed };
 	do
@@ -204,8 +204,8 @@ proctype sender(byte item; byte after; bool urgent)
 	short left;
 
 	taken >= after;
-#ifdef STRAIGHT
-	push_straight(item, urgent)
+#ifdef FAST
+	push_fast(item, urgent)
 #else
 	push(item, urgent)
 #endif
@@ -297,7 +297,7 @@ inline wait_for(goal)
 }
 
 #ifdef LOST
-/* io_cq_lost(), io_ring_expect() */
+/* io_cq_lost(), io_owner_wake_recount() */
 proctype loser()
 {
 	dropped = true;

@@ -37,7 +37,7 @@
  *
  * Memory: the owner's release of a poll is a plain store.  It is modelled as one that
  * stays in a store buffer: others may see it late, until the barrier of
- * io_poll_settle_slow(), which is all that the design counts on.  Everything else is
+ * io_poll_recheck_slow(), which is all that the design counts on.  Everything else is
  * sequentially consistent here, because in the code
  *   - a waker's plain store to ->owner is seen by others only through the waitqueue's
  *     lock, through the release of ->head, or through the push, a full barrier;
@@ -185,7 +185,7 @@ inline land()
 #endif
 }
 
-/* io_poll_is_told(), where AGAIN was found */
+/* io_poll_is_notified(), where AGAIN was found */
 inline is_told(p)
 {
 	told_it = (wants[p] & AGAIN);
@@ -289,7 +289,7 @@ inline wake_free(p, q)
 	fi
 }
 
-/* Does a wake take the entry off?  io_poll_wake_unhook() */
+/* Does a wake take the entry off?  io_poll_wake_dequeue() */
 inline wake_unhook(p, q)
 {
 #ifdef ONESHOT
@@ -394,7 +394,7 @@ inline end_it(p)
 	ended[p] = true
 }
 
-/* io_poll_let_go() */
+/* io_poll_unclaim() */
 inline let_go(p)
 {
 	atomic {
@@ -407,7 +407,7 @@ inline let_go(p)
 	}
 }
 
-/* io_poll_settle() */
+/* io_poll_recheck() */
 inline settle()
 {
 #ifndef BROKEN_SETTLE
@@ -491,7 +491,7 @@ inline issue_first(p)
 	atomic { got = false; noroom = false }
 }
 
-/* io_multishot_mail() */
+/* io_multishot_tw() */
 inline run_multishot(p)
 {
 	do
@@ -523,7 +523,7 @@ inline run_multishot(p)
 	   if
 #ifndef BROKEN_MORE
 	   :: got ->
-		/* IO_MORE_MAYBE: ask, or it is the turn of others */
+		/* IO_MORE_IF_READY: ask, or it is the turn of others */
 		if
 		:: true
 		:: true ->
@@ -579,7 +579,7 @@ inline arm(p)
 	fi
 }
 
-/* io_poll_look(), io_poll_release() and what POLL_ADD does between them */
+/* io_poll_check(), io_poll_try_unclaim() and what POLL_ADD does between them */
 inline run_mail(p)
 {
 	do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Model: publishing CQEs against a task that goes to sleep, on a shared ring
+ * Model: publishing CQEs against a task that goes to sleep, on a multi-writer ring
  *
  * What is modelled: io_cq_commit_shared() and io_cq_post_now() of io_uring/ring/cq.c
  * and the waiter of io_uring/sys/wait.c, with barrier C.  A submitter stages a CQE

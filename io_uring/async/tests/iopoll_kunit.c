@@ -43,9 +43,9 @@ static const struct file_operations iopoll_fops = {
 	.iopoll = iopoll_ask,
 };
 
-static void iopoll_end(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int flags)
+static void iopoll_end(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int flags)
 {
-	to_iopoll_req(io_mail_to_req(mail))->ended = true;
+	to_iopoll_req(io_tw_to_req(tw))->ended = true;
 }
 
 /* A ring with requests in flight; @finds for each of them. */
@@ -66,7 +66,7 @@ static struct iopoll_fixture *iopoll_ring(struct kunit *test, const unsigned int
 		r->req.ctx = &fix->ctx;
 		r->req.file = &r->file;
 		r->req.flags = REQ_F_REISSUE;
-		r->req.mail.run = iopoll_end;
+		r->req.tw.run = iopoll_end;
 #ifdef CONFIG_IO_URING_DEBUG
 		r->req.state = IO_REQ_ISSUING;
 #endif
@@ -77,17 +77,17 @@ static struct iopoll_fixture *iopoll_ring(struct kunit *test, const unsigned int
 
 static void iopoll_expect(struct kunit *test, struct iopoll_fixture *fix, unsigned int ended)
 {
-	struct io_mail *mail = fix->ctx.polled.first;
+	struct io_tw *tw = fix->ctx.polled.first;
 	unsigned int i;
 
 	for (i = 0; i < IOPOLL_REQS; i++) {
 		KUNIT_EXPECT_EQ(test, fix->reqs[i].ended, !!(ended & BIT(i)));
 		if (fix->reqs[i].ended)
 			continue;
-		KUNIT_EXPECT_PTR_EQ(test, mail, &fix->reqs[i].req.mail);
-		mail = mail ? mail->next : NULL;
+		KUNIT_EXPECT_PTR_EQ(test, tw, &fix->reqs[i].req.tw);
+		tw = tw ? tw->next : NULL;
 	}
-	KUNIT_EXPECT_NULL(test, mail);
+	KUNIT_EXPECT_NULL(test, tw);
 }
 
 /* The first device has nothing, for long; the others are asked all the same. */
@@ -125,16 +125,16 @@ static void iopoll_of_another_task(struct kunit *test)
 	struct iopoll_fixture *fix = iopoll_ring(test, (unsigned int []){ 1, 1, 1, 1 });
 	struct io_uring_task another = {};
 
-	fix->ctx.cq.exclusive = true;
+	fix->ctx.cq.single_writer = true;
 	fix->reqs[1].req.tctx = &another;
 	KUNIT_EXPECT_EQ(test, io_iopoll_reap(&fix->ctx), 0);
 	KUNIT_EXPECT_NULL(test, fix->ctx.polled.first);
 	KUNIT_EXPECT_TRUE(test, fix->reqs[0].ended);
 	KUNIT_EXPECT_FALSE(test, fix->reqs[1].ended);
 	KUNIT_EXPECT_TRUE(test, fix->reqs[2].ended);
-	KUNIT_EXPECT_PTR_EQ(test, io_mail_take(&fix->ctx.mailbox), &fix->reqs[1].req.mail);
-	KUNIT_EXPECT_NULL(test, fix->reqs[1].req.mail.next);
-	KUNIT_EXPECT_TRUE(test, fix->reqs[1].req.mail.run == iopoll_end);
+	KUNIT_EXPECT_PTR_EQ(test, io_mailbox_take(&fix->ctx.mailbox), &fix->reqs[1].req.tw);
+	KUNIT_EXPECT_NULL(test, fix->reqs[1].req.tw.next);
+	KUNIT_EXPECT_TRUE(test, fix->reqs[1].req.tw.run == iopoll_end);
 	mutex_unlock(&fix->ctx.uring_lock.mutex);
 }
 

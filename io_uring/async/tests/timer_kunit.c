@@ -39,7 +39,7 @@ static struct timer_fixture *timer_ring(struct kunit *test)
 	mutex_init(&fix->ctx.uring_lock.mutex);
 	mutex_lock(&fix->ctx.uring_lock.mutex);
 	/* as if many requests had been parked */
-	fix->ctx.parked.shift = 64 - IO_PARKED_MANY_BITS - 1;
+	fix->ctx.waiting.shift = 64 - IO_WAIT_TABLE_MANY_BITS - 1;
 	timer_begin(fix, &fix->far, KTIME_MAX);
 	KUNIT_ASSERT_NOT_NULL(test, fix->ctx.timers);
 	return fix;
@@ -118,7 +118,7 @@ static void timer_moves(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, io_timer_is_active(req));
 	KUNIT_EXPECT_EQ(test, io_timer_stop(req), 1);
 	KUNIT_EXPECT_FALSE(test, io_timer_is_active(req));
-	fix->ctx.parked.shift = 64 - IO_PARKED_MANY_BITS;
+	fix->ctx.waiting.shift = 64 - IO_WAIT_TABLE_MANY_BITS;
 	io_timer_restart(req, KTIME_MAX / 2, HRTIMER_MODE_REL);
 	KUNIT_EXPECT_FALSE(test, io_timer_is_queued(req));
 	KUNIT_EXPECT_EQ(test, io_timer_flags(req), IORING_TIMEOUT_REALTIME);

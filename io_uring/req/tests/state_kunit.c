@@ -44,7 +44,7 @@ static void state_one_end(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, io_req_may_move(state, state), state == IO_REQ_ISSUING);
 	}
 	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_DONE, IO_REQ_ISSUING));
-	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_DONE, IO_REQ_PARKED));
+	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_DONE, IO_REQ_WAITING));
 	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_DONE, IO_REQ_QUEUED));
 }
 
@@ -53,11 +53,11 @@ static void state_order(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_FREE, IO_REQ_ISSUING));
 	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_FREE, IO_REQ_QUEUED));
-	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_FREE, IO_REQ_MAILED));
+	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_FREE, IO_REQ_TW_QUEUED));
 	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_LINKED, IO_REQ_DRAINED));
 	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_DRAINED, IO_REQ_LINKED));
-	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_DRAINED, IO_REQ_PARKED));
-	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_QUEUED, IO_REQ_PARKED));
+	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_DRAINED, IO_REQ_WAITING));
+	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_QUEUED, IO_REQ_WAITING));
 }
 
 /* Requests of a test: prepared, of no ring. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring: tests of the CQ writer */
 /*
- * Most cases run on each kind of ring: exclusive and shared, CQEs of 16 and of 32
+ * Most cases run on each kind of ring: single- and multi-writer, CQEs of 16 and of 32
  * bytes, positions near 2^32.
  */
 #include "ring/tests/test_ring.h"
@@ -16,7 +16,7 @@ static const struct test_ring_params cq_kinds[] = {
 static void cq_kind_name(const struct test_ring_params *p, char *name)
 {
 	snprintf(name, KUNIT_PARAM_DESC_SIZE, "%s, %d bytes, from %u",
-		 p->flags & IORING_SETUP_DEFER_TASKRUN ? "exclusive" : "shared",
+		 p->flags & IORING_SETUP_DEFER_TASKRUN ? "single-writer" : "multi-writer",
 		 p->flags & IORING_SETUP_CQE32 ? 32 : 16, p->start);
 }
 
@@ -220,7 +220,7 @@ static void cq_lying_head(struct kunit *test)
 	io_cq_free(ctx);
 }
 
-/* A batch larger than the stage of a shared ring keeps its order, also into overflow. */
+/* A batch larger than the stage of a multi-writer ring keeps its order, also into overflow. */
 static void cq_large_batch(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 32);
@@ -251,7 +251,7 @@ static void cq_empty_commit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ctx->rings->cq_tail, tail);
 }
 
-/* Shared rings: what a worker posts is there at once, although a batch is staged. */
+/* Multi-writer rings: what a worker posts is there at once, although a batch is staged. */
 static void cq_now_does_not_wait(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = test_ring(test, .cq_entries = 8);
@@ -268,7 +268,7 @@ static void cq_now_does_not_wait(struct kunit *test)
 	cq_expect(test, ctx, 2);
 }
 
-/* Shared rings: a worker that finds no room queues up behind what waits already. */
+/* Multi-writer rings: a worker that finds no room queues up behind what waits already. */
 static void cq_now_overflows_in_order(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = test_ring(test, .cq_entries = 2);

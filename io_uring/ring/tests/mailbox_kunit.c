@@ -10,7 +10,7 @@
 
 /* An item that knows its place. */
 struct box_item {
-	struct io_mail	mail;
+	struct io_tw	tw;
 	int		sender;
 	int		nr;
 };
@@ -21,17 +21,17 @@ static void box_push_all(struct io_mailbox *box, struct box_item *items, int nr)
 
 	for (i = 0; i < nr; i++) {
 		items[i].nr = i;
-		io_mail_push(box, &items[i].mail);
+		io_mailbox_push(box, &items[i].tw);
 	}
 }
 
 /* The items are @from, @from + 1 and so on; how many are there? */
-static int box_count_in_order(struct kunit *test, struct io_mail *mail, int from)
+static int box_count_in_order(struct kunit *test, struct io_tw *tw, int from)
 {
 	int nr = 0;
 
-	for (; mail; mail = mail->next, nr++) {
-		struct box_item *item = container_of(mail, struct box_item, mail);
+	for (; tw; tw = tw->next, nr++) {
+		struct box_item *item = container_of(tw, struct box_item, tw);
 
 		KUNIT_EXPECT_EQ(test, item->nr, from + nr);
 	}
@@ -44,12 +44,12 @@ static void box_first_in_first_out(struct kunit *test)
 	struct box_item items[5] = {};
 	struct io_mailbox box = {};
 
-	KUNIT_EXPECT_FALSE(test, io_mail_pending(&box));
+	KUNIT_EXPECT_FALSE(test, io_mailbox_pending(&box));
 	box_push_all(&box, items, 5);
-	KUNIT_EXPECT_TRUE(test, io_mail_pending(&box));
-	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mail_take(&box), 0), 5);
-	KUNIT_EXPECT_FALSE(test, io_mail_pending(&box));
-	KUNIT_EXPECT_NULL(test, io_mail_take(&box));
+	KUNIT_EXPECT_TRUE(test, io_mailbox_pending(&box));
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mailbox_take(&box), 0), 5);
+	KUNIT_EXPECT_FALSE(test, io_mailbox_pending(&box));
+	KUNIT_EXPECT_NULL(test, io_mailbox_take(&box));
 }
 
 /* Each push tells whether it is the one that has to announce the mailbox. */
@@ -58,10 +58,10 @@ static void box_tells_the_first(struct kunit *test)
 	struct box_item items[3] = {};
 	struct io_mailbox box = {};
 
-	KUNIT_EXPECT_TRUE(test, io_mail_was_empty(io_mail_push(&box, &items[0].mail)));
-	KUNIT_EXPECT_FALSE(test, io_mail_was_empty(io_mail_push(&box, &items[1].mail)));
-	io_mail_take(&box);
-	KUNIT_EXPECT_TRUE(test, io_mail_was_empty(io_mail_push(&box, &items[2].mail)));
+	KUNIT_EXPECT_TRUE(test, io_mailbox_was_empty(io_mailbox_push(&box, &items[0].tw)));
+	KUNIT_EXPECT_FALSE(test, io_mailbox_was_empty(io_mailbox_push(&box, &items[1].tw)));
+	io_mailbox_take(&box);
+	KUNIT_EXPECT_TRUE(test, io_mailbox_was_empty(io_mailbox_push(&box, &items[2].tw)));
 }
 
 /* A taker that waits for three is completed by the third, and only by it. */
@@ -71,18 +71,18 @@ static void box_counts_for_a_sleeper(struct kunit *test)
 	struct io_mailbox box = {};
 	int i;
 
-	KUNIT_ASSERT_TRUE(test, io_mail_arm(&box, 3));
+	KUNIT_ASSERT_TRUE(test, io_mailbox_arm(&box, 3));
 	for (i = 0; i < 4; i++) {
-		unsigned long old = io_mail_push(&box, &items[i].mail);
+		unsigned long old = io_mailbox_push(&box, &items[i].tw);
 
 		items[i].nr = i;
-		KUNIT_EXPECT_TRUE(test, old & IO_MAIL_ARMED);
-		KUNIT_EXPECT_EQ(test, io_mail_was_empty(old), i == 0);
-		KUNIT_EXPECT_EQ(test, io_mail_completes(&box), i == 2);
+		KUNIT_EXPECT_TRUE(test, old & IO_MAILBOX_ARMED);
+		KUNIT_EXPECT_EQ(test, io_mailbox_was_empty(old), i == 0);
+		KUNIT_EXPECT_EQ(test, io_tw_completes(&box), i == 2);
 	}
-	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mail_take(&box), 0), 4);
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mailbox_take(&box), 0), 4);
 	/* taking has disarmed it */
-	KUNIT_EXPECT_FALSE(test, io_mail_push(&box, &items[0].mail) & IO_MAIL_ARMED);
+	KUNIT_EXPECT_FALSE(test, io_mailbox_push(&box, &items[0].tw) & IO_MAILBOX_ARMED);
 }
 
 /* Nobody falls asleep over mail that is there. */
@@ -91,40 +91,40 @@ static void box_arms_only_when_empty(struct kunit *test)
 	struct box_item item = {};
 	struct io_mailbox box = {};
 
-	io_mail_push(&box, &item.mail);
-	KUNIT_EXPECT_FALSE(test, io_mail_arm(&box, 1));
-	KUNIT_EXPECT_PTR_EQ(test, io_mail_take(&box), &item.mail);
-	KUNIT_EXPECT_TRUE(test, io_mail_arm(&box, 1));
+	io_mailbox_push(&box, &item.tw);
+	KUNIT_EXPECT_FALSE(test, io_mailbox_arm(&box, 1));
+	KUNIT_EXPECT_PTR_EQ(test, io_mailbox_take(&box), &item.tw);
+	KUNIT_EXPECT_TRUE(test, io_mailbox_arm(&box, 1));
 }
 
 /* The short way is for a taker that is there and awake; else nothing is pushed. */
-static void box_straight_or_not_at_all(struct kunit *test)
+static void mailbox_fast_or_not_at_all(struct kunit *test)
 {
 	struct box_item items[3] = {};
 	struct io_mailbox box = {};
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		unsigned long old = io_mail_push_straight(&box, &items[i].mail);
+		unsigned long old = io_mailbox_push_fast(&box, &items[i].tw);
 
 		items[i].nr = i;
-		KUNIT_EXPECT_EQ(test, io_mail_was_empty(old), i == 0);
-		KUNIT_EXPECT_FALSE(test, old & IO_MAIL_MARKS);
+		KUNIT_EXPECT_EQ(test, io_mailbox_was_empty(old), i == 0);
+		KUNIT_EXPECT_FALSE(test, old & IO_MAILBOX_MARKS);
 	}
-	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mail_take(&box), 0), 3);
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mailbox_take(&box), 0), 3);
 
-	KUNIT_ASSERT_TRUE(test, io_mail_arm(&box, 1));
-	KUNIT_EXPECT_EQ(test, io_mail_push_straight(&box, &items[0].mail), IO_MAIL_ARMED);
-	KUNIT_EXPECT_FALSE(test, io_mail_pending(&box));
-	/* still armed: the long way finds the sleeper */
-	KUNIT_EXPECT_EQ(test, io_mail_push(&box, &items[0].mail), IO_MAIL_ARMED);
+	KUNIT_ASSERT_TRUE(test, io_mailbox_arm(&box, 1));
+	KUNIT_EXPECT_EQ(test, io_mailbox_push_fast(&box, &items[0].tw), IO_MAILBOX_ARMED);
+	KUNIT_EXPECT_FALSE(test, io_mailbox_pending(&box));
+	/* still armed: the slow path finds the sleeper */
+	KUNIT_EXPECT_EQ(test, io_mailbox_push(&box, &items[0].tw), IO_MAILBOX_ARMED);
 	/* and so does a short one behind it */
-	KUNIT_EXPECT_TRUE(test, io_mail_push_straight(&box, &items[1].mail) & IO_MAIL_ARMED);
-	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mail_take(&box), 0), 1);
+	KUNIT_EXPECT_TRUE(test, io_mailbox_push_fast(&box, &items[1].tw) & IO_MAILBOX_ARMED);
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mailbox_take(&box), 0), 1);
 
-	io_mail_close(&box);
-	KUNIT_EXPECT_EQ(test, io_mail_push_straight(&box, &items[0].mail), IO_MAIL_DEAD);
-	KUNIT_EXPECT_FALSE(test, io_mail_pending(&box));
+	io_mailbox_close(&box);
+	KUNIT_EXPECT_EQ(test, io_mailbox_push_fast(&box, &items[0].tw), IO_MAILBOX_DEAD);
+	KUNIT_EXPECT_FALSE(test, io_mailbox_pending(&box));
 }
 
 /* A taker that woke for another reason is not counted for any more. */
@@ -133,12 +133,12 @@ static void box_disarms(struct kunit *test)
 	struct box_item items[2] = {};
 	struct io_mailbox box = {};
 
-	KUNIT_ASSERT_TRUE(test, io_mail_arm(&box, 1));
-	io_mail_disarm(&box);
-	KUNIT_EXPECT_FALSE(test, io_mail_push(&box, &items[0].mail) & IO_MAIL_ARMED);
+	KUNIT_ASSERT_TRUE(test, io_mailbox_arm(&box, 1));
+	io_mailbox_disarm(&box);
+	KUNIT_EXPECT_FALSE(test, io_mailbox_push(&box, &items[0].tw) & IO_MAILBOX_ARMED);
 	/* disarming leaves mail alone */
-	io_mail_disarm(&box);
-	KUNIT_EXPECT_PTR_EQ(test, io_mail_take(&box), &items[0].mail);
+	io_mailbox_disarm(&box);
+	KUNIT_EXPECT_PTR_EQ(test, io_mailbox_take(&box), &items[0].tw);
 }
 
 /* A closed mailbox gives out what it had and takes nothing more. */
@@ -148,12 +148,12 @@ static void box_closes(struct kunit *test)
 	struct io_mailbox box = {};
 
 	box_push_all(&box, items, 2);
-	KUNIT_EXPECT_FALSE(test, io_mail_dead(&box));
-	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mail_close(&box), 0), 2);
-	KUNIT_EXPECT_TRUE(test, io_mail_dead(&box));
-	KUNIT_EXPECT_TRUE(test, io_mail_push(&box, &items[2].mail) & IO_MAIL_DEAD);
-	KUNIT_EXPECT_FALSE(test, io_mail_pending(&box));
-	KUNIT_EXPECT_FALSE(test, io_mail_arm(&box, 1));
+	KUNIT_EXPECT_FALSE(test, io_mailbox_dead(&box));
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mailbox_close(&box), 0), 2);
+	KUNIT_EXPECT_TRUE(test, io_mailbox_dead(&box));
+	KUNIT_EXPECT_TRUE(test, io_mailbox_push(&box, &items[2].tw) & IO_MAILBOX_DEAD);
+	KUNIT_EXPECT_FALSE(test, io_mailbox_pending(&box));
+	KUNIT_EXPECT_FALSE(test, io_mailbox_arm(&box, 1));
 }
 
 static void box_no_work(struct work_struct *work)
@@ -165,17 +165,17 @@ static struct io_ring_ctx *box_with_rest(struct kunit *test, struct box_item *it
 {
 	struct io_ring_ctx *ctx = test_ring(test, .flags = IORING_SETUP_DEFER_TASKRUN |
 						     IORING_SETUP_TASKRUN_FLAG);
-	struct io_mail *mail;
+	struct io_tw *tw;
 
 	INIT_DELAYED_WORK(&ctx->fallback.work, box_no_work);
 	box_push_all(&ctx->mailbox, items, 2);
 	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
-	mail = io_ring_take(ctx);
-	KUNIT_EXPECT_PTR_EQ(test, mail, &items[0].mail);
-	io_ring_leave(ctx, mail->next);
+	tw = io_owner_mailbox_take(ctx);
+	KUNIT_EXPECT_PTR_EQ(test, tw, &items[0].tw);
+	io_owner_mailbox_requeue(ctx, tw->next);
 	io_ring_unlock(ctx);
 	items[2].nr = 2;
-	io_mail_push(&ctx->mailbox, &items[2].mail);
+	io_mailbox_push(&ctx->mailbox, &items[2].tw);
 	return ctx;
 }
 
@@ -186,20 +186,20 @@ static void box_keeps_the_rest(struct kunit *test)
 	struct io_ring_ctx *ctx = box_with_rest(test, items);
 
 	KUNIT_EXPECT_EQ(test, ctx->rings->sq_flags.counter, IORING_SQ_TASKRUN);
-	KUNIT_EXPECT_TRUE(test, io_mail_pending(&ctx->mailbox));
-	KUNIT_EXPECT_FALSE(test, io_mail_arm(&ctx->mailbox, 1));
+	KUNIT_EXPECT_TRUE(test, io_mailbox_pending(&ctx->mailbox));
+	KUNIT_EXPECT_FALSE(test, io_mailbox_arm(&ctx->mailbox, 1));
 	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
-	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_ring_take(ctx), 1), 1);
-	KUNIT_EXPECT_TRUE(test, io_mail_pending(&ctx->mailbox));
-	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_ring_take(ctx), 2), 1);
-	KUNIT_EXPECT_FALSE(test, io_mail_pending(&ctx->mailbox));
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_owner_mailbox_take(ctx), 1), 1);
+	KUNIT_EXPECT_TRUE(test, io_mailbox_pending(&ctx->mailbox));
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_owner_mailbox_take(ctx), 2), 1);
+	KUNIT_EXPECT_FALSE(test, io_mailbox_pending(&ctx->mailbox));
 	/* there is nothing but the mark */
-	io_mail_push(&ctx->mailbox, &items[0].mail);
-	io_ring_leave(ctx, io_ring_take(ctx));
-	KUNIT_EXPECT_PTR_EQ(test, io_ring_take(ctx), &items[0].mail);
-	KUNIT_EXPECT_TRUE(test, io_mail_pending(&ctx->mailbox));
-	KUNIT_EXPECT_NULL(test, io_ring_take(ctx));
-	KUNIT_EXPECT_TRUE(test, io_mail_arm(&ctx->mailbox, 1));
+	io_mailbox_push(&ctx->mailbox, &items[0].tw);
+	io_owner_mailbox_requeue(ctx, io_owner_mailbox_take(ctx));
+	KUNIT_EXPECT_PTR_EQ(test, io_owner_mailbox_take(ctx), &items[0].tw);
+	KUNIT_EXPECT_TRUE(test, io_mailbox_pending(&ctx->mailbox));
+	KUNIT_EXPECT_NULL(test, io_owner_mailbox_take(ctx));
+	KUNIT_EXPECT_TRUE(test, io_mailbox_arm(&ctx->mailbox, 1));
 	io_ring_unlock(ctx);
 }
 
@@ -210,10 +210,10 @@ static void box_rest_survives_its_owner(struct kunit *test)
 	struct io_ring_ctx *ctx = box_with_rest(test, items);
 
 	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
-	io_ring_close(ctx);
+	io_owner_mailbox_close(ctx);
 	items[3].nr = 3;
-	KUNIT_EXPECT_TRUE(test, io_mail_push(&ctx->mailbox, &items[3].mail) & IO_MAIL_DEAD);
-	io_fallback_push(ctx, &items[3].mail);
+	KUNIT_EXPECT_TRUE(test, io_mailbox_push(&ctx->mailbox, &items[3].tw) & IO_MAILBOX_DEAD);
+	io_fallback_push(ctx, &items[3].tw);
 	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_fallback_take(ctx), 1), 3);
 	KUNIT_EXPECT_NULL(test, io_fallback_take(ctx));
 	io_ring_unlock(ctx);
@@ -227,15 +227,15 @@ static void box_opens_in_order(struct kunit *test)
 	struct io_ring_ctx *ctx = box_with_rest(test, items);
 
 	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
-	io_ring_close(ctx);
+	io_owner_mailbox_close(ctx);
 	items[3].nr = 3;
-	io_fallback_push(ctx, &items[3].mail);
-	io_ring_open(ctx);
+	io_fallback_push(ctx, &items[3].tw);
+	io_owner_mailbox_reopen(ctx);
 	items[4].nr = 4;
-	KUNIT_EXPECT_FALSE(test, io_mail_push(&ctx->mailbox, &items[4].mail) & IO_MAIL_DEAD);
-	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_ring_take(ctx), 1), 3);
-	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_ring_take(ctx), 4), 1);
-	KUNIT_EXPECT_FALSE(test, io_mail_pending(&ctx->mailbox));
+	KUNIT_EXPECT_FALSE(test, io_mailbox_push(&ctx->mailbox, &items[4].tw) & IO_MAILBOX_DEAD);
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_owner_mailbox_take(ctx), 1), 3);
+	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_owner_mailbox_take(ctx), 4), 1);
+	KUNIT_EXPECT_FALSE(test, io_mailbox_pending(&ctx->mailbox));
 	io_ring_unlock(ctx);
 	cancel_delayed_work_sync(&ctx->fallback.work);
 }
@@ -260,9 +260,9 @@ static int box_send(void *data)
 		sender->items[i].sender = sender->id;
 		sender->items[i].nr = i;
 		if (i % 3)
-			io_mail_push_straight(sender->box, &sender->items[i].mail);
+			io_mailbox_push_fast(sender->box, &sender->items[i].tw);
 		else
-			io_mail_push(sender->box, &sender->items[i].mail);
+			io_mailbox_push(sender->box, &sender->items[i].tw);
 		if (i % 64 == 0)
 			cond_resched();
 	}
@@ -291,10 +291,10 @@ static void box_keeps_each_senders_order(struct kunit *test)
 	for (i = 0; i < BOX_SENDERS; i++)
 		KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(box_send, &senders[i], "box_send")));
 	while (left) {
-		struct io_mail *mail = io_mail_take(&box);
+		struct io_tw *tw = io_mailbox_take(&box);
 
-		for (; mail; mail = mail->next, left--) {
-			struct box_item *item = container_of(mail, struct box_item, mail);
+		for (; tw; tw = tw->next, left--) {
+			struct box_item *item = container_of(tw, struct box_item, tw);
 
 			KUNIT_EXPECT_EQ(test, item->nr, next[item->sender]++);
 		}
@@ -317,19 +317,19 @@ static void box_taken_before_announced(struct kunit *test)
 	struct box_item items[2] = {};
 	unsigned long old;
 
-	old = io_mail_push(&ctx->mailbox, &items[0].mail);
-	io_mail_take(&ctx->mailbox);
+	old = io_mailbox_push(&ctx->mailbox, &items[0].tw);
+	io_mailbox_take(&ctx->mailbox);
 	io_taskrun_update(ctx, &ctx->mailbox);
 	KUNIT_EXPECT_FALSE(test, box_taskrun(ctx));
-	io_ring_pushed(ctx, &items[0].mail, old, 0);
+	io_owner_mailbox_pushed(ctx, &items[0].tw, old, 0);
 	KUNIT_EXPECT_FALSE(test, box_taskrun(ctx));
 
 	/* the next one is there when the late announcement comes, and keeps it up */
-	io_ring_push(ctx, &items[1].mail, 0);
+	io_owner_mailbox_push(ctx, &items[1].tw, 0);
 	KUNIT_EXPECT_TRUE(test, box_taskrun(ctx));
-	io_ring_pushed(ctx, &items[0].mail, old, 0);
+	io_owner_mailbox_pushed(ctx, &items[0].tw, old, 0);
 	KUNIT_EXPECT_TRUE(test, box_taskrun(ctx));
-	io_mail_take(&ctx->mailbox);
+	io_mailbox_take(&ctx->mailbox);
 	io_taskrun_update(ctx, &ctx->mailbox);
 	KUNIT_EXPECT_FALSE(test, box_taskrun(ctx));
 }
@@ -339,7 +339,7 @@ static struct kunit_case box_cases[] = {
 	KUNIT_CASE(box_tells_the_first),
 	KUNIT_CASE(box_counts_for_a_sleeper),
 	KUNIT_CASE(box_arms_only_when_empty),
-	KUNIT_CASE(box_straight_or_not_at_all),
+	KUNIT_CASE(mailbox_fast_or_not_at_all),
 	KUNIT_CASE(box_disarms),
 	KUNIT_CASE(box_closes),
 	KUNIT_CASE(box_keeps_the_rest),

@@ -287,20 +287,20 @@ static void map_charges(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, account);
 	small = map_of(test, &map_cases[1]);
-	KUNIT_EXPECT_EQ(test, io_account_enter(account, small), 7);
-	KUNIT_EXPECT_EQ(test, io_account_enter(account, small), 7);
-	KUNIT_EXPECT_EQ(test, io_account_leave(account, small, small->nr_bvecs), 7);
-	KUNIT_EXPECT_EQ(test, io_account_leave(account, small, small->nr_bvecs), 7);
+	KUNIT_EXPECT_EQ(test, io_account_add_segs(account, small), 7);
+	KUNIT_EXPECT_EQ(test, io_account_add_segs(account, small), 7);
+	KUNIT_EXPECT_EQ(test, io_account_del_segs(account, small, small->nr_bvecs), 7);
+	KUNIT_EXPECT_EQ(test, io_account_del_segs(account, small, small->nr_bvecs), 7);
 
 	/* three folios; one of them again, of which another buffer has a part */
 	apart = map_of(test, &map_cases[15]);
 	inside = map_of(test, &map_cases[3]);
-	KUNIT_EXPECT_EQ(test, io_account_enter(account, apart), 3 * MAP_FOLIO);
-	KUNIT_EXPECT_EQ(test, io_account_enter(account, apart), 0);
-	KUNIT_EXPECT_EQ(test, io_account_enter(account, inside), 0);
-	KUNIT_EXPECT_EQ(test, io_account_leave(account, apart, apart->nr_bvecs), 0);
-	KUNIT_EXPECT_EQ(test, io_account_leave(account, apart, apart->nr_bvecs), 2 * MAP_FOLIO);
-	KUNIT_EXPECT_EQ(test, io_account_leave(account, inside, inside->nr_bvecs), MAP_FOLIO);
+	KUNIT_EXPECT_EQ(test, io_account_add_segs(account, apart), 3 * MAP_FOLIO);
+	KUNIT_EXPECT_EQ(test, io_account_add_segs(account, apart), 0);
+	KUNIT_EXPECT_EQ(test, io_account_add_segs(account, inside), 0);
+	KUNIT_EXPECT_EQ(test, io_account_del_segs(account, apart, apart->nr_bvecs), 0);
+	KUNIT_EXPECT_EQ(test, io_account_del_segs(account, apart, apart->nr_bvecs), 2 * MAP_FOLIO);
+	KUNIT_EXPECT_EQ(test, io_account_del_segs(account, inside, inside->nr_bvecs), MAP_FOLIO);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&account->compounds));
 
 	io_account_put(account);

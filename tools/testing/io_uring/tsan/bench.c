@@ -66,7 +66,7 @@ static void bench_receive(void)
 	while (ring_posted(&receiver) < MESSAGES) {
 		unsigned long begin;
 
-		if (!row->sleeps && !io_mail_pending(&receiver.ctx.mailbox)) {
+		if (!row->sleeps && !io_mailbox_pending(&receiver.ctx.mailbox)) {
 			sched_yield();
 			continue;
 		}

@@ -36,10 +36,10 @@ static void go_home(struct ring *ring)
 }
 
 /* In the place of io_post_entries(): look at the message, collect entries of the same home. */
-static void message_run(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+static void message_run(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
 	struct ring *ring = container_of(ctx, struct ring, ctx);
-	struct io_cqe_entry *entry = io_mail_to_entry(mail);
+	struct io_cqe_entry *entry = io_tw_to_entry(tw);
 	unsigned int sender = entry->val.user_data;
 
 	(void)issue_flags;
@@ -50,7 +50,7 @@ static void message_run(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned 
 	WRITE_ONCE(ring->next[sender], entry->val.flags + 1);
 	ctx->cq.tail++;
 	if (ring->home_first && entry->store && ring->home_last->store == entry->store) {
-		ring->home_last->mail.next = &entry->mail;
+		ring->home_last->tw.next = &entry->tw;
 	} else {
 		go_home(ring);
 		ring->home_first = entry;
@@ -59,16 +59,16 @@ static void message_run(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned 
 }
 
 /* The lock is held. */
-static void run_list(struct ring *ring, struct io_mail *mail)
+static void run_list(struct ring *ring, struct io_tw *tw)
 {
 	if (ring->running)
 		fail("two run messages at once");
 	ring->running = true;
-	while (mail) {
-		struct io_mail *next = mail->next;
+	while (tw) {
+		struct io_tw *next = tw->next;
 
-		mail->run(&ring->ctx, mail, 0);
-		mail = next;
+		tw->run(&ring->ctx, tw, 0);
+		tw = next;
 	}
 	go_home(ring);
 	ring->running = false;
@@ -83,13 +83,13 @@ static void fallback_work(struct work_struct *work)
 	io_ring_unlock(ctx);
 }
 
-/* An exclusive ring, whose owner is the caller of ring_wait(). */
+/* A single-writer ring, whose owner is the caller of ring_wait(). */
 void ring_begin(struct ring *ring)
 {
 	memset(ring, 0, sizeof(*ring));
 	pthread_mutex_init(&ring->ctx.uring_lock.mutex.m, NULL);
 	ring->ctx.rings = &ring->rings;
-	ring->ctx.cq.exclusive = true;
+	ring->ctx.cq.single_writer = true;
 	ring->ctx.submitter_task = &ring->owner;
 	ring->worker = work_start(&ring->ctx.fallback.work, fallback_work);
 }
@@ -100,7 +100,7 @@ void ring_end(struct ring *ring)
 	struct io_ring_ctx *ctx = &ring->ctx;
 
 	io_ring_lock(ctx);
-	io_ring_close(ctx);
+	io_owner_mailbox_close(ctx);
 	io_ring_unlock(ctx);
 	work_stop(&ctx->fallback.work, ring->worker);
 	fallback_work(&ctx->fallback.work.work);
@@ -109,17 +109,17 @@ void ring_end(struct ring *ring)
 	io_ring_unlock(ctx);
 }
 
-/* As io_req_push_straight(). */
-static void push_straight(struct io_ring_ctx *ctx, struct io_mail *mail)
+/* As io_req_push_fast(). */
+static void push_fast(struct io_ring_ctx *ctx, struct io_tw *tw)
 {
 	unsigned long old;
 
 	guard(rcu)();
-	old = io_mail_push_straight(&ctx->mailbox, mail);
-	if (old & IO_MAIL_MARKS)
-		io_ring_push(ctx, mail, 0);
+	old = io_mailbox_push_fast(&ctx->mailbox, tw);
+	if (old & IO_MAILBOX_MARKS)
+		io_owner_mailbox_push(ctx, tw, 0);
 	else if (!old)
-		io_ring_pushed(ctx, mail, old, 0);
+		io_owner_mailbox_pushed(ctx, tw, old, 0);
 }
 
 /* Each sender goes both ways. */
@@ -131,18 +131,18 @@ void ring_send(struct ring *from, struct ring *to, unsigned int sender, u32 numb
 		fail("no memory");
 	entry->val.user_data = sender;
 	entry->val.flags = number;
-	entry->mail.run = message_run;
+	entry->tw.run = message_run;
 	if (number % 4)
-		push_straight(&to->ctx, &entry->mail);
+		push_fast(&to->ctx, &entry->tw);
 	else
-		io_ring_push(&to->ctx, &entry->mail, 0);
+		io_owner_mailbox_push(&to->ctx, &entry->tw, 0);
 }
 
 /* The owner runs what is there. */
 void ring_run(struct ring *ring)
 {
 	io_ring_lock(&ring->ctx);
-	run_list(ring, io_mail_take(&ring->ctx.mailbox));
+	run_list(ring, io_mailbox_take(&ring->ctx.mailbox));
 	io_ring_unlock(&ring->ctx);
 }
 
@@ -156,12 +156,12 @@ void ring_wait(struct ring *ring, unsigned int nr)
 		bool slept;
 
 		set_current_state(TASK_INTERRUPTIBLE);
-		slept = io_mail_arm(box, target - ring_posted(ring));
+		slept = io_mailbox_arm(box, target - ring_posted(ring));
 		if (slept)
 			schedule();
 		set_current_state(TASK_RUNNING);
-		io_mail_disarm(box);
-		if (io_mail_pending(box))
+		io_mailbox_disarm(box);
+		if (io_mailbox_pending(box))
 			ring_run(ring);
 		if ((s32)(ring_posted(ring) - target) >= 0)
 			return;

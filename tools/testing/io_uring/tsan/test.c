@@ -229,16 +229,16 @@ static void *end_receive(void *arg)
 
 	current = &ring->owner;
 	while (nr--) {
-		if (io_mail_pending(&ring->ctx.mailbox))
+		if (io_mailbox_pending(&ring->ctx.mailbox))
 			ring_run(ring);
 		else if (!some(&seed, 4))
 			sched_yield();
 	}
 	/* every other task goes, with messages that it has not seen; the rest stays */
 	if (some(&seed, 2)) {
-		for (i = 0; i < 1000 && !io_mail_pending(&ring->ctx.mailbox); i++)
+		for (i = 0; i < 1000 && !io_mailbox_pending(&ring->ctx.mailbox); i++)
 			sched_yield();
-		io_ring_close(&ring->ctx);
+		io_owner_mailbox_close(&ring->ctx);
 	}
 	return NULL;
 }

@@ -352,7 +352,7 @@ TEST_F(borrow, closed_behind)
 	}
 }
 
-/* The same without links: all of one batch, on the straight way. */
+/* The same without links: all of one batch, on the fast path. */
 TEST_F(borrow, closed_in_batch)
 {
 	unsigned long rounds = iou_rounds(64);

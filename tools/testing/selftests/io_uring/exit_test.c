@@ -494,7 +494,7 @@ TEST_F(end, close)
 /*
  * A ring is closed with more polls than it has room for CQEs, messages and an eventfd: all of
  * them go, and then its registered file, whose other end hears of it.
- * Mutant: ring-end-skips-lot.
+ * Mutant: ring-end-skips-wait-table.
  */
 TEST_F(end, close_with_more_than_fits)
 {

@@ -211,7 +211,7 @@ TEST_F(fdinfo, lists)
 }
 
 /*
- * However long the overflow list is, a reader sees its beginning: on shared rings it is read
+ * However long the overflow list is, a reader sees its beginning: on multi-writer rings it is read
  * under a spinlock.  Mutant: fdinfo-reads-all.
  */
 TEST_F(fdinfo, long_overflow_is_cut)

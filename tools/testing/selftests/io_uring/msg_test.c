@@ -234,7 +234,7 @@ static bool owner_posts(unsigned int flags)
 }
 
 /*
- * A message under way is no overflow; on shared rings it is simply there.
+ * A message under way is no overflow; on multi-writer rings it is simply there.
  * Mutant: message-seen-late.
  */
 TEST_F(target, seen_without_entering)

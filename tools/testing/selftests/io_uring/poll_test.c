@@ -475,7 +475,7 @@ TEST_F(poll, update)
 	close(fd);
 }
 
-/* The owner of an exclusive ring does not see the event before it comes. */
+/* The owner of a single-writer ring does not see the event before it comes. */
 TEST_F(poll, firing)
 {
 	struct iou *r = &self->r;
@@ -995,7 +995,7 @@ TEST_F(poll_waits, eventfd_per_batch)
 	iou_sleep_ms(20);
 	ASSERT_EQ(0, eventfd_read(ev, &value));
 	/*
-	 * Exclusive rings tell of the first event, and of the CQEs.  A thread
+	 * Single-writer rings tell of the first event, and of the CQEs.  A thread
 	 * may publish while the wakes still come, in any number of batches.
 	 */
 	EXPECT_GE(variant->flags & IORING_SETUP_SQPOLL ? 64 : 2, value);
@@ -1055,7 +1055,7 @@ TEST_F(poll_waits, for_n)
 		EXPECT_EQ(16, iou_ready(r));
 		EXPECT_LE(150000, took);
 		EXPECT_GT(IOU_PATIENCE * 500ULL, took);
-		/* task work needs the task; an exclusive ring's owner sleeps on */
+		/* task work needs the task; a single-writer ring's owner sleeps on */
 		if (variant->flags & IORING_SETUP_DEFER_TASKRUN)
 			EXPECT_GE(8, switches() - before);
 		pthread_join(feeder.thread, NULL);

@@ -721,7 +721,7 @@ static bool give_last(int *fds, int end)
 
 	if (send(fds[0], "x", 1, 0) != 1)
 		return false;
-	/* rings that are not exclusive may have received it before */
+	/* multi-writer rings may have received it before */
 	poll(&p, 1, 10);
 	switch (end) {
 	case PEER_SHUTDOWN:
@@ -782,7 +782,7 @@ static int receive_last(struct iou *r, const struct ended_op *op, unsigned int s
 
 /*
  * What comes together with the last data, before the request looks, is told nowhere else: the
- * end, or an error.  On an exclusive ring both have come when the program enters; with POLL_FIRST,
+ * end, or an error.  On a single-writer ring both have come when the program enters; with POLL_FIRST,
  * or for a worker, when the request begins to wait.  6.12 waits for ever in the latter cases.
  * Mutant: recv-end-untold.
  */

@@ -3,7 +3,7 @@
 /*
  * Whoever holds a ring's lock may sleep for as long as a user likes: in the fault of a
  * page that a program serves.  Nobody who does not use that ring may notice, and who
- * uses it can exit, exec and be killed.  The owner of an exclusive ring may leave it in
+ * uses it can exit, exec and be killed.  The owner of a single-writer ring may leave it in
  * several ways; what is sent to the ring then goes another way.
  */
 #include <linux/keyctl.h>

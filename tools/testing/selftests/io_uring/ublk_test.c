@@ -277,7 +277,7 @@ static bool workers_done(struct iou *r)
 	return iou_submit(r) >= 0 && read(fds[0], &c, 1) == 1;
 }
 
-/* On exclusive rings the driver's callbacks wait for their owner, which does not come. */
+/* On single-writer rings the driver's callbacks wait for their owner, which does not come. */
 static void exit_unserved(struct ublk_srv *s)
 {
 	unsigned int most[2] = { 1, 1 };

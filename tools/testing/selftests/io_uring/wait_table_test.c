@@ -16,25 +16,25 @@
 
 #define BATCH	4096
 
-FIXTURE(lot) {
+FIXTURE(table) {
 	struct iou r;
 	int p[2];
 };
 
-FIXTURE_VARIANT(lot) {
+FIXTURE_VARIANT(table) {
 	unsigned int flags;
 };
 
-IOU_KIND(lot, plain, 0);
-IOU_KIND(lot, defer, IOU_DEFER);
+IOU_KIND(table, plain, 0);
+IOU_KIND(table, defer, IOU_DEFER);
 
-FIXTURE_SETUP(lot)
+FIXTURE_SETUP(table)
 {
 	ASSERT_EQ(0, iou_init_cq(&self->r, BATCH, 4 * BATCH, variant->flags));
 	ASSERT_EQ(0, pipe(self->p));
 }
 
-FIXTURE_TEARDOWN(lot)
+FIXTURE_TEARDOWN(table)
 {
 	iou_exit(&self->r);
 	close(self->p[0]);
@@ -127,9 +127,9 @@ static void two_polls(struct iou *r, int first, int second)
 /*
  * Of several that have one name, cancel and removal mean the youngest poll but the
  * oldest timer, and cancel means a poll rather than a timer; with few and with many
- * others, and although the table of the lot has grown since they were parked.
+ * others, and although the table of the wait table has grown since they were parked.
  */
-TEST_F(lot, who_is_found)
+TEST_F(table, who_is_found)
 {
 	struct iou *r = &self->r;
 	unsigned int others[] = { 0, 100, 5000 };
@@ -173,7 +173,7 @@ TEST_F(lot, who_is_found)
 }
 
 /* A timer is removed once: the next removal finds the next timer, though both repeat. */
-TEST_F(lot, each_is_removed)
+TEST_F(table, each_is_removed)
 {
 	unsigned int kind[] = { 0, IORING_TIMEOUT_MULTISHOT }, i;
 	struct iou *r = &self->r;
@@ -191,7 +191,7 @@ TEST_F(lot, each_is_removed)
 }
 
 /* A timer that gets another time is the youngest from then on. */
-TEST_F(lot, updated_ones_come_last)
+TEST_F(table, updated_ones_come_last)
 {
 	struct iou *r = &self->r;
 
@@ -238,7 +238,7 @@ static void park_5(struct iou *r, int fd, int op, unsigned int nr)
  * Twenty times as many under one name, and a removal takes about as long.  The
  * best of some runs counts: a busy machine can only make it longer.
  */
-TEST_F(lot, one_name)
+TEST_F(table, one_name)
 {
 	static const struct {
 		int parked, removal;
@@ -277,7 +277,7 @@ TEST_F(lot, one_name)
 }
 
 /* As many names as requests: each is found, whatever they have in common. */
-TEST_F(lot, many_names)
+TEST_F(table, many_names)
 {
 	unsigned int step[] = { 1, 64, 4096, 1 << 20 }, nr = 3 * BATCH, i, k;
 	struct iou *r = &self->r;
@@ -297,7 +297,7 @@ TEST_F(lot, many_names)
 				iou_seen(r, 1);
 			}
 		}
-		/* the lot shrinks again, and has lost nobody */
+		/* the wait table shrinks again, and has lost nobody */
 		poll_in(r, self->p[0], 2);
 		cancel(r, 0, IORING_ASYNC_CANCEL_ANY, 1);
 		EXPECT_STREQ("1:1 2:ECANCELED", submit_cqes(r, 2));
@@ -607,9 +607,9 @@ static void measure_gaps(volatile unsigned long long *longest)
 /*
  * Waits are told to end by the first of a batch, and each of the others looks for them in a
  * large table that is empty.  Meanwhile other tasks run on the same CPU.
- * Mutant: empty-lot-keeps-cpu.
+ * Mutant: empty-table-keeps-cpu.
  */
-TEST(empty_lot_lets_others_run)
+TEST(empty_table_lets_others_run)
 {
 	unsigned int parked = iou_slow_kernel() ? 20000 : 270000, nr = 512, i;
 	volatile unsigned long long *longest;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: what takes a SQE off the straight way: flags, restrictions, chains, drain */
+/* io_uring: what takes a SQE off the fast path: flags, restrictions, chains, drain */
 
 /*
  * SQE flags that not every op takes on every ring, and personalities, are looked
- * at before ->prep, in io_init_special(); where a request goes that is not simply
+ * at before ->prep, in io_init_slow(); where a request goes that is not simply
  * issued is decided after it, in io_submit_chained().
  *
  * A chain is built in ctx->chain.head until the first SQE without a link flag,
@@ -68,7 +68,7 @@ static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
 }
 
 /**
- * io_init_special - everything about a SQE that is unusual and comes before ->prep
+ * io_init_slow - everything about a SQE that is unusual and comes before ->prep
  * @req: the request, with opcode and flags
  * @sqe_flags: what was read from the SQE
  * @personality: what was read from it
@@ -77,7 +77,7 @@ static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
  * -EOPNOTSUPP for flags that the op does not take, -EACCES if the ring is
  * restricted.
  */
-int io_init_special(struct io_kiocb *req, u8 sqe_flags, u16 personality)
+int io_init_slow(struct io_kiocb *req, u8 sqe_flags, u16 personality)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 	int ret = -EINVAL;
@@ -89,7 +89,7 @@ int io_init_special(struct io_kiocb *req, u8 sqe_flags, u16 personality)
 		req->flags &= ~REQ_F_IO_DRAIN;
 		return ret;
 	}
-	if (ctx->submit_special & IO_SPECIAL_RESTRICTED &&
+	if (ctx->submit_slow & IO_SLOW_RESTRICTED &&
 	    !io_sqe_allowed(ctx, array_index_nospec(req->opcode, IORING_OP_LAST), sqe_flags))
 		return -EACCES;
 	return personality ? io_init_personality(req, personality) : 0;
@@ -114,7 +114,7 @@ static void io_chain_mark_drain(struct io_kiocb *head)
 		head->flags |= REQ_F_IO_DRAIN;
 	ctx->drain.next = inside;
 	if (inside)
-		ctx->submit_special |= IO_SPECIAL_LINK;
+		ctx->submit_slow |= IO_SLOW_LINK;
 }
 
 /* A chain is whole: fail it, let it wait, or start its head. */
@@ -130,11 +130,11 @@ static void io_chain_start(struct io_kiocb *head)
 			io_req_fail(head, head->cqe.res);
 		else
 			io_complete(head);
-	} else if (ctx->submit_special & IO_SPECIAL_DRAIN ||
+	} else if (ctx->submit_slow & IO_SLOW_DRAIN ||
 		   (head->flags & REQ_F_IO_DRAIN && !io_drain_may_go(head))) {
 		trace_io_uring_defer(head);
 		io_req_keep_creds(head);
-		head->mail.run = io_issue_mail;
+		head->tw.run = io_issue_tw;
 		io_drain_add(head);
 	} else if (head->flags & REQ_F_FORCE_ASYNC) {
 		io_queue_to_worker(head);
@@ -150,7 +150,7 @@ static void io_chain_append(struct io_ring_ctx *ctx, struct io_kiocb *req)
 
 	trace_io_uring_link(req, head);
 	io_req_keep_creds(req);
-	req->mail.run = io_issue_mail;
+	req->tw.run = io_issue_tw;
 	io_link_append(ctx->chain.last, req);
 	ctx->chain.last = req;
 	if (req->flags & REQ_F_FAIL && !(head->flags & REQ_F_FAIL)) {
@@ -170,7 +170,7 @@ void io_submit_end_chain(struct io_ring_ctx *ctx)
 	struct io_kiocb *head = ctx->chain.head;
 
 	ctx->chain.head = NULL;
-	ctx->submit_special &= ~IO_SPECIAL_LINK;
+	ctx->submit_slow &= ~IO_SLOW_LINK;
 	io_chain_start(head);
 }
 
@@ -190,7 +190,7 @@ void io_submit_chained(struct io_kiocb *req)
 		ctx->chain.last = req;
 	}
 	if (goes_on)
-		ctx->submit_special |= IO_SPECIAL_LINK;
+		ctx->submit_slow |= IO_SLOW_LINK;
 	else
 		io_submit_end_chain(ctx);
 }

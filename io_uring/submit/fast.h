@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: the straight way of a usual SQE, inside submit/ */
-#ifndef IO_SUBMIT_STRAIGHT_H
-#define IO_SUBMIT_STRAIGHT_H
+/* io_uring: the fast path of a usual SQE, inside submit/ */
+#ifndef IO_SUBMIT_FAST_H
+#define IO_SUBMIT_FAST_H
 
 #include <linux/blkdev.h>
 #include <trace/events/io_uring.h>
@@ -11,7 +11,7 @@
 #error "submit/ may not be seen from below, see io_uring/layer.h"
 #endif
 
-#include "complete/straight.h"
+#include "complete/fast.h"
 #include "submit/issue.h"
 
 /*
@@ -27,7 +27,7 @@
  * @ctx: the ring
  * @nr: SQEs to take; a refused one ends the batch by lowering it, unless the ring has SUBMIT_ALL
  * @part_end: of these, those that are taken before the next look at others
- * @left: requests that did not come back on the straight way
+ * @left: requests that did not come back on the fast path
  * @issue_flags: IO_URING_F_* of this ring's submitter
  * @plugged: ctx->plug has been started
  */
@@ -51,9 +51,9 @@ static_assert(offsetof(struct io_uring_sqe, ioprio) == 2);
 static_assert(offsetof(struct io_uring_sqe, personality) ==
 	      offsetof(struct io_uring_sqe, buf_index) + 2);
 
-#define IO_HEAD_OPCODE(head)	((u8)(head))
+#define IO_SQE_W0_OPCODE(head)	((u8)(head))
 #define IO_HEAD_FLAGS(head)	((u8)((head) >> 8))
-#define IO_HEAD_STRAIGHT	(0xff | IOSQE_FIXED_FILE << 8)
+#define IO_SQE_W0_FAST		(0xff | IOSQE_FIXED_FILE << 8)
 
 static inline u32 io_sqe_word(const void *at)
 {
@@ -86,13 +86,13 @@ static __always_inline int io_req_prep(struct io_kiocb *req, const struct io_uri
 
 void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe *sqe, int err,
 		       struct io_submit_batch *batch);
-void io_submit_unusual(struct io_kiocb *req, const struct io_uring_sqe *sqe, u32 head,
-		       u16 personality, struct io_submit_batch *batch);
+void io_submit_slow(struct io_kiocb *req, const struct io_uring_sqe *sqe, u32 head,
+		    u16 personality, struct io_submit_batch *batch);
 
 /* A usual SQE.  Return: it is finished and the request may be used again. */
-static __always_inline bool io_submit_straight(struct io_ring_ctx *ctx, struct io_kiocb *req,
-					       const struct io_uring_sqe *sqe,
-					       struct io_submit_batch *batch)
+static __always_inline bool io_submit_fast(struct io_ring_ctx *ctx, struct io_kiocb *req,
+					   const struct io_uring_sqe *sqe,
+					   struct io_submit_batch *batch)
 {
 	const struct io_op *op = io_ops[req->opcode];
 	enum io_result result;
@@ -105,10 +105,10 @@ static __always_inline bool io_submit_straight(struct io_ring_ctx *ctx, struct i
 	}
 	trace_io_uring_submit_req(req);
 	io_req_move(req, IO_REQ_PREPPED);
-	result = io_issue_fresh(req, op, batch->issue_flags);
-	if (likely(result == IO_DONE) && likely(io_complete_straight(ctx, req)))
+	result = io_issue_first(req, op, batch->issue_flags);
+	if (likely(result == IO_DONE) && likely(io_complete_fast(ctx, req)))
 		return true;
-	if (result == IO_PARKED)
+	if (result == IO_PENDING)
 		return false;
 	io_issue_result(req, result);
 	return false;
@@ -124,14 +124,14 @@ static __always_inline bool io_submit_one(struct io_ring_ctx *ctx, struct io_kio
 	io_req_poison(req);
 	req->cqe.user_data = READ_ONCE(sqe->user_data);
 	req->cqe.flags = 0;
-	req->opcode = IO_HEAD_OPCODE(head);
+	req->opcode = IO_SQE_W0_OPCODE(head);
 	req->flags = (__force io_req_flags_t)(u64)IO_HEAD_FLAGS(head) | REQ_F_PREPPED;
 	req->buf_index = tail;
-	if (unlikely(head & ~IO_HEAD_STRAIGHT || ctx->submit_special || tail >> 16)) {
-		io_submit_unusual(req, sqe, head, tail >> 16, batch);
+	if (unlikely(head & ~IO_SQE_W0_FAST || ctx->submit_slow || tail >> 16)) {
+		io_submit_slow(req, sqe, head, tail >> 16, batch);
 		return false;
 	}
-	return io_submit_straight(ctx, req, sqe, batch);
+	return io_submit_fast(ctx, req, sqe, batch);
 }
 
 #endif

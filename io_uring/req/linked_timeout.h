@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* io_uring: a request of a chain that limits the time of the one before it */
-#ifndef IO_REQ_LIMIT_H
-#define IO_REQ_LIMIT_H
+#ifndef IO_REQ_LINKED_TIMEOUT_H
+#define IO_REQ_LINKED_TIMEOUT_H
 
 #include <linux/errno.h>
 
@@ -16,7 +16,7 @@
  * Such a request is a *limit*, its record says so (io_op->limit), and the one
  * before it is its *head*.  A limit is never issued in its turn:
  *
- *	attach	its ->prep() marks it with REQ_F_LIMIT and the head with REQ_F_LIMITED
+ *	attach	its ->prep() marks it with REQ_F_LINK_TIMEOUT and the head with REQ_F_HAS_TIMEOUT
  *	start	whoever issues the head, and finds that it does not finish at once,
  *		issues the limit too: from then on its timer runs and ->timed points
  *		to the head, but it stays in the chain behind it
@@ -29,48 +29,48 @@
  */
 
 /**
- * io_limit_attach - a limit is prepared and goes behind the chain that is being built
+ * io_linked_timeout_attach - a limit is prepared and goes behind the chain that is being built
  * @limit: the request; ring lock held
  *
  * Return: 0; -EINVAL if there is nothing before it, or a limit.
  */
-static inline int io_limit_attach(struct io_kiocb *limit)
+static inline int io_linked_timeout_attach(struct io_kiocb *limit)
 {
 	struct io_ring_ctx *ctx = limit->ctx;
 
 	if (!ctx->chain.head || io_ops[ctx->chain.last->opcode]->limit)
 		return -EINVAL;
-	limit->flags |= REQ_F_LIMIT;
-	ctx->chain.last->flags |= REQ_F_LIMITED;
+	limit->flags |= REQ_F_LINK_TIMEOUT;
+	ctx->chain.last->flags |= REQ_F_HAS_TIMEOUT;
 	return 0;
 }
 
 /**
- * io_limit_start - a request with REQ_F_LIMITED does not finish at once
+ * io_linked_timeout_start - a request with REQ_F_HAS_TIMEOUT does not finish at once
  * @head: the request; ring lock held
  *
  * Return: its limit, which the caller has to issue now; NULL if it runs already
  * or has expired.
  */
-static inline struct io_kiocb *io_limit_start(struct io_kiocb *head)
+static inline struct io_kiocb *io_linked_timeout_start(struct io_kiocb *head)
 {
 	struct io_kiocb *limit = head->link;
 
 	io_assert_ring(head->ctx);
-	if (!limit || !(limit->flags & REQ_F_LIMIT) || limit->flags & REQ_F_LIMIT_RUNS)
+	if (!limit || !(limit->flags & REQ_F_LINK_TIMEOUT) || limit->flags & REQ_F_TIMEOUT_RUNS)
 		return NULL;
-	limit->flags |= REQ_F_LIMIT_RUNS;
+	limit->flags |= REQ_F_TIMEOUT_RUNS;
 	limit->timed = head;
 	return limit;
 }
 
 /**
- * io_limit_expire - the time of a limit is up, it leaves the chain
+ * io_linked_timeout_expire - the time of a limit is up, it leaves the chain
  * @limit: the request; ring lock held
  *
  * Return: the request that it limits, or NULL if that has ended.
  */
-static inline struct io_kiocb *io_limit_expire(struct io_kiocb *limit)
+static inline struct io_kiocb *io_linked_timeout_expire(struct io_kiocb *limit)
 {
 	struct io_kiocb *head = limit->timed;
 
@@ -80,7 +80,7 @@ static inline struct io_kiocb *io_limit_expire(struct io_kiocb *limit)
 }
 
 /**
- * io_limit_end - a request with REQ_F_LIMITED has ended
+ * io_linked_timeout_end - a request with REQ_F_HAS_TIMEOUT has ended
  * @next: what stands behind it, cut off; afterwards what stands behind the limit
  *
  * Ring lock held.  What is to be told of a limit does not depend on how the
@@ -89,14 +89,14 @@ static inline struct io_kiocb *io_limit_expire(struct io_kiocb *limit)
  * Return: the limit, which the caller has to complete; NULL if its timer has
  * expired, then it ends by itself.
  */
-static inline struct io_kiocb *io_limit_end(struct io_kiocb **next)
+static inline struct io_kiocb *io_linked_timeout_end(struct io_kiocb **next)
 {
 	struct io_kiocb *limit = *next;
 
-	if (!limit || !(limit->flags & REQ_F_LIMIT))
+	if (!limit || !(limit->flags & REQ_F_LINK_TIMEOUT))
 		return NULL;
 	*next = io_link_cut(limit);
-	if (limit->flags & REQ_F_LIMIT_RUNS) {
+	if (limit->flags & REQ_F_TIMEOUT_RUNS) {
 		limit->timed = NULL;
 		if (!io_ops[limit->opcode]->unlinked(limit))
 			return NULL;

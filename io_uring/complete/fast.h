@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* io_uring: the short ways of complete/complete.h, for most requests */
-#ifndef IO_COMPLETE_STRAIGHT_H
-#define IO_COMPLETE_STRAIGHT_H
+#ifndef IO_COMPLETE_FAST_H
+#define IO_COMPLETE_FAST_H
 
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_COMPLETE
@@ -23,16 +23,16 @@ DECLARE_TRACEPOINT(io_uring_complete);
 #define IO_REQ_END_FLAGS	(IO_REQ_CLEAN_FLAGS | REQ_F_CQE_SKIP | REQ_F_HAS_LINK | \
 				 REQ_F_REFCOUNT)
 
-/* Does what io_complete_straight() does; 32-byte CQEs have two words @extra. */
-static __always_inline bool io_complete_straight_with(struct io_ring_ctx *ctx,
-						      struct io_kiocb *req, const u64 *extra)
+/* Does what io_complete_fast() does; 32-byte CQEs have two words @extra. */
+static __always_inline bool io_complete_fast_with(struct io_ring_ctx *ctx,
+						  struct io_kiocb *req, const u64 *extra)
 {
 	io_req_flags_t flags = req->flags;
 
 	if (unlikely(flags & IO_REQ_END_FLAGS || tracepoint_enabled(io_uring_complete)))
 		return false;
-	if (unlikely(!(extra ? io_cq_post_large_straight(ctx, &req->cqe, extra) :
-			       io_cq_post_straight(ctx, &req->cqe))))
+	if (unlikely(!(extra ? io_cq_post_large_fast(ctx, &req->cqe, extra) :
+			       io_cq_post_fast(ctx, &req->cqe))))
 		return false;
 	io_req_move(req, IO_REQ_DONE);
 	if (flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE)) {
@@ -46,7 +46,7 @@ static __always_inline bool io_complete_straight_with(struct io_ring_ctx *ctx,
 }
 
 /**
- * io_complete_straight - the issuer has finished a request, if that is simple
+ * io_complete_fast - the issuer has finished a request, if that is simple
  * @ctx: the ring
  * @req: the request, its result is in req->cqe; ring lock held, as io_complete()
  *
@@ -55,9 +55,9 @@ static __always_inline bool io_complete_straight_with(struct io_ring_ctx *ctx,
  *
  * Return: false, and nothing was done, if it is not simple.
  */
-static inline bool io_complete_straight(struct io_ring_ctx *ctx, struct io_kiocb *req)
+static inline bool io_complete_fast(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
-	return io_complete_straight_with(ctx, req, NULL);
+	return io_complete_fast_with(ctx, req, NULL);
 }
 
 /**
@@ -67,7 +67,7 @@ static inline bool io_complete_straight(struct io_ring_ctx *ctx, struct io_kiocb
  */
 static inline void io_complete_collected(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
-	if (likely(io_complete_straight(ctx, req)))
+	if (likely(io_complete_fast(ctx, req)))
 		io_req_give_back(ctx, req);
 	else
 		io_complete(req);
@@ -77,14 +77,14 @@ static inline void io_complete_collected(struct io_ring_ctx *ctx, struct io_kioc
 static inline void io_complete_large_collected(struct io_ring_ctx *ctx, struct io_kiocb *req,
 					       const u64 *extra)
 {
-	if (likely(io_complete_straight_with(ctx, req, extra)))
+	if (likely(io_complete_fast_with(ctx, req, extra)))
 		io_req_give_back(ctx, req);
 	else
 		io_complete_large(req, extra);
 }
 
 /* io_post_more(), if that is simple.  Return: whether it was posted. */
-static __always_inline bool io_post_more_straight(struct io_kiocb *req, s32 res, u32 cflags)
+static __always_inline bool io_post_more_fast(struct io_kiocb *req, s32 res, u32 cflags)
 {
 	struct io_cqe_val val = {
 		.user_data = req->cqe.user_data,
@@ -93,7 +93,7 @@ static __always_inline bool io_post_more_straight(struct io_kiocb *req, s32 res,
 	};
 
 	return likely(!tracepoint_enabled(io_uring_complete)) &&
-	       likely(io_cq_post_more_straight(req->ctx, &val));
+	       likely(io_cq_post_more_fast(req->ctx, &val));
 }
 
 #endif

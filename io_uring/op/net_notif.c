@@ -6,7 +6,7 @@
  * holds a reference to it, and so does the request until its CQE is posted.  The last one to
  * let go, in whatever context a packet is freed, makes the notification's CQE.
  *
- * The CQE is that of a request without a SQE (io_req_take_notice()), because all that it
+ * The CQE is that of a request without a SQE (io_req_take_notif()), because all that it
  * needs is what a request has: it goes to the right context by the mailbox of the ring or of
  * the task, or to the fallback worker if that is gone; it keeps the ring's memory; and it
  * gives back a registered buffer, whose tag may follow, after its CQE.  It is not parked, so
@@ -28,14 +28,14 @@
 #include "rsrc/bufs.h"
 
 /**
- * struct io_notice - what a notification will tell, in a request of its own
+ * struct io_notif - what a notification will tell, in a request of its own
  * @ubuf: references of packets, and of the send
  * @pinned: what is charged to whom
  * @report: (-) say whether the data was copied all the same
  * @sent: (A) a packet was sent as it is
  * @copied: (A) the data of one was copied
  */
-struct io_notice {
+struct io_notif {
 	struct ubuf_info	ubuf;
 	struct mmpin		pinned;
 	bool			report;
@@ -43,47 +43,47 @@ struct io_notice {
 	bool			copied;
 };
 
-IO_OP_DATA(io_notice);
+IO_OP_DATA(io_notif);
 
 /* Post the CQE. */
-static void io_notice_mail(struct io_ring_ctx *ctx, struct io_mail *mail, unsigned int issue_flags)
+static void io_notif_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
-	ctx->reqs.nr_notices--;
-	io_complete(io_mail_to_req(mail));
+	ctx->reqs.nr_notifs--;
+	io_complete(io_tw_to_req(tw));
 }
 
 /* Nobody reads the memory any more.  Any context. */
-static void io_notice_post(struct io_notice *notice)
+static void io_notif_post(struct io_notif *notif)
 {
-	struct io_kiocb *req = container_of((void *)notice, struct io_kiocb, data);
+	struct io_kiocb *req = container_of((void *)notif, struct io_kiocb, data);
 
-	mm_unaccount_pinned_pages(&notice->pinned);
-	if (notice->report && (notice->copied || !notice->sent))
+	mm_unaccount_pinned_pages(&notif->pinned);
+	if (notif->report && (notif->copied || !notif->sent))
 		req->cqe.res = (s32)IORING_NOTIF_USAGE_ZC_COPIED;
 	req->cqe.flags = IORING_CQE_F_NOTIF;
-	io_req_push(req, io_notice_mail, 0);
+	io_req_push(req, io_notif_tw, 0);
 }
 
 /* ubuf_info_ops->complete: a packet lets go, or, without one, who holds a reference. */
-static void io_notice_complete(struct sk_buff *skb, struct ubuf_info *ubuf, bool success)
+static void io_notif_complete(struct sk_buff *skb, struct ubuf_info *ubuf, bool success)
 {
-	struct io_notice *notice = container_of(ubuf, struct io_notice, ubuf);
+	struct io_notif *notif = container_of(ubuf, struct io_notif, ubuf);
 
 	if (skb && success)
-		WRITE_ONCE(notice->sent, true);
+		WRITE_ONCE(notif->sent, true);
 	else if (!success)
-		WRITE_ONCE(notice->copied, true);
+		WRITE_ONCE(notif->copied, true);
 	/* fully ordered: the last one sees what others have found */
 	if (refcount_dec_and_test(&ubuf->refcnt))
-		io_notice_post(notice);
+		io_notif_post(notif);
 }
 
-static const struct ubuf_info_ops io_notice_ops = {
-	.complete = io_notice_complete,
+static const struct ubuf_info_ops io_notif_ops = {
+	.complete = io_notif_complete,
 };
 
 /* The registered buffer that a send names.  Return: NULL if it does not have the data. */
-static struct io_rsrc_node *io_notice_buf(struct io_kiocb *req)
+static struct io_rsrc_node *io_notif_buf(struct io_kiocb *req)
 {
 	struct io_rsrc_node *node = io_rsrc_find(&req->ctx->buf_table, req->buf_index);
 	struct io_net *net = io_net(req);
@@ -92,46 +92,46 @@ static struct io_rsrc_node *io_notice_buf(struct io_kiocb *req)
 }
 
 /* Ring lock held.  Return: 0, -EFAULT or -ENOMEM. */
-static int io_notice_make_locked(struct io_kiocb *req, struct mmpin pinned)
+static int io_notif_make_locked(struct io_kiocb *req, struct mmpin pinned)
 {
 	bool fixed = io_net(req)->how & IORING_RECVSEND_FIXED_BUF;
-	struct io_rsrc_node *node = fixed ? io_notice_buf(req) : NULL;
-	struct io_kiocb *notice;
+	struct io_rsrc_node *node = fixed ? io_notif_buf(req) : NULL;
+	struct io_kiocb *notif;
 
 	if (unlikely(fixed && !node))
 		return -EFAULT;
-	notice = io_req_take_notice(req);
-	if (unlikely(!notice))
+	notif = io_req_take_notif(req);
+	if (unlikely(!notif))
 		return -ENOMEM;
 	if (fixed) {
-		notice->buf_node = io_node_get(req->ctx, node);
-		notice->flags |= REQ_F_BUF_NODE;
+		notif->buf_node = io_node_get(req->ctx, node);
+		notif->flags |= REQ_F_BUF_NODE;
 	}
-	*io_notice(notice) = (struct io_notice){
+	*io_notif(notif) = (struct io_notif){
 		.ubuf = {
-			.ops	= &io_notice_ops,
+			.ops	= &io_notif_ops,
 			.refcnt	= REFCOUNT_INIT(1),
 			.flags	= SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN,
 		},
 		.pinned = pinned,
 		.report = io_net(req)->how & IORING_SEND_ZC_REPORT_USAGE,
 	};
-	io_net(req)->notice = notice;
+	io_net(req)->notif = notif;
 	req->flags |= REQ_F_NEED_CLEANUP;
 	return 0;
 }
 
 /**
- * io_notice_make - make a send's notification
+ * io_notif_make - make a send's notification
  * @req: a zero copy send that has none, about to reach its socket
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
- * From here on the request's CQE has IORING_CQE_F_MORE, and io_notice_put() has to follow it.
+ * From here on the request's CQE has IORING_CQE_F_MORE, and io_notif_put() has to follow it.
  *
  * Return: 0; -ENOMEM also when RLIMIT_MEMLOCK is reached; -EFAULT for data that is not in the
  * registered buffer; -ECANCELED for a worker that is killed.
  */
-int io_notice_make(struct io_kiocb *req, unsigned int issue_flags)
+int io_notif_make(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 	struct io_net *net = io_net(req);
@@ -147,7 +147,7 @@ int io_notice_make(struct io_kiocb *req, unsigned int issue_flags)
 	}
 	ret = io_issue_lock(ctx, issue_flags);
 	if (likely(!ret)) {
-		ret = io_notice_make_locked(req, pinned);
+		ret = io_notif_make_locked(req, pinned);
 		io_issue_unlock(ctx, issue_flags);
 	}
 	if (unlikely(ret))
@@ -156,14 +156,14 @@ int io_notice_make(struct io_kiocb *req, unsigned int issue_flags)
 }
 
 /* msghdr->sg_from_iter for memory that packets hold themselves. */
-static int io_notice_fill(struct sk_buff *skb, struct iov_iter *from, size_t length)
+static int io_notif_fill(struct sk_buff *skb, struct iov_iter *from, size_t length)
 {
 	skb_zcopy_downgrade_managed(skb);
 	return zerocopy_fill_skb_from_iter(skb, from, length);
 }
 
 /* The same for a registered buffer: the notification holds the pages. */
-static int io_notice_fill_fixed(struct sk_buff *skb, struct iov_iter *from, size_t length)
+static int io_notif_fill_fixed(struct sk_buff *skb, struct iov_iter *from, size_t length)
 {
 	struct skb_shared_info *shinfo = skb_shinfo(skb);
 	int frag = shinfo->nr_frags;
@@ -191,35 +191,35 @@ static int io_notice_fill_fixed(struct sk_buff *skb, struct iov_iter *from, size
 }
 
 /**
- * io_notice_attach - tell the socket of the notification
+ * io_notif_attach - tell the socket of the notification
  * @req: has made it
  * @msg: for an attempt, with an iterator
  *
  * The iterator of a registered buffer is made here.
  */
-void io_notice_attach(struct io_kiocb *req, struct msghdr *msg)
+void io_notif_attach(struct io_kiocb *req, struct msghdr *msg)
 {
 	struct io_net *net = io_net(req);
-	struct io_kiocb *notice = net->notice;
+	struct io_kiocb *notif = net->notif;
 
-	msg->msg_ubuf = &io_notice(notice)->ubuf;
-	msg->sg_from_iter = io_notice_fill;
-	if (notice->flags & REQ_F_BUF_NODE && likely(net->len)) {
-		const struct io_buf_node *buf = io_buf_node(notice->buf_node);
+	msg->msg_ubuf = &io_notif(notif)->ubuf;
+	msg->sg_from_iter = io_notif_fill;
+	if (notif->flags & REQ_F_BUF_NODE && likely(net->len)) {
+		const struct io_buf_node *buf = io_buf_node(notif->buf_node);
 
 		io_buf_iter(buf, ITER_SOURCE, net->addr + net->done - buf->ubuf,
 			    net->len - net->done, &msg->msg_iter);
-		msg->sg_from_iter = io_notice_fill_fixed;
+		msg->sg_from_iter = io_notif_fill_fixed;
 	}
 }
 
 /**
- * io_notice_put - a send is over, and its CQE is posted
+ * io_notif_put - a send is over, and its CQE is posted
  * @req: has made a notification
  *
  * Task context.
  */
-void io_notice_put(struct io_kiocb *req)
+void io_notif_put(struct io_kiocb *req)
 {
-	io_notice_complete(NULL, &io_notice(io_net(req)->notice)->ubuf, true);
+	io_notif_complete(NULL, &io_notif(io_net(req)->notif)->ubuf, true);
 }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: the one lot where requests stand that wait for an event or a time */
+
+/*
+ * A bucket is chosen by multiplication with an odd number.  While the wait table is small
+ * that is a fixed one, which spreads the counters and addresses that programs use
+ * best.  User_data can be chosen so that all of it falls into one bucket then, which
+ * costs little.  From IO_WAIT_TABLE_SALT_BITS on the number is random, a new one with
+ * each growth: whatever was chosen beforehand, two of it meet with a probability of
+ * at most two in the number of buckets.
+ */
+#include <linux/hash.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "req/wait_table.h"
+
+/* the table has so many buckets, and is four times as large when it grows */
+#define IO_WAIT_TABLE_MIN_BITS	4
+#define IO_WAIT_TABLE_SALT_BITS	12
+#define IO_WAIT_TABLE_MAX_BITS	20
+#define IO_WAIT_TABLE_STEP_BITS	2
+
+static unsigned int io_wait_table_bits(const struct io_ring_ctx *ctx)
+{
+	return 64 - ctx->waiting.shift;
+}
+
+static u64 io_wait_table_factor(unsigned int bits)
+{
+	return bits < IO_WAIT_TABLE_SALT_BITS ? GOLDEN_RATIO_64 : get_random_u64() | 1;
+}
+
+static struct list_head *io_wait_buckets(unsigned int bits)
+{
+	struct list_head *table;
+	unsigned int i;
+
+	table = kvmalloc_array(1U << bits, sizeof(*table), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	for (i = 0; table && i < 1U << bits; i++)
+		INIT_LIST_HEAD(&table[i]);
+	return table;
+}
+
+/* What can be found moves to another table; of one user_data in its order. */
+static void io_wait_table_rehash(struct io_ring_ctx *ctx, struct list_head *table,
+				 unsigned int bits)
+{
+	struct io_kiocb *req, *tmp;
+	struct list_head *bucket, *old = ctx->waiting.buckets;
+	unsigned int i, nr = 1U << io_wait_table_bits(ctx);
+
+	ctx->waiting.room += (1 << bits) - nr;
+	ctx->waiting.shift = 64 - bits;
+	ctx->waiting.factor = io_wait_table_factor(bits);
+	ctx->waiting.buckets = table;
+	for (i = 0; i < nr; i++) {
+		list_for_each_entry_safe(req, tmp, &old[i], waiting) {
+			bucket = io_wait_bucket(ctx, req->cqe.user_data, io_wait_kind(req));
+			list_add_tail(&req->waiting, bucket);
+			io_wait_table_walk(ctx);
+		}
+		io_wait_table_walk(ctx);
+	}
+	kvfree(old);
+}
+
+/**
+ * io_wait_table_grow - there is more in the wait table than it has buckets
+ * @ctx: the ring, its lock held
+ *
+ * May sleep.  If there is no memory the buckets become fuller, and it is tried
+ * again when there is one more in each.
+ */
+void io_wait_table_grow(struct io_ring_ctx *ctx)
+{
+	unsigned int bits = io_wait_table_bits(ctx) + IO_WAIT_TABLE_STEP_BITS;
+	struct list_head *table;
+
+	io_assert_ring(ctx);
+	if (bits > IO_WAIT_TABLE_MAX_BITS ||
+	    ctx->waiting.room % (1 << io_wait_table_bits(ctx)) != -1)
+		return;
+	table = io_wait_buckets(bits);
+	if (table)
+		io_wait_table_rehash(ctx, table, bits);
+}
+
+/**
+ * io_wait_table_trim - a walk through the whole lot is to come
+ * @ctx: the ring, its lock held
+ *
+ * Gives back buckets that would be found empty.  May sleep.
+ */
+void io_wait_table_trim(struct io_ring_ctx *ctx)
+{
+	unsigned int bits = io_wait_table_bits(ctx);
+	unsigned int nr = io_wait_table_nr(ctx);
+	struct list_head *table;
+
+	io_assert_ring(ctx);
+	if (bits == IO_WAIT_TABLE_MIN_BITS || nr >> (bits - IO_WAIT_TABLE_STEP_BITS - 1))
+		return;
+	while (bits > IO_WAIT_TABLE_MIN_BITS && !(nr >> (bits - IO_WAIT_TABLE_STEP_BITS)))
+		bits -= IO_WAIT_TABLE_STEP_BITS;
+	table = io_wait_buckets(bits);
+	if (table)
+		io_wait_table_rehash(ctx, table, bits);
+}
+
+/**
+ * io_wait_table_init - an empty lot for a new ring
+ * @ctx: the ring
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int io_wait_table_init(struct io_ring_ctx *ctx)
+{
+	ctx->waiting.buckets = io_wait_buckets(IO_WAIT_TABLE_MIN_BITS);
+	if (!ctx->waiting.buckets)
+		return -ENOMEM;
+	ctx->waiting.factor = io_wait_table_factor(IO_WAIT_TABLE_MIN_BITS);
+	ctx->waiting.shift = 64 - IO_WAIT_TABLE_MIN_BITS;
+	ctx->waiting.room = 1 << IO_WAIT_TABLE_MIN_BITS;
+	return 0;
+}
+
+/**
+ * io_wait_table_free - the wait table of a ring that goes
+ * @ctx: the ring, without requests
+ */
+void io_wait_table_free(struct io_ring_ctx *ctx)
+{
+	kvfree(ctx->waiting.buckets);
+}
