@@ -8,7 +8,7 @@ a call returned, or of a line of the program's end. rig/fuzz.known lists the dif
     end: or a pattern for a line at the program's end, its numbers left out
     stock: a pattern for all that stock tells of it
     ours: likewise
-    reason: a row of "Differences" in Documentation/io_uring/testing.rst
+    reason: the id of a row of Documentation/io_uring/differences.rst
     program: a pattern that is found in the listing (optional)
 
 Patterns but the last have to match the whole. A known difference explains itself, and what follows from it
@@ -18,6 +18,8 @@ else is still compared.
 import collections
 import functools
 import re
+
+from differences import ids
 
 Difference = collections.namedtuple("Difference", "kind key stock ours")
 NOTHING = "nothing"
@@ -157,16 +159,16 @@ class Known:
 
     KINDS = ("request", "call", "end")
 
-    def __init__(self, text, listed):
+    def __init__(self, text, page):
         self.entries = []
-        listed = " ".join(listed.split())
+        rows = ids(page)
         text = "".join(line + "\n" for line in text.split("\n") if not line.startswith("#"))
         for block in filter(None, re.split(r"\n\s*\n", text.strip())):
             entry = dict(re.findall(r"^(\w+): *(.*)$", block, re.M))
             kinds = [kind for kind in self.KINDS if kind in entry]
             if len(kinds) != 1 or not {"stock", "ours", "reason"} <= set(entry):
                 raise ValueError(f"wants request, call or end, and stock, ours and reason: {block}")
-            if entry["reason"] not in listed:
+            if entry["reason"] not in rows:
                 raise ValueError(f"not among the differences: {entry['reason']}")
             self.entries.append((kinds[0], entry))
 

@@ -1,0 +1,88 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""rig/differences.py: tests that expect something else on stock name the row that says why.
+
+The rows are those of Documentation/io_uring/differences.rst, each with an id of its own.  A function
+of tools/testing/selftests/io_uring/*_test.c that calls iou_on_stock() says in its text, or in the
+comment directly before it:
+
+    differences: ID[, ID]...    the row, or rows, that it is about
+    differences: none, WHY      it is about no difference
+
+A macro that calls it says so in the comment before it.
+"""
+import os
+import re
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PAGE = "Documentation/io_uring/differences.rst"
+TESTS = "tools/testing/selftests/io_uring"
+CALL = re.compile(r"\biou_on_stock\(\)")
+ID = r"[a-z0-9]+(?:-[a-z0-9]+)*"
+MENTION = re.compile(rf"differences:(?: (none), \w| ({ID}(?:, {ID})*)|)")
+
+
+def ids(page):
+    """The ids on the page, in its order."""
+    return re.findall(rf"^   \* - ``({ID})``$", page, re.M)
+
+
+def units(text):
+    """Yield (line, text) of each function, macro and other piece at column 0, its comment included."""
+    start, piece, closes = 1, "", None
+    for number, line in enumerate(text.split("\n"), 1):
+        head = re.match(r"[\w#/]", line) and not piece.endswith(("*/\n", "\\\n"))
+        if not closes and (head or not line):
+            yield start, piece
+            start, piece = number, ""
+        if closes:
+            closes = None if line.strip().endswith("*/") and closes == "*/" or line.startswith(closes) else closes
+        elif line.startswith("/*"):
+            closes = None if "*/" in line else "*/"
+        elif line.endswith("{"):
+            closes = "}"
+        piece += line + "\n"
+    yield start, piece
+
+
+def judge(page, sources):
+    """Yield what is wrong; sources has the text of each file by its name."""
+    rows = ids(page)
+    for row in sorted({row for row in rows if rows.count(row) > 1}):
+        yield f"{PAGE}: {row} is there {rows.count(row)} times"
+    if not rows:
+        yield f"{PAGE}: there are no rows"
+    for name, text in sorted(sources.items()):
+        for line, piece in units(text):
+            # a comment's lines are one text
+            flat = re.sub(r"\s*\n\s*\*(?!/)\s*", " ", piece)
+            found = list(MENTION.finditer(flat))
+            if CALL.search(piece) and not found:
+                yield f"{name}:{line}: iou_on_stock() without 'differences: ID' or 'differences: none, WHY'"
+            for mention in found:
+                why, named = mention.groups()
+                if not why and not named:
+                    yield f"{name}:{line}: 'differences:' without a row"
+                for row in named.split(", ") if named else ():
+                    if row not in rows:
+                        yield f"{name}:{line}: {row} is no row of {PAGE}"
+
+
+def main():
+    sources = {}
+    for name in os.listdir(os.path.join(TOP, TESTS)):
+        if name.endswith("_test.c"):
+            with open(os.path.join(TOP, TESTS, name), encoding="utf-8") as f:
+                sources[name] = f.read()
+    with open(os.path.join(TOP, PAGE), encoding="utf-8") as f:
+        page = f.read()
+    wrong = list(judge(page, sources))
+    print("\n".join(wrong), end="\n" if wrong else "")
+    calls = sum(len(CALL.findall(text)) for text in sources.values())
+    print(f"differences: {len(ids(page))} rows, {calls} uses, {len(wrong)} findings")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
