@@ -487,7 +487,7 @@ TEST_F(acceptmulti, bursts)
 
 /*
  * One of two waiters is told of a connection, and is cancelled before it takes it: the other one
- * gets it.  Mutant: cancelled-keeps-event.
+ * gets it.  Mutant: cancelled-keeps-event.  differences: event-passed-on
  */
 TEST_F(acceptmulti, cancelled_with_an_event)
 {
@@ -524,7 +524,7 @@ TEST_F(acceptmulti, cancelled_with_an_event)
 
 /*
  * The first of four waiters is told of three connections, and is cancelled before it takes one:
- * each of the others gets one.  Mutant: event-for-one.
+ * each of the others gets one.  Mutant: event-for-one.  differences: event-passed-on
  */
 TEST_F(acceptmulti, cancelled_with_many_events)
 {
@@ -555,7 +555,10 @@ TEST_F(acceptmulti, cancelled_with_many_events)
 		close(peers[i]);
 }
 
-/* Connections that wait on one listener do not keep others from running.  Mutant: accept-unfair. */
+/*
+ * Connections that wait on one listener do not keep others from running.  Mutant: accept-unfair.
+ * differences: accept-fair
+ */
 TEST_F(acceptmulti, fair)
 {
 	int listener, peers[MANY], peer, i, before = 0;
@@ -612,7 +615,7 @@ static bool waits_for_file(const struct iou *r)
 /*
  * Connections come while one ring has no room for more than a few, of CQEs or of slots.  Its
  * request ends, and what it leaves in the queue is the other ring's.  Mutant:
- * ended-accept-keeps-events.
+ * ended-accept-keeps-events.  differences: event-passed-on
  */
 TEST_F(acceptmulti, ends_before_the_last)
 {
@@ -660,7 +663,7 @@ TEST_F(acceptmulti, ends_before_the_last)
 
 /*
  * One that has been told of a connection stands behind other work when it is cancelled.
- * Mutant: cancelled-keeps-event.
+ * Mutant: cancelled-keeps-event.  differences: event-passed-on
  */
 TEST_F(acceptmulti, cancelled_before_a_worker)
 {

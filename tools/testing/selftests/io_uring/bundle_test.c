@@ -173,7 +173,7 @@ TEST_F(bundle, send_waits)
 /*
  * A send that does not wait ends with a part and breaks its chain.  The buffers that it has not
  * reached stay the group's: nothing but the length of the part tells of those that it has.
- * Stock takes all.  Mutant: bundle-part-takes-all.
+ * Stock takes all.  Mutant: bundle-part-takes-all.  differences: bundle-part
  */
 TEST_F(bundle, send_a_part)
 {
@@ -213,6 +213,7 @@ TEST_F(bundle, send_a_part)
  * a part if it cannot keep the rest: then its chain breaks, and what it has not reached stays
  * the group's.  A slab that is used up just then counts as one more allocation, and hides the
  * next: so more than one pass may be needed.  Mutant: bundle-part-succeeds.
+ * differences: none, 6.12 has allocations of its own
  */
 TEST(send_without_memory)
 {
@@ -309,7 +310,7 @@ TEST_F(bundle, send_to_an_address)
 	EXPECT_EQ(-1, iou_verify(self->mem, total, 0, 5));
 }
 
-/* Mutant: bundle-address-unchecked. */
+/* Mutant: bundle-address-unchecked.  differences: send-unused-buffer */
 TEST_F(bundle, send_fails)
 {
 	struct iou *r = &self->r;
@@ -343,7 +344,10 @@ TEST_F(bundle, send_fails)
 	EXPECT_EQ(2, head(r, GROUP));
 }
 
-/* One CQE for all that is there, in as many buffers.  Mutant: bundle-merged-over-gap. */
+/*
+ * One CQE for all that is there, in as many buffers.  Mutant: bundle-merged-over-gap.
+ * differences: bundle-recv-all
+ */
 TEST_F(bundle, receive)
 {
 	struct iou *r = &self->r;
@@ -422,7 +426,7 @@ TEST_F(bundle, receive_some)
 
 /*
  * A buffer without room is none, and no end of the stream.  Stock gives it back.  Mutant:
- * bundle-ends-without-room.
+ * bundle-ends-without-room.  differences: buffer-empty
  */
 TEST_F(bundle, receive_behind_no_room)
 {
@@ -445,7 +449,7 @@ TEST_F(bundle, receive_behind_no_room)
 
 /*
  * The same, incremental: what the request's limit leaves of the buffer behind it stays.  Mutant:
- * bundle-cut-takes-all.
+ * bundle-cut-takes-all.  differences: buffer-empty
  */
 TEST_F(bundle, incremental_behind_no_room)
 {
@@ -468,7 +472,10 @@ TEST_F(bundle, incremental_behind_no_room)
 	EXPECT_EQ(-1, iou_verify(self->mem, 30, 0, 5));
 }
 
-/* A buffer that cannot be written to: nothing is received, nothing lost.  6.12 may tell a part. */
+/*
+ * A buffer that cannot be written to: nothing is received, nothing lost.  6.12 may tell a part.
+ * differences: bundle-recv-fault
+ */
 TEST_F(bundle, receive_to_nowhere)
 {
 	struct iou *r = &self->r;
@@ -692,7 +699,10 @@ TEST_F(bundle, send_without_bytes)
 	sock_close_pair(fds);
 }
 
-/* Of a group that is no ring, one at a time; 6.12 uses a second one without telling which. */
+/*
+ * Of a group that is no ring, one at a time; 6.12 uses a second one without telling which.
+ * differences: bundle-classic
+ */
 TEST_F(bundle, classic)
 {
 	int *fds = self->pair[TCP_STREAM];
@@ -712,7 +722,10 @@ TEST_F(bundle, classic)
 	EXPECT_EQ(-1, iou_verify(self->mem, 25, 0, 5));
 }
 
-/* By a worker: one buffer or more, all of the data and none of it twice; 6.12 sends nothing. */
+/*
+ * By a worker: one buffer or more, all of the data and none of it twice; 6.12 sends nothing.
+ * differences: bundle-goes-on
+ */
 TEST_F(bundle, by_worker)
 {
 	int *fds = self->pair[TCP_STREAM], at = 0;

@@ -801,7 +801,10 @@ TEST_F(work, queued_and_running)
 	EXPECT_EQ(16, e.res[1]);
 }
 
-/* What runs is told, but not counted; 6.12 does not count what is queued either. */
+/*
+ * What runs is told, but not counted; 6.12 does not count what is queued either.
+ * differences: cancel-all-counts
+ */
 TEST_F(work, all)
 {
 	struct iou *r = &self->r;
@@ -878,10 +881,10 @@ static void *give_later(void *arg)
 	return NULL;
 }
 
-/* On 6.12 the call finds what workers of its own task have. */
+/* On 6.12 the call finds what workers of its own task have.  differences: sync-cancel-others */
 #define SYNC_FINDS_WORK(flags)	(!iou_on_stock() || !((flags) & IORING_SETUP_SQPOLL))
 
-/* The call waits for what runs, as long as it was told. */
+/* The call waits for what runs, as long as it was told.  differences: sync-cancel-defer */
 TEST_F(work, sync_waits)
 {
 	struct later later = { &self->hole, 300 };

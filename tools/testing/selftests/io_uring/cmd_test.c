@@ -326,7 +326,10 @@ TEST_F(cmd, sockopt_in_words)
 	close(fd);
 }
 
-/* What is not issued in the call that submits it is not read from the SQE's slot later. */
+/*
+ * What is not issued in the call that submits it is not read from the SQE's slot later.
+ * differences: cmd-sqe-copy
+ */
 TEST_F(cmd, sqe_is_copied)
 {
 	int fd = socket(AF_INET, SOCK_STREAM, 0), gate[2], val = 0;

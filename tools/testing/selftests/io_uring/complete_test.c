@@ -374,7 +374,10 @@ static void interrupt(int sig)
 {
 }
 
-/* A time that has passed, however far back: the wait is over, not without end. */
+/*
+ * A time that has passed, however far back: the wait is over, not without end.
+ * differences: wait-before-zero
+ */
 TEST_F(complete, passed_timeout)
 {
 	static const struct {
@@ -524,6 +527,7 @@ static int blocked_in_wait(struct iou *r, int fd)
 /*
  * A task that waits for what may never come, as the requests of an idle server do, does
  * not wait for I/O.  It does for what a worker does.  Mutants: idle-is-io, io-is-idle.
+ * differences: idle-no-iowait
  */
 TEST_F(complete, idle_is_no_io)
 {
@@ -721,7 +725,7 @@ TEST(taskrun_flag)
 
 /*
  * It is down when nothing waits, also where work has caused more: a limit that passes
- * cancels its request.  Mutant: taskrun-stays.
+ * cancels its request.  Mutant: taskrun-stays.  differences: taskrun-flag-down
  */
 TEST(taskrun_flag_down)
 {
@@ -1242,6 +1246,7 @@ static unsigned long bytes_of(const char *group, const char *name)
 	return strtoul(text, NULL, 0);
 }
 
+/* differences: overflow-charged */
 TEST_F(unread, stays_within_the_limit)
 {
 	int status;
@@ -1311,7 +1316,10 @@ static int never_read_of_the_dead(const char *group)
 	return kept > bytes_of(group, "memory.current") + 32UL * nr ? 0 : 7;
 }
 
-/* Also a kernel worker charges what it keeps.  Mutant: overflow-charged-to-nobody. */
+/*
+ * Also a kernel worker charges what it keeps.  Mutant: overflow-charged-to-nobody.
+ * differences: overflow-charged
+ */
 TEST_F(unread, of_the_dead)
 {
 	char path[96];

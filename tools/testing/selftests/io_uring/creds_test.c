@@ -76,7 +76,7 @@ static void open_secret(struct iou *r, unsigned int flags, int data)
 	sqe->user_data = data;
 }
 
-/* @nr requests have been submitted, the first waits for the pipe. */
+/* @nr requests have been submitted, the first waits for the pipe.  differences: submit-creds */
 static int refused(struct iou *r, int fd, unsigned int nr)
 {
 	struct io_uring_cqe cqe;
@@ -157,7 +157,9 @@ static int sender_of_mark(int fd)
 	return cred.uid;
 }
 
-/* A write that waits for its file: the reader is told who submitted it. */
+/*
+ * A write that waits for its file: the reader is told who submitted it.  differences: submit-creds
+ */
 TEST_F(creds, waits_for_its_file)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;

@@ -147,7 +147,10 @@ static void victim_prep_waiting(struct victim *v, unsigned int x)
 	}
 }
 
-/* One request more: some finish, some wait for ever, some stand in a worker. */
+/*
+ * One request more: some finish, some wait for ever, some stand in a worker.
+ * differences: exit-worker-tag
+ */
 static void victim_prep(struct victim *v)
 {
 	unsigned int x = next_random(&v->seed);
@@ -712,7 +715,10 @@ static void *read_and_end(void *arg)
 	return iou_submit(&v->r) == LAST_READS ? NULL : (void *)2;
 }
 
-/* A thread's reads that wait for a disk are done although it ends.  Mutant: exit-drops-reads. */
+/*
+ * A thread's reads that wait for a disk are done although it ends.  Mutant: exit-drops-reads.
+ * differences: exit-thread-reads
+ */
 TEST_F(end, reads_of_a_thread)
 {
 	int file, disk = open_slow_disk();
@@ -1022,6 +1028,7 @@ static void take_tags_and_wait(struct iou *r, int disk, int alive)
 		pause();
 }
 
+/* differences: exit-worker-tag */
 TEST(killed_while_workers_wait_for_tags)
 {
 	unsigned int round, rounds = iou_rounds(4);
@@ -1099,7 +1106,7 @@ static void take_tags_for_another(struct tag_taker *t)
 
 /*
  * The tags are another thread's, on another ring: its reads are done when it is gone, by
- * whoever polls for them.  Mutant: polled-left-alone.
+ * whoever polls for them.  Mutant: polled-left-alone.  differences: exit-worker-tag
  */
 TEST(killed_while_a_worker_waits_for_tags_of_a_sibling)
 {

@@ -143,7 +143,9 @@ TEST_F(fdinfo, resources)
 	munmap(mem, 4 * IOU_PAGE);
 }
 
-/* More than a few, so that the reader's buffer has to grow, but not all. */
+/*
+ * More than a few, so that the reader's buffer has to grow, but not all.  differences: fdinfo-lists
+ */
 TEST_F(fdinfo, personalities)
 {
 	unsigned int nr = 2000, seen = 0;
@@ -212,7 +214,7 @@ TEST_F(fdinfo, lists)
 
 /*
  * However long the overflow list is, a reader sees its beginning: on multi-writer rings it is read
- * under a spinlock.  Mutant: fdinfo-reads-all.
+ * under a spinlock.  Mutant: fdinfo-reads-all.  differences: fdinfo-overflow
  */
 TEST_F(fdinfo, long_overflow_is_cut)
 {
@@ -234,7 +236,10 @@ TEST_F(fdinfo, long_overflow_is_cut)
 	EXPECT_EQ(0, iou_discard(r, 316));
 }
 
-/* The same of registered files and of polls, whose number a program chooses. */
+/*
+ * The same of registered files and of polls, whose number a program chooses.
+ * differences: fdinfo-lists
+ */
 TEST_F(fdinfo, long_lists_are_cut)
 {
 	unsigned int nr = 1000, shown = iou_on_stock() ? nr : 256, i;

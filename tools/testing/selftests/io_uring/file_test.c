@@ -88,7 +88,10 @@ TEST_F(file, statx)
 	EXPECT_EQ(-EBADF, do_statx(r, f | IOSQE_FIXED_FILE, 0, "here", 0, all, &buf));
 }
 
-/* What the dentry cache knows takes no worker.  Mutant: statx-always-worker. */
+/*
+ * What the dentry cache knows takes no worker.  Mutant: statx-always-worker.
+ * differences: statx-cached
+ */
 TEST_F(file, statx_inline)
 {
 	struct statx buf;

@@ -381,7 +381,7 @@ TEST_F(futex, cancelled_twice)
 
 /*
  * What waits on a futex no more takes no wake-up from others, although its CQE is not there yet.
- * Mutant: futex-cancelled-stays.
+ * Mutant: futex-cancelled-stays.  differences: futexv-cancelled-wake
  */
 TEST_F(futex, cancelled_takes_no_wake)
 {
@@ -571,7 +571,7 @@ TEST_F(futex, exit_and_exec)
 
 /*
  * The ring outlives the process that waits: its waits end with it, as their futexes are
- * of its memory.  Mutant: futex-outlives-memory.
+ * of its memory.  Mutant: futex-outlives-memory.  differences: futex-task-ends
  */
 TEST_F(futex, memory_is_gone)
 {
@@ -625,6 +625,7 @@ static int closed_takes_wake(unsigned int flags, bool vector)
 /*
  * A ring that is closed takes no wake any more.  A SQPOLL thread that does not run does not let
  * go of its ring: one time of ten it will.  Mutant: close-leaves-requests.
+ * differences: close-takes-nothing
  */
 TEST_F(futex, closed_takes_no_wake)
 {
@@ -668,7 +669,7 @@ static int count_wakers(const unsigned int *word, int nr)
 /*
  * A killed process does not wait for the ring's lock, which another one keeps, and leaves its
  * waits behind.  Its mm must not become that of a process whose wakes they would take.
- * Mutant: futex-takes-strangers-wake.
+ * Mutant: futex-takes-strangers-wake.  differences: exit-ring-lock
  */
 TEST_F(futex, memory_is_not_reused)
 {
@@ -726,7 +727,10 @@ static void *wait_in_thread(void *arg)
 	return (void *)(long)iou_submit_issued(r);
 }
 
-/* The same with a thread of the process: another one may have the ring. */
+/*
+ * The same with a thread of the process: another one may have the ring.
+ * differences: futex-task-ends
+ */
 TEST_F(futex, thread_exits)
 {
 	struct iou *r = &self->r;

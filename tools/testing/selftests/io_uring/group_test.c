@@ -145,7 +145,10 @@ TEST_F(group, provide_and_remove)
 	EXPECT_EQ(3, iou_one(r));
 }
 
-/* First in first out, and one that was not needed stays the first. */
+/*
+ * First in first out, and one that was not needed stays the first.
+ * differences: wait-without-buffer
+ */
 TEST_F(group, classic_order)
 {
 	struct iou *r = &self->r;
@@ -312,7 +315,7 @@ static int pin_within_limit(unsigned int flags)
 /*
  * Rings of buffers in a program's own memory are pinned.  Eight large ones of each ring are no
  * matter of RLIMIT_MEMLOCK, further ones are.  Mutants: group-pins-uncharged,
- * group-pins-charged-for-ever.
+ * group-pins-charged-for-ever.  differences: buffer-ring-memlock
  */
 TEST_F(group, pinned_memory_is_limited)
 {
@@ -457,6 +460,7 @@ TEST_F(group, readv)
 	EXPECT_CQE(r, -EFAULT, 0U);
 }
 
+/* differences: inc-gives-back */
 TEST_F(group, incremental)
 {
 	struct io_uring_buf *first = self->ring->bufs;
@@ -786,7 +790,7 @@ TEST_F(group, kernel_address)
 
 /*
  * A read that fails leaves the buffer where it was, of either kind of group; stock takes it.
- * Mutant: classic-failure-used.
+ * Mutant: classic-failure-used.  differences: read-failed-buffer
  */
 TEST_F(group, classic_failure)
 {
@@ -998,7 +1002,7 @@ static int provide_unequal(struct iou *r, struct io_uring_buf_ring *ring, char *
 /*
  * An attempt that has moved a part keeps its buffer: the requests behind it pick others, and the
  * next attempt goes on in the same one.  6.12 does that with classic groups only.  Mutant:
- * part-read-lent.
+ * part-read-lent.  differences: read-part-buffer
  */
 TEST_F(group, part_keeps_its_buffer)
 {
@@ -1079,7 +1083,7 @@ static int one_piece(struct iou *r, struct io_uring_sqe *sqe, unsigned char flag
 
 /*
  * What a request takes of an incremental buffer and does not fill is given back: the next data
- * follows the last.  Mutant: piece-kept.
+ * follows the last.  Mutant: piece-kept.  differences: inc-gives-back
  */
 TEST_F(group, incremental_gives_back)
 {

@@ -73,6 +73,7 @@ static const struct table *read_table(const char *name)
 	return t.nr ? &t : NULL;
 }
 
+/* differences: none, 6.12 has what is not there yet */
 static bool is_there(const struct row *row)
 {
 	return !strcmp(row->there, "yes") || (iou_on_stock() && !strcmp(row->there, "not yet"));

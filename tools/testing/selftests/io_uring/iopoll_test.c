@@ -248,6 +248,7 @@ TEST_F(polled, pieces_in_one)
 /*
  * What fails breaks its chain, and is told whatever IOSQE_CQE_SKIP_SUCCESS says, as on other
  * rings; 6.12 goes on, and hides it.  Mutant: polled-failure-hidden.
+ * differences: iopoll-failed-told
  */
 TEST_F(polled, failure)
 {
@@ -275,7 +276,10 @@ TEST_F(polled, failure)
 	}
 }
 
-/* Buffers are the program's own again when they are unregistered, not a little later. */
+/*
+ * Buffers are the program's own again when they are unregistered, not a little later.
+ * differences: unregister-buffers-iopoll
+ */
 TEST_F(polled, unregister_buffers_waits)
 {
 	struct iou *r = &self->r;

@@ -116,8 +116,9 @@ static inline bool iou_slow_kernel(void)
 }
 
 /*
- * Does the program run on the 6.12 that it was compared with?  Who starts it says
- * so, for the few things that are meant to be otherwise here: stock/README.
+ * Does the program run on the 6.12 that it was compared with?  Who starts it says so, for what is
+ * meant to be otherwise here.  Each use names the row of Documentation/io_uring/differences.rst
+ * in a comment before it, or says why there is none: stock/README.
  */
 static inline bool iou_on_stock(void)
 {

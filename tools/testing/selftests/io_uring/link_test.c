@@ -516,7 +516,7 @@ TEST_F(chain, limited_one_cancelled)
 /*
  * Drained requests that wait for each other: one event, and one call that lets it be
  * told, are enough for all of them.  Stock needs a call for each on rings that
- * their owner runs.  Mutant: drain-step-by-step.
+ * their owner runs.  Mutant: drain-step-by-step.  differences: drain-one-call
  */
 TEST_F(chain, drained_row)
 {
@@ -608,6 +608,7 @@ TEST_F(chain, drained)
 /*
  * An operation that fails at its work, and has never broken a chain, still does not.  A CLOSE
  * behind a FSYNC of a pipe closes, for instance.  Hidden, the failure is told; 6.12 says nothing.
+ * differences: failed-told
  */
 TEST_F(chain, failures_that_go_on)
 {
@@ -669,7 +670,10 @@ TEST_F(chain, failures_that_go_on)
 	EXPECT_STREQ("1:EBADF 2:ECANCELED", sorted(submit_cqes(r, 2)));
 }
 
-/* What is behind a drained request goes when it goes, and does not wait for its end. */
+/*
+ * What is behind a drained request goes when it goes, and does not wait for its end.
+ * differences: drain-one-call
+ */
 TEST_F(chain, behind_a_drained_one)
 {
 	struct iou *r = &self->r;
@@ -715,6 +719,7 @@ static pid_t issuer(struct iou *r)
  * What follows a request that a worker ran is issued by the task, like what follows any
  * other.  Who issues it shows a signal: it waits for one thread alone, and nobody else can read
  * it.  On stock the worker goes on, unless the ring is its task's.  Mutant: worker-goes-on.
+ * differences: link-worker-successor
  */
 TEST_F(chain, successor_of_a_worker)
 {
@@ -742,7 +747,7 @@ TEST_F(chain, successor_of_a_worker)
 
 /*
  * Behind what a worker has done, O_NONBLOCK is heeded by those that look at it, but not on a ring
- * of one task.  Mutant: nonblock-ignored.
+ * of one task.  Mutant: nonblock-ignored.  differences: link-nonblock
  */
 TEST_F(chain, nonblocking_successor)
 {

@@ -215,7 +215,7 @@ TEST(target_is_locked)
 
 /*
  * A sender that is killed while the target is locked for good.
- * Mutant: message-lock-not-killable.
+ * Mutant: message-lock-not-killable.  differences: msg-lock-killable
  */
 TEST(sender_killed_at_locked_target)
 {
@@ -454,7 +454,7 @@ TEST(killed)
 
 /*
  * What lies in a mailbox is charged to its sender: in the end there is an error.
- * Mutants: message-flood-kills, message-uncharged.
+ * Mutants: message-flood-kills, message-uncharged.  differences: msg-flood
  */
 TEST(flood_of_a_sleeper)
 {

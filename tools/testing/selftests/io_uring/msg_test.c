@@ -226,7 +226,10 @@ TEST_F(target, overflow_in_order)
 	EXPECT_EQ(0, *self->to.cq_lost);
 }
 
-/* Is it the owner who makes CQEs of messages?  On 6.12 not if the ring is polled, too. */
+/*
+ * Is it the owner who makes CQEs of messages?  On 6.12 not if the ring is polled, too.
+ * differences: msg-defer-iopoll
+ */
 static bool owner_posts(unsigned int flags)
 {
 	return flags & IORING_SETUP_DEFER_TASKRUN &&
@@ -602,7 +605,7 @@ static int receive_mix(struct receiver *rx)
 	return 0;
 }
 
-/* Mutant: message-misses-poller. */
+/* Mutant: message-misses-poller.  differences: msg-iopoll-order */
 TEST_F(waiter, two_senders_in_order)
 {
 	unsigned int nr = iou_rounds(2000) & ~3U;

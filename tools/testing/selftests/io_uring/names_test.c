@@ -284,7 +284,10 @@ TEST_F(names, personality)
 	EXPECT_FALSE(there_is(self->dfd, "new"));
 }
 
-/* Each leaves one record, which says how it ended.  Mutant: audit-of-no-attempt. */
+/*
+ * Each leaves one record, which says how it ended.  Mutant: audit-of-no-attempt.
+ * differences: audit-result
+ */
 TEST_F(names, audited)
 {
 	struct audit_rule_data rule = {

@@ -269,7 +269,10 @@ static int closed_result(struct iou *r, bool waits)
 
 static const char *const closed_ways[] = { "fd", "fd, one call", "slot", "slot, one call" };
 
-/* What is linked to a CLOSE finds a pipe without its reader.  Mutant: closed-file-stays. */
+/*
+ * What is linked to a CLOSE finds a pipe without its reader.  Mutant: closed-file-stays.
+ * differences: link-close
+ */
 TEST_F(open, closed_reader)
 {
 	unsigned int way, slot;
@@ -311,7 +314,7 @@ TEST_F(open, closed_reader)
 
 /*
  * The turn of a CLOSE comes while its task sleeps for CQEs: the task puts the file, and does not
- * sleep on before that.  Mutant: waits-with-task-work.
+ * sleep on before that.  Mutant: waits-with-task-work.  differences: link-close
  */
 TEST_F(open, closed_while_waiting)
 {
@@ -343,7 +346,10 @@ TEST_F(open, closed_while_waiting)
 	close(timer);
 }
 
-/* The port of a listener is free for what is linked to its CLOSE.  Mutant: closed-file-stays. */
+/*
+ * The port of a listener is free for what is linked to its CLOSE.  Mutant: closed-file-stays.
+ * differences: link-close
+ */
 TEST_F(open, closed_listener)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
@@ -371,7 +377,10 @@ TEST_F(open, closed_listener)
 	}
 }
 
-/* A limit of a CLOSE does not expire: the CLOSE ends at once.  Mutant: limited-close-waits. */
+/*
+ * A limit of a CLOSE does not expire: the CLOSE ends at once.  Mutant: limited-close-waits.
+ * differences: link-close
+ */
 TEST_F(open, closed_with_limit)
 {
 	struct __kernel_timespec ts = { .tv_nsec = 1 };
@@ -402,7 +411,7 @@ TEST_F(open, closed_with_limit)
 
 /*
  * What is linked to the CLOSE of a socket that lingers may be what that waits for.  Mutant:
- * lingering-close-waits.
+ * lingering-close-waits.  differences: link-close
  */
 TEST_F(open, closed_lingering)
 {
@@ -619,7 +628,7 @@ static bool audit_one_end(int fd, const char *end, unsigned int *attempts)
 
 /*
  * A name that nobody has looked up is left to a worker.  The attempt before is recorded as
- * one, and the end once.  Mutant: audit-attempt-succeeds.
+ * one, and the end once.  Mutant: audit-attempt-succeeds.  differences: audit-result
  */
 TEST_F(open, audited_again)
 {

@@ -262,6 +262,7 @@ TEST_F(poll, files_without_waitqueue)
 /*
  * A socket wakes for POLLPRI whenever data comes, and says whether it was out of band only
  * when it is asked.  Stock listens to no such wake.  Mutant: poll-priority-believed.
+ * differences: poll-priority
  */
 TEST_F(poll, priority)
 {
@@ -604,7 +605,7 @@ TEST_F(poll, exclusive)
 
 /*
  * Of two that wait for one event the first is told, and is cancelled before its program is: the
- * other one is told.  Mutant: cancelled-poll-keeps-event.
+ * other one is told.  Mutant: cancelled-poll-keeps-event.  differences: event-passed-on
  */
 TEST_F(poll, exclusive_cancelled)
 {
@@ -644,7 +645,7 @@ TEST_F(poll, exclusive_cancelled)
 /*
  * Of two events the first one is told to the first of two, whose program does not look; the
  * second one is for the other.  The waker of inotify's events does not say what they are.
- * Mutant: exclusive-poll-takes-two.
+ * Mutant: exclusive-poll-takes-two.  differences: poll-exclusive-two
  */
 TEST_F(poll, exclusive_two)
 {
@@ -706,7 +707,7 @@ static void *event_in_turn(void *arg)
 
 /*
  * An event comes while the first of two is removed: one of them is told.  Mutant:
- * cancelled-poll-keeps-event.
+ * cancelled-poll-keeps-event.  differences: event-passed-on
  */
 TEST_F(poll, exclusive_removed)
 {

@@ -475,7 +475,7 @@ static int end_polls(struct iou *r)
 /*
  * Two polls of which one is told of each event.  An event comes at any moment of a change after
  * which the first does not wait for such any more: then it is for the second.  6.12 tells
- * nobody, once in 10,000 times.  Mutant: changed-poll-keeps-event.
+ * nobody, once in 10,000 times.  Mutant: changed-poll-keeps-event.  differences: event-passed-on
  */
 TEST(event_at_the_change)
 {

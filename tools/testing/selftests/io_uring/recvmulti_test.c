@@ -302,7 +302,10 @@ TEST_F(recvmulti, send)
 	EXPECT_CQE(r, -ENOENT, 0U);
 }
 
-/* A send that fails has used no buffer, as other requests; 6.12 says that it has. */
+/*
+ * A send that fails has used no buffer, as other requests; 6.12 says that it has.
+ * differences: send-unused-buffer
+ */
 TEST_F(recvmulti, send_fails)
 {
 	int *fds = self->pair[UNIX_STREAM];
@@ -334,6 +337,7 @@ static const struct {
 /*
  * No socket gets to see a buffer that is none of the program's memory; it stays where it is,
  * but for a worker, who has taken it.  Mutant: buffer-address-unchecked.
+ * differences: buffer-bad-address, send-unused-buffer
  */
 TEST_F(recvmulti, kernel_address)
 {
@@ -371,7 +375,7 @@ TEST_F(recvmulti, kernel_address)
 	}
 }
 
-/* It waits for room without a buffer. */
+/* It waits for room without a buffer.  differences: send-unused-buffer */
 TEST_F(recvmulti, send_waits)
 {
 	int *fds = self->pair[UNIX_STREAM];
@@ -784,7 +788,7 @@ static int receive_last(struct iou *r, const struct ended_op *op, unsigned int s
  * What comes together with the last data, before the request looks, is told nowhere else: the
  * end, or an error.  On a single-writer ring both have come when the program enters; with POLL_FIRST,
  * or for a worker, when the request begins to wait.  6.12 waits for ever in the latter cases.
- * Mutant: recv-end-untold.
+ * Mutant: recv-end-untold.  differences: recv-multishot-end
  */
 TEST_F(recvmulti, many_end_with_the_data)
 {
@@ -952,7 +956,7 @@ TEST_F(recvmulti, messages_without)
 /*
  * What is left of an incremental buffer does not hold the head of another message: the next buffer
  * is used.  The CQE tells it, or another request has left the rest.  6.12 ends with -EFAULT.
- * Mutants: recvmsg-rest-faults, recvmsg-rest-untold.
+ * Mutants: recvmsg-rest-faults, recvmsg-rest-untold.  differences: recvmsg-rest
  */
 TEST_F(recvmulti, messages_skip_a_rest)
 {

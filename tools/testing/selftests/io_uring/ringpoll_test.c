@@ -294,7 +294,7 @@ TEST_F(poll, ring_polls_own_eventfd)
  * A ring reads the eventfd that tells of its own CQEs.  The signal that wakes the
  * read says all there is to say.  A second one, for the read's own way to its
  * ring, would make the value a matter of chance; stock sends it, after a grace
- * period.  Mutant: eventfd-told-twice.
+ * period.  Mutant: eventfd-told-twice.  differences: eventfd-own-ring
  */
 TEST_F(poll, ring_reads_own_eventfd)
 {

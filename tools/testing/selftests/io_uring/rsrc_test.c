@@ -211,7 +211,7 @@ TEST_F(rsrc, file_tag_waits_for_requests)
 
 /*
  * A tag waits for users of what was in its own slot, and for no others, however old.
- * Mutant: tag-waits-for-others.
+ * Mutant: tag-waits-for-others.  differences: tag-own-user
  */
 TEST_F(rsrc, tag_does_not_wait_for_others)
 {
@@ -845,7 +845,10 @@ static long pinned_kb(long kb)
 	return iou_status(getpid(), "VmPin");
 }
 
-/* A large page is pinned and counted until the last buffer in it is gone, whichever that is. */
+/*
+ * A large page is pinned and counted until the last buffer in it is gone, whichever that is.
+ * differences: large-page-charged
+ */
 TEST_F(layout, counted_until_the_last_user)
 {
 	struct io_uring_clone_buffers clone = { .src_fd = self->r.fd };

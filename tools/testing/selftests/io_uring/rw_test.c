@@ -384,7 +384,7 @@ static int submit_shares(struct iou *r, const struct way *way, int fd, unsigned 
 
 /*
  * Several in flight at the current position: each moves data where the one before it has ended,
- * whoever makes its attempt.
+ * whoever makes its attempt.  differences: position-in-turn
  */
 TEST_F(rw, positions_in_flight)
 {
@@ -448,7 +448,10 @@ TEST_F(rw, positions_of_both_in_flight)
 	}
 }
 
-/* Workers wait for the device then, although it need not be waited for. */
+/*
+ * Workers wait for the device then, although it need not be waited for.
+ * differences: position-in-turn
+ */
 TEST_F(rw, direct_positions_in_flight)
 {
 	const struct way write = { "write", IORING_OP_WRITE, IOSQE_ASYNC };
@@ -618,7 +621,10 @@ TEST_F(rw, bad_memory)
 	munmap(hole, IOU_PAGE);
 }
 
-/* A file's position moves by what the CQE says, as write(2) and read(2) move it. */
+/*
+ * A file's position moves by what the CQE says, as write(2) and read(2) move it.
+ * differences: position-after-fault
+ */
 TEST_F(rw, position_after_a_fault)
 {
 	char *hole = mmap(NULL, 2 * IOU_PAGE, PROT_READ | PROT_WRITE,
@@ -1482,7 +1488,7 @@ TEST_F(direct, steady_depth)
 
 /*
  * A drained request waits until the transfers before it have ended, which on a polled
- * ring only who reaps can tell.
+ * ring only who reaps can tell.  differences: drain-iopoll
  */
 TEST_F(direct, drained)
 {

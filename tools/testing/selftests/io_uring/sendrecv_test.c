@@ -283,6 +283,7 @@ TEST_F(sendrecv, cancelled_in_the_middle)
 /*
  * The socket takes a part and has room again at once, so that the send is between two attempts
  * when its cancel comes, in the same call.  6.12 does not find it.  Mutant: cancel-misses-retry.
+ * differences: cancel-between-attempts
  */
 TEST_F(sendrecv, cancelled_between_parts)
 {
@@ -430,7 +431,10 @@ TEST_F(sendrecv, peek_all)
 	munmap(mem, len);
 }
 
-/* What cannot be done, with the errors of the system calls; no signal is sent. */
+/*
+ * What cannot be done, with the errors of the system calls; no signal is sent.
+ * differences: notsock-at-once
+ */
 TEST_F(sendrecv, errors)
 {
 	static const int ops[] = {
@@ -920,7 +924,7 @@ TEST_F(sendrecv, no_error_queue)
 
 /*
  * An error of a socket ends a wait for errors, and data does not; on 6.12 data does
- * too, and ends the wait with -EAGAIN.  Mutant: recv-errors-and-data.
+ * too, and ends the wait with -EAGAIN.  Mutant: recv-errors-and-data.  differences: recv-errqueue
  */
 TEST_F(sendrecv, error_queue)
 {

@@ -414,7 +414,10 @@ TEST_F(sendzc, cancelled)
 	}
 }
 
-/* A chain goes on with the result, not with the notification; a part of WAITALL breaks it. */
+/*
+ * A chain goes on with the result, not with the notification; a part of WAITALL breaks it.
+ * differences: drain-zc-notice
+ */
 TEST_F(sendzc, chain)
 {
 	unsigned int f = variant->sqe_flags;
@@ -794,7 +797,7 @@ static int send_again(unsigned int flags, unsigned int sqe_flags, int fds[2], ch
 
 /*
  * Pages are counted as long as the socket has them, whatever becomes of the ring and the
- * process, and no longer.
+ * process, and no longer.  differences: sqpoll-zc-killed
  */
 TEST_F(sendzc, killed)
 {
@@ -893,6 +896,7 @@ static bool receive_sent(int fd, char *in, unsigned long long *at, size_t len)
 /*
  * Killed at any moment, with sends in flight: what the socket has of the memory stays as it was
  * until it has gone, and then the memory is free.  Mutants: notice-early, notice-lost.
+ * differences: sqpoll-zc-killed
  */
 TEST_F(sendzc, killed_at_random)
 {

@@ -375,7 +375,10 @@ static void end_by_threads(int who)
 	syscall(SYS_exit, 0);
 }
 
-/* The thread does not outlive the program whose last thread ends alone.  Mutant: sqpoll-stays. */
+/*
+ * The thread does not outlive the program whose last thread ends alone.  Mutant: sqpoll-stays.
+ * differences: sqpoll-ends
+ */
 TEST(ends_with_the_last_thread)
 {
 	int pid, status, who;
@@ -693,7 +696,10 @@ static int cpus_of(int pid, const char *name, char *cpus, size_t size)
 #define CGROUPS		"/tmp/iou-cgroup"
 #define CGROUP		CGROUPS "/sqpoll"
 
-/* Not bound to a CPU of its own the thread runs where its maker's cpuset lets it. */
+/*
+ * Not bound to a CPU of its own the thread runs where its maker's cpuset lets it.
+ * differences: sqpoll-cpuset
+ */
 TEST(stays_in_its_cpuset)
 {
 	char cpus[128] = "", pid[32];

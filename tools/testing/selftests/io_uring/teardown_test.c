@@ -165,7 +165,7 @@ FIXTURE_TEARDOWN(teardown)
 
 /*
  * One who uses the ring too exits and execs while its lock is held, and others who have
- * never seen it do what they like.  Mutant: exit-waits-for-ring-lock.
+ * never seen it do what they like.  Mutant: exit-waits-for-ring-lock.  differences: exit-ring-lock
  */
 TEST_F(teardown, exit_while_the_lock_is_held)
 {
@@ -198,7 +198,7 @@ TEST_F(teardown, exit_while_the_lock_is_held)
 /*
  * The same with a request that holds a ring's file, which an exit waits for: whoever is
  * killed does not wait long.  The request ends when the lock is free.
- * Mutants: exit-waits-for-ring-lock, exit-forgets-orphans.
+ * Mutants: exit-waits-for-ring-lock, exit-forgets-orphans.  differences: exit-ring-lock
  */
 TEST_F(teardown, killed_while_the_lock_is_held)
 {
@@ -279,7 +279,7 @@ static void waits_in_clone(struct iou *r)
 
 /*
  * The lock's holder belongs to another process, and sleeps for as long as that likes.  Who
- * waits for the lock can be killed.  Mutant: ring-lock-not-killable.
+ * waits for the lock can be killed.  Mutant: ring-lock-not-killable.  differences: lock-killable
  */
 TEST_F(teardown, killed_while_it_waits_for_the_lock)
 {
@@ -306,7 +306,10 @@ TEST_F(teardown, killed_while_it_waits_for_the_lock)
 	}
 }
 
-/* The same with a worker of the process that is killed, whose request ends all the same. */
+/*
+ * The same with a worker of the process that is killed, whose request ends all the same.
+ * differences: lock-killable
+ */
 TEST_F(teardown, killed_while_its_worker_waits_for_the_lock)
 {
 	char fifo[] = "/tmp/iou.fifo.XXXXXX";
@@ -373,7 +376,9 @@ static void hold_for_ever(struct iou *r, int fd)
 	pause();
 }
 
-/* A SQPOLL thread that waits for its ring's lock goes with its process. */
+/*
+ * A SQPOLL thread that waits for its ring's lock goes with its process.  differences: lock-killable
+ */
 TEST_F(teardown, killed_while_its_sqpoll_thread_waits_for_the_lock)
 {
 	int pid, status, holder;
@@ -401,7 +406,10 @@ TEST_F(teardown, killed_while_its_sqpoll_thread_waits_for_the_lock)
 	kill(holder, SIGKILL);
 }
 
-/* Whoever wants something of a SQPOLL thread, which sits in a fault, can be killed. */
+/*
+ * Whoever wants something of a SQPOLL thread, which sits in a fault, can be killed.
+ * differences: lock-killable
+ */
 TEST_F(teardown, killed_while_it_waits_for_a_sqpoll_thread)
 {
 	struct io_uring_params p = { .flags = IORING_SETUP_SQPOLL | IORING_SETUP_ATTACH_WQ };
@@ -479,7 +487,7 @@ static void busy_end(struct busy *b)
  * Whoever waits until no request uses the buffers lets go of the lock meanwhile.  If it is killed
  * and cannot have it back, the buffers are still there for others, soon and however busy they
  * keep the ring.
- * Mutants: buffers-forsaken, fallback-starves.
+ * Mutants: buffers-forsaken, fallback-starves.  differences: lock-killable
  */
 TEST_F(teardown, killed_while_it_unregisters_buffers)
 {
@@ -566,7 +574,7 @@ static void exec_with_mail(int from)
 
 /*
  * An exec has mail of its own ring to run, but a worker has the lock: it sleeps between its
- * tries.  Mutant: exec-spins.
+ * tries.  Mutant: exec-spins.  differences: exit-ring-lock
  */
 TEST_F(teardown, exec_sleeps_while_the_lock_is_held)
 {
@@ -591,7 +599,10 @@ TEST_F(teardown, exec_sleeps_while_the_lock_is_held)
 	EXPECT_EQ(0, gone(pid, &status));
 }
 
-/* An exec has to wait for all of its requests, but can be killed meanwhile. */
+/*
+ * An exec has to wait for all of its requests, but can be killed meanwhile.
+ * differences: exit-ring-lock
+ */
 TEST_F(teardown, exec_killed_while_the_lock_is_held)
 {
 	int pid, status;
@@ -628,7 +639,7 @@ static void nag_parent(void)
 
 /*
  * The same while others keep giving it task work, as the scheduler does on a busy machine:
- * that is no progress.  Mutant: any-task-work-is-progress.
+ * that is no progress.  Mutant: any-task-work-is-progress.  differences: exit-ring-lock
  */
 TEST_F(teardown, exec_killed_while_it_has_task_work)
 {
@@ -770,6 +781,7 @@ TEST(thread_ends_beside_a_busy_one)
 /*
  * A task is killed that cannot end what it has on one ring, whose lock is held.  On another one,
  * its own, something happens ten times a second: that does not keep it.  Mutant: kill-waits-anew.
+ * differences: exit-ring-lock
  */
 TEST_F(teardown, killed_while_mail_comes)
 {
@@ -837,7 +849,7 @@ static void serve_from_slots(unsigned int flags, struct sockaddr_in *at, int fil
 
 /*
  * What was in slots of a killed process's ring is free when wait(2) has it: its port, its lock.
- * Mutants: slots-go-late, close-leaves-requests.
+ * Mutants: slots-go-late, close-leaves-requests.  differences: close-files-end
  */
 TEST(slots_end_with_the_process)
 {
@@ -920,7 +932,7 @@ static unsigned int stuck_kworkers(void)
 /*
  * A dead task's request has its event while the lock is held: the kernel worker that
  * ends it does not wait for the lock, and does not forget either.
- * Mutant: fallback-waits-for-lock.
+ * Mutant: fallback-waits-for-lock.  differences: dead-task-lock
  */
 TEST_F(teardown, event_for_a_dead_task)
 {
@@ -971,7 +983,7 @@ static short ring_goes(void)
 
 /*
  * Rings that are closed while their requests belong to tasks that are stopped: each waits
- * for its task, and no other ring does.  Mutant: exit-worker-waits.
+ * for its task, and no other ring does.  Mutant: exit-worker-waits.  differences: stopped-tasks
  */
 TEST(stopped_tasks)
 {
@@ -1031,7 +1043,7 @@ static int put_by_worker(int fd)
 /*
  * The last descriptor of a ring is put by a kernel worker while the ring's thread sits in
  * a fault with its locks.  Files of others, that are put in the same way, are closed all
- * the same.  Mutant: release-takes-lock.
+ * the same.  Mutant: release-takes-lock.  differences: release-no-lock
  */
 TEST(last_put_by_a_worker)
 {
@@ -1157,7 +1169,7 @@ static int slow_user(struct frozen *f)
 /*
  * Files that end slowly hold up files of the same user alone, if kernel workers drop the
  * last references to them.  Mutants: workers-put-files, late-puts-in-one-row,
- * late-puts-side-by-side, late-puts-but-one.
+ * late-puts-side-by-side, late-puts-but-one.  differences: late-files-users
  */
 TEST(files_of_others_end)
 {
@@ -1213,7 +1225,10 @@ static int put_in_container(int fd)
 	return waitpid(pid, &status, 0) == pid && !status ? 0 : -1;
 }
 
-/* A user id in two containers is two users.  Mutant: containers-are-one. */
+/*
+ * A user id in two containers is two users.  Mutant: containers-are-one.
+ * differences: late-files-users
+ */
 TEST(files_of_containers_end)
 {
 	struct frozen f;
@@ -1239,6 +1254,7 @@ TEST(files_of_containers_end)
 /*
  * A socket that lingers ends at once if a kernel worker drops it: its peer is told, although
  * it has not read what was sent before.  Mutant: late-puts-linger.
+ * differences: late-files-linger, late-files-users
  */
 TEST(lingering_ends_behind_the_ring)
 {
@@ -1295,6 +1311,7 @@ static long work_of(pthread_t thread)
 /*
  * The last descriptor of a ring is closed while somebody reads its fdinfo, which is long, and
  * its thread sits in a fault with its locks.  The reader goes on.  Mutant: release-takes-lock.
+ * differences: release-no-lock
  */
 TEST(last_put_by_a_reader)
 {
@@ -1509,7 +1526,7 @@ static int closed_begin(FIXTURE_DATA(closed) * self, int from, unsigned int flag
 /*
  * What comes after close(2) has returned is not taken for the ring, although the work that ends
  * its requests is late, and the submitter gets on with its task work.
- * Mutants: closed-ring-takes, closed-ring-takes-many.
+ * Mutants: closed-ring-takes, closed-ring-takes-many.  differences: close-takes-nothing
  */
 TEST_F(closed, takes_nothing)
 {
@@ -1537,7 +1554,10 @@ TEST_F(closed, takes_nothing)
 	}
 }
 
-/* Nor does its poll keep what it was chosen for from the next one.  Mutant: closed-ring-keeps. */
+/*
+ * Nor does its poll keep what it was chosen for from the next one.  Mutant: closed-ring-keeps.
+ * differences: close-takes-nothing
+ */
 TEST_F(closed, passes_on)
 {
 	const char *failed;
@@ -1628,7 +1648,10 @@ TEST(chain_is_the_last)
 	}
 }
 
-/* What is sent to a ring whose owner has left: a file is refused, CQEs come without it. */
+/*
+ * What is sent to a ring whose owner has left: a file is refused, CQEs come without it.
+ * differences: msg-owner-dead
+ */
 static int send_to_left(struct iou *target, int file)
 {
 	unsigned long long end;
@@ -1698,7 +1721,7 @@ TEST(owner_by_enabling_ends)
 
 /*
  * An owner executes another program, a child of it keeps the ring.  Mutant:
- * exec-keeps-mailbox.
+ * exec-keeps-mailbox.  differences: msg-owner-dead
  */
 TEST(owner_execs)
 {
@@ -1744,7 +1767,10 @@ static void *read_with_limit_and_end(void *arg)
 	return iou_submit(&e->r) == 2 ? NULL : (void *)2;
 }
 
-/* What a thread has left waiting keeps its time limit.  Mutant: link-timeout-of-the-dead. */
+/*
+ * What a thread has left waiting keeps its time limit.  Mutant: link-timeout-of-the-dead.
+ * differences: limit-task-ended
+ */
 TEST(time_limit_of_a_thread_that_ended)
 {
 	static const unsigned int flags[] = { 0, IOU_DEFER };
@@ -1863,6 +1889,7 @@ static int return_after_exec(struct returning *b, char *self, int result, bool o
 /*
  * The new program goes on with the ring, or only waits for it and ends: then what is
  * sent goes the way of one whose owner is gone.  Mutant: waiting-owner-without-node.
+ * differences: msg-owner-dead
  */
 TEST(owner_returns_after_exec)
 {

@@ -467,7 +467,7 @@ TEST_F(to, counts_no_timeouts)
 	EXPECT_STREQ("4:0 1:0", submit_cqes(r, 2));
 }
 
-/* Nor are those counted that ended without one. */
+/* Nor are those counted that ended without one.  differences: timeout-count-hidden */
 TEST_F(to, counts_no_hidden)
 {
 	struct iou *r = &self->r;
@@ -536,6 +536,7 @@ static long long stop_counting(struct iou *r, unsigned int first, unsigned int n
 /*
  * One more of many costs what one of few does.  Each removal is that of the youngest,
  * as those of the same user_data's bucket would be looked at, too.
+ * differences: none, only the time that each takes differs
  */
 TEST(many_that_count)
 {
@@ -752,7 +753,7 @@ TEST_F(to, success)
 /*
  * A timeout that a chain has held back begins with the batch's call, and counts what that
  * publishes at its end, also behind a request that failed and was linked hard.  On stock it
- * may begin later.  Mutant: held-back-begins-later.
+ * may begin later.  Mutant: held-back-begins-later.  differences: timeout-count-linked
  */
 TEST_F(to, counts_behind_a_link)
 {

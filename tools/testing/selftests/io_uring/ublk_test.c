@@ -185,6 +185,7 @@ static bool wait_served(struct ublk *u, unsigned int nr)
 /*
  * Stock gives an SQPOLL thread that ends requests that came after the driver was asked to end
  * its commands, for one server in ten: these never end, and nobody can end their users.
+ * differences: none, 6.12 loses requests of the device
  */
 static bool loses_requests(unsigned int ring_flags)
 {
@@ -240,7 +241,10 @@ static void close_when_told(struct ublk_srv *s)
 	signal(SIGUSR1, leave_by_close);
 }
 
-/* The server stays, but gives up its ring while requests are under way: these end as well. */
+/*
+ * The server stays, but gives up its ring while requests are under way: these end as well.
+ * differences: none, 6.12 loses requests of the device
+ */
 TEST_F(ublk, left)
 {
 	unsigned long i, rounds = iou_rounds(4);
@@ -389,6 +393,7 @@ static void busy_when_told(struct ublk_srv *s)
 /*
  * A server leaves with commands for its own device under way.  On other kinds of ring it would
  * have been given all tags by then, and the driver had no command left to be told by.
+ * differences: none, 6.12 loses requests of the device
  */
 TEST(left_busy)
 {
@@ -716,7 +721,10 @@ TEST_F(ublk, exec)
 	}
 }
 
-/* A callback for a command of one ring ends commands of another one. */
+/*
+ * A callback for a command of one ring ends commands of another one.
+ * differences: none, 6.12 loses what is served
+ */
 TEST_F(ublk, two_rings)
 {
 	struct ublk *u = &self->u;

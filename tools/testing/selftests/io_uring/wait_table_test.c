@@ -237,6 +237,7 @@ static void park_5(struct iou *r, int fd, int op, unsigned int nr)
 /*
  * Twenty times as many under one name, and a removal takes about as long.  The
  * best of some runs counts: a busy machine can only make it longer.
+ * differences: none, only the time that a removal takes differs
  */
 TEST_F(table, one_name)
 {
@@ -376,7 +377,7 @@ static unsigned int time_to_die(int pid)
  * A batch of searches, each of which has to look at everything: it would take
  * minutes, but its task can be killed.  Mutant: parked-search-deaf, which a removal shows, as
  * cancels ask before each search.  That they do makes no difference here: what is in a queue is
- * ended by its killed worker first.
+ * ended by its killed worker first.  differences: search-killable
  */
 TEST(killed_while_searching)
 {
@@ -498,6 +499,7 @@ static void run_long(struct iou *r, unsigned int nr, unsigned int patience, vola
 /*
  * Events for what is limited come with those for what is ready: a killed task does not look
  * through all of the latter for each of the former.  Mutant: ready-search-deaf.
+ * differences: none, 6.12 has no list of what is ready
  */
 TEST(killed_while_limits_expire)
 {
@@ -559,7 +561,10 @@ static void submit_and_be_killed(unsigned int flags, int p[2], int event)
 	_exit(3);
 }
 
-/* Whoever is killed in the midst of a batch leaves the rest.  Mutant: batch-not-killable. */
+/*
+ * Whoever is killed in the midst of a batch leaves the rest.  Mutant: batch-not-killable.
+ * differences: kill-leaves-batch
+ */
 TEST(killed_in_a_long_batch)
 {
 	static const unsigned int kinds[] = { 0, IOU_DEFER, IORING_SETUP_SQPOLL };

@@ -98,7 +98,7 @@ static int woken(struct iou *r, unsigned int min)
 	return 0;
 }
 
-/* Stock counts each request that has come as one CQE. */
+/* Stock counts each request that has come as one CQE.  differences: defer-wake-count */
 static bool loses_wakes(unsigned int flags)
 {
 	return iou_on_stock() && flags == IOU_DEFER;
@@ -346,7 +346,7 @@ static void run_and_be_killed(int full[2], int event)
 
 /*
  * Whoever is killed while it runs its mailbox leaves most of it, however much there is.
- * Mutant: mailbox-run-not-killable.
+ * Mutant: mailbox-run-not-killable.  differences: kill-leaves-mail
  */
 TEST(killed_while_it_runs_mail)
 {
@@ -391,7 +391,7 @@ static int pass_data(int s[2])
 
 /*
  * Wakes for nothing come faster than the file can be asked: a wait ends at its time all the same.
- * Mutants: vain-wakes-without-pause, wait-deadline-after-sleep.
+ * Mutants: vain-wakes-without-pause, wait-deadline-after-sleep.  differences: wait-vain-wakes
  */
 TEST(times_of_waits_beside_vain_wakes)
 {

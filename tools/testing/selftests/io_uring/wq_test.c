@@ -224,7 +224,7 @@ static void *hold_ring_lock(void *arg)
 /*
  * The one worker has written to a registered file, for which it needs the ring lock, and
  * somebody sleeps with that.  The work of another ring does not wait for it.  Mutant:
- * worker-waits-for-the-ring.
+ * worker-waits-for-the-ring.  differences: worker-ring-lock
  */
 TEST_F(wq, put_does_not_wait_for_the_ring)
 {
@@ -342,6 +342,7 @@ static int reap_but_others(struct iou *r, struct io_uring_cqe *cqe, unsigned int
 	return ret;
 }
 
+/* differences: worker-write-order */
 TEST_F(wq, writes_of_a_file_are_ordered)
 {
 	struct iou *r = &self->r;
@@ -452,7 +453,7 @@ static bool workers_gone(int pid, unsigned int ms)
 	return !iou_threads(pid, "iou-wrk-");
 }
 
-/* Idle workers go with the last ring, not before. */
+/* Idle workers go with the last ring, not before.  differences: idle-workers */
 TEST_F(wq, idle_workers_go_with_the_ring)
 {
 	struct iou second;
@@ -472,7 +473,7 @@ TEST_F(wq, idle_workers_go_with_the_ring)
 	EXPECT_TRUE(workers_gone(getpid(), 2500) || iou_on_stock());
 }
 
-/* The child of the next test: 0, or where it went wrong. */
+/* The child of the next test: 0, or where it went wrong.  differences: idle-workers */
 static int leave_idle_workers(int move)
 {
 	struct iou r;
@@ -528,7 +529,7 @@ static int close_and_lease(const char *name, int fd)
 /*
  * When the result of a worker's request is there, the worker does not have the file open for
  * writing any more: who closes it as well may execute it.  Mutants: worker-keeps-file,
- * close-by-worker-is-late.
+ * close-by-worker-is-late.  differences: worker-file-closed
  */
 TEST_F(wq, file_is_free_with_the_result)
 {
@@ -693,7 +694,9 @@ static int wait_for_a_thread(struct hole *hole, int file)
 	return iou_discard(&r, 2) ? 8 : 0;
 }
 
-/* One worker is stuck, a second cannot be made: once it can be, it is. */
+/*
+ * One worker is stuck, a second cannot be made: once it can be, it is.  differences: worker-retry
+ */
 TEST_F(wq, thread_limit_is_lifted)
 {
 	int pid, status;
@@ -800,7 +803,9 @@ static int follow_the_owner(void)
 
 #define BEFORE	"/tmp/iou-before"
 
-/* What waits for a worker while the task moves is done where the task was. */
+/*
+ * What waits for a worker while the task moves is done where the task was.  differences: worker-env
+ */
 static int queue_before_the_move(void)
 {
 	int i, file = iou_file(4096, 1), top = open("/", O_PATH | O_DIRECTORY);
@@ -886,7 +891,10 @@ static int leave_the_network(void)
 	return 0;
 }
 
-/* Whoever has left a root is not led back there by threads from before; 6.12 leads. */
+/*
+ * Whoever has left a root is not led back there by threads from before; 6.12 leads.
+ * differences: worker-env, sqpoll-env
+ */
 TEST(owner_moves)
 {
 	static int (*const child[])(void) = {

@@ -146,7 +146,7 @@ TEST_F(xattr, refused)
 
 /*
  * One that fails is told, though it is to be silent, and its chain goes on.  6.12 does not tell
- * it.  Mutant: unbroken-failure-hidden.
+ * it.  Mutant: unbroken-failure-hidden.  differences: failed-told
  */
 TEST_F(xattr, failures_are_told)
 {
@@ -341,6 +341,7 @@ static int hold(const struct holds *h, const char *group, int fd, const char *pa
 /*
  * A program that has many requests wait pays for their memory, where stock takes values and
  * paths from everybody.  Mutants: xattr-value-uncharged, path-uncharged, long-path-uncharged.
+ * differences: op-memory-charged
  */
 TEST(what_waits_is_charged)
 {
