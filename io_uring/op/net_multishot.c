@@ -116,11 +116,14 @@ static bool io_recv_has_ended(const struct sock *sk)
 	return READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN || READ_ONCE(sk->sk_err);
 }
 
-/* AF_UNIX does not say how much there is.  Its queue shows whether there is anything. */
-static bool io_recv_is_empty(const struct sock *sk)
+/*
+ * AF_UNIX does not report how much there is: check its queue.  A socket in a BPF sockmap has a
+ * second queue, which sk_is_readable() checks.
+ */
+static bool io_recv_is_empty(struct sock *sk)
 {
 	return sk->sk_family == AF_UNIX && skb_queue_empty_lockless(&sk->sk_receive_queue) &&
-	       !io_recv_has_ended(sk);
+	       !io_recv_has_ended(sk) && !sk_is_readable(sk);
 }
 
 /* There is nothing more.  One that must not wait ends, unless it has waited in spite of that. */
@@ -141,7 +144,7 @@ static enum io_result io_recv_rest(struct io_kiocb *req, unsigned int issue_flag
 static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *msg,
 				   unsigned int issue_flags)
 {
-	const struct sock *sk = sock_from_file(req->file)->sk;
+	struct sock *sk = sock_from_file(req->file)->sk;
 
 	if (!msg->msg_inq) {
 		enum io_result result = io_recv_rest(req, issue_flags);

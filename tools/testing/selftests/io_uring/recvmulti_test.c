@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: sends and receives with provided buffers, multishot RECV and RECVMSG */
+#include <linux/bpf.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
@@ -522,6 +523,92 @@ TEST_F(recvmulti, many)
 		EXPECT_EQ((__u16)(before + 5), head(r, GROUP));
 		self->ring->tail--;
 	}
+}
+
+static int sys_bpf(int cmd, union bpf_attr *attr)
+{
+	return syscall(__NR_bpf, cmd, attr, sizeof(*attr));
+}
+
+/* A map of sockets.  A program moves what @from receives to the second queue of @to. */
+static int redirect(int from, int to)
+{
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_SOCKMAP,
+		.key_size = 4,
+		.value_size = 4,
+		.max_entries = 2,
+	};
+	int map = sys_bpf(BPF_MAP_CREATE, &attr), prog, fds[] = { from, to }, i;
+	struct bpf_insn code[] = {
+		{ BPF_LD | BPF_DW | BPF_IMM, BPF_REG_2, BPF_PSEUDO_MAP_FD, 0, map },
+		{ },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 0, 1 },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_4, 0, 0, BPF_F_INGRESS },
+		{ BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_sk_redirect_map },
+		{ BPF_JMP | BPF_EXIT },
+	};
+
+	if (map < 0)
+		return -errno;
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = BPF_PROG_TYPE_SK_SKB;
+	attr.insns = (uintptr_t)code;
+	attr.insn_cnt = ARRAY_SIZE(code);
+	attr.license = (uintptr_t)"GPL";
+	prog = sys_bpf(BPF_PROG_LOAD, &attr);
+	memset(&attr, 0, sizeof(attr));
+	attr.target_fd = map;
+	attr.attach_bpf_fd = prog;
+	attr.attach_type = BPF_SK_SKB_VERDICT;
+	if (prog < 0 || sys_bpf(BPF_PROG_ATTACH, &attr))
+		return -errno;
+	for (i = 0; i < 2; i++) {
+		memset(&attr, 0, sizeof(attr));
+		attr.map_fd = map;
+		attr.key = (uintptr_t)&i;
+		attr.value = (uintptr_t)&fds[i];
+		if (sys_bpf(BPF_MAP_UPDATE_ELEM, &attr))
+			return -errno;
+	}
+	close(prog);
+	return map;
+}
+
+/* Data in the second queue of a BPF sockmap is no less there.  Mutant: recv-sockmap-forgotten. */
+TEST(many_of_a_sockmap)
+{
+	struct io_uring_buf_ring *ring = iou_map_anon(IOU_PAGE);
+	char *mem = iou_map_anon(IOU_PAGE), out[40];
+	int from[2], to[2], map, i;
+	struct iou r;
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, from));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, to));
+	map = redirect(from[1], to[1]);
+	if (map == -EINVAL || map == -ENOSYS)
+		SKIP(return, "no BPF");
+	ASSERT_LE(0, map);
+	iou_fill(out, 40, 0, 5);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, iou_init(&r, 16, i ? IOU_DEFER : 0));
+		ASSERT_EQ(0, reg(&r, GROUP, ring, SLOTS, 0, 0));
+		ring->tail = 0;
+		add_some(ring, mem, 6, 16);
+		prep_many(&r, 0, IORING_OP_RECV, to[1]);
+		ASSERT_EQ(1, iou_submit(&r));
+		ASSERT_EQ(40, send(from[0], out, 40, 0));
+		EXPECT_CQE(&r, 16, BUFFER(0) | IORING_CQE_F_MORE);
+		EXPECT_CQE(&r, 16, BUFFER(1) | IORING_CQE_F_MORE);
+		EXPECT_CQE(&r, 8, BUFFER(2) | IORING_CQE_F_MORE);
+		EXPECT_EQ(-1, iou_verify(mem, 16, 0, 5));
+		EXPECT_EQ(-1, iou_verify(mem + PIECE, 16, 16, 5));
+		EXPECT_EQ(-1, iou_verify(mem + 2 * PIECE, 8, 32, 5));
+		iou_exit(&r);
+	}
+	close(map);
+	sock_close_pair(from);
+	sock_close_pair(to);
 }
 
 /* Out of buffers; cancelled, with the buffer still the group's; no socket; not connected. */
