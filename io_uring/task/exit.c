@@ -226,6 +226,17 @@ static void io_ring_exit_work(struct work_struct *work)
 #define IO_CLOSE_FIRST	16
 #define IO_CLOSE_LAST	8192
 
+/* End what is in flight as the ring's task.  Return: nothing has to be looked for any more. */
+static bool io_ring_end_own(struct io_ring_ctx *ctx)
+{
+	bool looked = io_ring_end_locked(ctx);
+
+	/* requests that end here become credit, which an exiting task has put before */
+	if (current->flags & PF_EXITING && current->io_uring)
+		io_tctx_put_credit(current->io_uring);
+	return looked;
+}
+
 /*
  * A task closes its own ring: end it at once, if the locks are to be had.  Others may only have
  * looked at it, and behind a kernel thread files of others queue up.  Return: done.
@@ -238,7 +249,7 @@ static bool io_ring_end_now(struct io_ring_ctx *ctx)
 		return false;
 	for (pause = IO_CLOSE_FIRST; pause <= IO_CLOSE_LAST; pause *= 2) {
 		if (io_ring_try_lock(ctx))
-			return io_ring_end_locked(ctx);
+			return io_ring_end_own(ctx);
 		/* a SQPOLL thread was asked to let go, and workers are done soon */
 		usleep_range(pause, 2 * pause);
 	}

@@ -945,6 +945,55 @@ TEST(submitter_is_a_dead_child)
 	}
 }
 
+/* A ring with requests that wait, in a process that is killed. */
+static void kill_with_requests(unsigned int flags, int in, int pipe[2])
+{
+	struct iou r;
+	char c[4];
+	int i;
+
+	if (iou_init(&r, 8, flags))
+		_exit(99);
+	for (i = 0; i < 4; i++)
+		iou_prep(&r, IORING_OP_READ, in, &c[i], 1, 0)->flags = i < 3 ? 0 : IOSQE_ASYNC;
+	if (iou_submit(&r) != 4 || write(pipe[1], "r", 1) != 1)
+		_exit(98);
+	for (;;)
+		pause();
+}
+
+/* A process that was killed with requests in flight leaves no task behind.  Mutant: exit-keeps-credit. */
+TEST(killed_tasks_are_freed)
+{
+	static const unsigned int flags[] = { 0, IOU_DEFER, IORING_SETUP_SQPOLL };
+	unsigned long long end;
+	int pid, p[2], in[2];
+	unsigned int i;
+	long before;
+	char c;
+
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(0, pipe(in));
+	before = iou_slab_objects("task_struct");
+	/* KASAN keeps what was freed for a while */
+	if (before < 0 || iou_slow_kernel())
+		SKIP(return, "needs /proc/slabinfo, and no KASAN");
+	for (i = 0; i < 300; i++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			kill_with_requests(flags[i % ARRAY_LEN(flags)], in[0], p);
+		ASSERT_EQ(1, read(p[0], &c, 1));
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	}
+	/* a slab of free ones may be kept for each CPU */
+	end = iou_now_us() + IOU_PATIENCE * 1000ULL;
+	while (iou_slab_objects("task_struct") > before + 60 && iou_now_us() < end)
+		iou_sleep_ms(50);
+	EXPECT_GE(before + 60, iou_slab_objects("task_struct"));
+}
+
 /* Two threads enter for the first time at once, over and over. */
 static void *first_submit(void *arg)
 {

@@ -180,21 +180,6 @@ static bool has_two_names(int op)
 	return op != IORING_OP_UNLINKAT && op != IORING_OP_MKDIRAT;
 }
 
-/* Objects of the kernel's cache of names that are in use, or -1. */
-static long names_in_use(void)
-{
-	FILE *f = fopen("/proc/slabinfo", "r");
-	char line[256];
-	long nr = -1;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "names_cache ", 12))
-			sscanf(line + 12, "%ld", &nr);
-	if (f)
-		fclose(f);
-	return nr;
-}
-
 /*
  * Names are put once: by the operation itself, when the second cannot be read, when
  * what was prepared is never issued.  Mutant: names-not-put.
@@ -202,7 +187,7 @@ static long names_in_use(void)
 TEST_F(names, names_are_put)
 {
 	unsigned long i, rounds = iou_rounds(250);
-	long before = names_in_use();
+	long before = iou_slab_objects("names_cache");
 	struct iou *r = &self->r;
 	unsigned int o;
 
@@ -229,7 +214,7 @@ TEST_F(names, names_are_put)
 		}
 	}
 	/* caches of the other CPU, and what else runs meanwhile */
-	EXPECT_GT(before + 200, names_in_use());
+	EXPECT_GT(before + 200, iou_slab_objects("names_cache"));
 	EXPECT_TRUE(there_is(self->dfd, "here"));
 }
 

@@ -191,23 +191,6 @@ TEST_F(xattr, all_is_copied)
 	EXPECT_EQ(0, memcmp(value, "new", 3));
 }
 
-/* Objects in use of the caches that values of 8 KiB come from, or -1. */
-static long values_in_use(void)
-{
-	FILE *f = fopen("/proc/slabinfo", "r");
-	char line[256], name[64];
-	long nr, sum = 0;
-
-	if (!f)
-		return -1;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "%63s %ld", name, &nr) == 2 && strlen(name) > 3 &&
-		    !strcmp(name + strlen(name) - 3, "-8k"))
-			sum += nr;
-	fclose(f);
-	return sum;
-}
-
 /*
  * The memory of a value is given back: of one that was set or got, and of one that never
  * is.  Mutant: xattr-value-kept.
@@ -217,7 +200,7 @@ TEST_F(xattr, values_are_freed)
 	unsigned long i, rounds = iou_rounds(400);
 	static char value[8192] = "value";
 	unsigned int f = variant->sqe_flags;
-	long before = values_in_use();
+	long before = iou_slab_objects("-8k");
 	struct iou *r = &self->r;
 
 	/* KASAN keeps what was freed for a while */
@@ -239,7 +222,7 @@ TEST_F(xattr, values_are_freed)
 		EXPECT_EQ(-EBADF, iou_discard(r, 2));
 	}
 	/* each way that forgets them forgets as many as there were rounds */
-	EXPECT_GT(before + (long)rounds / 2, values_in_use());
+	EXPECT_GT(before + (long)rounds / 2, iou_slab_objects("-8k"));
 }
 
 #define GROUPS	"/sys/fs/cgroup/"
