@@ -9,7 +9,8 @@ comment directly before it:
     differences: ID[, ID]...    the row, or rows, that it is about
     differences: none, WHY      it is about no difference
 
-A macro that calls it says so in the comment before it.
+A macro that calls it says so in the comment before it.  A line of rig/stock/selftests has the
+same words behind its colon.
 """
 import os
 import re
@@ -18,6 +19,7 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = "Documentation/io_uring/differences.rst"
 TESTS = "tools/testing/selftests/io_uring"
+FAILS = "rig/stock/selftests"
 CALL = re.compile(r"\biou_on_stock\(\)")
 ID = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 MENTION = re.compile(rf"differences:(?: (none), \w| ({ID}(?:, {ID})*)|)")
@@ -69,6 +71,15 @@ def judge(page, sources):
                         yield f"{name}:{line}: {row} is no row of {PAGE}"
 
 
+def judge_fails(page, text):
+    """Yield what is wrong with the list of tests that fail on stock."""
+    rows = ids(page)
+    for number, line in enumerate(text.split("\n"), 1):
+        words = line.partition(" : ")[2].strip()
+        if line and line[0] != "#" and words not in rows and not re.match(r"none, \w", words):
+            yield f"{FAILS}:{number}: '{words}' is no row of {PAGE}"
+
+
 def main():
     sources = {}
     for name in os.listdir(os.path.join(TOP, TESTS)):
@@ -77,7 +88,8 @@ def main():
                 sources[name] = f.read()
     with open(os.path.join(TOP, PAGE), encoding="utf-8") as f:
         page = f.read()
-    wrong = list(judge(page, sources))
+    with open(os.path.join(TOP, FAILS), encoding="utf-8") as f:
+        wrong = list(judge(page, sources)) + list(judge_fails(page, f.read()))
     print("\n".join(wrong), end="\n" if wrong else "")
     calls = sum(len(CALL.findall(text)) for text in sources.values())
     print(f"differences: {len(ids(page))} rows, {calls} uses, {len(wrong)} findings")

@@ -74,6 +74,12 @@ class TestDifferences(unittest.TestCase):
     def test_no_rows(self):
         self.assertIn("no rows", self.judge(TEST, "")[0])
 
+    def test_list_of_failures(self):
+        good = "# a comment\n\na_test  a.*.b sometimes : one\na_test a.c : none, a race\n"
+        self.assertEqual([], list(differences.judge_fails(PAGE, good)))
+        for bad in ("a_test a.b : three\n", "a_test a.b : none\n", "a_test a.b\n"):
+            self.assertEqual(1, len(list(differences.judge_fails(PAGE, bad))))
+
 
 if __name__ == "__main__":
     unittest.main()
