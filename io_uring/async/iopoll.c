@@ -3,18 +3,18 @@
 
 /*
  * Devices that are polled raise no interrupt.  A request that such a device
- * works on is on ctx->polled.first, in the order of submission, and somebody
- * comes and asks: io_uring_enter(), the SQPOLL thread, or a cancel.
+ * works on is on ctx->polled.first, in the order of submission.  io_uring_enter(),
+ * the SQPOLL thread or a cancel polls for it.
  *
- * One round walks the list.  A request that is not done has the queue asked that
- * it is on, once a round; the driver calls back into the ops' ->ki_complete for
- * whatever is finished on that queue, in any order, which only notes the result
- * and raises req->iopoll_done.  What is done is completed, wherever it stands, so
- * that neither a slow request nor a slow device keeps those behind it.
+ * One round scans the list.  A round polls the queue of each request that is not
+ * done, at most once.  The driver calls ->ki_complete of all requests that have
+ * finished on that queue, in any order.  That callback notes the result and sets
+ * req->iopoll_done.  The round completes such requests wherever they stand, so a
+ * slow request or device does not delay those behind it.
  *
- * What ->iopoll() returns is not looked at: to a task that runs it is 1 also when
- * nothing was found.  A queue is not waited for, so that the waiter can look after
- * messages, signals and the ring lock in between.
+ * The value of ->iopoll() is ignored: for a running task it is 1 even if nothing
+ * was found.  A round does not wait for a queue, so that the waiter can handle
+ * messages, signals and the ring lock between rounds.
  */
 #include <linux/blk-mq.h>
 #include <linux/fs.h>
@@ -124,7 +124,7 @@ static noinline unsigned int io_iopoll_run(struct io_ring_ctx *ctx, struct io_ki
 }
 
 /**
- * io_iopoll_reap - one round over the polled requests in flight
+ * io_iopoll_reap - scan the polled requests in flight once
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  *
  * Does not wait.
@@ -177,7 +177,7 @@ void io_iopoll_add_later(struct io_kiocb *req)
 }
 
 /**
- * io_iopoll_add_unlisted - the rest of io_iopoll_add_later()
+ * io_iopoll_add_unlisted - list the requests of io_iopoll_add_later()
  * @ctx: the ring, its lock held
  */
 void io_iopoll_add_unlisted(struct io_ring_ctx *ctx)
@@ -193,13 +193,13 @@ void io_iopoll_add_unlisted(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_iopoll_orphaned - are there polled requests of tasks that are gone?
+ * io_iopoll_orphaned - check for polled requests of tasks that are gone
  * @ctx: the ring, its lock held
  *
- * Nobody may come for them, and others may wait for what they hold: the tags of a
- * device.
+ * No task polls for such requests, and others may wait for the device's tags that
+ * they hold.
  *
- * Return: the answer, also true for those of a task that is about to go
+ * Return: true if there is one, also if its task is about to exit
  */
 bool io_iopoll_orphaned(struct io_ring_ctx *ctx)
 {

@@ -36,10 +36,10 @@ static inline void io_iopoll_init(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_iopoll_pending - are polled requests in flight?
+ * io_iopoll_pending - check for polled requests in flight
  * @ctx: the ring
  *
- * Return: the answer; a snapshot without the ring lock.
+ * Return: true if there are any; a snapshot without the ring lock.
  */
 static inline bool io_iopoll_pending(const struct io_ring_ctx *ctx)
 {
@@ -47,7 +47,7 @@ static inline bool io_iopoll_pending(const struct io_ring_ctx *ctx)
 }
 
 /**
- * io_iopoll_done - a driver is through with a polled request
+ * io_iopoll_done - mark a polled request that its driver has finished
  * @req: the request, its result is set; belongs to the task that reaps it afterwards
  *
  * Any context.
@@ -66,11 +66,11 @@ static inline bool io_iopoll_is_done(const struct io_kiocb *req)
 }
 
 /**
- * io_iopoll_add - a request is in the hands of a polled device
+ * io_iopoll_add - list a request that a polled device works on
  * @req: the request; ring lock held
  *
- * Its mail.run says what to do instead of completing it if it ends with
- * REQ_F_REISSUE, or has REQ_F_POLL_CMD.
+ * Its tw.run is called instead of completing it if it ends with REQ_F_REISSUE,
+ * or has REQ_F_POLL_CMD.
  */
 static inline void io_iopoll_add(struct io_kiocb *req)
 {

@@ -2,9 +2,9 @@
 /* io_uring: a task that waits for sockets polls their network devices */
 
 /*
- * The last IO_NAPI_MAX queues that were met are known, by their NAPI IDs.  These are
- * numbers: one whose queue is gone polls nothing, and is overwritten some day.  So nothing is
- * held, and whoever polls reads them without a lock.
+ * A ring knows the NAPI IDs of the last IO_NAPI_MAX queues that its sockets used.  An ID is a
+ * number: if its queue is gone, it polls nothing until a later one overwrites it.  So the ring
+ * holds no reference to a queue, and a poll reads the IDs without a lock.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -19,13 +19,13 @@
 DEFINE_STATIC_KEY_FALSE(io_napi_used);
 
 /*
- * Longer than this, in microseconds, nobody polls before a sleep: a queue that is polled is not
- * anybody else's meanwhile, and who takes a device down waits for it, with a lock of all networks.
+ * Longest busy poll before a sleep, in microseconds.  No other task can poll the queue meanwhile,
+ * and ifdown waits for the end of the poll with a lock of all networks.
  */
 #define IO_NAPI_TIME_MAX	10000U
 
 /**
- * io_napi_meet_file - a request waits for a file
+ * io_napi_meet_file - note the queue of a file that a request waits for
  * @ctx: its ring, which has registered; lock held
  * @file: if it is a socket, the queue of its packets will be polled
  */
@@ -65,7 +65,7 @@ void io_napi_poll(struct io_ring_ctx *ctx, bool (*end)(void *arg, unsigned long 
 	bool prefer = READ_ONCE(ctx->napi.prefer);
 	unsigned int i, nr = READ_ONCE(ctx->napi.nr);
 
-	/* one queue is kept for as long as it is polled, and need not be taken again and again */
+	/* a single queue stays claimed for the whole time of the poll */
 	if (nr == 1) {
 		napi_busy_loop(READ_ONCE(ctx->napi.ids[0]), end, arg, prefer, BUSY_POLL_BUDGET);
 		return;

@@ -3,7 +3,7 @@
 
 /*
  * A poll has an entry on each waitqueue of its file (most have one) and two words:
- * @owner says whether anybody goes on with the request, @wants what it waits for
+ * @owner says whether a context has claimed the request, @wants what it waits for
  * and, for the owner, that there was another event (AGAIN) or that it has to end
  * (CANCEL).
  *
@@ -19,9 +19,9 @@
  * The polls that are released in a run of mail share the barrier (ctx->polls.released),
  * so that an event costs one atomic operation, the push.
  *
- * @owner is left from 0 only under a waitqueue's lock.  With one waitqueue that
- * makes wakers and whoever else wants to own the poll (cancel, update, the second
- * look) exclude each other, and a plain store claims it.  With two it takes a
+ * @owner leaves 0 only under a waitqueue's lock.  With one waitqueue, that lock
+ * makes wakers and other claimants (cancel, update, the recheck) exclude each
+ * other, and a plain store claims the poll.  With two waitqueues a claim takes a
  * compare-and-exchange.
  *
  * The events that came with the wake are kept with @owner, which spares asking
@@ -33,7 +33,7 @@
  * A waitqueue may go away before its file does (POLLFREE).  Its owner wakes all
  * entries first, which take themselves off, forget the waitqueue as the last
  * thing they do, and cancel the poll.  The waitqueue's memory stays for a grace
- * period, so whoever wants its lock finds it within RCU.
+ * period, so its lock can be taken within an RCU read-side section.
  *
  * An event wakes one of the exclusive waiters, the chosen one.  When that one ends without
  * having dealt with it, it wakes another one, if the file is still ready (io_poll_pass_on()).
@@ -142,13 +142,13 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 	return io_poll_try_claim(poll, bits) ? IO_POLL_OWNED : unseen;
 }
 
-/* An event: make sure that somebody looks at it.  Under the waitqueue's lock. */
+/* Claim the poll for an event, or tell its owner of the event.  Under the waitqueue's lock. */
 static u32 io_poll_claim(struct io_poll *poll, u32 bits)
 {
 	/* in this order: its owner may be about to add the second waitqueue */
 	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))
 		return io_poll_claim_slow(poll, bits);
-	/* nobody else leaves 0 without the lock that we have */
+	/* @owner leaves 0 only under the lock that we hold */
 	atomic_set(&poll->owner, bits | IO_POLL_OWNED);
 	return IO_POLL_OWNED;
 }
@@ -356,7 +356,7 @@ static void io_poll_queue_entry(struct wait_queue_head *head, struct wait_queue_
 	}
 }
 
-/* A second waitqueue; a third one is more than anybody has. */
+/* Queue on a second waitqueue.  No file has a third one. */
 static void io_poll_queue_second(struct io_poll_table *table, struct wait_queue_head *head)
 {
 	struct io_poll *poll = table->req->poll;
@@ -493,16 +493,16 @@ static void io_poll_wake_another(struct file *file, struct wait_queue_head *head
 }
 
 /**
- * io_poll_pass_on - an exclusive waiter has ended that was chosen for events, or told of such
+ * io_poll_pass_on - wake another waiter for an exclusive one that took an event and ended
  * @file: what it has waited for, it is on no waitqueue any more
  * @events: that it has waited for
  *
- * If @file is ready that is for another one.  One who waits for one kind of events may not
- * wait for another, so there is one for each kind.
+ * If @file is still ready, wake one exclusive waiter for each kind of events: a waiter for
+ * one kind may ignore the others.
  *
- * For sockets alone, and not those of AF_VSOCK: as this may be the fallback worker, a
- * ->poll() must not sleep.  That of a file of FUSE does for as long as its server likes,
- * AF_VSOCK's while somebody who receives is in a page fault.
+ * Only for sockets, except AF_VSOCK.  The caller may be the fallback worker, where a ->poll()
+ * must not sleep.  FUSE's sleeps for as long as its server likes, AF_VSOCK's while a receiver
+ * is in a page fault.
  */
 void io_poll_pass_on(struct file *file, __poll_t events)
 {
@@ -534,9 +534,9 @@ static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
 }
 
 /**
- * io_poll_check - is there anything that the poll waits for?
- * @req: parked; ring lock held, the caller owns its poll
- * @issue_flags: IO_URING_F_TASK_DEAD: nobody is there to go on with it
+ * io_poll_check - check for an event that the poll waits for
+ * @req: waiting; ring lock held, the caller owns its poll
+ * @issue_flags: IO_URING_F_TASK_DEAD: no task is left to continue it
  *
  * May sleep.
  *
@@ -622,10 +622,10 @@ void io_poll_recheck_slow(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_poll_own - become the owner of somebody else's poll
- * @req: parked; ring lock held
+ * io_poll_own - claim a poll without an event
+ * @req: waiting; ring lock held
  *
- * Return: false if an event has made somebody its owner.
+ * Return: true if the caller owns the poll; false if a waker has claimed it.
  */
 bool io_poll_own(struct io_kiocb *req)
 {
@@ -650,8 +650,8 @@ bool io_poll_own(struct io_kiocb *req)
 }
 
 /**
- * io_poll_end - the request does not wait any more
- * @req: parked; ring lock held, the caller owns its poll
+ * io_poll_end - take a request off its waitqueues for good
+ * @req: waiting; ring lock held, the caller owns its poll
  */
 void io_poll_end(struct io_kiocb *req)
 {
@@ -739,12 +739,12 @@ static __poll_t io_poll_retry_events(const struct io_kiocb *req)
 }
 
 /**
- * io_poll_is_ready - has the file of a request what that would wait for?
+ * io_poll_is_ready - ask the file of a request whether it is ready
  * @req: whose op waits for its file; ring lock held
  *
  * May sleep.
  *
- * Return: the answer; also if the file has failed, or come to its end.
+ * Return: true if it is, also if the file has failed, or come to its end.
  */
 bool io_poll_is_ready(const struct io_kiocb *req)
 {
@@ -762,12 +762,12 @@ static void io_poll_uncover(struct io_kiocb *req)
 }
 
 /**
- * io_poll_hold - a request would have blocked: let it wait for its file
+ * io_poll_hold - let a request that would block wait for its file
  * @req: the request, may wait (io_poll_may_retry()); ring lock held
  * @run: as for io_poll_arm(); has to call io_poll_disarm_retry()
  * @issue_flags: as for io_poll_arm()
  *
- * Return: what became of it.
+ * Return: whether it waits, can go on, or has to block.
  */
 enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned int issue_flags)
 {
@@ -793,7 +793,7 @@ enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned i
 }
 
 /**
- * io_poll_disarm_retry - the request that io_poll_hold() has parked goes on
+ * io_poll_disarm_retry - end the wait that io_poll_hold() began
  * @req: the request; ring lock held, the caller owns its poll
  */
 void io_poll_disarm_retry(struct io_kiocb *req)

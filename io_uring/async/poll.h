@@ -12,7 +12,7 @@
 
 #include "req/req.h"
 
-/* io_poll->owner: 0 for nobody; the low half of the events that woke it is its upper half */
+/* io_poll->owner: 0 if unclaimed; the upper half has the low half of the events that woke it */
 #define IO_POLL_OWNED		BIT(0)
 #define IO_POLL_MASK_SHIFT	16
 
@@ -23,11 +23,11 @@
 
 /**
  * struct io_poll - a request that waits until a file is ready
- * @owner: (A) does anybody go on with the request?  See async/poll.c
+ * @owner: (A) claimed by the context that continues the request?  See async/poll.c
  * @wants: (A) events that it waits for, with EPOLLONESHOT unless it goes on after
  *	one, and IO_POLL_NEWS.  Wakers add bits
  * @head: (A) the file's waitqueue, NULL once @wait is not on it any more
- * @second: (R) the same for files that have two
+ * @second: (R) entry of the second waitqueue, for files that have two
  * @wait: on @head, under its lock
  *
  * POLL_ADD keeps it in the op's own storage, others take one from the ring, see
@@ -119,12 +119,10 @@ static inline void io_poll_forget_events(struct io_poll *poll)
 }
 
 /**
- * io_poll_check_fast - what io_poll_check() would say, if that is simple
- * @poll: parked; ring lock held, the caller owns it
+ * io_poll_check_fast - do the work of io_poll_check() for a single wake
+ * @poll: waiting; ring lock held, the caller owns it
  *
- * Simple is one wake, which knew its events.
- *
- * Return: the events, or 0 if it is not simple.
+ * Return: the events; 0 if there were more wakes, or one without events.
  */
 static inline __poll_t io_poll_check_fast(const struct io_poll *poll)
 {
@@ -159,11 +157,11 @@ void io_poll_end(struct io_kiocb *req);
 bool io_poll_cancel(struct io_kiocb *req);
 
 /**
- * io_poll_recheck - look at the released polls once more
+ * io_poll_recheck - check the released polls once more
  * @ctx: the ring, its lock held
  *
- * Comes before any of them can end: before mail is run, before somebody becomes
- * the owner of one, and with io_ring_unlock().
+ * Call it before any of them can end: before task work runs, before a poll is
+ * claimed without an event, and with io_ring_unlock().
  */
 static inline void io_poll_recheck(struct io_ring_ctx *ctx)
 {
@@ -171,7 +169,7 @@ static inline void io_poll_recheck(struct io_ring_ctx *ctx)
 		io_poll_recheck_slow(ctx);
 }
 
-/* Nobody owns the poll any more; it moves on with its next waker from here. */
+/* Release the poll.  From here on the next waker claims it. */
 static inline void io_poll_unclaim(struct io_ring_ctx *ctx, struct io_poll *poll)
 {
 	ctx->polls.released[ctx->polls.nr_released++] = poll;

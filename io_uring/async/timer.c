@@ -5,8 +5,8 @@
  * A timer that expires does nothing but hand its request to the context that
  * may end it.  Everything else happens there, and in the ops, under the ring
  * lock.  So there is one question only that is not decided by a lock: has the
- * timer expired before somebody stopped it?  hrtimer_try_to_cancel() answers it,
- * once: whoever gets a 1 owns the request, else its mail is under way.
+ * timer expired before it was stopped?  hrtimer_try_to_cancel() decides it once:
+ * the caller that gets 1 owns the request, otherwise its task work is on its way.
  *
  * A callback may still be on its way out while its request ends, and while the
  * memory is used for the next timer: hrtimers allow that for callbacks that do
@@ -154,7 +154,7 @@ static enum hrtimer_restart io_timer_queue_expired(struct hrtimer *hrtimer)
 }
 
 /**
- * io_timers_run - the rare half of io_timers_catch_up()
+ * io_timers_run - run expired timers that the interrupt has left
  * @ctx: the ring, its lock held; with queues
  */
 void io_timers_run(struct io_ring_ctx *ctx)
@@ -168,7 +168,7 @@ void io_timers_run(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_timers_free - the ring goes
+ * io_timers_free - free the timer queues of a ring
  * @ctx: the ring, without requests
  */
 void io_timers_free(struct io_ring_ctx *ctx)
@@ -308,10 +308,10 @@ void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode
 
 /**
  * io_timer_stop - take a request from its timer
- * @req: the request, parked; ring lock held, or what else keeps its end from running
+ * @req: the request, waiting; ring lock held, or what else keeps its end from running
  *
  * Return: 1 if the request is the caller's now; 0 if the timer has expired, or
- * somebody else has stopped it; -1 if it is about to expire.
+ * was stopped before; -1 if it is about to expire.
  */
 int io_timer_stop(struct io_kiocb *req)
 {
@@ -349,13 +349,13 @@ static bool io_timer_runs(struct io_kiocb *req, void *data)
 }
 
 /**
- * io_timer_find - find a timer that runs
+ * io_timer_find - find a running timer
  * @ctx: the ring, its lock held
  * @kind: of the request
  * @user_data: likewise
  *
- * Timers that repeat are found between two expiries, too.  Those whose mail is
- * under way are hidden when they are met, so that nobody meets them again.
+ * Timers that repeat are found between two expiries, too.  The search hides timers
+ * whose task work is on its way, so that it does not find them again.
  *
  * Return: the oldest such request, or ERR_PTR(): -ENOENT, -EINTR for a task that
  * is to die.

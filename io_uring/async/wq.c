@@ -7,7 +7,7 @@
  * that task's process, so that they see its memory, files and limits.
  *
  * A pool has two lanes with a limit each: bounded for work that ends by itself
- * (storage), unbounded for work that may wait for somebody else.  A lane queues
+ * (storage), unbounded for work that may wait for another task.  A lane queues
  * plain work in one FIFO and hashed work in a FIFO a key (an inode).  Work of a key
  * runs one at a time and in order, and keeps no other work from running.  That is
  * for the sake of the inode's lock, which would have all workers wait for each
@@ -29,13 +29,13 @@
  * That no wake-up is lost rests on two pairs, each "write mine, barrier, read
  * yours":
  *
- *	A	whoever queues writes the queue, then looks for idle and running workers
+ *	A	a submitter writes the queue, then checks for idle and running workers
  *		(io_wq_kick()); a worker that goes idle, or to sleep in its work, changes
  *		those, then looks at the queue (io_wq_worker_wait(),
  *		io_wq_worker_sleeping()).  A worker that gives back a key makes the
  *		next work of it runnable, and looks at the queue before it sleeps.
  *	B	exit sets ->exiting under the lane lock, then takes the crew lock;
- *		whoever queues afterwards sees it and has the work reaped, and no worker goes
+ *		a later submitter sees it and has the work reaped, and no worker goes
  *		idle or is counted in afterwards.
  */
 #include <linux/cpuhotplug.h>
@@ -173,7 +173,7 @@ static noinline void io_wq_push_hashed(struct io_wq_lane *lane, struct io_wq_wor
 		io_wq_fifo_push(&lane->others, work);
 }
 
-/* Queue work at its place.  Return: false if the pool ends, so that nobody may come for it */
+/* Queue work at its place.  Return: false if the pool ends, so that no worker may take it */
 static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work, bool hashed)
 {
 	guard(spinlock)(&lane->lock);
@@ -185,13 +185,13 @@ static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work, bool ha
 }
 
 /**
- * io_wq_lane_runnable - is there work that a worker could take now?
+ * io_wq_lane_runnable - check for work that a worker could take now
  * @lane: its lock need not be held
  *
- * The caller has executed a full barrier after it changed what whoever queues
- * looks at (pair A).
+ * The caller has executed a full barrier after it changed what submitters check
+ * (pair A).
  *
- * Return: true or false; both may be outdated, but then somebody kicks the lane.
+ * Return: true or false; if the value is outdated, a submitter or worker kicks the lane.
  */
 bool io_wq_lane_runnable(struct io_wq_lane *lane)
 {
@@ -303,7 +303,7 @@ static struct io_wq_work *io_wq_take_plain(struct io_wq_lane *lane,
 }
 
 /**
- * io_wq_has_work_for - is there work that this worker could take?
+ * io_wq_has_work_for - check for work that this worker could take
  * @worker: current, which has told that it is idle, see io_wq_lane_runnable()
  *
  * Return: true or false, which may be outdated.  What is left to other workers, these take,
@@ -379,11 +379,11 @@ static void io_wq_tell_owner(struct io_wq *wq)
 }
 
 /**
- * io_wq_let_go - the work of a worker is done
+ * io_wq_let_go - detach the finished work of a worker
  * @worker: current
  *
- * Nobody finds the work through the pool any more, its key is given back: the next
- * work of it is for whoever comes first, perhaps current.
+ * No search finds the work through the pool any more.  Its key is given back: the
+ * first worker that comes, perhaps current, takes the next work of that key.
  */
 void io_wq_let_go(struct io_wq_worker *worker)
 {
@@ -399,8 +399,8 @@ void io_wq_let_go(struct io_wq_worker *worker)
  * @worker: current
  * @done: it has run work, which is done now, as by io_wq_let_go()
  *
- * Whoever ends work signals its worker under the lane's lock, so that a signal for work that
- * is done has come by then.  The worker settles it before it takes the next work.
+ * A cancel signals the worker under the lane's lock, so that a signal for finished work has
+ * arrived by then.  The worker clears it before it takes the next work.
  *
  * Once the pool ends, all work can be taken and is marked as cancelled.
  *
@@ -431,7 +431,7 @@ struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
 }
 
 /**
- * io_wq_give_back - a worker has taken work that it should not begin yet
+ * io_wq_give_back - requeue work that the worker should not begin yet
  * @worker: current
  *
  * The work is the first of its kind again.
@@ -457,7 +457,7 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 }
 
 /**
- * io_wq_disown - the work that current runs goes on without the pool
+ * io_wq_disown - detach the work that current runs from the pool
  *
  * Called by a worker from inside params->run(), with the lock held under which
  * searches for the work find it elsewhere.  params->put() follows all the
@@ -529,8 +529,8 @@ static void io_wq_search_pause(struct io_wq_lane *lane)
 
 /*
  * Take matching work out of a lane's queues, one or all of it, and put it at the end
- * of @out.  Work that moves on meanwhile goes to queues that are looked at later, or
- * to a worker, which gives none back while somebody searches.
+ * of @out.  Work that moves on meanwhile goes to queues that are scanned later, or to a
+ * worker, which requeues none during a search.
  *
  * Return: how many.
  */
@@ -642,7 +642,7 @@ static void io_wq_cancel_queued(struct io_wq_lane *lane)
 	io_wq_run_cancelled(lane->wq, &list);
 }
 
-/* The same for callers that hold the ring lock, or are in the scheduler's hook. */
+/* Cancel queued work, for callers that hold the ring lock or are in the scheduler's hook. */
 static void io_wq_reap(struct work_struct *work)
 {
 	struct io_wq_lane *lane = container_of(work, struct io_wq_lane, reap);
@@ -672,7 +672,7 @@ static unsigned int io_wq_limit(unsigned int want, unsigned long nproc)
 }
 
 /**
- * io_wq_set_max_workers - limits of the lanes
+ * io_wq_set_max_workers - set the limits of the lanes
  * @wq: pool
  * @counts: bounded, unbounded; 0 leaves a limit as it is.  Old values come back
  *
@@ -751,12 +751,12 @@ static void io_wq_free(struct io_wq *wq)
 }
 
 /**
- * io_wq_tryget - take a reference to a pool that somebody else may end
+ * io_wq_tryget - take a reference to a pool that its owner may end
  * @wq: found within RCU
  *
  * Keeps its memory, and its task's.  There is no work in it once it has ended.
  *
- * Return: false if nobody has one any more
+ * Return: false if the last reference is gone
  */
 bool io_wq_tryget(struct io_wq *wq)
 {
@@ -773,7 +773,7 @@ void io_wq_unref(struct io_wq *wq)
 		io_wq_free(wq);
 }
 
-/* A pool that nobody knows yet. */
+/* Allocate a pool. */
 static struct io_wq *io_wq_alloc(const struct io_wq_params *p)
 {
 	unsigned long nproc = rlimit(RLIMIT_NPROC);
@@ -825,11 +825,11 @@ struct io_wq *io_wq_create(const struct io_wq_params *p)
 }
 
 /**
- * io_wq_bounded_busy - does work that ends by itself wait or run?
+ * io_wq_bounded_busy - check for queued or running bounded work
  * @wq: pool
  * @done: works of this kind that have ended so far
  *
- * Return: what was true for a moment; final once nobody queues any more
+ * Return: true if there is some; a snapshot, final once no task queues any more
  */
 bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 {
@@ -852,8 +852,8 @@ bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
  * @wq: pool, of current
  * @wait: from now on, or not any more
  *
- * Call it before you set current's state and look at io_wq_bounded_busy(), which
- * takes the locks that workers drop after a work and before they wake us.
+ * Call it before setting current's state and before io_wq_bounded_busy(), which takes
+ * the locks that a worker drops after a work and before it wakes the owner.
  */
 void io_wq_wait_done(struct io_wq *wq, bool wait)
 {
@@ -879,7 +879,7 @@ void io_wq_bounded_nudge(struct io_wq *wq)
 }
 
 /**
- * io_wq_exit_start - the pool's end begins
+ * io_wq_exit_start - begin to end a pool
  * @wq: pool
  *
  * From here no worker is made, and no work is begun: what is queued, now or later,

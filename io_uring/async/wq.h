@@ -40,8 +40,8 @@ enum io_wq_work_flags {
  * @files: descriptors
  * @ns: namespaces
  *
- * Only compared.  A thread holds references to its own, so that no other can have
- * the same address while the thread lives.
+ * Only compared.  A thread holds references to its own, so an address is not reused
+ * while the thread lives.
  */
 struct io_wq_env {
 	const struct fs_struct		*fs;
@@ -79,13 +79,13 @@ typedef bool (*io_wq_match_fn)(struct io_wq_work *work, void *data);
 /**
  * struct io_wq_params - what a pool is made of
  * @task: owner: workers are threads of it, created in its context
- * @run: do the work, on a worker; or, with IO_WQ_WORK_CANCEL set, end it, also on
- *	whoever cancels, with the locks that are held there, or ends the pool, or on a
- *	kernel worker; never inside io_wq_enqueue().  May hand the work over to another owner
- * @put: the pool has let go of the work: give up its reference.  Called where @run
- *	was, by a worker perhaps with its next work in hand: does not wait
- * @key: what hashed work is serialised by, an address that is only compared; the same
- *	from the queueing of the work until the pool lets go of it
+ * @run: do the work, on a worker.  With IO_WQ_WORK_CANCEL set, end it, on a worker, in the
+ *	context that cancels or ends the pool, with its locks, or on a kernel worker; never
+ *	inside io_wq_enqueue().  May hand the work over to another owner
+ * @put: drop the pool's reference to the work.  Called where @run was, by a worker
+ *	perhaps after it took its next work: does not wait
+ * @key: what hashed work is serialised by, an address that is only compared; it does not
+ *	change from the queueing of the work until the pool drops it
  * @bounded: limit of workers for work that ends by itself, 0 counts as 1
  */
 struct io_wq_params {

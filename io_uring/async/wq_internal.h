@@ -75,7 +75,7 @@ struct io_wq_search {
  * @idle: (W) workers without work, the last one that came is the first
  * @nr_workers: (W) workers, the one that is being made included
  * @max_workers: (W) limit
- * @creating: (W) somebody makes a worker, and owns @tries, @create and @retry
+ * @creating: (W) a worker is being made; its maker owns @tries, @create and @retry
  * @tries: how often making it has failed
  * @nr_running: workers that are neither idle nor asleep in their work
  * @create: task work of the owner
@@ -141,7 +141,7 @@ struct io_wq_cpus {
  * @exiting: no more workers, all work is cancelled; set under each lane's lock and
  *	followed by a section under each workers_lock, never cleared
  * @rings: (A) that the owner uses
- * @refs: memory: whoever created the pool, each lane's pending creation and @reap
+ * @refs: memory: the pool's creator, each lane's pending creation and @reap
  * @owner_waits: (A) the owner wants to be woken when a work is done
  * @told: the pool's exit has told running work to end, and waits for the threads
  * @live: threads, and one until @told

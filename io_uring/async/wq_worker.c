@@ -8,11 +8,11 @@
  * in its work, the scheduler calls us, and we wake or make another if work is
  * there that can be run.
  *
- * Idle workers are on a stack.  Whoever wants one takes it off and counts it as
- * running at once, so that nobody else relies on it.  A worker that was idle
+ * Idle workers are on a stack.  A task that wakes one takes it off and counts it as
+ * running at once, so that no other task relies on it.  A worker that was idle
  * for five seconds leaves, except the last of its lane.  That one leaves, too, when it
  * finds that the owner uses no ring any more, or has left what it shares with the worker:
- * it would keep descriptors, mounts and namespaces that nobody uses.
+ * it would keep unused descriptors, mounts and namespaces.
  *
  * A worker is made by create_io_thread(), in the owner's context: by the owner
  * when it queues work, else in a task work of the owner, which the scheduler's
@@ -35,7 +35,7 @@
  * looks when it queues work and when it makes a worker, and raises ->generation.  Work
  * belongs to the generation in which it was queued: older workers run what was queued
  * before, take nothing newer, and leave.  A newer worker runs older work only if all older
- * workers are gone or sleep in their work: nobody can make one any more.
+ * workers are gone or sleep in their work: no older worker can be made any more.
  *
  * A worker sees SIGKILL of its process in get_signal().  Its owner is dying then
  * (or the dumper of a core waits for all threads), so it ends the pool: no work is
@@ -64,7 +64,7 @@ static struct io_wq_worker *io_wq_current_worker(void)
 }
 
 /**
- * io_wq_worker_stopped - is current a worker that was told to end what it runs?
+ * io_wq_worker_stopped - check whether current has to end the work that it runs
  *
  * For params->run(), before it tries again.
  *
@@ -176,9 +176,9 @@ static bool io_wq_should_retry(struct io_wq_lane *lane, int err)
 }
 
 /*
- * Once more in a while; without signals and without any worker for half a second in
- * all.  With some, which may be stuck for long, twice a second for as long as work
- * waits: nobody tells us when a limit is lifted.
+ * Try again later.  Without signals and without any worker, try for half a second in all.
+ * With workers, which may be stuck for long, try twice a second for as long as work waits:
+ * there is no notification when a limit is lifted.
  */
 static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
 {
@@ -271,7 +271,7 @@ static void io_wq_count_out(struct io_wq_lane *lane)
 }
 
 /**
- * io_wq_renew - the owner has got another root, descriptors or namespaces
+ * io_wq_renew - begin a generation for the owner's new root, descriptors or namespaces
  * @wq: of current
  *
  * See io_wq_follow_owner().
@@ -281,7 +281,7 @@ void io_wq_renew(struct io_wq *wq)
 	unsigned int i;
 
 	wq->env = io_wq_current_env();
-	/* whoever takes work that is queued later sees it by the lane's lock */
+	/* a worker that takes later work sees this by the lane's lock */
 	WRITE_ONCE(wq->generation, wq->generation + 1);
 	for (i = 0; i < IO_WQ_NR_LANES; i++)
 		io_wq_dismiss_idle(&wq->lane[i]);
@@ -381,7 +381,7 @@ static bool io_wq_workers_suffice(struct io_wq_lane *lane, bool concurrent)
 }
 
 /**
- * io_wq_kick - there may be work that nobody looks after
+ * io_wq_kick - make sure that a worker takes queued work
  * @lane: was changed, see pair A
  * @concurrent: make a worker even if another runs
  *
@@ -418,7 +418,7 @@ void io_wq_stop_creation(struct io_wq_lane *lane)
 }
 
 /**
- * io_wq_lane_init_workers - a lane without workers
+ * io_wq_lane_init_workers - initialize the workers' part of a lane
  * @lane: zeroed
  * @max: limit
  */
@@ -432,7 +432,7 @@ void io_wq_lane_init_workers(struct io_wq_lane *lane, unsigned int max)
 }
 
 /**
- * io_wq_live_put - a thread, or the task that waits for them, is gone
+ * io_wq_live_put - drop a thread, or the task that waits for them
  * @wq: a thread must not use it afterwards
  */
 void io_wq_live_put(struct io_wq *wq)
@@ -442,7 +442,7 @@ void io_wq_live_put(struct io_wq *wq)
 }
 
 /**
- * io_wq_worker_sleeping - a worker is about to block
+ * io_wq_worker_sleeping - account for a worker that is about to block
  * @tsk: current; its state is set, so this must not sleep
  *
  * Called by the scheduler for every PF_IO_WORKER task, also for the SQPOLL
@@ -464,7 +464,7 @@ void io_wq_worker_sleeping(struct task_struct *tsk)
 }
 
 /**
- * io_wq_worker_running - a worker goes on
+ * io_wq_worker_running - account for a worker that runs again
  * @tsk: current
  *
  * Called by the scheduler, as io_wq_worker_sleeping().
@@ -498,10 +498,10 @@ static void io_wq_worker_apply_cpus(struct io_wq_worker *worker)
 }
 
 /*
- * Take the signals of a worker in the midst of its work.  The pool ends with the
- * signal that ends the process: nobody else sees it once it is taken.
+ * Take the signals of a worker during its work.  The pool ends with the signal that
+ * ends the process: no other thread sees it once it is taken.
  *
- * Return: the process ends.
+ * Return: true if the process ends.
  */
 static bool io_wq_worker_killed(void)
 {
@@ -576,7 +576,7 @@ static bool io_wq_worker_run_some(struct io_wq_worker *worker)
 }
 
 /**
- * io_wq_count_ring - the owner uses one more ring, or one less
+ * io_wq_count_ring - count the rings that the owner uses
  * @wq: pool
  * @change: 1 or -1
  */
@@ -694,7 +694,7 @@ static int io_wq_worker_main(void *data)
 
 	scoped_guard(spinlock, &lane->lock)
 		list_del(&worker->link);
-	/* whoever queued may have relied on this one to run, or left older work to it; pair A */
+	/* a submitter may have relied on this worker, or left older work to it; pair A */
 	io_wq_kick(lane, READ_ONCE(lane->concurrent));
 	current->worker_private = NULL;
 	kfree(worker);

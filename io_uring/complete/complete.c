@@ -100,7 +100,7 @@ static void io_complete_posted(struct io_kiocb *req)
 }
 
 /**
- * io_complete - a request is finished
+ * io_complete - end a request whose result is known
  * @req: the request, its result is in req->cqe; ring lock held
  *
  * On single-writer rings the writer calls it.
@@ -160,7 +160,7 @@ void io_complete_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issu
 }
 
 /**
- * io_complete_later - a request is finished, complete it where that is allowed
+ * io_complete_later - end a request in a context that may complete it
  * @req: the request, its result is in req->cqe
  *
  * Any context.
@@ -195,11 +195,11 @@ static void io_complete_rest(struct io_ring_ctx *ctx, struct io_tw *tw,
 }
 
 /**
- * io_complete_unlocked - a worker has finished a request
+ * io_complete_unlocked - end a request that a worker has finished
  * @req: the request, its result is in req->cqe
  *
- * Task context without the ring lock, may sleep.  The CQE is posted at once; the
- * end of a limit behind it needs the lock.
+ * Task context without the ring lock, may sleep.  The CQE is posted at once; ending
+ * a linked timeout behind it needs the lock.
  */
 void io_complete_unlocked(struct io_kiocb *req)
 {
@@ -233,7 +233,7 @@ static void io_req_set_failed(struct io_kiocb *req, s32 res)
 }
 
 /**
- * io_req_fail - a request that was prepared ends with an error before it is issued
+ * io_req_fail - end a prepared request with an error before it is issued
  * @req: the request; ring lock held
  * @res: negative errno
  */
@@ -244,8 +244,8 @@ void io_req_fail(struct io_kiocb *req, s32 res)
 }
 
 /**
- * io_req_fail_later - io_req_fail() where a request must not be completed
- * @req: the request, belongs to somebody else afterwards
+ * io_req_fail_later - fail a request in a context that may complete it
+ * @req: the request, not the caller's any more afterwards
  * @res: negative errno
  *
  * Any context.

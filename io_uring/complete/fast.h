@@ -14,8 +14,8 @@
 #include "ring/cq_write.h"
 
 /*
- * These write CQEs without a call.  Whoever includes this file could do so in any
- * way, so only submit/, task/ and a few hot places do; everybody else uses the verbs.
+ * These write CQEs without a call.  Only submit/, task/ and a few hot places may
+ * include this file; all others call the functions of complete/complete.h.
  */
 DECLARE_TRACEPOINT(io_uring_complete);
 
@@ -46,14 +46,15 @@ static __always_inline bool io_complete_fast_with(struct io_ring_ctx *ctx,
 }
 
 /**
- * io_complete_fast - the issuer has finished a request, if that is simple
+ * io_complete_fast - end a request of the issuer on the fast path
  * @ctx: the ring
  * @req: the request, its result is in req->cqe; ring lock held, as io_complete()
  *
  * Does what io_complete() does except that the request's memory and charge stay
  * with the caller, which may use it for the next one.
  *
- * Return: false, and nothing was done, if it is not simple.
+ * Return: true if the request has ended; false, and nothing was done, if it needs
+ * io_complete().
  */
 static inline bool io_complete_fast(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
@@ -73,7 +74,7 @@ static inline void io_complete_collected(struct io_ring_ctx *ctx, struct io_kioc
 		io_complete(req);
 }
 
-/* The same for io_complete_large(). */
+/* As io_complete_collected(), for CQEs of 32 bytes. */
 static inline void io_complete_large_collected(struct io_ring_ctx *ctx, struct io_kiocb *req,
 					       const u64 *extra)
 {

@@ -2,10 +2,10 @@
 /* io_uring: CQEs that travel as entries: messages from ring to ring */
 
 /*
- * A single-writer ring's CQEs are written by one task.  What others have for it is
- * put into an entry (ring/entry.c) and pushed onto the ring's mailbox, where that
- * task finds it; no lock of the target is needed.  A multi-writer ring's CQEs may be
- * written by anybody, so a message to it needs no entry.
+ * One task writes a single-writer ring's CQEs.  Other tasks put theirs into an entry
+ * (ring/entry.c) and push it onto the ring's mailbox, from which the writer takes it.
+ * That needs no lock of the target.  Any task may write a multi-writer ring's CQEs, so
+ * a message to it needs no entry.
  */
 #include <linux/sched.h>
 #include <trace/events/io_uring.h>
@@ -66,9 +66,9 @@ struct io_tw *io_post_entries(struct io_ring_ctx *ctx, struct io_tw *tw)
 }
 
 /**
- * io_entry_tw - what marks a stored CQE in a mailbox
+ * io_entry_tw - mark a stored CQE in a mailbox
  * @ctx: the ring, its lock held
- * @mail: of the entry
+ * @tw: of the entry
  * @issue_flags: unused
  */
 void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)

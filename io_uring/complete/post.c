@@ -2,12 +2,12 @@
 /* io_uring: CQEs that do not end a request */
 
 /*
- * io_post_more() is for requests that live on; it refuses before any side
- * effect when the CQE would not fit, so that the op can make it its last.
+ * io_post_more() is for requests that go on.  It fails before any side effect when
+ * the CQE would not fit, so that the op can make it its last.
  *
- * io_post_to() is for CQEs that nobody submitted: a registered resource's tag.
- * It is called with the ring lock held, but not always by an
- * single-writer ring's writer; then the CQE travels as a message does.
+ * io_post_to() is for CQEs without a request: a registered resource's tag.  It is
+ * called with the ring lock held, but not always by the writer of a single-writer
+ * ring; then the CQE travels as a message does.
  */
 #include <trace/events/io_uring.h>
 

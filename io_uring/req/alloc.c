@@ -58,8 +58,8 @@ void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
  * io_req_cache_end - keep no free requests any more
  * @ctx: the ring, its lock held
  *
- * From here on the end of each request drops its reference to the ring, so nobody
- * has to come and look for the last one.
+ * From here on the end of each request drops its reference to the ring, so the last
+ * one ends the ring by itself.
  */
 void io_req_cache_end(struct io_ring_ctx *ctx)
 {
@@ -89,7 +89,7 @@ bool io_req_refill(struct io_ring_ctx *ctx)
 	if (ctx->reqs.nr_free)
 		return true;
 
-	/* nobody comes for the rest of a batch once the ring ends, see io_req_cache_end() */
+	/* no batches once the ring ends: the rest would stay, see io_req_cache_end() */
 	if (likely(ctx->reqs.max_free))
 		nr = kmem_cache_alloc_bulk(io_req_cachep, gfp, IO_REQ_REFILL, reqs);
 	if (unlikely(!nr)) {
@@ -127,12 +127,12 @@ static void io_tctx_charge_notif(struct io_uring_task *tctx, unsigned int batch)
 
 /**
  * io_req_take_notif - take a request that no SQE has asked for
- * @req: a request that is issued, which it will tell more of; ring lock held
+ * @req: the issued request that the notif belongs to; ring lock held
  *
- * It has the user_data of @req, and its task's charge, nothing else.  It ends like any
- * request; whoever makes it end takes it off ctx->reqs.nr_notifs before.
+ * The notif has the user_data of @req, and its task's charge, nothing else.  It ends
+ * like any request, after its op has taken it off ctx->reqs.nr_notifs.
  *
- * Return: as if it were parked; NULL without memory.
+ * Return: the notif, in the state of a waiting request; NULL without memory.
  */
 struct io_kiocb *io_req_take_notif(struct io_kiocb *req)
 {
@@ -201,7 +201,7 @@ void io_tctx_put_credit(struct io_uring_task *tctx)
 }
 
 /**
- * io_tctx_uncharge - a request of another task has ended
+ * io_tctx_uncharge - uncharge a task for a request that has ended elsewhere
  * @tctx: that task's state; may be gone afterwards
  */
 void io_tctx_uncharge(struct io_uring_task *tctx)

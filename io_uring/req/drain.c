@@ -31,14 +31,14 @@ static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_drain_may_go - has a chain that drains nothing to wait for?
+ * io_drain_may_go - check whether a chain that does not drain can be issued now
  * @head: its head, or a single request; ring lock held
  *
- * Then it is issued like any other, and what follows in the batch finds it: a cancel, for
- * instance.  The first of a batch is no such chain: as on 6.12 the rest of the batch is issued
- * before it, and does not find it.
+ * A chain that can go is issued like any other, so that a cancel behind it in the batch finds
+ * it.  The first chain of a batch waits: as on 6.12 the rest of the batch is issued before it,
+ * and does not find it.
  *
- * Return: the answer.
+ * Return: true if the chain need not wait.
  */
 bool io_drain_may_go(const struct io_kiocb *head)
 {

@@ -5,9 +5,9 @@
  * Requests are freed under the ring lock.  A worker that has posted a request's
  * CQE does not wait for that lock, its holder may sleep for long: it leaves the
  * request on ctx->reqs.retired, from where the next holder that needs memory takes
- * it.  If somebody waits for the end of requests, or the request holds a
- * registered resource whose release others wait for, the worker tries for the
- * lock, and leaves the rest to the ring's fallback work if it does not get it.
+ * it.  If a task waits for the end of requests, or for the release of a registered
+ * resource that the request holds, the worker tries for the lock.  If it does not
+ * get it, it leaves the rest to the ring's fallback work.
  */
 #include <linux/cred.h>
 #include <linux/sched/mm.h>
@@ -42,7 +42,7 @@ static void io_tctx_untrack(struct io_uring_task *tctx)
 }
 
 /**
- * io_tctx_keep_mm - current leaves requests behind that have to end with it
+ * io_tctx_keep_mm - keep the mm for requests that current leaves behind
  * @tctx: current's
  *
  * Until they do, futexes are known by the address of the mm.  It must not become
@@ -56,7 +56,7 @@ void io_tctx_keep_mm(struct io_uring_task *tctx)
 	/* one that an exec has left before is the right one */
 	if (!tctx->mm) {
 		mmgrab(current->mm);
-		/* whoever sees it sees the count above; pairs with io_tctx_drop_mm() */
+		/* the count above is visible before; pairs with io_tctx_drop_mm() */
 		smp_store_release(&tctx->mm, current->mm);
 	}
 	io_tctx_untrack(tctx);
@@ -64,7 +64,7 @@ void io_tctx_keep_mm(struct io_uring_task *tctx)
 
 /**
  * io_req_clean - drop what a request holds of its own
- * @req: the request, nobody else looks at it; its flags still say what it has held
+ * @req: the request, not visible to others; its flags still say what it has held
  *
  * Task context.  Registered resources are not dropped, they need the ring lock.
  */
@@ -84,7 +84,7 @@ void io_req_clean(struct io_kiocb *req)
 }
 
 /**
- * io_req_freed_drain - a request has ended while others wait for that
+ * io_req_freed_drain - start drained requests after the end of another one
  * @ctx: the ring, its lock held
  */
 void io_req_freed_drain(struct io_ring_ctx *ctx)
@@ -112,15 +112,15 @@ void io_req_reclaim_retired(struct io_ring_ctx *ctx)
 	}
 }
 
-/* Does somebody wait for requests to be gone, not just completed? */
+/* Return: true if a task waits for requests to be gone, not just completed. */
 static bool io_req_end_awaited(struct io_ring_ctx *ctx)
 {
 	return READ_ONCE(ctx->submit_slow) & IO_SLOW_DRAIN || READ_ONCE(ctx->dying);
 }
 
 /*
- * Somebody should free what is retired: we do, unless we would have to wait for the lock.  A
- * worker has the work of another ring in hand by now.  The caller has a reference to the ring.
+ * Free retired requests without waiting for the lock: the worker may have taken work of another
+ * ring by now.  The caller has a reference to the ring.
  */
 static void io_req_reclaim_now(struct io_ring_ctx *ctx)
 {
@@ -133,7 +133,7 @@ static void io_req_reclaim_now(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_req_retire - the end of a request whose CQE is posted, without the ring lock
+ * io_req_retire - end a request whose CQE is posted, without the ring lock
  * @req: the request, without holders
  *
  * Task context, may sleep, but not for the ring lock.

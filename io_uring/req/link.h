@@ -12,8 +12,8 @@
 
 /*
  * A chain is a singly linked list through req->link.  The submitter builds it
- * under the ring lock; from then on it belongs to its head, that is to whoever
- * completes the head: the head is issued alone, what follows waits untouched.
+ * under the ring lock.  From then on it belongs to the context that completes the
+ * head: the head is issued alone, what follows waits untouched.
  */
 
 /* Put @req behind @last. */

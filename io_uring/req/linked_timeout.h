@@ -17,9 +17,9 @@
  * before it is its *head*.  A limit is never issued in its turn:
  *
  *	attach	its ->prep() marks it with REQ_F_LINK_TIMEOUT and the head with REQ_F_HAS_TIMEOUT
- *	start	whoever issues the head, and finds that it does not finish at once,
- *		issues the limit too: from then on its timer runs and ->timed points
- *		to the head, but it stays in the chain behind it
+ *	start	if the head does not finish at once, its issuer issues the limit too:
+ *		from then on its timer runs and ->timed points to the head, but it
+ *		stays in the chain behind it
  *	expire	its timer has expired: it leaves the chain, and cancels the head
  *	end	the head has ended, and the limit ends with it
  *
@@ -29,7 +29,7 @@
  */
 
 /**
- * io_linked_timeout_attach - a limit is prepared and goes behind the chain that is being built
+ * io_linked_timeout_attach - put a prepared linked timeout behind the chain that is being built
  * @limit: the request; ring lock held
  *
  * Return: 0; -EINVAL if there is nothing before it, or a limit.
@@ -46,7 +46,7 @@ static inline int io_linked_timeout_attach(struct io_kiocb *limit)
 }
 
 /**
- * io_linked_timeout_start - a request with REQ_F_HAS_TIMEOUT does not finish at once
+ * io_linked_timeout_start - find the linked timeout of a head that does not finish at once
  * @head: the request; ring lock held
  *
  * Return: its limit, which the caller has to issue now; NULL if it runs already
@@ -65,7 +65,7 @@ static inline struct io_kiocb *io_linked_timeout_start(struct io_kiocb *head)
 }
 
 /**
- * io_linked_timeout_expire - the time of a limit is up, it leaves the chain
+ * io_linked_timeout_expire - take an expired linked timeout out of its chain
  * @limit: the request; ring lock held
  *
  * Return: the request that it limits, or NULL if that has ended.
@@ -80,11 +80,10 @@ static inline struct io_kiocb *io_linked_timeout_expire(struct io_kiocb *limit)
 }
 
 /**
- * io_linked_timeout_end - a request with REQ_F_HAS_TIMEOUT has ended
+ * io_linked_timeout_end - find the linked timeout of a head that has ended
  * @next: what stands behind it, cut off; afterwards what stands behind the limit
  *
- * Ring lock held.  What is to be told of a limit does not depend on how the
- * head ended.
+ * Ring lock held.  The result of a limit does not depend on how the head ended.
  *
  * Return: the limit, which the caller has to complete; NULL if its timer has
  * expired, then it ends by itself.

@@ -105,13 +105,13 @@ void io_req_run_soon(struct io_kiocb *req,
 }
 
 /**
- * io_req_go_on - it is the turn of a request that has waited for others
- * @req: the request, with mail.run set
+ * io_req_go_on - continue a request that has waited for others
+ * @req: the request, with tw.run set
  * @ring_locked: the caller holds the ring lock
  *
- * If its submitter holds the ring lock, it issues the request before it lets go of
- * the lock, so that one call gets as far as it can; everybody else sends the
- * request to its submitter.
+ * If its submitter holds the ring lock, it issues the request before it drops the
+ * lock, so that one call gets as far as it can.  All other contexts push the request
+ * to its submitter.
  */
 void io_req_go_on(struct io_kiocb *req, bool ring_locked)
 {

@@ -9,8 +9,8 @@
  *
  * Workers of rings whose tasks are gone, or which are closed, drop references as well.
  * They leave them to a work of the user who has made the ring, and files of one user
- * wait for one another alone.  One work a user is the limit, as whoever may leave
- * behind any number of files must not have as many threads wait for them.
+ * wait for one another alone.  There is one work a user, so that many files do not
+ * make many threads wait for their ends.
  *
  * Users of two containers are two, although their ids may be the same: containers have pid
  * namespaces.  A user namespace that is not made by root does not count, nor does what is made
@@ -54,7 +54,7 @@ static DEFINE_HASHTABLE(io_late_puts, 6);
 static DEFINE_SPINLOCK(io_late_puts_lock);
 
 /**
- * io_owner_init - current makes a ring
+ * io_owner_init - set the owner of a ring that current makes
  * @owner: on whose behalf, result
  */
 void io_owner_init(struct io_owner *owner)
@@ -80,10 +80,10 @@ static bool io_owner_eq(const struct io_owner *one, const struct io_owner *other
 }
 
 /**
- * io_owner_is_current - would a ring that current makes be of the same owner?
+ * io_owner_is_current - check whether a ring of current would have the same owner
  * @owner: of a ring
  *
- * Return: the answer
+ * Return: true if it would
  */
 bool io_owner_is_current(const struct io_owner *owner)
 {
@@ -185,7 +185,7 @@ static bool io_file_ends_soon(struct file *file)
 }
 
 /**
- * io_file_put_late - drop a reference to a file whose end nobody waits for
+ * io_file_put_late - drop a reference to a file without waiting for its end
  * @ctx: the ring that held it
  * @file: the file
  *

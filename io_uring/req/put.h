@@ -42,7 +42,7 @@ static inline void io_file_put(struct io_ring_ctx *ctx, struct file *file)
 		io_file_put_late(ctx, file);
 }
 
-/* The same for a request, whose ring is only looked up if it is needed. */
+/* As io_file_put() for a request, whose ring is only looked up if it is needed. */
 static inline void io_req_file_put(struct io_kiocb *req, struct file *file)
 {
 	if (io_file_put_waits())

@@ -67,13 +67,12 @@ static inline unsigned int io_reqs_alive(const struct io_ring_ctx *ctx)
 }
 
 /**
- * io_req_keep_creds - a request is going to be issued after the call that submits it
+ * io_req_keep_creds - keep the submitter's credentials for a request that is issued later
  * @req: the request, in that call
  *
- * A request acts with the credentials of its submitter, whoever issues it and
- * whatever the submitter has become by then.  So whoever lets it wait calls this
- * first: in a chain, for a drained one, for its file, for a worker.  Behind a SQPOLL
- * thread stand the credentials of the ring's creator.
+ * A request acts with the credentials that its submitter had, in any context that
+ * issues it.  Call this before it waits: in a chain, for a drain, for its file, for a
+ * worker.  A SQPOLL thread acts with the credentials of the ring's creator.
  */
 static inline void io_req_keep_creds(struct io_kiocb *req)
 {
@@ -84,7 +83,7 @@ static inline void io_req_keep_creds(struct io_kiocb *req)
 }
 
 /**
- * io_req_track - a request has to end with its task
+ * io_req_track - track a request that has to end with its task
  * @req: the request, about to be issued
  *
  * One that holds a ring's file keeps that ring alive: rings that hold each other
@@ -123,7 +122,7 @@ static inline void io_req_push_fast(struct io_kiocb *req, unsigned int push_flag
 }
 
 /**
- * io_req_poison - nobody reads what an earlier request has left behind
+ * io_req_poison - overwrite what an earlier request has left behind
  * @req: about to be filled in from a SQE
  *
  * Debug kernels make garbage of all that the SQE's own way has to set, so that
@@ -187,9 +186,8 @@ static inline void io_req_recycle(struct io_kiocb *req)
 }
 
 /*
- * References.  A request has one holder, the one that will complete it, until
- * somebody else needs it too (the worker pool): then REQ_F_REFCOUNT says that
- * ->refs counts.
+ * References.  A request has one holder, the context that will complete it, until
+ * the worker pool needs it too: then REQ_F_REFCOUNT says that ->refs counts.
  */
 static inline void io_req_refs_start(struct io_kiocb *req, int holders)
 {

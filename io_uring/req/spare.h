@@ -20,7 +20,7 @@
  * that is not touched while it is kept, and is poisoned for KASAN.
  */
 
-/* a ring keeps at most so many of each kind */
+/* most objects of each kind that a ring keeps */
 #define IO_SPARES_MAX	64
 
 /**

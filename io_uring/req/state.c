@@ -31,11 +31,11 @@ static const u16 io_req_moves[IO_REQ_NR_STATES] = {
 };
 
 /**
- * io_req_may_move - does the table allow this move?
+ * io_req_may_move - check whether the table allows this change of state
  * @from: the state now
  * @to: the state then
  *
- * Return: the answer
+ * Return: true if it does
  */
 bool io_req_may_move(enum io_req_state from, enum io_req_state to)
 {

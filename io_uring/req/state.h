@@ -16,8 +16,8 @@
  * @IO_REQ_PREPPED: its SQE has been read
  * @IO_REQ_LINKED: waits for the request before it in a chain
  * @IO_REQ_DRAINED: waits on ctx->drain.first for all earlier requests
- * @IO_REQ_ISSUING: somebody runs ->issue
- * @IO_REQ_WAITING: ->issue has handed it to whoever will complete it
+ * @IO_REQ_ISSUING: ->issue runs
+ * @IO_REQ_WAITING: ->issue has handed it to the context that will complete it
  * @IO_REQ_QUEUED: in the worker pool
  * @IO_REQ_TW_QUEUED: in a mailbox
  * @IO_REQ_DONE: its result is decided, a CQE is being made

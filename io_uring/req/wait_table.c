@@ -15,7 +15,7 @@
 
 #include "req/wait_table.h"
 
-/* the table has so many buckets, and is four times as large when it grows */
+/* logarithm of the first number of buckets; the table grows by a factor of four */
 #define IO_WAIT_TABLE_MIN_BITS	4
 #define IO_WAIT_TABLE_SALT_BITS	12
 #define IO_WAIT_TABLE_MAX_BITS	20
@@ -66,7 +66,7 @@ static void io_wait_table_rehash(struct io_ring_ctx *ctx, struct list_head *tabl
 }
 
 /**
- * io_wait_table_grow - there is more in the wait table than it has buckets
+ * io_wait_table_grow - enlarge the wait table
  * @ctx: the ring, its lock held
  *
  * May sleep.  If there is no memory the buckets become fuller, and it is tried
@@ -87,7 +87,7 @@ void io_wait_table_grow(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_wait_table_trim - a walk through the whole lot is to come
+ * io_wait_table_trim - shrink the wait table before a scan of all of it
  * @ctx: the ring, its lock held
  *
  * Gives back buckets that would be found empty.  May sleep.
@@ -109,7 +109,7 @@ void io_wait_table_trim(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_wait_table_init - an empty lot for a new ring
+ * io_wait_table_init - initialize the wait table of a new ring
  * @ctx: the ring
  *
  * Return: 0 or -ENOMEM.
@@ -126,7 +126,7 @@ int io_wait_table_init(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_wait_table_free - the wait table of a ring that goes
+ * io_wait_table_free - free the wait table of a ring
  * @ctx: the ring, without requests
  */
 void io_wait_table_free(struct io_ring_ctx *ctx)

@@ -15,10 +15,10 @@
 #include "req/req.h"
 
 /*
- * A request whose end depends on something that may never come is here from
- * before it can be woken until whoever ends it takes it out, both under the ring
- * lock: cancel, exit, exec and fdinfo find it at any time in between, also
- * while it lies in a mailbox.
+ * A request whose end depends on something that may never come is in this table.
+ * It enters before it can be woken; the context that ends it takes it out.  Both
+ * happen under the ring lock: cancel, exit, exec and fdinfo find it at any time in
+ * between, also while it is in a mailbox.
  *
  * A worker that parks its request lets the pool forget it in the same critical
  * section (io_wq_disown()), so that under the ring lock it is in exactly one of
@@ -45,7 +45,7 @@ static inline struct list_head *io_wait_bucket(const struct io_ring_ctx *ctx, u6
 	return &ctx->waiting.buckets[(hash >> ctx->waiting.shift) ^ kind];
 }
 
-/* Do more requests wait than a table with so many bits has buckets, or did until lately? */
+/* A table with at least this many bits has, or lately had, many waiting requests. */
 #define IO_WAIT_TABLE_MANY_BITS	6
 
 static inline bool io_wait_table_is_large(const struct io_ring_ctx *ctx)
@@ -63,10 +63,10 @@ void io_wait_table_grow(struct io_ring_ctx *ctx);
 void io_wait_table_trim(struct io_ring_ctx *ctx);
 
 /*
- * May a request be parked still?  The end of a task or a ring raises one of
- * these flags, then looks through the wait table under the ring lock.  So whoever parks a
- * request asks in the same hold of the lock, and ends it with -ECANCELED if the
- * answer is no: either it sees the flag, or its request is found.
+ * Return: true if a request may still wait.  The end of a task or a ring sets one of
+ * these flags, then scans the wait table under the ring lock.  Check this before adding
+ * a request, without dropping the lock in between, and end the request with -ECANCELED
+ * if it may not wait.  Either the flag is seen, or the request is found.
  */
 static inline bool io_may_add_waiting(const struct io_kiocb *req)
 {
@@ -94,7 +94,7 @@ static inline void io_wait_table_add(struct io_kiocb *req)
 	list_add(&req->waiting, io_wait_bucket(ctx, req->cqe.user_data, IO_WAIT_POLL));
 }
 
-/* The same for one with a timer. */
+/* Add a request that has a timer. */
 static inline void io_wait_table_add_timer(struct io_kiocb *req, enum io_wait_kind kind)
 {
 	struct io_ring_ctx *ctx = io_wait_table_enter(req);
@@ -110,8 +110,8 @@ static inline void io_wait_table_renew(struct io_kiocb *req, enum io_wait_kind k
 }
 
 /*
- * Nothing that looks for it from here on could end it any more: it stays parked,
- * but is not found, and nobody has to step over it.  Ring lock held.
+ * Take a request that a search could not end any more out of its bucket.  It keeps
+ * waiting, but searches do not have to step over it.  Ring lock held.
  */
 static inline void io_wait_table_hide(struct io_kiocb *req)
 {

@@ -27,10 +27,10 @@
  *	   there; the publisher looks for sleepers under the same lock, so one of
  *	   the two sees the other (sys/wait.c).
  *	D  io_cq_commit() looks at ctx->listeners after it has stored the tail, with
- *	   nothing between; whoever is the first to poll the ring makes up for it,
- *	   see io_notify_activate().
+ *	   nothing between; the first poll of the ring makes up for it, see
+ *	   io_notify_activate().
  *
- * Whoever waits for a number of CQEs, without sleeping for them, is a target.
+ * A timeout that waits for a number of CQEs is a target.
  * Targets count what is published, except the CQEs of timeouts, which would
  * otherwise end each other and are posted as uncounted.  Each target has the
  * count at which it is reached, so that it takes its place in a tree, and leaves
@@ -75,7 +75,7 @@ static void io_cq_release(struct io_ring_ctx *ctx)
 DEFINE_GUARD(io_cq_lock_any, struct io_ring_ctx *, io_cq_lock_any(_T), io_cq_release(_T))
 
 /**
- * io_cq_init - the completion queue of a new ring
+ * io_cq_init - initialize the completion queue of a new ring
  * @ctx: the ring, with rings, cq_entries and flags set
  */
 void io_cq_init(struct io_ring_ctx *ctx)
@@ -94,8 +94,8 @@ void io_cq_init(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_cq_free - give back CQEs that nobody came for
- * @ctx: the ring, unreachable for everybody else
+ * io_cq_free - free CQEs that were not reaped
+ * @ctx: the ring, unreachable for all others
  */
 void io_cq_free(struct io_ring_ctx *ctx)
 {
@@ -175,7 +175,7 @@ static void io_cq_lose(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_cq_lost - a CQE is lost on its way to a single-writer ring
+ * io_cq_lost - account for a CQE that is lost on its way to a single-writer ring
  * @ctx: the ring, its lock held
  *
  * Its owner may sleep for it.
@@ -208,10 +208,9 @@ static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 }
 
 /*
- * Memory for a CQE without room.  A program that never makes room may have more and
- * more of them, so they respect its limit, after what can be reclaimed was.  A kernel
- * thread that posts for somebody charges whoever the ring is charged to, but does not
- * wait for what that one's limits ask for: it serves others, too.
+ * Allocate memory for a CQE without room.  A program that never makes room may have more
+ * and more of them, so they respect its limit after reclaim.  A kernel thread charges the
+ * memory cgroup of the ring, but does not wait for reclaim there: it serves others, too.
  */
 static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
 {
@@ -232,7 +231,7 @@ static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
 	return entry;
 }
 
-/* The same for multi-writer rings: cq.lock is not held meanwhile. */
+/* As io_cq_entry() for multi-writer rings: drops cq.lock for the allocation. */
 static struct io_cqe_entry *io_cq_entry_unlocked(struct io_ring_ctx *ctx)
 	__must_hold(&ctx->cq.lock)
 {
@@ -253,15 +252,16 @@ static void io_cq_fill_any(struct io_cqring *cq, const struct io_cqe_val *val, c
 }
 
 /*
- * The same for one that is in no entry yet.  May sleep; on multi-writer rings others post
- * meanwhile, and there may be room again.  Return: false without memory, or if the ring ends.
+ * Put a CQE without an entry on the overflow list.  May sleep; on multi-writer rings others
+ * post meanwhile, and there may be room again.  Return: false without memory, or if the ring
+ * ends.
  */
 static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
 				    const u64 *extra, bool counted)
 {
 	struct io_cqe_entry *entry;
 
-	/* the ring's file is gone: nobody can enter to have it */
+	/* the ring's file is gone: no task can enter to reap it */
 	if (READ_ONCE(ctx->dying))
 		return false;
 	entry = ctx->cq.single_writer ? io_cq_entry(ctx) : io_cq_entry_unlocked(ctx);
@@ -292,7 +292,7 @@ static bool io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, con
 	return true;
 }
 
-/* The same where nobody can be told of a loss but the program. */
+/* As io_cq_put(), but a loss is only counted for the program. */
 static void io_cq_put_or_lose(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
 			      const u64 *extra, bool counted)
 {
@@ -397,7 +397,7 @@ bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool
 }
 
 /**
- * io_cq_count_timeout - a timeout ends, or goes on
+ * io_cq_count_timeout - count a timeout that ends, or goes on
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @hidden: it has no CQE, else that is posted in the same batch
  *
@@ -483,9 +483,9 @@ static noinline void io_cq_reach_targets(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_cq_tell - CQEs were published: for all who wait
+ * io_cq_tell - wake all waiters after CQEs were published
  * @ctx: the ring; multi-writer rings: without cq.lock
- * @sleepers: somebody may sleep on ctx->cq_wait
+ * @sleepers: a task may sleep on ctx->cq_wait
  */
 void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers)
 {
@@ -499,7 +499,7 @@ void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers)
  * io_cq_target_add - wait for a number of CQEs
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @target: with ->reached set
- * @nr: so many after those that are published, at least 1
+ * @nr: CQEs after those that are published, at least 1
  */
 void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 nr)
 {
@@ -509,11 +509,11 @@ void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 
 }
 
 /**
- * io_cq_target_remove - wait no more
+ * io_cq_target_remove - stop waiting for a number of CQEs
  * @ctx: the ring, its lock held
  * @target: was added, may have been reached
  *
- * Nobody looks at @target afterwards.
+ * @target is not used afterwards.
  */
 void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
 {

@@ -30,9 +30,9 @@ void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target);
 void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden);
 
 /*
- * May current, who holds the ring lock, write CQEs?  On single-writer rings that is
- * the owner; anybody as long as there is none, and once it is gone, when nothing
- * gets into its mailbox any more.
+ * Return: true if current, which holds the ring lock, may write CQEs.  On single-writer
+ * rings that is the owner.  Any task may if there is no owner yet, or once the owner is
+ * gone and nothing gets into its mailbox any more.
  */
 static inline bool io_cq_is_writer(const struct io_ring_ctx *ctx)
 {

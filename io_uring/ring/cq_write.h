@@ -31,7 +31,7 @@ static inline struct io_uring_cqe *io_cq_fill_slot(struct io_cqring *cq,
 	return cqe;
 }
 
-/* The same with the extra words of a 32-byte CQE. */
+/* Fill a slot, with the extra words of a 32-byte CQE. */
 static inline void io_cq_fill_large_slot(struct io_cqring *cq, const struct io_cqe_val *val,
 					 u64 extra0, u64 extra1)
 {

@@ -2,10 +2,10 @@
 /* io_uring: stored CQEs, on their way as messages or waiting for room */
 
 /*
- * What a store is stands in entry.h.  Its ring's exit closes store->back:
- * whoever brings an entry home after that frees it and counts it in store->away, which
- * the exit raises by the number of entries that it did not find.  Both meet at
- * zero exactly once, and whoever gets there frees the store.
+ * See entry.h for what a store is.  The exit of its ring closes store->back: an entry
+ * that is returned after that is freed and counted in store->away.  The exit adds the
+ * number of entries that it did not find.  The count reaches zero exactly once, and the
+ * context that brings it there frees the store.
  */
 #include <linux/slab.h>
 
@@ -13,7 +13,7 @@
 #include "ring/mailbox.h"
 
 /**
- * io_entry_alloc - a single entry, freed after its one use
+ * io_entry_alloc - allocate a single entry, which is freed after its one use
  * @gfp: how to allocate
  *
  * Return: the entry, NULL without memory.
@@ -24,10 +24,10 @@ struct io_cqe_entry *io_entry_alloc(gfp_t gfp)
 }
 
 /**
- * io_entry_refill - the rare half of io_entry_get()
+ * io_entry_refill - get an entry for io_entry_get() when its list is empty
  * @ctx: the ring, its lock held
  *
- * Return: an entry that came home, a new one, or NULL without memory.
+ * Return: an entry that was returned, a new one, or NULL without memory.
  */
 struct io_cqe_entry *io_entry_refill(struct io_ring_ctx *ctx)
 {
@@ -69,7 +69,7 @@ static unsigned int io_entry_free_list(struct io_tw *tw)
 }
 
 /*
- * Nobody reads what these entries hold any more, but for their links, which kfree() needs
+ * Poison the contents of these entries for KASAN, except their links, which kfree() needs
  * as well.
  */
 static void io_entry_poison_chain(struct io_cqe_entry *first, struct io_cqe_entry *last)
@@ -114,8 +114,8 @@ void io_entry_put_chain(struct io_cqe_entry *first, struct io_cqe_entry *last)
 }
 
 /**
- * io_entry_store_free - a ring that has sent messages goes
- * @ctx: the ring, its lock held; nobody sends from it any more
+ * io_entry_store_free - free the entries of a ring that has sent messages
+ * @ctx: the ring, its lock held; it sends no more
  */
 void io_entry_store_free(struct io_ring_ctx *ctx)
 {

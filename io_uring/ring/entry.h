@@ -29,10 +29,9 @@
 /* entries that a ring keeps for reuse */
 #define IO_ENTRY_STORE	512
 /*
- * Those beyond, which nothing but memory bounds: the sender is told of the end of
- * it, or the program of a lost CQE, rather than that somebody in its memory cgroup
- * is killed.  No allocation that a program can repeat goes beyond its limit, as
- * GFP_ATOMIC would.
+ * For entries beyond the store, which memory alone bounds.  Without memory the sender
+ * gets an error, or the program a lost CQE, but no task of its memory cgroup is killed.
+ * Allocations that a program can repeat stay within its limit, unlike GFP_ATOMIC.
  */
 #define IO_ENTRY_BEYOND	(GFP_KERNEL | __GFP_NORETRY)
 

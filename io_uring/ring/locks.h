@@ -26,8 +26,8 @@
  * - locks of the worker pool (async/wq.c); spinlocks
  * - cq.lock of multi-writer rings: CQE slots, overflow list, published tail; task context only
  *
- * Whoever has one ring lock and needs another tries for it, and lets go of the
- * first before it waits for the second.
+ * A task that holds one ring lock and needs another one tries for it, and drops
+ * the first before it waits for the second.
  *
  * The holder of a ring lock may sleep for as long as a user likes: in a fault on
  * memory that a user's program serves.  Therefore:
@@ -36,11 +36,11 @@
  *   above it belongs to the process's own SQPOLL thread.
  * - No kernel worker waits for a ring lock or for a SQPOLL thread's lock, because
  *   work of others queues up behind it.  It tries, and comes back a little later.
- *   A ring that is always busy would hold it off for seconds, so submitters let the
- *   fallback work pass when it has tried a few times (io_ring_yield()).
- * - A task that exits or execs, and the release of a ring's file, which may be
- *   anybody's last fput(), do not wait for them either.
- * - Whoever else waits can be killed: the holder may belong to another process.
+ *   A ring that is always busy would delay it for seconds, so submitters yield to the
+ *   fallback work when it has tried a few times (io_ring_yield()).
+ * - A task that exits or execs, and the release of a ring's file, which may happen in
+ *   any task's last fput(), do not wait for them either.
+ * - All other waiters can be killed: the holder may belong to another process.
  *
  * io_ring_may_wait() checks the first two wherever the lock is waited for; the last
  * one holds because there is no other way to wait than io_ring_lock() and its like.
@@ -84,7 +84,7 @@ static inline bool io_ring_trylock(struct io_ring_ctx *ctx)
 	return mutex_trylock(&ctx->uring_lock.mutex);
 }
 
-/* The same for a task that gives up at any signal.  Return: 0 or -EINTR. */
+/* Take the ring lock, unless a signal comes.  Return: 0 or -EINTR. */
 static inline int __must_check io_ring_lock_interruptible(struct io_ring_ctx *ctx)
 {
 	io_ring_may_wait();

@@ -118,12 +118,12 @@ void io_fallback_push(struct io_ring_ctx *ctx, struct io_tw *tw)
 }
 
 /**
- * io_owner_mailbox_close - nobody will take from a single-writer ring's mailbox any more
+ * io_owner_mailbox_close - let no more items into a single-writer ring's mailbox
  * @ctx: the ring; called by its owner, or with its lock held
  *
- * What would have been pushed goes to the fallback worker.  What is there stays
- * until that worker fetches it: moved by us, it could come behind what its
- * senders pushed later.
+ * Later pushes go to the fallback worker.  Items that are in the mailbox stay until
+ * that worker fetches them: moved here, they could come behind later pushes of the
+ * same senders.
  */
 void io_owner_mailbox_close(struct io_ring_ctx *ctx)
 {
@@ -217,7 +217,7 @@ void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box)
 	} while (io_mailbox_pending(box) != pending);
 }
 
-/* Nobody but the owner makes CQEs of what is pushed: say that it should come. */
+/* Only the owner makes CQEs of pushed items: notify it. */
 static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 {
 	unsigned long listeners = READ_ONCE(ctx->listeners);
@@ -269,7 +269,7 @@ void io_owner_mailbox_requeue(struct io_ring_ctx *ctx, struct io_tw *tw)
 }
 
 /**
- * io_owner_mailbox_reopen - the owner of a single-writer ring takes from its mailbox again
+ * io_owner_mailbox_reopen - let items into a single-writer ring's mailbox again
  * @ctx: the ring, its lock held; called by its owner
  *
  * What came before stays before what comes from now on: the owner runs first what it had
@@ -308,7 +308,7 @@ static bool io_ring_is_urgent(const struct io_ring_ctx *ctx, unsigned int push_f
 }
 
 /**
- * io_owner_wake_recount - a sleeping owner waits for less mail than it thought
+ * io_owner_wake_recount - wake a sleeping owner that waits for fewer items now
  * @ctx: the ring, its lock held
  *
  * For a task that has changed what io_ring_is_urgent() looks at, or lost a CQE, and
@@ -323,9 +323,9 @@ void io_owner_wake_recount(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_owner_mailbox_pushed - the rest of io_owner_mailbox_push(), if there is something to do
+ * io_owner_mailbox_pushed - do the slow part of io_owner_mailbox_push()
  * @ctx: the ring; the caller is within RCU
- * @mail: the item, not ours any more unless @old has IO_MAILBOX_DEAD
+ * @tw: the item, not the caller's any more unless @old has IO_MAILBOX_DEAD
  * @old: what io_mailbox_push() said
  * @push_flags: IO_PUSH_*
  */

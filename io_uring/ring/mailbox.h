@@ -11,8 +11,8 @@
 #include "ctx.h"
 
 /*
- * Anybody pushes, from any context; one context takes everything at once and
- * handles it in the order of arrival.  One word holds the youngest item and three
+ * All contexts may push.  One context takes everything at once and handles it in
+ * the order of arrival.  One word holds the youngest item and three
  * marks, so that each push is a single atomic operation:
  *
  * IO_MAILBOX_ARMED
@@ -61,14 +61,14 @@ static inline unsigned long io_mailbox_push_chain(struct io_mailbox *box, struct
 	return old;
 }
 
-/* The same for a single item. */
+/* Push a single item. */
 static inline unsigned long io_mailbox_push(struct io_mailbox *box, struct io_tw *tw)
 {
 	return io_mailbox_push_chain(box, tw, tw);
 }
 
 /*
- * The same, if the taker is there and does not sleep.  Return: the word as it was;
+ * Push an item if the consumer is there and does not sleep.  Return: the old word;
  * with a mark in it nothing was pushed.
  */
 static inline unsigned long io_mailbox_push_fast(struct io_mailbox *box, struct io_tw *tw)
@@ -117,7 +117,7 @@ static inline bool io_tw_completes(struct io_mailbox *box)
 }
 
 /**
- * io_mailbox_arm - the taker is about to sleep
+ * io_mailbox_arm - prepare the consumer to sleep
  * @box: the mailbox
  * @nr: items to wait for, at least 1
  *

@@ -11,9 +11,9 @@
  * wakeup handler of an eventfd posts to a ring that owns an eventfd), it is
  * sent from an RCU callback instead.
  *
- * Whoever is woken may push to a ring itself: a ring that polls this one, an epoll
+ * A waiter that is woken may push to a ring itself: a ring that polls this one, an epoll
  * instance or an eventfd that this one wakes, or this one itself.  The wake's key
- * has EPOLL_URING_WAKE, which epoll hands on, and whoever sees it in a wake-up
+ * has EPOLL_URING_WAKE, which epoll passes on.  A poll that sees it in a wake-up
  * leaves the news of its own ring to ctx->notify.work (IO_PUSH_LATE): the locks
  * of two rings' waitqueues never nest.
  */
@@ -30,7 +30,7 @@
 #include "ring/mailbox.h"
 #include "ring/notify.h"
 
-/* when an eventfd is signalled once more of what nobody has come for */
+/* time until an eventfd is signalled once more for entries that were not taken */
 #define IO_NOTIFY_REMIND	HZ
 
 /**
@@ -76,13 +76,13 @@ static void io_eventfd_late_signal(struct rcu_head *rcu)
 }
 
 /**
- * io_eventfd_is - is this file the eventfd that the ring signals?
+ * io_eventfd_is - check whether a file is the eventfd that the ring signals
  * @ctx: the ring
  * @file: any file
  *
  * Any context.
  *
- * Return: whether it is.
+ * Return: true if it is.
  */
 bool io_eventfd_is(struct io_ring_ctx *ctx, struct file *file)
 {
@@ -133,18 +133,17 @@ static void io_notify_look_again(struct rcu_head *rcu)
 }
 
 /**
- * io_notify_activate - somebody is about to poll the ring
+ * io_notify_activate - prepare a ring for a poll of its file
  * @ctx: the ring, kept alive by its file
  *
- * From here on whoever publishes CQEs or pushes mail tells it.  The caller looks at the CQ
+ * From here on publications of CQEs and pushes notify the poller.  The caller checks the CQ
  * after it has queued itself.
  *
  * On multi-writer rings cq.lock orders this with publications.  On single-writer ones that is
- * the ring lock, which is only tried for: its holder may keep it for as long as it
- * likes.  If somebody has it, a commit may be under way that has looked for us in vain
- * and whose tail is not seen yet (D in ring/cq.c).  A grace period later each CPU has
- * had a full barrier: that commit is seen, or sees us, and the CQ is looked at once
- * more for all pollers, later ones included.  Nobody waits for that.
+ * the ring lock, for which this function does not wait.  If it is held, a commit may be under
+ * way that has not seen the poller and whose tail is not seen yet (D in ring/cq.c).  A grace
+ * period later each CPU has had a full barrier: that commit is seen, or sees the poller.  Then
+ * the CQ is checked once more for all pollers, later ones included.  No task waits for that.
  */
 void io_notify_activate(struct io_ring_ctx *ctx)
 {
@@ -201,16 +200,16 @@ void io_notify_init(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_notify_listeners_late - a single-writer ring's mailbox is not empty: tell it soon
+ * io_notify_listeners_late - notify the listeners of a single-writer ring's mailbox later
  * @ctx: the ring; the caller is within RCU, or holds a reference
- * @told: nobody listens but an eventfd that is being signalled just now
+ * @told: the only listener is an eventfd that is being signalled just now
  *
  * Any context, in particular the wake-up of another ring's listeners, or of
  * those of this one.
  *
  * A reader of the eventfd that is being signalled takes its lock after us, and finds
  * the item: once is enough.  But a waiter that it wakes without reading may have come
- * and gone before the push, so the eventfd is signalled again if nobody comes.
+ * and gone before the push, so the eventfd is signalled again if no task comes.
  */
 void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told)
 {
@@ -223,7 +222,7 @@ void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told)
 /**
  * io_notify_posted - tell those who wait that CQEs were published
  * @ctx: the ring
- * @sleepers: somebody may sleep on ctx->cq_wait
+ * @sleepers: a task may sleep on ctx->cq_wait
  *
  * Task context; on multi-writer rings after cq.lock was released.
  */

@@ -97,7 +97,7 @@ static bool io_region_alloc_pages(struct io_mapped_region *region)
 }
 
 /**
- * io_region_alloc - a region of kernel memory
+ * io_region_alloc - allocate a region of kernel memory
  * @region: empty
  * @size: bytes, rounded up to pages
  *
@@ -123,7 +123,7 @@ int io_region_alloc(struct io_mapped_region *region, size_t size)
 }
 
 /**
- * io_region_pin - a region of the current task's own memory
+ * io_region_pin - pin a region of the current task's own memory
  * @region: empty
  * @uaddr: its address, page aligned
  * @size: bytes, rounded up to pages

@@ -26,7 +26,7 @@
 #include "rsrc/map.h"
 
 /**
- * io_account_init - current is charged for what the ring will pin
+ * io_account_init - charge current for what the ring will pin
  * @ctx: the ring, being set up
  */
 void io_account_init(struct io_ring_ctx *ctx)
@@ -38,7 +38,7 @@ void io_account_init(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_account_free - the ring is gone, and has no buffers any more
+ * io_account_free - free the account of a ring that has no buffers any more
  * @ctx: the ring; io_account_init() may not have been called
  */
 void io_account_free(struct io_ring_ctx *ctx)
@@ -50,7 +50,7 @@ void io_account_free(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_account_make - an account for a ring
+ * io_account_make - make an account for a ring
  * @user: whose limit is charged, or NULL
  * @mm: whose pinned pages are counted, or NULL
  *
@@ -185,10 +185,10 @@ static long io_seg_enter(struct io_mem_account *account, const struct io_mapped_
 }
 
 /**
- * io_account_del_segs - memory is no longer in the account
+ * io_account_del_segs - remove memory from the account
  * @account: the account
  * @map: the memory
- * @nr_segs: so many of its segments, from the first one on
+ * @nr_segs: number of its segments, from the first one on
  *
  * Task context, may sleep.
  *

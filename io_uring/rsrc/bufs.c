@@ -189,13 +189,13 @@ int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int
 }
 
 /**
- * io_bufs_begin_leave - the table of buffers is about to go
+ * io_bufs_begin_leave - begin to unregister the table of buffers
  * @ctx: the ring, its lock held
  *
- * No request finds a buffer any more, and there is no other table, until
- * io_bufs_end_leave().  @ctx->bufs.awaited says how many buffers requests still use,
- * those that were taken out of their slots before included.  Each slot lends its
- * reference to the users of its buffer, so that the end of the last one shows.
+ * Until io_bufs_end_leave() no request finds a buffer, and no other table is registered.
+ * @ctx->bufs.awaited counts the buffers that requests still use, including those that
+ * were taken out of their slots before.  Each slot drops its reference, so that the end
+ * of the last user of its buffer shows.
  *
  * Return: 0, or -ENXIO if there is no table.
  */

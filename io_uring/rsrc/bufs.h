@@ -73,12 +73,12 @@ static inline int io_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
 }
 
 /**
- * io_buf_covers - is a range of user memory part of a registered buffer?
+ * io_buf_covers - check whether a range of user memory is part of a registered buffer
  * @buf: the buffer
  * @addr: user address of the first byte
  * @len: bytes
  *
- * Return: all of it is.
+ * Return: true if all of it is.
  */
 static inline bool io_buf_covers(const struct io_buf_node *buf, u64 addr, size_t len)
 {
@@ -87,14 +87,14 @@ static inline bool io_buf_covers(const struct io_buf_node *buf, u64 addr, size_t
 }
 
 /**
- * io_buf_iter - an iterator over part of a registered buffer
+ * io_buf_iter - set up an iterator over part of a registered buffer
  * @buf: the buffer
  * @ddir: ITER_DEST or ITER_SOURCE
  * @offset: of the first byte in the buffer
  * @len: bytes, at least one; io_buf_covers() them
  * @iter: filled in
  *
- * The iterator holds exactly the segments that it needs, which spares the block layer a walk.
+ * The iterator holds exactly the segments that it needs, so the block layer need not scan them.
  */
 static inline void io_buf_iter(const struct io_buf_node *buf, int ddir, u32 offset, u32 len,
 			       struct iov_iter *iter)

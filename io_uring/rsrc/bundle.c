@@ -112,8 +112,8 @@ bad:
 /**
  * io_bundle_pick - pick the buffers that a transfer is to use
  * @req: has REQ_F_BUFFER_SELECT and no buffer; ring lock held
- * @nr: at most so many; one, of a group that is no ring: its order is not the program's
- * @want: no more than are needed for so many bytes
+ * @nr: limit of buffers; one, of a group that is no ring: its order is not the program's
+ * @want: bytes to provide buffers for, no more than needed
  * @most: bytes that the transfer may move; whole buffers, but for the first
  *
  * Return: the bundle, valid until the lock is released or the next one is picked; -ENOENT
@@ -158,7 +158,7 @@ static void io_bundle_empty(struct io_buf_group *group, u32 nr)
 }
 
 /**
- * io_bundle_used - a transfer is through with its bundle
+ * io_bundle_used - consume the buffers of a transfer
  * @req: has picked it, in the same hold of the ring lock
  * @bundle: from io_bundle_pick()
  * @moved: bytes that it has moved
@@ -196,7 +196,7 @@ u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 mov
 }
 
 /**
- * io_bundle_sent - all of a bundle is sent
+ * io_bundle_sent - consume a bundle that was sent as a whole
  * @req: as for io_bundle_used()
  * @bundle: from io_bundle_pick()
  *
@@ -217,7 +217,7 @@ u32 io_bundle_sent(struct io_kiocb *req, const struct io_bundle *bundle)
 }
 
 /**
- * io_bundle_take - a transfer has moved a part of a bundle, and will move the rest
+ * io_bundle_take - take a bundle whose transfer has to continue
  * @req: as for io_bundle_used()
  * @bundle: from io_bundle_pick()
  *

@@ -2,10 +2,9 @@
 /* io_uring: personalities, credentials that requests can be issued with */
 
 /*
- * A task that may do more than another leaves its credentials with the ring; an
- * SQE names them by number.  Numbers are given out in a cycle, so that one that
- * was given back is not soon somebody else's.  0 in an SQE means none and is
- * never given out.
+ * A task with more rights registers its credentials with the ring, and an SQE names
+ * them by number.  Numbers are assigned in a cycle, so that a number that was freed
+ * is not reused soon.  0 in an SQE means none and is never assigned.
  *
  * Called by io_uring_register(2) and for each SQE with a personality, all with the ring lock held.
  */
@@ -71,7 +70,7 @@ const struct cred *io_personality_get(struct io_ring_ctx *ctx, unsigned int id)
 }
 
 /**
- * io_personalities_free - the ring ends: forget all credentials
+ * io_personalities_free - forget all credentials of a ring that ends
  * @ctx: the ring, its lock held
  */
 void io_personalities_free(struct io_ring_ctx *ctx)

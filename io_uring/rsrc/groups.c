@@ -36,14 +36,14 @@
 #define IO_GROUP_MIN	16U
 
 /*
- * A ring of buffers in user memory is pinned.  It has never counted for RLIMIT_MEMLOCK, under
- * which most programs could not use it, so what a ring's programs need does not: so many
- * bytes, which are eight groups of the largest size.  What goes beyond is charged.
+ * A ring of buffers in user memory is pinned.  6.12 does not charge it to RLIMIT_MEMLOCK, and
+ * most programs could not use it otherwise.  So these bytes of a ring, eight groups of the
+ * largest size, are not charged; more are.
  */
 #define IO_GROUPS_UNCHARGED	(8UL * 32768 * sizeof(struct io_uring_buf))
 
 /**
- * io_groups_init - a new ring has no groups
+ * io_groups_init - initialize the groups of a new ring
  * @ctx: the ring
  */
 void io_groups_init(struct io_ring_ctx *ctx)
@@ -157,8 +157,8 @@ static int io_group_insert(struct io_ring_ctx *ctx, struct io_buf_group *group)
 }
 
 /**
- * io_groups_free - the ring ends
- * @ctx: the ring, nobody else looks at it
+ * io_groups_free - free the groups of a ring that ends
+ * @ctx: the ring, not visible to others
  */
 void io_groups_free(struct io_ring_ctx *ctx)
 {
@@ -288,7 +288,7 @@ static noinline int io_group_pick(struct io_kiocb *req, struct io_buf *buf,
 	return -EFAULT;
 }
 
-/* The same for a worker, which does not hold it. */
+/* Pick a buffer for a worker, which does not hold the ring lock. */
 static noinline int io_group_pick_unlocked(struct io_kiocb *req, struct io_buf *buf)
 {
 	struct io_ring_ctx *ctx = req->ctx;
@@ -308,7 +308,7 @@ static noinline int io_group_pick_unlocked(struct io_kiocb *req, struct io_buf *
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
  * Before ->issue() returns io_buf_used() or io_buf_unused() follows, or io_buf_take() if the
- * request is on its way to somebody else.
+ * request is on its way to another context.
  *
  * Return: 0, -ENOBUFS without a buffer, or, for receives and reads, a group; -ENOENT for sends
  * without a group; -EFAULT for a buffer that is not user memory, -ECANCELED for a worker that is
@@ -323,7 +323,7 @@ int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_fla
 }
 
 /**
- * io_buf_used - a request is through with its buffer
+ * io_buf_used - consume the buffer of a request
  * @req: has picked one
  * @res: the result of the transfer
  * @issue_flags: as for io_buf_pick()
@@ -346,11 +346,11 @@ u32 io_buf_used(struct io_kiocb *req, s32 res, unsigned int issue_flags)
 }
 
 /**
- * io_buf_unused - an attempt has come to nothing, there will be another one
+ * io_buf_unused - keep the buffer of an attempt without a result
  * @req: has picked a buffer; as for io_buf_used()
  *
- * The request picks anew, unless it has taken the buffer: of that cqe.flags tells again, since
- * the request may end without another attempt.
+ * The request picks anew, unless it has taken the buffer: cqe.flags names that again, since the
+ * request may end without another attempt.
  */
 void io_buf_unused(struct io_kiocb *req)
 {
@@ -361,9 +361,9 @@ void io_buf_unused(struct io_kiocb *req)
 }
 
 /**
- * io_buf_take - a request that has been lent a buffer goes on by itself
- * @req: will be completed by somebody else, who needs the ring lock for it; ring
- *	lock held since io_buf_pick()
+ * io_buf_take - take the buffer of a request that is completed later
+ * @req: will be completed in another context, with the ring lock; ring lock held
+ *	since io_buf_pick()
  */
 void io_buf_take(struct io_kiocb *req)
 {
@@ -374,13 +374,13 @@ void io_buf_take(struct io_kiocb *req)
 }
 
 /**
- * io_buf_retire - what is left of an incremental buffer does not serve a request
+ * io_buf_retire - drop the rest of an incremental buffer that is too short for a request
  * @req: has no buffer; ring lock held
  * @need: bytes that it needs
  *
  * The next buffer leaves the group, if it is shorter than that.
  *
- * Return: it does.
+ * Return: true if it does.
  */
 bool io_buf_retire(struct io_kiocb *req, u32 need)
 {
@@ -473,7 +473,7 @@ int io_group_provide(struct io_ring_ctx *ctx, unsigned int id, struct io_uring_b
  * io_group_withdraw - take buffers out of a group of the kernel's own
  * @ctx: the ring, its lock held
  * @id: the group's number
- * @nr: at most so many, the first to be used first
+ * @nr: limit of buffers, the first to be used first
  *
  * Return: their number, -ENOENT without such a group, -EINVAL for a ring of buffers.
  */

@@ -131,7 +131,7 @@ static inline bool io_buf_more(const struct io_kiocb *req)
 	return io_group_count(io_group_find(req->ctx, req->buf_index));
 }
 
-/* The same, but without the rest of an incremental buffer in which a bundle has ended. */
+/* As io_buf_more(), without the rest of an incremental buffer in which a bundle has ended. */
 static inline bool io_bundle_more(const struct io_kiocb *req)
 {
 	return io_group_count(io_group_find(req->ctx, req->buf_index)) > req->picked.more;

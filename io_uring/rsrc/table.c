@@ -7,11 +7,10 @@
  * buffer another; references are plain integers, they change under the ring
  * lock alone.
  *
- * What a node stands for never changes after it has been put into a slot: an
- * update makes a new node and drops the slot's reference to the old one.
- * Whatever was there lives on for as long as requests use it; the last of them
- * releases it, and if it was registered with a tag, this is when the tag's CQE
- * is posted.  Nobody waits for that.
+ * A node in a slot never changes its file or buffer: an update makes a new node
+ * and drops the slot's reference to the old one.  The old file or buffer stays for
+ * as long as requests use it.  The last of them releases it, and posts the CQE of
+ * its tag, if there is one.  No task waits for that.
  *
  * Everything here runs in task context with the ring lock held, and may sleep.
  * Loops over what a program sized let others run.
@@ -29,7 +28,7 @@
 #include "rsrc/table.h"
 
 /**
- * io_rsrc_table_alloc - a table of empty slots
+ * io_rsrc_table_alloc - allocate a table of empty slots
  * @table: not in use
  * @nr: slots, at least one
  *
@@ -124,7 +123,7 @@ void io_rsrc_set_slot(struct io_ring_ctx *ctx, struct io_rsrc_table *table, unsi
 }
 
 /**
- * io_rsrc_copy_tags - the tags for a new table
+ * io_rsrc_copy_tags - copy the tags for a new table
  * @tags: in user space, one per slot; NULL for none
  * @nr: slots
  *
@@ -147,7 +146,7 @@ u64 *io_rsrc_copy_tags(const u64 __user *tags, unsigned int nr)
 }
 
 /**
- * io_rsrc_post_tag - tell the program that nobody uses a resource any more
+ * io_rsrc_post_tag - post the CQE of a resource that is not used any more
  * @ctx: the ring, its lock held
  * @node: being released
  */
@@ -204,7 +203,7 @@ int io_update_rsrc(struct io_ring_ctx *ctx, void __user *arg, unsigned int size,
 }
 
 /**
- * io_rsrc_free_all - the ring ends: release what is registered
+ * io_rsrc_free_all - release what is registered when the ring ends
  * @ctx: the ring, its lock held; no requests are left
  */
 void io_rsrc_free_all(struct io_ring_ctx *ctx)

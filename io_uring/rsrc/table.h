@@ -24,7 +24,7 @@ int io_update_rsrc(struct io_ring_ctx *ctx, void __user *arg, unsigned int size,
 void io_rsrc_free_all(struct io_ring_ctx *ctx);
 
 /**
- * io_rsrc_find - what is registered in a slot
+ * io_rsrc_find - find what is registered in a slot
  * @table: the table; the ring lock is held
  * @slot: as given by the program
  *

@@ -14,7 +14,7 @@ struct iopoll_req {
 	struct io_kiocb	req;
 	struct file	file;
 	unsigned int	asked;		/* so often */
-	unsigned int	finds;		/* as so many, from this one on, are done */
+	unsigned int	finds;		/* number of requests, from this one on, that are done */
 	bool		ended;
 };
 
@@ -119,7 +119,7 @@ static void iopoll_one_finds_all(struct kunit *test)
 	mutex_unlock(&fix->ctx.uring_lock.mutex);
 }
 
-/* What has to be issued again goes to the task that submitted it, whoever reaps it. */
+/* A request to be reissued goes to its submitter, also if another task reaps it. */
 static void iopoll_of_another_task(struct kunit *test)
 {
 	struct iopoll_fixture *fix = iopoll_ring(test, (unsigned int []){ 1, 1, 1, 1 });

@@ -2,8 +2,8 @@
 /* io_uring: tests of the worker pool: limits, hashing, cancel and end */
 /*
  * The test's thread is the owner of the pool.  Workers are made in the owner's
- * context, by task work if somebody else found that one is needed; the test runs
- * that while it waits, as a program does when it enters the kernel.
+ * context, by task work if another task needs one.  The test runs task work while
+ * it waits, as a program does when it enters the kernel.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -361,7 +361,7 @@ static void pool_ends_with_work(struct kunit *test)
 	KUNIT_EXPECT_GT(test, atomic_read(&pool->cancelled), 0);
 }
 
-/* What is queued after the end has begun is cancelled, though nobody ends the pool yet. */
+/* Work that is queued after the end has begun is cancelled before the pool is put. */
 static void pool_refuses_at_the_end(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 2);

@@ -2,7 +2,7 @@
 /* io_uring: tests of what the end of a request does for its task */
 #include <kunit/test.h>
 
-/* Whoever was the last for a moment leaves the mm to those that came since. */
+/* A request that was the last for a moment leaves the mm to those that came since. */
 static void mm_is_kept_for_all(struct kunit *test)
 {
 	struct io_uring_task *tctx = kunit_kzalloc(test, sizeof(*tctx), GFP_KERNEL);

@@ -288,7 +288,7 @@ static void cq_now_overflows_in_order(struct kunit *test)
 	cq_expect(test, ctx, 4);
 }
 
-/* Somebody who waits for a number of CQEs. */
+/* A waiter for a number of CQEs. */
 struct cq_counter {
 	struct io_cq_target	target;
 	int			*ended;

@@ -85,7 +85,7 @@ static void box_counts_for_a_sleeper(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, io_mailbox_push(&box, &items[0].tw) & IO_MAILBOX_ARMED);
 }
 
-/* Nobody falls asleep over mail that is there. */
+/* The consumer does not sleep while there are items. */
 static void box_arms_only_when_empty(struct kunit *test)
 {
 	struct box_item item = {};
@@ -179,7 +179,7 @@ static struct io_ring_ctx *box_with_rest(struct kunit *test, struct box_item *it
 	return ctx;
 }
 
-/* What was left is mail: nobody sleeps over it, and it is the first to be taken. */
+/* Items that were left are taken first, and the consumer does not sleep before. */
 static void box_keeps_the_rest(struct kunit *test)
 {
 	struct box_item items[3] = {};

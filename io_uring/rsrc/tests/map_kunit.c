@@ -2,7 +2,7 @@
 /* io_uring: tests of how pinned pages become segments, and of finding a byte in them */
 
 /*
- * Buffers are made of pieces: so many pages of a folio, from so far into it.
+ * Buffers are made of pieces: a number of pages of a folio, from an offset on.
  * No page is pinned here, only described.  What an iterator covers is compared
  * byte range by byte range with where the page array says that these bytes are.
  */
