@@ -70,7 +70,7 @@ struct io_ring_lock {
 
 /**
  * struct io_cqe_entry - a CQE that is not in the ring yet: overflowed, or on its way as a message
- * @mail: links it into the overflow list, a mailbox or a store
+ * @tw: links it into the overflow list, a mailbox or a store
  * @val: user_data, res and flags
  * @extra: the extra words of 32-byte CQEs
  * @store: (-) where it belongs, NULL if it is freed after its one use
@@ -87,7 +87,7 @@ struct io_cqe_entry {
 /**
  * struct io_entry_store - entries for the messages of a ring (see io_uring/ring/entry.h)
  * @back: entries that have come home
- * @free: (R) entries to be used next, linked by ->mail
+ * @free: (R) entries to be used next, linked by ->tw
  * @made: (R) entries that belong to the store
  * @away: (A) once the ring is gone: entries that have not come home
  */
@@ -299,7 +299,7 @@ struct io_sq {
  * @max_free: (R) as many are kept, none once the ring ends
  * @nr: (R) requests that were taken from the slab, free ones included
  * @nr_notifs: (R) those of them that no SQE has asked for, see op/net_notif.c
- * @retired: (A) completed by workers, to be freed under the ring lock; linked by ->mail
+ * @retired: (A) completed by workers, to be freed under the ring lock; linked by ->tw
  * @all_gone: (-) called when the last request of a ring ends that is closed; ring lock held
  */
 struct io_req_pool {
@@ -314,7 +314,7 @@ struct io_req_pool {
 
 /**
  * struct io_ready - chains to be issued before the ring lock is released (see io_uring/req/push.c)
- * @first: (R) linked by ->mail
+ * @first: (R) linked by ->tw
  * @tail: (R) where the next one is linked
  */
 struct io_ready {
@@ -334,7 +334,7 @@ struct io_chain {
 
 /**
  * struct io_polled - requests of an IOPOLL ring in flight (see io_uring/async/iopoll.h)
- * @first: (R) linked by ->mail
+ * @first: (R) linked by ->tw
  * @tail: (R) where the next one is linked
  * @unlisted: (A) those that workers had no time to put on the list, because they were
  *	killed; the fallback worker does it
@@ -349,7 +349,7 @@ struct io_polled {
  * struct io_buf_life - registered buffers on their way out (see io_uring/rsrc/bufs.c)
  * @alive: (R) buffers in slots, and those that requests still use
  * @awaited: (R) buffers whose last user somebody waits for, on ->work_wait
- * @forsaken: (A) the waiter was killed: undo what it began
+ * @abandoned: (A) the waiter was killed: undo what it began
  * @leaving: (R) slots of ->buf_table, which has none meanwhile
  */
 struct io_buf_life {
@@ -363,7 +363,7 @@ struct io_buf_life {
  * struct io_wait_table - requests that wait for an event or a time (see io_uring/req/wait_table.h)
  * @buckets: (R) a hash table, by user_data
  * @factor: (R) user_data times this ...
- * @room: (R) requests that may still be parked before the table grows
+ * @room: (R) requests that may still wait before the table grows
  * @steps: (R) of walks through it, see io_wait_table_walk()
  * @shift: (R) ... shifted by this is the bucket
  */
@@ -401,7 +401,7 @@ struct io_spares {
  * @spares: for retries that wait for their files
  * @released: (R) polls that nobody owns any more, to be looked at once more
  * @nr_released: (R) their number, 0 whenever the lock is free
- * @settle: (-) looks at them, and empties @released
+ * @recheck: (-) looks at them, and empties @released
  */
 struct io_polls {
 	struct io_spares	spares;
@@ -412,7 +412,7 @@ struct io_polls {
 
 /**
  * struct io_drain - chains that wait for earlier requests (see io_uring/req/drain.c)
- * @first: (R) linked by ->mail
+ * @first: (R) linked by ->tw
  * @tail: (R) where the next one is linked
  * @nr: (R) requests on the list, those linked behind them included
  * @next: (R) the next chain waits for the drained one before it
@@ -428,7 +428,7 @@ struct io_drain {
 
 /**
  * struct io_fallback - what belongs to tasks that are gone (see io_uring/task/run.c)
- * @items: (A) linked by ->mail
+ * @items: (A) linked by ->tw
  * @work: runs @items, and the mailbox of a single-writer ring whose owner is gone
  * @tries: @work alone: how often it did not get the ring lock in a row
  * @orphans: (A) tasks have left requests behind that hold a ring's file
@@ -602,7 +602,7 @@ struct io_ring_ctx {
 		/** @compat: (-) set up by a 32-bit task */
 		bool			compat;
 		/**
-		 * @dying: (A) the file is released: nothing may be parked any more.  Raised
+		 * @dying: (A) the file is released: nothing may wait any more.  Raised
 		 * without the ring lock; task/exit.c says when it is seen
 		 */
 		bool			dying;
@@ -644,7 +644,7 @@ struct io_ring_ctx {
 			/** @groups: provided buffers */
 			struct io_buf_groups	groups;
 		};
-		/** @parked: requests that wait for an event or a time */
+		/** @waiting: requests that wait for an event or a time */
 		struct io_wait_table	waiting;
 		/** @polls: what waits for files */
 		struct io_polls		polls;

@@ -21,7 +21,7 @@
  *
  * Upward calls go through function pointers at their types only: io_tw->run,
  * io_wq_params->run, ->put and ->key, io_op, io_rsrc_node->release, io_cq_target->reached,
- * and io_ring_ctx->polls.settle.  Only io_is_uring_fops() is called from below by its name.
+ * and io_ring_ctx->polls.recheck.  Only io_is_uring_fops() is called from below by its name.
  */
 #define IO_LAYER_RING		1
 #define IO_LAYER_REQ		2

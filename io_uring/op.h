@@ -27,7 +27,7 @@ enum io_result {
 };
 
 /**
- * enum io_wait_kind - which parked requests are looked for together (req/wait_table.h)
+ * enum io_wait_kind - which waiting requests are looked for together (req/wait_table.h)
  * @IO_WAIT_POLL: those that wait for a file
  * @IO_WAIT_TIMEOUT: TIMEOUT
  * @IO_WAIT_LINK_TIMEOUT: LINK_TIMEOUT
@@ -50,7 +50,7 @@ enum io_wait_kind {
  * @plug: worth a block plug; for ops with a file
  * @blocks: cannot be tried inline: ->issue says IO_AGAIN to that at once
  * @cancel_returns_count: a cancel of it by name is told how many end, 1, as if it had asked for all
- * @cancel_at_end: what it has parked ends with its task or its ring; a program
+ * @cancel_at_end: what it lets wait ends with its task or its ring; a program
  *	cannot name it, nor a LINK_TIMEOUT end it
  * @ring_lock: ->issue needs the ring lock; a worker that issues it takes the lock first
  * @borrows_file: for ops with a file: ->issue never says IO_PENDING, and once it has said
@@ -62,18 +62,18 @@ enum io_wait_kind {
  * @poll_exclusive: of those that wait for one event, one is enough to handle it
  * @heeds_nonblock: says -EAGAIN of an O_NONBLOCK file behind a worker's request in its chain
  * @limit: limits the time of the request before it in its chain, see req/linked_timeout.h
- * @parked: its kind while it is parked
+ * @waiting: its kind while it waits
  * @prep: reads the SQE, each field once, and refuses unknown bits and unused
  *	fields; 0 or a negative errno. Ring lock held, must not look at req->file
  * @issue: does the work; issue_flags are IO_URING_F_*
  * @cleanup: frees what @prep or @issue left behind, called for requests with REQ_F_NEED_CLEANUP
  * @fail: called before a request that was prepared fails without being issued
  *	(again), may correct the result
- * @cancel: ends a request that the op has parked (req/wait_table.h) with
+ * @cancel: ends a request that the op lets wait (req/wait_table.h) with
  *	-ECANCELED; ring lock held, any task. It must not complete it here, but
  *	hand it to io_complete_later() or the like. True if the request will end
  *	like that, also when it was cancelled before; false if it has begun to end
- *	by itself. Needed by ops that park requests themselves
+ *	by itself. Needed by ops that let requests wait themselves
  * @unlinked: the request that a limit has limited has ended; ring lock held.
  *	True: the caller ends the limit with -ECANCELED; false: it ends by itself.
  *	Needed by limits

@@ -99,7 +99,7 @@ struct io_mailbox {
  * The pool calls params->run(work) and, once nobody can find the work through
  * the pool any more, params->put(work), which gives up the pool's reference to
  * the request.  In between the pool does not look at this memory: params->run() may hand
- * the request over, and its next owner may queue or park it before @put is called.
+ * the request over, and its next owner may queue it or let it wait before @put is called.
  */
 struct io_wq_work {
 	struct io_wq_work	*next;
@@ -142,13 +142,13 @@ enum {
 	REQ_F_POLL_ERRORS_BIT,		/* a retry waits for errors, not for data */
 	REQ_F_POLL_CHOSEN_BIT,		/* its poll was told of what others were not */
 	REQ_F_POLL_PASSED_BIT,		/* by the end of one that was */
-	REQ_F_WAITING_BIT,		/* on ctx->parked.buckets, written under the ring lock */
+	REQ_F_WAITING_BIT,		/* on ctx->waiting.buckets, written under the ring lock */
 	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
 	REQ_F_HAS_TIMEOUT_BIT,		/* the next of the chain limits its time */
 	REQ_F_LINK_TIMEOUT_BIT,		/* it limits the one before it in the chain */
 	REQ_F_TIMEOUT_RUNS_BIT,		/* and its timer runs */
 	REQ_F_AFTER_WORKER_BIT,		/* a worker has ended it, or those before it in its chain */
-	REQ_F_POLL_CMD_BIT,		/* polled rings: a driver's command, its mail ends it */
+	REQ_F_POLL_CMD_BIT,		/* polled rings: a driver's command, its task work ends it */
 	__REQ_F_LAST_BIT,
 };
 
@@ -262,7 +262,7 @@ struct io_kiocb {
 			u64		waiting_user_data;
 			/**
 			 * @poll: (R) what waits for the file, valid while a
-			 * POLL_ADD is parked, or another op with REQ_F_POLLED
+			 * POLL_ADD waits, or another op with REQ_F_POLLED
 			 */
 			struct io_poll	*poll;
 		};
@@ -303,14 +303,14 @@ struct io_kiocb {
 	u8			data[IO_OP_DATA_SIZE] __aligned(8);
 
 	/**
-	 * @mail: for mailboxes, the ring's free list, the retired list and the
+	 * @tw: for mailboxes, the ring's free list, the retired list and the
 	 * list of polled requests
 	 */
 	struct io_tw		tw;
 	union {
 		/** @work: for the worker pool */
 		struct io_wq_work	work;
-		/** @parked: (R) on ctx->parked.buckets, see io_uring/req/wait_table.h */
+		/** @waiting: (R) on ctx->waiting.buckets, see io_uring/req/wait_table.h */
 		struct list_head	waiting;
 	};
 	/** @creds: valid with REQ_F_CREDS */

@@ -107,7 +107,7 @@ static bool io_iopoll_ask(struct io_iopoll_round *round, struct io_kiocb *req)
 }
 
 /*
- * What came back is not simply completed, but its mail run, by its submitter.  Return:
+ * What came back is not simply completed, but its task work run, by its submitter.  Return:
  * requests that were completed.
  */
 static noinline unsigned int io_iopoll_run(struct io_ring_ctx *ctx, struct io_kiocb *req)
@@ -171,7 +171,7 @@ void io_iopoll_add_later(struct io_kiocb *req)
 
 	/* it may be reaped at once, and the ring go */
 	guard(rcu)();
-	/* ->ki_complete may be about to set mail.run, so that the mailbox of a task won't do */
+	/* ->ki_complete may be about to set tw.run, so that the mailbox of a task won't do */
 	io_mailbox_push(&ctx->polled.unlisted, &req->tw);
 	io_fallback_kick(ctx);
 }

@@ -8,7 +8,7 @@
  * (CANCEL).
  *
  * Wakers are called under the waitqueue's lock, in any context.  A waker that
- * finds no owner becomes it and pushes the request's mail; one that finds one tells it
+ * finds no owner becomes it and pushes the request's task work; one that finds one tells it
  * by AGAIN, unless another has done so.  Everything else happens under the ring lock.
  *
  * An owner that is done stores 0 in @owner.  A waker may have found it before that
@@ -16,7 +16,7 @@
  * once more, with a full barrier between the store and that look, and the waker,
  * whose AGAIN is a full barrier, once more at @owner: one of them finds the other,
  * and then owns the poll again.  Each event is either seen by an owner or makes one.
- * The polls that are released in a run of mail share the barrier (ctx->polls.released),
+ * The polls that are released in a run of task work share the barrier (ctx->polls.released),
  * so that an event costs one atomic operation, the push.
  *
  * @owner leaves 0 only under a waitqueue's lock.  With one waitqueue, that lock
@@ -405,7 +405,7 @@ static __poll_t io_poll_check_file(struct file *file, struct poll_table_struct *
 }
 
 /*
- * An armed poll is to be parked.  A worker lets go of the request first.
+ * An armed poll is to wait.  A worker lets go of the request first.
  * Return: false if it was cancelled.
  */
 static bool io_poll_wait(struct io_kiocb *req, unsigned int issue_flags)
@@ -421,14 +421,14 @@ static bool io_poll_wait(struct io_kiocb *req, unsigned int issue_flags)
 
 /**
  * io_poll_arm - let a request wait for its file
- * @req: the request; ring lock held, not parked
+ * @req: the request; ring lock held, not waiting
  * @poll: with its events set
  * @run: what to do at an event, or when it is cancelled; then the caller of @run
- *	owns the poll, and the request is still parked
+ *	owns the poll, and the request still waits
  * @issue_flags: IO_URING_F_UNLOCKED for workers
  * @ready: events that are there already
  *
- * Return: 0 if the request is parked; 1 if it is not, because of an event, and
+ * Return: 0 if the request waits; 1 if it is not, because of an event, and
  * what it waits for is a single one, or the file has no waitqueue; -EINVAL for
  * files with no waitqueue or with more than two, -ENOMEM, -ECANCELED.
  */
@@ -574,7 +574,7 @@ enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flag
 
 /**
  * io_poll_pause - leave a poll alone for a moment
- * @req: parked; ring lock held, the caller owns its poll and goes on owning it
+ * @req: waiting; ring lock held, the caller owns its poll and goes on owning it
  * @resume: calls io_poll_resume(); the ring's fallback work runs it
  *
  * For a poll that is woken again and again for nothing, faster than its file can be asked.
@@ -661,9 +661,9 @@ void io_poll_end(struct io_kiocb *req)
 
 /**
  * io_poll_cancel - end a request that waits for its file, with -ECANCELED
- * @req: parked, with a poll; ring lock held
+ * @req: waiting, with a poll; ring lock held
  *
- * Does not end it here: its mail does.  Any task.
+ * Does not end it here: its task work does.  Any task.
  *
  * Return: true, also if that was done before, or if there was an event that it
  * has not seen yet.

@@ -180,7 +180,7 @@ static inline void io_poll_unclaim(struct io_ring_ctx *ctx, struct io_poll *poll
 
 /**
  * io_poll_try_unclaim - wait for the next event
- * @req: parked; ring lock held, the caller owns its poll and has looked
+ * @req: waiting; ring lock held, the caller owns its poll and has looked
  *
  * Return: false if there was one already, or a cancel: look again.
  */

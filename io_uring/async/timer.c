@@ -16,7 +16,7 @@
  * may have as many as it likes.  So in a ring where many requests wait, further ones
  * stand in a queue of the ring, which has one hrtimer for each clock.  Its interrupt
  * expires a limited number.  What is due beyond that is expired by the task that gets the
- * mail of those, see io_timers_catch_up(), or by the next interrupt.  There the lock of the
+ * task work of those, see io_timers_catch_up(), or by the next interrupt.  There the lock of the
  * queue says who owns a request.
  */
 #include <linux/bitops.h>
@@ -31,7 +31,7 @@
 /* timers of a queue that one interrupt expires, and the pause before the next */
 #define IO_TIMERS_BATCH	64
 #define IO_TIMERS_PAUSE	NSEC_PER_MSEC
-/* timers that a task expires with each mail */
+/* timers that a task expires with each task work item */
 #define IO_TIMERS_STEP	16
 /* above IORING_TIMEOUT_*, see io_timer_flags(): 1 + the queue that the timer is in */
 #define IO_TIMER_QUEUE	8
@@ -280,7 +280,7 @@ static void io_timer_go(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mo
 
 /**
  * io_timer_start - start the timer of a request that was prepared
- * @req: the request, parked; ring lock held
+ * @req: the request, waiting; ring lock held
  * @expired: called when it expires, in interrupt context; returns
  *	HRTIMER_NORESTART
  */

@@ -80,7 +80,7 @@ void io_timers_run(struct io_ring_ctx *ctx);
 void io_timers_free(struct io_ring_ctx *ctx);
 struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_wait_kind kind, u64 user_data);
 
-/* For the mail of a timer that has expired: expire what an interrupt has left.  Ring lock held. */
+/* Expire what an interrupt has left, as task work of an expired timer.  Ring lock held. */
 static inline void io_timers_catch_up(struct io_ring_ctx *ctx)
 {
 	if (unlikely(ctx->timers))

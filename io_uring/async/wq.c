@@ -34,7 +34,7 @@
  *		those, then looks at the queue (io_wq_worker_wait(),
  *		io_wq_worker_sleeping()).  A worker that gives back a key makes the
  *		next work of it runnable, and looks at the queue before it sleeps.
- *	B	exit sets ->exiting under the lane lock, then takes the crew lock;
+ *	B	exit sets ->exiting under the lane lock, then takes the workers lock;
  *		a later submitter sees it and has the work reaped, and no worker goes
  *		idle or is counted in afterwards.
  */
@@ -405,7 +405,7 @@ void io_wq_let_go(struct io_wq_worker *worker)
  * Once the pool ends, all work can be taken and is marked as cancelled.
  *
  * Return: work, which is findable as the worker's, or NULL; after work also if the worker has
- * something to settle first
+ * something to update first
  */
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
 {

@@ -540,7 +540,7 @@ static void io_wq_worker_run_pending(struct io_wq_worker *worker)
 	io_wq_worker_apply_cpus(worker);
 }
 
-/* Run one work.  Return: the next, unless there is none or something to settle first. */
+/* Run one work.  Return: the next, unless there is none or something to update first. */
 static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct io_wq_work *work)
 {
 	struct io_wq *wq = worker->lane->wq;
@@ -560,7 +560,7 @@ static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct i
 	return next;
 }
 
-/* Take work, and what follows on it.  Return: there may be more, and something to settle first. */
+/* Take work, and what follows on it.  Return: there may be more, and something to update first. */
 static bool io_wq_worker_run_some(struct io_wq_worker *worker)
 {
 	struct io_wq_work *work;
@@ -614,7 +614,7 @@ static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
 	return left;
 }
 
-/* Sleep until called, signalled, forsaken or five seconds idle.  Return: true in the first two. */
+/* Sleep until woken, signalled, abandoned or five seconds idle.  Return: true in the first two. */
 static bool io_wq_worker_sleep(struct io_wq_worker *worker)
 {
 	unsigned long end = jiffies + IO_WQ_IDLE;

@@ -7,7 +7,7 @@
  * cq.lock; on single-writer rings it hands the request to the owner.
  *
  * A chain goes on with the next request, which is pushed to where it may be
- * issued (mail.run was set when the chain was built), or it is broken: all that
+ * issued (tw.run was set when the chain was built), or it is broken: all that
  * follows ends with -ECANCELED, or with the error it met while the chain was
  * built.
  */
@@ -151,7 +151,7 @@ void io_complete_uncounted(struct io_kiocb *req)
 /**
  * io_complete_tw - io_complete() as what to do with a request from a mailbox
  * @ctx: the ring, its lock held
- * @mail: of the request
+ * @tw: of the request
  * @issue_flags: not looked at
  */
 void io_complete_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)

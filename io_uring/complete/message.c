@@ -40,9 +40,9 @@ static void io_entry_batch_add(struct io_entry_batch *home, struct io_cqe_entry 
 /**
  * io_post_entries - stored CQEs have reached the writer of a single-writer ring
  * @ctx: the ring, its lock held
- * @mail: the first of them, of a list that was taken from a mailbox
+ * @tw: the first of them, of a list that was taken from a mailbox
  *
- * No more than fit into the queue, and one, so that a run through the mail keeps its share.
+ * No more than fit into the queue, and one, so that a run of the mailbox keeps its share.
  *
  * Return: the item behind the last of those that were posted
  */

@@ -320,7 +320,7 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 		return;
 	}
 	cmd->flags |= IORING_URING_CMD_CANCELABLE;
-	/* a cancel that has found the worker does not look among the parked requests as well */
+	/* a cancel that has found the worker does not look among the waiting requests as well */
 	if (issue_flags & IO_URING_F_UNLOCKED && (!io_wq_disown() || !io_may_add_waiting(req)))
 		cmd->flags |= IO_CMD_UNMARKED;
 	else

@@ -4,17 +4,17 @@
 /*
  * A wait queues an entry on each of its futexes.  A task that wakes one of them calls
  * the entry's ->wake with the lock of that futex's hash bucket held.  It takes the entry
- * off, and pushes the request's mail, which completes it.
+ * off, and pushes the request's task work, which completes it.
  *
  * A FUTEX_WAIT has one entry.  Whoever takes that off the futex decides how the wait ends,
  * and the bucket's lock says who does: a waker or a cancel.
  *
  * A FUTEX_WAITV may have several wakers at the same time.  The first that changes ->state
- * decides how the wait ends, and pushes the request's mail; that takes the other entries
+ * decides how the wait ends, and pushes the request's task work; that takes the other entries
  * off their futexes.  A waker changes ->state before it takes its entry off.
  *
  * Once an entry is off, its waker does not touch the request any more, with one exception:
- * the waker that has decided still pushes the mail, and the request lives until that has run.
+ * the waker that has decided still pushes the task work, and the request lives until that has run.
  *
  * Futexes are known by the memory of the task.  A wait counts as one that has to end
  * with its task (io_req_track()), so that none is left when the memory goes.
@@ -158,7 +158,7 @@ static void io_futex_vector_woken(struct wake_q_head *wake_q, struct futex_q *q)
 	while (state == IO_FUTEX_SETUP || state == IO_FUTEX_WAITS)
 		if (atomic_try_cmpxchg(&vector->state, &state, one - vector->futexes))
 			break;
-	/* afterwards the request may be gone, unless it waits for our mail */
+	/* afterwards the request may be gone, unless it waits for our task work */
 	__futex_wake_mark(q);
 	if (state == IO_FUTEX_WAITS)
 		io_req_push(req, io_futex_vector_tw, 0);
@@ -172,7 +172,7 @@ static bool io_futex_vector_cancel(struct io_kiocb *req)
 	io_wait_table_hide(req);
 	old = atomic_cmpxchg(&vector->state, IO_FUTEX_WAITS, IO_FUTEX_CANCELLED);
 	if (old == IO_FUTEX_WAITS) {
-		/* now: until its mail runs it would take wakes that are for others */
+		/* now: until its task work runs it would take wakes that are for others */
 		futex_unqueue_multiple(vector->futexes, vector->nr);
 		io_req_push(req, io_futex_vector_tw, 0);
 	}

@@ -6,7 +6,7 @@
  * the head ends first: it lets go of the LINK_TIMEOUT, which ends with
  * -ECANCELED.  Or the timer has expired: then the LINK_TIMEOUT leaves the chain
  * and cancels the head, this very request, wherever it is.  If the head ends
- * while the mail of the expired timer is under way, the mail finds that there is
+ * while the task work of the expired timer is under way, it finds that there is
  * no head any more.
  *
  * Whether there is a CQE is decided by IOSQE_CQE_SKIP_SUCCESS alone, however it
@@ -40,7 +40,7 @@ static void io_link_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 	io_timers_catch_up(ctx);
 	io_wait_table_del(req);
 	head = io_linked_timeout_expire(req);
-	/* if its task is gone, too: a head that was parked waits on */
+	/* if its task is gone, too: a head that waited keeps waiting */
 	if (head)
 		ret = io_cancel_request(head);
 	req->cqe.res = ret ?: -ETIME;

@@ -37,7 +37,7 @@
  * @control_len: bytes of it, or room
  * @name_room: multishot RECVMSG: bytes of each buffer for the sender's address
  * @name: SEND: the address, if it fits
- * @notice: zero copy, with REQ_F_NEED_CLEANUP: what will be told of the memory
+ * @notif: zero copy, with REQ_F_NEED_CLEANUP: what will be told of the memory
  *
  * Enough to make the msghdr of any attempt anew, so that nothing else has to be kept
  * when a request leaves the submitter.  What does not fit is in struct io_net_async.

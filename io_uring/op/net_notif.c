@@ -9,7 +9,7 @@
  * The CQE is that of a request without a SQE (io_req_take_notif()), because all that it
  * needs is what a request has: it goes to the right context by the mailbox of the ring or of
  * the task, or to the fallback worker if that is gone; it keeps the ring's memory; and it
- * gives back a registered buffer, whose tag may follow, after its CQE.  It is not parked, so
+ * gives back a registered buffer, whose tag may follow, after its CQE.  It does not wait, so
  * that nothing finds it: there is no way to end it but to free the packets.  It may outlive
  * the request, the socket's descriptor, the ring's file and the task.
  *

@@ -73,7 +73,7 @@ static void io_poll_add_cleanup(struct io_kiocb *req)
 		io_poll_pass_on(req->file, io_poll_events(io_poll(req)));
 }
 
-/* A parked poll ends.  A call, so that code that only tells an event saves no registers. */
+/* A waiting poll ends.  A call, so that code that only tells an event saves no registers. */
 static noinline void io_poll_add_end(struct io_kiocb *req, s32 res)
 {
 	io_poll_end(req);
@@ -128,7 +128,7 @@ static noinline void io_poll_add_look(struct io_kiocb *req, unsigned int issue_f
 }
 
 /*
- * The mail.run of a parked poll.  Nothing is called before its last call, so that an event
+ * The tw.run of a waiting poll.  Nothing is called before its last call, so that an event
  * that its waker knew saves no registers.
  */
 static void io_poll_add_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
@@ -206,7 +206,7 @@ static bool io_poll_is_poll(struct io_kiocb *req, void *data)
 	return req->opcode == IORING_OP_POLL_ADD;
 }
 
-/* Change a poll that is not parked and not armed, and arm it again. */
+/* Change a poll that does not wait and not armed, and arm it again. */
 static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove *rm)
 {
 	struct io_poll *poll = io_poll(target);

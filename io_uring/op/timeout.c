@@ -7,7 +7,7 @@
  * succeeds decides the result and pushes io_timeout_tw(), which ends the request.
  * It stays in the wait table until then.
  *
- * One that repeats is started again by its mail.  What is done to it while that
+ * One that repeats is started again by its task work.  What is done to it while that
  * is under way counts for the time after: an update changes the interval, a
  * removal makes this time the last.
  */
@@ -21,7 +21,7 @@
  * @target: CQEs that end it
  * @interval: time until the next CQE of one that repeats
  * @repeats: CQEs that it has left, 0 for no limit
- * @stopped: it was removed while its mail was under way
+ * @stopped: it was removed while its task work was under way
  * @req: the request
  */
 struct io_timeout_more {
@@ -195,7 +195,7 @@ static int io_timeout_remove(struct io_kiocb *req)
 	} else if (ret != 1) {
 		return ret ? -EALREADY : -ENOENT;
 	}
-	/* else its mail is under way, and finds that it was stopped */
+	/* else its task work is under way, and finds that it was stopped */
 	if (ret == 1)
 		io_timeout_send(req, -ECANCELED);
 	return 0;

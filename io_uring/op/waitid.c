@@ -300,7 +300,7 @@ static int io_waitid_result(struct io_kiocb *req, long found)
 
 /*
  * Look for a child, in the task that waits for it.  An event that comes during the look
- * asks for another one.  That is made by the request's own mail: a child that stops and
+ * asks for another one.  That is made by the request's own task work: a child that stops and
  * goes on all the time must not keep the task here, with the ring lock held.
  *
  * Return: -ERESTARTSYS if it waits on; else no event sends it any more.
@@ -332,7 +332,7 @@ static void io_waitid_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 	long found = -ECANCELED;
 
 	io_waitid_pass_on(req);
-	/* a task that is killed runs its mail first, and this may come again and again */
+	/* a task that is killed runs its task work first, and this may come again and again */
 	if (!dead && !io_waitid(req)->cancelled && io_may_add_waiting(req) &&
 	    !fatal_signal_pending(current))
 		found = io_waitid_look(req);
@@ -345,7 +345,7 @@ static void io_waitid_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 
 static bool io_waitid_cancel(struct io_kiocb *req)
 {
-	/* its mail, if that is under way already, looks at this */
+	/* its task work, if that is under way already, looks at this */
 	io_waitid(req)->cancelled = true;
 	io_wait_table_hide(req);
 	if (io_waitid_leave(req))

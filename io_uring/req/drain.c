@@ -53,7 +53,7 @@ bool io_drain_may_go(const struct io_kiocb *head)
 
 /**
  * io_drain_add - let a chain wait
- * @head: its head, or a single request, with ->mail.run set; ring lock held
+ * @head: its head, or a single request, with ->tw.run set; ring lock held
  */
 void io_drain_add(struct io_kiocb *head)
 {
@@ -97,7 +97,7 @@ void io_drain_check(struct io_ring_ctx *ctx)
  * One walk for all of them: the list is as long as the tasks that share the ring like.
  * Those that are taken count as submitted earlier than what stays, until they are freed.
  *
- * Return: their heads, linked by ->mail, or NULL if there is none.
+ * Return: their heads, linked by ->tw, or NULL if there is none.
  */
 struct io_tw *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 {

@@ -12,7 +12,7 @@
 
 #include "req/req.h"
 
-/* A task can no longer run its task work: all its mail goes to the fallback workers. */
+/* A task can no longer run its task work: all of it goes to the fallback workers. */
 static void io_tctx_to_fallback(struct io_uring_task *tctx)
 {
 	struct io_tw *tw = io_mailbox_take(&tctx->mailbox);
@@ -48,7 +48,7 @@ static void io_tctx_push(struct io_kiocb *req)
 
 /**
  * io_req_push_owner - io_req_push() on a single-writer ring
- * @req: the request, with state and mail.run set
+ * @req: the request, with state and tw.run set
  * @push_flags: IO_PUSH_*
  */
 void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)

@@ -100,7 +100,7 @@ static inline void io_req_track(struct io_kiocb *req)
 
 /**
  * io_req_push_fast - io_req_push() that makes no call, if that is simple
- * @req: as there, with mail.run set
+ * @req: as there, with tw.run set
  * @push_flags: IO_PUSH_*
  */
 static inline void io_req_push_fast(struct io_kiocb *req, unsigned int push_flags)

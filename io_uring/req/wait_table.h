@@ -20,15 +20,15 @@
  * happen under the ring lock: cancel, exit, exec and fdinfo find it at any time in
  * between, also while it is in a mailbox.
  *
- * A worker that parks its request lets the pool forget it in the same critical
+ * A worker that lets its request wait lets the pool forget it in the same critical
  * section (io_wq_disown()), so that under the ring lock it is in exactly one of
  * the two places.
  *
- * Programs name requests by their user_data, and a hostile one parks a million.
- * So the wait table is a hash table that grows with what is parked, see parked.c.  What
+ * Programs name requests by their user_data, and a hostile one lets a million wait.
+ * So the wait table is a hash table that grows with what waits, see wait_table.c.  What
  * is searched for by different operations is of different kinds, in different
  * buckets, so that none has to be stepped over on the way to another.  What is
- * parked under one user_data lies in the order in which it is found: the youngest
+ * waiting under one user_data lies in the order in which it is found: the youngest
  * poll first, but the oldest timer.
  */
 
@@ -141,7 +141,7 @@ static inline struct list_head *io_wait_table_last_bucket(const struct io_ring_c
 	for ((bucket) = (ctx)->waiting.buckets;						\
 	     (bucket) <= io_wait_table_last_bucket(ctx); (bucket)++)
 
-/* All parked requests that can be found; @req may be taken out, or hidden, on the way. */
+/* All waiting requests that can be found; @req may be taken out, or hidden, on the way. */
 #define io_for_each_waiting(ctx, bucket, tmp, req)					\
 	for ((bucket) = (ctx)->waiting.buckets;						\
 	     (bucket) <= io_wait_table_last_bucket(ctx); (bucket)++)			\
@@ -161,7 +161,7 @@ static inline bool io_wait_table_walk(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_wait_table_find - look through the requests that are parked under one name
+ * io_wait_table_find - look through the requests that wait under one name
  * @ctx: the ring, its lock held
  * @kind: of the requests
  * @user_data: likewise

@@ -54,7 +54,7 @@ struct io_cqe_entry *io_entry_refill(struct io_ring_ctx *ctx)
 	return entry;
 }
 
-/* Free entries that are linked by ->mail.  Return: how many. */
+/* Free entries that are linked by ->tw.  Return: how many. */
 static unsigned int io_entry_free_list(struct io_tw *tw)
 {
 	unsigned int nr = 0;
@@ -92,7 +92,7 @@ static void io_entry_poison_chain(struct io_cqe_entry *first, struct io_cqe_entr
 
 /**
  * io_entry_put_chain - bring entries home
- * @first: first of a chain that is linked by ->mail
+ * @first: first of a chain that is linked by ->tw
  * @last: its last; all have the same store, single ones come alone
  *
  * Any context.

@@ -4,7 +4,7 @@
 /*
  * What a mailbox is stands in mailbox.h.  Here: taking, and the two mailboxes of a ring.
  *
- * ctx->mailbox belongs to single-writer rings (DEFER_TASKRUN).  Its taker is the
+ * ctx->mailbox belongs to single-writer rings (DEFER_TASKRUN).  Its consumer is the
  * owner, who drains it when it enters the ring; the first item after a drain is
  * announced by SQ_TASKRUN, eventfd and poll, because no CQE can appear before
  * the owner has come.
@@ -47,7 +47,7 @@ static struct io_tw *io_mailbox_oldest_first(unsigned long word)
  * io_mailbox_take - take everything
  * @box: a mailbox that is not dead
  *
- * Called by the taker; disarms.
+ * Called by the consumer; disarms.
  *
  * Return: the items, oldest first.
  */
@@ -102,7 +102,7 @@ void io_ring_yield(struct io_ring_ctx *ctx)
 /**
  * io_fallback_push - hand an item whose task is gone to the fallback worker
  * @ctx: the ring, kept alive by the item or by RCU
- * @mail: the item
+ * @tw: the item
  *
  * The worker comes a jiffy later: a program that has caused the item finds the ring as its
  * owner has left it, and what else it causes goes the same way together.  liburing's
@@ -253,7 +253,7 @@ struct io_tw *io_owner_mailbox_take(struct io_ring_ctx *ctx)
 /**
  * io_owner_mailbox_requeue - run the rest of what was taken another time
  * @ctx: a single-writer ring, its lock held by its owner
- * @mail: the rest, oldest first
+ * @tw: the rest, oldest first
  *
  * Its items were announced once, and the owner has come for them: so say it again.
  */

@@ -16,19 +16,19 @@
  * marks, so that each push is a single atomic operation:
  *
  * IO_MAILBOX_ARMED
- *	the taker sleeps and wants to be woken after mailbox.missing more items.
+ *	the consumer sleeps and wants to be woken after mailbox.missing more items.
  *	It arms an empty mailbox only, by a compare-and-exchange on the word that
- *	pushes go through: a push is either seen by the taker before it sleeps,
+ *	pushes go through: a push is either seen by the consumer before it sleeps,
  *	or sees the mark.  Only then a second atomic operation, the count, is
  *	spent.
  * IO_MAILBOX_DEAD
- *	the taker is gone for good.  Nothing can be pushed any more; the pusher
+ *	the consumer is gone for good.  Nothing can be pushed any more; the pusher
  *	takes its item elsewhere.
  * IO_MAILBOX_LEFTOVER
- *	the taker has not run all that it took (ctx->leftover).  The mailbox counts as
- *	one with mail, so the taker does not sleep, and polls find it ready.
+ *	the consumer has not run all that it took (ctx->leftover).  The mailbox counts as
+ *	one with items, so the consumer does not sleep, and polls find it ready.
  *
- * Items are not looked at by other pushers, so the taker may free them as soon as it has them.
+ * Items are not looked at by other pushers, so the consumer may free them as soon as it has them.
  */
 #define IO_MAILBOX_ARMED	1UL
 #define IO_MAILBOX_DEAD	2UL
@@ -41,11 +41,11 @@
  * @first: first item; those behind it are linked by ->next
  * @last: last item, may be @first
  *
- * Any context.  They belong to the taker unless the result has IO_MAILBOX_DEAD set.
+ * Any context.  They belong to the consumer unless the result has IO_MAILBOX_DEAD set.
  * A chain of several arrives in the reverse of its order.
  *
  * Return: the word as it was before: no pointer in it says that the mailbox was
- * empty, IO_MAILBOX_ARMED that the taker sleeps, IO_MAILBOX_DEAD that
+ * empty, IO_MAILBOX_ARMED that the consumer sleeps, IO_MAILBOX_DEAD that
  * nothing was taken.
  */
 static inline unsigned long io_mailbox_push_chain(struct io_mailbox *box, struct io_tw *first,
@@ -93,13 +93,13 @@ static inline bool io_mailbox_pending(const struct io_mailbox *box)
 	return READ_ONCE(box->head) & ~(IO_MAILBOX_ARMED | IO_MAILBOX_DEAD);
 }
 
-/* The item that came last, those before it are linked by ->next; for the taker. */
+/* The item that came last, those before it are linked by ->next; for the consumer. */
 static inline struct io_tw *io_mailbox_youngest(const struct io_mailbox *box)
 {
 	return (struct io_tw *)(READ_ONCE(box->head) & ~IO_MAILBOX_MARKS);
 }
 
-/* Has the taker left some of what it took? */
+/* Has the consumer left some of what it took? */
 static inline bool io_mailbox_leftover(const struct io_mailbox *box)
 {
 	return READ_ONCE(box->head) & IO_MAILBOX_LEFTOVER;
@@ -110,7 +110,7 @@ static inline bool io_mailbox_dead(const struct io_mailbox *box)
 	return READ_ONCE(box->head) & IO_MAILBOX_DEAD;
 }
 
-/* Count an arrival for a sleeping taker: is it the one that it waits for? */
+/* Count an arrival for a sleeping consumer: is it the one that it waits for? */
 static inline bool io_tw_completes(struct io_mailbox *box)
 {
 	return atomic_dec_and_test(&box->missing);
@@ -121,7 +121,7 @@ static inline bool io_tw_completes(struct io_mailbox *box)
  * @box: the mailbox
  * @nr: items to wait for, at least 1
  *
- * The taker's state is set already.
+ * The consumer's state is set already.
  *
  * Return: false if there is something to take, then nothing was armed.
  */
@@ -133,7 +133,7 @@ static inline bool io_mailbox_arm(struct io_mailbox *box, int nr)
 	return try_cmpxchg(&box->head, &empty, IO_MAILBOX_ARMED);
 }
 
-/* The taker is awake again; taking disarms as well. */
+/* The consumer is awake again; taking disarms as well. */
 static inline void io_mailbox_disarm(struct io_mailbox *box)
 {
 	unsigned long armed = IO_MAILBOX_ARMED;
@@ -168,7 +168,7 @@ void io_owner_mailbox_pushed(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned
 /**
  * io_owner_mailbox_push - hand an item to the owner of a single-writer ring
  * @ctx: the ring, kept alive by the item
- * @mail: the item, with ->run set
+ * @tw: the item, with ->run set
  * @push_flags: IO_PUSH_*
  *
  * Any context.  Wakes an owner that waits for CQEs when enough items are there.

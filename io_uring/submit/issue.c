@@ -8,7 +8,7 @@
  * goes:
  *
  *	IO_DONE		complete it here
- *	IO_PENDING	somebody else completes it; it must not be touched any more
+ *	IO_PENDING	another context completes it; it must not be touched any more
  *	IO_AGAIN	if its file can be polled: wait until that is ready, then
  *			issue it again, inline; else a worker may block on it
  *	IO_MORE*	issue it again, with its poll armed: multishot.c
@@ -53,13 +53,13 @@ bool io_file_assign_plain(struct io_kiocb *req)
 }
 
 /**
- * io_file_borrow - io_file_assign_plain() for an attempt of the submitter
+ * io_file_borrow - assign a file for an attempt of the submitter, without a reference
  * @req: the request, of an op with borrows_file
  *
- * No reference is taken if current shares its table of descriptors with nobody; see
+ * No reference is taken if current does not share its table of descriptors; see
  * io_file_keep().
  *
- * Return: found?
+ * Return: true if there is a file.
  */
 bool io_file_borrow(struct io_kiocb *req)
 {
@@ -142,7 +142,7 @@ static void io_retry_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 
 /*
  * An event, or a cancel, for a request that waits for its file.  Until it has
- * something to do it stays parked.
+ * something to do it keeps waiting.
  */
 static void io_retry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
@@ -255,14 +255,14 @@ static noinline void io_file_keep_borrowed(struct io_kiocb *req)
 }
 
 /*
- * The request needs its file beyond the attempt.
+ * Take a reference to the file of a request that needs it beyond the attempt.
  *
- * Nobody but current takes a file out of a table that it shares with nobody, and it issues
- * requests and closes descriptors one after the other.  So while current issues a request
- * of an op with borrows_file, the file stays without a reference, as it does for sendto(2).
- * That ends with the attempt.  If it was the last one, nobody looks at the file any more: the
- * next request may close it.  If it was not, the request gets a reference here, before
- * anything else runs.
+ * Only current takes a file out of a table that it does not share, and it issues requests
+ * and closes descriptors one after the other.  So while current issues a request of an op
+ * with borrows_file, the file stays without a reference, as it does for sendto(2).  That
+ * ends with the attempt.  After the last attempt the file is not used any more: the next
+ * request may close it.  Otherwise the request gets a reference here, before anything else
+ * runs.
  */
 static void io_file_keep(struct io_kiocb *req)
 {
@@ -322,7 +322,7 @@ void io_issue_inline(struct io_kiocb *req)
 	enum io_result result;
 
 	result = io_issue(req, io_inline_flags(req->ctx));
-	/* whoever ends it needs the ring lock, so it is still there */
+	/* it ends under the ring lock alone, so it is still there */
 	if (unlikely(limited) && result != IO_DONE)
 		io_issue_linked_timeout(req);
 	io_issue_result(req, result);
@@ -344,9 +344,9 @@ static bool io_issue_loses(struct io_kiocb *req)
 }
 
 /**
- * io_issue_tw - what to do with a request that may be issued now
+ * io_issue_tw - issue a request as task work
  * @ctx: the ring, its lock held
- * @mail: of the request
+ * @tw: of the request
  * @issue_flags: IO_URING_F_TASK_DEAD if its task is gone: then it is cancelled
  */
 void io_issue_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
@@ -474,7 +474,7 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 	/* POLL_ADD is none of those that wait for an attempt */
 	if (likely(!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out)))
 		return true;
-	/* whoever ends it is perhaps no worker, and may hold the ring lock */
+	/* the context that ends it may be no worker, and may hold the ring lock */
 	if (req->work.flags & IO_WQ_WORK_CANCEL)
 		return true;
 	io_req_move(req, IO_REQ_ISSUING);
@@ -509,9 +509,9 @@ static enum io_result io_work_issue(struct io_kiocb *req, unsigned int flags)
 }
 
 /*
- * The result of a worker's request says that the worker is done with the file.  A program that
- * has closed it as well may execute it, or take a lease: nobody has it open for writing then.
- * The end of a regular file waits for its filesystem alone.
+ * Drop the file before the CQE of a worker's request.  A program that has closed the file as
+ * well may then execute it, or take a lease: it is not open for writing any more.  The release
+ * of a regular file waits for its filesystem alone.
  */
 static void io_work_drop_file(struct io_kiocb *req)
 {
@@ -564,10 +564,10 @@ void io_work_run(struct io_wq_work *work)
 }
 
 /**
- * io_work_put - the pool has let go of a request; io_wq_params->put
+ * io_work_put - drop the pool's reference to a request; io_wq_params->put
  * @work: of the request
  *
- * Does not wait for the ring lock: a worker may have the work of another ring in hand.  If a
+ * Does not wait for the ring lock: a worker may have taken work of another ring.  If a
  * task that holds the lock has just cancelled the work, the pool is not the last holder of the
  * request.
  */
@@ -582,7 +582,7 @@ void io_work_put(struct io_wq_work *work)
 }
 
 /**
- * io_work_key - what hashed requests are serialised by; io_wq_params->key
+ * io_work_key - find the key that serialises hashed requests; io_wq_params->key
  * @work: of a request with a file
  *
  * A read at the current position has the key that a write has, as both move the position.

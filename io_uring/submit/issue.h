@@ -53,7 +53,7 @@ static inline bool io_file_assign(struct io_kiocb *req, unsigned int issue_flags
 	return io_file_assign_plain(req);
 }
 
-/* The same for an attempt of the submitter. */
+/* Assign the file of a request for an attempt of the submitter. */
 static inline bool io_file_assign_inline(struct io_kiocb *req, const struct io_op *op,
 					 unsigned int issue_flags)
 {
@@ -122,11 +122,11 @@ static inline enum io_result io_issue_as_submitter(struct io_kiocb *req, const s
 }
 
 /**
- * io_issue_allowed - may current still issue requests, or is it on its way out?
+ * io_issue_allowed - check whether current may still issue requests
  * @req: one that it has submitted
- * @issue_flags: IO_URING_F_TASK_DEAD if somebody else runs it
+ * @issue_flags: IO_URING_F_TASK_DEAD if another context runs it
  *
- * Return: the answer
+ * Return: true unless the task is on its way out
  */
 static inline bool io_issue_allowed(const struct io_kiocb *req, unsigned int issue_flags)
 {

@@ -16,7 +16,7 @@
  * The first time it is issued like any other request, and while it posts it is
  * issued again.  With IO_AGAIN its poll is armed (io_poll_hold()), which asks the file
  * once more: what came in between becomes an event.  From there on the poll stays on the
- * file's waitqueue until the end.  Each event makes the mail below run, whose runner owns the
+ * file's waitqueue until the end.  Each event makes the task work below run, whose runner owns the
  * poll and is the only one to issue the request.  What wakes the poll meanwhile leaves
  * IO_POLL_AGAIN, which the runner finds before it lets go: so no event between two
  * attempts is lost, and after an attempt that would have blocked the file need not be
@@ -30,8 +30,8 @@
  * A file that never runs dry must not keep others from running: after its share the
  * request goes to the end of the mailbox, still armed and owned.
  *
- * While the request is issued with its poll armed, its result takes the place of
- * req->poll.  Nobody else looks there: that needs the ring lock, and wakers do not.
+ * While the request is issued with its poll armed, its result overlays req->poll.
+ * Other readers of req->poll need the ring lock, and wakers do not read it.
  */
 #include "async/poll.h"
 #include "complete/complete.h"
@@ -88,13 +88,13 @@ static void io_multishot_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 }
 
 /**
- * io_multishot_tw - an event, or a cancel, for a request whose poll is armed
+ * io_multishot_tw - handle an event, or a cancel, for a request whose poll is armed
  * @ctx: the ring, its lock held
- * @mail: of the request, whose poll the caller owns
+ * @tw: of the request, whose poll the caller owns
  * @issue_flags: IO_URING_F_TASK_DEAD if its task is gone: then it is cancelled
  *
  * Issues it with IO_URING_F_MULTISHOT; io_poll_woken_by() has the events then.  A poll for
- * a single event goes this way as well, and is done with the first.
+ * a single event comes here as well, and ends with the first.
  */
 void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {

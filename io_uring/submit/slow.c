@@ -175,7 +175,7 @@ void io_submit_end_chain(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_submit_chained - a request, or a refused SQE, that is not simply issued
+ * io_submit_chained - submit a request, or a refused SQE, that is part of a chain or drained
  * @req: the request; ring lock held
  */
 void io_submit_chained(struct io_kiocb *req)

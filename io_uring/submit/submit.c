@@ -30,7 +30,7 @@
 #define IO_SUBMIT_PART	16U
 
 /**
- * io_submit_refused - a SQE ends with an error of its own, in its place in the chain
+ * io_submit_refused - end an SQE with an error in its place in the chain
  * @req: the request that it was read into
  * @sqe: the SQE, for tracing
  * @err: negative errno
@@ -74,8 +74,8 @@ static bool io_sqe_is_slow(const struct io_kiocb *req, u8 sqe_flags, u16 persona
 }
 
 /**
- * io_submit_slow - a SQE with something unusual about it, see the head of this file
- * @req: the request, belongs to somebody else afterwards
+ * io_submit_slow - submit an SQE on the slow path, see the head of this file
+ * @req: the request, not the caller's any more afterwards
  * @sqe: the SQE
  * @head: its first word
  * @personality: what was read from it
@@ -161,7 +161,7 @@ static unsigned int io_submit_loop(struct io_ring_ctx *ctx, struct io_submit_bat
 /**
  * io_submit_sqes - take and issue SQEs
  * @ctx: the ring, its lock held, current has a node for it
- * @nr: at most so many
+ * @nr: limit of SQEs
  *
  * May sleep.
  *
@@ -187,7 +187,7 @@ int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 	batch.issue_flags = IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER | ctx->issue_flags;
 	batch.plugged = false;
 
-	/* enough for the whole batch; taken off at its end, nobody else looks at it */
+	/* enough for the whole batch; taken off at its end, as only current reads it */
 	if (unlikely(tctx->credit < (int)nr))
 		io_tctx_refill_credit(tctx, nr);
 	taken = io_submit_loop(ctx, &batch);

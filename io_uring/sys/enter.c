@@ -95,7 +95,7 @@ static int io_enter_poll_locked(struct io_ring_ctx *ctx, u32 nr)
 	return io_poll_loop(ctx, min(nr, ctx->cq_entries));
 }
 
-/* The same, and let go of the ring lock. */
+/* Poll for requests, then drop the ring lock. */
 static int io_enter_poll(struct io_ring_ctx *ctx, u32 nr)
 {
 	int ret = io_enter_poll_locked(ctx, nr);

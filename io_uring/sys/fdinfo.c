@@ -10,7 +10,7 @@
  *   single-writer rings the overflow list.
  * - Of lists that a program can make megabytes long no more than IO_SHOW_MOST lines are
  *   shown: they are written, and their reader gets memory for them, with a lock held.
- * - cq.lock of multi-writer rings is taken: nobody sleeps with it.
+ * - cq.lock of multi-writer rings is taken: its holders do not sleep.
  * - The words and entries of the two queues are shared with the program and are read
  *   without a lock; whatever they say, no more than a queue's size is listed.
  * - The SQPOLL thread may end at any time; what is known about it is asked of

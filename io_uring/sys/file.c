@@ -29,7 +29,7 @@ static __poll_t io_ring_poll(struct file *file, poll_table *wait)
 	smp_mb();
 	if (!io_sq_full(ctx))
 		mask |= EPOLLOUT | EPOLLWRNORM;
-	/* overflowed CQEs and mail become visible when the program enters */
+	/* overflowed CQEs and mailbox items become visible when the program enters */
 	if (io_cq_ready(ctx) || test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq) ||
 	    (ctx->cq.single_writer && io_local_pending(ctx)))
 		mask |= EPOLLIN | EPOLLRDNORM;
@@ -128,7 +128,7 @@ bool io_is_uring_fops(struct file *file)
 }
 
 /**
- * io_ring_open_file - the file of a new ring
+ * io_ring_open_file - open the file of a new ring
  * @ctx: the ring; belongs to the file if there is no error
  *
  * Return: the file or ERR_PTR()

@@ -2,7 +2,7 @@
 /* io_uring: IORING_REGISTER_SYNC_CANCEL - end requests and wait until they have */
 
 /*
- * What is queued or parked ends as soon as it is found.  If the only match runs
+ * What is queued or waits ends as soon as it is found.  If the only match runs
  * on a worker, the worker is told, and the caller waits until it has let go.
  *
  * Workers wake ctx->work_wait when they let go of a request.  We get on that

@@ -3,13 +3,13 @@
 /*
  * Two settings under /proc/sys/kernel:
  *
- * io_uring_disabled	0: everybody may create rings;
- *			1: CAP_SYS_ADMIN, or members of io_uring_group;
- *			2: nobody.
+ * io_uring_disabled	0: all tasks may create rings;
+ *			1: tasks with CAP_SYS_ADMIN, or of io_uring_group, may;
+ *			2: no task may.
  * io_uring_group	a group id of the initial user namespace; -1: no group.
  *
- * They are looked at by io_uring_setup(2) alone.  A write may race with a set-up,
- * which then goes by the value before or after it.
+ * Only io_uring_setup(2) reads them.  A write may race with a set-up, which then uses
+ * the value before or after it.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

@@ -23,8 +23,8 @@
 #include "task/run.h"
 
 /*
- * Sleep once.  A ring whose devices are polled by us is looked after at least each
- * jiffy: a worker that hands a request to a device wakes nobody.
+ * Sleep once.  An IOPOLL ring is polled at least each jiffy: a worker that hands a request
+ * to a device does not wake the sleeper.
  */
 static void io_leave_sleep(struct io_ring_ctx *ctx)
 {

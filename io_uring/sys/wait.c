@@ -113,7 +113,7 @@ static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *ar
 		return 0;
 	if (get_timespec64(&ts, arg->ts))
 		return -EFAULT;
-	/* the same for a clock that has not begun: timers take less than 0 for never */
+	/* also for a clock that has not begun: timers take less than 0 for never */
 	if (arg->absolute)
 		w->deadline = io_time_to_host(ctx->clockid, io_wait_until(ts, 0));
 	else
@@ -129,7 +129,7 @@ static bool io_waiter_ready(const struct io_waiter *w)
 	return (s32)(READ_ONCE(w->ctx->rings->cq_tail) - w->target) >= 0 || timeout;
 }
 
-/* So many CQEs, with those that the program has not taken, end the wait. */
+/* Return: number of CQEs, with those that were not reaped, that ends the wait. */
 static u32 io_waiter_wanted(const struct io_waiter *w)
 {
 	return w->target - READ_ONCE(w->ctx->rings->cq_head);
@@ -168,7 +168,7 @@ static bool io_waiter_register(struct io_waiter *w)
 		return io_waiter_arm(w);
 	guard(spinlock)(&ctx->cq.lock);
 	prepare_to_wait(&ctx->cq_wait, &w->entry, TASK_INTERRUPTIBLE);
-	/* what follows into the overflow list wakes nobody */
+	/* later CQEs on the overflow list wake no waiter */
 	return !io_waiter_ready(w) && !test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
 }
 
@@ -216,8 +216,8 @@ static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
 }
 
 /*
- * Run what arrived and see where that leaves the ring, of which the caller wants so many
- * CQEs.  Return: 0, -EBADR or -EINTR.
+ * Run what arrived, then check the ring for errors.  The caller waits for @wanted CQEs.
+ * Return: 0, -EBADR or -EINTR.
  */
 static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 {
@@ -238,7 +238,7 @@ static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 	return 0;
 }
 
-/* The same where mostly nothing did. */
+/* Catch up where mostly nothing arrived. */
 static int io_wait_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 {
 	if (likely(!io_local_pending(ctx) && !READ_ONCE(ctx->check_cq) &&
@@ -348,11 +348,11 @@ static int io_wait_set_sigmask(const struct io_wait_arg *arg)
 /**
  * io_wait_cqes - wait until there are CQEs
  * @ctx: the ring, its lock not held
- * @nr: so many, more than the ring has count as all
+ * @nr: number of CQEs; more than the ring has count as all
  * @arg: signal mask and times
  *
  * Return: 0 if there is any CQE in the end; else -EINTR, -ETIME, -EFAULT,
- * -EINVAL for the signal mask, -EEXIST for a stranger on a single-writer ring;
+ * -EINVAL for the signal mask, -EEXIST for a task that is not the single writer;
  * -EBADR if a CQE was lost.
  */
 int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)

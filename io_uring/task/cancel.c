@@ -4,7 +4,7 @@
 /*
  * A request in flight is in one of these places, and each has its way out:
  *
- *	parked					io_wait_cancel(): claims it, its mail ends it
+ *	waiting					io_wait_cancel(): claims it, its task work ends it
  *	queued to or running on a worker	io_cancel_work(): ends it, or signals the worker
  *	on ctx->drain.first			taken off and failed with its chain
  *	on ctx->ready.first			ends when it is its turn, which is soon
@@ -12,14 +12,14 @@
  *	in a mailbox				run it
  *	at a device				comes by itself, into a mailbox
  *
- * Whoever ends a task or a ring means all of them.  One pass over all places is
- * io_cancel_requests(), which task/end.c repeats until nothing is left.
+ * The end of a task or a ring ends all of them.  io_cancel_requests() is one pass over
+ * all places, which task/end.c repeats until nothing is left.
  *
- * Requests move between these places while we look.  Between workers and the wait table
- * of parked ones they move under the ring lock, which is held while both are
- * searched.  Whoever moves one elsewhere looks at ctx->dying and tctx->in_cancel
- * (io_may_add_waiting(), io_issue_allowed(), io_wq_enqueue()), so that none slips from a
- * place we have not seen yet to one that we have left behind.
+ * Requests move between these places during a pass.  Between workers and the wait table
+ * they move under the ring lock, which is held while both are searched.  All other moves
+ * check ctx->dying and tctx->in_cancel (io_may_add_waiting(), io_issue_allowed(),
+ * io_wq_enqueue()), so that no request moves from a place that the pass has not reached
+ * to one that it has left.
  *
  * A program means those that it names by a key (IORING_OP_ASYNC_CANCEL,
  * IORING_REGISTER_SYNC_CANCEL), a linked timeout means one request.  They are found
@@ -91,7 +91,7 @@ static struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_urin
 }
 
 /*
- * A parked request ends, with -ECANCELED, where and when its mail is run.  Any task, ring
+ * A waiting request ends, with -ECANCELED, where and when its task work is run.  Any task, ring
  * lock held.  Return: false if it ends by itself.
  */
 static bool io_wait_cancel(struct io_kiocb *req)
@@ -102,7 +102,7 @@ static bool io_wait_cancel(struct io_kiocb *req)
 	return io_ops[req->opcode]->cancel(req);
 }
 
-/* Requests that wait for an event or a time.  That they end is seen when their mail is run. */
+/* Requests that wait for an event or a time.  That they end is seen when their task work is run. */
 static void io_cancel_waiting(const struct io_cancel_scope *what)
 {
 	struct io_ring_ctx *ctx = what->ctx;
@@ -139,12 +139,12 @@ static bool io_cancel_drained(const struct io_cancel_scope *what)
 }
 
 /**
- * io_cancel_requests - one pass: end what can be ended now
+ * io_cancel_requests - end the requests that can be ended now, in one pass
  * @what: which requests; the ring's lock is held
  *
  * May sleep.
  *
- * Return: something was found, and another pass may find more.
+ * Return: true if something was found, and another pass may find more.
  */
 bool io_cancel_requests(const struct io_cancel_scope *what)
 {
@@ -155,7 +155,7 @@ bool io_cancel_requests(const struct io_cancel_scope *what)
 	io_req_reclaim_retired(ctx);
 	/* what runs was told; that it ends is seen then, not by asking again */
 	found = io_cancel_work(ctx, what->tctx, io_cancel_match_work, (void *)what, true).queued;
-	/* each walk tells all that is parked: first the owner runs what came of the last one */
+	/* each walk tells all that waits: first the owner runs what came of the last one */
 	if (!io_mailbox_leftover(&ctx->mailbox))
 		io_cancel_waiting(what);
 	if (io_cq_is_writer(ctx)) {
@@ -191,7 +191,7 @@ static bool io_key_match_file(const struct io_kiocb *req, const struct io_cancel
 	return req->file == key->file || key->flags & IORING_ASYNC_CANCEL_ANY;
 }
 
-/* What is compared does not change while a request is in the pool or parked. */
+/* What is compared does not change while a request is in the pool or waiting. */
 static bool io_key_match(const struct io_kiocb *req, const struct io_cancel_key *key)
 {
 	if (req->ctx != key->ctx)
@@ -228,13 +228,13 @@ struct io_key_walk {
 	bool				killed;
 };
 
-/* End a parked request that was named.  Return: it ends. */
+/* End a waiting request that was named.  Return: it ends. */
 static bool io_wait_cancel_named(struct io_kiocb *req)
 {
 	return !io_ops[req->opcode]->cancel_at_end && io_wait_cancel(req);
 }
 
-/* Look at a parked request.  Return: it is the last that is wanted. */
+/* Look at a waiting request.  Return: it is the last that is wanted. */
 static bool io_key_cancel_one(struct io_kiocb *req, void *data)
 {
 	struct io_key_walk *walk = data;
@@ -325,7 +325,7 @@ static bool io_ready_cancel_this(struct io_kiocb *req)
 	return false;
 }
 
-/* Everything that is parked. */
+/* Everything that waits. */
 static void io_key_cancel_any(struct io_key_walk *walk)
 {
 	struct io_ring_ctx *ctx = walk->key->ctx;
@@ -338,7 +338,7 @@ static void io_key_cancel_any(struct io_key_walk *walk)
 	}
 }
 
-/* Requests that are parked.  Return: how many were ended, or -EINTR. */
+/* Requests that wait.  Return: how many were ended, or -EINTR. */
 static int io_key_cancel_waiting(struct io_key_walk *walk)
 {
 	if (!(walk->key->flags & IORING_ASYNC_CANCEL_USERDATA))
@@ -350,7 +350,7 @@ static int io_key_cancel_waiting(struct io_key_walk *walk)
 }
 
 /**
- * io_cancel_key_init - what a program wants to end
+ * io_cancel_key_init - set up the key of the requests that a program wants to end
  * @key: result; file, opcode and self are left to the caller
  * @ctx: the ring
  * @user_data: of the requests

@@ -26,13 +26,13 @@
 #define IO_CANCEL_KILLED	HZ
 
 /**
- * struct io_cancel_wait - a task on its way out, and what it waits with
+ * struct io_cancel_wait - state of the wait of an exiting task
  * @tctx: current's
  * @cancel_all: see io_cancel_task()
  * @found: the last pass found something, the next one may find more
  * @ran: the last pass ran task work, after which there may be more to find
- * @busy: somebody had a ring's lock
- * @tries: passes in a row in which somebody had a lock
+ * @busy: a ring's lock was held
+ * @tries: passes in a row in which a ring's lock was held
  * @left: requests that were left when something happened last
  * @since: when that was
  * @killed: the process was killed, it has been seen at @killed_at
@@ -66,7 +66,7 @@ static void io_cancel_pass(struct io_cancel_wait *w)
 		w->found |= io_cancel_requests(&what);
 		io_ring_unlock(what.ctx);
 	}
-	/* no progress by itself: it may be the scheduler's or anybody's, again and again */
+	/* no progress by itself: it may be other task work, again and again */
 	w->ran = io_run_task_work();
 	if (!w->busy)
 		w->tries = 0;
@@ -108,7 +108,7 @@ static void io_cancel_ignore_signals(void)
 
 static void io_cancel_heed_signals(void)
 {
-	/* nobody else changes it */
+	/* only current changes it */
 	struct sighand_struct *sighand = rcu_dereference_protected(current->sighand, true);
 
 	guard(spinlock_irq)(&sighand->siglock);
@@ -150,7 +150,7 @@ static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
 	io_cancel_ignore_signals();
 	prepare_to_wait(&w->tctx->wait, &wait, state);
 	arrived = io_cancel_arm(w->tctx, true);
-	/* mail of a ring whose lock somebody has cannot be run yet: @timeout is short then */
+	/* task work of a ring whose lock is held cannot run yet: @timeout is short then */
 	if ((w->busy || !arrived) && w->left == io_cancel_left(w->tctx, w->cancel_all) &&
 	    !task_work_pending(current))
 		schedule_timeout(timeout);
@@ -173,8 +173,8 @@ static bool io_cancel_at_once(void)
 }
 
 /*
- * What workers run has been told to end.  One may wait for a tag which a polled
- * request has, that nobody comes for but us.
+ * Wait for workers, whose work was signalled to end.  One may wait for a tag of a polled
+ * request that only current reaps.
  */
 static void io_cancel_await_workers(struct io_cancel_wait *w)
 {
@@ -195,11 +195,11 @@ static bool io_cancel_bounded(const struct io_uring_task *tctx, unsigned int *do
 }
 
 /*
- * A thread of a process that goes on exits: what it has left to its workers and
- * ends by itself is done, and buffered reads that wait for the disk.  Without it a
- * write would be done or not, as the worker is faster than the thread's end or not.
- * Work that turns out to wait for somebody (the open of a FIFO) is interrupted
- * after a while, and what does not end even then is cancelled with the rest.
+ * Let bounded work of an exiting thread finish if its process goes on, also buffered
+ * reads that wait for the disk.  Otherwise a write would be done or not, depending on
+ * whether the worker or the exit is faster.  Work that waits for another task (the open
+ * of a FIFO) is interrupted after a while.  What does not end then is cancelled with
+ * the rest.
  */
 static void io_cancel_after_workers(struct io_cancel_wait *w)
 {
@@ -237,9 +237,9 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 }
 
 /*
- * Nobody of this task comes for its rings any more.  What comes from now on, to exclusive
- * rings that it owned and to polled ones, is for the fallback worker, which also ends what was
- * left behind: tasks that exit after us may wait for it.
+ * Leave the rings of current to the fallback worker.  From now on it runs what comes to
+ * single-writer rings that current owned, polls for IOPOLL rings, and ends what was left
+ * behind: tasks that exit later may wait for it.
  */
 static void io_cancel_leave_rings(struct io_cancel_wait *w)
 {
@@ -340,7 +340,7 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 	/* for a ring that is gone, or goes: that one knows it itself */
 	WRITE_ONCE(tctx->cmds_asked, false);
 	atomic_inc(&tctx->in_cancel);
-	/* whoever does not see in_cancel has pushed or queued before we look */
+	/* a context that does not see in_cancel has pushed or queued before the search */
 	smp_mb__after_atomic();
 	gone = io_cancel_until_gone(&w);
 	io_cancel_await_workers(&w);

@@ -4,39 +4,39 @@
 /*
  * A task that exits or execs comes through __io_uring_cancel().
  *
- * A ring ends in three steps, none of which waits for anything or anybody, since the
- * first may run in anybody's last fput() and the others on workers of all rings.
+ * A ring ends in three steps.  None of them waits: the first may run in the last fput()
+ * of any task, and the others on workers of all rings.
  *
- *	io_ring_kill(), when the file is released: nobody can enter any more, and
- *	calls in progress have ended, because they held the file.  ->dying says so.
+ *	io_ring_kill(), when the file is released: no task can enter any more, and
+ *	calls in progress have ended, because they held the file.  ->dying is set.
  *
  *	io_ring_end_locked() leaves the SQPOLL thread, closes a single-writer ring's
  *	mailbox, and ends what is in flight.  A task whose own ring it is does this at
- *	once, so that close(2) returns when nothing waits any more.  If somebody has one
- *	of the locks, io_ring_exit_work() tries again, a little later each time.  With
- *	the last request the registered files go.
+ *	once, so that close(2) returns when nothing waits any more.  If one of the locks
+ *	is held, io_ring_exit_work() tries again, a little later each time.  The
+ *	registered files go with the last request.
  *
  *	io_ring_free_work(), a grace period after the last reference is gone.
  *
- * ->dying is raised without the ring lock, but io_ring_end_locked() takes that lock later and
- * looks for requests then.  Whoever parks a request or queues it to a worker asks under
- * the lock.  If that was before we had it, the request is found.  If it
- * was after, the lock's release and acquisition lie between raising and asking, and
- * the answer is yes.  So one look is enough, and there is nothing to come back for,
- * except for polled devices and drivers' commands.
+ * ->dying is set without the ring lock, but io_ring_end_locked() takes that lock later and
+ * searches for requests then.  A context that lets a request wait, or queues it to a
+ * worker, checks ->dying under the lock.  If it held the lock before the search, the
+ * request is found.  If it held it afterwards, the lock orders the check after the store,
+ * and ->dying is seen.  So one search is enough, except for polled devices and drivers'
+ * commands.
  *
  * References are held by:
  *
- *	1. the file, and then the ring's end until it has looked
- *	2. the memory of each request, in flight or free; from that look on
- *	   no free ones are kept, so that the end of a request gives up its reference
- *	3. task work while it runs, it holds requests, see 2; and a walk through the
+ *	1. the file, and then the ring's end until it has searched
+ *	2. the memory of each request, in flight or free; from that search on
+ *	   no free ones are kept, so that the end of a request drops its reference
+ *	3. task work while it runs, it holds requests, see 2; and a scan of the
  *	   rings of a task
  *
- * After that, nobody but RCU readers can look at the ring: contexts that pushed
- * a request look at the ring for a moment after the push.  One grace period
- * later what the ring has goes.  Its own memory stays for another one, for tasks
- * that have just found it in their list of rings.
+ * After that, only RCU readers can use the ring: contexts that pushed a request use it
+ * for a moment after the push.  One grace period later the ring's resources are freed.
+ * Its own memory stays for another one, for tasks that have just found it in their list
+ * of rings.
  */
 #include <linux/cred.h>
 #include <linux/delay.h>
@@ -96,7 +96,7 @@ void __io_uring_free(struct task_struct *tsk)
 	io_tctx_free(tctx);
 }
 
-/* What is left of a ring that nobody can find any more. */
+/* Free a ring that cannot be found any more. */
 static void io_ring_free(struct io_ring_ctx *ctx)
 {
 	if (!WARN_ON_ONCE(!io_ring_trylock(ctx))) {
@@ -124,8 +124,8 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 }
 
 /*
- * No references and no requests are left, and whoever has pushed to the ring has done looking
- * at it, and at its fallback work.
+ * Free a ring without references and requests.  Contexts that have pushed to it do not use it,
+ * or its fallback work, any more.
  */
 static void io_ring_free_work(struct work_struct *work)
 {
@@ -135,14 +135,14 @@ static void io_ring_free_work(struct work_struct *work)
 	io_tctx_forget_ring(ctx);
 	/* it does not wait for anything */
 	cancel_delayed_work_sync(&ctx->fallback.work);
-	/* messages that nobody came for */
+	/* messages that were not taken */
 	io_fallback_work(&ctx->fallback.work.work);
 	cancel_delayed_work_sync(&ctx->notify.work);
 	io_ring_free(ctx);
 }
 
 /**
- * io_ring_refs_gone - the last reference to a ring is gone
+ * io_ring_refs_gone - queue the free of a ring whose last reference is gone
  * @ref: ctx->refs
  *
  * Any context, perhaps with the ring lock held.
@@ -179,8 +179,8 @@ static bool io_ring_end_requests(struct io_ring_ctx *ctx)
 }
 
 /*
- * Files that are registered are nobody's any more: a lock, a port or the other end of a pipe
- * is given back at once, and not when the ring's memory goes.
+ * Unregister files with the last request: a lock, a port or the other end of a pipe is released
+ * at once, and not when the ring's memory goes.
  */
 static void io_ring_all_gone(struct io_ring_ctx *ctx)
 {
@@ -257,7 +257,7 @@ static bool io_ring_end_now(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_ring_kill - the ring's file is released
+ * io_ring_kill - begin the end of a ring whose file is released
  * @ctx: the ring
  *
  * Does not wait for anything: what needs locks that others keep is left to a work.

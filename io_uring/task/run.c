@@ -22,7 +22,7 @@
 /* items that are run before others may have the ring lock, and what is looked at in between */
 #define IO_RUN_SHARE	4096
 #define IO_RUN_STEP	64
-/* so many shares fill the largest CQ */
+/* number of shares that fill the largest CQ */
 #define IO_RUN_SHARES	16
 
 /*
@@ -67,9 +67,9 @@ static bool io_run_enough(const struct io_ring_ctx *ctx, u32 wanted)
 }
 
 /**
- * io_run_local_locked - the owner of a single-writer ring runs its mailbox
+ * io_run_local_locked - run the mailbox of a single-writer ring as its owner
  * @ctx: the ring, its lock held
- * @wanted: so many CQEs end the caller's wait, 0 if it does not wait
+ * @wanted: number of CQEs that end the caller's wait, 0 if it does not wait
  *
  * Runs until nothing is left, but at most what was there twice over, so that
  * requests which cause each other cannot keep the owner, and once if that is what the caller
@@ -113,7 +113,7 @@ int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted)
 }
 
 /**
- * io_run_local - the same, without the ring lock, share by share
+ * io_run_local - run the mailbox of a single-writer ring without the ring lock
  * @ctx: the ring
  * @wanted: as there
  *
@@ -199,7 +199,7 @@ static bool io_run_try(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int f
 	return true;
 }
 
-/* The same for a task on its way out, which does not wait for ring locks. */
+/* Run task work of an exiting task, which does not wait for ring locks. */
 static noinline unsigned int io_tctx_run_leaving(struct io_uring_task *tctx, struct io_tw *tw,
 						 unsigned int flags)
 {
@@ -282,7 +282,7 @@ static void io_reap_orphans(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_leave_polled - current exits, and may have polled requests in flight
+ * io_leave_polled - leave polled requests of an exiting task to the fallback worker
  * @ctx: a ring that it uses
  *
  * Its workers are gone.  The fallback worker polls for what it leaves.
@@ -315,7 +315,7 @@ void io_fallback_run(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_fallback_work - what is to be done for tasks that are gone
+ * io_fallback_work - do the work of tasks that are gone
  * @work: fallback_work of a ring
  */
 void io_fallback_work(struct work_struct *work)

@@ -62,12 +62,12 @@ static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
 /**
  * io_ring_try - try for the ring lock, for which current does not wait
  * @ctx: the ring
- * @tries: how often current has tried in vain, see io_lock_backoff()
+ * @tries: how often current has tried without success, see io_lock_backoff()
  *
- * Whoever has tried often enough has submitters give way (io_ring_yield()), until it has
- * had the lock, or gives up (io_ring_try_end()): others who wait as well ask again.
+ * After IO_STARVED_TRIES attempts submitters yield (io_ring_yield()), until current has had
+ * the lock or stops trying (io_ring_try_end()).  Other waiters ask for that again.
  *
- * Return: is it held?
+ * Return: true if the lock is held.
  */
 static inline bool io_ring_try(struct io_ring_ctx *ctx, u8 tries)
 {

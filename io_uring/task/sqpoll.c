@@ -13,8 +13,8 @@
  * tails again; the program stores its tail, then looks at the flag. Both need a
  * full barrier in between, here it is in io_sq_say_sleep().
  *
- * The thread holds sqd->lock while it works and lets go when somebody asks by
- * io_sqpoll_park(): to attach or remove a ring, to look at the thread. When it
+ * The thread holds sqd->lock while it works and drops it for io_sqpoll_park(): a caller
+ * wants to attach or remove a ring, or to read the thread's state. When it
  * ends, by kill or because its process goes, it ends its requests, leaves its
  * rings marked NEED_WAKEUP, and enter says -EOWNERDEAD.
  */
@@ -100,13 +100,13 @@ static void io_sq_update_idle(struct io_sq_data *sqd)
 }
 
 /**
- * io_sqpoll_leave - the thread does not serve a ring any more
+ * io_sqpoll_leave - take a ring off its SQPOLL thread
  * @ctx: the ring, which ends
  *
- * Does not wait for the thread, which may be in a page fault: asks it to let go of the
- * lock, and the caller comes back.
+ * Does not wait for the thread, which may be in a page fault: asks it to drop the lock,
+ * and the caller tries again.
  *
- * Return: done, now or before
+ * Return: true if the ring is off the thread, now or before
  */
 bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 {
@@ -127,7 +127,7 @@ bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_sqpoll_put - a ring is gone; with the last one the thread ends
+ * io_sqpoll_put - drop a ring's reference to its thread, which ends with the last one
  * @ctx: the ring, which has left
  *
  * Requests may look at ctx->sqpoll.data until now.
@@ -151,7 +151,7 @@ static void io_sqpoll_wake(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_iopoll_add_unlocked - a worker has handed a request to a polled device
+ * io_iopoll_add_unlocked - list a request that a worker has handed to a polled device
  * @req: the request, not the caller's any more
  *
  * Lets it be polled, and wakes the thread of a SQPOLL ring.
@@ -172,13 +172,13 @@ void io_iopoll_add_unlocked(struct io_kiocb *req)
 
 /*
  * The thread does not keep its process alive: when the last thread of the program has ended by
- * exit(2), it ends as well.  It waits for one that lives (sqd->user), and when that has ended
- * for another one.  Pollers of pidfds are told of the end of a thread, and so is who waits with
- * them.  What ends as the leader, before others of its process, tells nobody:
- * if it has used io_uring it says so itself, else the idle thread has a look now and then.
+ * exit(2), it ends as well.  It waits for a live thread (sqd->user), and when that has ended
+ * for another one.  The end of a thread wakes pollers of its pidfd, and so the SQPOLL thread.
+ * A leader that ends before the other threads of its process wakes no poller: if it has used
+ * io_uring it notifies the SQPOLL thread itself, else that checks for it from time to time.
  */
 
-/* between two looks at a leader whose end wakes nobody */
+/* interval of checks for a leader whose end wakes no poller */
 #define IO_SQ_USER_LOOK	HZ
 
 static int io_sq_user_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
@@ -255,7 +255,7 @@ static bool io_sq_watch_user(struct io_sq_data *sqd)
 }
 
 /**
- * io_sqpoll_user_left - current, which has used io_uring, exits
+ * io_sqpoll_user_left - tell SQPOLL threads that current, which has used io_uring, exits
  *
  * SQPOLL threads of its process that count on it look for another one.
  */
@@ -402,7 +402,7 @@ static bool io_sq_yield(struct io_sq_data *sqd)
 		mutex_unlock(&sqd->lock);
 		if (signal_pending(current))
 			killed = get_signal(&ksig);
-		/* whoever parks us may take its time */
+		/* the parking task may hold the lock for long */
 		wait_event_state(sqd->wait, !atomic_read(&sqd->park_pending), TASK_IDLE);
 		mutex_lock(&sqd->lock);
 		if (killed)
@@ -413,7 +413,7 @@ static bool io_sq_yield(struct io_sq_data *sqd)
 	return !READ_ONCE(sqd->stop);
 }
 
-/* Does anybody want something of the thread that is not in its rings? */
+/* Return: true if the thread has to do something that is not in its rings. */
 static bool io_sq_is_called(struct io_sq_data *sqd)
 {
 	return task_work_pending(current) || atomic_read(&sqd->park_pending) ||
@@ -475,7 +475,7 @@ static void io_sq_loop(struct io_sq_data *sqd)
 	}
 }
 
-/* The thread has ended its work: whoever waits for it has to know. */
+/* The thread has ended its work: wake all waiters. */
 static void io_sq_say_dead(struct io_sq_data *sqd)
 {
 	struct io_ring_ctx *ctx;
@@ -590,7 +590,7 @@ static int io_sq_check_attach(const struct io_uring_params *p)
 
 /**
  * io_sqpoll_create - give a new ring its SQPOLL thread, own or shared
- * @ctx: the ring; nobody else knows it yet
+ * @ctx: the ring, not visible to others yet
  * @p: its parameters
  *
  * Also checks the flags that go with it.  May sleep.
@@ -655,7 +655,7 @@ void io_sqpoll_wait_room(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_sqpoll_set_affinity - where the thread's workers may run
+ * io_sqpoll_set_affinity - set the CPUs of the thread's workers
  * @ctx: a SQPOLL ring, its lock not held
  * @mask: CPUs, NULL for all that are allowed
  *

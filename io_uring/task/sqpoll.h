@@ -30,7 +30,7 @@
  * @user: the thread's: a thread of the program that lives, or did when the thread has looked
  * @user_wait: wakes the thread at the end of @user
  * @user_left: (A) @user has ended, perhaps: look for another one
- * @user_silent: the thread's: the end of @user wakes nobody
+ * @user_silent: the thread's: the end of @user wakes no poller
  */
 struct io_sq_data {
 	/* see above */

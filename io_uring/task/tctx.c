@@ -6,8 +6,8 @@
  * to one for the first time; it is freed with the task_struct.  A node says
  * that a task uses a ring.  Nodes are made by the task, and removed by it when
  * it exits, or by the exit worker of the ring.  Nothing is shared by all tasks or
- * rings, and nobody sleeps or waits for a ring lock here: a task has to be able to
- * set up, exit and exec whatever others do with rings that it shares with them.
+ * rings, and no function here waits for a ring lock: a task has to be able to set up,
+ * exit and exec while others use rings that it shares with them.
  */
 #include <linux/file.h>
 #include <linux/io_uring.h>
@@ -80,8 +80,8 @@ void io_tctx_free(struct io_uring_task *tctx)
 }
 
 /*
- * A ring may have been told how many workers its users shall have.  Whoever
- * changes that tells all nodes, ours included: what was read before must not come last.
+ * Apply the ring's limits of workers to a new user.  A change of the limits sets them for
+ * all nodes, this one included: values that were read before must not be applied last.
  */
 static void io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 {
@@ -176,7 +176,7 @@ static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 }
 
 /**
- * io_tctx_attach - current uses a ring
+ * io_tctx_attach - note that current uses a ring
  * @ctx: the ring, held by its file or its SQPOLL thread
  *
  * May sleep.
@@ -191,7 +191,7 @@ int io_tctx_attach(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_tctx_attach_slow - current submits to a ring for the first time, or after another one
+ * io_tctx_attach_slow - note that current submits to a ring that it did not use last
  * @ctx: the ring, its lock not held
  *
  * May sleep.
@@ -268,7 +268,7 @@ struct io_ring_ctx *io_tctx_next_ring(struct io_uring_task *tctx, struct io_ring
 }
 
 /**
- * io_tctx_detach_all - current uses no ring any more, its pool ends
+ * io_tctx_detach_all - end current's use of all rings, and its pool
  * @tctx: current's, its requests were cancelled
  *
  * May sleep until workers have ended.
@@ -290,19 +290,19 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 	/* a store for which there was no memory has left empty parts of the XArray */
 	xa_destroy(&tctx->nodes);
 	if (wq) {
-		/* whoever has found it has done so within RCU */
+		/* readers have found it within RCU */
 		WRITE_ONCE(tctx->io_wq, NULL);
 		io_wq_put_and_exit(wq);
 	}
 }
 
 /**
- * io_tctx_next_pool - go through the pools of all tasks that use a ring
- * @ctx: the ring, its lock held, so that nobody else does the same
+ * io_tctx_next_pool - iterate over the pools of all tasks that use a ring
+ * @ctx: the ring, its lock held, which serialises callers
  * @first: begin
  *
- * Tasks may come and go meanwhile.  One that comes has nothing on the ring yet, since
- * it gets the lock after us; one that goes ends what its pool has.
+ * Tasks may come and go meanwhile.  A new one has no request on the ring, since it gets
+ * the lock later; one that goes ends the work of its pool.
  *
  * Return: a pool, which the caller gives back by io_wq_unref(); NULL at the end
  */
@@ -343,14 +343,14 @@ static void io_tctx_forget_some(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_tctx_forget_ring - a ring is gone
+ * io_tctx_forget_ring - remove the nodes of a ring that is gone
  * @ctx: the ring, without references
  *
  * May sleep.
  */
 void io_tctx_forget_ring(struct io_ring_ctx *ctx)
 {
-	/* nobody comes any more, those who go take their own node along */
+	/* no task attaches any more; those that exit remove their own node */
 	while (!list_empty_careful(&ctx->users.nodes)) {
 		io_tctx_forget_some(ctx);
 		cond_resched();
@@ -358,7 +358,7 @@ void io_tctx_forget_ring(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_ringfd_get - the ring that current has registered under an index
+ * io_ringfd_get - get the ring that current has registered under an index
  * @index: from user space
  *
  * Only current may take the file away again, so no reference is needed while
@@ -522,7 +522,7 @@ int io_ringfd_unregister(struct io_ring_ctx *ctx, void __user *arg, unsigned int
 }
 
 /**
- * io_ringfd_drop_all - current exits or execs: let go of its registered rings
+ * io_ringfd_drop_all - drop the registered rings of a task that exits or execs
  */
 void io_ringfd_drop_all(void)
 {

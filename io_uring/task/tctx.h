@@ -13,17 +13,16 @@
 #include "req/req.h"
 
 /**
- * struct io_tctx_node - this task uses this ring
+ * struct io_tctx_node - the use of a ring by a task
  * @tctx: the task's state
  * @ctx: the ring
  * @ctx_link: in ctx->users.nodes
  * @rcu: freed after a grace period
  *
- * Also in tctx->nodes, under the ring's address.  The task adds it to both, and
- * whoever ends first takes it out of both, the task or the ring, under
- * ctx->users.lock.  The two sides do not hold each other.  Whoever finds a node
- * within RCU finds the memory of both: the task's state, its pool, and the ring are freed
- * by RCU after their nodes are gone.
+ * Also in tctx->nodes, under the ring's address.  The task adds it to both.  The task or
+ * the ring, the first that ends, takes it out of both under ctx->users.lock.  The two
+ * sides hold no references to each other.  Within RCU the memory of both stays: the
+ * task's state, its pool, and the ring are freed by RCU after their nodes are gone.
  */
 struct io_tctx_node {
 	struct io_uring_task	*tctx;
@@ -54,7 +53,7 @@ void io_ringfd_drop_all(void);
 struct file *io_ringfd_get(unsigned int index);
 
 /**
- * io_tctx_attach_submitter - current is about to submit to a ring
+ * io_tctx_attach_submitter - note that current is about to submit to a ring
  * @ctx: the ring, its lock not held
  *
  * Return: as io_tctx_attach_slow()

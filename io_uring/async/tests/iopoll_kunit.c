@@ -3,7 +3,7 @@
 /*
  * Files here say that they found something, as the block layer does to every task
  * that runs, and find what the test lets them.  What is done asks to be issued
- * again, so that no completion queue is needed: its mail is run.
+ * again, so that no completion queue is needed: its task work is run.
  */
 #include <kunit/test.h>
 

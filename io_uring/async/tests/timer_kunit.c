@@ -38,7 +38,7 @@ static struct timer_fixture *timer_ring(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, fix);
 	mutex_init(&fix->ctx.uring_lock.mutex);
 	mutex_lock(&fix->ctx.uring_lock.mutex);
-	/* as if many requests had been parked */
+	/* as if many requests had been waiting */
 	fix->ctx.waiting.shift = 64 - IO_WAIT_TABLE_MANY_BITS - 1;
 	timer_begin(fix, &fix->far, KTIME_MAX);
 	KUNIT_ASSERT_NOT_NULL(test, fix->ctx.timers);

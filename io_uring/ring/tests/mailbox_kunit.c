@@ -64,7 +64,7 @@ static void box_tells_the_first(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, io_mailbox_was_empty(io_mailbox_push(&box, &items[2].tw)));
 }
 
-/* A taker that waits for three is completed by the third, and only by it. */
+/* A consumer that waits for three is completed by the third, and only by it. */
 static void box_counts_for_a_sleeper(struct kunit *test)
 {
 	struct box_item items[4] = {};
@@ -97,7 +97,7 @@ static void box_arms_only_when_empty(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, io_mailbox_arm(&box, 1));
 }
 
-/* The short way is for a taker that is there and awake; else nothing is pushed. */
+/* The short way is for a consumer that is there and awake; else nothing is pushed. */
 static void mailbox_fast_or_not_at_all(struct kunit *test)
 {
 	struct box_item items[3] = {};
@@ -127,7 +127,7 @@ static void mailbox_fast_or_not_at_all(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, io_mailbox_pending(&box));
 }
 
-/* A taker that woke for another reason is not counted for any more. */
+/* A consumer that woke for another reason is not counted for any more. */
 static void box_disarms(struct kunit *test)
 {
 	struct box_item items[2] = {};
@@ -136,7 +136,7 @@ static void box_disarms(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, io_mailbox_arm(&box, 1));
 	io_mailbox_disarm(&box);
 	KUNIT_EXPECT_FALSE(test, io_mailbox_push(&box, &items[0].tw) & IO_MAILBOX_ARMED);
-	/* disarming leaves mail alone */
+	/* disarming leaves items alone */
 	io_mailbox_disarm(&box);
 	KUNIT_EXPECT_PTR_EQ(test, io_mailbox_take(&box), &items[0].tw);
 }
