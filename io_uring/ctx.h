@@ -99,7 +99,7 @@ struct io_entry_store {
 };
 
 /**
- * struct io_cq_target - a number of CQEs that somebody waits for (see io_uring/ring/cq.c)
+ * struct io_cq_target - a number of CQEs that a timeout waits for (see io_uring/ring/cq.c)
  * @node: (C) in cq.targets
  * @at: (C) cq.counted when it is reached
  * @listed: (C) it is in cq.targets
@@ -348,7 +348,7 @@ struct io_polled {
 /**
  * struct io_buf_life - registered buffers on their way out (see io_uring/rsrc/bufs.c)
  * @alive: (R) buffers in slots, and those that requests still use
- * @awaited: (R) buffers whose last user somebody waits for, on ->work_wait
+ * @awaited: (R) buffers whose last user is waited for, on ->work_wait
  * @abandoned: (A) the waiter was killed: undo what it began
  * @leaving: (R) slots of ->buf_table, which has none meanwhile
  */
@@ -399,9 +399,9 @@ struct io_spares {
 /**
  * struct io_polls - what waits for files (see io_uring/async/poll.c)
  * @spares: for retries that wait for their files
- * @released: (R) polls that nobody owns any more, to be looked at once more
+ * @released: (R) polls that were released, to be checked once more
  * @nr_released: (R) their number, 0 whenever the lock is free
- * @recheck: (-) looks at them, and empties @released
+ * @recheck: (-) checks them, and empties @released
  */
 struct io_polls {
 	struct io_spares	spares;
@@ -524,7 +524,7 @@ struct io_exit {
 /* bits of ctx->listeners */
 #define IO_LISTEN_POLL		0	/* the ring's file has been polled */
 #define IO_LISTEN_EVENTFD	1	/* an eventfd is registered */
-#define IO_LISTEN_TARGETS	2	/* somebody waits for a number of CQEs: cq.targets */
+#define IO_LISTEN_TARGETS	2	/* timeouts wait for a number of CQEs: cq.targets */
 
 /* what io_uring_enter() has to look at before it waits, in ctx->check_cq */
 #define IO_CHECK_CQ_OVERFLOW	0	/* bit: CQEs wait for room */
@@ -553,9 +553,9 @@ struct io_napi {
 
 /**
  * union io_stops - what stops io_uring_enter() before it does anything, asked for at once
- * @disabled: (A) IORING_SETUP_R_DISABLED, until somebody enables the ring
- * @starved: (A) the fallback work, or a task on its way out, has tried for the ring lock in vain
- *	for a while: others let it go first (see io_ring_yield())
+ * @disabled: (A) IORING_SETUP_R_DISABLED, until the ring is enabled
+ * @starved: (A) the fallback work, or an exiting task, has tried for the ring lock without
+ *	success for a while: submitters yield to it (see io_ring_yield())
  * @any: (A) both
  */
 union io_stops {
@@ -612,7 +612,7 @@ struct io_ring_ctx {
 		struct percpu_ref	refs;
 	} ____cacheline_aligned_in_smp;
 
-	/* written by whoever holds the ring lock */
+	/* written under the ring lock */
 	struct {
 		/** @uring_lock: the ring lock */
 		struct io_ring_lock	uring_lock;

@@ -6,16 +6,16 @@
 #include "ctx.h"
 
 /**
- * enum io_result - what became of a request that was issued
+ * enum io_result - result of ->issue
  * @IO_DONE: finished, the result is in req->cqe; its issuer completes it
  * @IO_MORE: posted a CQE with IORING_CQE_F_MORE, and there is more: issue it again.
  *	REQ_F_MULTISHOT only
- * @IO_MORE_IF_READY: the same, but perhaps there is no more: issue it again if the file is ready
- * @IO_MORE_ASK: the same, but no attempt is made before the file is known to be ready
- * @IO_PENDING: somebody else completes it, or has already done so: the issuer
- *	must not look at it any more
+ * @IO_MORE_IF_READY: as IO_MORE, but there may be no more: issue it again if the file is ready
+ * @IO_MORE_ASK: as IO_MORE, but no attempt is made before the file is known to be ready
+ * @IO_PENDING: another context completes it, or has already done so: the issuer
+ *	must not access it any more
  * @IO_AGAIN: would have blocked; retry when the file is ready, or from a worker.  A
- *	multishot request waits for the next event, whatever it has posted
+ *	multishot request waits for the next event, also if it has posted CQEs
  */
 enum io_result {
 	IO_DONE,
@@ -50,13 +50,13 @@ enum io_wait_kind {
  * @plug: worth a block plug; for ops with a file
  * @blocks: cannot be tried inline: ->issue says IO_AGAIN to that at once
  * @cancel_returns_count: a cancel of it by name is told how many end, 1, as if it had asked for all
- * @cancel_at_end: what it lets wait ends with its task or its ring; a program
+ * @cancel_at_end: a request that it lets wait ends with its task or its ring; a program
  *	cannot name it, nor a LINK_TIMEOUT end it
  * @ring_lock: ->issue needs the ring lock; a worker that issues it takes the lock first
- * @borrows_file: for ops with a file: ->issue never says IO_PENDING, and once it has said
- *	IO_DONE nobody looks at req->file, ->cleanup neither unless an attempt before said
- *	something else; so the submitter needs no reference, see io_file_keep()
- * @no_creds: does the same for everybody: its submitter's credentials are not kept
+ * @borrows_file: for ops with a file: ->issue never returns IO_PENDING.  After IO_DONE of
+ *	the first attempt neither the core nor ->cleanup uses req->file, so the submitter
+ *	needs no reference, see io_file_keep()
+ * @no_creds: does not depend on credentials: its submitter's are not kept
  * @poll_in: on IO_AGAIN wait until the file can be read, if it can be polled
  * @poll_out: until it can be written
  * @poll_exclusive: of those that wait for one event, one is enough to handle it
@@ -116,7 +116,7 @@ static inline struct type *type(struct io_kiocb *req)			\
 static_assert(true)
 
 /**
- * io_done - a request is finished
+ * io_done - finish a request from ->issue
  * @req: the request
  * @res: its result; negative counts as a failure for links and IOSQE_CQE_SKIP_SUCCESS
  *
@@ -133,12 +133,12 @@ static inline enum io_result io_done(struct io_kiocb *req, s32 res)
 }
 
 /**
- * io_done_unbroken - a request is finished, and its chain goes on whatever the result is
+ * io_done_unbroken - finish a request that does not break its chain
  * @req: the request
  * @res: its result; a negative one is told in spite of IOSQE_CQE_SKIP_SUCCESS
  *
- * For the ops that have never broken a chain, which programs have come to rely on.  One that
- * does not get as far as its work, for want of a file or because it is cancelled, breaks it.
+ * For the ops whose failures do not break a chain on 6.12: programs rely on that.  A request
+ * that does not reach its work, without a file or because it is cancelled, breaks the chain.
  *
  * Return: %IO_DONE
  */

@@ -96,9 +96,9 @@ struct io_mailbox {
  * @flags: IO_WQ_WORK_*, written by the owner of the work: its queue, then params->run()
  * @generation: the pool's when it was queued: whose root and namespaces it belongs to
  *
- * The pool calls params->run(work) and, once nobody can find the work through
- * the pool any more, params->put(work), which gives up the pool's reference to
- * the request.  In between the pool does not look at this memory: params->run() may hand
+ * The pool calls params->run(work) and, once the work cannot be found through
+ * the pool any more, params->put(work), which drops the pool's reference to the
+ * request.  In between the pool does not use this memory: params->run() may hand
  * the request over, and its next owner may queue it or let it wait before @put is called.
  */
 struct io_wq_work {
@@ -231,15 +231,15 @@ struct io_picked {
  * struct io_kiocb - a request
  *
  * 192 bytes; the first two cache lines are enough for a request that completes
- * inline.  Who may touch it: the submitter while it prepares and issues it;
- * after ->issue() said IO_PENDING, or after it was queued to a worker, whoever
- * completes it.
+ * inline.  The submitter may access it while it prepares and issues it.  After
+ * ->issue() returned IO_PENDING, or after it was queued to a worker, the context
+ * that completes it may.
  *
  * The memory of one request serves for the next without being cleared.  Set for
  * each are @tctx, @flags, @opcode, @buf_index, @cqe but its result, and what ->prep()
  * fills in.  A field that is "valid with" a flag, or for some ops only, holds the
- * remains of another request otherwise: whoever reads it asks for the flag, or the op,
- * before.  Debug kernels poison it, see io_req_poison().
+ * remains of another request otherwise: check the flag, or the op, before reading it.
+ * Debug kernels poison it, see io_req_poison().
  */
 struct io_kiocb {
 	/**
@@ -361,7 +361,7 @@ struct io_uring_task {
 	 * while the task leaves some behind
 	 */
 	atomic_t		inflight_tracked;
-	/** @mm: of a task that has left some behind; whoever takes the last off puts it */
+	/** @mm: of a task that has left some behind; put with the last of them */
 	struct mm_struct	*mm;
 	/** @in_cancel: (A) completions of requests must wake @wait */
 	atomic_t		in_cancel;

@@ -7,12 +7,12 @@
  * Files that have to write something back when they are closed do that in a
  * worker.  Rings are refused: the request would close the ring it lives in.
  *
- * Whoever links a request to a CLOSE may need the file to be gone: the port of a listener is
+ * A request that is linked to a CLOSE may need the file to be gone: the port of a listener is
  * free, a pipe has no reader.  fput() lets the file go when the task leaves the kernel, which is
  * too late, and it must not go under the ring lock, as that may take long.  So a CLOSE in front
  * of others puts the last reference by itself, from task work or in a worker, and is done after
- * that.  Whoever else has the file at that moment keeps it: another descriptor, a request, and
- * for an instant also a worker that has just ended one.  A CLOSE that has a limit does not wait,
+ * that.  Other holders keep the file: another descriptor, a request, and for an instant also a
+ * worker that has just ended one.  A CLOSE that has a limit does not wait,
  * as the limit could not end it, nor does that of a socket that would linger.
  *
  * A worker does the same for a regular file that is open for writing: when the result is there,
@@ -66,7 +66,7 @@ static int io_close_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return close->fd && close->file_index ? -EINVAL : 0;
 }
 
-/* Is the CLOSE done only when the file is gone, if nobody else has it? */
+/* Return: true if the CLOSE is done when the file is gone, unless others hold it. */
 static bool io_close_waits(const struct io_kiocb *req, struct file *file, unsigned int issue_flags)
 {
 	if (req->flags & REQ_F_HAS_TIMEOUT)

@@ -13,8 +13,8 @@
  * The driver may end its command in any context at any time: before ->uring_cmd() has
  * returned, while the ring cancels it, when the task is gone.  So io_uring_cmd_done() only
  * notes the result and sends the request to where it may be completed, which needs the
- * ring lock.  Whoever holds that lock finds a command that it has seen in memory still,
- * whatever the driver does meanwhile: that is the issuer, inline, and who cancels.
+ * ring lock.  Under that lock the memory of a command stays, even if the driver ends it
+ * meanwhile.  The issuer relies on that inline, and so does a cancel.
  *
  * There is one short cut.  A callback runs under the ring lock in the right context, and
  * nearly always ends commands of that ring: these are completed at once.  The ring is
@@ -48,7 +48,7 @@
 /* values of req->iopoll_done, which all rings use for commands */
 #define IO_CMD_DRIVER	0	/* with the driver; on polled rings who polls looks at it */
 #define IO_CMD_DONE	1	/* the driver has something to tell, or has ended it */
-#define IO_CMD_UNPOLLED	2	/* with the driver; nobody polls for it any more */
+#define IO_CMD_UNPOLLED	2	/* with the driver; it is not polled for any more */
 
 /* in cmd->flags: a worker was told to end before it could mark the command as cancelable */
 #define IO_CMD_UNMARKED	BIT(31)
@@ -228,9 +228,9 @@ EXPORT_SYMBOL_GPL(io_uring_cmd_done);
  * not marked yet while it ends its requests, a task that execs or has only closed the ring
  * never is: the fallback worker calls the driver for them.
  *
- * What no driver was asked to end, be it for a task that leaves or for a ring that was closed,
- * is the task's own business still: ublk takes whoever hands it the first commands of a queue
- * for its server, and one that is a kernel worker never goes.
+ * A command whose driver was not asked to end it, for a task that exits or a ring that was
+ * closed, is still run by its task: ublk takes the task that issues the first commands of a
+ * queue for its server, and a kernel worker would never exit.
  */
 static bool io_cmd_is_abandoned(struct io_kiocb *req)
 {

@@ -2,7 +2,7 @@
 /* io_uring: IORING_OP_FILES_UPDATE - change registered files from the ring */
 
 /*
- * The same change as IORING_REGISTER_FILES_UPDATE makes, ordered with other
+ * Change registered files as IORING_REGISTER_FILES_UPDATE does, ordered with other
  * requests; rsrc/files.c does the work under the ring lock.  The result is the
  * number of slots that were changed.
  */

@@ -6,8 +6,8 @@
  * the entry's ->wake with the lock of that futex's hash bucket held.  It takes the entry
  * off, and pushes the request's task work, which completes it.
  *
- * A FUTEX_WAIT has one entry.  Whoever takes that off the futex decides how the wait ends,
- * and the bucket's lock says who does: a waker or a cancel.
+ * A FUTEX_WAIT has one entry.  The waker or the cancel that takes it off the futex, under the
+ * bucket's lock, decides how the wait ends.
  *
  * A FUTEX_WAITV may have several wakers at the same time.  The first that changes ->state
  * decides how the wait ends, and pushes the request's task work; that takes the other entries
@@ -218,7 +218,7 @@ static int io_futex_wait_prep(struct io_kiocb *req, const struct io_uring_sqe *s
 
 	if (flags < 0)
 		return flags;
-	/* nobody could wake it */
+	/* no waker could match it */
 	if (!mask)
 		return -EINVAL;
 	futex->entry = io_spare_alloc(&req->ctx->futexes, sizeof(*futex->entry));
@@ -256,7 +256,7 @@ static int io_futex_waitv_prep(struct io_kiocb *req, const struct io_uring_sqe *
 				 nr, io_futex_vector_woken, req);
 }
 
-/* Before it is queued: whoever wakes it, or looks for it, has to find it.  Return: may it wait? */
+/* Add it before it is queued: wakers and searches have to find it.  Return: true if it may wait. */
 static bool io_futex_add_waiting(struct io_kiocb *req)
 {
 	if (!io_may_add_waiting(req))

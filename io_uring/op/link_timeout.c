@@ -54,7 +54,7 @@ static enum hrtimer_restart io_link_timeout_expired(struct hrtimer *hrtimer)
 	return HRTIMER_NORESTART;
 }
 
-/* Whoever issues the head calls this, see io_linked_timeout_start(). */
+/* Called by the issuer of the head, see io_linked_timeout_start(). */
 static enum io_result io_link_timeout_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	io_wait_table_add_timer(req, IO_WAIT_LINK_TIMEOUT);

@@ -3,7 +3,7 @@
 
 /*
  * IO_OP(opcode, record): IORING_OP_<opcode> is what io_op_<record> does.  The
- * lines stand in the order of the opcodes.  Whoever includes this file gets the
+ * lines stand in the order of the opcodes.  An #include of this file gives the
  * records' declarations; op/table.c includes it once more, with an IO_OP() of its
  * own, and makes the table of it.  An opcode without a line is unsupported.
  */

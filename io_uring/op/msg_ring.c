@@ -80,7 +80,7 @@ static int io_msg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return msg->flags & ~IO_MSG_FLAGS ? -EINVAL : 0;
 }
 
-/* Nobody has enabled the ring yet. */
+/* Return: true if the ring is not enabled yet. */
 static bool io_msg_disabled(const struct io_ring_ctx *target)
 {
 	return READ_ONCE(target->stops.disabled);

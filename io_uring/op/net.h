@@ -122,7 +122,7 @@ static __always_inline int io_net_prep_fields(struct io_kiocb *req,
 	return 0;
 }
 
-/* The same; the length is a size. */
+/* Read the SQE of an op whose length is a size. */
 static __always_inline int io_net_prep_sqe(struct io_kiocb *req, const struct io_uring_sqe *sqe,
 					   u16 valid)
 {
@@ -280,8 +280,8 @@ static inline void io_recv_msg_init(struct msghdr *msg)
 }
 
 /*
- * Does the next attempt take as many buffers as it needs?  It has none yet, and the ring lock
- * is held, so that nobody else picks the same.
+ * Return: true if the next attempt takes as many buffers as it needs.  It has none yet, and
+ * the ring lock is held, so that no other request picks them.
  */
 static inline bool io_net_bundles(const struct io_kiocb *req, const struct io_net *net,
 				  unsigned int issue_flags)
@@ -316,7 +316,7 @@ static inline void io_net_iter(struct io_kiocb *req, int ddir, struct iov_iter *
 }
 
 /**
- * io_sendmsg_attempt - one attempt to SENDMSG
+ * io_sendmsg_attempt - attempt a SENDMSG once
  * @req: the request
  * @sock: its socket
  * @msg: as io_net_msg_init() has left it, but for a notification

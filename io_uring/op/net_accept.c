@@ -23,7 +23,7 @@
 #include "op/result.h"
 #include "rsrc/files.h"
 
-/* so many connections an attempt of a multishot request takes at most */
+/* limit of connections that an attempt of a multishot request takes */
 #define IO_ACCEPT_SHARE	4
 
 /* io_accept->how: it has waited for a connection */

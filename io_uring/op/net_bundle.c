@@ -52,7 +52,7 @@ static noinline bool io_send_keep(struct io_kiocb *req, const struct io_bundle *
 	if (!async)
 		return false;
 	memcpy(async->iov, bundle->segs, flex_array_size(async, iov, bundle->nr_segs));
-	/* where io_send_to_name() looks from here on; not one of its bytes is anybody else's */
+	/* io_send_to_name() reads it here from now on */
 	memcpy(&async->name, net->name, net->name_len);
 	net->len = bundle->len;
 	io_bundle_take(req, bundle);

@@ -2,12 +2,12 @@
 /* io_uring: multishot RECV and RECVMSG - whatever comes, into provided buffers */
 
 /*
- * Each part of a stream, or each message, goes into the next buffer of a group and is told by a
- * CQE of its own.  It ends at the end of the stream, with an error, without a buffer,
- * when the CQ is full, or when it is cancelled.  When it is issued: submit/multishot.c.
+ * Each part of a stream, or each message, goes into the next buffer of a group and gets its
+ * own CQE.  The request ends at the end of the stream, with an error, without a buffer,
+ * when the CQ is full, or when it is cancelled.  See submit/multishot.c for when it is issued.
  *
- * Nobody waits for the CQE of one message before the next one is received, so RECVMSG cannot
- * say in the program's msghdr what has come.  It is said in the buffer:
+ * The next message may arrive before the program reaps the CQE of the last one, so the shared
+ * msghdr of RECVMSG cannot describe it.  A header in the buffer does:
  *
  *	struct io_uring_recvmsg_out | name | control | payload
  *
@@ -67,13 +67,13 @@ int io_recvmsg_pick(struct io_kiocb *req, unsigned int issue_flags)
 }
 
 /**
- * io_recvmsg_multishot - one attempt of a multishot RECVMSG
+ * io_recvmsg_multishot - attempt a multishot RECVMSG once
  * @req: has picked a buffer by io_recvmsg_pick()
  * @sock: its socket
  * @msg: filled in
  * @issue_flags: IO_URING_F_*
  *
- * Return: bytes of the buffer that say something, or a negative errno.
+ * Return: bytes that are used in the buffer, or a negative errno.
  */
 int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 			 unsigned int issue_flags)
@@ -98,18 +98,18 @@ int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghd
 	ret = sock_recvmsg(sock, msg, io_net_flags(net, issue_flags));
 	if (unlikely(ret < 0))
 		return ret;
-	/* the stream's end, of which the buffer tells: the last CQE */
+	/* end of the stream: the last CQE, with an empty payload in the buffer */
 	if (unlikely(!ret))
 		req->flags &= ~REQ_F_MULTISHOT;
 	err = io_recvmsg_tell(net, msg, ret);
-	/* with MSG_TRUNC it is the message's length, whatever fits */
+	/* with MSG_TRUNC @ret is the full length of the message, even if it was truncated */
 	return unlikely(err) ? err : head + min_t(u32, ret, net->len - head);
 }
 
 /*
- * Has the stream come to its end, or failed?  A protocol that says how much there is does not count
- * that.  When it comes after this look it is an event for the poll, but it may have come before,
- * with the data.
+ * Return: true if the stream has come to its end, or failed.  msg_inq does not count that.  An
+ * end that comes after this check is an event for the poll, but it may have come before, with
+ * the data.
  */
 static bool io_recv_has_ended(const struct sock *sk)
 {
@@ -126,7 +126,7 @@ static bool io_recv_is_empty(struct sock *sk)
 	       !io_recv_has_ended(sk) && !sk_is_readable(sk);
 }
 
-/* There is nothing more.  One that must not wait ends, unless it has waited in spite of that. */
+/* The socket is empty.  A MSG_DONTWAIT request ends with -EAGAIN, unless its poll is armed. */
 static enum io_result io_recv_rest(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (likely(issue_flags & IO_URING_F_MULTISHOT ||
@@ -137,9 +137,9 @@ static enum io_result io_recv_rest(struct io_kiocb *req, unsigned int issue_flag
 }
 
 /*
- * It was told what has come.  Is there more?  A socket that says that it is empty need not be
- * asked, nor a buffer be there, unless its end is to be told.  With others, as in 6.12, the end of
- * the buffers is told as soon as the last one is used, whatever their poll would say.
+ * Decide how to go on after a CQE.  A socket that is known to be empty needs neither another
+ * attempt nor a buffer, unless its end has to be reported.  For other sockets report -ENOBUFS
+ * as soon as the group is empty, as 6.12 does.
  */
 static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *msg,
 				   unsigned int issue_flags)
@@ -164,14 +164,14 @@ static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *ms
 }
 
 /**
- * io_recv_multishot_post - an attempt of a multishot receive is over, and it does not wait
+ * io_recv_multishot_post - post the result of a multishot receive
  * @req: the request
  * @msg: what the attempt has filled in
- * @ret: what has come of it
+ * @ret: its result
  * @cflags: of the buffers that were used
  * @issue_flags: IO_URING_F_*
  *
- * Return: what becomes of the request.
+ * Return: the request's next step.
  */
 enum io_result io_recv_multishot_post(struct io_kiocb *req, const struct msghdr *msg, int ret,
 				      u32 cflags, unsigned int issue_flags)
@@ -202,13 +202,13 @@ static u32 io_recv_used(struct io_kiocb *req, int ret, unsigned int issue_flags)
 }
 
 /**
- * io_net_received_multishot - an attempt with one buffer is over
+ * io_net_received_multishot - handle an attempt of a multishot receive with one buffer
  * @req: a multishot receive that has picked it
  * @msg: what the attempt has filled in
- * @ret: what has come of it
+ * @ret: its result
  * @issue_flags: IO_URING_F_*
  *
- * Return: what becomes of the request.
+ * Return: the request's next step.
  */
 enum io_result io_net_received_multishot(struct io_kiocb *req, const struct msghdr *msg, int ret,
 					 unsigned int issue_flags)

@@ -52,7 +52,7 @@ static void io_notif_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int 
 	io_complete(io_tw_to_req(tw));
 }
 
-/* Nobody reads the memory any more.  Any context. */
+/* Post the notification: the memory is not read any more.  Any context. */
 static void io_notif_post(struct io_notif *notif)
 {
 	struct io_kiocb *req = container_of((void *)notif, struct io_kiocb, data);
@@ -162,7 +162,7 @@ static int io_notif_fill(struct sk_buff *skb, struct iov_iter *from, size_t leng
 	return zerocopy_fill_skb_from_iter(skb, from, length);
 }
 
-/* The same for a registered buffer: the notification holds the pages. */
+/* Fill an skb from a registered buffer, whose pages the notification holds. */
 static int io_notif_fill_fixed(struct sk_buff *skb, struct iov_iter *from, size_t length)
 {
 	struct skb_shared_info *shinfo = skb_shinfo(skb);
@@ -214,7 +214,7 @@ void io_notif_attach(struct io_kiocb *req, struct msghdr *msg)
 }
 
 /**
- * io_notif_put - a send is over, and its CQE is posted
+ * io_notif_put - drop the reference of a send whose CQE is posted
  * @req: has made a notification
  *
  * Task context.

@@ -396,7 +396,7 @@ static bool io_net_goes_on(const struct io_net *net, const struct socket *sock, 
 }
 
 /**
- * io_net_incomplete - an attempt has failed, or may not have moved all that was wanted
+ * io_net_incomplete - handle an attempt that has failed or moved a part
  * @req: a send or receive
  * @sock: its socket
  * @ret: what the attempt returned
@@ -431,9 +431,9 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 }
 
 /**
- * io_net_picked_end - an attempt with a provided buffer is over
+ * io_net_picked_end - handle the end of an attempt with a provided buffer
  * @req: a single send or receive that has picked one
- * @result: what the attempt has come to
+ * @result: of the attempt
  * @issue_flags: IO_URING_F_*
  *
  * Return: @result

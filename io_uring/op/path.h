@@ -22,8 +22,8 @@
  * @uaddr: where it is
  * @uflags: AT_EMPTY_PATH allows it to be empty
  *
- * getname() charges nobody for its 4 KiB: a system call has a path or two, but a program may
- * have as many requests wait as it likes.
+ * getname() does not charge its 4 KiB: a system call has a path or two, but a program may have
+ * any number of requests wait.
  *
  * Context: the submitter's; may sleep.
  * Return: what putname() puts, or an ERR_PTR() as of getname().

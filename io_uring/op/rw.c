@@ -17,9 +17,9 @@
  * Offset -1 is the current position of the file.  It is read before each attempt, until
  * one has moved something, since other requests may have moved it while this one waited.
  *
- * An attempt that returned -EIOCBQUEUED goes on without us, see rw_end.c; the
- * request is not looked at any more, but on polled rings, where nobody else
- * completes it.
+ * An attempt that returned -EIOCBQUEUED continues at the device, see rw_end.c.  The
+ * issuer does not access the request any more, except on polled rings, where only
+ * the task that polls completes it.
  */
 #include <linux/fsnotify.h>
 #include <linux/poll.h>
@@ -33,11 +33,11 @@
 #include "task/sqpoll.h"
 
 /**
- * io_rw_nonblocking - will a file that is not FMODE_NOWAIT not block all the same?
+ * io_rw_nonblocking - check whether a file without FMODE_NOWAIT would not block either
  * @file: the file
  * @events: what it has to be ready for
  *
- * Return: the answer
+ * Return: true if it would not block
  */
 noinline bool io_rw_nonblocking(struct file *file, __poll_t events)
 {
@@ -218,7 +218,7 @@ static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int
 		if (ret)
 			return io_done(req, ret);
 	}
-	/* else it may be gone when somebody else completes it */
+	/* else it may be gone when another context completes it */
 	lent = !req->picked.taken;
 	result = io_read_issue(req, issue_flags | IO_READ_PLACED);
 	if (result == IO_DONE)

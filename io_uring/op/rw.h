@@ -91,7 +91,7 @@ static inline bool io_write_start(struct kiocb *kiocb)
 	sb = file_inode(kiocb->ki_filp)->i_sb;
 	if (!sb_start_write_trylock(sb))
 		return false;
-	/* for lockdep it ends here, whoever ends the write takes it over */
+	/* for lockdep it ends here; the end of the write takes it over */
 	__sb_writers_release(sb, SB_FREEZE_WRITE);
 	return true;
 }
@@ -103,7 +103,7 @@ static inline void io_write_end(struct kiocb *kiocb)
 		kiocb_end_write(kiocb);
 }
 
-/* get_current_ioprio(), without the arithmetic for tasks that nobody has changed. */
+/* get_current_ioprio(), without the arithmetic for tasks with default priorities. */
 static inline u16 io_rw_current_ioprio(void)
 {
 	if (likely(!current->io_context && current->static_prio == DEFAULT_PRIO &&
@@ -147,7 +147,7 @@ static inline void io_rw_buf_iter(struct io_kiocb *req, int ddir, struct iov_ite
 }
 
 /**
- * io_rw_iter - an iterator over what is still to be moved
+ * io_rw_iter - set up an iterator over the data that is still to be moved
  * @req: a read or write
  * @ddir: %READ or %WRITE
  * @iter: filled in
@@ -166,13 +166,13 @@ static inline void io_rw_iter(struct io_kiocb *req, int ddir, struct iov_iter *i
 }
 
 /**
- * io_rw_begun - has io_rw_start() succeeded?
+ * io_rw_begun - check whether io_rw_start() has succeeded
  * @req: a read or write
  *
  * Only then rw->done is valid instead of rw->flags, the file's checks have been passed
  * and ki_complete is set, so that an attempt may be made.
  *
- * Return: the answer
+ * Return: true if it has
  */
 static inline bool io_rw_begun(struct io_kiocb *req)
 {
@@ -238,7 +238,7 @@ static __always_inline int io_rw_start(struct io_kiocb *req, int ddir)
 }
 
 /**
- * io_rw_attempt - one attempt on what is still to be moved
+ * io_rw_attempt - attempt to move the data that is still to be moved
  * @req: a read or write; ki_flags say whether it may block
  * @ddir: %READ or %WRITE
  *

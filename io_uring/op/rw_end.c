@@ -60,7 +60,7 @@ static void io_rw_tell(struct io_kiocb *req)
 }
 
 /**
- * io_rw_end - a read or write has ended in the attempt
+ * io_rw_end - end a read or write in its attempt
  * @req: the request, its issuer's
  * @ret: what the last attempt returned
  *
@@ -79,10 +79,10 @@ enum io_result io_rw_end(struct io_kiocb *req, ssize_t ret)
 }
 
 /**
- * io_rw_fail - a read or write will not be attempted (again)
+ * io_rw_fail - fail a read or write that is not attempted again
  * @req: the request
  *
- * What earlier attempts have moved is told rather than the error.
+ * The result is the number of bytes that earlier attempts have moved, if any.
  */
 void io_rw_fail(struct io_kiocb *req)
 {
@@ -96,12 +96,12 @@ void io_rw_fail(struct io_kiocb *req)
 }
 
 /**
- * io_rw_in_turn - will a request use and move the current position of its file?
+ * io_rw_in_turn - check whether a request uses and moves its file's position
  * @req: a read or write that has not begun
  *
  * Two workers would read the same position before one of them moves it.
  *
- * Return: the answer
+ * Return: true if it does
  */
 bool io_rw_in_turn(struct io_kiocb *req)
 {

@@ -36,7 +36,7 @@ static noinline int io_read_multishot_start(struct io_kiocb *req)
 {
 	int ret = io_rw_start(req, READ);
 
-	/* nobody but us completes it */
+	/* completed by this function alone */
 	io_rw(req)->kiocb.ki_complete = NULL;
 	return ret;
 }

@@ -12,7 +12,7 @@
 #include "op/rw.h"
 
 /**
- * io_rw_pieces - one attempt on a file without ->read_iter() or ->write_iter()
+ * io_rw_pieces - attempt a transfer on a file without ->read_iter() or ->write_iter()
  * @req: a read or write
  * @ddir: %READ or %WRITE
  * @iter: what is still to be moved

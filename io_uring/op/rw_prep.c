@@ -177,12 +177,12 @@ loff_t *io_rw_current_pos(struct io_kiocb *req)
 }
 
 /**
- * io_rw_follow_pos - the current position may have moved since the last attempt
+ * io_rw_follow_pos - update the position of a request that has waited
  * @req: has REQ_F_CUR_POS, and has moved nothing yet
  * @ddir: %READ or %WRITE
  *
- * The position counts that the file has when data is moved: others at the current position may
- * have been served while the request waited for a worker or for data.
+ * A request starts at the position that the file has when data is moved.  Other requests may
+ * have moved it while this one waited for a worker or for data.
  *
  * Return: 0 or a negative errno.
  */
@@ -220,7 +220,7 @@ void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 }
 
 /**
- * io_rw_pick - the data goes into the next buffer of a group
+ * io_rw_pick - pick a buffer of a group for a read
  * @req: a read with REQ_F_BUFFER_SELECT and without a buffer
  * @issue_flags: IO_URING_F_*
  *

@@ -76,8 +76,8 @@ static int io_xattr_name(struct xattr_name *kname, const struct io_uring_sqe *sq
 }
 
 /*
- * As setxattr_copy(), which charges nobody: a system call has one value, but a program may
- * have as many requests wait as it likes.
+ * As setxattr_copy(), but charged: a system call has one value, but a program may have any
+ * number of requests wait.
  */
 static int io_xattr_value(struct xattr_ctx *attr)
 {

@@ -27,7 +27,7 @@
  * @bufs: (R) slots; (U) with @ring
  * @seen: (R) the buffer at @head as it was read when it was picked
  * @taker: (R) with @inc: the request that has taken a piece, if nothing was used after it
- * @whole: (R) with @consumer: the buffer before that, as it was read
+ * @whole: (R) with @taker: the buffer before that, as it was read
  * @region: (-) with @ring: where @bufs is
  * @pinned: (-) pages of @region that are the program's own
  * @charged: (-) those of them that are charged to the ring's user

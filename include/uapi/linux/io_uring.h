@@ -7,7 +7,7 @@
  * fixed for good; a reserved field or an unknown bit has to be zero and is
  * refused with -EINVAL otherwise, which is what lets it gain a meaning later.
  *
- * The same file can stand in a library next to older kernel headers: define
+ * This file can stand in a library next to older kernel headers: define
  * UAPI_LINUX_IO_URING_H_SKIP_LINUX_TIME_TYPES_H where linux/time_types.h is
  * missing, and give struct __kernel_timespec by other means.
  */
@@ -323,7 +323,7 @@ struct io_uring_cqe {
 
 /* cqe->flags: the upper half is the id of the provided buffer used */
 #define IORING_CQE_F_BUFFER		(1U << 0)
-/* the same SQE will post again */
+/* the request will post more CQEs */
 #define IORING_CQE_F_MORE		(1U << 1)
 /* the socket has more to read */
 #define IORING_CQE_F_SOCK_NONEMPTY	(1U << 2)
@@ -454,7 +454,7 @@ enum io_uring_register_op {
 	IORING_REGISTER_RESTRICTIONS		= 11,
 	IORING_REGISTER_ENABLE_RINGS		= 12,
 
-	/* the same resources, with tags */
+	/* with tags */
 	IORING_REGISTER_FILES2			= 13,
 	IORING_REGISTER_FILES_UPDATE2		= 14,
 	IORING_REGISTER_BUFFERS2		= 15,
