@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: the layers, and who sees whom */
+/* io_uring: the layers, and which folder may include which */
 #ifndef IO_LAYER_H
 #define IO_LAYER_H
 

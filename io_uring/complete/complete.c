@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: a request is finished */
+/* io_uring: completing requests */
 
 /*
  * The order is fixed: CQE, then the chain behind the request, then what it

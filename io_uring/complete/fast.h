@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: the short ways of complete/complete.h, for most requests */
+/* io_uring: the fast paths of complete/complete.h, for most requests */
 #ifndef IO_COMPLETE_FAST_H
 #define IO_COMPLETE_FAST_H
 

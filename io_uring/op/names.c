@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_RENAMEAT, UNLINKAT, MKDIRAT, SYMLINKAT, LINKAT - what is in a directory */
+/* io_uring: IORING_OP_RENAMEAT, UNLINKAT, MKDIRAT, SYMLINKAT, LINKAT - entries of directories */
 
 /*
  * Paths are read when the SQE is, so that the program may reuse their memory.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: multishot RECV and RECVMSG - whatever comes, into provided buffers */
+/* io_uring: multishot RECV and RECVMSG - receive into provided buffers until the end */
 
 /*
  * Each part of a stream, or each message, goes into the next buffer of a group and gets its

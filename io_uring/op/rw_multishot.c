@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_READ_MULTISHOT - whatever can be read, into provided buffers */
+/* io_uring: IORING_OP_READ_MULTISHOT - read into provided buffers until the end */
 
 /*
  * A read for files that can be polled, such as pipes: each time that there is data it goes into

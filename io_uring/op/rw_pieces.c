@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: reads and writes of files that know no iterators */
+/* io_uring: reads and writes of files without ->read_iter() or ->write_iter() */
 
 /*
  * Drivers with ->read() and ->write() only: each piece of the data is one call,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: the one lot where requests stand that wait for an event or a time */
+/* io_uring: the table of requests that wait for an event or a time */
 
 /*
  * A bucket is chosen by multiplication with an odd number.  While the wait table is small

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: around whatever puts CQEs into a ring, for ring/cq.c only */
+/* io_uring: begin and end of a section that fills CQEs, for ring/cq.c only */
 #ifndef IO_RING_CQ_SECTION_H
 #define IO_RING_CQ_SECTION_H
 

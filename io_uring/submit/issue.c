@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: issue a request and act on what became of it */
+/* io_uring: issue a request and act on its result */
 
 /*
  * A request is issued in one of three contexts: by its submitter, inline,

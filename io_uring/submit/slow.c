@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: what takes a SQE off the fast path: flags, restrictions, chains, drain */
+/* io_uring: the slow path of an SQE: flags, restrictions, chains, drain */
 
 /*
  * SQE flags that not every op takes on every ring, and personalities, are looked

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: who may set up rings on this machine */
+/* io_uring: settings: which tasks may set up rings on this machine */
 /*
  * Two settings under /proc/sys/kernel:
  *

@@ -176,11 +176,12 @@ static int echo(int begin, int ready)
 
 #define INSTANCE	"/sys/kernel/tracing/instances/iou_napi"
 
-/* Let the kernel tell of each poll of a queue.  Return: does it? */
+/* Trace each poll of a queue, without the events of the scheduler.  Return: true if it works. */
 static bool watch_polls(void)
 {
 	mount("none", "/sys/kernel/tracing", "tracefs", 0, NULL);
-	return !mkdir(INSTANCE, 0700) && !iou_put(INSTANCE "/events/napi/napi_poll/enable", "1");
+	return !mkdir(INSTANCE, 0700) && !iou_put(INSTANCE "/options/record-cmd", "0") &&
+	       !iou_put(INSTANCE "/events/napi/napi_poll/enable", "1");
 }
 
 /*
