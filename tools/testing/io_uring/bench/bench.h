@@ -55,7 +55,7 @@ static inline void mark_end(void)
  * @ROW_TCP:		TCP over loopback instead of AF_UNIX
  * @ROW_APART:		provided buffers do not lie one behind the other
  * @ROW_DRIVE:		runs where there is an NVMe drive, and no other row does there
- * @ROW_AGAIN:		what is woken has been woken before, and nobody has come for it
+ * @ROW_AGAIN:		what is woken has been woken before, and no task has come for it
  */
 enum row_flags {
 	ROW_RING	= 1 << 0,
@@ -85,7 +85,7 @@ struct bench;
 /**
  * struct row - one line of the table
  * @name:	what/how/b<batch>, unique
- * @run:	does so many rounds; 0, or a negative errno
+ * @run:	does this many rounds; 0, or a negative errno
  * @opcode:	IORING_OP_* of each request
  * @batch:	operations a round
  * @len:	bytes an operation; of rows of auxiliary CQEs: polls on a pipe; of rows of

@@ -3,7 +3,7 @@
 
 /*
  * MAX_BATCH multishot polls on MAX_PIPES pipes, written to by other processes as fast as
- * they can.  The ring's task waits for so many CQEs, takes what is there, empties the
+ * they can.  The ring's task waits for a number of CQEs, takes what is there, empties the
  * pipes they name, and counts how often it was woken: how often it slept.
  */
 

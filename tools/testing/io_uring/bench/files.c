@@ -54,7 +54,7 @@ static int check_opened(const struct io_uring_cqe *cqe)
 	return cqe->res >= 0;
 }
 
-/* Open a file that was looked up before, so many times, and close what was opened. */
+/* Open a file that was looked up before, several times, and close what was opened. */
 int run_open(struct bench *b, unsigned int rounds)
 {
 	unsigned int nr = b->row->batch;

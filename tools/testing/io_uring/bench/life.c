@@ -17,7 +17,7 @@
 /* several grace periods */
 static const struct timespec rest = { .tv_nsec = 100000000 };
 
-/* So many requests that wait for a pipe when their ring ends. */
+/* Requests that wait for a pipe when their ring ends. */
 static int park_polls(struct bench *b, struct ring *ring, unsigned int nr)
 {
 	unsigned int i;

@@ -476,7 +476,7 @@ static void run_alone(void (*run)(const struct row *row, unsigned int how), cons
 #define SERVED		10000		/* connections */
 #define PROXIED		100000		/* packets */
 
-/* A server's or proxy's row, for so many connections or packets: the time of its own part. */
+/* A server's or proxy's row, for a number of connections or packets: the time of its own part. */
 static void run_server(const struct row *row, unsigned int nr)
 {
 	struct bench b;
@@ -508,7 +508,7 @@ static void run_servers(void)
 	}
 }
 
-/* One way to hand jobs over, so many to each worker at a time. */
+/* One way to hand jobs over, this many to each worker at a time. */
 static void run_hand(bool rings, unsigned int nr)
 {
 	struct handed handed;

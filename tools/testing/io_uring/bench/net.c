@@ -53,7 +53,7 @@ static int loopback_up(int fd)
 	return ioctl(fd, SIOCSIFFLAGS, &ifr);
 }
 
-/* A whole batch of large messages is in the sockets before anybody receives it. */
+/* A whole batch of large messages is in the sockets before any task receives it. */
 static int hold_batch(struct bench *b, int fd)
 {
 	int size = 2 * b->row->batch * b->row->bytes;

@@ -45,7 +45,7 @@ struct io_uring_sqe *ring_last(const struct ring *ring)
 	return &ring->sqes[(ring->sq_next - 1) & ring->sq_mask];
 }
 
-/* Submit what was filled and wait for so many CQEs. */
+/* Submit what was filled and wait for a number of CQEs. */
 int ring_submit(struct ring *ring, unsigned int wait)
 {
 	unsigned int n = ring->sq_next - *ring->sq_tail;

@@ -2,7 +2,7 @@
 /* io_uring bench: the rows, and what each does in its measured region */
 
 /*
- * A row is one shape of work, repeated: so many operations a round, so many
+ * A row is one shape of work, repeated: a number of operations a round, and of
  * rounds a region.  All that is constant (files, buffers, rings) is made before
  * the region; inside it stand the system calls alone and the filling and
  * emptying of the rings.  Each result is checked, so a row that does not do its

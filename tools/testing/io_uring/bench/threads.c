@@ -7,7 +7,7 @@
  * sent are lost, so a slow sender sends fewer.  Those that pass while the sender only
  * looks at the clock were taken by the machine, and were never possible.
  *
- * Handed over: a dispatcher hands jobs to NR_WORKERS workers, so many of them to each at
+ * Handed over: a dispatcher hands jobs to NR_WORKERS workers, a number of them to each at
  * a time, and lets no more than twice as many wait at a worker.  They go as messages to
  * the workers' rings, all in one submission, or into a queue for each worker: a mutex,
  * an array and an eventfd that is written when the queue was empty.
@@ -73,7 +73,7 @@ struct worker {
 /**
  * struct dispatcher - who hands jobs to workers
  * @rings:	they go as messages to the workers' rings
- * @hand:	so many to each at a time
+ * @hand:	number for each at a time
  * @nr:		workers that run
  * @ring:	its own, which sends the messages
  * @workers:	first those that run

@@ -2,7 +2,7 @@
 /* io_uring bench: rows whose requests wait: polls, timeouts, links with a timeout */
 
 /*
- * Auxiliary completions: MAX_BATCH multishot polls, so many on each pipe as the row
+ * Auxiliary completions: MAX_BATCH multishot polls, as many on each pipe as the row
  * says.  One byte written wakes all of a pipe; then the ring is entered for a batch of
  * CQEs at a time until all are taken, and the pipe is emptied.  Where a row counts parts
  * of that, it sets its own marks: "wake" is the write with all that it wakes, "run" are
@@ -235,7 +235,7 @@ int run_timeout_fire(struct bench *b, unsigned int rounds)
 	return 0;
 }
 
-/* A timeout that ends after so many CQEs, and as many NOPs; an operation is a CQE. */
+/* A timeout that ends after a number of CQEs, and as many NOPs; an operation is a CQE. */
 int run_timeout_count(struct bench *b, unsigned int rounds)
 {
 	while (rounds--) {

@@ -23,7 +23,7 @@
 /*
  * A program is a list of calls that follows from its seed alone.  Descriptors have
  * fixed numbers and memory has fixed addresses, so that an SQE is drawn as the bytes
- * that it will be, and prints as what somebody would write by hand.
+ * that it will be, and prints as a person would write it.
  */
 
 /* Memory of a program, in pages from BASE on. */

@@ -520,7 +520,7 @@ static long do_provide(const struct call *c)
 	return 0;
 }
 
-/* Somebody connects to one of the listeners, says a word, and may be gone then. */
+/* Another task connects to one of the listeners, says a word, and may be gone then. */
 static long do_connect(const struct call *c)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX, .sun_path = "s" };

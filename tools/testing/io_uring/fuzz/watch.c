@@ -15,7 +15,7 @@
 
 #define GROUP	"/sys/fs/cgroup/fuzz/"
 
-/* Words of the kernel's log that tell of a bug; whoever runs this reads all of it after. */
+/* Words of the kernel's log that tell of a bug; the runner reads all of it afterwards. */
 static const char * const words[] = {
 	"BUG: ", "BUG at", "WARNING: ", "KASAN: ", "UBSAN: ", "ODEBUG: ", "KCSAN: ", "Oops",
 	"blocked for more than", "INFO: possible", "INFO: trying", "INFO: suspicious",
@@ -223,7 +223,7 @@ static void join_group(void)
 	put(GROUP "cgroup.procs", "0");
 }
 
-/* Somebody who has nothing to do with the program uses io_uring. */
+/* An unrelated task uses io_uring. */
 static bool stranger_hangs(uint64_t seed)
 {
 	uint64_t end = now_us() + patience * 1000000ull;
@@ -257,7 +257,7 @@ static bool number_behind(const char *text, const char *name, unsigned int *is)
 	return true;
 }
 
-/* Does this thread sleep in io_uring_enter() for CQEs?  @missing: so many are not there */
+/* Does this thread sleep in io_uring_enter() for CQEs?  @missing: number that are not there */
 static bool waits_for_cqes(int tid, int *missing)
 {
 	unsigned int fd, min, flags, mask, head, tail;
@@ -333,7 +333,7 @@ static bool nothing_moves(void)
 }
 
 /*
- * Does somebody wait for CQEs that would come if he only looked?  Then a signal makes them
+ * Does another task wait for CQEs that would come if it only checked?  Then a signal makes them
  * appear, which do_enter() notices.
  */
 static bool wake_missing(const struct prog *p)
@@ -353,7 +353,7 @@ static bool wake_missing(const struct prog *p)
 	return true;
 }
 
-/* Does somebody wait for CQEs that are there?  A wake-up may be on its way now. */
+/* Does another task wait for CQEs that are there?  A wake-up may be on its way now. */
 static bool wake_lost(const struct prog *p)
 {
 	uint64_t end = now_us() + patience * 1000000ull;

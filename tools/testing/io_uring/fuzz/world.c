@@ -241,7 +241,7 @@ static void file_state(int fd, FILE *log)
 			(long long)st.st_size, (long long)lseek(fd, 0, SEEK_CUR),
 			hash(buf, len < 0 ? 0 : len));
 	} else if (fd == FD_EVENT || fd == FD_TOLD) {
-		/* how often a ring signals is nobody's promise */
+		/* how often a ring signals is not promised */
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 		fprintf(log, "fd %d %s\n", fd, read(fd, buf, 8) == 8 ? "signalled" : "is 0");
 	} else if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {

@@ -94,7 +94,7 @@ void ring_begin(struct ring *ring)
 	ring->worker = work_start(&ring->ctx.fallback.work, fallback_work);
 }
 
-/* As the exit worker: nobody sends here any more; perhaps the owner has closed it, perhaps not. */
+/* As the exit worker: no task sends here any more; perhaps the owner has closed it, perhaps not. */
 void ring_end(struct ring *ring)
 {
 	struct io_ring_ctx *ctx = &ring->ctx;

@@ -114,8 +114,8 @@ struct mutex {
 #define lockdep_assert_held(lock)	((void)(lock))
 
 /*
- * Every ring of the tests is held, as by its file, until nobody pushes to it any
- * more: nobody waits for readers, so they need not be known.
+ * Every ring of the tests is held, as by its file, until no task pushes to it any
+ * more: no task waits for readers, so they need not be known.
  */
 static inline void guard_rcu(void)
 {
@@ -156,7 +156,7 @@ extern __thread struct task_struct *current;
 
 #define HZ			1000
 
-/* There are processors for all, and signals for nobody. */
+/* There are processors for all, and no signals. */
 #define need_resched()		false
 #define cond_resched()		((void)0)
 #define fatal_signal_pending(task)	((void)(task), false)
@@ -190,7 +190,7 @@ bool mod_delayed_work(void *wq, struct delayed_work *work, unsigned long delay);
 /* Kworkers here do not wait, so one that is queued is never put off. */
 #define queue_delayed_work(wq, work, delay)	mod_delayed_work(wq, work, delay)
 
-/* Types that are parts of ours and that nobody here looks into. */
+/* Types that are members of ours and are not used here. */
 enum task_work_notify_mode { TWA_NONE };
 
 struct hlist_node { };

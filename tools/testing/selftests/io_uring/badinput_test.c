@@ -1223,7 +1223,7 @@ static unsigned int swept_ops(const struct _test_data_sweep *self, struct swept_
 	return ARRAY_LEN(ops);
 }
 
-/* One field of it with one odd value.  Return: the answer is not stock's. */
+/* One field of it with one odd value.  Return: true if the result differs from that of 6.12. */
 static bool sweep_value(struct __test_metadata *_metadata, struct _test_data_sweep *self,
 			const char *kind, const struct swept_op *op, unsigned int field,
 			__u64 value)

@@ -99,7 +99,7 @@ static bool what_sends(enum what what)
 	return what == SEND || what == SENDMSG;
 }
 
-/* There is nothing to receive, no room to send, nobody who connects. */
+/* There is nothing to receive, no room to send, no client. */
 static int wait_open(struct wait *w, enum what what)
 {
 	int fds[2];

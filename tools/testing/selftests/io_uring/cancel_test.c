@@ -152,7 +152,7 @@ static void note(struct iou *r, struct ended *e)
 	}
 }
 
-/* Take what is there once @nr CQEs are.  Return: -ETIME if nobody woke us for them */
+/* Take what is there once @nr CQEs are.  Return: -ETIME if no task woke us for them */
 static int collect(struct iou *r, struct ended *e, unsigned int nr)
 {
 	int ret = iou_wait(r, nr);
@@ -430,7 +430,7 @@ TEST_F(cancel, twice)
 	EXPECT_EQ(-ECANCELED, e.res[2]);
 }
 
-/* And again before anybody could run what the first has left to be done. */
+/* And again before any task could run what the first has left to be done. */
 TEST_F(cancel, twice_in_a_batch)
 {
 	struct iou *r = &self->r;
@@ -912,7 +912,7 @@ TEST_F(work, sync_waits)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, give_later, &later));
 	start = iou_now_us();
 	if (iou_on_stock() && variant->flags & IORING_SETUP_DEFER_TASKRUN) {
-		/* it is woken for CQEs, which nobody makes there: it would wait for ever */
+		/* it is woken for CQEs, which no task makes there: it would wait for ever */
 		EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, 1, 0));
 	} else {
 		EXPECT_EQ(0, sync_cancel(r, 1, 0, 0, 0));
@@ -964,7 +964,7 @@ struct storm {
 	unsigned int sent;	/* of them submitted */
 	unsigned int live;	/* of those not ended */
 	unsigned char *ended;	/* CQEs without F_MORE, by request */
-	unsigned int wrong;	/* CQEs after the last one, or of nobody */
+	unsigned int wrong;	/* CQEs after the last one, or of no request */
 	unsigned int seed;
 	bool stop;
 	char buf[64];

@@ -309,7 +309,7 @@ TEST_F(cmd, sockopt)
 	close(fd);
 }
 
-/* An option of the program's own words, whoever reads them. */
+/* An option in the program's memory, in any context that reads it. */
 TEST_F(cmd, sockopt_in_words)
 {
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -468,7 +468,7 @@ TEST_F(cmd, discard)
 
 /*
  * The device has one tag: those that find it taken are refused after they were accepted,
- * and wait for it on a worker.  Their slots are somebody else's by then.
+ * and wait for it on a worker.  Their slots are another task's by then.
  */
 TEST_F(cmd, discard_busy)
 {

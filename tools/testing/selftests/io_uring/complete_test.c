@@ -33,7 +33,7 @@ FIXTURE_TEARDOWN(complete)
 	close(self->p[1]);
 }
 
-/* A read that stays until somebody writes to the pipe. */
+/* A read that stays until another task writes to the pipe. */
 static void start_read(struct iou *r, int fd, void *buf, unsigned long long data)
 {
 	iou_prep(r, IORING_OP_READ, fd, buf, 1, 0)->user_data = data;
@@ -568,7 +568,7 @@ static void on_signal(int sig)
 	__atomic_fetch_add(&signals, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Somebody who sends signals until the wait that they are meant for is over. */
+/* A thread that sends signals until the wait that they are meant for is over. */
 struct signaller {
 	pthread_t thread, target;
 	bool stop;
@@ -855,7 +855,7 @@ TEST_F(complete, poll_tells_of_completions)
 }
 
 /*
- * Whoever is the first to poll a ring meets its commits at any moment, also while
+ * A task that is the first to poll a ring meets its commits at any moment, also while
  * another thread keeps the ring's lock.
  */
 struct first {
@@ -1148,7 +1148,7 @@ TEST(dropped_for_want_of_memory)
 }
 
 /*
- * CQEs that nobody makes room for are charged to the task that lets them come, up to its limit
+ * CQEs that no task makes room for are charged to the task that lets them come, up to its limit
  * and no further: then they are lost, and that is told.
  */
 FIXTURE(unread) {
@@ -1302,7 +1302,7 @@ static int never_read_of_the_dead(const char *group)
 		return 3;
 	if (eventfd_write(event, 1) || write(p[1], "x", 1) != 1)
 		return 4;
-	/* when the last of them has ended, nobody has the pipe's other end */
+	/* when the last of them has ended, no task has the pipe's other end */
 	last.fd = p[1];
 	if (poll(&last, 1, 6 * IOU_PATIENCE) != 1 || !(last.revents & POLLERR))
 		return 5;

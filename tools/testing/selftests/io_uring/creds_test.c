@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: a request acts as who submitted it, whoever issues it, and when */
+/* io_uring selftests: a request has the credentials of its submission */
 /*
- * A nobody submits what has to wait, and root, which the same task has become by
- * then, lets it go on.  On SQPOLL rings the nobody makes the ring, attached to a
+ * An unprivileged task submits what has to wait, becomes root, and lets it go on.
+ * On SQPOLL rings it makes the ring before it becomes root, attached to a
  * thread that root has made.  6.12 gives the request root's credentials.
  */
 #include <sys/socket.h>

@@ -3,7 +3,7 @@
 /*
  * A victim process fills rings of every kind with requests of every kind and
  * keeps them busy.  At a random moment it is killed, executes another program,
- * forks, closes its rings or loses the thread that owns them.  Whatever it is,
+ * forks, closes its rings or loses the thread that owns them.  In each case
  * the process is gone soon, and nothing of it stays behind.
  */
 #include <poll.h>
@@ -197,7 +197,7 @@ static void victim_prep(struct victim *v)
 		sqe = iou_prep(r, IORING_OP_READ, v->file, buf, 4096, 0);
 		break;
 	default:
-		/* a message to the ring itself, which may go before anybody comes for it */
+		/* a message to the ring itself, which may go before any task comes for it */
 		if (x & 512)
 			sqe = iou_nop(r, x);
 		else
@@ -206,7 +206,7 @@ static void victim_prep(struct victim *v)
 	sqe->flags = x & 64 ? IOSQE_ASYNC : 0;
 }
 
-/* Keep it busy until the end, whoever brings that about; waits now and then. */
+/* Keep it busy until the end; waits now and then. */
 static void victim_run(struct victim *v)
 {
 	struct iou *r = &v->r;
@@ -628,7 +628,7 @@ TEST_F(end, thread)
 #define LAST_WRITES	24
 #define LAST_SIZE	16384
 
-/* More writes than its one worker can have begun, and a read that nobody answers. */
+/* More writes than its one worker can have begun, and a read that no task answers. */
 static void *write_and_end(void *arg)
 {
 	__u32 limits[2] = { 1, 1 };
@@ -803,7 +803,7 @@ TEST_F(end, linger_of_a_thread)
 }
 
 /*
- * An open ends by itself, except that of a FIFO which nobody writes to.  A thread
+ * An open ends by itself, except that of a FIFO which no task writes to.  A thread
  * can end all the same.  Mutant: exit-waits-for-a-fifo.
  */
 TEST_F(end, open_of_a_thread)
@@ -862,7 +862,7 @@ TEST_F(end, owner_thread)
 		pthread_join(t, &ret);
 		ASSERT_EQ(NULL, ret);
 		ASSERT_EQ(8, write(v.pipe[1], "12345678", 8));
-		/* the ring can be looked at and closed, by anybody; it is its owner's */
+		/* the ring can be looked at and closed, by any task; it is its owner's */
 		ASSERT_EQ(variant->flags & IORING_SETUP_DEFER_TASKRUN ? -EEXIST : 0,
 			  iou_enter(&v.r, 0, 0, IORING_ENTER_GETEVENTS));
 		end = dup(v.pipe[1]);
@@ -908,7 +908,7 @@ TEST_F(end, fork_storm)
 /*
  * A child submits into its parent's ring and ends.  What a worker had is
  * cancelled with it; what waits for data is answered when the data comes, though
- * nobody is left who could read it.
+ * no task is left who could read it.
  */
 TEST(submitter_is_a_dead_child)
 {
@@ -962,7 +962,7 @@ static void kill_with_requests(unsigned int flags, int in, int pipe[2])
 		pause();
 }
 
-/* A process that was killed with requests in flight leaves no task behind.  Mutant: exit-keeps-credit. */
+/* A process killed with requests in flight leaves no task behind.  Mutant: exit-keeps-credit. */
 TEST(killed_tasks_are_freed)
 {
 	static const unsigned int flags[] = { 0, IOU_DEFER, IORING_SETUP_SQPOLL };
@@ -1038,7 +1038,7 @@ TEST(first_submit_of_many_threads)
 
 /*
  * A polled device with two tags.  The victim's polled reads have them, and its
- * workers wait for one.  Nobody polls any more once it is killed.
+ * workers wait for one.  No task polls any more once it is killed.
  */
 #define SMALL_NULLB	"/sys/kernel/config/nullb/nullb8/"
 
@@ -1154,8 +1154,8 @@ static void take_tags_for_another(struct tag_taker *t)
 }
 
 /*
- * The tags are another thread's, on another ring: its reads are done when it is gone, by
- * whoever polls for them.  Mutant: polled-left-alone.  differences: exit-worker-tag
+ * The tags are another thread's, on another ring: its reads end when it is gone, as
+ * another task polls for them.  Mutant: polled-left-alone.  differences: exit-worker-tag
  */
 TEST(killed_while_a_worker_waits_for_tags_of_a_sibling)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* io_uring selftests: memory whose pages come when the test says so */
 /*
- * Whoever touches a page of a hole stands in the fault until the test gives the
+ * A task that touches a page of a hole stands in the fault until the test gives the
  * page (userfaultfd).  So a test decides how long a piece of work takes, or how
- * long somebody keeps a lock.
+ * long another task keeps a lock.
  */
 #ifndef IOU_FAULT_H
 #define IOU_FAULT_H
@@ -43,7 +43,7 @@ static inline int hole_open(struct hole *h, unsigned int pages)
 	return hole_watch(h);
 }
 
-/* Let whoever waits for one of @nr pages from @first on go on. */
+/* Let tasks that wait for one of @nr pages from @first on continue. */
 static inline int hole_give(struct hole *h, unsigned int first, unsigned int nr)
 {
 	struct uffdio_copy copy = {

@@ -283,7 +283,7 @@ TEST_F(fdinfo, long_lists_are_cut)
 	free(text);
 }
 
-/* SQEs that nobody has taken yet. */
+/* SQEs that no task has taken yet. */
 TEST_F(fdinfo, waiting_sqes)
 {
 	struct iou *r = &self->r;
@@ -322,7 +322,7 @@ static void *hold_lock(void *arg)
 	return (void *)(long)iou_sys_register(h->fd, IORING_REGISTER_FILES, h->hole.mem, 1);
 }
 
-/* Whoever holds the ring lock may wait for the reader of this file. */
+/* A task that holds the ring lock may wait for the reader of this file. */
 TEST_F(fdinfo, ring_lock_is_held)
 {
 	struct iovec iov = { self->text, 4096 };

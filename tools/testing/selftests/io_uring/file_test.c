@@ -108,7 +108,7 @@ struct server {
 	pthread_t thread;
 	int fd;
 	int submitted;	/* set by the test: attributes are told from then on */
-	int asked;	/* set by the server: somebody waits for them */
+	int asked;	/* set by the server: another task waits for them */
 };
 
 static void answer(struct server *s, const struct fuse_in_header *in, const void *data, size_t len)
@@ -184,7 +184,7 @@ static void serve_end(struct server *s, const char *dir)
 
 /*
  * The root of a filesystem, which is always in the dentry cache, has its attributes with a
- * server, for which nobody waits in io_uring_enter().  Mutant: statx-waits-for-server.
+ * server, for which no task waits in io_uring_enter().  Mutant: statx-waits-for-server.
  */
 TEST_F(file, statx_of_server)
 {

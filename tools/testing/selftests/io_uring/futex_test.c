@@ -120,7 +120,7 @@ TEST_F(futex, wait_and_wake)
 	prep_wait(r, self->word, 5, 1);
 	ASSERT_EQ(0, iou_submit_issued(r));
 	EXPECT_EQ(0, do_wake(r, FUTEX2_PRIVATE, self->word + 1, 1));
-	/* one that wakes nobody, which is what it was asked to */
+	/* one that wakes no task, which is what it was asked to */
 	EXPECT_EQ(0, do_wake(r, FUTEX2_PRIVATE, self->word, 0));
 	EXPECT_EQ(0, iou_ready(r));
 	prep_futex(r, IORING_OP_FUTEX_WAKE, FUTEX2_PRIVATE, self->word, 3)->user_data = 2;
@@ -132,7 +132,7 @@ TEST_F(futex, wait_and_wake)
 	EXPECT_EQ(cqe.user_data == 2, cqe.res);
 }
 
-/* So many of those who wait, and those that have a bit in common. */
+/* A number of waiters, and those that have a bit in common. */
 TEST_F(futex, how_many_and_whom)
 {
 	struct iou *r = &self->r;
@@ -255,7 +255,7 @@ TEST_F(futex, vector)
 	EXPECT_EQ(-EFAULT, iou_one(r));
 }
 
-/* Nobody can be woken, or wake, by no bit; bits and values beyond the word are refused. */
+/* No task can be woken, or wake, by no bit; bits and values beyond the word are refused. */
 TEST_F(futex, refused)
 {
 	static const int ops[] = { IORING_OP_FUTEX_WAIT, IORING_OP_FUTEX_WAKE };
@@ -651,7 +651,7 @@ static void *submit_in_thread(void *arg)
 	return (void *)(long)iou_submit(arg);
 }
 
-/* How many of @nr processes, one after the other, wake somebody at their own word. */
+/* How many of @nr processes, one after the other, wake another task at their own word. */
 static int count_wakers(const unsigned int *word, int nr)
 {
 	int pid, status, found = 0;

@@ -243,7 +243,7 @@ static int pin_groups(struct iou *r, char *mem, int first, int most)
 	return nr;
 }
 
-/* Become a user whose memory nobody has pinned, and who may pin so much. */
+/* Become a user whose memory no task has pinned, and who may pin so much. */
 static int become_pinner(rlim_t bytes)
 {
 	struct rlimit limit = { bytes, bytes };
@@ -251,7 +251,7 @@ static int become_pinner(rlim_t bytes)
 	return setrlimit(RLIMIT_MEMLOCK, &limit) || setgid(4251) || setuid(100000 + getpid());
 }
 
-/* As somebody who may not lock a byte.  Return: 0, or the line that is wrong. */
+/* As a user who may not lock a byte.  Return: 0, or the line that is wrong. */
 static int pin_without_limit(unsigned int flags, bool stock)
 {
 	struct iou r, other;
@@ -1055,7 +1055,7 @@ TEST_F(group, part_keeps_its_buffer)
 		}
 		for (i = POLLED * ROOM; i < room; i++)
 			ASSERT_EQ('#', mem[i]);
-		/* a short buffer is the end, and what follows it is nobody's */
+		/* a short buffer is the end, and what follows it has no owner */
 		prep_read(r, IORING_OP_READ, file[0].fd, 0)->flags |= ways[w & 1];
 		EXPECT_CQE(r, REST, BUFFER(POLLED));
 		EXPECT_EQ('#', mem[POLLED * ROOM + REST]);

@@ -98,7 +98,7 @@ static void serve_from_pipe(struct server *s, unsigned int i)
 	sqe->splice_off_in = -1;
 }
 
-/* Somebody has connected.  Return: 0, or the line that says what is wrong; so do the others. */
+/* Another task has connected.  Return: 0, or the line that says what is wrong; so do the others. */
 static int on_accept(struct server *s, const struct io_uring_cqe *cqe)
 {
 	unsigned int i;

@@ -350,7 +350,7 @@ static int try_sqe(struct iou *r, unsigned int flags)
 	if (ret < 0)
 		return ret;
 	ret = iou_reap(r, &cqe);
-	/* a flag that NOP has no use for is refused in another way than one that nobody has */
+	/* a flag that NOP has no use for is refused in another way than one that does not exist */
 	return ret ? ret : cqe.res == -EOPNOTSUPP ? 0 : cqe.res;
 }
 

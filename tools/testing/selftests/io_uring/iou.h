@@ -477,8 +477,8 @@ static inline void iou_seen(struct iou *r, unsigned int nr)
 
 /*
  * Wait at most @ms milliseconds until @min CQEs are in the ring.  At the end of the time
- * the kernel is content with what it finds then; whoever has all the patience of a test is
- * told that nobody has woken him.
+ * the kernel accepts what it finds then.  A caller that waits for IOU_PATIENCE gets -ETIME if no
+ * wake-up has come.
  */
 static inline int iou_wait_ms(struct iou *r, unsigned int min, unsigned int ms)
 {

@@ -717,7 +717,7 @@ static pid_t issuer(struct iou *r)
 
 /*
  * What follows a request that a worker ran is issued by the task, like what follows any
- * other.  Who issues it shows a signal: it waits for one thread alone, and nobody else can read
+ * other.  Who issues it shows a signal: it waits for one thread alone, and no other task can read
  * it.  On stock the worker goes on, unless the ring is its task's.  Mutant: worker-goes-on.
  * differences: link-worker-successor
  */

@@ -142,7 +142,7 @@ TEST_F(busy, more_than_the_store)
 	iou_exit(&to);
 }
 
-/* Whoever submits stands in a fault, with the ring's lock. */
+/* A task that submits stands in a fault, with the ring's lock. */
 struct stuck {
 	pthread_t thread;
 	pthread_barrier_t ready, end;
@@ -175,7 +175,7 @@ static int take_one(struct iou *r)
 }
 
 /*
- * Nobody waits for a lock of the target: not for data, and with a file a worker does.
+ * No task waits for a lock of the target: not for data, and with a file a worker does.
  * Mutant: message-waits-for-lock.
  */
 TEST(target_is_locked)
@@ -310,7 +310,7 @@ static void *peer_main(void *data)
 	pthread_barrier_wait(p->start);
 	if (!p->ret && !p->other->ret)
 		p->ret = peer_run(p);
-	/* nobody sends to a ring that is gone */
+	/* no task sends to a ring that is gone */
 	pthread_barrier_wait(p->start);
 	iou_exit(&p->r);
 	return NULL;
@@ -369,7 +369,7 @@ static void *churn_main(void *data)
 	while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
 		int ret = send_data(&c->r, __atomic_load_n(&c->fd, __ATOMIC_ACQUIRE), 1, 1);
 
-		/* the number may be nobody's, or somebody else's, for a moment */
+		/* the number may be free, or another message's, for a moment */
 		if (!ret)
 			c->sent++;
 		else if (ret != -EBADF && ret != -EBADFD)

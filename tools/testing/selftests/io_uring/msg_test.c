@@ -102,7 +102,7 @@ static bool nothing_arrived(struct iou *to)
 	bool polls = (to->flags & (IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL)) ==
 		     IORING_SETUP_IOPOLL;
 
-	/* whoever reaps a polled ring that has nothing to reap does not wait */
+	/* a task that reaps a polled ring that has nothing to reap does not wait */
 	return iou_wait_ms(to, 1, 20) == (polls ? 0 : -ETIME) && !iou_ready(to);
 }
 
@@ -369,7 +369,7 @@ TEST_F(target, file_replaces_tagged)
 }
 
 /*
- * A ring with messages that nobody came for ends without a trace.
+ * A ring with messages that no task came for ends without a trace.
  * Mutant: message-after-the-ring.
  */
 TEST_F(target, closed_with_messages)
@@ -492,7 +492,7 @@ TEST_F(waiter, is_woken)
 	int i;
 
 	ASSERT_EQ(0, receiver_start(&self->rx, variant->flags, 64, wait_for_all, 8));
-	/* whoever reaps a polled device does not sleep */
+	/* a task that reaps a polled device does not sleep */
 	if (!(variant->flags & IORING_SETUP_IOPOLL))
 		ASSERT_TRUE(iou_sleeps_in(self->rx.tid, __NR_io_uring_enter));
 	for (i = 0; i < 8; i++)

@@ -58,7 +58,7 @@ static void show(struct iou *r, char *text, size_t size)
 		snprintf(text, size, "%s", at);
 }
 
-/* Nobody polls for longer than 10 milliseconds.  Mutant: napi-polls-for-an-hour. */
+/* No task polls for longer than 10 milliseconds.  Mutant: napi-polls-for-an-hour. */
 TEST_F(napi, longest)
 {
 	static const unsigned int times[] = { 9999, 10000, 10001, -1U };
@@ -256,7 +256,7 @@ TEST_F(napi, traffic)
 			EXPECT_EQ(sizeof(out), cqe.res);
 		}
 		EXPECT_EQ(-1, iou_verify(in, sizeof(in), i * 7, 3));
-		/* a time that nobody else ends */
+		/* a time that no other task ends */
 		if (i == 20)
 			EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 3));
 	}

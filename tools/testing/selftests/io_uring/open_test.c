@@ -627,7 +627,7 @@ static bool audit_one_end(int fd, const char *end, unsigned int *attempts)
 }
 
 /*
- * A name that nobody has looked up is left to a worker.  The attempt before is recorded as
+ * A name that no task has looked up is left to a worker.  The attempt before is recorded as
  * one, and the end once.  Mutant: audit-attempt-succeeds.  differences: audit-result
  */
 TEST_F(open, audited_again)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: limits and rights, which operations ask for as system calls do */
 /*
- * A nobody, whom root has registered as a personality, asks for what takes a capability: the
+ * An unprivileged user, registered by root as a personality, asks for what takes a capability: the
  * security hook of the call refuses it.  Root then is granted the same.  6.12 answers alike.
  */
 #include "iou_test.h"

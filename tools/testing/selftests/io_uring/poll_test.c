@@ -317,7 +317,7 @@ TEST_F(poll, multi)
 
 /*
  * A poll that was just cancelled is there still for its removal, which comes too late; one that
- * was just removed is there for nobody.  Mutant: poll-removal-finds-nothing.
+ * was just removed is found no more.  Mutant: poll-removal-finds-nothing.
  */
 TEST_F(poll, remove_of_a_cancelled_one)
 {
@@ -349,7 +349,7 @@ TEST_F(poll, remove_of_a_cancelled_one)
 }
 
 /* An event that is there when it is armed is told, and it goes on. */
-/* Whoever asks for one event gets one, although it may be several. */
+/* A task that asks for one event gets one, although it may be several. */
 TEST_F(poll, multi_oneshot)
 {
 	struct iou *r = &self->r;
@@ -544,7 +544,7 @@ TEST_F(poll, hang_up)
 	}
 }
 
-/* More wakes than any counter of ownership has room for, before anybody looks. */
+/* More wakes than any counter of ownership has room for, before any task looks. */
 TEST_F(poll, wakes_without_end)
 {
 	struct iou *r = &self->r;
@@ -591,7 +591,7 @@ TEST_F(poll, exclusive)
 	}
 	/* one is enough, and one there is */
 	EXPECT_EQ(1, nr);
-	/* whoever does not ask for it is told all the same */
+	/* a task that does not ask for it is told all the same */
 	drain(self->p[0]);
 	prep_poll(r, self->p[0], POLLIN, 0, 9);
 	ASSERT_LE(0, submit(r));
@@ -1032,7 +1032,7 @@ static void *feeder_main(void *arg)
 	return NULL;
 }
 
-/* Whoever waits for N is woken when N are there, not for each, and not too late. */
+/* A task that waits for N is woken when N are there, not for each, and not too late. */
 TEST_F(poll_waits, for_n)
 {
 	struct iou *r = &self->r;
@@ -1160,7 +1160,7 @@ TEST_F(poll_end, all_ways)
 		}
 		ASSERT_LT(0, pid);
 		close(self->p[0]);
-		/* nobody is left who could read */
+		/* no task is left who could read */
 		EXPECT_EQ(1, poll(&pfd, 1, IOU_PATIENCE))
 			TH_LOG("ending %u", ending);
 		EXPECT_EQ(POLLERR, pfd.revents);

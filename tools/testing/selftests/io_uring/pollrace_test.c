@@ -178,7 +178,7 @@ TEST_F(poll, changed_while_firing)
 					ASSERT_EQ(0, cqe.res);
 				if (cqe.user_data > ACT && !cqe.res)
 					removed = 0;
-				/* nobody got it: it may be multishot and go on */
+				/* no task got it: it may be multishot and go on */
 				if (answers == 4 && removed && !ends) {
 					storm_pause(&storm, r, true);
 					prep_remove(r, 1)->user_data = ACT + 1;
@@ -475,7 +475,7 @@ static int end_polls(struct iou *r)
 /*
  * Two polls of which one is told of each event.  An event comes at any moment of a change after
  * which the first does not wait for such any more: then it is for the second.  6.12 tells
- * nobody, once in 10,000 times.  Mutant: changed-poll-keeps-event.  differences: event-passed-on
+ * no task, once in 10,000 times.  Mutant: changed-poll-keeps-event.  differences: event-passed-on
  */
 TEST(event_at_the_change)
 {

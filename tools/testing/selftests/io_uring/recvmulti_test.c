@@ -872,9 +872,9 @@ static int receive_last(struct iou *r, const struct ended_op *op, unsigned int s
 }
 
 /*
- * What comes together with the last data, before the request looks, is told nowhere else: the
- * end, or an error.  On a single-writer ring both have come when the program enters; with POLL_FIRST,
- * or for a worker, when the request begins to wait.  6.12 waits for ever in the latter cases.
+ * The end, or an error, that comes with the last data is reported, though no event follows.  On
+ * a single-writer ring both are there when the program enters; with POLL_FIRST, or for a worker,
+ * when the request begins to wait.  6.12 waits for ever in the latter cases.
  * Mutant: recv-end-untold.  differences: recv-multishot-end
  */
 TEST_F(recvmulti, many_end_with_the_data)
@@ -1264,7 +1264,7 @@ static unsigned int feed_until_dead(struct iou *r, struct io_uring_buf_ring *rin
 }
 
 /*
- * A request that never runs dry, while somebody else reaps: its task can be killed.  What it
+ * A request that never runs dry, while another task reaps: its task can be killed.  What it
  * posts before it has seen the signal is its share at most, and what the ring then has.
  * Mutant: fed-multishot-outlives-kill.
  */

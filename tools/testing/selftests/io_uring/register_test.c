@@ -310,7 +310,7 @@ TEST_F(reg, ring_index_is_private)
 }
 
 /*
- * Who acts: a write by somebody without rights clears the set-user-id bit of the
+ * Who acts: a write by a user without rights clears the set-user-id bit of the
  * file, root's own does not.
  */
 static int suid_file(void)

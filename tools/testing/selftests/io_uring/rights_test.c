@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: rights that each operation asks for, and the record it leaves */
 /*
- * A row is an operation on something that a nobody may not do and root may.  It is tried with
+ * A row is an operation that an unprivileged user may not do and root may.  It is tried with
  * every way in which a request comes by its credentials.  6.12 answers alike.
  *
  * Of the other operations TEE, FADVISE, MADVISE, EPOLL_CTL, WAITID and FUTEX_* ask for nothing
@@ -20,7 +20,7 @@
 
 #define NOBODY	4242
 
-/* What the rows use.  Of "locked" nobody but root may look up a name. */
+/* What the rows use.  Of "locked" only root may look up a name. */
 struct place {
 	char dir[32];
 	int dfd;
@@ -42,7 +42,7 @@ struct place {
 
 struct row {
 	int op;
-	int refused;		/* what a nobody is told; 0: is not asked for rights */
+	int refused;		/* the unprivileged user's result; 0: is not asked for rights */
 	bool recorded;
 	struct io_uring_sqe *(*prep)(struct iou *r, struct place *p);
 	int (*judge)(struct place *p, int res);		/* what an attempt has shown, or NULL */
@@ -313,7 +313,7 @@ static struct io_uring_sqe *prep_wake(struct iou *r, struct place *p)
 	return sqe;
 }
 
-/* The word is 0: nobody waits. */
+/* The word is 0: no task waits. */
 static struct io_uring_sqe *prep_wait(struct iou *r, struct place *p)
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_FUTEX_WAIT,
@@ -480,7 +480,7 @@ static int attempt(const struct row *row, struct place *p, struct iou *r, unsign
 
 FIXTURE(rights) {
 	struct iou r;		/* made by root */
-	struct iou low;		/* made by the nobody */
+	struct iou low;		/* made by the unprivileged user */
 	int nobody, root;	/* personalities of both rings */
 	struct place p;
 };
@@ -493,7 +493,7 @@ FIXTURE_VARIANT(rights) {
 IOU_KINDS_OF_TASK(rights);
 IOU_KINDS_ASYNC(rights);
 
-/* Personalities of a ring, the nobody's is 1. */
+/* Personalities of a ring, the unprivileged user's is 1. */
 static int add_personalities(struct iou *r)
 {
 	int nobody, root;

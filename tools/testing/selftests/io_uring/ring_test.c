@@ -543,7 +543,7 @@ TEST(mappings)
 	for (i = 0; i < ARRAY_LEN(map_rows); i++) {
 		const struct map_row *row = &map_rows[i];
 
-		/* a 32-bit program gives so many pages, in 32 bits */
+		/* a 32-bit program gives a number of pages, in 32 bits */
 		if (sizeof(long) == 4 && row->off >> 44)
 			continue;
 		errno = 0;

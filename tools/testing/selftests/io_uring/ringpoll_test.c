@@ -153,7 +153,7 @@ static void *first_poll(void *arg)
 }
 
 /*
- * Nobody has polled the ring before, and its first CQE comes just then: the poller is told.
+ * No task has polled the ring before, and its first CQE comes just then: the poller is told.
  * Mutant: first-poller-missed.
  */
 TEST_F(poll, first_poller)
@@ -222,7 +222,7 @@ TEST_F(poll, ring_polls_ring)
 		ASSERT_LE(0, submit(&other));
 		iou_nop(r, 3);
 		ASSERT_LE(0, submit(r));
-		/* each is the other's event as long as nobody takes it */
+		/* each is the other's event as long as no task takes it */
 		ASSERT_EQ(0, iou_wait(r, 2));
 		ASSERT_EQ(0, iou_wait(&other, 1));
 		EXPECT_CQE(r, 3, 0, 0);

@@ -177,7 +177,7 @@ TEST_F(rsrc, file_tags)
 	EXPECT_TRUE(silent(r));
 	ASSERT_EQ(1, files_update(r, 3, 1, &none));
 	EXPECT_EQ(0, expect_tag(r, 103));
-	/* whoever unregisters the table knows that its tags are gone */
+	/* a task that unregisters the table knows that its tags are gone */
 	ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_FILES, NULL, 0));
 	EXPECT_TRUE(silent(r));
 }
@@ -244,7 +244,7 @@ static void *feeder(void *arg)
 	return write(*(int *)arg, "x", 1) == 1 ? arg : NULL;
 }
 
-/* Unregistering waits for nobody's read; the file lives on in the request. */
+/* Unregistering waits for no read; the file lives on in the request. */
 TEST_F(rsrc, unregister_files_in_use)
 {
 	struct iou *r = &self->r;
@@ -502,7 +502,7 @@ static void *interrupter(void *arg)
 	return arg;
 }
 
-/* Whoever cannot wait for ever gets a signal, and the buffers are what they were. */
+/* A task that cannot wait for ever gets a signal, and the buffers are what they were. */
 TEST_F(rsrc, unregister_buffers_interrupted)
 {
 	struct sigaction action = { .sa_handler = on_signal };
@@ -883,7 +883,7 @@ TEST_F(layout, counted_until_the_last_user)
 	EXPECT_EQ(before, pinned_kb(before));
 }
 
-/* Whoever is over a limit that was lowered still gets what costs nothing. */
+/* A task that is over a limit that was lowered still gets what costs nothing. */
 static int over_the_limit(void)
 {
 	struct rlimit limit = { 2 * HUGE, 2 * HUGE };
@@ -1051,7 +1051,7 @@ TEST(rings_do_not_nest)
 
 /*
  * A fault in one thread's submission is served by a thread that first waits for
- * a completion of the same ring: nobody may keep that one back meanwhile.
+ * a completion of the same ring: no task may keep that one back meanwhile.
  *
  *   worker:    WRITE from page 0, which is missing ... stands in the fault
  *   submitter: looks at page 1, missing too ... stands in the fault, in enter

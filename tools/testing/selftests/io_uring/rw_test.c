@@ -384,7 +384,7 @@ static int submit_shares(struct iou *r, const struct way *way, int fd, unsigned 
 
 /*
  * Several in flight at the current position: each moves data where the one before it has ended,
- * whoever makes its attempt.  differences: position-in-turn
+ * in any context.  differences: position-in-turn
  */
 TEST_F(rw, positions_in_flight)
 {
@@ -906,7 +906,7 @@ TEST_F(rw, nop)
 	}
 }
 
-/* Files on which an operation may have to wait for somebody. */
+/* Files on which an operation may have to wait for another task. */
 TEST_F(rw, pipe_reads_in_any_order_of_data)
 {
 	struct iou *r = &self->r;

@@ -84,7 +84,7 @@ static size_t drain(int fd, char *buf, size_t len)
 	return at;
 }
 
-/* Give all of it, for which somebody may have to read at the same time. */
+/* Give all of it, for which another task may have to read at the same time. */
 static bool give(int fd, const char *buf, size_t len)
 {
 	return send(fd, buf, len, MSG_NOSIGNAL) == (ssize_t)len;

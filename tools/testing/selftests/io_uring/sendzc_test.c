@@ -264,7 +264,7 @@ TEST_F(sendzc, notification_waits)
 		EXPECT_EQ(BYTES, take_sent(r, &more));
 		ASSERT_TRUE(more);
 		EXPECT_TRUE(quiet(r));
-		/* the end, which nobody has seen yet */
+		/* the end, which no task has seen yet */
 		iou_fill(self->out + BYTES - 1000, 1000, 3 * BYTES, 5);
 		EXPECT_TRUE(got(fds[1], self->in, BYTES - 1000, 0));
 		EXPECT_TRUE(got(fds[1], self->in, 1000, 3 * BYTES));
@@ -828,7 +828,7 @@ TEST_F(sendzc, killed)
 
 #define HUGE_PAGE	(2UL << 20)
 
-/* Pages of 2 MiB that nobody has. */
+/* Pages of 2 MiB that no task has. */
 static long free_huge_pages(void)
 {
 	char line[128];
@@ -915,7 +915,7 @@ TEST_F(sendzc, killed_at_random)
 		pid_t child;
 		char *other;
 
-		/* several in flight, but not so many that it takes long to empty it */
+		/* several in flight, but few enough that it does not take long to empty it */
 		ASSERT_EQ(0, sock_tcp_pair_of(fds, BYTES / 4));
 		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
 		child = fork();

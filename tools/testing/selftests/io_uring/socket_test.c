@@ -642,7 +642,7 @@ TEST_F(socket, connect)
 		close(fd);
 		close(peer);
 	}
-	/* nobody listens there any more */
+	/* no task listens there any more */
 	close(self->listener);
 	for (i = 0; i < 2; i++) {
 		fd = socket(AF_INET, SOCK_STREAM | (i ? SOCK_NONBLOCK : 0), 0);

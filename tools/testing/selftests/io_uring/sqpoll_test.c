@@ -305,7 +305,7 @@ TEST(identity)
 	close(fd);
 }
 
-/* Whoever only holds the descriptor is told when the owner and its thread are gone. */
+/* A task that only holds the descriptor is told when the owner and its thread are gone. */
 TEST(owner_is_gone)
 {
 	unsigned int limits[2] = { 3, 4 };

@@ -527,7 +527,7 @@ static int change_round(struct change *c)
 		return __LINE__;
 	if (!change_end(c) || !change_remove(c))
 		return __LINE__;
-	/* whoever tells of one of these later has had it for too long */
+	/* a task that tells of one of these later has had it for too long */
 	memset(c->given, 0, sizeof(c->given));
 	if (!change_register(c, mapped))
 		return __LINE__;
@@ -550,8 +550,7 @@ static int change_round(struct change *c)
 }
 
 /*
- * Nothing that comes is lost, wherever the group was taken from under it, and whoever maps it
- * meanwhile.
+ * Nothing that comes is lost, also if the group is unregistered or mapped meanwhile.
  */
 TEST_F(groups, come_and_go)
 {

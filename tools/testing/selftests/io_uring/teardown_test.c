@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: how a ring or a task ends while others hold on to something */
 /*
- * Whoever holds a ring's lock may sleep for as long as a user likes: in the fault of a
- * page that a program serves.  Nobody who does not use that ring may notice, and who
+ * A task that holds a ring's lock may sleep for as long as a user likes: in the fault of a
+ * page that a program serves.  Tasks that do not use that ring may not notice, and who
  * uses it can exit, exec and be killed.  The owner of a single-writer ring may leave it in
  * several ways; what is sent to the ring then goes another way.
  */
@@ -76,7 +76,7 @@ static short await(int fd, short events)
 	return poll(&pfd, 1, grace()) == 1 ? pfd.revents : 0;
 }
 
-/* A child that uses a ring, sets up one, and ends: nothing to do with anybody. */
+/* A child that uses a ring, sets up one, and ends: unrelated to the others. */
 static int stranger(void)
 {
 	struct iou r;
@@ -196,7 +196,7 @@ TEST_F(teardown, exit_while_the_lock_is_held)
 }
 
 /*
- * The same with a request that holds a ring's file, which an exit waits for: whoever is
+ * The same with a request that holds a ring's file, which an exit waits for: a task that is
  * killed does not wait long.  The request ends when the lock is free.
  * Mutants: exit-waits-for-ring-lock, exit-forgets-orphans.  differences: exit-ring-lock
  */
@@ -323,7 +323,7 @@ TEST_F(teardown, killed_while_its_worker_waits_for_the_lock)
 	ASSERT_EQ(0, rmdir(fifo));
 	ASSERT_EQ(0, mkfifo(fifo, 0600));
 	ASSERT_EQ(0, register_slots(&self->h.r, -1));
-	/* until somebody writes it is no use to hold the lock for */
+	/* until another task writes it is no use to hold the lock for */
 	pid = CHILD_OF(self, {
 		struct io_uring_sqe *sqe = iou_prep(&self->h.r, IORING_OP_OPENAT, AT_FDCWD, fifo,
 						    0, 0);
@@ -407,7 +407,7 @@ TEST_F(teardown, killed_while_its_sqpoll_thread_waits_for_the_lock)
 }
 
 /*
- * Whoever wants something of a SQPOLL thread, which sits in a fault, can be killed.
+ * A task that wants something of a SQPOLL thread, which sits in a fault, can be killed.
  * differences: lock-killable
  */
 TEST_F(teardown, killed_while_it_waits_for_a_sqpoll_thread)
@@ -484,7 +484,7 @@ static void busy_end(struct busy *b)
 }
 
 /*
- * Whoever waits until no request uses the buffers lets go of the lock meanwhile.  If it is killed
+ * A task that waits until no request uses the buffers drops the lock meanwhile.  If it is killed
  * and cannot have it back, the buffers are still there for others, soon and however busy they
  * keep the ring.
  * Mutants: buffers-forsaken, fallback-starves.  differences: lock-killable
@@ -1293,7 +1293,7 @@ static long work_of(pthread_t thread)
 }
 
 /*
- * The last descriptor of a ring is closed while somebody reads its fdinfo, which is long, and
+ * The last descriptor of a ring is closed while another task reads its fdinfo, which is long, and
  * its thread sits in a fault with its locks.  The reader goes on.  Mutant: release-takes-lock.
  * differences: release-no-lock
  */
@@ -1314,7 +1314,7 @@ TEST(last_put_by_a_reader)
 	iou_prep(&r, IORING_OP_TIMEOUT, -1, hole.mem, 1, 1);
 	ASSERT_EQ(1, iou_submit(&r));
 	ASSERT_EQ(1, hole_faults(&hole, 1));
-	/* so many CQEs that nobody has read are shown, which takes far longer than 5 ms */
+	/* many unread CQEs are shown, which takes far longer than 5 ms */
 	*r.cq_head = *r.cq_tail - LONG_TEXT;
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", r.fd);
 	reader.fd = open(path, O_RDONLY);
@@ -1809,7 +1809,7 @@ static void __attribute__((constructor)) after_exec(void)
 	if (iou_map(&r))
 		_exit(12);
 	iou_find_words(&r);
-	/* a message, which somebody sends about now */
+	/* a message, which another task sends about now */
 	if (iou_reap(&r, &cqe) || cqe.user_data != 40)
 		_exit(13);
 	if (getenv("IOU_ONLY_WAIT"))

@@ -104,7 +104,7 @@ TEST_F(to, wakes_a_waiter)
 	EXPECT_STREQ("2:ETIME 3:ETIME 1:ETIME", cqes(r, 3));
 }
 
-/* Whoever waits is sent back by a timeout, for however many CQEs he waits. */
+/* A timeout ends a wait for any number of CQEs. */
 /*
  * Submit what was prepared and wait for more CQEs than will come: 0 if a timeout ended
  * that. One that fires before the wait began ends nothing, which a busy machine can
@@ -137,7 +137,7 @@ TEST_F(to, ends_a_wait)
 	int ret;
 
 	for (k = 0; k < ARRAY_LEN(kinds); k++) {
-		/* a thread that posts nothing wakes nobody */
+		/* a thread that posts nothing wakes no task */
 		if (!*kinds[k].cqes && r->flags & IORING_SETUP_SQPOLL)
 			continue;
 		for (try = 0; try < TRIES; try++) {
@@ -575,7 +575,7 @@ static void *sleep_for_one(void *arg)
 	return NULL;
 }
 
-/* A timeout ends the wait of whoever waits, also one without a CQE, of another thread. */
+/* A timeout ends the waits of all threads, also one without a CQE. */
 TEST(hidden_ends_anothers_wait)
 {
 	struct sleeper s = { NULL };
@@ -1028,7 +1028,7 @@ static long long first_after(const struct ends *e)
 }
 
 /*
- * One timer each 40 us, from half a millisecond on, on a machine that keeps up with that.  Nobody
+ * One timer each 40 us, from half a millisecond on, on a machine that keeps up with that.  No task
  * waits here for a SQPOLL thread: it would be too late to meet them.
  */
 static long long start_timers(struct iou *r, struct ends *e, unsigned int nr,
@@ -1056,7 +1056,7 @@ static long long meet_at(struct ends *e, unsigned int i, unsigned int round)
 }
 
 /*
- * Whoever was late comes earlier next time, on a machine of any speed.  One that is late again
+ * A task that was late comes earlier next time, on a machine of any speed.  One that is late again
  * and again cannot submit as fast as the timers expire: they get more time, and the next is met
  * as early as can be.
  */

@@ -14,7 +14,7 @@
 #define HOUR		(3600 * 1000 * MS)
 /* The nanoseconds of a 32-bit program are the lower half, without a sign; the rest is padding */
 #define NEGATIVE	(sizeof(long) == 8 ? -1 : -1000 * MS)
-/* That nothing more comes is not seen sooner than after so many milliseconds */
+/* Time in milliseconds after which nothing more comes */
 #define SILENCE		20
 
 static inline struct __kernel_timespec *ts_of(struct __kernel_timespec *ts, long long ns)

@@ -184,7 +184,7 @@ static bool wait_served(struct ublk *u, unsigned int nr)
 
 /*
  * Stock gives an SQPOLL thread that ends requests that came after the driver was asked to end
- * its commands, for one server in ten: these never end, and nobody can end their users.
+ * its commands, for one server in ten: these never end, and no task can end their users.
  * differences: none, 6.12 loses requests of the device
  */
 static bool loses_requests(unsigned int ring_flags)
@@ -309,7 +309,7 @@ TEST_F(ublk, left_unserved)
 	ASSERT_EQ(0, ublk_serve(u));
 	EXPECT_EQ(0, ublk_reap(u));
 	ASSERT_EQ(0, ublk_del(u));
-	/* by its exit; nobody but the driver could tell, by a warning */
+	/* by its exit; only the driver could tell, by a warning */
 	u->flags = UBLK_SLOW;
 	ASSERT_EQ(0, ublk_add(u, 0));
 	ASSERT_EQ(0, ublk_serve(u));

@@ -298,7 +298,7 @@ TEST_F(table, many_names)
 				iou_seen(r, 1);
 			}
 		}
-		/* the wait table shrinks again, and has lost nobody */
+		/* the wait table shrinks again, and has lost none */
 		poll_in(r, self->p[0], 2);
 		cancel(r, 0, IORING_ASYNC_CANCEL_ANY, 1);
 		EXPECT_STREQ("1:1 2:ECANCELED", submit_cqes(r, 2));
@@ -455,7 +455,7 @@ static void run_long(struct iou *r, unsigned int nr, unsigned int patience, vola
 	static char byte;
 	unsigned int i;
 
-	/* whoever else wants the CPU has it clear what is ready */
+	/* on one CPU: a competing task makes the run handle what is ready */
 	if (run_on(0) || pipe(p) || pipe(out) || hole_open(&hole, 1) ||
 	    queued_reads(r, 0, 1))
 		_exit(1);
@@ -562,7 +562,7 @@ static void submit_and_be_killed(unsigned int flags, int p[2], int event)
 }
 
 /*
- * Whoever is killed in the midst of a batch leaves the rest.  Mutant: batch-not-killable.
+ * A task that is killed in the midst of a batch leaves the rest.  Mutant: batch-not-killable.
  * differences: kill-leaves-batch
  */
 TEST(killed_in_a_long_batch)
@@ -751,7 +751,7 @@ out:
 
 /*
  * @nr exclusive polls of a socket: multishot ones of which one is chosen for an event, or one in
- * two is chosen for one each.  Before they have told anybody these are cancelled, or the ring
+ * two is chosen for one each.  Before they have told any task these are cancelled, or the ring
  * is closed.  Return: microseconds until they, or it, were gone; 0: something else failed
  */
 static unsigned long long end_of_exclusive(unsigned int nr, bool each)

@@ -260,7 +260,7 @@ TEST_F(waitid, one_child_for_two)
 	self->child = 0;
 }
 
-/* An event that is somebody else's to have leaves the wait where it is. */
+/* An event that is another task's to have leaves the wait where it is. */
 TEST_F(waitid, taken_by_others)
 {
 	int pid = make_child(), status;
@@ -460,7 +460,7 @@ static void *wait_in_thread(void *arg)
 	return (void *)(long)iou_submit_issued(r);
 }
 
-/* The thread that waits is gone: nobody is left to take the child for it. */
+/* The thread that waits is gone: no task is left to take the child for it. */
 TEST_F(waitid, thread_exits)
 {
 	struct iou *r = &self->r;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: whoever waits for several CQEs is woken for all that will come */
+/* io_uring selftests: a waiter for several CQEs is woken for all that will come */
 /*
  * On rings with DEFER_TASKRUN the kernel counts what has arrived for a sleeping
  * task and wakes it for the last that it waits for.  Here is what such a count
@@ -245,7 +245,7 @@ TEST_F(several, poll_and_drained)
 	END();
 }
 
-/* A direct write is done when its second half was run; whoever cuts the file waits for that. */
+/* A direct write is done when its second half was run; a task that cuts the file waits for that. */
 TEST_F(several, write_and_cut)
 {
 	struct iou *r = &self->r;
@@ -345,7 +345,7 @@ static void run_and_be_killed(int full[2], int event)
 }
 
 /*
- * Whoever is killed while it runs its mailbox leaves most of it, however much there is.
+ * A task that is killed while it runs its mailbox leaves most of it, however much there is.
  * Mutant: mailbox-run-not-killable.  differences: kill-leaves-mail
  */
 TEST(killed_while_it_runs_mail)

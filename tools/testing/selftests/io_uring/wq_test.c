@@ -97,7 +97,7 @@ static void prep_fifo(struct iou *r, const char *name, unsigned long long user_d
 	sqe->user_data = user_data;
 }
 
-/* Open a FIFO for writing once somebody waits to read it.  Return: descriptor, or -1 */
+/* Open a FIFO for writing once another task waits to read it.  Return: descriptor, or -1 */
 static int meet_reader(const char *name)
 {
 	unsigned long long end = iou_now_us() + 5000000;
@@ -109,7 +109,7 @@ static int meet_reader(const char *name)
 	return fd;
 }
 
-/* Somebody opens the FIFO as well, so that request @nr does.  Return: 0 or a negative errno. */
+/* Another task opens the FIFO as well, so that request @nr does.  Return: 0 or a negative errno. */
 static int let_fifo_open(struct iou *r, const char *name, unsigned long long nr)
 {
 	int ret, writer = meet_reader(name);
@@ -172,7 +172,7 @@ TEST_F(wq, cancelled_work_leaves_the_next_alone)
 }
 
 /*
- * The one worker reads a file that nobody else has open any more, the open of a FIFO is queued.
+ * The one worker reads a file that no other task has open any more, the open of a FIFO is queued.
  * The file ends with its request, not with the next one.  Mutant: file-waits-for-the-next-work.
  */
 TEST_F(wq, file_does_not_wait_for_the_next_work)
@@ -223,7 +223,7 @@ static void *hold_ring_lock(void *arg)
 
 /*
  * The one worker has written to a registered file, for which it needs the ring lock, and
- * somebody sleeps with that.  The work of another ring does not wait for it.  Mutant:
+ * another task sleeps with that.  The work of another ring does not wait for it.  Mutant:
  * worker-waits-for-the-ring.  differences: worker-ring-lock
  */
 TEST_F(wq, put_does_not_wait_for_the_ring)
@@ -520,7 +520,7 @@ static int close_and_lease(const char *name, int fd)
 	if (fd >= 0)
 		close(fd);
 	other = open(name, O_RDONLY);
-	/* refused as long as anybody may write */
+	/* refused as long as any task may write */
 	ret = fcntl(other, F_SETLEASE, F_RDLCK);
 	close(other);
 	return ret;
@@ -892,7 +892,7 @@ static int leave_the_network(void)
 }
 
 /*
- * Whoever has left a root is not led back there by threads from before; 6.12 leads.
+ * A task that has left a root is not led back there by threads from before; 6.12 leads.
  * differences: worker-env, sqpoll-env
  */
 TEST(owner_moves)
