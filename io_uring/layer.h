@@ -4,20 +4,19 @@
 #define IO_LAYER_H
 
 /*
- * Folders are the chapters of this subsystem, in layers.  A file sees the
- * headers of its own folder and of lower layers; folders of one layer do not
- * see each other.  Each folder's Makefile says -DIO_LAYER=n, each header
- * refuses to be included from below:
+ * Each folder of this subsystem is a layer.  A file sees the headers of its own
+ * folder and of lower layers.  Each folder's Makefile has -DIO_LAYER=n, and each
+ * header refuses to be included from below:
  *
  *	1  ring/	memory shared with user space, SQ reader, CQ writer, waiters, mailboxes
  *	2  req/		what a request is: allocation, references, links, drain
- *	3  complete/	the one way from a result to a CQE
+ *	3  complete/	the one path from a result to a CQE
  *	4  rsrc/	what requests borrow: files, buffers, credentials
- *	   async/	requests that do not finish at once: worker pool, polled I/O
- *	5  submit/	SQE -> request -> issue -> retry or fail
- *	6  task/	per-task state, deferred work, SQPOLL thread, cancel, exit
- *	7  op/		one file an operation or a family; ops do not see each other
- *	8  sys/		the three system calls and the file
+ *	5  async/	requests that do not finish at once: worker pool, polled I/O
+ *	6  submit/	SQE -> request -> issue -> retry or fail
+ *	7  task/	per-task state, deferred work, SQPOLL thread, cancel, exit
+ *	8  op/		one file an operation or a family; ops do not see each other
+ *	9  sys/		the three system calls and the file
  *
  * Upward calls go through function pointers at their types only: io_tw->run,
  * io_wq_params->run, ->put and ->key, io_op, io_rsrc_node->release, io_cq_target->reached,
@@ -27,11 +26,11 @@
 #define IO_LAYER_REQ		2
 #define IO_LAYER_COMPLETE	3
 #define IO_LAYER_RSRC		4
-#define IO_LAYER_ASYNC		4
-#define IO_LAYER_SUBMIT		5
-#define IO_LAYER_TASK		6
-#define IO_LAYER_OP		7
-#define IO_LAYER_SYS		8
+#define IO_LAYER_ASYNC		5
+#define IO_LAYER_SUBMIT		6
+#define IO_LAYER_TASK		7
+#define IO_LAYER_OP		8
+#define IO_LAYER_SYS		9
 
 #ifndef IO_LAYER
 #error "the folder's Makefile has to define IO_LAYER"

@@ -148,7 +148,7 @@ enum {
 	REQ_F_LINK_TIMEOUT_BIT,		/* it limits the one before it in the chain */
 	REQ_F_TIMEOUT_RUNS_BIT,		/* and its timer runs */
 	REQ_F_AFTER_WORKER_BIT,		/* a worker has ended it, or those before it in its chain */
-	REQ_F_POLL_CMD_BIT,		/* polled rings: a driver's command, its task work ends it */
+	REQ_F_POLL_CMD_BIT,		/* polled rings: a driver's command, ended by task work */
 	__REQ_F_LAST_BIT,
 };
 

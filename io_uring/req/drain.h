@@ -15,7 +15,7 @@ static inline void io_drain_init(struct io_ring_ctx *ctx)
 	ctx->drain.tail = &ctx->drain.first;
 }
 
-/* A CQE may be skipped from here on: there is nothing to count by, so no draining. */
+/* As on 6.12, a ring with a request that may skip its CQE refuses IOSQE_IO_DRAIN from here on. */
 static inline void io_drain_disable(struct io_ring_ctx *ctx)
 {
 	io_assert_ring(ctx);
