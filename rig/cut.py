@@ -241,7 +241,7 @@ class Cut:
                 for record in re.findall(r"^const struct io_op io_op_(\w+) = \{", data.decode(), re.M):
                     brings[record] = name
         for i, line in enumerate(self.lines(LIST)):
-            match = re.match(r"IO_OP\(\w+, (\w+)\)", line)
+            match = re.match(r"IO_OP\(\w+, (\w+), \w+\)", line)
             if match and match.group(1) not in brings:
                 raise CutError(f"{LIST}: no file of io_uring/op/ has io_op_{match.group(1)}")
             if match:

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: every operation that is built, one line each */
+/* io_uring: every operation, one line each */
 
 /*
- * IO_OP(opcode, record): IORING_OP_<opcode> is what io_op_<record> does.  The
- * lines stand in the order of the opcodes.  An #include of this file gives the
- * records' declarations; op/table.c includes it once more, with an IO_OP() of its
- * own, and makes the table of it.  An opcode without a line is unsupported.
+ * IO_OP(opcode, record, config): io_op_<record> implements IORING_OP_<opcode>, if
+ * the option is set.  The lines are in the order of the opcodes.  An #include of
+ * this file declares the records.  op/table.c includes it twice more, with an
+ * IO_OP() of its own, for the tables of operations and of names.  An opcode
+ * without a line is unsupported.
  */
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_OP
@@ -15,88 +16,66 @@
 #include "op.h"
 
 #ifndef IO_OP
-#define IO_OP(opcode, record)	extern const struct io_op io_op_##record;
+#define IO_OP(opcode, record, ...)	extern const struct io_op io_op_##record;
 #endif
 
-IO_OP(NOP, nop)
-IO_OP(READV, readv)
-IO_OP(WRITEV, writev)
-IO_OP(FSYNC, fsync)
-IO_OP(READ_FIXED, read_fixed)
-IO_OP(WRITE_FIXED, write_fixed)
-IO_OP(POLL_ADD, poll_add)
-IO_OP(POLL_REMOVE, poll_remove)
-IO_OP(SYNC_FILE_RANGE, sync_file_range)
-#ifdef CONFIG_NET
-IO_OP(SENDMSG, sendmsg)
-IO_OP(RECVMSG, recvmsg)
-#endif
-IO_OP(TIMEOUT, timeout)
-IO_OP(TIMEOUT_REMOVE, timeout_remove)
-#ifdef CONFIG_NET
-IO_OP(ACCEPT, accept)
-#endif
-IO_OP(ASYNC_CANCEL, async_cancel)
-IO_OP(LINK_TIMEOUT, link_timeout)
-#ifdef CONFIG_NET
-IO_OP(CONNECT, connect)
-#endif
-IO_OP(FALLOCATE, fallocate)
-IO_OP(OPENAT, openat)
-IO_OP(CLOSE, close)
-IO_OP(FILES_UPDATE, files_update)
-IO_OP(STATX, statx)
-IO_OP(READ, read)
-IO_OP(WRITE, write)
-#ifdef CONFIG_ADVISE_SYSCALLS
-IO_OP(FADVISE, fadvise)
-IO_OP(MADVISE, madvise)
-#endif
-#ifdef CONFIG_NET
-IO_OP(SEND, send)
-IO_OP(RECV, recv)
-#endif
-IO_OP(OPENAT2, openat2)
-#ifdef CONFIG_EPOLL
-IO_OP(EPOLL_CTL, epoll_ctl)
-#endif
-IO_OP(SPLICE, splice)
-IO_OP(PROVIDE_BUFFERS, provide_buffers)
-IO_OP(REMOVE_BUFFERS, remove_buffers)
-IO_OP(TEE, tee)
-#ifdef CONFIG_NET
-IO_OP(SHUTDOWN, shutdown)
-#endif
-IO_OP(RENAMEAT, renameat)
-IO_OP(UNLINKAT, unlinkat)
-IO_OP(MKDIRAT, mkdirat)
-IO_OP(SYMLINKAT, symlinkat)
-IO_OP(LINKAT, linkat)
-IO_OP(MSG_RING, msg_ring)
-IO_OP(FSETXATTR, fsetxattr)
-IO_OP(SETXATTR, setxattr)
-IO_OP(FGETXATTR, fgetxattr)
-IO_OP(GETXATTR, getxattr)
-#ifdef CONFIG_NET
-IO_OP(SOCKET, socket)
-#endif
-IO_OP(URING_CMD, uring_cmd)
-#ifdef CONFIG_NET
-IO_OP(SEND_ZC, send_zc)
-IO_OP(SENDMSG_ZC, sendmsg_zc)
-#endif
-IO_OP(READ_MULTISHOT, read_multishot)
-IO_OP(WAITID, waitid)
-#ifdef CONFIG_FUTEX
-IO_OP(FUTEX_WAIT, futex_wait)
-IO_OP(FUTEX_WAKE, futex_wake)
-IO_OP(FUTEX_WAITV, futex_waitv)
-#endif
-IO_OP(FIXED_FD_INSTALL, fixed_fd_install)
-IO_OP(FTRUNCATE, ftruncate)
-#ifdef CONFIG_NET
-IO_OP(BIND, bind)
-IO_OP(LISTEN, listen)
-#endif
+IO_OP(NOP, nop, CONFIG_IO_URING)
+IO_OP(READV, readv, CONFIG_IO_URING)
+IO_OP(WRITEV, writev, CONFIG_IO_URING)
+IO_OP(FSYNC, fsync, CONFIG_IO_URING)
+IO_OP(READ_FIXED, read_fixed, CONFIG_IO_URING)
+IO_OP(WRITE_FIXED, write_fixed, CONFIG_IO_URING)
+IO_OP(POLL_ADD, poll_add, CONFIG_IO_URING)
+IO_OP(POLL_REMOVE, poll_remove, CONFIG_IO_URING)
+IO_OP(SYNC_FILE_RANGE, sync_file_range, CONFIG_IO_URING)
+IO_OP(SENDMSG, sendmsg, CONFIG_NET)
+IO_OP(RECVMSG, recvmsg, CONFIG_NET)
+IO_OP(TIMEOUT, timeout, CONFIG_IO_URING)
+IO_OP(TIMEOUT_REMOVE, timeout_remove, CONFIG_IO_URING)
+IO_OP(ACCEPT, accept, CONFIG_NET)
+IO_OP(ASYNC_CANCEL, async_cancel, CONFIG_IO_URING)
+IO_OP(LINK_TIMEOUT, link_timeout, CONFIG_IO_URING)
+IO_OP(CONNECT, connect, CONFIG_NET)
+IO_OP(FALLOCATE, fallocate, CONFIG_IO_URING)
+IO_OP(OPENAT, openat, CONFIG_IO_URING)
+IO_OP(CLOSE, close, CONFIG_IO_URING)
+IO_OP(FILES_UPDATE, files_update, CONFIG_IO_URING)
+IO_OP(STATX, statx, CONFIG_IO_URING)
+IO_OP(READ, read, CONFIG_IO_URING)
+IO_OP(WRITE, write, CONFIG_IO_URING)
+IO_OP(FADVISE, fadvise, CONFIG_ADVISE_SYSCALLS)
+IO_OP(MADVISE, madvise, CONFIG_ADVISE_SYSCALLS)
+IO_OP(SEND, send, CONFIG_NET)
+IO_OP(RECV, recv, CONFIG_NET)
+IO_OP(OPENAT2, openat2, CONFIG_IO_URING)
+IO_OP(EPOLL_CTL, epoll_ctl, CONFIG_EPOLL)
+IO_OP(SPLICE, splice, CONFIG_IO_URING)
+IO_OP(PROVIDE_BUFFERS, provide_buffers, CONFIG_IO_URING)
+IO_OP(REMOVE_BUFFERS, remove_buffers, CONFIG_IO_URING)
+IO_OP(TEE, tee, CONFIG_IO_URING)
+IO_OP(SHUTDOWN, shutdown, CONFIG_NET)
+IO_OP(RENAMEAT, renameat, CONFIG_IO_URING)
+IO_OP(UNLINKAT, unlinkat, CONFIG_IO_URING)
+IO_OP(MKDIRAT, mkdirat, CONFIG_IO_URING)
+IO_OP(SYMLINKAT, symlinkat, CONFIG_IO_URING)
+IO_OP(LINKAT, linkat, CONFIG_IO_URING)
+IO_OP(MSG_RING, msg_ring, CONFIG_IO_URING)
+IO_OP(FSETXATTR, fsetxattr, CONFIG_IO_URING)
+IO_OP(SETXATTR, setxattr, CONFIG_IO_URING)
+IO_OP(FGETXATTR, fgetxattr, CONFIG_IO_URING)
+IO_OP(GETXATTR, getxattr, CONFIG_IO_URING)
+IO_OP(SOCKET, socket, CONFIG_NET)
+IO_OP(URING_CMD, uring_cmd, CONFIG_IO_URING)
+IO_OP(SEND_ZC, send_zc, CONFIG_NET)
+IO_OP(SENDMSG_ZC, sendmsg_zc, CONFIG_NET)
+IO_OP(READ_MULTISHOT, read_multishot, CONFIG_IO_URING)
+IO_OP(WAITID, waitid, CONFIG_IO_URING)
+IO_OP(FUTEX_WAIT, futex_wait, CONFIG_FUTEX)
+IO_OP(FUTEX_WAKE, futex_wake, CONFIG_FUTEX)
+IO_OP(FUTEX_WAITV, futex_waitv, CONFIG_FUTEX)
+IO_OP(FIXED_FD_INSTALL, fixed_fd_install, CONFIG_IO_URING)
+IO_OP(FTRUNCATE, ftruncate, CONFIG_IO_URING)
+IO_OP(BIND, bind, CONFIG_NET)
+IO_OP(LISTEN, listen, CONFIG_NET)
 
 #undef IO_OP
