@@ -2,45 +2,44 @@
 /* io_uring: requests that wait until a file is ready */
 
 /*
- * A poll has an entry on each waitqueue of its file (most have one) and two words:
- * @owner says whether a context has claimed the request, @wants what it waits for
- * and, for the owner, that there was another event (AGAIN) or that it has to end
- * (CANCEL).
+ * Data: a poll has an entry on each waitqueue of its file (most have one) and two words.
+ * @owner is claimed by the context that continues the request.  @wants has the events that
+ * the request waits for and, for the owner, AGAIN (there was another event) and CANCEL (the
+ * request has to end).
  *
- * Wakers are called under the waitqueue's lock, in any context.  A waker that
- * finds no owner becomes it and pushes the request's task work; one that finds one tells it
- * by AGAIN, unless another has done so.  Everything else happens under the ring lock.
+ * Rules: wakers run under the waitqueue's lock, in any context.  A waker that finds no owner
+ * claims the poll and pushes the request's task work; otherwise it sets AGAIN.  All others
+ * hold the ring lock.
  *
- * An owner that is done stores 0 in @owner.  A waker may have found it before that
- * store was seen, and said AGAIN after the owner had looked.  So the owner looks
- * once more, with a full barrier between the store and that look, and the waker,
- * whose AGAIN is a full barrier, once more at @owner: one of them finds the other,
- * and then owns the poll again.  Each event is either seen by an owner or makes one.
- * The polls that are released in a run of task work share the barrier (ctx->polls.released),
- * so that an event costs one atomic operation, the push.
+ * @owner leaves 0 only under a waitqueue's lock.  With one waitqueue, that lock makes wakers
+ * and other claimants (cancel, update, the recheck) exclude each other, and a plain store
+ * claims the poll.  With two waitqueues a claim takes a compare-and-exchange.
  *
- * @owner leaves 0 only under a waitqueue's lock.  With one waitqueue, that lock
- * makes wakers and other claimants (cancel, update, the recheck) exclude each
- * other, and a plain store claims the poll.  With two waitqueues a claim takes a
- * compare-and-exchange.
+ * Ordering: an event that comes while the owner releases the poll must not be lost.
  *
- * The events that came with the wake are kept with @owner, which spares asking
- * the file.  They are not enough if the waker did not know them, or if there
- * were several wakes: then AGAIN is cleared first, so that it shows what comes
- * while the file is asked.  They are enough for a poll that waits for a single
- * event, which has happened; its entry may be off the waitqueue.
+ *	owner					waker
+ *	@owner = 0				set AGAIN in @wants
+ *	smp_mb()				smp_mb__after_atomic()
+ *	AGAIN in @wants? claim again		@owner == 0? claim
  *
- * A waitqueue may go away before its file does (POLLFREE).  Its owner wakes all
- * entries first, which take themselves off, forget the waitqueue as the last
- * thing they do, and cancel the poll.  The waitqueue's memory stays for a grace
- * period, so its lock can be taken within an RCU read-side section.
+ * At least one of them sees the other.  The polls that are released in a run of task work
+ * share the owner's barrier (ctx->polls.released), so an event costs one atomic operation,
+ * the push.
  *
- * An event wakes one of the exclusive waiters, the chosen one.  When that one ends without
- * having dealt with it, it wakes another one, if the file is still ready (io_poll_pass_on()).
- * It is not known for how many events it was chosen, so one that was woken by a waiter's end
- * does the same at its own end, whatever that is: until the file is not ready any more, or
- * no waiter is left.  Each end wakes one, and looks at those alone that wait for something
- * else: the end of many waiters of one file takes no more than their number.
+ * The events of the wake are stored in @owner, so that the file need not be asked.  That is
+ * not enough if the waker did not know them, or if there were several wakes.  Then the owner
+ * clears AGAIN before it asks the file, so that AGAIN shows later events.  For a poll that
+ * waits for a single event they are enough; its entry may be off the waitqueue.
+ *
+ * A waitqueue may be freed before its file is (POLLFREE).  It wakes all entries first.  They
+ * take themselves off, cancel the poll, and forget the waitqueue as their last step.  The
+ * waitqueue's memory stays for a grace period, so its lock can be taken within an RCU
+ * read-side section.
+ *
+ * An event wakes one exclusive waiter.  If that ends without having consumed the event, it
+ * wakes another one, as long as the file is ready (io_poll_pass_on()).  A waiter does not know
+ * for how many events it was woken, so a waiter that was woken that way does so as well.  Each
+ * end wakes one waiter, and scans only those that wait for other events.
  */
 #include <linux/net.h>
 #include <linux/poll.h>

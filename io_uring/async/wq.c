@@ -2,41 +2,42 @@
 /* io_uring: the worker pool: queues, cancel, limits, begin and end */
 
 /*
- * Work that cannot be done without blocking goes to a pool of threads.  Each
- * task that uses io_uring has a pool of its own, whose workers are threads of
- * that task's process, so that they see its memory, files and limits.
+ * Work that cannot be done without blocking goes to a pool of threads.  Each task that uses
+ * io_uring has its own pool.  The workers are threads of that task's process, so that they
+ * have its memory, files and limits.
  *
- * A pool has two lanes with a limit each: bounded for work that ends by itself
- * (storage), unbounded for work that may wait for another task.  A lane queues
- * plain work in one FIFO and hashed work in a FIFO a key (an inode).  Work of a key
- * runs one at a time and in order, and keeps no other work from running.  That is
- * for the sake of the inode's lock, which would have all workers wait for each
- * other; so it does not matter that another task's pool may have work on the same
- * inode.  There is room for as many keys at a time as a word has bits; what comes
- * then waits in one more FIFO, in order, until one of them is through.
+ * Data: a pool has two lanes with a limit each: bounded for work that ends by itself
+ * (storage), unbounded for work that may wait for another task.  A lane queues plain work in
+ * one FIFO, and hashed work in a FIFO for each key (an inode).  Work of a key runs one at a
+ * time and in order, and does not keep other work from running: all workers would only wait
+ * for the inode's lock.  So it does not matter that another task's pool may have work on the
+ * same inode.  There are as many keys at a time as a word has bits.  More keys wait in one
+ * more FIFO, in order, until a key is free.
  *
  * Locks, none of which is held while another of these is taken:
  *
- *	lane->lock	queue, and which work each worker runs.  Work moves from the
- *			queue to a worker inside one section, and cancel looks at the
- *			queue first, so that it cannot miss it.  The match callback is
- *			called under it.  A search lets go of it now and then; what
- *			is taken out of a queue moves the searches that stand there
+ *	lane->lock	the queue, and which work each worker runs.  Work moves from the
+ *			queue to a worker inside one section, and cancel searches the queue
+ *			first, so that it cannot miss it.  The match callback is called under
+ *			it.  A search drops it now and then; removing work from a queue
+ *			updates the searches that are at that work
  *	lane->workers_lock	idle workers and counts.  Raw, a leaf: the scheduler's hook
  *			takes it.  Tasks are woken without it
  *	wq->cpus.lock	a mutex: CPUs of the workers
  *
- * That no wake-up is lost rests on two pairs, each "write mine, barrier, read
- * yours":
+ * Ordering: two pairs of "write, full barrier, read" keep wake-ups from being lost.
  *
- *	A	a submitter writes the queue, then checks for idle and running workers
- *		(io_wq_kick()); a worker that goes idle, or to sleep in its work, changes
- *		those, then looks at the queue (io_wq_worker_wait(),
- *		io_wq_worker_sleeping()).  A worker that gives back a key makes the
- *		next work of it runnable, and looks at the queue before it sleeps.
- *	B	exit sets ->exiting under the lane lock, then takes the workers lock;
- *		a later submitter sees it and has the work reaped, and no worker goes
- *		idle or is counted in afterwards.
+ *	A	submitter: io_wq_kick()		worker: io_wq_worker_wait(),
+ *						io_wq_worker_sleeping()
+ *		queue work			count itself as idle, or asleep
+ *		idle or running workers?	work in the queue?
+ *
+ *	B	exit				submitter
+ *		set ->exiting, under lane->lock	queue work, under lane->lock
+ *		take and drop workers_lock	->exiting? have the work reaped
+ *
+ * A worker that gives back a key makes the next work of that key runnable, and checks the
+ * queue before it sleeps.  After B no worker goes idle or is counted in.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpuset.h>

@@ -4,43 +4,42 @@
 /*
  * There are two kinds of ring, decided once at setup.
  *
- * Single-writer rings (DEFER_TASKRUN): the result goes straight into its slot when
- * it is known.  Only one task may do that, the *writer*, with the ring lock held
- * (io_cq_is_writer()): the ring's owner; before there is an owner the registering
- * task; after its death the exit or fallback worker.  Everybody else pushes onto
- * ctx->mailbox.
+ * Single-writer rings (DEFER_TASKRUN): the result goes into its slot as soon as it is known.
+ * Only one task may do that, the *writer*, with the ring lock held (io_cq_is_writer()): the
+ * ring's owner; before there is an owner the registering task; after its death the exit or
+ * fallback worker.  All others push onto ctx->mailbox.
  *
- * Multi-writer rings (all others): the holder of the ring lock stages CQEs in
- * cq.stage and moves them into the ring under cq.lock when the stage is full or
- * when it commits.  Workers and other rings post under cq.lock at once, so that
- * a finished event never waits for a task that sleeps in a page fault with the
- * ring lock held.
+ * Multi-writer rings (all others): the holder of the ring lock stages CQEs in cq.stage and
+ * moves them into the ring under cq.lock, when the stage is full or at a commit.  Workers and
+ * other rings post under cq.lock at once, so that a finished event does not wait for a task
+ * that sleeps in a page fault with the ring lock held.
  *
- * Writing and publishing are separate: user space sees CQEs when the tail is
- * stored, once per batch, in io_cq_publish().  Barriers:
+ * Ordering: a program sees CQEs when io_cq_publish() stores the tail, once per batch.
  *
- *	A  io_cq_publish() stores the tail with release, after the CQEs; pairs
- *	   with the program's acquire load of the tail.
- *	B  io_cq_refill() reads the head with acquire, before it reuses slots;
- *	   pairs with the program's release store of the head.
- *	C  sleepers on multi-writer rings register under cq.lock and look at the tail
- *	   there; the publisher looks for sleepers under the same lock, so one of
- *	   the two sees the other (sys/wait.c).
- *	D  io_cq_commit() looks at ctx->listeners after it has stored the tail, with
- *	   nothing between; the first poll of the ring makes up for it, see
- *	   io_notify_activate().
+ *	A  io_cq_publish() stores the tail with release, after the CQEs.  Pairs with the
+ *	   program's acquire load of the tail.
+ *	B  io_cq_refill() reads the head with acquire, before it reuses slots.  Pairs with the
+ *	   program's release store of the head.
+ *	C  Sleepers on multi-writer rings register under cq.lock and check the tail there.  The
+ *	   publisher checks for sleepers under the same lock, so one of the two sees the other
+ *	   (sys/wait.c).
+ *	D  io_cq_commit() checks ctx->listeners after it has stored the tail, without a barrier:
  *
- * A timeout that waits for a number of CQEs is a target.
- * Targets count what is published, except the CQEs of timeouts, which would
- * otherwise end each other and are posted as uncounted.  Each target has the
- * count at which it is reached, so that it takes its place in a tree, and leaves
- * it, however many others there are.  They are looked at by each commit while
- * there are any; what they do then goes through a mailbox, so a commit never
- * re-enters.
+ *		io_cq_commit()			first poll(2) of the ring
+ *		tail = n			queue, set a bit in ctx->listeners
+ *		ctx->listeners?			tail?
  *
- * Once the overflow list is not empty everything follows into it, in order;
- * cq.limit is kept at cq.tail then, so that the fast path does not test for
- * it.
+ *	   Both may miss the other.  io_notify_activate() checks the tail once more a grace
+ *	   period later.
+ *
+ * Targets: a timeout may wait for a number of CQEs.  Targets count what is published, except
+ * the CQEs of timeouts, which would end each other and are posted as uncounted.  Each target
+ * has the count at which it is reached, and is in a tree sorted by it, so that adding and
+ * removing one does not depend on the number of others.  Each commit checks the first one.
+ * A target that is reached is handled through a mailbox, so a commit never re-enters.
+ *
+ * Once the overflow list is not empty, all CQEs go there, in order.  Then cq.limit is kept at
+ * cq.tail, so that the fast path need not test for it.
  */
 #include <linux/memcontrol.h>
 #include <linux/rbtree.h>
