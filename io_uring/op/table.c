@@ -52,7 +52,8 @@ const struct io_op *const io_ops[IO_OPS] = {
 #include "op/list.h"
 };
 
-#define IO_OP(opcode, ...)	[IORING_OP_##opcode] = #opcode,
+#define IO_OP(opcode, ...)			\
+	[IORING_OP_##opcode] = #opcode,
 
 static const char *const io_op_names[IORING_OP_LAST] = {
 #include "op/list.h"

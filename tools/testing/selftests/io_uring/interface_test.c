@@ -801,11 +801,8 @@ TEST(events_happen)
 	struct iou r;
 
 	ASSERT_NE(NULL, t);
-	mount("none", "/sys/kernel/tracing", "tracefs", 0, NULL);
-	if (mkdir(INSTANCE, 0700))
+	if (!iou_trace_instance(INSTANCE))
 		SKIP(return, "needs tracefs");
-	/* without those of the scheduler */
-	ASSERT_EQ(0, iou_put(INSTANCE "/options/record-cmd", "0"));
 	ASSERT_EQ(0, iou_put(INSTANCE "/events/io_uring/enable", "1"));
 	for (i = 0; i < ARRAY_LEN(kinds); i++) {
 		ASSERT_EQ(0, pipe(fds));

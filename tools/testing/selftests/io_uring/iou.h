@@ -898,6 +898,23 @@ static inline long iou_status(int pid, const char *key)
 	return value;
 }
 
+/*
+ * Make an instance of tracefs without the scheduler's events, which "record-cmd" would trace as
+ * well: patching those on a running emulator of several CPUs may stop it.  Return: is it there?
+ */
+static inline bool iou_trace_instance(const char *path)
+{
+	static const char option[] = "/sys/kernel/tracing/options/record-cmd";
+	bool made;
+
+	mount("none", "/sys/kernel/tracing", "tracefs", 0, NULL);
+	if (iou_put(option, "0"))
+		return false;
+	made = !mkdir(path, 0700);
+	iou_put(option, "1");
+	return made;
+}
+
 /* Objects in use of the kernel's caches whose names end in @end, or -1. */
 static inline long iou_slab_objects(const char *end)
 {

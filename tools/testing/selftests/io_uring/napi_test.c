@@ -179,8 +179,7 @@ static int echo(int begin, int ready)
 /* Trace each poll of a queue, without the events of the scheduler.  Return: true if it works. */
 static bool watch_polls(void)
 {
-	mount("none", "/sys/kernel/tracing", "tracefs", 0, NULL);
-	return !mkdir(INSTANCE, 0700) && !iou_put(INSTANCE "/options/record-cmd", "0") &&
+	return iou_trace_instance(INSTANCE) &&
 	       !iou_put(INSTANCE "/events/napi/napi_poll/enable", "1");
 }
 
