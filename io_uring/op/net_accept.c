@@ -26,8 +26,9 @@
 /* limit of connections that an attempt of a multishot request takes */
 #define IO_ACCEPT_SHARE	4
 
-/* io_accept->how: it has waited for a connection */
+/* io_accept->how: it has waited for a connection; there was no slot for one */
 #define IO_ACCEPT_NOTIFIED	BIT(15)
+#define IO_ACCEPT_NO_SLOT	BIT(14)
 
 /**
  * struct io_accept - what to do with a connection
@@ -35,7 +36,7 @@
  * @addr_len: room there, and the length
  * @flags: SOCK_CLOEXEC and SOCK_NONBLOCK
  * @file_index: slot + 1, IORING_FILE_INDEX_ALLOC, or 0 for a descriptor
- * @how: IORING_ACCEPT_* and IO_ACCEPT_NOTIFIED
+ * @how: IORING_ACCEPT_*, IO_ACCEPT_NOTIFIED and IO_ACCEPT_NO_SLOT
  */
 struct io_accept {
 	struct sockaddr __user	*addr;
@@ -148,7 +149,10 @@ static int io_accept_one(struct io_kiocb *req, struct proto_accept_arg *arg,
 			put_unused_fd(fd);
 		return PTR_ERR(file);
 	}
-	return io_install_file(req->ctx, file, fd, accept->file_index, issue_flags);
+	fd = io_install_file(req->ctx, file, fd, accept->file_index, issue_flags);
+	if (unlikely(fd < 0))
+		accept->how |= IO_ACCEPT_NO_SLOT;
+	return fd;
 }
 
 /* @ret is what an attempt has come to.  Return: what becomes of the request. */
@@ -169,6 +173,9 @@ static enum io_result io_accept_tell(struct io_kiocb *req, const struct proto_ac
 		return IO_MORE_IF_READY;
 	}
 	req->cqe.flags = cflags;
+	/* a connection without a slot does not break a chain on 6.12 */
+	if (unlikely(io_accept(req)->how & IO_ACCEPT_NO_SLOT))
+		return io_done_unbroken(req, ret);
 	return io_done(req, io_no_restart(ret));
 }
 

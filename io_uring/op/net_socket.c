@@ -89,7 +89,8 @@ static enum io_result io_socket_issue(struct io_kiocb *req, unsigned int issue_f
 		return io_done(req, io_no_restart(PTR_ERR(file)));
 	}
 	ret = io_install_file(req->ctx, file, fd, s->file_index, issue_flags);
-	return io_done(req, ret);
+	/* only a slot can fail, which does not break a chain on 6.12 */
+	return io_done_unbroken(req, ret);
 }
 
 /* BIND and CONNECT */

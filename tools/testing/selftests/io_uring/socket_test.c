@@ -758,6 +758,36 @@ TEST_F(socket, failure_breaks_the_chain)
 	close(peer);
 }
 
+/*
+ * A socket or connection without a slot does not end its chain.  Mutants: socket-slot-breaks,
+ * accept-slot-breaks.
+ */
+TEST_F(socket, no_slot_keeps_the_chain)
+{
+	unsigned int f = variant->sqe_flags | IOSQE_IO_LINK, all = IORING_FILE_INDEX_ALLOC, i;
+	struct iou *r = &self->r;
+	int peer;
+
+	for (i = 0; i < 4; i++) {
+		int res[2], slot = i % 2 ? all : 1;
+
+		peer = sock_connected(&self->addr);
+		if (i < 2)
+			prep_socket(r, f, AF_UNIX, SOCK_STREAM, 0, slot);
+		else
+			prep_accept(r, f, self->listener, 0, slot);
+		iou_nop(r, 1)->user_data = 1;
+		ASSERT_LE(0, iou_submit_wait(r, 2));
+		ASSERT_EQ(0, iou_wait(r, 2));
+		res[iou_cqe_at(r, 0)->user_data & 1] = iou_cqe_at(r, 0)->res;
+		res[iou_cqe_at(r, 1)->user_data & 1] = iou_cqe_at(r, 1)->res;
+		iou_seen(r, 2);
+		EXPECT_EQ(i % 2 ? -ENFILE : -ENXIO, res[0]);
+		EXPECT_EQ(0, res[1]);
+		close(peer);
+	}
+}
+
 /* No socket operation is for polled rings. */
 TEST(iopoll)
 {
