@@ -53,7 +53,7 @@
 #include "ring/locks.h"
 #include "ring/notify.h"
 
-/* targets that are reached before others get cq.lock */
+/* targets that fire before cq.lock is dropped for others */
 #define IO_CQ_REACH	64
 
 static void io_cq_lock_any(struct io_ring_ctx *ctx)
@@ -70,7 +70,7 @@ static void io_cq_release(struct io_ring_ctx *ctx)
 		spin_unlock(&ctx->cq.lock);
 }
 
-/* Around what cq.lock protects on multi-writer rings, and the ring lock on single-writer ones. */
+/* Protect the CQ: by cq.lock on multi-writer rings, by the ring lock on single-writer rings. */
 DEFINE_GUARD(io_cq_lock_any, struct io_ring_ctx *, io_cq_lock_any(_T), io_cq_release(_T))
 
 /**
@@ -110,7 +110,7 @@ void io_cq_free(struct io_ring_ctx *ctx)
 	ctx->cq.overflow = NULL;
 }
 
-/* Look how far the program has come.  Return: is there a free slot? */
+/* Read the program's head again.  Return: true if there is a free slot. */
 static bool io_cq_refill(struct io_ring_ctx *ctx)
 {
 	struct io_cqring *cq = &ctx->cq;
@@ -118,7 +118,7 @@ static bool io_cq_refill(struct io_ring_ctx *ctx)
 
 	if (cq->overflowed)
 		return false;
-	/* B; whatever the program wrote there, no more than all slots are used */
+	/* B.  Do not trust the head: a value that is out of range means a full ring. */
 	used = cq->tail - smp_load_acquire(&ctx->rings->cq_head);
 	if (used > cq->mask)
 		return false;
@@ -142,10 +142,10 @@ static void io_cq_fill(struct io_cqring *cq, const struct io_cqe_val *val, const
 }
 
 /*
- * A CQE that was just filled in is not counted.  Which of those are published is
- * not noted with each publication, as commits on the fast path are too frequent for it.  But
- * @published stands still as long as nothing is published, and what was there
- * before it moved is.
+ * Leave the CQE that was filled last out of the count.  io_cq_publish() does not update the
+ * number of published ones, which would slow down each commit.  Instead: while @published
+ * equals @uncounted.at, only the first @uncounted.seen of them are published.  Once it differs,
+ * all of them are.
  */
 static void io_cq_uncount(struct io_cqring *cq)
 {
@@ -156,7 +156,7 @@ static void io_cq_uncount(struct io_cqring *cq)
 	cq->uncounted.nr++;
 }
 
-/* How many of the published CQEs count?  Never less than before. */
+/* Return: the number of published CQEs that count.  It never decreases. */
 static u64 io_cq_counted(struct io_cqring *cq)
 {
 	bool settled = cq->uncounted.at != cq->published;
@@ -166,7 +166,7 @@ static u64 io_cq_counted(struct io_cqring *cq)
 	return cq->counted;
 }
 
-/* A CQE is lost for want of memory.  The program learns their number, and once of it by -EBADR. */
+/* Count a CQE that is lost for lack of memory, and let one io_uring_enter() fail with -EBADR. */
 static void io_cq_lose(struct io_ring_ctx *ctx)
 {
 	WRITE_ONCE(ctx->rings->cq_overflow, ctx->rings->cq_overflow + 1);
@@ -177,7 +177,7 @@ static void io_cq_lose(struct io_ring_ctx *ctx)
  * io_cq_lost - account for a CQE that is lost on its way to a single-writer ring
  * @ctx: the ring, its lock held
  *
- * Its owner may sleep for it.
+ * Wakes the owner, which may sleep for this CQE.
  */
 void io_cq_lost(struct io_ring_ctx *ctx)
 {
@@ -187,7 +187,7 @@ void io_cq_lost(struct io_ring_ctx *ctx)
 	io_owner_wake_recount(ctx);
 }
 
-/* There is no room: keep the CQE until the program has made some. */
+/* Put a CQE on the overflow list until the program has made room. */
 static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 {
 	struct io_cqring *cq = &ctx->cq;
@@ -201,7 +201,7 @@ static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 		set_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
 		atomic_or(IORING_SQ_CQ_OVERFLOW, &ctx->rings->sq_flags);
 	}
-	/* on multi-writer rings cq.lock is held: io_cq_leave() does it */
+	/* on multi-writer rings cq.lock is held: io_cq_leave() notifies pollers */
 	if (cq->single_writer)
 		io_notify_overflow(ctx);
 }
@@ -209,7 +209,7 @@ static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 /*
  * Allocate memory for a CQE without room.  A program that never makes room may have more
  * and more of them, so they respect its limit after reclaim.  A kernel thread charges the
- * memory cgroup of the ring, but does not wait for reclaim there: it serves others, too.
+ * memory cgroup of the ring, but does not wait for reclaim there, as it serves other rings.
  */
 static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
 {
@@ -251,9 +251,9 @@ static void io_cq_fill_any(struct io_cqring *cq, const struct io_cqe_val *val, c
 }
 
 /*
- * Put a CQE without an entry on the overflow list.  May sleep; on multi-writer rings others
- * post meanwhile, and there may be room again.  Return: false without memory, or if the ring
- * ends.
+ * Put a CQE without an entry on the overflow list.  May sleep, and drops cq.lock of multi-writer
+ * rings for that: other CQEs may be posted meanwhile, and there may be room again.  Return: false
+ * without memory, or if the ring ends.
  */
 static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
 				    const u64 *extra, bool counted)
@@ -281,7 +281,7 @@ static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe
 	return true;
 }
 
-/* Into the ring or, without room, onto the overflow list.  Return: false if it is lost. */
+/* Put a CQE into the ring or, without room, on the overflow list.  Return: false if lost. */
 static bool io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra,
 		      bool counted)
 {
@@ -299,7 +299,7 @@ static void io_cq_put_or_lose(struct io_ring_ctx *ctx, const struct io_cqe_val *
 		io_cq_lose(ctx);
 }
 
-/* Multi-writer rings: move the stage into the ring. */
+/* Move the stage of a multi-writer ring into the ring. */
 static void io_cq_unstage(struct io_ring_ctx *ctx)
 {
 	struct io_cqring *cq = &ctx->cq;
@@ -350,7 +350,7 @@ static void io_cq_post_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val
  * @val: user_data, res and flags
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
  *
- * Never refuses.  May sleep.  User space sees it at the next commit.
+ * Cannot fail.  May sleep.  User space sees the CQE at the next commit.
  */
 void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
@@ -358,11 +358,11 @@ void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64
 }
 
 /**
- * io_cq_post_uncounted - io_cq_post() of the CQE of a timeout
+ * io_cq_post_uncounted - post the CQE of a timeout as part of a batch
  * @ctx: the ring, as for io_cq_post()
  * @val: user_data, res and flags
  *
- * No target counts it.
+ * Targets do not count this CQE.  Otherwise as io_cq_post().
  */
 void io_cq_post_uncounted(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {
@@ -375,8 +375,8 @@ void io_cq_post_uncounted(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
  * @val: user_data, res and flags
  * @counted: false for a timeout's, see io_cq_post_uncounted()
  *
- * Return: false, and nothing was done, if there is no room or CQEs overflowed
- * already; the caller ends its request with this result then.
+ * Return: true if the CQE was posted.  False, without a side effect, if there is no
+ * room or CQEs have overflowed: the caller ends its request with this result then.
  */
 bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool counted)
 {
@@ -398,9 +398,9 @@ bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool
 /**
  * io_cq_count_timeout - count a timeout that ends, or goes on
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
- * @hidden: it has no CQE, else that is posted in the same batch
+ * @hidden: the timeout has no CQE; otherwise its CQE is posted in the same batch
  *
- * Sleepers return for it.
+ * Each counted timeout ends the wait of all sleepers.
  */
 void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden)
 {
@@ -411,9 +411,9 @@ void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden)
 	cq->timeouts++;
 	if (!hidden || cq->single_writer)
 		return;
-	/* no commit comes for it */
+	/* no commit follows that would wake sleepers */
 	scoped_guard(spinlock, &cq->lock) {
-		/* sleepers look at it with acquire, in io_cq_timeouts() */
+		/* pairs with smp_load_acquire() in io_cq_timeouts() */
 		smp_store_release(&cq->timeouts_seen, cq->timeouts_seen + 1);
 		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
 	}
@@ -433,7 +433,7 @@ static void io_cq_target_insert(struct io_ring_ctx *ctx, struct io_cq_target *ta
 
 	target->at = io_cq_counted(cq) + nr;
 	target->listed = true;
-	/* behind those with the same count */
+	/* targets with equal counts fire in the order of insertion */
 	rb_add_cached(&target->node, &cq->targets, io_cq_target_less);
 	set_bit(IO_LISTEN_TARGETS, &ctx->listeners);
 }
@@ -450,7 +450,7 @@ static void io_cq_target_unlist(struct io_ring_ctx *ctx, struct io_cq_target *ta
 		clear_bit(IO_LISTEN_TARGETS, &ctx->listeners);
 }
 
-/* Return: there are perhaps more than are reached at once. */
+/* Fire targets that are reached.  Return: true if there may be more of them. */
 static bool io_cq_reach_some(struct io_ring_ctx *ctx)
 {
 	struct io_cqring *cq = &ctx->cq;
@@ -469,7 +469,7 @@ static bool io_cq_reach_some(struct io_ring_ctx *ctx)
 	return true;
 }
 
-/* Something was published while there are targets: do they have what they wait for? */
+/* Fire the targets that the latest publication has reached. */
 static noinline void io_cq_reach_targets(struct io_ring_ctx *ctx)
 {
 	bool more;
@@ -517,7 +517,7 @@ void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 
 void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
 {
 	io_assert_ring(ctx);
-	/* on multi-writer rings the task that has just reached it may still hold the lock */
+	/* on multi-writer rings ->reached may still run under cq.lock */
 	guard(io_cq_lock_any)(ctx);
 	io_cq_target_unlist(ctx, target);
 }
@@ -528,9 +528,10 @@ void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
  * @val: user_data, res and flags
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
  *
- * Task context, may sleep.  Published and told when it returns.
+ * The CQE is published, and waiters are woken, before this returns.
  *
- * Return: false, and nothing was done, if there was no room and no memory.
+ * Context: Task context.  May sleep.
+ * Return: true if the CQE was posted; false if there was no room and no memory.
  */
 bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
@@ -541,7 +542,7 @@ bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, co
 }
 
 /**
- * io_cq_post_now - io_cq_post_remote() for what cannot be told to have failed
+ * io_cq_post_now - post a CQE at once and count it as lost if that fails
  * @ctx: the ring
  * @val: user_data, res and flags
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
@@ -559,7 +560,7 @@ void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const
  * @ctx: a single-writer ring, its lock held; called by the writer
  * @entry: the CQE
  *
- * Return: true if @entry is free again; else the overflow list has taken it.
+ * Return: true if the caller may reuse @entry; false if it is on the overflow list.
  */
 bool io_cq_post_entry(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 {
@@ -588,7 +589,7 @@ void io_cq_commit_shared(struct io_ring_ctx *ctx)
 	section.posted = true;
 }
 
-/* Move overflowed CQEs into the ring.  Return: stopped only to let others run. */
+/* Move overflowed CQEs into the ring.  Return: true if it stopped for need_resched(). */
 static bool io_cq_flush_list(struct io_ring_ctx *ctx)
 {
 	struct io_cqring *cq = &ctx->cq;
@@ -627,7 +628,9 @@ static bool io_cq_flush_batch(struct io_ring_ctx *ctx, bool shared)
  * io_cq_flush_overflow - move overflowed CQEs into the ring as far as there is room
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  *
- * May sleep.  Publishes what it moved.
+ * Publishes the CQEs that it has moved.
+ *
+ * Context: Task context.  May sleep.
  */
 void io_cq_flush_overflow(struct io_ring_ctx *ctx)
 {

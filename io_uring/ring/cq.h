@@ -42,13 +42,13 @@ static inline bool io_cq_is_writer(const struct io_ring_ctx *ctx)
 	       io_mailbox_dead(&ctx->mailbox);
 }
 
-/* Is anything written or staged that user space cannot see yet? */
+/* Return: true if CQEs are written or staged that user space cannot see yet. */
 static inline bool io_cq_dirty(const struct io_ring_ctx *ctx)
 {
 	return ctx->cq.single_writer ? ctx->cq.tail != ctx->cq.published : ctx->cq.nr_staged;
 }
 
-/* Let user space see what was written: barrier A in ring/cq.c. */
+/* Publish the written CQEs: barrier A in ring/cq.c. */
 static inline void io_cq_publish(struct io_ring_ctx *ctx)
 {
 	ctx->cq.published = ctx->cq.tail;
@@ -57,7 +57,7 @@ static inline void io_cq_publish(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_cq_commit - publish what was posted and tell who waits, once
+ * io_cq_commit - publish posted CQEs and wake waiters, once
  * @ctx: the ring, its lock held
  */
 static inline void io_cq_commit(struct io_ring_ctx *ctx)
@@ -69,33 +69,33 @@ static inline void io_cq_commit(struct io_ring_ctx *ctx)
 		return;
 	}
 	io_cq_publish(ctx);
-	/* D: after the tail; the owner is the only sleeper, and it is here */
+	/* D: after the tail; only the owner could sleep, so there is no sleeper */
 	if (unlikely(READ_ONCE(ctx->listeners)))
 		io_cq_tell(ctx, false);
 }
 
 /**
- * io_cq_timeouts - timeouts that have come
+ * io_cq_timeouts - read the number of timeouts that have ended or repeated
  * @ctx: the ring
  *
- * For sleepers, whom a timeout sends back to the program; on single-writer rings for
- * the owner, without the ring lock held.
+ * For sleepers, whose wait a timeout ends.  On single-writer rings called by the owner,
+ * which need not hold the ring lock.
  *
- * Return: their number; the CQEs of those are published.
+ * Return: the number of timeouts whose CQEs, if any, are published.
  */
 static inline u32 io_cq_timeouts(const struct io_ring_ctx *ctx)
 {
 	if (ctx->cq.single_writer)
 		return ctx->cq.timeouts;
-	/* before the tail is looked at */
+	/* before the tail is read; pairs with the stores in io_cq_leave() and in ring/cq.c */
 	return smp_load_acquire(&ctx->cq.timeouts_seen);
 }
 
 /**
- * io_cq_ready - CQEs that the program has not taken yet
+ * io_cq_ready - count the published CQEs that the program has not consumed
  * @ctx: the ring
  *
- * A snapshot without a lock.
+ * Reads head and tail without a lock.
  *
  * Return: their number
  */

@@ -14,7 +14,7 @@
 #include "ring/locks.h"
 #include "ring/notify.h"
 
-/* May current write CQEs at this moment? */
+/* Check that current may write CQEs now. */
 static inline void io_assert_cq(struct io_ring_ctx *ctx)
 {
 	if (!IS_ENABLED(CONFIG_PROVE_LOCKING))
@@ -33,10 +33,10 @@ static inline void io_assert_cq(struct io_ring_ctx *ctx)
  * @commit: the ring lock is held and nothing is staged any more
  * @posted: CQEs were posted; those without room are on the overflow list
  *
- * Leaving it publishes what is new, looks for sleepers under cq.lock, and tells them
- * and all other listeners once that is released.  Without room for any CQE it tells
- * pollers alone.  @shared is passed by the callers, most of which know it when they are
- * compiled.
+ * Leaving it publishes new CQEs, checks for sleepers under cq.lock, and wakes them and
+ * all other listeners after the unlock.  If all CQEs went to the overflow list, it wakes
+ * pollers alone.  Callers pass @shared, because it is a compile-time constant in most
+ * of them.
  */
 struct io_cq_section {
 	struct io_ring_ctx	*ctx;
@@ -56,15 +56,15 @@ static __always_inline struct io_cq_section io_cq_enter(struct io_ring_ctx *ctx,
 static __always_inline void io_cq_leave(const struct io_cq_section *section)
 {
 	struct io_ring_ctx *ctx = section->ctx;
-	/* what overflowed cannot be seen yet */
+	/* overflowed CQEs are not visible to the program yet */
 	bool new = ctx->cq.published != ctx->cq.tail, sleepers = false;
 
 	if (new)
 		io_cq_publish(ctx);
 	if (section->shared) {
-		/* sleepers return for a timeout, and find its CQE: io_cq_timeouts() */
+		/* a sleeper that sees a timeout must see its CQE: io_cq_timeouts() */
 		if (section->commit) {
-			/* after the tail */
+			/* after the tail; pairs with the acquire in io_cq_timeouts() */
 			smp_store_release(&ctx->cq.timeouts_seen, ctx->cq.timeouts);
 		}
 		sleepers = new && waitqueue_active(&ctx->cq_wait);	/* C */

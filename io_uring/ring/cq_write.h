@@ -13,7 +13,7 @@
 
 #include "ring/cq.h"
 
-/* By members: what a caller has in registers goes from there. */
+/* Store the members one by one, so that values in registers need not pass through memory. */
 static inline void io_cqe_write(struct io_uring_cqe *cqe, struct io_cqe_val val)
 {
 	cqe->user_data = val.user_data;
@@ -21,7 +21,7 @@ static inline void io_cqe_write(struct io_uring_cqe *cqe, struct io_cqe_val val)
 	cqe->flags = val.flags;
 }
 
-/* Fill the next slot; there is one. */
+/* Fill the next slot.  The caller has checked that one is free. */
 static inline struct io_uring_cqe *io_cq_fill_slot(struct io_cqring *cq,
 						   const struct io_cqe_val *val)
 {
@@ -41,7 +41,7 @@ static inline void io_cq_fill_large_slot(struct io_cqring *cq, const struct io_c
 	cqe->big_cqe[1] = extra1;
 }
 
-/* The CQE that is staged next has extra words. */
+/* Stage the extra words of the CQE that is staged next. */
 static inline void io_cq_stage_extra(struct io_cqring *cq, const u64 *extra)
 {
 	cq->stage_large |= BIT(cq->nr_staged);
@@ -50,12 +50,12 @@ static inline void io_cq_stage_extra(struct io_cqring *cq, const u64 *extra)
 }
 
 /**
- * io_cq_post_fast - post a CQE as part of a batch, if that is simple
+ * io_cq_post_fast - post a CQE as part of a batch, if no slow path is needed
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @val: user_data, res and flags
  *
- * Return: false, and nothing was done, without room or with a full stage: use
- * io_cq_post().
+ * Return: true if the CQE was posted.  False, without a side effect, without room or
+ * with a full stage: use io_cq_post().
  */
 static inline bool io_cq_post_fast(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {
@@ -83,9 +83,9 @@ static inline bool io_cq_post_fast(struct io_ring_ctx *ctx, const struct io_cqe_
  * io_cq_post_large_fast - io_cq_post_fast() for 32-byte CQEs
  * @ctx: a ring with 32-byte CQEs, its lock held; called by the writer if it is a single-writer one
  * @val: user_data, res and flags
- * @extra: the two words more
+ * @extra: the two extra words
  *
- * Return: as io_cq_post_fast().
+ * Return: true if the CQE was posted; false, without a side effect, if not.
  */
 static inline bool io_cq_post_large_fast(struct io_ring_ctx *ctx,
 					 const struct io_cqe_val *val, const u64 *extra)
@@ -106,31 +106,32 @@ static inline bool io_cq_post_large_fast(struct io_ring_ctx *ctx,
 }
 
 /*
- * Is there room for what is staged on a multi-writer ring and one more?  Remote posters
- * may still take it: then that CQE overflows, in its place.
+ * Return: true if a multi-writer ring has room for its stage and one more CQE.  Remote
+ * posters may still use up the room: then that CQE overflows, in order.
  */
 static inline bool io_cq_may_stage_more(const struct io_ring_ctx *ctx)
 {
 	const struct io_cqring *cq = &ctx->cq;
 	u32 used = READ_ONCE(cq->tail) + cq->nr_staged;
 
-	/* the program's release store of the head */
+	/* pairs with the program's release store of the head */
 	used -= smp_load_acquire(&ctx->rings->cq_head);
 	return !READ_ONCE(cq->overflowed) && used <= cq->mask;
 }
 
 /**
- * io_cq_post_more_fast - io_cq_post_more(), if that is simple
+ * io_cq_post_more_fast - post a CQE that must not be the last one, if no slow path is needed
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @val: user_data, res and flags
  *
- * Return: false, and nothing was done, if it is not simple.
+ * Return: true if the CQE was posted; false, without a side effect, if io_cq_post_more() has
+ * to be tried.
  */
 static inline bool io_cq_post_more_fast(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {
 	if (unlikely(!ctx->cq.single_writer && !io_cq_may_stage_more(ctx)))
 		return false;
-	/* single-writer rings: false also once CQEs have overflowed, by the limit */
+	/* single-writer rings: false also once CQEs have overflowed, as cq.limit equals the tail */
 	return likely(io_cq_post_fast(ctx, val));
 }
 

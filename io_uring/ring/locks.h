@@ -17,40 +17,40 @@
 /**
  * DOC: lock order
  *
- * From the outside in; a lock may be taken while those above it are held:
+ * Outermost first.  A lock may be taken while those above it are held:
  *
- * - sq_data->lock (task/sqpoll.c): which rings a SQPOLL thread serves
+ * - sq_data->lock (task/sqpoll.c): the rings that an SQPOLL thread serves
  * - ctx->uring_lock, the ring lock: submission, registered resources, lists of requests
- * - ctx->users.lock (task/tctx.c): which tasks use the ring; spinlock, a leaf but for
- *   the XArray's lock of the task's side, and those of worker pools
+ * - ctx->users.lock (task/tctx.c): the tasks that use the ring; spinlock.  Only the locks
+ *   of a task's XArray of rings and of worker pools nest inside it
  * - locks of the worker pool (async/wq.c); spinlocks
  * - cq.lock of multi-writer rings: CQE slots, overflow list, published tail; task context only
  *
  * A task that holds one ring lock and needs another one tries for it, and drops
  * the first before it waits for the second.
  *
- * The holder of a ring lock may sleep for as long as a user likes: in a fault on
- * memory that a user's program serves.  Therefore:
+ * The holder of a ring lock may sleep without a bound, in a fault on memory that a
+ * user's program serves (userfaultfd, FUSE).  Therefore:
  *
- * - No lock that others share is held while waiting for a ring lock.  The one lock
- *   above it belongs to the process's own SQPOLL thread.
- * - No kernel worker waits for a ring lock or for a SQPOLL thread's lock, because
- *   work of others queues up behind it.  It tries, and comes back a little later.
+ * - A task that waits for a ring lock holds no lock that unrelated tasks need.  The
+ *   one lock above the ring lock belongs to the process's own SQPOLL thread.
+ * - No kernel worker waits for a ring lock or for an SQPOLL thread's lock, because
+ *   unrelated work would queue up behind it.  It tries, and retries with a delay.
  *   A ring that is always busy would delay it for seconds, so submitters yield to the
  *   fallback work when it has tried a few times (io_ring_yield()).
  * - A task that exits or execs, and the release of a ring's file, which may happen in
  *   any task's last fput(), do not wait for them either.
  * - All other waiters can be killed: the holder may belong to another process.
  *
- * io_ring_may_wait() checks the first two wherever the lock is waited for; the last
- * one holds because there is no other way to wait than io_ring_lock() and its like.
+ * io_ring_may_wait() checks the first two rules in each function that waits.  The last
+ * rule holds because io_ring_lock() and io_ring_lock_interruptible() are the only ones.
  */
 
 #if defined(CONFIG_IO_URING_DEBUG) && defined(CONFIG_PROVE_LOCKING)
-/* May current, with what it has in hand, wait for a ring lock? */
+/* Warn if current must not wait for a ring lock. */
 static inline void io_ring_may_wait(void)
 {
-	/* the SQPOLL thread has its own lock */
+	/* the SQPOLL thread holds sq_data->lock */
 	int allowed = current->flags & PF_IO_WORKER && !current->worker_private;
 
 	WARN_ONCE(debug_locks && current->lockdep_depth > allowed,
@@ -74,8 +74,8 @@ static inline int __must_check io_ring_lock(struct io_ring_ctx *ctx)
 }
 
 /*
- * What a call returns that is made with the ring lock, drops it, and is killed before it
- * has it again.  It is not held then.
+ * Returned by a function that is called with the ring lock and drops it, if current is killed
+ * before the function has retaken the lock.  The lock is not held then.
  */
 #define IO_RING_LOST	(-ERESTARTSYS)
 
@@ -102,8 +102,8 @@ void io_ring_run_ready(struct io_ring_ctx *ctx);
  * io_ring_unlock - commit what was completed and release the ring lock
  * @ctx: the ring
  *
- * The only way to release it, so that no CQE can be left behind unpublished and
- * no request that may be issued now is forgotten.
+ * This is the only function that releases it.  So no CQE stays unpublished, and no
+ * request on ctx->ready or poll that has to be rechecked is forgotten.
  */
 static inline void io_ring_unlock(struct io_ring_ctx *ctx)
 {
@@ -116,8 +116,8 @@ static inline void io_ring_unlock(struct io_ring_ctx *ctx)
 }
 
 /*
- * Around what an op does with the ring's tables: the submitter holds the lock
- * already, a worker (IO_URING_F_UNLOCKED) takes it.  Return: 0, or -ECANCELED for a
+ * Lock the ring for an op that uses its tables, unless its submitter holds the lock
+ * already: a worker (IO_URING_F_UNLOCKED) takes it.  Return: 0, or -ECANCELED for a
  * worker that is killed while it waits.
  */
 static inline int __must_check io_issue_lock(struct io_ring_ctx *ctx, unsigned int issue_flags)

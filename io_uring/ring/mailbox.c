@@ -2,23 +2,24 @@
 /* io_uring: mailboxes, work for another context, first in first out */
 
 /*
- * What a mailbox is stands in mailbox.h.  Here: taking, and the two mailboxes of a ring.
+ * See mailbox.h for the data structure.  This file has the consumer's side, and the two
+ * mailboxes of a ring.
  *
  * ctx->mailbox belongs to single-writer rings (DEFER_TASKRUN).  Its consumer is the
- * owner, who drains it when it enters the ring; the first item after a drain is
- * announced by SQ_TASKRUN, eventfd and poll, because no CQE can appear before
- * the owner has come.
+ * owner, which drains it when it enters the ring.  The first item after a drain
+ * notifies SQ_TASKRUN, eventfd and poll, because no CQE can appear before the
+ * owner has run the item.
  *
- * ctx->fallback.items takes items whose task is gone.  A kworker drains it, after
- * what a single-writer ring's owner has left in the mailbox.  It never waits for the
- * ring lock, since it serves everybody: it tries, and comes back a little later.
+ * ctx->fallback.items receives items whose task is gone.  A kworker drains it, after
+ * the items that a single-writer ring's owner has left in the mailbox.  It serves other
+ * rings, too, so it never waits for the ring lock: it tries, and retries with a delay.
  *
- * An owner that executes another program leaves the ring, but may come back to it
- * if it has kept the descriptor: then its mailbox is opened again.
+ * An exec of the owner closes its mailbox.  If the new program uses the ring by a
+ * descriptor that it has kept, the mailbox is reopened.
  *
- * A pushed request may complete, and with it the ring may go, while the pusher
- * still looks at the ring: pushes run under RCU, and the ring's memory is freed
- * after a grace period.
+ * A pushed request may complete, and the ring may be freed with it, while the pusher
+ * still uses the ring.  So pushes run under RCU, and the ring's memory is freed after a
+ * grace period.
  */
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -27,7 +28,7 @@
 #include "ring/mailbox.h"
 #include "ring/notify.h"
 
-/* The list comes youngest first; hand it out in the order of arrival. */
+/* Reverse a mailbox's list, which is youngest first, into the order of arrival. */
 static struct io_tw *io_mailbox_oldest_first(unsigned long word)
 {
 	struct io_tw *tw = (struct io_tw *)(word & ~IO_MAILBOX_MARKS);
@@ -57,7 +58,7 @@ struct io_tw *io_mailbox_take(struct io_mailbox *box)
 }
 
 /**
- * io_mailbox_close - take everything and let nothing in any more
+ * io_mailbox_close - take everything and refuse later pushes
  * @box: the mailbox
  *
  * Return: the items, oldest first.
@@ -79,14 +80,15 @@ void io_fallback_kick(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_ring_yield - let those have the ring lock before current who only try for it
+ * io_ring_yield - pause for contexts that only try for the ring lock
  * @ctx: the ring, its lock not held by current
  *
  * These are the fallback work, and tasks that exit or exec.  A task that submits without a
- * pause leaves the lock alone too briefly for them: on a virtual machine the work waited for
- * six seconds, and an exec for fourteen.  While they ask for it (io_ring_try()), each call
- * pauses until one of them has had the lock, for IO_GIVE_WAY jiffies at most.  Task context,
- * sleeps.
+ * pause releases the lock too briefly for them: on a virtual machine the work waited for six
+ * seconds, and an exec for fourteen.  After repeated failures io_ring_try() sets a flag.  While
+ * it is set, each call pauses, for IO_GIVE_WAY jiffies at most.
+ *
+ * Context: Task context.  Sleeps.
  */
 void io_ring_yield(struct io_ring_ctx *ctx)
 {
@@ -104,11 +106,11 @@ void io_ring_yield(struct io_ring_ctx *ctx)
  * @ctx: the ring, kept alive by the item or by RCU
  * @tw: the item
  *
- * The worker comes a jiffy later: a program that has caused the item finds the ring as its
- * owner has left it, and what else it causes goes the same way together.  liburing's
- * defer-taskrun looks for it.  A worker that comes earlier anyway is not put off.
+ * The worker runs a jiffy later.  Until then a program that has caused the item finds the ring
+ * as its owner has left it, as liburing's defer-taskrun test expects, and further items join
+ * the batch.  Work that is queued for an earlier time is not delayed.
  *
- * Any context.
+ * Context: Any.
  */
 void io_fallback_push(struct io_ring_ctx *ctx, struct io_tw *tw)
 {
@@ -135,7 +137,7 @@ void io_owner_mailbox_close(struct io_ring_ctx *ctx)
 		io_fallback_kick(ctx);
 }
 
-/* One list behind the other. */
+/* Append the list @then to the list @first. */
 static struct io_tw *io_mailbox_join(struct io_tw *first, struct io_tw *then)
 {
 	struct io_tw **end = &first;
@@ -147,19 +149,19 @@ static struct io_tw *io_mailbox_join(struct io_tw *first, struct io_tw *then)
 }
 
 /**
- * io_fallback_take - take what the fallback worker has to run
+ * io_fallback_take - take the items that the fallback worker has to run
  * @ctx: the ring, its lock held
  *
  * Return: the items, oldest first, those of a closed mailbox before all others.
  */
 struct io_tw *io_fallback_take(struct io_ring_ctx *ctx)
 {
-	/* in this order: what is here came after the mailbox was closed */
+	/* take these first: they were pushed after the mailbox was closed */
 	struct io_tw *late = io_mailbox_take(&ctx->fallback.items);
 	struct io_tw *first = NULL;
 
 	if (ctx->cq.single_writer && io_mailbox_dead(&ctx->mailbox)) {
-		/* what its owner has left came before what it has not taken */
+		/* the owner's leftover is older than the items in the mailbox */
 		first = io_mailbox_join(ctx->leftover, io_mailbox_close(&ctx->mailbox));
 		ctx->leftover = NULL;
 	}
@@ -167,12 +169,12 @@ struct io_tw *io_fallback_take(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_ring_run_ready - run what was put on ctx->ready.first
+ * io_ring_run_ready - run the items on ctx->ready
  * @ctx: the ring, its lock held
  *
- * Items get there from a context that may run them itself, just not at once;
- * they may put further ones there, for as long as a chain is.  So others get the CPU
- * in between, and what a killed task has left there is not begun any more.
+ * A context that holds the ring lock queues items that it may run itself, but not at once.
+ * Each may queue another one, as often as a chain has requests.  So reschedule in between, and
+ * if current is killed by then, run the rest with IO_URING_F_TASK_DEAD.
  */
 void io_ring_run_ready(struct io_ring_ctx *ctx)
 {
@@ -194,13 +196,13 @@ void io_ring_run_ready(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_taskrun_update - let IORING_SQ_TASKRUN say whether there is something in a mailbox
+ * io_taskrun_update - set or clear IORING_SQ_TASKRUN by the state of a mailbox
  * @ctx: a ring that wants the flag
  * @box: the mailbox that its work waits in
  *
- * Called after a push, and after all was taken.  These race, and a flag that is wrong would
- * stay: one that is up costs a program that spins on it a system call each time.  So
- * both look once more, and who changes the flag last has seen the mailbox as it is.
+ * Called after a push, and after the mailbox was emptied.  Both may run at once, and a wrong
+ * flag would stay: a stale set bit costs a program that spins on it a system call each time.
+ * So both recheck the mailbox after the update: the last writer of the flag sees its state.
  */
 void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box)
 {
@@ -212,7 +214,7 @@ void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box)
 			atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
 		else
 			atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
-		/* the flag, then the look; pairs with itself, behind the other's push or take */
+		/* update the flag before the recheck; pairs with the other caller's barrier here */
 		smp_mb__after_atomic();
 	} while (io_mailbox_pending(box) != pending);
 }
@@ -234,10 +236,10 @@ static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 }
 
 /**
- * io_owner_mailbox_take - take what is to be run next
+ * io_owner_mailbox_take - take the items to be run next
  * @ctx: a single-writer ring, its lock held by its owner
  *
- * Return: what was left before, else all that is in the mailbox; oldest first.
+ * Return: the leftover of an earlier run, else all items of the mailbox; oldest first.
  */
 struct io_tw *io_owner_mailbox_take(struct io_ring_ctx *ctx)
 {
@@ -245,17 +247,17 @@ struct io_tw *io_owner_mailbox_take(struct io_ring_ctx *ctx)
 
 	if (likely(!rest))
 		return io_mailbox_take(&ctx->mailbox);
-	/* IO_MAILBOX_LEFTOVER stays, until what has arrived meanwhile is taken as well */
+	/* IO_MAILBOX_LEFTOVER stays until the next io_mailbox_take() */
 	ctx->leftover = NULL;
 	return rest;
 }
 
 /**
- * io_owner_mailbox_requeue - run the rest of what was taken another time
+ * io_owner_mailbox_requeue - keep taken items for a later run
  * @ctx: a single-writer ring, its lock held by its owner
  * @tw: the rest, oldest first
  *
- * Its items were announced once, and the owner has come for them: so say it again.
+ * Notify the listeners again: the owner has already answered the notification of the push.
  */
 void io_owner_mailbox_requeue(struct io_ring_ctx *ctx, struct io_tw *tw)
 {
@@ -272,12 +274,12 @@ void io_owner_mailbox_requeue(struct io_ring_ctx *ctx, struct io_tw *tw)
  * io_owner_mailbox_reopen - let items into a single-writer ring's mailbox again
  * @ctx: the ring, its lock held; called by its owner
  *
- * What came before stays before what comes from now on: the owner runs first what it had
- * not run, then what came to the mailbox until it was closed, then what was pushed for
- * the fallback worker.  A pusher that has seen the mailbox closed may only be about to do
- * that; pushes run under RCU, so it has done so after a grace period.
+ * Items keep their order: first the leftover, then the items that were in the mailbox when it
+ * was closed, then those on the fallback list, then later pushes.  A pusher that has seen the
+ * mailbox closed may not have pushed to the fallback list yet.  Pushes run under RCU, so it
+ * has done so after a grace period.
  *
- * May sleep.
+ * Context: Task context.  May sleep.
  */
 void io_owner_mailbox_reopen(struct io_ring_ctx *ctx)
 {
@@ -293,10 +295,10 @@ void io_owner_mailbox_reopen(struct io_ring_ctx *ctx)
 }
 
 /*
- * May more come of an item than the one CQE that it is counted as?  The owner
- * changes what is looked at here before it arms the mailbox, everybody else calls
- * io_owner_wake_recount() afterwards.  So a pusher that has seen IO_MAILBOX_ARMED has to look
- * after its push: what it saw before may be out of date.
+ * Return: true if an item may cause more than the one CQE that it is counted as.  The owner
+ * changes the conditions before it arms the mailbox; all others call io_owner_wake_recount()
+ * after a change.  A pusher that has seen IO_MAILBOX_ARMED must check them after its push, as
+ * an earlier result may be out of date.
  */
 static bool io_ring_is_urgent(const struct io_ring_ctx *ctx, unsigned int push_flags)
 {
@@ -311,12 +313,12 @@ static bool io_ring_is_urgent(const struct io_ring_ctx *ctx, unsigned int push_f
  * io_owner_wake_recount - wake a sleeping owner that waits for fewer items now
  * @ctx: the ring, its lock held
  *
- * For a task that has changed what io_ring_is_urgent() looks at, or lost a CQE, and
- * may not be the owner: what was pushed before the change was only counted.
+ * Called after a CQE was lost, or a condition of io_ring_is_urgent() has changed, by a task that
+ * may not be the owner.  Items that were pushed before the change were only counted.
  */
 void io_owner_wake_recount(struct io_ring_ctx *ctx)
 {
-	/* between the change and the look; pairs with the push, which comes before its look */
+	/* the change before the check; pairs with the push, before io_ring_is_urgent() */
 	smp_mb();
 	if (READ_ONCE(ctx->mailbox.head) & IO_MAILBOX_ARMED)
 		wake_up_state(ctx->submitter_task, TASK_INTERRUPTIBLE);
@@ -326,7 +328,7 @@ void io_owner_wake_recount(struct io_ring_ctx *ctx)
  * io_owner_mailbox_pushed - do the slow part of io_owner_mailbox_push()
  * @ctx: the ring; the caller is within RCU
  * @tw: the item, not the caller's any more unless @old has IO_MAILBOX_DEAD
- * @old: what io_mailbox_push() said
+ * @old: what io_mailbox_push() returned
  * @push_flags: IO_PUSH_*
  */
 void io_owner_mailbox_pushed(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned long old,

@@ -12,23 +12,23 @@
 
 /*
  * All contexts may push.  One context takes everything at once and handles it in
- * the order of arrival.  One word holds the youngest item and three
- * marks, so that each push is a single atomic operation:
+ * the order of arrival.  One word holds the youngest item, from which ->next leads to
+ * older ones, and three marks, so that each push is a single atomic operation:
  *
  * IO_MAILBOX_ARMED
  *	the consumer sleeps and wants to be woken after mailbox.missing more items.
  *	It arms an empty mailbox only, by a compare-and-exchange on the word that
  *	pushes go through: a push is either seen by the consumer before it sleeps,
- *	or sees the mark.  Only then a second atomic operation, the count, is
- *	spent.
+ *	or sees the mark.  Only a push that sees the mark pays for a second
+ *	atomic operation, the count.
  * IO_MAILBOX_DEAD
  *	the consumer is gone for good.  Nothing can be pushed any more; the pusher
  *	takes its item elsewhere.
  * IO_MAILBOX_LEFTOVER
- *	the consumer has not run all that it took (ctx->leftover).  The mailbox counts as
- *	one with items, so the consumer does not sleep, and polls find it ready.
+ *	the consumer has not run all items that it took (ctx->leftover).  The mailbox
+ *	counts as not empty: the consumer does not sleep, and polls find it ready.
  *
- * Items are not looked at by other pushers, so the consumer may free them as soon as it has them.
+ * Pushers do not dereference items of others, so the consumer may free what it has taken.
  */
 #define IO_MAILBOX_ARMED	1UL
 #define IO_MAILBOX_DEAD	2UL
@@ -36,17 +36,19 @@
 #define IO_MAILBOX_MARKS	(IO_MAILBOX_ARMED | IO_MAILBOX_DEAD | IO_MAILBOX_LEFTOVER)
 
 /**
- * io_mailbox_push_chain - put items into a mailbox
+ * io_mailbox_push_chain - push a list of items into a mailbox
  * @box: the mailbox
  * @first: first item; those behind it are linked by ->next
  * @last: last item, may be @first
  *
- * Any context.  They belong to the consumer unless the result has IO_MAILBOX_DEAD set.
- * A chain of several arrives in the reverse of its order.
+ * The items belong to the consumer unless the result has IO_MAILBOX_DEAD set.  A list of
+ * several items arrives in reverse order.
  *
- * Return: the word as it was before: no pointer in it says that the mailbox was
- * empty, IO_MAILBOX_ARMED that the consumer sleeps, IO_MAILBOX_DEAD that
- * nothing was taken.
+ * Context: Any.
+ *
+ * Return: the old word: without a pointer if the mailbox was empty, with
+ * IO_MAILBOX_ARMED if the consumer sleeps, with IO_MAILBOX_DEAD if the push was
+ * refused.
  */
 static inline unsigned long io_mailbox_push_chain(struct io_mailbox *box, struct io_tw *first,
 						  struct io_tw *last)
@@ -93,13 +95,13 @@ static inline bool io_mailbox_pending(const struct io_mailbox *box)
 	return READ_ONCE(box->head) & ~(IO_MAILBOX_ARMED | IO_MAILBOX_DEAD);
 }
 
-/* The item that came last, those before it are linked by ->next; for the consumer. */
+/* Return: the youngest item, which ->next links to older ones.  For the consumer. */
 static inline struct io_tw *io_mailbox_youngest(const struct io_mailbox *box)
 {
 	return (struct io_tw *)(READ_ONCE(box->head) & ~IO_MAILBOX_MARKS);
 }
 
-/* Has the consumer left some of what it took? */
+/* Return: true if the consumer has not run all items that it took. */
 static inline bool io_mailbox_leftover(const struct io_mailbox *box)
 {
 	return READ_ONCE(box->head) & IO_MAILBOX_LEFTOVER;
@@ -110,7 +112,7 @@ static inline bool io_mailbox_dead(const struct io_mailbox *box)
 	return READ_ONCE(box->head) & IO_MAILBOX_DEAD;
 }
 
-/* Count an arrival for a sleeping consumer: is it the one that it waits for? */
+/* Count an item for a sleeping consumer.  Return: true if it is the last one missing. */
 static inline bool io_tw_completes(struct io_mailbox *box)
 {
 	return atomic_dec_and_test(&box->missing);
@@ -121,9 +123,9 @@ static inline bool io_tw_completes(struct io_mailbox *box)
  * @box: the mailbox
  * @nr: items to wait for, at least 1
  *
- * The consumer's state is set already.
+ * Called by the consumer, after it has set its task state.
  *
- * Return: false if there is something to take, then nothing was armed.
+ * Return: true if the mailbox is armed; false if it is not empty or dead.
  */
 static inline bool io_mailbox_arm(struct io_mailbox *box, int nr)
 {
@@ -133,7 +135,7 @@ static inline bool io_mailbox_arm(struct io_mailbox *box, int nr)
 	return try_cmpxchg(&box->head, &empty, IO_MAILBOX_ARMED);
 }
 
-/* The consumer is awake again; taking disarms as well. */
+/* Disarm a mailbox whose consumer is awake again; io_mailbox_take() disarms as well. */
 static inline void io_mailbox_disarm(struct io_mailbox *box)
 {
 	unsigned long armed = IO_MAILBOX_ARMED;
@@ -147,20 +149,19 @@ struct io_tw *io_mailbox_close(struct io_mailbox *box);
 void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box);
 
 /*
- * The rule of wakes: an owner that sleeps for CQEs is woken at least once for each
- * CQE that will come.  It sleeps for a number of items, so an item that is only
- * counted makes at most one CQE, and nothing else waits for it to be run.  All
- * others force the wake: those that are pushed with IO_PUSH_NOW, because they have to
- * run for anything to come (a retry, a chain), and those that may make a second
- * CQE by what the ring has at the time (io_ring_is_urgent()).
+ * The rule of wakes: an owner that sleeps for n CQEs must not sleep after they could be
+ * posted.  It sleeps until n items have arrived.  An item may be only counted if it makes at
+ * most one CQE and no other CQE depends on its run.  All others wake the owner at once:
+ * those pushed with IO_PUSH_NOW (a retry, or a chain that waits for the item), and those
+ * that may cause further CQEs by the state of the ring (io_ring_is_urgent()).
  */
 
-/* What a push asks for besides delivery. */
+/* flags of a push */
 #define IO_PUSH_NOW	BIT(0)	/* wake a sleeping owner even if it waits for more items */
-#define IO_PUSH_LATE	BIT(1)	/* some ring's listeners are being woken: tell ours afterwards */
-#define IO_PUSH_NOTIFIED	BIT(2)	/* it is the ring's own eventfd that is being signalled */
-#define IO_PUSH_REQ	BIT(3)	/* a request, which may end: drained ones wait for that */
-#define IO_PUSH_NODES	BIT(4)	/* a request with registered resources, whose tags may come */
+#define IO_PUSH_LATE	BIT(1)	/* inside a ring's wake-up: notify our listeners later */
+#define IO_PUSH_NOTIFIED	BIT(2)	/* inside the signal of the ring's own eventfd */
+#define IO_PUSH_REQ	BIT(3)	/* a request: drained ones may wait for its end */
+#define IO_PUSH_NODES	BIT(4)	/* has registered resources, whose tags may be posted */
 
 void io_owner_mailbox_pushed(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned long old,
 			     unsigned int push_flags);
@@ -171,7 +172,9 @@ void io_owner_mailbox_pushed(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned
  * @tw: the item, with ->run set
  * @push_flags: IO_PUSH_*
  *
- * Any context.  Wakes an owner that waits for CQEs when enough items are there.
+ * Wakes an owner that waits for CQEs when enough items are there.
+ *
+ * Context: Any.
  */
 static inline void io_owner_mailbox_push(struct io_ring_ctx *ctx, struct io_tw *tw,
 					 unsigned int push_flags)
@@ -184,7 +187,7 @@ static inline void io_owner_mailbox_push(struct io_ring_ctx *ctx, struct io_tw *
 		io_owner_mailbox_pushed(ctx, tw, old, push_flags);
 }
 
-/* jiffies for which a call lets those pass who only try for the ring lock */
+/* longest pause of io_ring_yield(), in jiffies */
 #define IO_GIVE_WAY	(HZ / 100 + 2)
 
 void io_owner_wake_recount(struct io_ring_ctx *ctx);
