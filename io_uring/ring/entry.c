@@ -2,10 +2,10 @@
 /* io_uring: stored CQEs, on their way as messages or waiting for room */
 
 /*
- * See entry.h for what a store is.  The exit of its ring closes store->back: an entry
- * that is returned after that is freed and counted in store->away.  The exit adds the
- * number of entries that it did not find.  The count reaches zero exactly once, and the
- * context that brings it there frees the store.
+ * See entry.h for what a store is.  The exit of its ring closes store->back, and adds the
+ * number of entries that it did not find to store->away.  An entry that is returned later
+ * is freed and subtracted from store->away.  The result is zero exactly once, and the
+ * context that gets it frees the store.
  */
 #include <linux/slab.h>
 
@@ -69,8 +69,8 @@ static unsigned int io_entry_free_list(struct io_tw *tw)
 }
 
 /*
- * Poison the contents of these entries for KASAN, except their links, which kfree() needs
- * as well.
+ * Poison the contents of these entries for KASAN, except their links.  kfree() needs the first
+ * bytes unpoisoned as well.
  */
 static void io_entry_poison_chain(struct io_cqe_entry *first, struct io_cqe_entry *last)
 {
@@ -91,11 +91,11 @@ static void io_entry_poison_chain(struct io_cqe_entry *first, struct io_cqe_entr
 }
 
 /**
- * io_entry_put_chain - bring entries home
+ * io_entry_put_chain - return entries to their store, or free a single one
  * @first: first of a chain that is linked by ->tw
- * @last: its last; all have the same store, single ones come alone
+ * @last: its last; all have the same store.  An entry without a store is a chain of one
  *
- * Any context.
+ * Context: Any.
  */
 void io_entry_put_chain(struct io_cqe_entry *first, struct io_cqe_entry *last)
 {

@@ -15,15 +15,15 @@
 
 /*
  * A CQE that cannot be written into its ring at once is kept in a struct
- * io_cqe_entry.  Each ring that sends messages has a store of them: an entry
- * goes out with a message, lies in the target's mailbox, perhaps on its
- * overflow list, and comes home through store->back, several at a time.  So a
- * message costs its sender no allocation, and what is under way is charged to
- * the sender, who made it.
+ * io_cqe_entry.  Each ring that sends messages has a store of them.  An entry
+ * carries a message to the target's mailbox, is perhaps kept on its overflow
+ * list, and returns through store->back, several at a time.  So most messages
+ * cost their sender no allocation, and entries in flight are charged to the
+ * sender, which has allocated them.
  *
- * A store outlives its ring until the last entry is back: entries do not hold
- * rings.  Entries beyond the store's size, and those of overflowed CQEs, are
- * single: allocated for their one use.
+ * Entries hold no reference to their ring, so a store outlives its ring until the
+ * last entry has returned.  Entries beyond the store's size, and those of
+ * overflowed CQEs, are single: allocated for one use.
  */
 
 /* entries that a ring keeps for reuse */
@@ -45,7 +45,7 @@ static inline struct io_cqe_entry *io_tw_to_entry(struct io_tw *tw)
 	return container_of(tw, struct io_cqe_entry, tw);
 }
 
-/* What a store has kept is poisoned for KASAN, which leaves notes in it. */
+/* Unpoison an entry of a store.  KASAN may have overwritten it, so set ->store again. */
 static inline struct io_cqe_entry *io_entry_unpoison(struct io_entry_store *store,
 						     struct io_tw *tw)
 {
@@ -61,9 +61,8 @@ static inline struct io_cqe_entry *io_entry_unpoison(struct io_entry_store *stor
  * io_entry_get - take an entry for a message
  * @ctx: the ring that sends it, its lock held
  *
- * May sleep.
- *
- * Return: the entry, NULL without memory.
+ * Context: Task context.  May sleep.
+ * Return: the entry, or NULL without memory.
  */
 static inline struct io_cqe_entry *io_entry_get(struct io_ring_ctx *ctx)
 {
@@ -79,7 +78,7 @@ static inline struct io_cqe_entry *io_entry_get(struct io_ring_ctx *ctx)
 	return io_entry_refill(ctx);
 }
 
-/* Give an entry back to where it came from.  Any context. */
+/* Return an entry to its store, or free a single one.  Any context. */
 static inline void io_entry_put(struct io_cqe_entry *entry)
 {
 	io_entry_put_chain(entry, entry);

@@ -2,20 +2,19 @@
 /* io_uring: telling those who wait: sleepers, poll(2) on the ring, eventfd */
 
 /*
- * A commit that published CQEs comes here once.  Sleepers in io_uring_enter()
- * have their own wake functions, which look at the published tail, so each is
- * examined and only those whose CQEs are there wake up (sys/wait.c).
+ * Each commit that publishes CQEs notifies the waiters once.  Sleepers in
+ * io_uring_enter() have their own wake functions, which check the published tail:
+ * only sleepers whose CQEs are there wake up (sys/wait.c).
  *
- * The eventfd hangs off the ring by RCU.  Registered with EVENTFD_ASYNC it
- * fires only for what workers post.  Where the signal itself would recurse (a
- * wakeup handler of an eventfd posts to a ring that owns an eventfd), it is
- * sent from an RCU callback instead.
+ * Readers find the eventfd under RCU.  Registered with EVENTFD_ASYNC it fires only
+ * for CQEs that workers post.  If the signal would recurse, because the wake-up of
+ * an eventfd has posted to a ring that has an eventfd, an RCU callback sends it.
  *
  * A waiter that is woken may push to a ring itself: a ring that polls this one, an epoll
  * instance or an eventfd that this one wakes, or this one itself.  The wake's key
  * has EPOLL_URING_WAKE, which epoll passes on.  A poll that sees it in a wake-up
- * leaves the news of its own ring to ctx->notify.work (IO_PUSH_LATE): the locks
- * of two rings' waitqueues never nest.
+ * leaves the notification of its own ring to ctx->notify.work (IO_PUSH_LATE), so that
+ * the locks of two rings' wait queues never nest.
  */
 #include <linux/eventfd.h>
 #include <linux/poll.h>
@@ -36,11 +35,11 @@
 /**
  * struct io_ev_fd - a registered eventfd
  * @eventfd: the eventfd
- * @refs: the ring, and a signal that was put off
- * @pending: (A) a signal was put off
- * @async_only: signal only what workers post
- * @rcu: for freeing
- * @signal_rcu: for putting off
+ * @refs: one for the ring, one for a deferred signal
+ * @pending: (A) a signal is deferred
+ * @async_only: signal only CQEs that workers post
+ * @rcu: frees this struct
+ * @signal_rcu: sends the deferred signal
  */
 struct io_ev_fd {
 	struct eventfd_ctx	*eventfd;
@@ -59,7 +58,7 @@ static void io_ev_fd_free(struct rcu_head *rcu)
 	kfree(ev);
 }
 
-/* Readers find it by RCU, so it stays for a grace period after the last put. */
+/* Drop a reference.  RCU readers may still use @ev, so free it after a grace period. */
 static void io_ev_fd_put(struct io_ev_fd *ev)
 {
 	if (refcount_dec_and_test(&ev->refs))
@@ -80,8 +79,7 @@ static void io_eventfd_late_signal(struct rcu_head *rcu)
  * @ctx: the ring
  * @file: any file
  *
- * Any context.
- *
+ * Context: Any.
  * Return: true if it is.
  */
 bool io_eventfd_is(struct io_ring_ctx *ctx, struct file *file)
@@ -90,11 +88,11 @@ bool io_eventfd_is(struct io_ring_ctx *ctx, struct file *file)
 
 	guard(rcu)();
 	ev = rcu_dereference(ctx->notify.ev_fd);
-	/* nothing but eventfd's own files points to one */
+	/* only files of eventfd have an eventfd as their private data */
 	return ev && file->private_data == ev->eventfd;
 }
 
-/* Signal the ring's eventfd, if there is one and it wants to know.  Any context. */
+/* Signal the ring's eventfd, unless it is disabled or wants CQEs of workers only.  Any context. */
 static void io_eventfd_signal(struct io_ring_ctx *ctx)
 {
 	struct io_ev_fd *ev;
@@ -103,7 +101,7 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 		return;
 	guard(rcu)();
 	ev = rcu_dereference(ctx->notify.ev_fd);
-	/* the SQPOLL thread is PF_IO_WORKER, too, but no worker of a pool */
+	/* the SQPOLL thread is PF_IO_WORKER, too, but has no worker_private */
 	if (!ev || (ev->async_only && !(current->flags & PF_IO_WORKER && current->worker_private)))
 		return;
 	if (likely(eventfd_signal_allowed())) {
@@ -136,7 +134,7 @@ static void io_notify_look_again(struct rcu_head *rcu)
  * io_notify_activate - prepare a ring for a poll of its file
  * @ctx: the ring, kept alive by its file
  *
- * From here on publications of CQEs and pushes notify the poller.  The caller checks the CQ
+ * From here on publications of CQEs and pushes notify pollers.  The caller checks the CQ
  * after it has queued itself.
  *
  * On multi-writer rings cq.lock orders this with publications.  On single-writer ones that is
@@ -165,10 +163,10 @@ void io_notify_activate(struct io_ring_ctx *ctx)
  * io_notify_listeners - wake the ring's pollers, signal its eventfd
  * @ctx: the ring
  *
- * Any context.
+ * EPOLL_URING_WAKE stops a ring that polls itself, or a chain of rings that poll each
+ * other, from recursive wake-ups.
  *
- * EPOLL_URING_WAKE stops a ring that polls itself, or a chain of rings that
- * poll each other, from waking in circles.
+ * Context: Any.
  */
 void io_notify_listeners(struct io_ring_ctx *ctx)
 {
@@ -183,13 +181,13 @@ static void io_notify_work(struct work_struct *work)
 	struct io_ring_ctx *ctx = container_of(to_delayed_work(work), struct io_ring_ctx,
 					       notify.work);
 
-	/* the owner has come, and announces itself what it makes of it */
+	/* if it is empty, the owner has taken the items, and its commit notifies the listeners */
 	if (io_mailbox_pending(&ctx->mailbox))
 		io_notify_listeners(ctx);
 }
 
 /**
- * io_notify_init - for a new ring
+ * io_notify_init - initialize the wait queues of a new ring
  * @ctx: the ring
  */
 void io_notify_init(struct io_ring_ctx *ctx)
@@ -204,12 +202,12 @@ void io_notify_init(struct io_ring_ctx *ctx)
  * @ctx: the ring; the caller is within RCU, or holds a reference
  * @told: the only listener is an eventfd that is being signalled just now
  *
- * Any context, in particular the wake-up of another ring's listeners, or of
- * those of this one.
+ * A reader of the eventfd that is being signalled takes the eventfd's lock after this push,
+ * and finds the item: no further signal is needed.  But a waiter that the signal has woken,
+ * and that does not read, may have checked the ring before the push.  So the eventfd is
+ * signalled again after IO_NOTIFY_REMIND if the mailbox is still not empty.
  *
- * A reader of the eventfd that is being signalled takes its lock after us, and finds
- * the item: once is enough.  But a waiter that it wakes without reading may have come
- * and gone before the push, so the eventfd is signalled again if no task comes.
+ * Context: Any, also the wake-up of this ring's or another ring's listeners.
  */
 void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told)
 {
@@ -220,11 +218,11 @@ void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told)
 }
 
 /**
- * io_notify_posted - tell those who wait that CQEs were published
+ * io_notify_posted - wake all waiters after CQEs were published
  * @ctx: the ring
  * @sleepers: a task may sleep on ctx->cq_wait
  *
- * Task context; on multi-writer rings after cq.lock was released.
+ * Context: Task context.  On multi-writer rings without cq.lock.
  */
 void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers)
 {
@@ -235,13 +233,14 @@ void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers)
 }
 
 /**
- * io_notify_overflow - tell pollers that CQEs wait on the overflow list
+ * io_notify_overflow - wake pollers after CQEs went to the overflow list
  * @ctx: the ring
  *
- * A poll of the ring finds them, so each batch is an event.  It is none for eventfds, which
- * tell what is in the ring, nor for sleepers, whose CQEs are there when the CQ is full.
+ * A poll of the ring reports overflowed CQEs, so each batch is an event for pollers.  Eventfds
+ * only count CQEs in the ring.  Sleepers need no wake-up either: they have what they wait for
+ * if the CQ is full.
  *
- * Task context; on multi-writer rings after cq.lock was released.
+ * Context: Task context.  On multi-writer rings without cq.lock.
  */
 void io_notify_overflow(struct io_ring_ctx *ctx)
 {
@@ -250,12 +249,12 @@ void io_notify_overflow(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_eventfd_register - IORING_REGISTER_EVENTFD and _EVENTFD_ASYNC
+ * io_eventfd_register - handle IORING_REGISTER_EVENTFD and _EVENTFD_ASYNC
  * @ctx: the ring, its lock held
  * @arg: user pointer to the descriptor
- * @async: signal only what workers post
+ * @async: signal only CQEs that workers post
  *
- * Return: 0, -EBUSY if there is one, -EFAULT, or what eventfd_ctx_fdget() says.
+ * Return: 0; -EBUSY if there is one; -EFAULT, -ENOMEM, or an error of eventfd_ctx_fdget().
  */
 int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
 {
@@ -285,7 +284,7 @@ int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
 }
 
 /**
- * io_eventfd_unregister - IORING_UNREGISTER_EVENTFD, and when the ring goes
+ * io_eventfd_unregister - remove the ring's eventfd
  * @ctx: the ring, its lock held
  *
  * Return: 0, or -ENXIO if there is none.

@@ -2,13 +2,13 @@
 /* io_uring: memory that the kernel and a program share */
 
 /*
- * A region is a run of pages that the kernel sees at one address.  Either the
- * kernel allocates it and the program maps it through the ring's file, or the
- * program brings its own memory (IORING_SETUP_NO_MMAP), whose pages are pinned;
- * they need not be contiguous, a vmap makes them so for the kernel.  Kernel
- * memory is charged to the creator's memory cgroup.  The program's own has been
- * charged where that got it, and does not count for RLIMIT_MEMLOCK, which most
- * programs could not use it under; rsrc/groups.c has an exception.
+ * A region is a series of pages that the kernel maps at one address.  Either the
+ * kernel allocates the pages and the program maps them through the ring's file, or
+ * the program passes its own memory (IORING_SETUP_NO_MMAP).  Its pages are pinned,
+ * and a vmap makes them contiguous for the kernel.  Kernel memory is charged to the
+ * creator's memory cgroup.  The program's memory was charged when it was allocated.
+ * It does not count for RLIMIT_MEMLOCK, as the limit is too low for most programs;
+ * rsrc/groups.c has an exception.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -19,15 +19,14 @@
 #include "ring/region.h"
 
 /**
- * io_pin_pages - pin a range of the current task's memory for long
+ * io_pin_pages - pin a range of the current task's memory (FOLL_LONGTERM)
  * @uaddr: start, need not be page aligned
  * @len: bytes, not 0
- * @npages: their number
+ * @npages: number of pages, result
  *
- * May sleep.
- *
- * Return: array to be freed by kvfree(), pages to be unpinned; -EOVERFLOW if
- * the range wraps, -EINVAL if it is too large, -EFAULT, -ENOMEM.
+ * Context: Task context.  May sleep.
+ * Return: array to be freed by kvfree(), with pages to be unpinned; or ERR_PTR():
+ * -EOVERFLOW if the range wraps, -EINVAL if it is too large, -EFAULT, -ENOMEM.
  */
 struct page **io_pin_pages(unsigned long uaddr, unsigned long len, int *npages)
 {
@@ -56,7 +55,7 @@ struct page **io_pin_pages(unsigned long uaddr, unsigned long len, int *npages)
 	return ERR_PTR(pinned < 0 ? pinned : -EFAULT);
 }
 
-/* Small regions are one run of the direct map: no vmap, fewer TLB entries. */
+/* Allocate a small region contiguously in the direct map: no vmap, fewer TLB entries. */
 static bool io_region_alloc_run(struct io_mapped_region *region)
 {
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_COMP | __GFP_NORETRY;
@@ -101,8 +100,9 @@ static bool io_region_alloc_pages(struct io_mapped_region *region)
  * @region: empty
  * @size: bytes, rounded up to pages
  *
- * Zeroed, charged to the memory cgroup.  May sleep.
+ * The memory is zeroed and charged to the memory cgroup.
  *
+ * Context: Task context.  May sleep.
  * Return: 0 or -ENOMEM.
  */
 int io_region_alloc(struct io_mapped_region *region, size_t size)
@@ -128,9 +128,8 @@ int io_region_alloc(struct io_mapped_region *region, size_t size)
  * @uaddr: its address, page aligned
  * @size: bytes, rounded up to pages
  *
- * May sleep.
- *
- * Return: 0, -EINVAL for a bad address, -EFAULT, -EOVERFLOW, -ENOMEM.
+ * Context: Task context.  May sleep.
+ * Return: 0, -EINVAL for a bad address or size 0, -EFAULT, -EOVERFLOW, -ENOMEM.
  */
 int io_region_pin(struct io_mapped_region *region, unsigned long uaddr, size_t size)
 {
@@ -166,7 +165,7 @@ void io_region_free(struct io_mapped_region *region)
 		return;
 	if (is_vmalloc_addr(region->ptr))
 		vunmap(region->ptr);
-	/* mappings hold references of their own */
+	/* user mappings hold their own references to the pages */
 	if (region->user)
 		unpin_user_pages(region->pages, region->nr_pages);
 	else if (PageCompound(region->pages[0]))
@@ -180,11 +179,11 @@ void io_region_free(struct io_mapped_region *region)
 /**
  * io_region_mmap - map a region of kernel memory into the current task
  * @region: the region
- * @vma: where
+ * @vma: the mapping; an access behind the region's end gets SIGBUS
  *
- * mmap_lock is held.  A mapping that is longer gets SIGBUS behind the region's end.
- *
- * Return: 0, or -EINVAL if the region is the program's own memory.
+ * Context: Task context.  Holds mmap_lock.
+ * Return: 0, -EINVAL if there is no region or it is the program's own memory, or an error of
+ * vm_insert_pages().
  */
 int io_region_mmap(struct io_mapped_region *region, struct vm_area_struct *vma)
 {

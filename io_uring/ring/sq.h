@@ -12,22 +12,22 @@
 #include "ring/locks.h"
 
 /*
- * Two barriers with user space: the acquire load of the tail pairs with the
- * program's release store after it has written SQEs; the release store of the
- * head tells the program that the kernel has read them.  Everything in between
- * is read by the holder of the ring lock only.
+ * There are two barriers with user space.  The acquire load of the tail pairs with
+ * the program's release store after it has written SQEs.  The release store of the
+ * head pairs with the program's acquire load before it reuses slots.  Only the holder
+ * of the ring lock reads SQEs.
  */
 
-/* SQEs that the program has queued; never more than there are slots. */
+/* Return: the number of SQEs that the program has queued, at most the number of slots. */
 static inline unsigned int io_sq_pending(const struct io_ring_ctx *ctx)
 {
-	/* the program's release store, after it has written SQEs */
+	/* pairs with the program's release store, after it has written SQEs */
 	unsigned int tail = smp_load_acquire(&ctx->rings->sq_tail);
 
 	return min(tail - ctx->sq.head, ctx->sq.entries);
 }
 
-/* Is the queue full as the program sees it? */
+/* Return: true if the queue is full by the published head and tail. */
 static inline bool io_sq_full(const struct io_ring_ctx *ctx)
 {
 	const struct io_rings *r = ctx->rings;
@@ -37,10 +37,10 @@ static inline bool io_sq_full(const struct io_ring_ctx *ctx)
 
 /**
  * io_sq_next - take the next SQE
- * @ctx: the ring, its lock held; io_sq_pending() said that there is one
+ * @ctx: the ring, its lock held; io_sq_pending() was not 0
  *
- * Return: the SQE in shared memory, or NULL if the index array named none; that
- * slot is used up and counted as dropped.
+ * Return: the SQE in shared memory, or NULL if the index in the array is out of range.
+ * Then the entry is consumed and counted as dropped.
  */
 static inline const struct io_uring_sqe *io_sq_next(struct io_ring_ctx *ctx)
 {
@@ -53,19 +53,19 @@ static inline const struct io_uring_sqe *io_sq_next(struct io_ring_ctx *ctx)
 			WRITE_ONCE(ctx->rings->sq_dropped, READ_ONCE(ctx->rings->sq_dropped) + 1);
 			return NULL;
 		}
-		/* what the processor guesses beyond the check stays inside, too */
+		/* keep speculative accesses inside the array */
 		index &= mask;
 	}
 	return &ctx->sq.sqes[index << ctx->sq.shift];
 }
 
-/* SQEs that were taken since the last call of io_sq_release(): those of this batch. */
+/* Return: the number of SQEs consumed since the last io_sq_release(), i.e. in this batch. */
 static inline unsigned int io_sq_taken(const struct io_ring_ctx *ctx)
 {
 	return ctx->sq.head - READ_ONCE(ctx->rings->sq_head);
 }
 
-/* Let the program reuse the slots of what was taken. */
+/* Let the program reuse the slots of consumed SQEs. */
 static inline void io_sq_release(struct io_ring_ctx *ctx)
 {
 	/* after the SQEs were read; pairs with the program's acquire load */
