@@ -2,14 +2,14 @@
 /* io_uring: memory of requests, and the charge on the submitting task */
 
 /*
- * A ring keeps up to IO_REQ_CACHE requests on a stack for reuse, poisoned for
- * KASAN while they lie there; more come from the slab in batches.  Each request
- * that was taken from the slab holds a reference to the ring, so an operation
- * on a warm ring changes no reference count at all.
+ * A ring keeps up to IO_REQ_CACHE free requests on a stack for reuse.  KASAN treats
+ * them as freed.  More come from the slab in batches.  Each request holds a reference
+ * to the ring from its allocation until it is returned to the slab.  So a request that
+ * is reused changes no reference count.
  *
- * A task is charged for its requests: tctx->inflight counts them and each holds
- * a reference to the task.  Both are raised in advance by a batch, tctx->credit
- * says how much of that is unused; only the task itself touches its credit.
+ * A task is charged for its requests: tctx->inflight counts them, and each holds a
+ * reference to the task.  Both are raised in advance, by a batch.  tctx->credit is the
+ * unused part of that; only the task itself accesses its credit.
  */
 #include <linux/kasan.h>
 #include <linux/sched/task.h>
@@ -24,7 +24,7 @@ struct kmem_cache *io_req_cachep;
 #define IO_CREDIT_BATCH	1024
 
 /**
- * io_req_cache_init - make room for a ring's free requests
+ * io_req_cache_init - allocate the stack of a ring's free requests
  * @ctx: the ring
  *
  * Return: 0 or -ENOMEM.
@@ -40,11 +40,11 @@ int io_req_cache_init(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_req_free_memory - give the memory of a request back to the slab
+ * io_req_free_memory - return the memory of a request to the slab
  * @ctx: the ring, its lock held
- * @req: holds nothing any more, is not on the stack
+ * @req: the request, without resources, not on the stack
  *
- * Gives up the request's reference to the ring, which the lock's holder keeps alive.
+ * Drops the request's reference to the ring, which the holder of the lock keeps alive.
  */
 void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
@@ -55,11 +55,11 @@ void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
 }
 
 /**
- * io_req_cache_end - keep no free requests any more
+ * io_req_cache_end - free the stack's requests and keep no further ones
  * @ctx: the ring, its lock held
  *
- * From here on the end of each request drops its reference to the ring, so the last
- * one ends the ring by itself.
+ * From here on the end of each request frees its memory and drops its reference to the
+ * ring.
  */
 void io_req_cache_end(struct io_ring_ctx *ctx)
 {
@@ -77,7 +77,7 @@ void io_req_cache_end(struct io_ring_ctx *ctx)
  * io_req_refill - get more free requests
  * @ctx: the ring, its lock held
  *
- * Return: is there one now?
+ * Return: true if the stack is not empty now.
  */
 bool io_req_refill(struct io_ring_ctx *ctx)
 {
@@ -89,11 +89,11 @@ bool io_req_refill(struct io_ring_ctx *ctx)
 	if (ctx->reqs.nr_free)
 		return true;
 
-	/* no batches once the ring ends: the rest would stay, see io_req_cache_end() */
+	/* no batch once the ring ends: its rest would never be freed, see io_req_cache_end() */
 	if (likely(ctx->reqs.max_free))
 		nr = kmem_cache_alloc_bulk(io_req_cachep, gfp, IO_REQ_REFILL, reqs);
 	if (unlikely(!nr)) {
-		/* the bulk is all or nothing, one may still be there */
+		/* the bulk allocation is all or nothing; a single one may succeed */
 		reqs[0] = kmem_cache_alloc(io_req_cachep, gfp);
 		nr = !!reqs[0];
 	}
@@ -110,8 +110,8 @@ bool io_req_refill(struct io_ring_ctx *ctx)
 }
 
 /*
- * Charge a task for a request that it has not submitted.  Its credit may be spoken for by
- * the batch that it is submitting.
+ * Charge a task for a request that has no SQE.  Do not use up the credit of the batch that
+ * current is submitting, which is subtracted at the end of the batch.
  */
 static void io_tctx_charge_notif(struct io_uring_task *tctx, unsigned int batch)
 {
@@ -126,7 +126,7 @@ static void io_tctx_charge_notif(struct io_uring_task *tctx, unsigned int batch)
 }
 
 /**
- * io_req_take_notif - take a request that no SQE has asked for
+ * io_req_take_notif - take a request for a notif, which has no SQE
  * @req: the issued request that the notif belongs to; ring lock held
  *
  * The notif has the user_data of @req, and its task's charge, nothing else.  It ends
@@ -155,13 +155,13 @@ struct io_kiocb *io_req_take_notif(struct io_kiocb *req)
 }
 
 /**
- * io_req_alloc_async - memory for what must outlive the submission and does not fit into a request
- * @req: a request that has none
+ * io_req_alloc_async - allocate memory for state that does not fit into a request
+ * @req: a request without async_data
  * @size: bytes
  *
- * It is freed with the request.
+ * The memory is freed with the request.
  *
- * Return: the memory, which is ->async_data, or NULL.
+ * Return: the memory, also stored in ->async_data, or NULL.
  */
 void *io_req_alloc_async(struct io_kiocb *req, size_t size)
 {
@@ -173,8 +173,8 @@ void *io_req_alloc_async(struct io_kiocb *req, size_t size)
 
 /**
  * io_tctx_refill_credit - charge a task for requests in advance
- * @tctx: current's
- * @nr: requests that it is about to submit
+ * @tctx: of current
+ * @nr: number of requests that current is about to submit
  */
 void io_tctx_refill_credit(struct io_uring_task *tctx, unsigned int nr)
 {
@@ -186,8 +186,8 @@ void io_tctx_refill_credit(struct io_uring_task *tctx, unsigned int nr)
 }
 
 /**
- * io_tctx_put_credit - give back what was charged in advance
- * @tctx: current's
+ * io_tctx_put_credit - uncharge a task for its unused credit
+ * @tctx: of current
  */
 void io_tctx_put_credit(struct io_uring_task *tctx)
 {
@@ -202,16 +202,16 @@ void io_tctx_put_credit(struct io_uring_task *tctx)
 
 /**
  * io_tctx_uncharge - uncharge a task for a request that has ended elsewhere
- * @tctx: that task's state; may be gone afterwards
+ * @tctx: of that task; may be freed afterwards
  */
 void io_tctx_uncharge(struct io_uring_task *tctx)
 {
 	struct task_struct *task = tctx->task;
 
-	/* an exec that waits for this request may free @tctx, after a grace period */
+	/* an exec that waits for this request frees @tctx, after a grace period */
 	scoped_guard(rcu) {
 		atomic_long_dec(&tctx->inflight);
-		/* pairs with that in io_cancel_task() */
+		/* pairs with the barrier in io_cancel_task() */
 		smp_mb__after_atomic();
 		if (unlikely(atomic_read(&tctx->in_cancel)))
 			wake_up(&tctx->wait);

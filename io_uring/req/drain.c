@@ -4,19 +4,19 @@
 /*
  * While a drained request waits, every chain that is submitted after it waits
  * behind it on ctx->drain.first.  So all requests that are alive but not on the
- * list were submitted earlier, and the head of the list may go when there are
- * none: no sequence numbers are needed, and CQEs that end no request
- * (multishot, tags, messages) do not count.
+ * list were submitted earlier.  The head of the list may start when there are none:
+ * no sequence numbers are needed, and CQEs that end no request (multishot, tags,
+ * messages) do not count.
  *
- * Chains behind a drained one only keep their order: they go when it goes, unless
- * they are drained themselves.
+ * Chains behind a drained one only keep their order: they start right after it,
+ * unless they are drained themselves.
  */
 #include "req/drain.h"
 #include "req/free.h"
 #include "req/link.h"
 #include "ring/sq.h"
 
-/* Take the first chain off the list. */
+/* Remove the first chain from the list. */
 static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
 {
 	struct io_kiocb *head = io_tw_to_req(ctx->drain.first);
@@ -31,12 +31,12 @@ static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_drain_may_go - check whether a chain that does not drain can be issued now
+ * io_drain_may_go - check whether a drained chain can be issued without waiting
  * @head: its head, or a single request; ring lock held
  *
- * A chain that can go is issued like any other, so that a cancel behind it in the batch finds
- * it.  The first chain of a batch waits: as on 6.12 the rest of the batch is issued before it,
- * and does not find it.
+ * Such a chain is issued at once, so that a cancel behind it in the batch finds it.  The
+ * first chain of a batch always waits: as on 6.12 the rest of the batch is issued before it,
+ * and does not find it.  A chain also waits if others do.
  *
  * Return: true if the chain need not wait.
  */
@@ -52,7 +52,7 @@ bool io_drain_may_go(const struct io_kiocb *head)
 }
 
 /**
- * io_drain_add - let a chain wait
+ * io_drain_add - put a chain on the list of waiting chains
  * @head: its head, or a single request, with ->tw.run set; ring lock held
  */
 void io_drain_add(struct io_kiocb *head)
@@ -66,14 +66,14 @@ void io_drain_add(struct io_kiocb *head)
 	ctx->drain.tail = &head->tw.next;
 	ctx->drain.nr += io_link_len(head);
 	WRITE_ONCE(ctx->submit_slow, ctx->submit_slow | IO_SLOW_DRAIN);
-	/* pairs with the push in io_req_retire() */
+	/* set the flag before the reclaim; pairs with the push in io_req_retire() */
 	smp_mb();
 	io_req_reclaim_retired(ctx);
 	io_drain_check(ctx);
 }
 
 /**
- * io_drain_check - let go what has nothing to wait for any more
+ * io_drain_check - start the chains that need not wait any more
  * @ctx: the ring, its lock held
  */
 void io_drain_check(struct io_ring_ctx *ctx)
@@ -90,12 +90,12 @@ void io_drain_check(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_drain_take_matching - take the chains of a task off the list to cancel them
+ * io_drain_take_matching - remove the chains of a task from the list to cancel them
  * @ctx: the ring, its lock held
- * @tctx: whose, or NULL for everybody's
+ * @tctx: of the task, or NULL for all tasks
  *
- * One walk for all of them: the list is as long as the tasks that share the ring like.
- * Those that are taken count as submitted earlier than what stays, until they are freed.
+ * Removes all of them in one scan, as tasks that share the ring can make the list long.
+ * Until a removed chain is freed, it delays the drained ones on the list.
  *
  * Return: their heads, linked by ->tw, or NULL if there is none.
  */

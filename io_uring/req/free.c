@@ -3,9 +3,9 @@
 
 /*
  * Requests are freed under the ring lock.  A worker that has posted a request's
- * CQE does not wait for that lock, its holder may sleep for long: it leaves the
- * request on ctx->reqs.retired, from where the next holder that needs memory takes
- * it.  If a task waits for the end of requests, or for the release of a registered
+ * CQE does not wait for that lock, whose holder may sleep for long.  The worker puts
+ * the request on ctx->reqs.retired, for the next holder of the lock that needs
+ * requests.  If a task waits for the end of requests, or for the release of a registered
  * resource that the request holds, the worker tries for the lock.  If it does not
  * get it, it leaves the rest to the ring's fallback work.
  */
@@ -18,23 +18,24 @@
 #include "req/put.h"
 
 /*
- * The last tracked request has ended.  Meanwhile the task may have issued others and left
- * them behind, so look again.  It issues no more of them once it has stored the mm.
+ * The last tracked request has ended: drop the mm that io_tctx_keep_mm() has stored.  The task
+ * may have issued others meanwhile, so check the count again.  Once the mm is stored, the task
+ * issues no more of them.
  */
 static void io_tctx_drop_mm(struct io_uring_task *tctx)
 {
-	/* what was counted before it was stored is seen below; pairs with io_tctx_keep_mm() */
+	/* the count below is not older than the mm; pairs with io_tctx_keep_mm() */
 	struct mm_struct *mm = smp_load_acquire(&tctx->mm);
 
 	if (likely(!mm) || atomic_read(&tctx->inflight_tracked))
 		return;
-	/* a worker that was delayed may be here as well */
+	/* a delayed worker may run this at the same time */
 	mm = xchg(&tctx->mm, NULL);
 	if (mm)
 		mmdrop(mm);
 }
 
-/* One less that has to end with its task. */
+/* Stop counting a request that had to end with its task. */
 static void io_tctx_untrack(struct io_uring_task *tctx)
 {
 	if (atomic_dec_and_test(&tctx->inflight_tracked))
@@ -45,28 +46,30 @@ static void io_tctx_untrack(struct io_uring_task *tctx)
  * io_tctx_keep_mm - keep the mm for requests that current leaves behind
  * @tctx: current's
  *
- * Until they do, futexes are known by the address of the mm.  It must not become
- * another process's, whose wakes they would take.
+ * Until they end, the key of private futexes has the address of the mm.  Keep the mm, so
+ * that no other process gets that address: the requests would consume its wake-ups.
  */
 void io_tctx_keep_mm(struct io_uring_task *tctx)
 {
-	/* none of them is the last while we look */
+	/* keep the count above zero during the check */
 	if (!atomic_inc_not_zero(&tctx->inflight_tracked))
 		return;
-	/* one that an exec has left before is the right one */
+	/* if an earlier exec has stored an mm, keep that one */
 	if (!tctx->mm) {
 		mmgrab(current->mm);
-		/* the count above is visible before; pairs with io_tctx_drop_mm() */
+		/* pairs with smp_load_acquire() in io_tctx_drop_mm() */
 		smp_store_release(&tctx->mm, current->mm);
 	}
 	io_tctx_untrack(tctx);
 }
 
 /**
- * io_req_clean - drop what a request holds of its own
- * @req: the request, not visible to others; its flags still say what it has held
+ * io_req_clean - release the resources that a request owns
+ * @req: the request, not visible to others; its flags are not changed
  *
- * Task context.  Registered resources are not dropped, they need the ring lock.
+ * Registered resources are not released, as that needs the ring lock.
+ *
+ * Context: Task context.
  */
 void io_req_clean(struct io_kiocb *req)
 {
@@ -78,7 +81,7 @@ void io_req_clean(struct io_kiocb *req)
 		io_tctx_untrack(req->tctx);
 	if (req->flags & REQ_F_CREDS)
 		put_cred(req->creds);
-	/* most have nothing else: as the last one it costs no way back here */
+	/* often the only one; last for a tail call */
 	if (req->flags & REQ_F_FILE_PUT)
 		io_req_file_put(req, req->file);
 }
@@ -93,7 +96,7 @@ void io_req_freed_drain(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_req_reclaim_retired - free what workers have left behind
+ * io_req_reclaim_retired - free the requests that workers have retired
  * @ctx: the ring, its lock held
  */
 void io_req_reclaim_retired(struct io_ring_ctx *ctx)
@@ -136,7 +139,7 @@ static void io_req_reclaim_now(struct io_ring_ctx *ctx)
  * io_req_retire - end a request whose CQE is posted, without the ring lock
  * @req: the request, without holders
  *
- * Task context, may sleep, but not for the ring lock.
+ * Context: Task context.  May sleep, but does not wait for the ring lock.
  */
 void io_req_retire(struct io_kiocb *req)
 {
@@ -144,15 +147,15 @@ void io_req_retire(struct io_kiocb *req)
 	bool look = req->flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE);
 
 	io_req_clean(req);
-	/* it is freed later */
+	/* io_req_free() must not clean it again */
 	req->flags &= ~IO_REQ_CLEAN_FLAGS;
 	io_tctx_uncharge(req->tctx);
 	req->tctx = NULL;
 	/*
-	 * The push is fully ordered, and so is what the waiters do: raise
-	 * the flag, then reclaim.  One of the two sees the other.  The request
-	 * takes its reference to the ring along, the look needs one of its own;
-	 * if there is none to be had any more, the request has been freed already.
+	 * The push is fully ordered, like the update of a waiter, which sets its
+	 * flag and then reclaims.  So one of the two sees the other.  The push
+	 * passes the request's reference to the ring on, so reclaiming needs
+	 * another one.  If there is none, the request has been freed already.
 	 */
 	scoped_guard(rcu) {
 		io_mailbox_push(&ctx->reqs.retired, &req->tw);

@@ -21,7 +21,7 @@ void io_req_clean(struct io_kiocb *req);
 void io_req_retire(struct io_kiocb *req);
 void io_req_reclaim_retired(struct io_ring_ctx *ctx);
 
-/* The request no longer counts as one of its task's. */
+/* Uncharge the task of a request. */
 static inline void io_req_uncharge(struct io_kiocb *req)
 {
 	struct io_uring_task *tctx = req->tctx;
@@ -38,7 +38,7 @@ static inline void io_req_uncharge(struct io_kiocb *req)
 /* Called by io_req_free() while drained requests wait for others to end. */
 void io_req_freed_drain(struct io_ring_ctx *ctx);
 
-/* What held it is dropped: back onto the stack with it, and off its task's account. */
+/* Recycle a request that has no holders and no resources, and uncharge its task. */
 static inline void io_req_give_back(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
 	io_req_uncharge(req);
@@ -48,7 +48,7 @@ static inline void io_req_give_back(struct io_ring_ctx *ctx, struct io_kiocb *re
 }
 
 /**
- * io_req_free - give back a request and what it holds
+ * io_req_free - release the resources of a request and recycle it
  * @req: the request, without holders, its CQE is posted; ring lock held
  */
 static inline void io_req_free(struct io_kiocb *req)

@@ -13,7 +13,7 @@
 /*
  * A chain is a singly linked list through req->link.  The submitter builds it
  * under the ring lock.  From then on it belongs to the context that completes the
- * head: the head is issued alone, what follows waits untouched.
+ * head.  Only the head is issued; nothing accesses its successors before it ends.
  */
 
 /* Put @req behind @last. */
@@ -24,7 +24,7 @@ static inline void io_link_append(struct io_kiocb *last, struct io_kiocb *req)
 	io_req_move(req, IO_REQ_LINKED);
 }
 
-/* Detach what follows @head, so that nothing can reach it twice. */
+/* Detach the successors of @head, so that they cannot be started twice.  Return: the first. */
 static inline struct io_kiocb *io_link_cut(struct io_kiocb *head)
 {
 	struct io_kiocb *rest = head->link;
@@ -37,9 +37,9 @@ static inline struct io_kiocb *io_link_cut(struct io_kiocb *head)
 }
 
 /*
- * Take @next out of the chain, from behind its running @head; ring lock held.
- * A worker may be about to change the flags of @head, so that REQ_F_HAS_LINK
- * stays although there may be nothing behind it any more.
+ * Remove @next from the chain, from behind its running @head; ring lock held.
+ * A worker may change the flags of @head at the same time.  So REQ_F_HAS_LINK
+ * stays set even if @head has no successor any more.
  */
 static inline void io_link_leave(struct io_kiocb *head, struct io_kiocb *next)
 {
@@ -47,13 +47,13 @@ static inline void io_link_leave(struct io_kiocb *head, struct io_kiocb *next)
 	head->link = io_link_cut(next);
 }
 
-/* Does the end of @req cut its chain? */
+/* Return: true if the end of @req breaks its chain. */
 static inline bool io_link_breaks(const struct io_kiocb *req)
 {
 	return (req->flags & (REQ_F_FAIL | REQ_F_HARDLINK)) == REQ_F_FAIL;
 }
 
-/* Requests of a chain. */
+/* Return: the number of requests of a chain. */
 static inline unsigned int io_link_len(const struct io_kiocb *req)
 {
 	unsigned int nr = 1;

@@ -13,26 +13,26 @@
 #include "req/link.h"
 
 /*
- * Such a request is a *limit*, its record says so (io_op->limit), and the one
- * before it is its *head*.  A limit is never issued in its turn:
+ * Such a request is called limit in the code, as in io_op->limit, and the request
+ * before it is its *head*.  A linked timeout is never started by the end of its head:
  *
  *	attach	its ->prep() marks it with REQ_F_LINK_TIMEOUT and the head with REQ_F_HAS_TIMEOUT
- *	start	if the head does not finish at once, its issuer issues the limit too:
- *		from then on its timer runs and ->timed points to the head, but it
- *		stays in the chain behind it
+ *	start	if the head does not finish at once, its issuer issues the linked
+ *		timeout too: from then on its timer runs and ->timed points to the
+ *		head, but it stays in the chain behind the head
  *	expire	its timer has expired: it leaves the chain, and cancels the head
- *	end	the head has ended, and the limit ends with it
+ *	end	the head has ended, and the linked timeout ends with it
  *
  * All of it happens under the ring lock, so that exactly one of "expire" and
- * "end" finds the other request there.  A head that has ended clears ->timed.
- * A limit that has expired is not behind its head any more.
+ * "end" finds the other request there.  The end of a head clears ->timed.
+ * Expiry removes the linked timeout from behind its head.
  */
 
 /**
  * io_linked_timeout_attach - put a prepared linked timeout behind the chain that is being built
  * @limit: the request; ring lock held
  *
- * Return: 0; -EINVAL if there is nothing before it, or a limit.
+ * Return: 0; -EINVAL if no request, or another linked timeout, is before it.
  */
 static inline int io_linked_timeout_attach(struct io_kiocb *limit)
 {
@@ -49,8 +49,8 @@ static inline int io_linked_timeout_attach(struct io_kiocb *limit)
  * io_linked_timeout_start - find the linked timeout of a head that does not finish at once
  * @head: the request; ring lock held
  *
- * Return: its limit, which the caller has to issue now; NULL if it runs already
- * or has expired.
+ * Return: the linked timeout, which the caller has to issue now; NULL if it runs
+ * already or has expired.
  */
 static inline struct io_kiocb *io_linked_timeout_start(struct io_kiocb *head)
 {
@@ -68,7 +68,7 @@ static inline struct io_kiocb *io_linked_timeout_start(struct io_kiocb *head)
  * io_linked_timeout_expire - take an expired linked timeout out of its chain
  * @limit: the request; ring lock held
  *
- * Return: the request that it limits, or NULL if that has ended.
+ * Return: its head, which the caller has to cancel; NULL if that has ended.
  */
 static inline struct io_kiocb *io_linked_timeout_expire(struct io_kiocb *limit)
 {
@@ -81,12 +81,13 @@ static inline struct io_kiocb *io_linked_timeout_expire(struct io_kiocb *limit)
 
 /**
  * io_linked_timeout_end - find the linked timeout of a head that has ended
- * @next: what stands behind it, cut off; afterwards what stands behind the limit
+ * @next: successor of the head, cut off; updated to the successor of the linked timeout
  *
- * Ring lock held.  The result of a limit does not depend on how the head ended.
+ * The result of the linked timeout does not depend on the result of the head.
  *
- * Return: the limit, which the caller has to complete; NULL if its timer has
- * expired, then it ends by itself.
+ * Context: Task context.  Holds the ring lock.
+ * Return: the linked timeout, which the caller has to complete; NULL if there is none, or
+ * if its timer has expired: then it ends by itself.
  */
 static inline struct io_kiocb *io_linked_timeout_end(struct io_kiocb **next)
 {

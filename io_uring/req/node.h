@@ -13,10 +13,10 @@
 
 /**
  * struct io_rsrc_node - the common part of a registered file or buffer
- * @refs: (R) the table slot, and each request that uses it.  A plain integer:
- *	it changes under the ring lock only, which is what makes a registered
- *	resource cheaper than an atomic per request
- * @tag: posted as user_data when the last user is gone, 0 for none
+ * @refs: (R) one for the table slot, one for each request that uses it.  A plain
+ *	integer, changed under the ring lock only: this makes a registered resource
+ *	cheaper than an atomic reference per request
+ * @tag: posted as user_data after the last reference is dropped, 0 for none
  * @owed: (R) counted in ctx->tags_owed: it is in no slot, but requests use it
  * @release: frees the node, @tag has been dealt with; ring lock held
  */

@@ -3,16 +3,16 @@
 
 /*
  * On single-writer rings that is the ring's owner.  On multi-writer rings it is the task
- * that submitted the request, which is reached by task work; its mailbox is
- * shared by all its rings and holds nothing but requests.  If the task is gone,
- * the fallback worker of the request's ring takes over.
+ * that submitted the request, which runs it as task work.  A task has one mailbox for all
+ * its rings, with requests only.  If the task is gone, the fallback worker of the
+ * request's ring runs the request.
  */
 #include <linux/rcupdate.h>
 #include <linux/task_work.h>
 
 #include "req/req.h"
 
-/* A task can no longer run its task work: all of it goes to the fallback workers. */
+/* Move the mailbox of a task that can no longer run task work to the fallback workers. */
 static void io_tctx_to_fallback(struct io_uring_task *tctx)
 {
 	struct io_tw *tw = io_mailbox_take(&tctx->mailbox);
@@ -25,14 +25,14 @@ static void io_tctx_to_fallback(struct io_uring_task *tctx)
 	}
 }
 
-/* Multi-writer rings: to the submitting task. */
+/* Push a request of a multi-writer ring to the task that submitted it. */
 static void io_tctx_push(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 	struct io_uring_task *tctx = req->tctx;
 	unsigned long old;
 
-	/* the ring may go as soon as the request is pushed; the task that is to run it cannot */
+	/* once the request is pushed, the ring may be freed, but not the task that runs it */
 	guard(rcu)();
 	old = io_mailbox_push(&tctx->mailbox, &req->tw);
 	if (unlikely(old & IO_MAILBOX_DEAD)) {
@@ -55,10 +55,10 @@ void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 
-	/* its chain waits for it to run; with REQ_F_POLLED it has to be tried again itself */
+	/* running it starts the next request of its chain; with REQ_F_POLLED it is issued again */
 	if (unlikely(req->flags & (REQ_F_HAS_LINK | REQ_F_POLLED)))
 		push_flags |= IO_PUSH_NOW;
-	/* asked here: once it is pushed the request may be gone */
+	/* read the flags here: once it is pushed the request may be freed */
 	if (req->flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE))
 		push_flags |= IO_PUSH_NODES;
 	push_flags |= IO_PUSH_REQ;
@@ -68,10 +68,10 @@ void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)
 /**
  * io_req_push - go on with a request in the right context
  * @req: the request, belongs to that context afterwards
- * @run: what to do there; the ring lock is held
+ * @run: called there with the ring lock held
  * @push_flags: IO_PUSH_*
  *
- * Any context.
+ * Context: Any.
  */
 void io_req_push(struct io_kiocb *req,
 		 void (*run)(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int flags),
@@ -88,7 +88,7 @@ void io_req_push(struct io_kiocb *req,
 /**
  * io_req_run_soon - go on with a request before the ring lock is released
  * @req: the request; ring lock held, by the task that submitted it
- * @run: what to do then
+ * @run: called then
  */
 void io_req_run_soon(struct io_kiocb *req,
 		     void (*run)(struct io_ring_ctx *ctx, struct io_tw *tw,

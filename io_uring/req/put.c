@@ -2,22 +2,21 @@
 /* io_uring: the last reference to a file that a request or a slot held */
 
 /*
- * The end of a file may take as long as its user likes: a FUSE server does not answer.  A
- * task that drops the last reference waits for that itself, on its way back to user mode.
- * For a kernel thread fput() leaves it to the one work of the whole machine, where files of
+ * The release of a file may take an unbounded time, e.g. if a FUSE server does not answer.
+ * A task that drops the last reference runs the release itself, on its return to user mode.
+ * For kernel threads fput() defers it to one work item for the whole machine, where files of
  * all users would queue up behind it.
  *
- * Workers of rings whose tasks are gone, or which are closed, drop references as well.
- * They leave them to a work of the user who has made the ring, and files of one user
- * wait for one another alone.  There is one work a user, so that many files do not
- * make many threads wait for their ends.
+ * The fallback work and the exit work of rings drop references as well.  They defer the
+ * release to a work item per user, the creator of the ring.  So files of one user wait for
+ * each other alone, and many files do not block many threads.
  *
- * Users of two containers are two, although their ids may be the same: containers have pid
- * namespaces.  A user namespace that is not made by root does not count, nor does what is made
- * inside: else any user could be as many as it likes.  All of it is charged to its maker.
+ * Containers may use equal user ids for unrelated users, so a user is a uid in a pid
+ * namespace.  A user namespace that root has not created is charged to its creator, with all
+ * namespaces inside.  Otherwise any user could act as any number of users.
  *
- * A socket does not linger here.  SO_LINGER has close(2) wait for the peer, and there
- * is no such call that could return later.
+ * Sockets do not linger here.  SO_LINGER delays the return of close(2) until the peer has
+ * acknowledged the data, and there is no such call here.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -33,11 +32,11 @@
 
 /**
  * struct io_late_put - a reference that a kernel thread has dropped
- * @file: what is referred to
- * @owner: who has made the ring
- * @next: in @next of the user's first one, under the lock; there the list of the others
- * @user: the first one: in io_late_puts, under the lock
- * @work: the first one: drops all of the user's, one after the other
+ * @file: the file
+ * @owner: owner of the ring that held the file
+ * @next: the user's first entry: list of the others, under io_late_puts_lock
+ * @user: the user's first entry: in io_late_puts, under io_late_puts_lock
+ * @work: the user's first entry: drops all of the user's, one after the other
  */
 struct io_late_put {
 	struct file		*file;
@@ -49,13 +48,13 @@ struct io_late_put {
 
 static struct workqueue_struct *io_put_wq;
 
-/* the first one of each user, by @owner */
+/* the first entry of each user, by @owner */
 static DEFINE_HASHTABLE(io_late_puts, 6);
 static DEFINE_SPINLOCK(io_late_puts_lock);
 
 /**
  * io_owner_init - set the owner of a ring that current makes
- * @owner: on whose behalf, result
+ * @owner: user to whom its files are attributed, result
  */
 void io_owner_init(struct io_owner *owner)
 {
@@ -98,7 +97,7 @@ static u32 io_owner_hash(const struct io_owner *owner)
 	return __kuid_val(owner->uid) ^ owner->pid_ns;
 }
 
-/* The next one of the same user, or NULL and @first is not in the table any more. */
+/* Remove the user's next entry.  Return: that, or NULL after @first has left the table. */
 static struct io_late_put *io_late_put_next(struct io_late_put *first)
 {
 	struct io_late_put *put;
@@ -112,7 +111,7 @@ static struct io_late_put *io_late_put_next(struct io_late_put *first)
 	return put;
 }
 
-/* The last reference to a file, on a kernel thread. */
+/* Drop the last reference to a file, on a kernel thread. */
 static void io_late_put_file(struct file *file)
 {
 	struct socket *sock = IS_ENABLED(CONFIG_NET) ? sock_from_file(file) : NULL;
@@ -139,7 +138,7 @@ static void io_late_put_work(struct work_struct *work)
 	kfree(first);
 }
 
-/* Behind others of the same user, or as their first.  Return: is it the first? */
+/* Add an entry of a user.  Return: true if it is the first, whose work has to be queued. */
 static bool io_late_put_add(struct io_late_put *put)
 {
 	struct io_late_put *first;
@@ -157,10 +156,10 @@ static bool io_late_put_add(struct io_late_put *put)
 }
 
 /**
- * io_file_lingers - may the end of a file wait for its peer?
+ * io_file_lingers - check whether the release of a file may wait for a peer
  * @file: any file
  *
- * Return: is it a socket with SO_LINGER, and a time to wait?
+ * Return: true for a socket with SO_LINGER and a nonzero time.
  */
 bool io_file_lingers(struct file *file)
 {
@@ -169,16 +168,16 @@ bool io_file_lingers(struct file *file)
 	return sock && sock_flag(sock->sk, SOCK_LINGER) && READ_ONCE(sock->sk->sk_lingertime);
 }
 
-/* Does a file end without waiting for what a user does? */
+/* Return: true if the release of a file does not depend on user space. */
 static bool io_file_ends_soon(struct file *file)
 {
 	const struct inode *inode = file_inode(file);
 	umode_t mode = inode->i_mode;
 
-	/* a server is asked for locks of its files, and for what was not written yet */
+	/* the release may ask a server to drop locks, or write back data */
 	if (file->f_op->flock || file->f_op->flush)
 		return false;
-	/* a file without a name goes as a whole, for which a frozen filesystem has to thaw */
+	/* the release of an unlinked file frees its inode, which waits for a frozen filesystem */
 	if (S_ISREG(mode) || S_ISFIFO(mode))
 		return inode->i_nlink;
 	return S_ISSOCK(mode) && (current->flags & PF_EXITING || !io_file_lingers(file));
@@ -189,23 +188,24 @@ static bool io_file_ends_soon(struct file *file)
  * @ctx: the ring that held it
  * @file: the file
  *
- * A task that closes a ring, or exits, does not wait for what the ring held, but ends itself
- * what ends soon: a port and a lock are free when its close(2), or a wait(2) for it, returns.
+ * A task that closes a ring, or exits, does not wait for the release of files that the ring
+ * held.  But it releases a file itself if that does not block: a port or a lock is free when
+ * its close(2), or a wait(2) for it, returns.
  *
- * May sleep, for memory alone.
+ * Context: Task context.  Sleeps for memory alone.
  */
 void io_file_put_late(struct io_ring_ctx *ctx, struct file *file)
 {
 	struct io_late_put *put;
 
-	/* not the last one: nothing ends */
+	/* not the last reference */
 	if (atomic_long_add_unless(&file->f_count, -1, 1))
 		return;
 	if (!(current->flags & PF_KTHREAD) && io_file_ends_soon(file)) {
 		fput(file);
 		return;
 	}
-	/* a reference cannot be kept for want of memory, and this is a small piece */
+	/* this cannot fail, as the reference has to be dropped; the allocation is small */
 	put = kmalloc(sizeof(*put), GFP_KERNEL | __GFP_NOFAIL);
 	put->file = file;
 	put->owner = ctx->owner;

@@ -19,7 +19,7 @@ bool io_owner_is_current(const struct io_owner *owner);
 bool io_file_lingers(struct file *file);
 void io_file_put_late(struct io_ring_ctx *ctx, struct file *file);
 
-/* Is a reference dropped by a task that goes on, and waits for the end of the file itself? */
+/* Return: true if current is a task that may run the release of a file itself. */
 static inline bool io_file_put_waits(void)
 {
 	return likely(!(current->flags & (PF_KTHREAD | PF_EXITING)));
@@ -30,9 +30,11 @@ static inline bool io_file_put_waits(void)
  * @ctx: the ring that held it
  * @file: the file
  *
- * Task context.  Does not wait for the end of the file: a task does that when it leaves
- * the kernel, and what a kernel thread, an exiting task or a closed ring drops is left to a
- * work of the ring's user, if it may take long.
+ * Does not wait for the release of the file.  A task runs that when it returns to user mode.
+ * For kernel threads, exiting tasks and closed rings, a work item of the ring's user runs it
+ * if it may take long.
+ *
+ * Context: Task context.
  */
 static inline void io_file_put(struct io_ring_ctx *ctx, struct file *file)
 {
@@ -42,7 +44,7 @@ static inline void io_file_put(struct io_ring_ctx *ctx, struct file *file)
 		io_file_put_late(ctx, file);
 }
 
-/* As io_file_put() for a request, whose ring is only looked up if it is needed. */
+/* As io_file_put() for a request; reads req->ctx only if needed. */
 static inline void io_req_file_put(struct io_kiocb *req, struct file *file)
 {
 	if (io_file_put_waits())
@@ -52,13 +54,13 @@ static inline void io_req_file_put(struct io_kiocb *req, struct file *file)
 }
 
 /**
- * io_file_keeps_exec - may execve() fail because a file is open?
+ * io_file_keeps_exec - check whether an open file makes execve() of it fail
  * @file: the file
  *
- * A result of a worker says that the worker has let go of such a file.  A file without a name
- * is left out: no program waits for its end, which may take long.
+ * A worker drops such a file before it posts the CQE.  Unlinked files are excluded: no program
+ * waits for their release, which may take long.
  *
- * Return: true for a regular file that is open for writing and has a name
+ * Return: true for a regular file that is open for writing and has a name.
  */
 static inline bool io_file_keeps_exec(const struct file *file)
 {

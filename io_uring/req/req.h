@@ -27,7 +27,7 @@ extern struct kmem_cache *io_req_cachep;
 
 int io_req_cache_init(struct io_ring_ctx *ctx);
 
-/* There are no requests left. */
+/* Free the stack of free requests, when no requests are left. */
 static inline void io_req_cache_free(struct io_ring_ctx *ctx)
 {
 	kvfree(ctx->reqs.free);
@@ -60,7 +60,7 @@ static inline struct io_kiocb *io_work_to_req(struct io_wq_work *work)
 	return container_of(work, struct io_kiocb, work);
 }
 
-/* Requests of the ring that have not ended.  Those that no SQE has asked for do not count. */
+/* Return: the number of requests that have not ended, without notifs. */
 static inline unsigned int io_reqs_alive(const struct io_ring_ctx *ctx)
 {
 	return ctx->reqs.nr - ctx->reqs.nr_free - ctx->reqs.nr_notifs;
@@ -68,11 +68,11 @@ static inline unsigned int io_reqs_alive(const struct io_ring_ctx *ctx)
 
 /**
  * io_req_keep_creds - keep the submitter's credentials for a request that is issued later
- * @req: the request, in that call
+ * @req: the request; called by its submitter
  *
  * A request acts with the credentials that its submitter had, in any context that
  * issues it.  Call this before it waits: in a chain, for a drain, for its file, for a
- * worker.  A SQPOLL thread acts with the credentials of the ring's creator.
+ * worker.  An SQPOLL thread acts with the credentials of the ring's creator.
  */
 static inline void io_req_keep_creds(struct io_kiocb *req)
 {
@@ -86,9 +86,9 @@ static inline void io_req_keep_creds(struct io_kiocb *req)
  * io_req_track - track a request that has to end with its task
  * @req: the request, about to be issued
  *
- * One that holds a ring's file keeps that ring alive: rings that hold each other
- * would never go.  One that waits on a futex is known by memory that goes with
- * the task.  An exiting task ends what is tracked, and leaves the rest to the ring.
+ * A request that holds a ring's file keeps that ring alive: rings that hold each other
+ * would never be freed.  A request that waits on a futex has a key that depends on the
+ * task's mm.  An exiting task ends its tracked requests, and leaves the rest to the ring.
  */
 static inline void io_req_track(struct io_kiocb *req)
 {
@@ -99,8 +99,8 @@ static inline void io_req_track(struct io_kiocb *req)
 }
 
 /**
- * io_req_push_fast - io_req_push() that makes no call, if that is simple
- * @req: as there, with tw.run set
+ * io_req_push_fast - push a request, inline on single-writer rings
+ * @req: as for io_req_push(), with tw.run set
  * @push_flags: IO_PUSH_*
  */
 static inline void io_req_push_fast(struct io_kiocb *req, unsigned int push_flags)
@@ -123,11 +123,10 @@ static inline void io_req_push_fast(struct io_kiocb *req, unsigned int push_flag
 
 /**
  * io_req_poison - overwrite what an earlier request has left behind
- * @req: about to be filled in from a SQE
+ * @req: about to be filled in from an SQE
  *
- * Debug kernels make garbage of all that the SQE's own way has to set, so that
- * a read of a field that was not set trips over an address that cannot be one.  See the
- * rule at struct io_kiocb.
+ * Debug kernels poison all fields that the submission has to set, so that a read of an
+ * unset pointer faults.  See the rule at struct io_kiocb.
  */
 static inline void io_req_poison(struct io_kiocb *req)
 {
@@ -147,9 +146,9 @@ static inline void io_req_poison(struct io_kiocb *req)
  * io_req_take - take a request for the next SQE
  * @ctx: the ring, its lock held
  *
- * Only @ctx is set in it, the rest is what an earlier request has left.
+ * Only ->ctx is set; the other fields are stale.
  *
- * Return: NULL if there is no memory.
+ * Return: the request, or NULL without memory.
  */
 static inline struct io_kiocb *io_req_take(struct io_ring_ctx *ctx)
 {
@@ -160,7 +159,7 @@ static inline struct io_kiocb *io_req_take(struct io_ring_ctx *ctx)
 		return NULL;
 	req = ctx->reqs.free[--ctx->reqs.nr_free];
 	kasan_mempool_unpoison_object(req, sizeof(*req));
-	/* KASAN keeps notes in memory that it has poisoned */
+	/* KASAN may have overwritten it */
 	req->ctx = ctx;
 #ifdef CONFIG_IO_URING_DEBUG
 	req->state = IO_REQ_FREE;
@@ -169,8 +168,8 @@ static inline struct io_kiocb *io_req_take(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_req_recycle - put a request back on the stack, or give its memory back
- * @req: holds nothing any more; ring lock held
+ * io_req_recycle - put a request on the stack of free ones, or free its memory
+ * @req: the request, without resources; ring lock held
  */
 static inline void io_req_recycle(struct io_kiocb *req)
 {
@@ -201,7 +200,7 @@ static inline void io_req_get(struct io_kiocb *req)
 	atomic_inc(&req->refs);
 }
 
-/* Give up one holder.  Return: it was the last one, free the request. */
+/* Drop one holder.  Return: true if it was the last one, and the request has to be freed. */
 static inline bool io_req_put_is_last(struct io_kiocb *req)
 {
 	return !(req->flags & REQ_F_REFCOUNT) || atomic_dec_and_test(&req->refs);

@@ -14,22 +14,21 @@
 #include "ctx.h"
 
 /*
- * A request that waits may need more memory than it has itself, and programs wait again
- * and again: the slab's allocator costs more than a hundred instructions each time, a list
- * under the ring lock ten.  Such memory begins with a struct io_spare; what comes behind
- * that is not touched while it is kept, and is poisoned for KASAN.
+ * A request that waits may need more memory than struct io_kiocb has, and programs wait
+ * often.  The slab allocator costs more than a hundred instructions each time, a list under
+ * the ring lock costs ten.  Such memory begins with a struct io_spare.  The rest of it is
+ * not accessed while it is on the list, and is poisoned for KASAN.
  */
 
 /* most objects of each kind that a ring keeps */
 #define IO_SPARES_MAX	64
 
 /**
- * io_spare_alloc - memory of one kind, kept or new
- * @spares: the ring's of this kind; ring lock held
- * @size: bytes, the same each time
+ * io_spare_alloc - allocate an object, from the list if it is not empty
+ * @spares: the ring's list of this kind; ring lock held
+ * @size: bytes, constant for each kind
  *
- * May sleep.
- *
+ * Context: Task context.  May sleep.
  * Return: the memory, not cleared, or NULL.
  */
 static __always_inline void *io_spare_alloc(struct io_spares *spares, size_t size)
@@ -45,9 +44,9 @@ static __always_inline void *io_spare_alloc(struct io_spares *spares, size_t siz
 }
 
 /**
- * io_spare_free - such memory is not used any more
- * @spares: the ring's of this kind; ring lock held
- * @spare: its beginning
+ * io_spare_free - put an object on the list, or free it if the list is full
+ * @spares: the ring's list of this kind; ring lock held
+ * @spare: beginning of the object
  */
 static inline void io_spare_free(struct io_spares *spares, struct io_spare *spare)
 {
@@ -56,7 +55,7 @@ static inline void io_spare_free(struct io_spares *spares, struct io_spare *spar
 		return;
 	}
 	kasan_mempool_poison_object(spare);
-	/* for the link, and so that kfree() takes it as it is */
+	/* for the link; kfree() needs the first bytes unpoisoned, too */
 	kasan_unpoison_range(spare, sizeof(*spare));
 	spare->next = spares->first;
 	spares->first = spare;
@@ -64,8 +63,8 @@ static inline void io_spare_free(struct io_spares *spares, struct io_spare *spar
 }
 
 /**
- * io_spares_end - free what a ring keeps of one kind
- * @spares: the ring's of this kind; ring lock held
+ * io_spares_end - free the objects on a list
+ * @spares: the ring's list of one kind; ring lock held
  */
 static inline void io_spares_end(struct io_spares *spares)
 {

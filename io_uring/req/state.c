@@ -2,10 +2,9 @@
 /* io_uring: the states of a request */
 
 /*
- * The table says which moves exist.  Debug kernels keep the state in the
- * request and warn about any other move, which is how a request that is
- * completed twice, or is on two lists, shows itself at the place where it
- * happens.
+ * The table lists the valid transitions.  Debug kernels keep the state in the
+ * request and warn about any other transition.  So a request that is completed
+ * twice, or is on two lists, is reported at the place where that happens.
  */
 #include <linux/bug.h>
 
@@ -19,7 +18,7 @@ static const u16 io_req_moves[IO_REQ_NR_STATES] = {
 	[IO_REQ_PREPPED] = TO(LINKED) | TO(DRAINED) | TO(ISSUING) | TO(QUEUED) | TO(DONE),
 	[IO_REQ_LINKED]	 = TO(TW_QUEUED) | TO(QUEUED) | TO(ISSUING) | TO(DONE),
 	[IO_REQ_DRAINED] = TO(TW_QUEUED) | TO(DONE),
-	/* to itself: a worker's next attempt */
+	/* to itself: the next attempt of a worker, or of a multishot request */
 	[IO_REQ_ISSUING] = TO(ISSUING) | TO(WAITING) | TO(QUEUED) | TO(TW_QUEUED) |
 			   TO(DONE),
 	/* a driver may complete before the issuer has noted that it waits */
@@ -31,11 +30,11 @@ static const u16 io_req_moves[IO_REQ_NR_STATES] = {
 };
 
 /**
- * io_req_may_move - check whether the table allows this change of state
- * @from: the state now
- * @to: the state then
+ * io_req_may_move - check whether the table allows a transition
+ * @from: old state
+ * @to: new state
  *
- * Return: true if it does
+ * Return: true if it does.
  */
 bool io_req_may_move(enum io_req_state from, enum io_req_state to)
 {
@@ -44,7 +43,7 @@ bool io_req_may_move(enum io_req_state from, enum io_req_state to)
 
 #ifdef CONFIG_IO_URING_DEBUG
 /**
- * io_req_move - note where a request goes
+ * io_req_move - change the state of a request, and check the transition
  * @req: the request, owned by the caller
  * @to: its new state
  */

@@ -11,7 +11,7 @@
 #include "ctx.h"
 
 /**
- * enum io_req_state - where a request is
+ * enum io_req_state - states of a request
  * @IO_REQ_FREE: on the ring's stack, or being filled in
  * @IO_REQ_PREPPED: its SQE has been read
  * @IO_REQ_LINKED: waits for the request before it in a chain

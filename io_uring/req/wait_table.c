@@ -2,12 +2,12 @@
 /* io_uring: the table of requests that wait for an event or a time */
 
 /*
- * A bucket is chosen by multiplication with an odd number.  While the wait table is small
- * that is a fixed one, which spreads the counters and addresses that programs use
- * best.  User_data can be chosen so that all of it falls into one bucket then, which
- * costs little.  From IO_WAIT_TABLE_SALT_BITS on the number is random, a new one with
- * each growth: whatever was chosen beforehand, two of it meet with a probability of
- * at most two in the number of buckets.
+ * The hash is a multiplication by an odd factor.  A small table has a fixed factor,
+ * which is best for the usual user_data, counters and addresses.  A program can choose
+ * user_data that collide then, which costs little in a small table.  From
+ * IO_WAIT_TABLE_SALT_BITS on the factor is random, and changes with each resize.  So any
+ * two user_data chosen beforehand collide with a probability of at most two in the number
+ * of buckets.
  */
 #include <linux/hash.h>
 #include <linux/random.h>
@@ -42,7 +42,7 @@ static struct list_head *io_wait_buckets(unsigned int bits)
 	return table;
 }
 
-/* What can be found moves to another table; of one user_data in its order. */
+/* Move all requests that are not hidden to another table; keep their order per user_data. */
 static void io_wait_table_rehash(struct io_ring_ctx *ctx, struct list_head *table,
 				 unsigned int bits)
 {
@@ -69,8 +69,10 @@ static void io_wait_table_rehash(struct io_ring_ctx *ctx, struct list_head *tabl
  * io_wait_table_grow - enlarge the wait table
  * @ctx: the ring, its lock held
  *
- * May sleep.  If there is no memory the buckets become fuller, and it is tried
- * again when there is one more in each.
+ * Without memory the buckets become longer.  The next attempt is made when there is, on
+ * average, one more request in each.
+ *
+ * Context: Task context.  May sleep.
  */
 void io_wait_table_grow(struct io_ring_ctx *ctx)
 {
@@ -90,7 +92,9 @@ void io_wait_table_grow(struct io_ring_ctx *ctx)
  * io_wait_table_trim - shrink the wait table before a scan of all of it
  * @ctx: the ring, its lock held
  *
- * Gives back buckets that would be found empty.  May sleep.
+ * Frees buckets that would mostly be empty.
+ *
+ * Context: Task context.  May sleep.
  */
 void io_wait_table_trim(struct io_ring_ctx *ctx)
 {

@@ -20,16 +20,16 @@
  * happen under the ring lock: cancel, exit, exec and fdinfo find it at any time in
  * between, also while it is in a mailbox.
  *
- * A worker that lets its request wait lets the pool forget it in the same critical
- * section (io_wq_disown()), so that under the ring lock it is in exactly one of
- * the two places.
+ * A worker that adds its request removes it from the pool in the same critical
+ * section (io_wq_disown()).  So under the ring lock the request is in exactly one
+ * of the two places.
  *
- * Programs name requests by their user_data, and a hostile one lets a million wait.
- * So the wait table is a hash table that grows with what waits, see wait_table.c.  What
- * is searched for by different operations is of different kinds, in different
- * buckets, so that none has to be stepped over on the way to another.  What is
- * waiting under one user_data lies in the order in which it is found: the youngest
- * poll first, but the oldest timer.
+ * Programs name requests by their user_data, and a hostile one may have a million.  So
+ * this is a hash table that grows with the number of its requests, see wait_table.c.
+ * Requests that different operations search for are of different kinds.  Requests with
+ * one user_data but different kinds are in different buckets, so that a search does not
+ * scan those of other kinds.  Within a user_data they are in the order in which searches
+ * find them: the youngest poll first, but the oldest timer.
  */
 
 static inline enum io_wait_kind io_wait_kind(const struct io_kiocb *req)
@@ -45,7 +45,7 @@ static inline struct list_head *io_wait_bucket(const struct io_ring_ctx *ctx, u6
 	return &ctx->waiting.buckets[(hash >> ctx->waiting.shift) ^ kind];
 }
 
-/* A table with at least this many bits has, or lately had, many waiting requests. */
+/* A table with more bits than this has, or lately had, many waiting requests. */
 #define IO_WAIT_TABLE_MANY_BITS	6
 
 static inline bool io_wait_table_is_large(const struct io_ring_ctx *ctx)
@@ -53,7 +53,7 @@ static inline bool io_wait_table_is_large(const struct io_ring_ctx *ctx)
 	return ctx->waiting.shift < 64 - IO_WAIT_TABLE_MANY_BITS;
 }
 
-/* Requests in the wait table. */
+/* Return: the number of requests in the wait table. */
 static inline unsigned int io_wait_table_nr(const struct io_ring_ctx *ctx)
 {
 	return (1U << (64 - ctx->waiting.shift)) - ctx->waiting.room;
@@ -74,7 +74,7 @@ static inline bool io_may_add_waiting(const struct io_kiocb *req)
 	return !READ_ONCE(req->ctx->dying) && !atomic_read(&req->tctx->in_cancel);
 }
 
-/* Make room for one more.  Return: the ring. */
+/* Account for one more request, and grow the table if it is full.  Return: the ring. */
 static inline struct io_ring_ctx *io_wait_table_enter(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = req->ctx;
@@ -86,7 +86,7 @@ static inline struct io_ring_ctx *io_wait_table_enter(struct io_kiocb *req)
 	return ctx;
 }
 
-/* Put a request that waits for a file into the wait table; ring lock held, io_may_add_waiting(). */
+/* Add a request that waits for a file; ring lock held, after io_may_add_waiting(). */
 static inline void io_wait_table_add(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = io_wait_table_enter(req);
@@ -94,7 +94,7 @@ static inline void io_wait_table_add(struct io_kiocb *req)
 	list_add(&req->waiting, io_wait_bucket(ctx, req->cqe.user_data, IO_WAIT_POLL));
 }
 
-/* Add a request that has a timer. */
+/* Add a request that has a timer; ring lock held, after io_may_add_waiting(). */
 static inline void io_wait_table_add_timer(struct io_kiocb *req, enum io_wait_kind kind)
 {
 	struct io_ring_ctx *ctx = io_wait_table_enter(req);
@@ -102,7 +102,7 @@ static inline void io_wait_table_add_timer(struct io_kiocb *req, enum io_wait_ki
 	list_add_tail(&req->waiting, io_wait_bucket(ctx, req->cqe.user_data, kind));
 }
 
-/* A timer has got another time: it counts as the youngest.  Ring lock held. */
+/* Requeue a timer that has a new expiry time as the youngest.  Ring lock held. */
 static inline void io_wait_table_renew(struct io_kiocb *req, enum io_wait_kind kind)
 {
 	io_assert_ring(req->ctx);
@@ -110,8 +110,8 @@ static inline void io_wait_table_renew(struct io_kiocb *req, enum io_wait_kind k
 }
 
 /*
- * Take a request that a search could not end any more out of its bucket.  It keeps
- * waiting, but searches do not have to step over it.  Ring lock held.
+ * Remove a request that a search could not end any more from its bucket, so that searches
+ * need not skip it.  It stays accounted for.  Ring lock held.
  */
 static inline void io_wait_table_hide(struct io_kiocb *req)
 {
@@ -119,7 +119,7 @@ static inline void io_wait_table_hide(struct io_kiocb *req)
 	list_del_init(&req->waiting);
 }
 
-/* Take it out; ring lock held. */
+/* Remove a request from the wait table; ring lock held. */
 static inline void io_wait_table_del(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = req->ctx;
@@ -141,16 +141,16 @@ static inline struct list_head *io_wait_table_last_bucket(const struct io_ring_c
 	for ((bucket) = (ctx)->waiting.buckets;						\
 	     (bucket) <= io_wait_table_last_bucket(ctx); (bucket)++)
 
-/* All waiting requests that can be found; @req may be taken out, or hidden, on the way. */
+/* All waiting requests that are not hidden; the body may delete or hide @req. */
 #define io_for_each_waiting(ctx, bucket, tmp, req)					\
 	for ((bucket) = (ctx)->waiting.buckets;						\
 	     (bucket) <= io_wait_table_last_bucket(ctx); (bucket)++)			\
 		list_for_each_entry_safe(req, tmp, bucket, waiting)
 
 /*
- * A walk through the wait table, or through what is ready, for which the ring lock is held, may
- * be long, and a program may ask for many in one call: all together let others run, and end
- * with the task.  Called for each step.  Return: go on?
+ * A scan of the wait table, or of ctx->ready, may be long, and a program may cause many in one
+ * call.  Call this for each request: it reschedules once per 1024 steps of the ring.  Ring lock
+ * held.  Return: false if current was killed, which is checked at these steps.
  */
 static inline bool io_wait_table_walk(struct io_ring_ctx *ctx)
 {
@@ -161,15 +161,15 @@ static inline bool io_wait_table_walk(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_wait_table_find - look through the requests that wait under one name
+ * io_wait_table_find - search for a waiting request by its user_data
  * @ctx: the ring, its lock held
- * @kind: of the requests
- * @user_data: likewise
- * @match: called for each; true ends the search; may take it out or hide it
+ * @kind: kind of the requests
+ * @user_data: user_data of the requests
+ * @match: called for each; returns true to end the search; may delete or hide the request
  * @data: for @match
  *
- * Return: the request that @match wanted, NULL, or ERR_PTR(-EINTR) for a task that
- * is to die.
+ * Return: the request for which @match returned true; NULL if there is none; or
+ * ERR_PTR(-EINTR) if current was killed.
  */
 static __always_inline struct io_kiocb *
 io_wait_table_find(struct io_ring_ctx *ctx, enum io_wait_kind kind, u64 user_data,
@@ -178,7 +178,7 @@ io_wait_table_find(struct io_ring_ctx *ctx, enum io_wait_kind kind, u64 user_dat
 	struct io_kiocb *req, *tmp;
 
 	io_assert_ring(ctx);
-	/* what has one user_data is in different buckets if it is of different kinds */
+	/* the bucket may have other kinds, but not with this user_data: no check of the kind */
 	list_for_each_entry_safe(req, tmp, io_wait_bucket(ctx, user_data, kind), waiting) {
 		if (!io_wait_table_walk(ctx))
 			return ERR_PTR(-EINTR);
