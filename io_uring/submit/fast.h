@@ -15,19 +15,19 @@
 #include "submit/issue.h"
 
 /*
- * Inlined into the loop of submit.c: what every SQE passes through costs no call
- * but those of the op.
+ * Inlined into the loop of submit.c, so that an SQE on the fast path costs no calls but
+ * those of its op.
  */
 
-/* fewer requests than that are not worth a plug */
+/* smallest batch that uses a block plug */
 #define IO_PLUG_MIN	3
 
 /**
  * struct io_submit_batch - the state of one run of the loop
  * @ctx: the ring
- * @nr: SQEs to take; a refused one ends the batch by lowering it, unless the ring has SUBMIT_ALL
- * @part_end: of these, those that are taken before the next look at others
- * @left: requests that did not come back on the fast path
+ * @nr: SQEs to consume; a refused one sets this to 0, unless the ring has SUBMIT_ALL
+ * @part_end: number of SQEs to consume before the next check for need_resched() and signals
+ * @left: requests that were not finished on the fast path
  * @issue_flags: IO_URING_F_* of this ring's submitter
  * @plugged: ctx->plug has been started
  */
@@ -41,9 +41,9 @@ struct io_submit_batch {
 };
 
 /*
- * The first four bytes of a SQE are opcode, flags and ioprio, those from
- * buf_index on that and the personality.  Read as one word each, in the order of
- * the bytes.
+ * The first four bytes of an SQE are opcode, flags and ioprio.  The four bytes at
+ * buf_index are buf_index and personality.  Each group is read as one little-endian
+ * word.
  */
 static_assert(offsetof(struct io_uring_sqe, opcode) == 0);
 static_assert(offsetof(struct io_uring_sqe, flags) == 1);
@@ -60,7 +60,7 @@ static inline u32 io_sqe_word(const void *at)
 	return le32_to_cpu(READ_ONCE(*(const __le32 *)at));
 }
 
-/* The first request of the batch that goes to a block device starts the plug. */
+/* Start the block plug, at the first request of the batch whose op uses one. */
 static inline void io_batch_plug(struct io_submit_batch *batch)
 {
 	if (batch->plugged || batch->nr < IO_PLUG_MIN)
@@ -69,14 +69,14 @@ static inline void io_batch_plug(struct io_submit_batch *batch)
 	batch->plugged = true;
 }
 
-/* What is the same for all SQEs; ->prep does the rest.  Return: 0 or a negative errno. */
+/* Read the common fields of an SQE, then call ->prep.  Return: 0 or a negative errno. */
 static __always_inline int io_req_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe,
 				       const struct io_op *op, struct io_submit_batch *batch)
 {
 	if (unlikely(batch->ctx->iopoll && !op->iopoll))
 		return -EINVAL;
 	if (op->needs_file) {
-		/* kept where the result goes until the file is looked up, at issue */
+		/* ->cqe.res has the descriptor until the file is looked up, at issue */
 		req->cqe.res = READ_ONCE(sqe->fd);
 		if (op->plug)
 			io_batch_plug(batch);
@@ -89,7 +89,7 @@ void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe *sqe, int
 void io_submit_slow(struct io_kiocb *req, const struct io_uring_sqe *sqe, u32 head,
 		    u16 personality, struct io_submit_batch *batch);
 
-/* A usual SQE.  Return: it is finished and the request may be used again. */
+/* Submit an SQE on the fast path.  Return: true if @req is finished and may be reused. */
 static __always_inline bool io_submit_fast(struct io_ring_ctx *ctx, struct io_kiocb *req,
 					   const struct io_uring_sqe *sqe,
 					   struct io_submit_batch *batch)
@@ -114,7 +114,7 @@ static __always_inline bool io_submit_fast(struct io_ring_ctx *ctx, struct io_ki
 	return false;
 }
 
-/* Take one SQE.  Return: @req is finished and may be used again. */
+/* Submit one SQE.  Return: true if @req is finished and may be reused. */
 static __always_inline bool io_submit_one(struct io_ring_ctx *ctx, struct io_kiocb *req,
 					  const struct io_uring_sqe *sqe,
 					  struct io_submit_batch *batch)

@@ -2,20 +2,20 @@
 /* io_uring: issue a request and act on its result */
 
 /*
- * A request is issued in one of three contexts: by its submitter, inline,
- * without blocking; from a mailbox, in the same way; by a worker, which may
- * block and does not hold the ring lock.  What the op says decides where it
- * goes:
+ * A request is issued in one of three contexts: inline by its submitter, without
+ * blocking; from a mailbox, without blocking either; or by a worker, which may
+ * block and does not hold the ring lock.  The result of ->issue decides about the
+ * next step:
  *
  *	IO_DONE		complete it here
  *	IO_PENDING	another context completes it; it must not be touched any more
- *	IO_AGAIN	if its file can be polled: wait until that is ready, then
- *			issue it again, inline; else a worker may block on it
+ *	IO_AGAIN	if its file can be polled: wait until the file is ready, then
+ *			issue it again, inline; otherwise queue it to a worker
  *	IO_MORE*	issue it again, with its poll armed: multishot.c
  *
- * A worker that meets a file that can be polled does not block on it either, if
- * it can be helped: it asks not to be blocked, lets the request wait for the
- * file and is free for other work.
+ * A worker avoids to block on a file that can be polled.  It issues the request
+ * without blocking first.  If that fails, it arms a poll of the file and is free
+ * for other work.
  */
 #include <linux/audit.h>
 #include <linux/cred.h>
@@ -38,7 +38,7 @@
  * io_file_assign_plain - look up the file of a descriptor
  * @req: the request, the descriptor is in ->cqe.res
  *
- * Return: found?
+ * Return: true if there is a file.
  */
 bool io_file_assign_plain(struct io_kiocb *req)
 {
@@ -81,7 +81,7 @@ bool io_file_borrow(struct io_kiocb *req)
  * @op: its operation
  * @issue_flags: IO_URING_F_*
  *
- * Return: what ->issue said
+ * Return: the result of ->issue, or IO_AGAIN without a call if the op would block.
  */
 enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 			     unsigned int issue_flags)
@@ -89,7 +89,7 @@ enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 	const struct cred *old = NULL;
 	enum io_result result;
 
-	/* not worth a record, nothing is tried */
+	/* no audit record: the op is not tried */
 	if (issue_flags & IO_URING_F_NONBLOCK && op->blocks)
 		return IO_AGAIN;
 	if (req->flags & REQ_F_CREDS && req->creds != current_cred())
@@ -98,7 +98,7 @@ enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 		audit_uring_entry(req->opcode);
 	result = io_issue_op(req, op, issue_flags);
 	if (!op->audit_skip) {
-		/* of an attempt that has to be made again nothing was done */
+		/* an attempt that has to be repeated has done nothing */
 		s32 res = result == IO_AGAIN ? -EAGAIN : 0;
 
 		/* the request is still ours only if it is finished */
@@ -114,13 +114,13 @@ enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 static bool io_issue_find_file(struct io_kiocb *req, const struct io_op *op,
 			       unsigned int issue_flags)
 {
-	/* the submitter may close the descriptor meanwhile */
+	/* a worker cannot borrow: the submitter may close the descriptor meanwhile */
 	if (issue_flags & IO_URING_F_IOWQ)
 		return io_file_assign(req, issue_flags);
 	return io_file_assign_inline(req, op, issue_flags);
 }
 
-/* Issue a request, with the credentials of its submitter.  Return: what ->issue said. */
+/* Issue a request with the credentials of its submitter.  Return: the result of ->issue. */
 static enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	const struct io_op *op = io_ops[req->opcode];
@@ -133,7 +133,7 @@ static enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
 
 static void io_retry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
 
-/* The fallback work gives a request back to its task. */
+/* Resume a request that the fallback work has passed back to its task. */
 static void io_retry_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 			       unsigned int issue_flags)
 {
@@ -141,8 +141,8 @@ static void io_retry_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 }
 
 /*
- * An event, or a cancel, for a request that waits for its file.  Until it has
- * something to do it keeps waiting.
+ * Handle an event, or a cancel, for a request that waits for its file.  Without
+ * either of them it keeps waiting.
  */
 static void io_retry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
@@ -166,15 +166,15 @@ static void io_retry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int 
 		io_issue_tw(ctx, tw, issue_flags);
 }
 
-/* What to do with a request that waits for its file, when there is an event. */
+/* Return: the function that handles an event for a request that waits for its file. */
 static io_poll_run io_hold_run(const struct io_kiocb *req)
 {
 	return req->flags & REQ_F_MULTISHOT ? io_multishot_tw : io_retry_tw;
 }
 
 /*
- * Does a request that may wait for its file say -EAGAIN instead?  Programs know that behind
- * what a worker has done O_NONBLOCK is heeded, by the ops that look at it.
+ * Return: true if a request ends with -EAGAIN instead of waiting for its file.  Programs rely
+ * on this: ops that check O_NONBLOCK heed it after a request has been on a worker.
  */
 static bool io_issue_heeds_nonblock(struct io_kiocb *req)
 {
@@ -187,7 +187,7 @@ static bool io_issue_heeds_nonblock(struct io_kiocb *req)
 	       !S_ISREG(file_inode(file)->i_mode) && !(req->flags & REQ_F_MULTISHOT);
 }
 
-/* An inline attempt would have blocked. */
+/* Wait for the file, or queue to a worker: an inline attempt would have blocked. */
 static void io_issue_again(struct io_kiocb *req)
 {
 	enum io_poll_hold hold = IO_POLL_BLOCK;
@@ -221,8 +221,9 @@ static bool io_has_posted(enum io_result result)
 }
 
 /*
- * Is there to be another attempt?  IO_MORE_ASK: it would look for the next buffer, and a program
- * has until there is data to give its last one back.
+ * Return: true if there is to be another attempt.  With IO_MORE_ASK only if the file is ready:
+ * the attempt would select the next buffer, and a program has time to return its last buffer
+ * until there is data.
  */
 static bool io_issue_has_more(struct io_kiocb *req, enum io_result result)
 {
@@ -231,7 +232,7 @@ static bool io_issue_has_more(struct io_kiocb *req, enum io_result result)
 	return io_has_posted(result);
 }
 
-/* A multishot request has posted.  Return: what became of it within its share. */
+/* Issue a multishot request again until its budget is used up.  Return: the last result. */
 static noinline enum io_result io_issue_more(struct io_kiocb *req, enum io_result result)
 {
 	unsigned int left = IO_MULTISHOT_SHARE, issue_flags = io_inline_flags(req->ctx);
@@ -240,7 +241,7 @@ static noinline enum io_result io_issue_more(struct io_kiocb *req, enum io_resul
 	do {
 		if (!io_issue_has_more(req, result))
 			return IO_AGAIN;
-		/* nothing of a CQE that was posted gets into the last one */
+		/* the last CQE must not inherit flags of a posted one */
 		req->cqe.flags = 0;
 		io_req_move(req, IO_REQ_ISSUING);
 		result = io_issue_as_submitter(req, op, issue_flags);
@@ -270,10 +271,10 @@ static void io_file_keep(struct io_kiocb *req)
 		io_file_keep_borrowed(req);
 }
 
-/* The request has not finished. */
+/* Continue a request that an inline attempt has not completed. */
 static noinline void io_issue_unfinished(struct io_kiocb *req, enum io_result result)
 {
-	/* nothing was tried, and there is nothing to wait for */
+	/* ops that block were not tried inline, and have nothing to poll */
 	if (io_ops[req->opcode]->blocks && result == IO_AGAIN) {
 		io_queue_to_worker(req);
 		return;
@@ -284,14 +285,14 @@ static noinline void io_issue_unfinished(struct io_kiocb *req, enum io_result re
 	if (result == IO_DONE)
 		io_complete(req);
 	else if (result != IO_PENDING)
-		/* after IO_MORE: what is ready comes after what others have to do */
+		/* after IO_MORE the budget is used up: others run before the next attempt */
 		io_issue_again(req);
 }
 
 /**
- * io_issue_result - act on what became of a request that was issued inline
+ * io_issue_result - act on the result of a request that was issued inline
  * @req: the request; ring lock held, task context of the submitter
- * @result: what ->issue said
+ * @result: result of ->issue
  */
 void io_issue_result(struct io_kiocb *req, enum io_result result)
 {
@@ -301,7 +302,7 @@ void io_issue_result(struct io_kiocb *req, enum io_result result)
 		io_issue_unfinished(req, result);
 }
 
-/* A request that has a limit does not finish at once: the limit is issued, but only once. */
+/* Issue the linked timeout of a request that does not finish at once, unless it runs already. */
 static noinline void io_issue_linked_timeout(struct io_kiocb *head)
 {
 	struct io_kiocb *limit;
@@ -322,15 +323,15 @@ void io_issue_inline(struct io_kiocb *req)
 	enum io_result result;
 
 	result = io_issue(req, io_inline_flags(req->ctx));
-	/* it ends under the ring lock alone, so it is still there */
+	/* a pending request ends under the ring lock alone, so it still exists */
 	if (unlikely(limited) && result != IO_DONE)
 		io_issue_linked_timeout(req);
 	io_issue_result(req, result);
 }
 
 /*
- * Would an attempt take something from a file for a ring that is closed, whose exit work is late?
- * It would be lost, as no program sees the CQE.  Requests that only write go on.
+ * Return: true if an attempt could consume data for a ring that is closed, before its exit work
+ * runs.  The data would be lost, as no program sees the CQE.  Requests that only write go on.
  */
 static bool io_issue_loses(struct io_kiocb *req)
 {
@@ -361,7 +362,10 @@ void io_issue_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
 		io_issue_inline(req);
 }
 
-/* Writes to one regular file go one after the other, unless it takes them in parallel. */
+/*
+ * Return: true if workers have to serialise the request with others on its regular file: writes,
+ * unless the file takes direct ones in parallel, and all requests of IOPOLL rings.
+ */
 static bool io_work_needs_hash(const struct io_kiocb *req)
 {
 	const struct file *file = req->file;
@@ -373,25 +377,25 @@ static bool io_work_needs_hash(const struct io_kiocb *req)
 	return !(file->f_flags & O_DIRECT && file->f_op->fop_flags & FOP_DIO_PARALLEL_WRITE);
 }
 
-/* Requests at the current position of one file go one after the other. */
+/* Return: true for a request at the current position of its file, which has to be serialised. */
 static bool io_work_in_turn(struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
 
 	if (req->flags & REQ_F_CUR_POS)
 		return true;
-	/* one for a worker may not have been issued yet */
+	/* with IOSQE_ASYNC it may not have been issued, so that its flag is not set yet */
 	return req->flags & REQ_F_FORCE_ASYNC && op->in_turn && op->in_turn(req);
 }
 
-/* Which kind of worker: may the work block for ever, must it be serialised? */
+/* Set the work's flags: whether it may block without a bound, and has to be serialised. */
 static void io_work_classify(struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
 	umode_t mode = op->needs_file ? file_inode(req->file)->i_mode : 0;
 	unsigned int flags = 0;
 
-	/* a program that asks for workers wants them side by side, not one when the other sleeps */
+	/* IOSQE_ASYNC asks for workers that run concurrently, not one only when another sleeps */
 	if (req->flags & REQ_F_FORCE_ASYNC)
 		flags = IO_WQ_WORK_CONCURRENT;
 	if (S_ISREG(mode) || S_ISBLK(mode)) {
@@ -417,7 +421,7 @@ void io_queue_to_worker(struct io_kiocb *req)
 		io_req_fail(req, -EBADF);
 		return;
 	}
-	/* the ring's exit raises ->dying, then searches the pools under the ring lock */
+	/* the ring's exit sets ->dying, then searches the pools under the ring lock */
 	if (WARN_ON_ONCE(current->io_uring != tctx) || !tctx->io_wq ||
 	    READ_ONCE(req->ctx->dying)) {
 		io_req_fail(req, -ECANCELED);
@@ -426,7 +430,7 @@ void io_queue_to_worker(struct io_kiocb *req)
 	io_req_keep_creds(req);
 	io_work_classify(req);
 	trace_io_uring_queue_async_work(req, !!(req->work.flags & IO_WQ_WORK_HASHED));
-	/* what was completed before must not come after what the worker posts */
+	/* earlier completions must not be published after the CQE of the worker */
 	if (!req->ctx->cq.single_writer)
 		io_cq_commit(req->ctx);
 	if (req->flags & REQ_F_HAS_TIMEOUT)
@@ -440,7 +444,7 @@ void io_queue_to_worker(struct io_kiocb *req)
 	io_wq_enqueue(tctx->io_wq, &req->work);
 }
 
-/* Let a worker's request wait for its file.  Return: false if it does, it is not ours then. */
+/* Let a worker's request wait for its file.  Return: false if it does, and is not ours any more. */
 static bool io_work_hold(struct io_kiocb *req, unsigned int *flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
@@ -462,16 +466,15 @@ static bool io_work_hold(struct io_kiocb *req, unsigned int *flags)
 }
 
 /*
- * Only the submitter posts for a request that lives on.  So a worker that gets a multishot
- * request, before any attempt, lets it wait for its file, and the submitter goes on with
- * the first event.  One that cannot wait ends with one CQE, as if it was none.  Return:
- * false if it waits.
+ * Only the submitter posts CQEs for a multishot request.  So a worker lets it wait for its file
+ * before any attempt, and the submitter continues with the first event.  A request that cannot
+ * wait becomes a single-shot one.  Return: false if the request waits, and is not ours any more.
  */
 static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 {
 	const struct io_op *op = io_ops[req->opcode];
 
-	/* POLL_ADD is none of those that wait for an attempt */
+	/* this excludes POLL_ADD, which arms its own poll */
 	if (likely(!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out)))
 		return true;
 	/* the context that ends it may be no worker, and may hold the ring lock */
@@ -485,15 +488,15 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 }
 
 /*
- * A worker's attempt would have blocked.  Return: try again; false if the
- * request waits for its file, it is not ours then.
+ * Wait for the file after a worker's attempt that would have blocked.  Return: true to try
+ * again; false if the request waits, and is not ours any more.
  */
 static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
 {
 	return !(*flags & IO_URING_F_NONBLOCK) || io_work_hold(req, flags);
 }
 
-/* io_issue() for a worker, which takes the ring lock for an op that needs it. */
+/* As io_issue() for a worker: takes the ring lock for an op that needs it. */
 static enum io_result io_work_issue(struct io_kiocb *req, unsigned int flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
@@ -520,7 +523,7 @@ static void io_work_drop_file(struct io_kiocb *req)
 	if (!(req->flags & REQ_F_FILE_PUT) || !io_file_keeps_exec(file))
 		return;
 	req->flags &= ~REQ_F_FILE_PUT;
-	/* a search by file finds the request until the worker lets go of it */
+	/* a search by file may find the request until the worker drops it */
 	req->file = NULL;
 	__fput_sync(file);
 }
@@ -529,8 +532,8 @@ static void io_work_drop_file(struct io_kiocb *req)
  * io_work_run - issue a request from a worker; io_wq_params->run
  * @work: of the request; with IO_WQ_WORK_CANCEL set it ends with -ECANCELED
  *
- * A link's successor goes through the mailbox: whether it needs a worker is for its
- * submitter to find out.
+ * The next request of a chain goes through the mailbox, so that its submitter decides
+ * whether it needs a worker.
  */
 void io_work_run(struct io_wq_work *work)
 {
@@ -545,7 +548,7 @@ void io_work_run(struct io_wq_work *work)
 		enum io_result result;
 
 		if (work->flags & IO_WQ_WORK_CANCEL) {
-			/* not here, the ring lock may be held */
+			/* not at once, as the caller may hold the ring lock */
 			io_req_fail_later(req, -ECANCELED);
 			return;
 		}
@@ -556,7 +559,7 @@ void io_work_run(struct io_wq_work *work)
 		}
 		if (result != IO_AGAIN || !io_work_again(req, &flags))
 			return;
-		/* others have to reap where a polled device has no free tag */
+		/* a polled device without a free tag: retry until others reap */
 		if (io_wq_worker_stopped())
 			work->flags |= IO_WQ_WORK_CANCEL;
 		cond_resched();
@@ -575,7 +578,7 @@ void io_work_put(struct io_wq_work *work)
 {
 	struct io_kiocb *req = io_work_to_req(work);
 
-	/* a waiter has registered before it looked for the work: sys/sync_cancel.c */
+	/* a waiter registers before it searches for the work: sys/sync_cancel.c */
 	if (unlikely(waitqueue_active(&req->ctx->work_wait)))
 		wake_up_all(&req->ctx->work_wait);
 	io_req_put_unlocked(req);
@@ -585,9 +588,9 @@ void io_work_put(struct io_wq_work *work)
  * io_work_key - find the key that serialises hashed requests; io_wq_params->key
  * @work: of a request with a file
  *
- * A read at the current position has the key that a write has, as both move the position.
+ * Reads at the current position and writes have one key, as both move the position.
  *
- * Return: the inode's address
+ * Return: the address of the inode.
  */
 const void *io_work_key(const struct io_wq_work *work)
 {

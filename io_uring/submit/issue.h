@@ -28,16 +28,16 @@ int io_init_slow(struct io_kiocb *req, u8 sqe_flags, u16 personality);
 void io_submit_chained(struct io_kiocb *req);
 void io_submit_end_chain(struct io_ring_ctx *ctx);
 
-/* so often a multishot request is issued before it is the turn of others, see multishot.c */
+/* budget: attempts of a multishot request before others run, see multishot.c */
 #define IO_MULTISHOT_SHARE	32
 
-/* What an op sees that is issued without blocking, by the submitter. */
+/* Return: the issue flags of an attempt by the submitter, without blocking. */
 static inline unsigned int io_inline_flags(const struct io_ring_ctx *ctx)
 {
 	return IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER | ctx->issue_flags;
 }
 
-/* A request has got a reference to its file. */
+/* Note that a request has a reference to its file. */
 static inline void io_file_counted(struct io_kiocb *req)
 {
 	req->flags |= REQ_F_FILE_PUT;
@@ -45,7 +45,7 @@ static inline void io_file_counted(struct io_kiocb *req)
 		io_req_track(req);
 }
 
-/* Look up the file whose descriptor waits in ->cqe.res.  Return: found? */
+/* Look up the file of the descriptor in ->cqe.res.  Return: true if there is one. */
 static inline bool io_file_assign(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (req->flags & REQ_F_FIXED_FILE)
@@ -62,13 +62,13 @@ static inline bool io_file_assign_inline(struct io_kiocb *req, const struct io_o
 	return io_file_assign(req, issue_flags);
 }
 
-/* Is the file there for this attempt only?  For ops with borrows_file. */
+/* Return: true if the request has no reference to its file.  For ops with borrows_file. */
 static inline bool io_file_is_borrowed(const struct io_kiocb *req)
 {
 	return !(req->flags & (REQ_F_FILE_PUT | REQ_F_FILE_NODE));
 }
 
-/* An op with borrows_file keeps to the rules; debug kernels make garbage of what it had. */
+/* Check the rules of borrows_file; debug kernels poison a pointer whose borrow has ended. */
 static inline void io_file_check(struct io_kiocb *req, const struct io_op *op,
 				 enum io_result result)
 {
@@ -90,7 +90,7 @@ static __always_inline enum io_result io_issue_op(struct io_kiocb *req, const st
 	return result;
 }
 
-/* No audit record is wanted: nearly no task is audited, though most ops would be. */
+/* Return: true if no audit record is needed.  Most ops have one, but few tasks are audited. */
 static inline bool io_op_unaudited(const struct io_op *op)
 {
 	return op->audit_skip || !audit_context();
@@ -135,7 +135,7 @@ static inline bool io_issue_allowed(const struct io_kiocb *req, unsigned int iss
 	return !(current->flags & PF_EXITING) && !atomic_read(&req->tctx->in_cancel);
 }
 
-/* What takes a request off the fast path once its SQE is read. */
+/* flags that put a request on the slow path once its SQE is read */
 #define IO_REQ_CHAIN_FLAGS	(REQ_F_LINK | REQ_F_HARDLINK)
 #define IO_REQ_SLOW_FLAGS	(IO_REQ_CHAIN_FLAGS | REQ_F_FORCE_ASYNC | REQ_F_IO_DRAIN | \
 				 REQ_F_FAIL)

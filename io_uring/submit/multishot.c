@@ -3,32 +3,31 @@
 
 /*
  * A multishot request (REQ_F_MULTISHOT) posts a CQE with IORING_CQE_F_MORE for each of
- * its transfers or events, until one without that flag ends it.  The engine here does
- * what all of them have in common, so that an op only says what it has found:
+ * its transfers or events, until one without that flag ends it.  This file has the part
+ * that all such requests have in common.  An op only returns what it has found:
  *
  *	IO_MORE		it has posted, and there is more: issue it again
  *	IO_MORE_IF_READY	it has posted, and there may be more: issue it again, if the
- *			file is ready
- *	IO_MORE_ASK	likewise, and the first attempt is no exception
+ *			file is ready; before its poll is armed, without that check
+ *	IO_MORE_ASK	like IO_MORE_IF_READY, but with that check too, unless REQ_F_NOWAIT
  *	IO_AGAIN	it has found nothing, or nothing more: wait for the next event
  *	IO_DONE		its last CQE is in req->cqe
  *
- * The first time it is issued like any other request, and while it posts it is
- * issued again.  With IO_AGAIN its poll is armed (io_poll_hold()), which asks the file
- * once more: what came in between becomes an event.  From there on the poll stays on the
- * file's waitqueue until the end.  Each event makes the task work below run, whose runner owns the
- * poll and is the only one to issue the request.  What wakes the poll meanwhile leaves
- * IO_POLL_AGAIN, which the runner finds before it lets go: so no event between two
- * attempts is lost, and after an attempt that would have blocked the file need not be
- * asked.
+ * The first time it is issued like any other request, and while it posts it is issued
+ * again (submit/issue.c).  With IO_AGAIN its poll is armed (io_poll_hold()), which polls
+ * the file once more, so that no event in between is lost.  From there on the poll stays
+ * on the file's wait queue until the end.  Each event queues io_multishot_tw().  Its runner
+ * has claimed the poll, and only the runner issues the request.  A wake-up meanwhile sets
+ * IO_POLL_AGAIN, which the runner finds before it drops the claim.  So no event between two
+ * attempts is lost, and the file need not be polled after an attempt that would have blocked.
  *
- * An op posts by io_post_more().  If that refuses, because there is no room, it says
- * IO_DONE with the very result that it wanted to post: what it has taken from the file is
- * told, as the last CQE, which may wait on the overflow list.  A cancel owns the poll, or
- * leaves IO_POLL_CANCEL to its owner, and ends the request with -ECANCELED.
+ * An op posts by io_post_more().  If that fails for lack of room, the op returns IO_DONE
+ * with the result that it wanted to post.  So data that it has consumed is reported by the
+ * last CQE, which may go to the overflow list.  A cancel claims the poll, or sets
+ * IO_POLL_CANCEL for its owner, and ends the request with -ECANCELED.
  *
- * A file that never runs dry must not keep others from running: after its share the
- * request goes to the end of the mailbox, still armed and owned.
+ * A file that is always ready must not keep others from running: after its budget of
+ * attempts the request goes to the end of the mailbox, still armed and claimed.
  *
  * While the request is issued with its poll armed, its result overlays req->poll.
  * Other readers of req->poll need the ring lock, and wakers do not read it.
@@ -37,17 +36,17 @@
 #include "complete/complete.h"
 #include "submit/issue.h"
 
-/* The request does not wait any more. */
+/* End the wait of a request. */
 static void io_multishot_disarm(struct io_kiocb *req)
 {
-	/* else it is a POLL_ADD, whose poll is its own */
+	/* otherwise it is a POLL_ADD, whose poll is part of the request */
 	if (req->flags & REQ_F_POLLED)
 		io_poll_disarm_retry(req);
 	else
 		io_poll_end(req);
 }
 
-/* Issue it with its poll armed, and end it if it is done. */
+/* Issue a request with its poll armed, and complete it if it is done. */
 static enum io_result io_multishot_issue(struct io_kiocb *req)
 {
 	struct io_poll *poll = req->poll;
@@ -61,7 +60,7 @@ static enum io_result io_multishot_issue(struct io_kiocb *req)
 	WARN_ON_ONCE(result == IO_PENDING);
 	val = req->cqe;
 	req->poll = poll;
-	/* with IO_MORE the file is as ready as it was */
+	/* with IO_MORE the known events are still valid */
 	if (result != IO_MORE)
 		io_poll_forget_events(poll);
 	if (result == IO_DONE) {
@@ -72,7 +71,7 @@ static enum io_result io_multishot_issue(struct io_kiocb *req)
 	return result;
 }
 
-/* io_poll_check(), which most of the time finds one event that its waker knew. */
+/* As io_poll_check(), with a fast path for a single event that the waker has reported. */
 static enum io_poll_verdict io_multishot_look(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (likely(!(issue_flags & IO_URING_F_TASK_DEAD) && io_poll_check_fast(req->poll)))
@@ -80,7 +79,7 @@ static enum io_poll_verdict io_multishot_look(struct io_kiocb *req, unsigned int
 	return io_poll_check(req, issue_flags);
 }
 
-/* The fallback work gives a request back to its task. */
+/* Resume a request that the fallback work has passed back to its task. */
 static void io_multishot_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 				   unsigned int issue_flags)
 {
@@ -90,18 +89,18 @@ static void io_multishot_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 /**
  * io_multishot_tw - handle an event, or a cancel, for a request whose poll is armed
  * @ctx: the ring, its lock held
- * @tw: of the request, whose poll the caller owns
+ * @tw: of the request, whose poll the caller has claimed
  * @issue_flags: IO_URING_F_TASK_DEAD if its task is gone: then it is cancelled
  *
- * Issues it with IO_URING_F_MULTISHOT; io_poll_woken_by() has the events then.  A poll for
- * a single event comes here as well, and ends with the first.
+ * Issues the request with IO_URING_F_MULTISHOT; the op finds the events by io_poll_woken_by().
+ * A single-shot POLL_ADD comes here as well, and ends with its first event.
  */
 void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
 	struct io_kiocb *req = io_tw_to_req(tw);
 	unsigned int left, vain = 0;
 
-	/* what is taken for a ring that is closed is lost, see io_issue_loses() */
+	/* data that is consumed for a closed ring is lost, see io_issue_loses() */
 	if (unlikely(!io_issue_allowed(req, issue_flags) || READ_ONCE(ctx->dying)))
 		issue_flags |= IO_URING_F_TASK_DEAD;
 	for (left = IO_MULTISHOT_SHARE; left; left--) {
@@ -129,7 +128,7 @@ void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int iss
 			return;
 		}
 	}
-	/* it is the turn of others; more may come of it than one CQE */
+	/* the budget is used up: let others run; IO_PUSH_NOW, as this may post several CQEs */
 	io_req_move(req, IO_REQ_WAITING);
 	io_req_push(req, io_multishot_tw, IO_PUSH_NOW);
 }

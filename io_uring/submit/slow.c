@@ -2,13 +2,13 @@
 /* io_uring: the slow path of an SQE: flags, restrictions, chains, drain */
 
 /*
- * SQE flags that not every op takes on every ring, and personalities, are looked
- * at before ->prep, in io_init_slow(); where a request goes that is not simply
- * issued is decided after it, in io_submit_chained().
+ * io_init_slow() checks personalities, and the SQE flags that not every op or ring
+ * accepts, before ->prep.  io_submit_chained() runs after ->prep, for requests that
+ * are linked, drained, refused, or for a worker.
  *
- * A chain is built in ctx->chain.head until the first SQE without a link flag,
- * or the end of the batch.  What is refused on the way stays in the chain with
- * its error, so that CQEs come in the order of submission.
+ * A chain is built in ctx->chain until the first SQE without a link flag, or the end
+ * of the batch.  A refused SQE stays in the chain with its error, so that CQEs are
+ * posted in the order of submission.
  */
 #include <linux/cred.h>
 #include <linux/nospec.h>
@@ -21,7 +21,7 @@
 #include "rsrc/creds.h"
 #include "submit/issue.h"
 
-/* What a restricted ring allows.  Return: is this SQE allowed? */
+/* Return: true if the restrictions of a ring allow this SQE. */
 static bool io_sqe_allowed(struct io_ring_ctx *ctx, unsigned int opcode, u8 sqe_flags)
 {
 	const struct io_restriction *r = &ctx->restrictions;
@@ -68,14 +68,14 @@ static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
 }
 
 /**
- * io_init_slow - everything about a SQE that is unusual and comes before ->prep
+ * io_init_slow - check and set what only the slow path of an SQE needs before ->prep
  * @req: the request, with opcode and flags
- * @sqe_flags: what was read from the SQE
- * @personality: what was read from it
+ * @sqe_flags: flags of the SQE
+ * @personality: personality of the SQE, 0 for none
  *
- * Return: 0, -EINVAL for an opcode, flags or a personality that do not exist,
- * -EOPNOTSUPP for flags that the op does not take, -EACCES if the ring is
- * restricted.
+ * Return: 0; -EINVAL for an unknown opcode, flag or personality; -EOPNOTSUPP for flags
+ * that the op or ring does not support; -EACCES for an SQE that the restrictions of the
+ * ring forbid; or an error of security_uring_override_creds().
  */
 int io_init_slow(struct io_kiocb *req, u8 sqe_flags, u16 personality)
 {
@@ -85,7 +85,7 @@ int io_init_slow(struct io_kiocb *req, u8 sqe_flags, u16 personality)
 	if (req->opcode < IORING_OP_LAST)
 		ret = io_init_flags(req, sqe_flags);
 	if (ret) {
-		/* refused for its flags, it drains nothing in its chain */
+		/* a request that is refused for its flags must not drain */
 		req->flags &= ~REQ_F_IO_DRAIN;
 		return ret;
 	}
@@ -96,9 +96,9 @@ int io_init_slow(struct io_kiocb *req, u8 sqe_flags, u16 personality)
 }
 
 /*
- * A drained chain waits for all before it.  Chains behind it keep the order while
- * it waits, but do not wait for its end, unless a request other than its head is
- * the drained one: then the next chain is drained as well.
+ * Mark the head of a chain that has to be drained.  A drained chain waits for all earlier
+ * requests.  Chains behind it keep the order while it waits, but do not wait for its end.
+ * If a request other than its head has IOSQE_IO_DRAIN, the next chain is drained as well.
  */
 static void io_chain_mark_drain(struct io_kiocb *head)
 {
@@ -117,14 +117,14 @@ static void io_chain_mark_drain(struct io_kiocb *head)
 		ctx->submit_slow |= IO_SLOW_LINK;
 }
 
-/* A chain is whole: fail it, let it wait, or start its head. */
+/* Start a complete chain: fail it, let it wait, or issue its head. */
 static void io_chain_start(struct io_kiocb *head)
 {
 	struct io_ring_ctx *ctx = head->ctx;
 
 	io_chain_mark_drain(head);
 	if (head->flags & REQ_F_FAIL) {
-		/* a chain that could not be built breaks, hard link or not */
+		/* a chain with a refused SQE breaks even at a hard link */
 		head->flags &= ~REQ_F_HARDLINK;
 		if (head->flags & REQ_F_PREPPED)
 			io_req_fail(head, head->cqe.res);
@@ -143,7 +143,7 @@ static void io_chain_start(struct io_kiocb *head)
 	}
 }
 
-/* Put a request at the end of the chain that is being built. */
+/* Append a request to the chain that is being built. */
 static void io_chain_append(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
 	struct io_kiocb *head = ctx->chain.head;
@@ -154,7 +154,7 @@ static void io_chain_append(struct io_ring_ctx *ctx, struct io_kiocb *req)
 	io_link_append(ctx->chain.last, req);
 	ctx->chain.last = req;
 	if (req->flags & REQ_F_FAIL && !(head->flags & REQ_F_FAIL)) {
-		/* the failure is told by @req; those before it are cancelled */
+		/* the CQE of @req has the error; earlier requests of the chain are cancelled */
 		if (head->flags & REQ_F_CQE_SKIP)
 			head->flags = (head->flags & ~REQ_F_CQE_SKIP) | REQ_F_SKIP_LINK_CQES;
 		io_done(head, -ECANCELED);
@@ -162,7 +162,7 @@ static void io_chain_append(struct io_ring_ctx *ctx, struct io_kiocb *req)
 }
 
 /**
- * io_submit_end_chain - nothing more can follow: start the chain that is being built
+ * io_submit_end_chain - start the chain that is being built
  * @ctx: the ring, its lock held
  */
 void io_submit_end_chain(struct io_ring_ctx *ctx)
@@ -175,7 +175,7 @@ void io_submit_end_chain(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_submit_chained - submit a request, or a refused SQE, that is part of a chain or drained
+ * io_submit_chained - submit a request that is linked, drained, refused, or for a worker
  * @req: the request; ring lock held
  */
 void io_submit_chained(struct io_kiocb *req)

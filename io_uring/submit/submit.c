@@ -2,18 +2,18 @@
 /* io_uring: the submission loop, from SQE to issue */
 
 /*
- * For each SQE: read it into a request (->prep does the fields of the op),
- * issue it, and if that finishes it write its CQE.  This fast path is
- * io_submit_fast(); a request that is finished on it serves for the next
- * SQE at once.
+ * For each SQE: read it into a request (->prep reads the fields of the op), issue
+ * it, and if that finishes the request, write its CQE.  This fast path is
+ * io_submit_fast().  The memory of a request that it finishes is reused for the
+ * next SQE at once.
  *
- * Everything unusual about a SQE shows in one test of what is read first:
- * flags, an ioprio, a personality, and ctx->submit_slow, which says that the
- * ring is restricted, that requests wait for a drained one, or that the SQE
- * continues a chain.  That is io_submit_slow() and slow.c.
+ * One test of the first fields selects the slow path, io_submit_slow() and slow.c:
+ * SQE flags other than IOSQE_FIXED_FILE, an ioprio, a personality, or a bit in
+ * ctx->submit_slow.  That has bits for a restricted ring, for waiting drained
+ * requests, and for an SQE that continues a chain.
  *
- * SQE memory belongs to the program: each field is read once, and not at all
- * after this loop has given the slot back.
+ * SQE memory belongs to the program: each field is read once, and never after
+ * io_sq_release() at the end of the batch.
  */
 #include <linux/blkdev.h>
 #include <trace/events/io_uring.h>
@@ -24,8 +24,8 @@
 #include "submit/fast.h"
 
 /*
- * SQEs between two looks whether others want to run, or the task is to die.  Each of them may
- * take long: a FUTEX_WAKE walks through a whole bucket.
+ * SQEs between two checks for need_resched() and fatal signals.  Each of them may take long: a
+ * FUTEX_WAKE scans a whole hash bucket.
  */
 #define IO_SUBMIT_PART	16U
 
@@ -39,12 +39,12 @@
 noinline void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe *sqe,
 				       int err, struct io_submit_batch *batch)
 {
-	/* in a chain the rest of it is taken, to be cancelled with it */
+	/* in a chain, consume the rest of it, to be cancelled with it */
 	bool stop = !(req->flags & IO_REQ_CHAIN_FLAGS) &&
 		    !(batch->ctx->flags & IORING_SETUP_SUBMIT_ALL);
 
 	trace_io_uring_req_failed(sqe, req, err);
-	/* nothing that was prepared is there to be cleaned up, or it has a flag of its own */
+	/* ->prep has failed or was not called; state that needs a cleanup has its own flag */
 	req->flags &= ~REQ_F_PREPPED;
 	if (req->opcode >= IORING_OP_LAST)
 		req->opcode = IORING_OP_NOP;
@@ -57,10 +57,10 @@ noinline void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe 
 	}
 }
 
-/* flags that any op takes on any ring that is not restricted */
+/* flags that all ops accept on all rings that are not restricted */
 #define IO_SQE_FLAGS_PLAIN	(IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_ASYNC | IOSQE_FIXED_FILE)
 
-/* Would io_init_slow() look at anything?  A call that links and picked buffers do without. */
+/* Return: true if io_init_slow() is needed.  Links and selected buffers do without the call. */
 static bool io_sqe_is_slow(const struct io_kiocb *req, u8 sqe_flags, u16 personality)
 {
 	u8 plain = IO_SQE_FLAGS_PLAIN;
@@ -77,8 +77,8 @@ static bool io_sqe_is_slow(const struct io_kiocb *req, u8 sqe_flags, u16 persona
  * io_submit_slow - submit an SQE on the slow path, see the head of this file
  * @req: the request, not the caller's any more afterwards
  * @sqe: the SQE
- * @head: its first word
- * @personality: what was read from it
+ * @head: first word of the SQE
+ * @personality: personality of the SQE, 0 for none
  * @batch: the batch
  */
 noinline void io_submit_slow(struct io_kiocb *req, const struct io_uring_sqe *sqe, u32 head,
@@ -107,7 +107,7 @@ noinline void io_submit_slow(struct io_kiocb *req, const struct io_uring_sqe *sq
 		io_issue_inline(req);
 }
 
-/* Others want the CPU, or there is a signal.  Return: take the rest? */
+/* Reschedule.  Return: false if a fatal signal ends the batch. */
 static noinline bool io_submit_pause(void)
 {
 	cond_resched();
@@ -115,8 +115,8 @@ static noinline bool io_submit_pause(void)
 }
 
 /*
- * A part of the batch is taken.  One load looks for both, since a kill on another CPU does not
- * make the scheduler want this one.  Return: take the next part?
+ * Begin the next part of the batch.  Check for signals as well as for need_resched(), in one
+ * load: a kill from another CPU does not set need_resched().  Return: false at the end.
  */
 static bool io_submit_goes_on(struct io_submit_batch *batch, unsigned int taken)
 {
@@ -129,7 +129,7 @@ static bool io_submit_goes_on(struct io_submit_batch *batch, unsigned int taken)
 	return true;
 }
 
-/* The loop.  Return: the number of SQEs that were taken. */
+/* Submit SQEs until the end of the batch.  Return: the number of consumed SQEs. */
 static unsigned int io_submit_loop(struct io_ring_ctx *ctx, struct io_submit_batch *batch)
 {
 	struct io_uring_task *tctx = current->io_uring;
@@ -159,16 +159,14 @@ static unsigned int io_submit_loop(struct io_ring_ctx *ctx, struct io_submit_bat
 }
 
 /**
- * io_submit_sqes - take and issue SQEs
+ * io_submit_sqes - consume and issue SQEs
  * @ctx: the ring, its lock held, current has a node for it
  * @nr: limit of SQEs
  *
- * May sleep.
- *
- * Return: the number of SQEs that were taken, which is less than @nr if there
- * were fewer, if one was refused and the ring does not have SUBMIT_ALL, if the
- * index array named no SQE, or if the task is to die; -EAGAIN if there was no memory
- * for the first.
+ * Context: Task context.  May sleep.
+ * Return: the number of consumed SQEs.  It is less than @nr if there were fewer, if one
+ * was refused and the ring does not have SUBMIT_ALL, if an index of the array is out of
+ * range, without memory, or if current was killed.  -EAGAIN without memory for the first.
  */
 int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 {
@@ -187,7 +185,7 @@ int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 	batch.issue_flags = IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER | ctx->issue_flags;
 	batch.plugged = false;
 
-	/* enough for the whole batch; taken off at its end, as only current reads it */
+	/* enough for the whole batch; subtracted at its end, as only current uses it */
 	if (unlikely(tctx->credit < (int)nr))
 		io_tctx_refill_credit(tctx, nr);
 	taken = io_submit_loop(ctx, &batch);

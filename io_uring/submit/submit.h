@@ -12,7 +12,7 @@
 
 int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr);
 
-/* what follows may be issued: a request out of a mailbox */
+/* issue a request from a mailbox */
 void io_issue_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
 /* issue a request whose poll is armed, and stays so */
 void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
