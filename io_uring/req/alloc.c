@@ -130,7 +130,7 @@ static void io_tctx_charge_notif(struct io_uring_task *tctx, unsigned int batch)
  * @req: the issued request that the notif belongs to; ring lock held
  *
  * The notif has the user_data of @req, and its task's charge, nothing else.  It ends
- * like any request, after its op has taken it off ctx->reqs.nr_notifs.
+ * like any request, after its op has decremented ctx->reqs.nr_notifs.
  *
  * Return: the notif, in the state of a waiting request; NULL without memory.
  */

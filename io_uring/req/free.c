@@ -122,7 +122,7 @@ static bool io_req_end_awaited(struct io_ring_ctx *ctx)
 }
 
 /*
- * Free retired requests without waiting for the lock: the worker may have taken work of another
+ * Free retired requests without waiting for the lock: the worker may have started work of another
  * ring by now.  The caller has a reference to the ring.
  */
 static void io_req_reclaim_now(struct io_ring_ctx *ctx)

@@ -20,7 +20,7 @@
 
 /* requests that a ring keeps for reuse */
 #define IO_REQ_CACHE	256
-/* requests that are taken from the slab at once */
+/* requests that are allocated from the slab at once */
 #define IO_REQ_REFILL	16
 
 extern struct kmem_cache *io_req_cachep;

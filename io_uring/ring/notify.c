@@ -29,7 +29,7 @@
 #include "ring/mailbox.h"
 #include "ring/notify.h"
 
-/* time until an eventfd is signalled once more for entries that were not taken */
+/* time until an eventfd is signalled once more for items that the owner has not taken */
 #define IO_NOTIFY_REMIND	HZ
 
 /**
@@ -138,8 +138,8 @@ static void io_notify_look_again(struct rcu_head *rcu)
  * after it has queued itself.
  *
  * On multi-writer rings cq.lock orders this with publications.  On single-writer ones that is
- * the ring lock, for which this function does not wait.  If it is held, a commit may be under
- * way that has not seen the poller and whose tail is not seen yet (D in ring/cq.c).  A grace
+ * the ring lock, for which this function does not wait.  If it is held, a concurrent
+ * commit may not have seen the poller, which may not see its tail yet (D in ring/cq.c).  A grace
  * period later each CPU has had a full barrier: that commit is seen, or sees the poller.  Then
  * the CQ is checked once more for all pollers, later ones included.  No task waits for that.
  */

@@ -570,7 +570,7 @@ void io_work_run(struct io_wq_work *work)
  * io_work_put - drop the pool's reference to a request; io_wq_params->put
  * @work: of the request
  *
- * Does not wait for the ring lock: a worker may have taken work of another ring.  If a
+ * Does not wait for the ring lock: a worker may have started work of another ring.  If a
  * task that holds the lock has just cancelled the work, the pool is not the last holder of the
  * request.
  */

@@ -126,7 +126,7 @@ static inline enum io_result io_issue_as_submitter(struct io_kiocb *req, const s
  * @req: one that it has submitted
  * @issue_flags: IO_URING_F_TASK_DEAD if another context runs it
  *
- * Return: true unless the task is on its way out
+ * Return: true unless the task exits or execs, or another context runs the request.
  */
 static inline bool io_issue_allowed(const struct io_kiocb *req, unsigned int issue_flags)
 {
