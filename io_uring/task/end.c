@@ -2,11 +2,10 @@
 /* io_uring: a task on its way out waits for the end of its requests */
 
 /*
- * The task repeats io_cancel_requests() on all of its rings until nothing is left,
- * and sleeps while a pass finds nothing to do: whatever arrives for it, and the end
- * of each of its requests, wakes it.  It does not wait for a ring lock (see
- * ring/locks.h), but tries again, and not for ever: what an exiting task cannot end
- * is left to the ring's fallback work.
+ * The task repeats io_cancel_requests() on all of its rings until no request is left.  It sleeps
+ * while a pass finds nothing to do.  New items in its mailboxes and the end of each of its
+ * requests wake it.  It does not wait for a ring lock (see ring/locks.h), but tries again.
+ * After a timeout an exiting task leaves the rest to the rings' fallback work.
  */
 #include <linux/sched/signal.h>
 
@@ -16,27 +15,27 @@
 #include "task/run.h"
 #include "task/tctx.h"
 
-/* between two looks at polled devices, and before workers are nudged */
+/* interval of checks for polled requests and drivers' commands; delay before work is nudged */
 #define IO_CANCEL_NAP	(HZ / 50 ?: 1)
 /*
- * How long an exit waits for something of its own that does not end, and a killed task in all:
- * what ends meanwhile, or comes, does not give that one more time.
+ * Timeouts in jiffies: of an exit without progress, and of a killed task.  The latter counts from
+ * the kill, and progress does not extend it.
  */
 #define IO_CANCEL_PATIENCE	(10 * HZ)
 #define IO_CANCEL_KILLED	HZ
 
 /**
- * struct io_cancel_wait - state of the wait of an exiting task
+ * struct io_cancel_wait - state of a task that waits for the end of its requests
  * @tctx: current's
  * @cancel_all: see io_cancel_task()
  * @found: the last pass found something, the next one may find more
  * @ran: the last pass ran task work, after which there may be more to find
  * @busy: a ring's lock was held
  * @tries: passes in a row in which a ring's lock was held
- * @left: requests that were left when something happened last
- * @since: when that was
- * @killed: the process was killed, it has been seen at @killed_at
- * @killed_at: see @killed
+ * @left: requests that were left at the last check
+ * @since: time of the last progress, in jiffies
+ * @killed: the process was killed
+ * @killed_at: time at which @killed was set, in jiffies
  */
 struct io_cancel_wait {
 	struct io_uring_task	*tctx;
@@ -66,7 +65,7 @@ static void io_cancel_pass(struct io_cancel_wait *w)
 		w->found |= io_cancel_requests(&what);
 		io_ring_unlock(what.ctx);
 	}
-	/* no progress by itself: it may be other task work, again and again */
+	/* not counted as progress: other subsystems may queue task work again and again */
 	w->ran = io_run_task_work();
 	if (!w->busy)
 		w->tries = 0;
@@ -78,8 +77,8 @@ static long io_cancel_left(struct io_uring_task *tctx, bool cancel_all)
 }
 
 /*
- * Have current woken by what arrives in the mailboxes that it owns, which it has done
- * with, or let it go.  Return: something is there already.
+ * Arm the mailboxes that current owns, so that new items wake it, or disarm them.
+ * Return: true if one of them has items already.
  */
 static bool io_cancel_arm(struct io_uring_task *tctx, bool arm)
 {
@@ -97,10 +96,7 @@ static bool io_cancel_arm(struct io_uring_task *tctx, bool arm)
 	return arrived;
 }
 
-/*
- * From here on a signal that is pending anyway does not keep us from sleeping, one that
- * comes has us look again.
- */
+/* Let pending signals not prevent the sleep.  New ones wake current for another pass. */
 static void io_cancel_ignore_signals(void)
 {
 	clear_thread_flag(TIF_SIGPENDING);
@@ -108,14 +104,14 @@ static void io_cancel_ignore_signals(void)
 
 static void io_cancel_heed_signals(void)
 {
-	/* only current changes it */
+	/* only current changes ->sighand */
 	struct sighand_struct *sighand = rcu_dereference_protected(current->sighand, true);
 
 	guard(spinlock_irq)(&sighand->siglock);
 	recalc_sigpending();
 }
 
-/* Does current use a ring that has to be polled for completions? */
+/* Return: true if current uses a ring that has to be polled for completions. */
 static bool io_cancel_must_reap(struct io_uring_task *tctx)
 {
 	struct io_ring_ctx *ctx;
@@ -126,7 +122,7 @@ static bool io_cancel_must_reap(struct io_uring_task *tctx)
 	return polls;
 }
 
-/* Does it use one whose drivers may have to be asked more than once to end their commands? */
+/* Return: true if current uses a ring whose drivers may have to be asked again to end commands. */
 static bool io_cancel_must_ask(struct io_uring_task *tctx)
 {
 	struct io_ring_ctx *ctx;
@@ -138,8 +134,9 @@ static bool io_cancel_must_ask(struct io_uring_task *tctx)
 }
 
 /*
- * Sleep until a request ends, or something arrives.  A task is not frozen with a lock that
- * others wait for: an exec holds its cred_guard_mutex, an SQPOLL thread its sqd->lock.
+ * Sleep until a request ends, an item arrives or @timeout is over.  With @cancel_all the task
+ * must not be frozen, since it holds a lock that others wait for: an exec its cred_guard_mutex,
+ * an SQPOLL thread its sqd->lock.
  */
 static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
 {
@@ -150,7 +147,7 @@ static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
 	io_cancel_ignore_signals();
 	prepare_to_wait(&w->tctx->wait, &wait, state);
 	arrived = io_cancel_arm(w->tctx, true);
-	/* task work of a ring whose lock is held cannot run yet: @timeout is short then */
+	/* if a ring's lock is held its items cannot run yet, and @timeout is short */
 	if ((w->busy || !arrived) && w->left == io_cancel_left(w->tctx, w->cancel_all) &&
 	    !task_work_pending(current))
 		schedule_timeout(timeout);
@@ -159,22 +156,22 @@ static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
 	io_cancel_heed_signals();
 }
 
-/* Was the process killed?  It may have taken the signal already. */
+/* Return: true if the process was killed.  The signal may have been dequeued already. */
 static bool io_cancel_killed(void)
 {
 	return __fatal_signal_pending(current) ||
 	       READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT;
 }
 
-/* Does the whole process end, or become another one? */
+/* Return: true if the process was killed, or another thread of it executes a program. */
 static bool io_cancel_at_once(void)
 {
 	return io_cancel_killed() || READ_ONCE(current->signal->group_exec_task);
 }
 
 /*
- * Wait for workers, whose work was signalled to end.  One may wait for a tag of a polled
- * request that only current reaps.
+ * Wait for the workers, which were signalled to end.  On an IOPOLL ring keep reaping: a worker
+ * may wait for the device tag of a request that only current reaps.
  */
 static void io_cancel_await_workers(struct io_cancel_wait *w)
 {
@@ -185,21 +182,21 @@ static void io_cancel_await_workers(struct io_cancel_wait *w)
 		io_cancel_pass(w);
 }
 
-/* Is something left that ends by itself, but not without the task or its workers? */
+/* Return: true if work is left that ends by itself, but needs the task or its workers. */
 static bool io_cancel_bounded(const struct io_uring_task *tctx, unsigned int *done)
 {
 	bool busy = io_wq_bounded_busy(tctx->io_wq, done);
 
-	/* reads go on in current, which is here, and count as long as they wait */
+	/* buffered reads that wait for a folio continue in current, so in the caller's passes */
 	return busy || atomic_read(&tctx->reading);
 }
 
 /*
- * Let bounded work of an exiting thread finish if its process goes on, also buffered
- * reads that wait for the disk.  Otherwise a write would be done or not, depending on
- * whether the worker or the exit is faster.  Work that waits for another task (the open
- * of a FIFO) is interrupted after a while.  What does not end then is cancelled with
- * the rest.
+ * Let bounded work of an exiting thread finish if its process goes on, and buffered reads that
+ * wait for the disk.  Otherwise a write would be done or not, depending on whether the worker or
+ * the exit is faster.  Work that waits for another task (the open of a FIFO) is interrupted after
+ * IO_CANCEL_NAP without progress.  Work that still runs after IO_CANCEL_PATIENCE is cancelled
+ * with the other requests.
  */
 static void io_cancel_after_workers(struct io_cancel_wait *w)
 {
@@ -216,7 +213,7 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 		io_cancel_ignore_signals();
 		set_current_state(TASK_INTERRUPTIBLE | TASK_FREEZABLE);
 		arrived = io_cancel_arm(w->tctx, true);
-		/* after the pass: what ended may have left the next of its chain to us */
+		/* after the pass: it may have issued the next request of a chain */
 		if (!io_cancel_bounded(w->tctx, &done))
 			break;
 		if (done != before)
@@ -237,9 +234,9 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 }
 
 /*
- * Leave the rings of current to the fallback worker.  From now on it runs what comes to
- * single-writer rings that current owned, polls for IOPOLL rings, and ends what was left
- * behind: tasks that exit later may wait for it.
+ * Leave the rings of current to their fallback workers.  These run the items of single-writer
+ * rings that current owned, and poll the devices of IOPOLL rings.  They also end tracked requests
+ * that are left, since tasks that exit later may wait for them.
  */
 static void io_cancel_leave_rings(struct io_cancel_wait *w)
 {
@@ -261,7 +258,7 @@ static void io_cancel_leave_rings(struct io_cancel_wait *w)
 	}
 }
 
-/* When to give up. */
+/* Return: when to give up, in jiffies. */
 static unsigned long io_cancel_deadline(struct io_cancel_wait *w, unsigned long now)
 {
 	if (!w->killed && io_cancel_killed()) {
@@ -270,11 +267,11 @@ static unsigned long io_cancel_deadline(struct io_cancel_wait *w, unsigned long 
 	}
 	if (w->killed)
 		return w->killed_at + IO_CANCEL_KILLED;
-	/* an exec waits until it is killed */
+	/* an exec has no timeout until it is killed */
 	return w->cancel_all ? now + MAX_JIFFY_OFFSET : w->since + IO_CANCEL_PATIENCE;
 }
 
-/* How long to sleep, 0 to give up. */
+/* Return: jiffies to sleep, or 0 to give up. */
 static long io_cancel_patience(struct io_cancel_wait *w)
 {
 	long left = io_cancel_left(w->tctx, w->cancel_all);
@@ -295,14 +292,14 @@ static long io_cancel_patience(struct io_cancel_wait *w)
 	return end - now;
 }
 
-/* End what can be ended.  Return: nothing is left. */
+/* End the requests.  Return: true if none is left. */
 static bool io_cancel_until_gone(struct io_cancel_wait *w)
 {
 	w->since = jiffies;
 	while (io_cancel_left(w->tctx, w->cancel_all)) {
 		long timeout;
 
-		/* an exec that was killed has left them before */
+		/* a killed exec left its requests behind and removed the nodes */
 		if (xa_empty(&w->tctx->nodes))
 			return false;
 		io_cancel_pass(w);
@@ -318,14 +315,16 @@ static bool io_cancel_until_gone(struct io_cancel_wait *w)
 }
 
 /**
- * io_cancel_task - end what current has in flight, then its share of io_uring
+ * io_cancel_task - end the requests of current and its use of io_uring
  * @tctx: current's
- * @cancel_all: exec: everything, and the task goes on without a tctx; exit: only
- *	what holds a ring's file, and what waits for a worker or runs on one and may
- *	take for ever; the rest ends with its ring
+ * @cancel_all: exec: all requests, and the task goes on without a tctx; exit: only
+ *	requests that hold a ring's file, and work that is queued to or runs on a
+ *	worker and may never end; the others end with their ring
  *
- * May sleep until requests have ended.  Workers are gone afterwards.  An exec that is
- * killed meanwhile leaves like an exit, which follows.
+ * The worker pool is gone afterwards.  An exec that is killed meanwhile leaves its requests
+ * behind as an exit does, and the exit follows.
+ *
+ * Context: Task context.  May sleep until the requests have ended.
  */
 void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 {
@@ -337,10 +336,13 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 			io_cancel_after_workers(&w);
 		io_wq_exit_start(tctx->io_wq);
 	}
-	/* for a ring that is gone, or goes: that one knows it itself */
+	/* set for a ring that ended, which has a mark of its own (ctx->asked) */
 	WRITE_ONCE(tctx->cmds_asked, false);
 	atomic_inc(&tctx->in_cancel);
-	/* a context that does not see in_cancel has pushed or queued before the search */
+	/*
+	 * A context that does not see in_cancel has pushed or queued before the search.
+	 * Pairs with smp_mb__after_atomic() in io_tctx_uncharge().
+	 */
 	smp_mb__after_atomic();
 	gone = io_cancel_until_gone(&w);
 	io_cancel_await_workers(&w);
@@ -348,7 +350,7 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 	io_tctx_detach_all(tctx);
 	io_tctx_put_credit(tctx);
 	if (cancel_all && gone) {
-		/* exec goes on without; the state goes with its last request, which is gone */
+		/* no request refers to the state any more */
 		atomic_dec(&tctx->in_cancel);
 		current->io_uring = NULL;
 		io_tctx_free(tctx);

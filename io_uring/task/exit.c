@@ -2,27 +2,33 @@
 /* io_uring: the end of a task's share, and of a ring */
 
 /*
- * A task that exits or execs comes through __io_uring_cancel().
+ * The end of a task begins in __io_uring_cancel(), called by exit and exec; see task/end.c.
  *
- * A ring ends in three steps.  None of them waits: the first may run in the last fput()
- * of any task, and the others on workers of all rings.
+ * Problem: the last fput() of a ring may run in any task, and the works below run on workers
+ * that serve all rings.  So no step of a ring's end blocks on a lock or waits for a request.
  *
- *	io_ring_kill(), when the file is released: no task can enter any more, and
- *	calls in progress have ended, because they held the file.  ->dying is set.
+ *	io_ring_kill() runs when the file is released.  No task can enter any more, and
+ *	calls in progress have ended, because they held the file.  Sets ->dying.
  *
- *	io_ring_end_locked() leaves the SQPOLL thread, closes a single-writer ring's
- *	mailbox, and ends what is in flight.  A task whose own ring it is does this at
- *	once, so that close(2) returns when nothing waits any more.  If one of the locks
- *	is held, io_ring_exit_work() tries again, a little later each time.  The
- *	registered files go with the last request.
+ *	io_ring_end_locked() closes a single-writer ring's mailbox and ends the requests in
+ *	flight.  Before that the ring leaves its SQPOLL thread.  A task of the ring's user
+ *	does this in close(2), so that requests are cancelled when the call returns.  It
+ *	retries the locks for some milliseconds.  Then, and for other tasks,
+ *	io_ring_exit_work() retries them, at growing intervals.  The registered files are
+ *	released with the last request.
  *
- *	io_ring_free_work(), a grace period after the last reference is gone.
+ *	io_ring_free_work() runs a grace period after the last reference is gone.
  *
- * ->dying is set without the ring lock, but io_ring_end_locked() takes that lock later and
- * searches for requests then.  A context that lets a request wait, or queues it to a
- * worker, checks ->dying under the lock.  If it held the lock before the search, the
- * request is found.  If it held it afterwards, the lock orders the check after the store,
- * and ->dying is seen.  So one search is enough, except for polled devices and drivers'
+ * Ordering: ->dying is set without the ring lock.
+ *
+ *	end of the ring				request that starts to wait
+ *	->dying = true				lock the ring
+ *	lock the ring				->dying? do not wait
+ *	search for requests			add to the wait table or a pool
+ *	unlock the ring				unlock the ring
+ *
+ * If the right side has the lock first, the search finds the request.  Otherwise the lock orders
+ * the check after the store.  So one search is enough, except for polled devices and drivers'
  * commands.
  *
  * References are held by:
@@ -30,13 +36,13 @@
  *	1. the file, and then the ring's end until it has searched
  *	2. the memory of each request, in flight or free; from that search on
  *	   no free ones are kept, so that the end of a request drops its reference
- *	3. task work while it runs, it holds requests, see 2; and a scan of the
+ *	3. task work while it runs, besides those of its requests; and a scan of the
  *	   rings of a task
  *
- * After that, only RCU readers can use the ring: contexts that pushed a request use it
- * for a moment after the push.  One grace period later the ring's resources are freed.
- * Its own memory stays for another one, for tasks that have just found it in their list
- * of rings.
+ * When all are gone only RCU readers use the ring: contexts that pushed a request use it for a
+ * moment after the push.  One grace period later the ring's resources are freed.  The memory of
+ * struct io_ring_ctx stays for another one, for tasks that have just found it in their list of
+ * rings.
  */
 #include <linux/cred.h>
 #include <linux/delay.h>
@@ -96,7 +102,7 @@ void __io_uring_free(struct task_struct *tsk)
 	io_tctx_free(tctx);
 }
 
-/* Free a ring that cannot be found any more. */
+/* Free a ring that no other context can reach. */
 static void io_ring_free(struct io_ring_ctx *ctx)
 {
 	if (!WARN_ON_ONCE(!io_ring_trylock(ctx))) {
@@ -124,8 +130,8 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 }
 
 /*
- * Free a ring without references and requests.  Contexts that have pushed to it do not use it,
- * or its fallback work, any more.
+ * Free a ring without references and requests.  Contexts that pushed to the ring no longer use it
+ * or its fallback work, after the grace period.
  */
 static void io_ring_free_work(struct work_struct *work)
 {
@@ -133,9 +139,9 @@ static void io_ring_free_work(struct work_struct *work)
 					       exit.free_work);
 
 	io_tctx_forget_ring(ctx);
-	/* it does not wait for anything */
+	/* the fallback work does not wait for locks, so this is short */
 	cancel_delayed_work_sync(&ctx->fallback.work);
-	/* messages that were not taken */
+	/* messages hold no references, so some may be left */
 	io_fallback_work(&ctx->fallback.work.work);
 	cancel_delayed_work_sync(&ctx->notify.work);
 	io_ring_free(ctx);
@@ -145,7 +151,7 @@ static void io_ring_free_work(struct work_struct *work)
  * io_ring_refs_gone - queue the free of a ring whose last reference is gone
  * @ref: ctx->refs
  *
- * Any context, perhaps with the ring lock held.
+ * Context: Any.  The ring lock may be held.
  */
 void io_ring_refs_gone(struct percpu_ref *ref)
 {
@@ -160,7 +166,7 @@ static void io_ring_exit_later(struct io_ring_ctx *ctx)
 			   io_lock_backoff(&ctx->exit.tries, IO_BACKOFF_WORK));
 }
 
-/* Cancel what is in flight.  Return: nothing has to be looked for any more. */
+/* Cancel the requests in flight.  Return: true if no further search is needed. */
 static bool io_ring_end_requests(struct io_ring_ctx *ctx)
 {
 	struct io_cancel_scope all = { .ctx = ctx };
@@ -174,35 +180,35 @@ static bool io_ring_end_requests(struct io_ring_ctx *ctx)
 		ctx->exit.tries = 0;
 		cond_resched();
 	}
-	/* polled requests end when they are asked for, drivers cancel when they can */
+	/* polled requests have to be reaped, and drivers may have to be asked again */
 	return !(ctx->iopoll || ctx->commands) || !io_reqs_alive(ctx);
 }
 
 /*
- * Unregister files with the last request: a lock, a port or the other end of a pipe is released
- * at once, and not when the ring's memory goes.
+ * Unregister files with the last request, not with the ring's memory, so that a file lock, a port
+ * or the other end of a pipe is released at once.
  */
 static void io_ring_all_gone(struct io_ring_ctx *ctx)
 {
 	io_unregister_files(ctx);
 }
 
-/* Try for the locks that the end of a ring needs.  Return: is the ring lock held? */
+/* Leave the SQPOLL thread and try for the ring lock.  Return: true if the ring lock is held. */
 static bool io_ring_try_lock(struct io_ring_ctx *ctx)
 {
 	return io_sqpoll_leave(ctx) && io_ring_trylock(ctx);
 }
 
-/* End what is in flight, and let go of the lock.  Return: nothing has to be looked for any more. */
+/* End the requests, and drop the ring lock.  Return: true if no further search is needed. */
 static bool io_ring_end_locked(struct io_ring_ctx *ctx)
 {
 	bool looked;
 
-	/* with the lock: its owner may be about to take from it */
+	/* under the lock: the owner may be about to take items */
 	if (ctx->cq.single_writer)
 		io_owner_mailbox_close(ctx);
 	looked = io_ring_end_requests(ctx);
-	/* a task that goes on does not wait for the end of files that requests have */
+	/* a task that goes on would have to release the requests' files itself, see req/put.c */
 	if (current->flags & (PF_EXITING | PF_KTHREAD))
 		io_fallback_run(ctx);
 	if (!io_reqs_alive(ctx))
@@ -222,24 +228,27 @@ static void io_ring_exit_work(struct work_struct *work)
 		io_ring_exit_later(ctx);
 }
 
-/* pauses between the tries of a task that closes a ring, twice as long each time, microseconds */
+/* first and last pause between attempts to lock a ring in close(2), in microseconds */
 #define IO_CLOSE_FIRST	16
 #define IO_CLOSE_LAST	8192
 
-/* End what is in flight as the ring's task.  Return: nothing has to be looked for any more. */
+/* End the requests in close(2) or an exit.  Return: true if no further search is needed. */
 static bool io_ring_end_own(struct io_ring_ctx *ctx)
 {
 	bool looked = io_ring_end_locked(ctx);
 
-	/* requests that end here become credit, which an exiting task has put before */
+	/* requests that ended here became credit, and an exiting task does not put it again */
 	if (current->flags & PF_EXITING && current->io_uring)
 		io_tctx_put_credit(current->io_uring);
 	return looked;
 }
 
 /*
- * A task closes its own ring: end it at once, if the locks are to be had.  Others may only have
- * looked at it, and behind a kernel thread files of others queue up.  Return: done.
+ * End a ring at once if a task of its user drops the last reference, and gets the locks.  A task
+ * of another user may only have inspected the file.  A kernel thread releases files of other
+ * users as well, so it must not be delayed.
+ *
+ * Return: true if no further search is needed.
  */
 static bool io_ring_end_now(struct io_ring_ctx *ctx)
 {
@@ -250,7 +259,7 @@ static bool io_ring_end_now(struct io_ring_ctx *ctx)
 	for (pause = IO_CLOSE_FIRST; pause <= IO_CLOSE_LAST; pause *= 2) {
 		if (io_ring_try_lock(ctx))
 			return io_ring_end_own(ctx);
-		/* a SQPOLL thread was asked to let go, and workers are done soon */
+		/* the SQPOLL thread was asked to drop its lock, and workers hold theirs briefly */
 		usleep_range(pause, 2 * pause);
 	}
 	return false;
@@ -260,7 +269,9 @@ static bool io_ring_end_now(struct io_ring_ctx *ctx)
  * io_ring_kill - begin the end of a ring whose file is released
  * @ctx: the ring
  *
- * Does not wait for anything: what needs locks that others keep is left to a work.
+ * Leaves the rest to a work if the locks are not free for some milliseconds.
+ *
+ * Context: Task context.  May sleep.
  */
 void io_ring_kill(struct io_ring_ctx *ctx)
 {

@@ -2,10 +2,10 @@
 /* io_uring: running what waits in mailboxes */
 
 /*
- * Three contexts: the owner of a single-writer ring, when it enters the ring; the
- * submitter on a multi-writer ring, as task work; the fallback worker when either is
- * gone.  Each takes everything that is there, runs it under the ring lock, and
- * what was completed is published by one commit.
+ * Items run in three contexts: in the owner of a single-writer ring when it enters the ring, in
+ * the submitter on a multi-writer ring as task work, and in the fallback worker when either is
+ * gone.  Each takes all items of a mailbox and runs them under the ring lock.  One commit
+ * publishes the CQEs of a batch.
  */
 #include <trace/events/io_uring.h>
 
@@ -19,18 +19,18 @@
 #include "task/cancel.h"
 #include "task/run.h"
 
-/* items that are run before others may have the ring lock, and what is looked at in between */
+/* items that run before the ring lock is dropped, and before the stop conditions are checked */
 #define IO_RUN_SHARE	4096
 #define IO_RUN_STEP	64
 /* number of shares that fill the largest CQ */
 #define IO_RUN_SHARES	16
 
 /*
- * Run some of what was taken from a ring's mailbox.  Finished requests and messages are
- * what nearly all of it is: no indirect call for them, and messages are handled
- * as many as come together, which counts as one.
+ * Run up to IO_RUN_STEP items from a ring's mailbox.  Nearly all are finished requests or
+ * messages, so these get no indirect call.  Consecutive messages are posted together and count
+ * as one item.
  *
- * Return: what is left.
+ * Return: the items that are left.
  */
 static struct io_tw *io_tw_run_step(struct io_ring_ctx *ctx, struct io_tw *tw,
 				    unsigned int issue_flags, unsigned int *count)
@@ -52,7 +52,10 @@ static struct io_tw *io_tw_run_step(struct io_ring_ctx *ctx, struct io_tw *tw,
 	return tw;
 }
 
-/* Should the owner do something else first?  On its way out this is all that it has to do. */
+/*
+ * Return: true if the owner has to interrupt the run.  A killed owner interrupts it to exit, but
+ * not while the exit itself runs the items.
+ */
 static bool io_tw_stop(unsigned int count)
 {
 	if (count >= IO_RUN_SHARE)
@@ -60,7 +63,7 @@ static bool io_tw_stop(unsigned int count)
 	return fatal_signal_pending(current) && !atomic_read(&current->io_uring->in_cancel);
 }
 
-/* Is there what the caller waits for?  Then it hears of it before what has come meanwhile. */
+/* Return: true if the CQ has the CQEs that the caller waits for. */
 static bool io_run_enough(const struct io_ring_ctx *ctx, u32 wanted)
 {
 	return wanted && ctx->cq.tail - READ_ONCE(ctx->rings->cq_head) >= wanted;
@@ -71,15 +74,16 @@ static bool io_run_enough(const struct io_ring_ctx *ctx, u32 wanted)
  * @ctx: the ring, its lock held
  * @wanted: number of CQEs that end the caller's wait, 0 if it does not wait
  *
- * Runs until nothing is left, but at most what was there twice over, so that
- * requests which cause each other cannot keep the owner, and once if that is what the caller
- * waits for: while others push all the time it would get twice as much half as often.
- * It runs no more than a share of it, so that others get the lock and a killed owner
- * goes.  The rest stays, in its order, and keeps the owner from sleeping.
+ * Takes the mailbox at most twice, so that requests which cause each other cannot keep the owner
+ * here.  Takes it once if that yields the CQEs that the caller waits for.  Otherwise constant
+ * pushes would make the caller return half as often, with twice as many CQEs.
  *
- * May sleep.
+ * Runs IO_RUN_SHARE items at most, so that other tasks get the lock, and stops early for a killed
+ * owner.  Items that are left keep their order and keep the owner from sleeping.
  *
- * Return: items run; messages that come together are one.
+ * Context: Task context.  May sleep.
+ *
+ * Return: number of items run; consecutive messages count as one.
  */
 int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted)
 {
@@ -88,13 +92,13 @@ int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted)
 	unsigned int loops, count = 0;
 
 	io_assert_ring(ctx);
-	/* what a closed mailbox holds is the fallback worker's */
+	/* items of a closed mailbox are left to the fallback worker */
 	if (unlikely(io_mailbox_dead(&ctx->mailbox)))
 		return 0;
 	for (loops = 0; loops < 2 && !tw && io_local_pending(ctx); loops++) {
 		if (loops && io_run_enough(ctx, wanted))
 			break;
-		/* also what the first round has caused is announced, and taken here */
+		/* the second round takes the items that the first one caused */
 		tw = io_owner_mailbox_take(ctx);
 		if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
 			io_taskrun_update(ctx, &ctx->mailbox);
@@ -114,11 +118,13 @@ int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted)
 
 /**
  * io_run_local - run the mailbox of a single-writer ring without the ring lock
- * @ctx: the ring
- * @wanted: as there
+ * @ctx: the ring, its lock not held
+ * @wanted: number of CQEs that end the caller's wait, 0 if it does not wait
  *
- * Ends when nothing was left, but also when there was more than any CQ can hold, or
- * for a signal.
+ * Drops the ring lock every IO_RUN_SHARE items.  Returns when no item is left over, after
+ * IO_RUN_SHARES rounds, or for a signal.
+ *
+ * Context: Task context.  May sleep.
  */
 void io_run_local(struct io_ring_ctx *ctx, u32 wanted)
 {
@@ -133,10 +139,10 @@ void io_run_local(struct io_ring_ctx *ctx, u32 wanted)
 		 !task_sigpending(current));
 }
 
-/* items that are looked at for one of a ring */
+/* items that are searched for one of a given ring */
 #define IO_RUN_LOOK	64
 
-/* Is there something for @ctx in current's mailbox?  If there is much, say so. */
+/* Return: true if current's mailbox has an item of @ctx, or more items than are searched. */
 static bool io_tctx_has_tw(const struct io_uring_task *tctx, const struct io_ring_ctx *ctx)
 {
 	struct io_tw *tw = io_mailbox_youngest(&tctx->mailbox);
@@ -149,24 +155,24 @@ static bool io_tctx_has_tw(const struct io_uring_task *tctx, const struct io_rin
 }
 
 /*
- * The mailbox has been taken already, so that something may have arrived in
- * between whose flag is wiped here: then say it again.  But what is there may be another
- * ring's, and this one's flag would stay up.
+ * Clear IORING_SQ_TASKRUN of a ring whose items were taken.  Items that arrived since then have
+ * set the flag before, so set it again if one of them is this ring's.  Setting it for an item of
+ * another ring would leave the flag set for good.
  */
 static void io_clear_taskrun(struct io_uring_task *tctx, struct io_ring_ctx *ctx)
 {
 	if (!(ctx->flags & IORING_SETUP_TASKRUN_FLAG))
 		return;
 	atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
-	/* the flag is down before the mailbox is looked at; pairs with io_taskrun_update() */
+	/* clear the flag before the mailbox is read; pairs with io_taskrun_update() */
 	smp_mb__after_atomic();
 	if (io_tctx_has_tw(tctx, ctx))
 		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
 }
 
 /*
- * The next item is of another ring, or others want the CPU.  Return: @to, or NULL if
- * current was killed while it waited for that ring's lock.
+ * Drop the lock of @from, and take that of @to; either may be NULL.  Return: @to, or NULL if
+ * current was killed while it waited for the lock.
  */
 static struct io_ring_ctx *io_run_switch(struct io_ring_ctx *from, struct io_ring_ctx *to)
 {
@@ -185,7 +191,7 @@ static struct io_ring_ctx *io_run_switch(struct io_ring_ctx *from, struct io_rin
 	return to;
 }
 
-/* Run one item, if its ring's lock is to be had. */
+/* Run an item if the ring lock is free.  Return: true if it ran. */
 static bool io_run_try(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int flags)
 {
 	percpu_ref_get(&ctx->refs);
@@ -214,7 +220,7 @@ static noinline unsigned int io_tctx_run_leaving(struct io_uring_task *tctx, str
 		tw = next;
 		cond_resched();
 	}
-	/* it has given back its credit before */
+	/* requests that ended here became credit, and an exiting task does not put it again */
 	io_tctx_put_credit(tctx);
 	return count;
 }
@@ -222,6 +228,8 @@ static noinline unsigned int io_tctx_run_leaving(struct io_uring_task *tctx, str
 /**
  * io_tctx_task_work - task work: run current's mailbox
  * @cb: in struct io_uring_task
+ *
+ * Context: Task context.  May sleep.
  */
 void io_tctx_task_work(struct callback_head *cb)
 {
@@ -234,8 +242,8 @@ void io_tctx_task_work(struct callback_head *cb)
 	if (WARN_ON_ONCE(tctx->task != current))
 		return;
 	/*
-	 * Current gets on with its exit, or to its signals, when there is no more work.  So nothing
-	 * goes on after an event: else wakers could keep it here for ever.
+	 * Current handles signals or continues its exit only when no task work is left.  So requests
+	 * end at their next event, else wakers could keep current here for ever.
 	 */
 	if (unlikely(fatal_signal_pending(current) || current->flags & PF_EXITING))
 		flags |= IO_URING_F_TASK_DEAD;
@@ -269,10 +277,10 @@ void io_tctx_task_work(struct callback_head *cb)
 	trace_io_uring_task_work_run(tctx, count);
 }
 
-/* between two looks at a device for tasks that are gone */
+/* interval of polls for requests whose tasks are gone, in jiffies */
 #define IO_ORPHAN_NAP	1
 
-/* Polled requests of tasks that are gone: ask until they are there. */
+/* Poll for requests whose tasks are gone, until all are done. */
 static void io_reap_orphans(struct io_ring_ctx *ctx)
 {
 	if (!io_iopoll_orphaned(ctx) || !io_cq_is_writer(ctx))
@@ -285,7 +293,7 @@ static void io_reap_orphans(struct io_ring_ctx *ctx)
  * io_leave_polled - leave polled requests of an exiting task to the fallback worker
  * @ctx: a ring that it uses
  *
- * Its workers are gone.  The fallback worker polls for what it leaves.
+ * The workers of current are gone, so they issue no more of them.
  */
 void io_leave_polled(struct io_ring_ctx *ctx)
 {
@@ -294,10 +302,10 @@ void io_leave_polled(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_fallback_run - run what belongs to tasks that are gone
+ * io_fallback_run - run the items of tasks that are gone
  * @ctx: the ring, its lock held
  *
- * May sleep.
+ * Context: Task context.  May sleep.
  */
 void io_fallback_run(struct io_ring_ctx *ctx)
 {
@@ -316,15 +324,17 @@ void io_fallback_run(struct io_ring_ctx *ctx)
 
 /**
  * io_fallback_work - do the work of tasks that are gone
- * @work: fallback_work of a ring
+ * @work: ctx->fallback.work of a ring
+ *
+ * Context: A kworker, or the end of the ring.  May sleep, but not for the ring lock.
  */
 void io_fallback_work(struct work_struct *work)
 {
 	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, fallback.work.work);
 
 	/*
-	 * The end of the ring waits for this before it frees the ring, so no
-	 * reference is needed: messages, which hold none, may come last.
+	 * No reference is needed, since io_ring_free_work() waits for this work.  Messages, which
+	 * hold no reference, may be the last items.
 	 */
 	if (!io_ring_try(ctx, ctx->fallback.tries)) {
 		queue_delayed_work(system_unbound_wq, &ctx->fallback.work,

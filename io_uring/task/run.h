@@ -29,7 +29,7 @@ static inline void io_fallback_init(struct io_ring_ctx *ctx)
 
 void io_leave_polled(struct io_ring_ctx *ctx);
 
-/* Is current the one to run a single-writer ring's mailbox? */
+/* Return: true if current has to run the mailbox of a single-writer ring. */
 static inline bool io_owns_mailbox(const struct io_ring_ctx *ctx)
 {
 	return ctx->cq.single_writer && READ_ONCE(ctx->submitter_task) == current &&
@@ -37,19 +37,19 @@ static inline bool io_owns_mailbox(const struct io_ring_ctx *ctx)
 }
 
 /*
- * Longest pause between two attempts to get a lock that is not waited for, see ring/locks.h:
- * of a task, and of works, of which as many may try as a user has closed rings.
+ * Longest pause between two attempts to get a lock (see ring/locks.h), in jiffies: of a task, and
+ * of a work.  A user who closes many rings makes many works try.
  */
 #define IO_BACKOFF_TASK	(HZ / 100 ?: 1)
 #define IO_BACKOFF_WORK	HZ
 
-/* a task that submits is out of the way for longer than another one sleeps between attempts */
+/* submitters yield for longer than a task sleeps between two attempts */
 static_assert(IO_GIVE_WAY > IO_BACKOFF_TASK);
 
-/* How often a lock is tried for in vain before submitters give way */
+/* attempts without success after which submitters yield */
 #define IO_STARVED_TRIES	3
 
-/* Jiffies until the next attempt, more each time. */
+/* Return: jiffies until the next attempt, twice as many each time up to @max. */
 static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
 {
 	unsigned long delay = 1UL << min(*tries, BITS_PER_LONG - 1);
@@ -60,9 +60,9 @@ static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
 }
 
 /**
- * io_ring_try - try for the ring lock, for which current does not wait
+ * io_ring_try - try for the ring lock without waiting
  * @ctx: the ring
- * @tries: how often current has tried without success, see io_lock_backoff()
+ * @tries: attempts of current without success so far, see io_lock_backoff()
  *
  * After IO_STARVED_TRIES attempts submitters yield (io_ring_yield()), until current has had
  * the lock or stops trying (io_ring_try_end()).  Other waiters ask for that again.
@@ -78,7 +78,7 @@ static inline bool io_ring_try(struct io_ring_ctx *ctx, u8 tries)
 	return held;
 }
 
-/* Current does not try any more. */
+/* Note that current stops trying for the ring lock. */
 static inline void io_ring_try_end(struct io_ring_ctx *ctx)
 {
 	if (READ_ONCE(ctx->stops.starved))
@@ -86,18 +86,18 @@ static inline void io_ring_try_end(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_run_task_work - run current's task work while it is inside a call
+ * io_run_task_work - run current's task work within a system call or a thread
  *
- * Task context without locks.
+ * Context: Task context.  No ring lock is held.  May sleep.
  *
- * Return: did anything run?
+ * Return: true if task work ran.
  */
 static inline bool io_run_task_work(void)
 {
-	/* what was signalled runs below, or with the next pass through here */
+	/* the signalled work runs below, or in the next call */
 	if (test_thread_flag(TIF_NOTIFY_SIGNAL))
 		clear_notify_signal();
-	/* io threads never return to user mode, where this is usually done */
+	/* io threads never return to user mode, where others do this */
 	if (current->flags & PF_IO_WORKER && test_thread_flag(TIF_NOTIFY_RESUME)) {
 		__set_current_state(TASK_RUNNING);
 		resume_user_mode_work(NULL);
@@ -109,7 +109,7 @@ static inline bool io_run_task_work(void)
 	return true;
 }
 
-/* Does a single-writer ring's owner have something to do? */
+/* Return: true if the mailbox of a single-writer ring has items for its owner. */
 static inline bool io_local_pending(const struct io_ring_ctx *ctx)
 {
 	return io_mailbox_pending(&ctx->mailbox);
