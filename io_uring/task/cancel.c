@@ -2,15 +2,15 @@
 /* io_uring: finding requests in flight and ending them */
 
 /*
- * A request in flight is in one of these places, and each has its way out:
+ * A request in flight is in one of these places, and ends as follows:
  *
- *	waiting					io_wait_cancel(): claims it, its task work ends it
+ *	wait table				io_wait_cancel(): claims it, its task work ends it
  *	queued to or running on a worker	io_cancel_work(): ends it, or signals the worker
- *	on ctx->drain.first			taken off and failed with its chain
- *	on ctx->ready.first			ends when it is its turn, which is soon
- *	polled for (IOPOLL)			reaped until it is there
- *	in a mailbox				run it
- *	at a device				comes by itself, into a mailbox
+ *	on ctx->drain.first			removed and failed with its chain
+ *	on ctx->ready.first			run before the ring lock is released
+ *	polled for (IOPOLL)			reaped until the device has finished it
+ *	in a mailbox				run
+ *	at a device				the device finishes it, into a mailbox
  *
  * The end of a task or a ring ends all of them.  io_cancel_requests() is one pass over
  * all places, which task/end.c repeats until nothing is left.
@@ -21,12 +21,10 @@
  * io_wq_enqueue()), so that no request moves from a place that the pass has not reached
  * to one that it has left.
  *
- * A program means those that it names by a key (IORING_OP_ASYNC_CANCEL,
- * IORING_REGISTER_SYNC_CANCEL), a linked timeout means one request.  They are found
- * in a worker pool, of any task that uses the ring, in the wait table, and among those that
- * are tried again before the ring lock is released.  Not found are
- * requests that have not begun, because they wait for the one before them in a
- * chain or for a drained one, and those that a device has.
+ * A program names requests by a key (IORING_OP_ASYNC_CANCEL, IORING_REGISTER_SYNC_CANCEL), and a
+ * linked timeout ends one request.  This search covers the worker pools of all tasks that use
+ * the ring, the wait table, and the retries on ctx->ready.first.  It does not find requests at a
+ * device, nor those that wait for an earlier request of their chain or for a drained one.
  */
 #include <linux/sched/signal.h>
 
@@ -60,11 +58,13 @@ static bool io_cancel_match_work(struct io_wq_work *work, void *data)
 }
 
 /*
- * End what worker pools have, of a task or of all that use the ring: all that matches, or
- * the first that is found.  Queued work is run as cancelled, here; its pool may end
- * meanwhile.  Ring lock held, may sleep.
+ * End matching work in the pool of a task, or of all tasks that use the ring if @tctx is NULL:
+ * the first one, or with @all each.  Queued work is run as cancelled here.  The pool may end
+ * meanwhile.
  *
- * Return: how many were queued, and how many run.
+ * Context: Task context.  Holds the ring lock.  May sleep.
+ *
+ * Return: the numbers of works that were queued, and that run.
  */
 static struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_uring_task *tctx,
 					 io_wq_match_fn match, void *data, bool all)
@@ -91,8 +91,8 @@ static struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_urin
 }
 
 /*
- * A waiting request ends, with -ECANCELED, where and when its task work is run.  Any task, ring
- * lock held.  Return: false if it ends by itself.
+ * Let a waiting request end with -ECANCELED, in its task work.  Called by any task with the ring
+ * lock held.  Return: false if the request has begun to end by itself.
  */
 static bool io_wait_cancel(struct io_kiocb *req)
 {
@@ -102,7 +102,7 @@ static bool io_wait_cancel(struct io_kiocb *req)
 	return io_ops[req->opcode]->cancel(req);
 }
 
-/* Requests that wait for an event or a time.  That they end is seen when their task work is run. */
+/* End requests that wait for an event or a time.  Their task work ends them later. */
 static void io_cancel_waiting(const struct io_cancel_scope *what)
 {
 	struct io_ring_ctx *ctx = what->ctx;
@@ -117,7 +117,7 @@ static void io_cancel_waiting(const struct io_cancel_scope *what)
 	}
 }
 
-/* Chains that wait for earlier requests. */
+/* Fail chains that wait for earlier requests.  Return: true if there was one. */
 static bool io_cancel_drained(const struct io_cancel_scope *what)
 {
 	struct io_tw *tw;
@@ -142,7 +142,7 @@ static bool io_cancel_drained(const struct io_cancel_scope *what)
  * io_cancel_requests - end the requests that can be ended now, in one pass
  * @what: which requests; the ring's lock is held
  *
- * May sleep.
+ * Context: Task context.  Holds the ring lock.  May sleep.
  *
  * Return: true if something was found, and another pass may find more.
  */
@@ -153,9 +153,9 @@ bool io_cancel_requests(const struct io_cancel_scope *what)
 
 	io_assert_ring(ctx);
 	io_req_reclaim_retired(ctx);
-	/* what runs was told; that it ends is seen then, not by asking again */
+	/* running work was signalled and does not count: asking again would not end it sooner */
 	found = io_cancel_work(ctx, what->tctx, io_cancel_match_work, (void *)what, true).queued;
-	/* each walk tells all that waits: first the owner runs what came of the last one */
+	/* the owner first runs the items that the last scan has caused */
 	if (!io_mailbox_leftover(&ctx->mailbox))
 		io_cancel_waiting(what);
 	if (io_cq_is_writer(ctx)) {
@@ -169,21 +169,21 @@ bool io_cancel_requests(const struct io_cancel_scope *what)
 }
 
 /**
- * io_cancel_orphans - end what tasks that are gone have left behind
+ * io_cancel_orphans - end tracked requests of tasks that are gone
  * @ctx: the ring, its lock held
  *
- * These are requests that hold a ring's file, so that the ring might never end.
+ * They may hold a ring's file, so that the ring would never end.
  */
 void io_cancel_orphans(struct io_ring_ctx *ctx)
 {
 	struct io_cancel_scope what = { .ctx = ctx, .tracked = true };
 
-	/* a task that leaves some behind raises the flag afterwards, and has us called again */
+	/* a task that leaves requests behind sets the flag, and then kicks the fallback worker */
 	if (READ_ONCE(ctx->fallback.orphans) && xchg(&ctx->fallback.orphans, false))
 		io_cancel_requests(&what);
 }
 
-/* A key that asks for any by file means all requests that have a file. */
+/* With IORING_ASYNC_CANCEL_ANY as well, all requests that have a file match. */
 static bool io_key_match_file(const struct io_kiocb *req, const struct io_cancel_key *key)
 {
 	if (!io_ops[req->opcode]->needs_file)
@@ -191,12 +191,12 @@ static bool io_key_match_file(const struct io_kiocb *req, const struct io_cancel
 	return req->file == key->file || key->flags & IORING_ASYNC_CANCEL_ANY;
 }
 
-/* What is compared does not change while a request is in the pool or waiting. */
+/* The compared fields do not change while a request is in a pool or waits. */
 static bool io_key_match(const struct io_kiocb *req, const struct io_cancel_key *key)
 {
 	if (req->ctx != key->ctx)
 		return false;
-	/* one that cancels all leaves itself out, one that names itself is found running */
+	/* a cancel of all skips itself; another one that names itself is found running */
 	if (req == key->self && key->flags & IORING_ASYNC_CANCEL_ALL)
 		return false;
 	if (key->flags & IORING_ASYNC_CANCEL_FD && !io_key_match_file(req, key))
@@ -216,10 +216,10 @@ static bool io_key_match_work(struct io_wq_work *work, void *data)
 
 /**
  * struct io_key_walk - a search through the wait table
- * @key: for what
+ * @key: which requests to end
  * @nr: requests that were ended
- * @counted: the last of them says how many they are, see struct io_op
- * @killed: it was not finished, its task is to die
+ * @counted: the op of the last of them sets cancel_returns_count, see struct io_op
+ * @killed: the search was not finished, since its task was killed
  */
 struct io_key_walk {
 	const struct io_cancel_key	*key;
@@ -228,13 +228,13 @@ struct io_key_walk {
 	bool				killed;
 };
 
-/* End a waiting request that was named.  Return: it ends. */
+/* End a waiting request that a program has named.  Return: true if it ends. */
 static bool io_wait_cancel_named(struct io_kiocb *req)
 {
 	return !io_ops[req->opcode]->cancel_at_end && io_wait_cancel(req);
 }
 
-/* Look at a waiting request.  Return: it is the last that is wanted. */
+/* End a waiting request if it matches.  Return: true if the search is complete with it. */
 static bool io_key_cancel_one(struct io_kiocb *req, void *data)
 {
 	struct io_key_walk *walk = data;
@@ -246,7 +246,7 @@ static bool io_key_cancel_one(struct io_kiocb *req, void *data)
 	return !(walk->key->flags & IORING_ASYNC_CANCEL_ALL);
 }
 
-/* What has the key's user_data.  Return: go on? */
+/* Search the requests of one kind with the key's user_data.  Return: true to continue. */
 static bool io_key_cancel_kind(struct io_key_walk *walk, enum io_wait_kind kind)
 {
 	struct io_kiocb *last;
@@ -257,7 +257,7 @@ static bool io_key_cancel_kind(struct io_key_walk *walk, enum io_wait_kind kind)
 	return !last;
 }
 
-/* What is in a bucket, which is a step also if it is empty.  Return: go on? */
+/* Search a bucket.  An empty one counts as a step as well.  Return: true to continue. */
 static bool io_key_cancel_bucket(struct io_key_walk *walk, struct list_head *bucket)
 {
 	struct io_ring_ctx *ctx = walk->key->ctx;
@@ -272,7 +272,7 @@ static bool io_key_cancel_bucket(struct io_key_walk *walk, struct list_head *buc
 	return !walk->killed;
 }
 
-/* Instead of another attempt. */
+/* Fail the request instead of another attempt. */
 static void io_ready_cancelled_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 				  unsigned int issue_flags)
 {
@@ -280,9 +280,9 @@ static void io_ready_cancelled_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 }
 
 /*
- * An attempt was in vain, but the file was ready when it was asked: the request is tried again
- * before the ring lock is released, and is nowhere else until then.  A chain whose turn has
- * come stands on the same list, and has not begun.
+ * End a request on ctx->ready.first that is to be tried again: its attempt would have blocked,
+ * but its file was ready when it was polled.  Until the ring lock is released it is in no other
+ * place.  The list also has chains that have not begun; these do not match.
  */
 static bool io_ready_cancel(struct io_kiocb *req)
 {
@@ -292,7 +292,7 @@ static bool io_ready_cancel(struct io_kiocb *req)
 	return true;
 }
 
-/* Requests that are to be tried again.  Return: how many were ended, one unless all are meant. */
+/* End requests that are to be tried again.  Return: their number, 1 at most unless all match. */
 static unsigned int io_key_cancel_ready(const struct io_cancel_key *key)
 {
 	struct io_tw *tw;
@@ -313,7 +313,7 @@ static unsigned int io_key_cancel_ready(const struct io_cancel_key *key)
 	return nr;
 }
 
-/* One request, if it is among them. */
+/* End a given request if it is to be tried again.  Return: true if it ends. */
 static bool io_ready_cancel_this(struct io_kiocb *req)
 {
 	struct io_tw *tw = req->ctx->ready.first;
@@ -325,7 +325,7 @@ static bool io_ready_cancel_this(struct io_kiocb *req)
 	return false;
 }
 
-/* Everything that waits. */
+/* Search all waiting requests. */
 static void io_key_cancel_any(struct io_key_walk *walk)
 {
 	struct io_ring_ctx *ctx = walk->key->ctx;
@@ -338,13 +338,13 @@ static void io_key_cancel_any(struct io_key_walk *walk)
 	}
 }
 
-/* Requests that wait.  Return: how many were ended, or -EINTR. */
+/* Search the waiting requests.  Return: the number that was ended, or -EINTR. */
 static int io_key_cancel_waiting(struct io_key_walk *walk)
 {
 	if (!(walk->key->flags & IORING_ASYNC_CANCEL_USERDATA))
 		io_key_cancel_any(walk);
 	else if (io_key_cancel_kind(walk, IO_WAIT_POLL))
-		/* a LINK_TIMEOUT goes with its head alone */
+		/* IO_WAIT_TIMEOUT has no LINK_TIMEOUT: that ends only with its head */
 		io_key_cancel_kind(walk, IO_WAIT_TIMEOUT);
 	return walk->killed ? -EINTR : walk->nr;
 }
@@ -370,15 +370,17 @@ void io_cancel_key_init(struct io_cancel_key *key, struct io_ring_ctx *ctx, u64 
 
 /**
  * io_cancel_by_key - end the requests that a program names
- * @key: which; the ring's lock is held
+ * @key: which requests; the ring's lock is held
  *
- * Without IORING_ASYNC_CANCEL_ALL the first that is found: one that can be ended
- * rather than one that a worker runs.
+ * Without IORING_ASYNC_CANCEL_ALL the first match ends.  A request that can be ended is preferred
+ * to one that a worker runs.
  *
- * Return: with IORING_ASYNC_CANCEL_ALL, or _ANY, which implies it, how many end;
- * those that run are told, but not counted.  Else 0 if one ends, or 1 if its op
- * wants it counted (cancel_returns_count), -EALREADY if a worker that runs it was told to,
- * -ENOENT if there is none.  -EINTR if the task is to die before all was looked at.
+ * Context: Task context.  Holds the ring lock.  May sleep.
+ *
+ * Return: with IORING_ASYNC_CANCEL_ALL, or _ANY, which implies it, the number of requests that
+ * end; workers that run others are signalled, but these are not counted.  Else 0 if a request
+ * ends, or 1 if its op sets cancel_returns_count; -EALREADY if the worker that runs it was
+ * signalled; -ENOENT if there is none.  -EINTR if current was killed before the search ended.
  */
 int io_cancel_by_key(const struct io_cancel_key *key)
 {
@@ -387,7 +389,7 @@ int io_cancel_by_key(const struct io_cancel_key *key)
 	struct io_wq_found found;
 	int waiting;
 
-	/* what a program submits at once may be many searches, each of which is long */
+	/* a program may submit many searches at once, and each may take long */
 	if (unlikely(fatal_signal_pending(current)))
 		return -EINTR;
 	found = io_cancel_work(key->ctx, NULL, io_key_match_work, (void *)key, all);
@@ -412,9 +414,9 @@ static bool io_match_this_work(struct io_wq_work *work, void *data)
 
 /**
  * io_cancel_request - end one request
- * @req: the request, held by the caller; ring lock held
+ * @req: the request, the caller has a reference; ring lock held
  *
- * Return: 0 if it ends, -EALREADY if a worker that runs it was told to, -ENOENT
+ * Return: 0 if the request ends, -EALREADY if the worker that runs it was signalled, -ENOENT
  * if it cannot be ended or has begun to end by itself.
  */
 int io_cancel_request(struct io_kiocb *req)
@@ -422,7 +424,7 @@ int io_cancel_request(struct io_kiocb *req)
 	struct io_wq_found found;
 
 	io_assert_ring(req->ctx);
-	/* set and cleared under the ring lock */
+	/* REQ_F_WAITING is set and cleared under the ring lock */
 	if (data_race(req->flags) & REQ_F_WAITING)
 		return io_wait_cancel_named(req) ? 0 : -ENOENT;
 	if (io_ready_cancel_this(req))

@@ -12,10 +12,11 @@
 #include "req/req.h"
 
 /**
- * struct io_cancel_scope - which requests are meant
- * @ctx: of this ring
+ * struct io_cancel_scope - requests to end with a task or a ring
+ * @ctx: requests of this ring
  * @tctx: of this task, NULL for all tasks
- * @tracked: only those that have to end with their task; without @tctx, of tasks that end
+ * @tracked: only those with REQ_F_TRACKED, which have to end with their task; without @tctx only
+ *	those of tasks that end
  */
 struct io_cancel_scope {
 	struct io_ring_ctx	*ctx;
@@ -24,10 +25,10 @@ struct io_cancel_scope {
 };
 
 /**
- * struct io_cancel_key - which requests a program means
- * @ctx: of this ring
- * @user_data: with IORING_ASYNC_CANCEL_USERDATA: that have it
- * @file: with IORING_ASYNC_CANCEL_FD: that work on it
+ * struct io_cancel_key - requests that a program wants to end
+ * @ctx: requests of this ring
+ * @user_data: with IORING_ASYNC_CANCEL_USERDATA: with this user_data
+ * @file: with IORING_ASYNC_CANCEL_FD: with this file
  * @self: the request that cancels, or NULL
  * @flags: IORING_ASYNC_CANCEL_*
  * @opcode: with IORING_ASYNC_CANCEL_OP: of this operation
@@ -41,7 +42,7 @@ struct io_cancel_key {
 	u8			opcode;
 };
 
-/* What a program may ask for. */
+/* flags that a program may set */
 #define IO_CANCEL_FLAGS	(IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_FD |		\
 			 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_FD_FIXED |	\
 			 IORING_ASYNC_CANCEL_USERDATA | IORING_ASYNC_CANCEL_OP)

@@ -2,21 +2,28 @@
 /* io_uring: the SQPOLL thread, which submits without system calls */
 
 /*
- * The thread belongs to the process that set up the ring and shares its files
- * and memory, and root directory and namespaces: those that its maker had then,
- * as requests have the credentials that the ring's maker had.  A ring whose maker
- * has others gets a thread of its own.  It goes round its rings: submit, reap
- * (IOPOLL), run task work; after some idle time it says IORING_SQ_NEED_WAKEUP and
- * sleeps.
+ * The thread is part of the process that set up the ring.  It shares the memory, files, root
+ * directory and namespaces that the task which created it had then.  Requests get the
+ * credentials of the task that created the ring.  A ring can share the thread of another one
+ * (IORING_SETUP_ATTACH_WQ) if its creator has the same process, files, root directory and
+ * namespaces; otherwise it gets a thread of its own.
  *
- * Barrier pair with the program: the thread sets the flag, then looks at the
- * tails again; the program stores its tail, then looks at the flag. Both need a
- * full barrier in between, here it is in io_sq_say_sleep().
+ * In a loop the thread serves each of its rings: it reaps (IOPOLL), submits, and then runs task
+ * work.  After some idle time it sets IORING_SQ_NEED_WAKEUP and sleeps.
  *
- * The thread holds sqd->lock while it works and drops it for io_sqpoll_park(): a caller
- * wants to attach or remove a ring, or to read the thread's state. When it
- * ends, by kill or because its process goes, it ends its requests, leaves its
- * rings marked NEED_WAKEUP, and enter says -EOWNERDEAD.
+ * Locks: the thread holds sqd->lock while it works.  It drops the lock for io_sqpoll_park(), whose
+ * caller attaches a ring or accesses the thread's worker pool, and for io_sqpoll_leave().
+ *
+ * Ordering: a new SQE must not be missed.
+ *
+ *	thread, io_sq_say_sleep()		program
+ *	set IORING_SQ_NEED_WAKEUP		store the SQ tail
+ *	smp_mb()				full barrier
+ *	read the SQ tail			IORING_SQ_NEED_WAKEUP? enter with
+ *	unchanged? sleep			IORING_ENTER_SQ_WAKEUP
+ *
+ * The thread ends by a kill, with its process or with its last ring.  Then it ends its requests
+ * and leaves its rings marked NEED_WAKEUP, and io_uring_enter() returns -EOWNERDEAD.
  */
 #include <linux/audit.h>
 #include <linux/cpuset.h>
@@ -38,7 +45,7 @@
 #include "task/sqpoll.h"
 #include "task/tctx.h"
 
-/* a turn on a thread that serves several rings */
+/* SQEs that a thread with several rings submits for one of them at a time */
 #define IO_SQ_TURN	8
 
 static void io_sq_ask_to_park(struct io_sq_data *sqd)
@@ -48,9 +55,10 @@ static void io_sq_ask_to_park(struct io_sq_data *sqd)
 }
 
 /*
- * Make the thread let go of its rings, and keep it from going on: takes sqd->lock.
- * Not for the thread itself, which may be in a page fault.  Return: 0, or -EINTR if
- * current is killed while it waits; then nothing is to be undone.
+ * Take sqd->lock, which keeps the thread from serving its rings.  Must not be called by the
+ * thread itself.  May wait long, since the thread may be in a page fault.
+ *
+ * Return: 0, or -EINTR if current is killed while it waits; the lock is not held then.
  */
 static int __must_check io_sqpoll_park(struct io_sq_data *sqd)
 {
@@ -76,7 +84,7 @@ static void io_sq_unref(struct io_sq_data *sqd)
 		kfree(sqd);
 }
 
-/* One ring less; with the last one the thread ends, by itself. */
+/* Drop a ring's references.  The thread ends after the last ring has dropped its own. */
 static void io_sq_put(struct io_sq_data *sqd)
 {
 	if (refcount_dec_and_test(&sqd->rings)) {
@@ -86,7 +94,7 @@ static void io_sq_put(struct io_sq_data *sqd)
 	io_sq_unref(sqd);
 }
 
-/* The thread stays awake for as long as the most patient of its rings wants. */
+/* The longest idle time of all rings counts. */
 static void io_sq_update_idle(struct io_sq_data *sqd)
 {
 	struct io_ring_ctx *ctx;
@@ -100,13 +108,13 @@ static void io_sq_update_idle(struct io_sq_data *sqd)
 }
 
 /**
- * io_sqpoll_leave - take a ring off its SQPOLL thread
+ * io_sqpoll_leave - remove a ring from its SQPOLL thread
  * @ctx: the ring, which ends
  *
- * Does not wait for the thread, which may be in a page fault: asks it to drop the lock,
- * and the caller tries again.
+ * Does not wait for the thread, which may be in a page fault, but asks it to drop sqd->lock.  The
+ * caller tries again later.
  *
- * Return: true if the ring is off the thread, now or before
+ * Return: true if the thread does not serve the ring, or false if sqd->lock is held.
  */
 bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 {
@@ -128,9 +136,9 @@ bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 
 /**
  * io_sqpoll_put - drop a ring's reference to its thread, which ends with the last one
- * @ctx: the ring, which has left
+ * @ctx: the ring, which io_sqpoll_leave() has removed
  *
- * Requests may look at ctx->sqpoll.data until now.
+ * Called when no requests are left, since they may use ctx->sqpoll.data.
  */
 void io_sqpoll_put(struct io_ring_ctx *ctx)
 {
@@ -139,8 +147,8 @@ void io_sqpoll_put(struct io_ring_ctx *ctx)
 }
 
 /*
- * There is something to poll for on a SQPOLL ring, whose file may be released.  A ring
- * that has left its thread is polled by its exit work.
+ * Wake the thread to poll for a request.  The ring's file may have been released: the exit work
+ * polls for a ring that has left its thread.
  */
 static void io_sqpoll_wake(struct io_ring_ctx *ctx)
 {
@@ -151,10 +159,12 @@ static void io_sqpoll_wake(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_iopoll_add_unlocked - list a request that a worker has handed to a polled device
- * @req: the request, not the caller's any more
+ * io_iopoll_add_unlocked - list a request that a worker has issued to a polled device
+ * @req: the request, not to be used by the caller afterwards
  *
- * Lets it be polled, and wakes the thread of a SQPOLL ring.
+ * Wakes the thread of a SQPOLL ring to poll for the request.
+ *
+ * Context: A worker, without the ring lock.  May sleep.
  */
 void io_iopoll_add_unlocked(struct io_kiocb *req)
 {
@@ -171,14 +181,15 @@ void io_iopoll_add_unlocked(struct io_kiocb *req)
 }
 
 /*
- * The thread does not keep its process alive: when the last thread of the program has ended by
- * exit(2), it ends as well.  It waits for a live thread (sqd->user), and when that has ended
- * for another one.  The end of a thread wakes pollers of its pidfd, and so the SQPOLL thread.
- * A leader that ends before the other threads of its process wakes no poller: if it has used
- * io_uring it notifies the SQPOLL thread itself, else that checks for it from time to time.
+ * The SQPOLL thread ends when all other threads of the program have ended by exit(2), so that it
+ * does not keep the process alive.  It watches one live thread (sqd->user) at a time.
+ *
+ * The end of a thread wakes pollers of its pidfd, and in this way the SQPOLL thread.  A thread
+ * group leader that ends before the other threads wakes no poller.  If it has used io_uring it
+ * calls io_sqpoll_user_left(), otherwise the SQPOLL thread checks for its end at intervals.
  */
 
-/* interval of checks for a leader whose end wakes no poller */
+/* interval of checks for the end of a leader that wakes no poller, in jiffies */
 #define IO_SQ_USER_LOOK	HZ
 
 static int io_sq_user_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
@@ -190,7 +201,7 @@ static int io_sq_user_wake(struct wait_queue_entry *wait, unsigned int mode, int
 	return 1;
 }
 
-/* Is it a thread of the program that lives?  Within RCU. */
+/* Return: true for a live thread of the program.  Called within RCU. */
 static bool io_sq_is_user(struct task_struct *task)
 {
 	struct io_uring_task *tctx = READ_ONCE(task->io_uring);
@@ -200,13 +211,13 @@ static bool io_sq_is_user(struct task_struct *task)
 	return !tctx || !READ_ONCE(tctx->exits);
 }
 
-/* Does the end of a thread wake those who wait with its pid? */
+/* Return: true if the end of a thread wakes waiters on ->wait_pidfd of its pid. */
 static bool io_sq_user_tells(struct task_struct *task)
 {
 	return !thread_group_leader(task) || READ_ONCE(task->io_uring);
 }
 
-/* A thread of the program that lives, one that tells of its end if there is any.  Within RCU. */
+/* Find a live thread of the program, if possible one whose end wakes.  Called within RCU. */
 static struct task_struct *io_sq_find_user(void)
 {
 	struct task_struct *task, *silent = NULL;
@@ -230,7 +241,7 @@ static void io_sq_forget_user(struct io_sq_data *sqd)
 	sqd->user = NULL;
 }
 
-/* Wait for a thread of the program to end.  Return: false if all have. */
+/* Find a live thread of the program and watch for its end.  Return: false if there is none. */
 static bool io_sq_watch_user(struct io_sq_data *sqd)
 {
 	struct task_struct *task;
@@ -246,7 +257,7 @@ static bool io_sq_watch_user(struct io_sq_data *sqd)
 		sqd->user_silent = !io_sq_user_tells(task);
 		WRITE_ONCE(sqd->user_left, false);
 		add_wait_queue(&pid->wait_pidfd, &sqd->user_wait);
-		/* pairs with io_sqpoll_user_left(), and with exit_notify(), which takes the lock */
+		/* pairs with io_sqpoll_user_left(), and with exit_notify(), which takes ->lock */
 		smp_mb();
 		if (io_sq_is_user(task))
 			return true;
@@ -255,16 +266,16 @@ static bool io_sq_watch_user(struct io_sq_data *sqd)
 }
 
 /**
- * io_sqpoll_user_left - tell SQPOLL threads that current, which has used io_uring, exits
+ * io_sqpoll_user_left - wake SQPOLL threads that watch current, which exits
  *
- * SQPOLL threads of its process that count on it look for another one.
+ * They select another live thread of the process to watch.
  */
 void io_sqpoll_user_left(void)
 {
 	struct wait_queue_head *head = &task_pid(current)->wait_pidfd;
 
 	WRITE_ONCE(current->io_uring->exits, true);
-	/* pollers of its pidfd ask it, and find that it is there still */
+	/* pollers of current's pidfd are woken as well, and find that it has not ended yet */
 	if (wq_has_sleeper(head))
 		wake_up_all(head);
 }
@@ -286,7 +297,7 @@ static struct io_sq_data *io_sq_alloc(void)
 	return sqd;
 }
 
-/* The thread of another ring, by IORING_SETUP_ATTACH_WQ. */
+/* Get the thread of the ring that IORING_SETUP_ATTACH_WQ names. */
 static struct io_sq_data *io_sq_attach(struct io_uring_params *p)
 {
 	struct file *file __free(fput) = fget(p->wq_fd);
@@ -308,7 +319,7 @@ static struct io_sq_data *io_sq_attach(struct io_uring_params *p)
 	return sqd;
 }
 
-/* Own or shared data for a new ring. */
+/* Get the data for a new ring, shared with another ring or new. */
 static struct io_sq_data *io_sq_get(struct io_uring_params *p, bool *attached)
 {
 	struct io_sq_data *sqd;
@@ -317,21 +328,21 @@ static struct io_sq_data *io_sq_get(struct io_uring_params *p, bool *attached)
 	if (p->flags & IORING_SETUP_ATTACH_WQ) {
 		sqd = io_sq_attach(p);
 		*attached = !IS_ERR(sqd);
-		/* one that lives in another process, or root, is no error, it just does not help */
+		/* a thread that cannot be shared is no error: start another one */
 		if (*attached || PTR_ERR(sqd) != -EPERM)
 			return sqd;
 	}
 	return io_sq_alloc() ?: ERR_PTR(-ENOMEM);
 }
 
-/* Tell all rings that they have to wake the thread, before it looks for work a last time. */
+/* Set IORING_SQ_NEED_WAKEUP on all rings, before the last check for work. */
 static void io_sq_say_sleep(struct io_sq_data *sqd)
 {
 	struct io_ring_ctx *ctx;
 
 	list_for_each_entry(ctx, &sqd->ctx_list, sqpoll.list)
 		atomic_or(IORING_SQ_NEED_WAKEUP, &ctx->rings->sq_flags);
-	/* the flag is out before the tails are read; pairs with the program's barrier */
+	/* set the flag before the tails are read; pairs with the barrier in the program */
 	smp_mb();
 }
 
@@ -361,7 +372,10 @@ static bool io_sq_has_work(struct io_sq_data *sqd)
 	return false;
 }
 
-/* Submit and reap for one ring.  Return: did anything happen? */
+/*
+ * Reap and submit for one ring, with @turn up to IO_SQ_TURN SQEs.
+ * Return: true if anything was done.
+ */
 static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 {
 	unsigned int nr = io_sq_pending(ctx);
@@ -372,7 +386,7 @@ static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 		nr = min(nr, IO_SQ_TURN);
 	if (!nr && !(ctx->iopoll && io_iopoll_pending(ctx)))
 		return false;
-	/* no memory is no reason to end: try again with the next round */
+	/* on -ENOMEM try again in the next round */
 	if (io_tctx_attach(ctx))
 		return false;
 	if (ctx->creds.sq != current_cred())
@@ -392,7 +406,7 @@ static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 	return busy;
 }
 
-/* Let others have the lock, and see whether the end has come.  Return: go on? */
+/* Drop sqd->lock for tasks that want it, and handle signals.  Return: false to end the thread. */
 static bool io_sq_yield(struct io_sq_data *sqd)
 {
 	if (atomic_read(&sqd->park_pending) || signal_pending(current)) {
@@ -413,14 +427,14 @@ static bool io_sq_yield(struct io_sq_data *sqd)
 	return !READ_ONCE(sqd->stop);
 }
 
-/* Return: true if the thread has to do something that is not in its rings. */
+/* Return: true if the thread has to do something besides serving its rings. */
 static bool io_sq_is_called(struct io_sq_data *sqd)
 {
 	return task_work_pending(current) || atomic_read(&sqd->park_pending) ||
 	       READ_ONCE(sqd->stop) || READ_ONCE(sqd->user_left);
 }
 
-/* One round over all rings. */
+/* Serve all rings once.  Return: true if anything was done. */
 static bool io_sq_round(struct io_sq_data *sqd)
 {
 	bool turn = !list_is_singular(&sqd->ctx_list);
@@ -435,7 +449,7 @@ static bool io_sq_round(struct io_sq_data *sqd)
 	return busy | io_run_task_work();
 }
 
-/* Nothing to do for long: sleep until the program, a completion or an end wakes the thread. */
+/* Sleep after the idle time, until the program, a completion or the end wakes the thread. */
 static void io_sq_sleep(struct io_sq_data *sqd)
 {
 	DEFINE_WAIT(wait);
@@ -475,7 +489,7 @@ static void io_sq_loop(struct io_sq_data *sqd)
 	}
 }
 
-/* The thread has ended its work: wake all waiters. */
+/* Mark the thread as ended, and wake tasks that wait for room in the SQ. */
 static void io_sq_say_dead(struct io_sq_data *sqd)
 {
 	struct io_ring_ctx *ctx;
@@ -487,7 +501,7 @@ static void io_sq_say_dead(struct io_sq_data *sqd)
 	}
 }
 
-/* Without a CPU of its own the thread runs where its cpuset allows, whatever its maker may. */
+/* Let an unpinned thread run on all CPUs of its cpuset, also if its creator was restricted. */
 static void io_sq_unpin(void)
 {
 	cpumask_var_t allowed;
@@ -550,7 +564,7 @@ static int io_sq_check_cpu(unsigned int cpu)
 	return ok ? 0 : -EINVAL;
 }
 
-/* On failure the thread may have been made; it sees ->stop then. */
+/* Create the thread of a new ring.  If that fails late, the thread ends by ->stop. */
 static int io_sq_start(struct io_ring_ctx *ctx, const struct io_uring_params *p)
 {
 	struct io_sq_data *sqd = ctx->sqpoll.data;
@@ -578,7 +592,7 @@ static int io_sq_start(struct io_ring_ctx *ctx, const struct io_uring_params *p)
 	return ret;
 }
 
-/* IORING_SETUP_ATTACH_WQ means nothing more without SQPOLL, but the descriptor is checked. */
+/* Without SQPOLL IORING_SETUP_ATTACH_WQ has no effect, but the descriptor is checked. */
 static int io_sq_check_attach(const struct io_uring_params *p)
 {
 	struct file *file __free(fput) = fget(p->wq_fd);
@@ -593,11 +607,14 @@ static int io_sq_check_attach(const struct io_uring_params *p)
  * @ctx: the ring, not visible to others yet
  * @p: its parameters
  *
- * Also checks the flags that go with it.  May sleep.
- *
- * Return: 0, -EINVAL, -ENXIO for a descriptor to attach to that is none or a
- * thread that is dying, or what creating a thread says.  On failure
+ * Also checks the setup flags IORING_SETUP_ATTACH_WQ and IORING_SETUP_SQ_AFF.  On failure
  * io_ring_kill() cleans up.
+ *
+ * Context: Task context.  May sleep.
+ *
+ * Return: 0; -EINVAL for bad flags, a bad CPU or a descriptor that is no ring with a thread;
+ * -ENXIO for no descriptor to attach to or a thread that has ended; -EINTR if current is
+ * killed; -ENOMEM; or an error of the security module or of creating the thread.
  */
 int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p)
 {
@@ -639,7 +656,9 @@ int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p)
  * io_sqpoll_wait_room - IORING_ENTER_SQ_WAIT: wait until the SQ has room
  * @ctx: a SQPOLL ring
  *
- * Interruptible; a signal ends the wait and shows itself later.
+ * A signal ends the wait, without an error.
+ *
+ * Context: Task context.  Sleeps.
  */
 void io_sqpoll_wait_room(struct io_ring_ctx *ctx)
 {
@@ -659,7 +678,10 @@ void io_sqpoll_wait_room(struct io_ring_ctx *ctx)
  * @ctx: a SQPOLL ring, its lock not held
  * @mask: CPUs, NULL for all that are allowed
  *
- * Return: 0, -EINVAL without a thread or with a mask outside of what is allowed.
+ * Context: Task context.  May sleep.
+ *
+ * Return: 0; -EINVAL without a thread or for CPUs that are not allowed; -EINTR if current is
+ * killed.
  */
 int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
 {
@@ -679,11 +701,13 @@ int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
 }
 
 /**
- * io_sqpoll_max_workers - limits of the thread's worker pool
+ * io_sqpoll_max_workers - set the limits of the thread's worker pool
  * @ctx: a SQPOLL ring, its lock not held
- * @counts: as io_wq_set_max_workers(); zeroes come back if the thread is gone
+ * @counts: as for io_wq_set_max_workers(); set to 0 if the thread is gone
  *
- * Return: 0, or what io_wq_set_max_workers() says
+ * Context: Task context.  May sleep.
+ *
+ * Return: 0, or -EINTR if current is killed.
  */
 int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2])
 {
@@ -701,13 +725,13 @@ int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2])
 }
 
 /**
- * io_sq_stat - look at the thread without stopping it
+ * io_sq_stat - read statistics of the thread without stopping it
  * @ctx: any ring, held by its file
  * @stat: result
  *
  * Takes no lock that the thread holds.
  *
- * Return: is there a thread?
+ * Return: true if the ring has a thread that has not ended.
  */
 bool io_sq_stat(struct io_ring_ctx *ctx, struct io_sq_stat *stat)
 {
@@ -716,14 +740,14 @@ bool io_sq_stat(struct io_ring_ctx *ctx, struct io_sq_stat *stat)
 
 	if (!sqd)
 		return false;
-	/* it may end at any time, but its task_struct stays for a grace period */
+	/* the thread may end at any time, but its task_struct stays for a grace period */
 	guard(rcu)();
 	thread = READ_ONCE(sqd->thread);
 	if (!thread)
 		return false;
 	stat->pid = task_pid_nr(thread);
 	stat->cpu = sqd->cpu == -1 ? task_cpu(thread) : sqd->cpu;
-	/* a snapshot for people: a torn one on 32 bits does no harm */
+	/* only shown to users, so a torn value on 32 bits does no harm */
 	stat->total_us = div_u64(data_race(thread->se.sum_exec_runtime), NSEC_PER_USEC);
 	stat->work_us = READ_ONCE(sqd->work_time);
 	return true;

@@ -13,27 +13,27 @@
 
 /**
  * struct io_sq_data - a SQPOLL thread and the rings that it serves
- * @refs: memory: rings and the thread
- * @rings: without any the thread ends
- * @lock: the thread holds it while it works; outermost
- * @park_pending: (A) tasks that have or want @lock; the thread stays away until it is 0
- * @stop: (A) the last ring is going
+ * @refs: (A) references to this memory: one of each ring, one of the thread
+ * @rings: (A) number of rings; the thread ends at 0
+ * @lock: held by the thread while it works; outermost
+ * @park_pending: (A) tasks that hold or wait for @lock; the thread takes it again at 0
+ * @stop: (A) the thread has to end: the last ring is gone, or setup failed
  * @ctx_list: rings, under @lock
- * @wait: the idle thread
- * @thread: under @lock, NULL once it has gone
- * @idle: jiffies without work before the thread sleeps: the longest of its rings
- * @cpu: pinned to, or -1
- * @task_pid: creator, for the thread's name
- * @task_tgid: whose rings may attach
- * @env: what they have to share with it
- * @work_time: (A) microseconds spent with work
- * @user: the thread's: a thread of the program that lives, or did when the thread has looked
+ * @wait: the thread, idle or parked
+ * @thread: written under @lock, NULL once the thread has ended
+ * @idle: jiffies without work before the thread sleeps: the maximum of its rings
+ * @cpu: CPU that the thread is pinned to, or -1
+ * @task_pid: pid of the creator, for the thread's name; then that of the thread
+ * @task_tgid: process whose rings may attach
+ * @env: root, files and namespaces that the creator of an attaching ring must share
+ * @work_time: (A) microseconds spent working
+ * @user: used by the thread alone: a thread of the program that was live at the last check
  * @user_wait: wakes the thread at the end of @user
- * @user_left: (A) @user has ended, perhaps: look for another one
- * @user_silent: the thread's: the end of @user wakes no poller
+ * @user_left: (A) @user may have ended: find another live thread
+ * @user_silent: used by the thread alone: the end of @user wakes no poller
  */
 struct io_sq_data {
-	/* see above */
+	/* lock order: see ring/locks.h */
 	struct mutex		lock;
 	struct list_head	ctx_list;
 	struct task_struct	*thread;
@@ -55,11 +55,11 @@ struct io_sq_data {
 };
 
 /**
- * struct io_sq_stat - what can be told about a SQPOLL thread
- * @pid: in the initial namespace
- * @cpu: where it is pinned to or ran last
- * @total_us: time that it has run
- * @work_us: time that it spent with work
+ * struct io_sq_stat - statistics of a SQPOLL thread
+ * @pid: pid in the initial namespace
+ * @cpu: CPU that the thread is pinned to, or ran on last
+ * @total_us: CPU time of the thread, in microseconds
+ * @work_us: time that the thread spent working, in microseconds
  */
 struct io_sq_stat {
 	pid_t	pid;
@@ -86,7 +86,7 @@ int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2]);
 
 void io_sqpoll_user_left(void);
 
-/* Is the thread still there?  A snapshot. */
+/* Return: true if the thread has ended; a snapshot. */
 static inline bool io_sqpoll_dead(const struct io_sq_data *sqd)
 {
 	return !READ_ONCE(sqd->thread);

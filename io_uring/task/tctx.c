@@ -2,12 +2,14 @@
 /* io_uring: a task's share of io_uring, and which tasks use which ring */
 
 /*
- * A task gets a struct io_uring_task when it sets up its first ring or submits
- * to one for the first time; it is freed with the task_struct.  A node says
- * that a task uses a ring.  Nodes are made by the task, and removed by it when
- * it exits, or by the exit worker of the ring.  Nothing is shared by all tasks or
- * rings, and no function here waits for a ring lock: a task has to be able to set up,
- * exit and exec while others use rings that it shares with them.
+ * A task gets a struct io_uring_task when it sets up its first ring, or submits to a ring for the
+ * first time.  The struct is freed with the task_struct, or by an exec.
+ *
+ * A node (struct io_tctx_node) exists for each ring that a task uses.  The task adds the node, and
+ * removes it when it exits or execs, or the end of the ring removes it.
+ *
+ * There is no global lock or list.  Setup, exit and exec do not wait for a ring lock, so a task
+ * is not held up by others that use its rings.
  */
 #include <linux/file.h>
 #include <linux/io_uring.h>
@@ -37,11 +39,11 @@ static struct io_wq *io_tctx_wq(struct io_ring_ctx *ctx, struct task_struct *tas
 }
 
 /**
- * io_tctx_create - give a task its share of io_uring
+ * io_tctx_create - create the io_uring state of a task
  * @ctx: the first ring that it uses
- * @task: current, or a thread that does not run yet; without a share
+ * @task: current, or a thread that does not run yet; has no state
  *
- * May sleep.
+ * Context: Task context.  May sleep.
  *
  * Return: 0, -ENOMEM, or an error from creating the worker pool.
  */
@@ -67,21 +69,22 @@ int io_tctx_create(struct io_ring_ctx *ctx, struct task_struct *task)
 }
 
 /**
- * io_tctx_free - free a task's state
- * @tctx: no requests, no nodes; the pool is gone
+ * io_tctx_free - free the io_uring state of a task
+ * @tctx: has no requests, no nodes and no worker pool any more
  */
 void io_tctx_free(struct io_uring_task *tctx)
 {
 	WARN_ON_ONCE(!xa_empty(&tctx->nodes));
 	WARN_ON_ONCE(tctx->io_wq);
 	WARN_ON_ONCE(tctx->credit);
-	/* a ring that goes may just be leaving ->nodes */
+	/* the end of a ring may still be in io_tctx_remove_node(), under RCU */
 	kfree_rcu(tctx, rcu);
 }
 
 /*
- * Apply the ring's limits of workers to a new user.  A change of the limits sets them for
- * all nodes, this one included: values that were read before must not be applied last.
+ * Apply the ring's worker limits to the pool of a new user.  io_tctx_set_limits() may change them
+ * meanwhile, for this pool as well.  So repeat until the values that were applied last are
+ * current.
  */
 static void io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 {
@@ -97,18 +100,18 @@ static void io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *
 	}
 }
 
-/* tasks of a ring that are told something before others get the lock */
+/* nodes of a ring that are handled before users.lock is dropped */
 #define IO_TCTX_STEP	64
 
 /*
- * Tell the next tasks their limits.  Their nodes keep their pools, since a task that ends
- * takes its node away first.  Return: there are more.
+ * Set the limits of the next IO_TCTX_STEP tasks.  A pool does not end while its node is in the
+ * list, since an exiting task removes the node first.  Return: true if there are more tasks.
  */
 static bool io_tctx_limit_some(struct io_ring_ctx *ctx, const u32 limits[2])
 {
 	unsigned int left = IO_TCTX_STEP;
 
-	/* the tasks' states stay for as long as we look at them */
+	/* keeps the memory of node->tctx */
 	guard(rcu)();
 	guard(spinlock)(&ctx->users.lock);
 	for (; ctx->users.next != &ctx->users.nodes && left--;
@@ -125,11 +128,13 @@ static bool io_tctx_limit_some(struct io_ring_ctx *ctx, const u32 limits[2])
 }
 
 /**
- * io_tctx_set_limits - limits of workers for all tasks that use a ring, now or later
+ * io_tctx_set_limits - set worker limits for all tasks that use a ring, now or later
  * @ctx: the ring, its lock held
- * @limits: bounded, unbounded; 0 leaves a limit as it is
+ * @limits: bounded, unbounded; 0 does not change a limit
  *
- * Current's own pool is left out: to change that may make a worker.  May sleep.
+ * Leaves out current's own pool, since a change of that may create a worker.
+ *
+ * Context: Task context.  Holds the ring lock.  May sleep.
  */
 void io_tctx_set_limits(struct io_ring_ctx *ctx, const u32 limits[2])
 {
@@ -139,10 +144,10 @@ void io_tctx_set_limits(struct io_ring_ctx *ctx, const u32 limits[2])
 	scoped_guard(spinlock, &ctx->users.lock) {
 		for (i = 0; i < ARRAY_SIZE(ctx->iowq_limits); i++)
 			ctx->iowq_limits[i] = limits[i] ?: ctx->iowq_limits[i];
-		/* a task that joins from here on reads them */
+		/* tasks that add a node after this read the new limits */
 		ctx->users.next = ctx->users.nodes.next;
 	}
-	/* whose thread alone submits, see io_sqpoll_max_workers() */
+	/* here only the SQPOLL thread submits, see io_sqpoll_max_workers() */
 	if (ctx->flags & IORING_SETUP_SQPOLL)
 		return;
 	while (io_tctx_limit_some(ctx, limits))
@@ -177,9 +182,9 @@ static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 
 /**
  * io_tctx_attach - note that current uses a ring
- * @ctx: the ring, held by its file or its SQPOLL thread
+ * @ctx: the ring, kept alive by its file or its SQPOLL thread
  *
- * May sleep.
+ * Context: Task context.  May sleep.
  *
  * Return: 0, -ENOMEM, or an error from creating the worker pool.
  */
@@ -194,9 +199,9 @@ int io_tctx_attach(struct io_ring_ctx *ctx)
  * io_tctx_attach_slow - note that current submits to a ring that it did not use last
  * @ctx: the ring, its lock not held
  *
- * May sleep.
+ * Context: Task context.  May sleep.
  *
- * Return: 0, -EEXIST on single issuer rings of another task, -EINTR if current is
+ * Return: 0, -EEXIST for a single issuer ring of another task, -EINTR if current is
  * killed, or an error of io_tctx_attach().
  */
 int io_tctx_attach_slow(struct io_ring_ctx *ctx)
@@ -208,7 +213,7 @@ int io_tctx_attach_slow(struct io_ring_ctx *ctx)
 	ret = io_tctx_attach(ctx);
 	if (ret)
 		return ret;
-	/* closed when current became another program */
+	/* an exec of current closed the mailbox */
 	if (unlikely(ctx->cq.single_writer && io_mailbox_dead(&ctx->mailbox))) {
 		ret = io_ring_lock(ctx);
 		if (ret)
@@ -223,12 +228,12 @@ int io_tctx_attach_slow(struct io_ring_ctx *ctx)
 static void io_tctx_remove_node(struct io_tctx_node *node)
 {
 	lockdep_assert_held(&node->ctx->users.lock);
-	/* the task may look at ->last now, but not at this ring: it has no reference */
+	/* the task may compare ->last now, but never with this ring, which it has no reference to */
 	cmpxchg(&node->tctx->last, node->ctx, NULL);
-	/* the pool goes after all nodes */
+	/* the pool ends after all nodes are removed, so it is still there */
 	io_wq_count_ring(node->tctx->io_wq, -1);
 	xa_erase(&node->tctx->nodes, (unsigned long)node->ctx);
-	/* a walk through the list goes on behind it */
+	/* a scan of the list continues behind this node */
 	if (node->ctx->users.next == &node->ctx_link)
 		node->ctx->users.next = node->ctx_link.next;
 	list_del(&node->ctx_link);
@@ -236,11 +241,11 @@ static void io_tctx_remove_node(struct io_tctx_node *node)
 }
 
 /**
- * io_tctx_next_ring - go through the rings that a task uses
+ * io_tctx_next_ring - iterate over the rings that a task uses
  * @tctx: current's
- * @last: where we are, its reference is put; NULL to begin
+ * @last: the previous ring, whose reference is put; NULL to begin
  *
- * Does not sleep.
+ * Context: Task context.  Does not sleep.
  *
  * Return: the next ring, with a reference; NULL if there is none.
  */
@@ -258,7 +263,7 @@ struct io_ring_ctx *io_tctx_next_ring(struct io_uring_task *tctx, struct io_ring
 
 		if (xas_retry(&xas, node))
 			continue;
-		/* a ring that goes takes its nodes away before it ends its references */
+		/* a ring is freed only after its nodes are removed, under this lock */
 		guard(spinlock)(&ctx->users.lock);
 		if (xa_load(&tctx->nodes, (unsigned long)ctx) == node &&
 		    percpu_ref_tryget(&ctx->refs))
@@ -271,7 +276,7 @@ struct io_ring_ctx *io_tctx_next_ring(struct io_uring_task *tctx, struct io_ring
  * io_tctx_detach_all - end current's use of all rings, and its pool
  * @tctx: current's, its requests were cancelled
  *
- * May sleep until workers have ended.
+ * Context: Task context.  Sleeps until the workers have ended.
  */
 void io_tctx_detach_all(struct io_uring_task *tctx)
 {
@@ -282,15 +287,15 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 	scoped_guard(rcu) {
 		xa_for_each(&tctx->nodes, index, node) {
 			guard(spinlock)(&node->ctx->users.lock);
-			/* else the ring was faster */
+			/* unless the end of the ring has removed the node */
 			if (xa_load(&tctx->nodes, index) == node)
 				io_tctx_remove_node(node);
 		}
 	}
-	/* a store for which there was no memory has left empty parts of the XArray */
+	/* a store that failed for lack of memory may have left XArray nodes */
 	xa_destroy(&tctx->nodes);
 	if (wq) {
-		/* readers have found it within RCU */
+		/* readers that have found the pool use it within RCU */
 		WRITE_ONCE(tctx->io_wq, NULL);
 		io_wq_put_and_exit(wq);
 	}
@@ -299,17 +304,19 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 /**
  * io_tctx_next_pool - iterate over the pools of all tasks that use a ring
  * @ctx: the ring, its lock held, which serialises callers
- * @first: begin
+ * @first: true to begin
  *
- * Tasks may come and go meanwhile.  A new one has no request on the ring, since it gets
- * the lock later; one that goes ends the work of its pool.
+ * Tasks may be added or exit meanwhile.  A new task has no request on the ring, since it needs
+ * the ring lock for one.  An exiting task ends the work of its pool.
  *
- * Return: a pool, which the caller gives back by io_wq_unref(); NULL at the end
+ * Context: Holds the ring lock.  Does not sleep.
+ *
+ * Return: a pool, to be released by io_wq_unref(), or NULL at the end.
  */
 struct io_wq *io_tctx_next_pool(struct io_ring_ctx *ctx, bool first)
 {
 	io_assert_ring(ctx);
-	/* the pools' memory */
+	/* keeps the memory of the pools */
 	guard(rcu)();
 	guard(spinlock)(&ctx->users.lock);
 	if (first)
@@ -332,7 +339,7 @@ static void io_tctx_forget_some(struct io_ring_ctx *ctx)
 	struct io_tctx_node *node, *next;
 	unsigned int left = IO_TCTX_STEP;
 
-	/* the tasks' states stay for as long as we look at them */
+	/* keeps the memory of node->tctx */
 	guard(rcu)();
 	guard(spinlock)(&ctx->users.lock);
 	list_for_each_entry_safe(node, next, &ctx->users.nodes, ctx_link) {
@@ -346,11 +353,11 @@ static void io_tctx_forget_some(struct io_ring_ctx *ctx)
  * io_tctx_forget_ring - remove the nodes of a ring that is gone
  * @ctx: the ring, without references
  *
- * May sleep.
+ * Context: Task context.  May sleep.
  */
 void io_tctx_forget_ring(struct io_ring_ctx *ctx)
 {
-	/* no task attaches any more; those that exit remove their own node */
+	/* no task adds a node any more; exiting tasks remove their own */
 	while (!list_empty_careful(&ctx->users.nodes)) {
 		io_tctx_forget_some(ctx);
 		cond_resched();
@@ -361,11 +368,11 @@ void io_tctx_forget_ring(struct io_ring_ctx *ctx)
  * io_ringfd_get - get the ring that current has registered under an index
  * @index: from user space
  *
- * Only current may take the file away again, so no reference is needed while
- * current uses it.
+ * Only current can remove the file from its slot, so no reference is needed while current
+ * uses it.
  *
- * Return: the file, ERR_PTR(-EINVAL) for an index that cannot be,
- * ERR_PTR(-EBADF) for an empty one.
+ * Return: the file, ERR_PTR(-EINVAL) for an index out of range or without an io_uring state,
+ * ERR_PTR(-EBADF) for an empty slot.
  */
 struct file *io_ringfd_get(unsigned int index)
 {
@@ -395,16 +402,16 @@ static int io_ringfd_install(struct file *file, unsigned int first, unsigned int
 
 /**
  * io_ringfd_add - register a ring's file without a descriptor
- * @file: the ring's, the slot takes over the reference
+ * @file: the ring's file, whose reference passes to the slot on success
  *
- * Return: its index or -EBUSY
+ * Return: the index, or -EBUSY if all slots are in use.
  */
 int io_ringfd_add(struct file *file)
 {
 	return io_ringfd_install(file, 0, IO_RINGFD_REG_MAX);
 }
 
-/* Which slot an element of either call means: one, or any for an offset of ~0. */
+/* Get the range of slots that an element allows: one slot, or all for an offset of ~0. */
 static int io_ringfd_range(const struct io_uring_rsrc_update *reg, unsigned int *first,
 			   unsigned int *end)
 {
@@ -430,7 +437,7 @@ static void io_ringfd_drop(unsigned int slot)
 		fput(file);
 }
 
-/* One element of IORING_REGISTER_RING_FDS, which comes back with the slot in it. */
+/* Handle an element of IORING_REGISTER_RING_FDS, and write the slot back to it. */
 static int io_ringfd_register_one(struct io_uring_rsrc_update __user *user)
 {
 	struct io_uring_rsrc_update reg;
@@ -457,7 +464,7 @@ static int io_ringfd_register_one(struct io_uring_rsrc_update __user *user)
 	return -EFAULT;
 }
 
-/* One element of IORING_UNREGISTER_RING_FDS. */
+/* Handle an element of IORING_UNREGISTER_RING_FDS. */
 static int io_ringfd_unregister_one(struct io_uring_rsrc_update __user *user)
 {
 	struct io_uring_rsrc_update reg;
@@ -473,7 +480,7 @@ static int io_ringfd_unregister_one(struct io_uring_rsrc_update __user *user)
 	return 0;
 }
 
-/* Elements done, or the error of the first. */
+/* Return: number of elements done, or the error of the first. */
 static int io_ringfd_each(struct io_uring_rsrc_update __user *user, unsigned int nr,
 			  int (*one)(struct io_uring_rsrc_update __user *user))
 {
@@ -489,12 +496,12 @@ static int io_ringfd_each(struct io_uring_rsrc_update __user *user, unsigned int
 }
 
 /**
- * io_ringfd_register - IORING_REGISTER_RING_FDS
+ * io_ringfd_register - handle IORING_REGISTER_RING_FDS
  * @ctx: the ring through which it was called, its lock held
  * @arg: array of struct io_uring_rsrc_update
- * @nr: its elements
+ * @nr: number of elements
  *
- * Return: elements done, or the error of the first.
+ * Return: number of elements done, or the error of the first.
  */
 int io_ringfd_register(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {
@@ -507,12 +514,12 @@ int io_ringfd_register(struct io_ring_ctx *ctx, void __user *arg, unsigned int n
 }
 
 /**
- * io_ringfd_unregister - IORING_UNREGISTER_RING_FDS
+ * io_ringfd_unregister - handle IORING_UNREGISTER_RING_FDS
  * @ctx: the ring through which it was called
  * @arg: array of struct io_uring_rsrc_update
- * @nr: its elements
+ * @nr: number of elements
  *
- * Return: elements done, or the error of the first.
+ * Return: number of elements done, or the error of the first.
  */
 int io_ringfd_unregister(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {

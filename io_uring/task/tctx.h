@@ -19,10 +19,10 @@
  * @ctx_link: in ctx->users.nodes
  * @rcu: freed after a grace period
  *
- * Also in tctx->nodes, under the ring's address.  The task adds it to both.  The task or
- * the ring, the first that ends, takes it out of both under ctx->users.lock.  The two
- * sides hold no references to each other.  Within RCU the memory of both stays: the
- * task's state, its pool, and the ring are freed by RCU after their nodes are gone.
+ * Also in tctx->nodes, under the ring's address.  The task adds the node to both.  The end of the
+ * task or that of the ring removes it from both, under ctx->users.lock.  A node holds no
+ * references.  Within RCU it can be followed to both sides: the task's state, its pool, and the
+ * ring are freed by RCU after their nodes are removed.
  */
 struct io_tctx_node {
 	struct io_uring_task	*tctx;
@@ -33,7 +33,7 @@ struct io_tctx_node {
 
 struct io_ring_ctx *io_tctx_next_ring(struct io_uring_task *tctx, struct io_ring_ctx *last);
 
-/* Rings that current uses, with a reference; a loop that is left early puts @ctx->refs. */
+/* Iterate over the rings that current uses.  A loop that is left early has to put @ctx->refs. */
 #define io_tctx_for_each_ring(tctx, ctx)					\
 	for ((ctx) = io_tctx_next_ring(tctx, NULL); (ctx);			\
 	     (ctx) = io_tctx_next_ring(tctx, ctx))
@@ -67,7 +67,7 @@ static inline int io_tctx_attach_submitter(struct io_ring_ctx *ctx)
 	return io_tctx_attach_slow(ctx);
 }
 
-/* Requests of current that have not ended. */
+/* Return: number of current's requests that have not ended. */
 static inline long io_tctx_inflight(struct io_uring_task *tctx)
 {
 	return atomic_long_read(&tctx->inflight) - tctx->credit;
