@@ -2,16 +2,14 @@
 /* io_uring: who is charged for pinned memory */
 
 /*
- * Pages are charged to the ring's user (RLIMIT_MEMLOCK) and to the mm of its
- * creator.  A compound page stays pinned as a whole for as long as any of its
- * pages is, and is charged as a whole: when the first segment of the ring's
- * buffers comes to lie in it, until the last one is gone, whichever buffer that
- * belongs to.  So the account counts segments for each compound page.  Single
- * pages are charged each time they are pinned.
+ * Pages are charged to the ring's user (RLIMIT_MEMLOCK) and to the mm of its creator.  A pin of
+ * any page of a compound page pins the whole.  So a compound page is charged once and in full,
+ * while any segment of the ring's buffers lies in it.  The account counts these segments for each
+ * compound page.  A single page is charged each time it is pinned.
  *
- * Buffers come under the lock of the account's ring.  They go under the lock of
- * any ring that has cloned them, at the same time perhaps: a compound page is
- * charged when its count becomes 1, and uncharged when it becomes 0.
+ * Buffers are added under the lock of the account's ring.  They may be removed concurrently under
+ * the lock of any ring that has cloned them.  A compound page is charged when its count becomes
+ * 1, and uncharged when it becomes 0.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -26,7 +24,7 @@
 #include "rsrc/map.h"
 
 /**
- * io_account_init - charge current for what the ring will pin
+ * io_account_init - record current as the task to charge for a ring's pinned memory
  * @ctx: the ring, being set up
  */
 void io_account_init(struct io_ring_ctx *ctx)
@@ -51,10 +49,10 @@ void io_account_free(struct io_ring_ctx *ctx)
 
 /**
  * io_account_make - make an account for a ring
- * @user: whose limit is charged, or NULL
- * @mm: whose pinned pages are counted, or NULL
+ * @user: user whose RLIMIT_MEMLOCK is charged, or NULL
+ * @mm: mm whose ->pinned_vm is charged, or NULL
  *
- * Return: with one reference; NULL if there is no memory.
+ * Return: the account with one reference, or NULL without memory.
  */
 struct io_mem_account *io_account_make(struct user_struct *user, struct mm_struct *mm)
 {
@@ -73,7 +71,7 @@ struct io_mem_account *io_account_make(struct user_struct *user, struct mm_struc
 
 /**
  * io_account_put - drop a reference to an account
- * @account: may be gone afterwards; nothing of the caller's is charged to it
+ * @account: may be freed; the caller must have uncharged its pages
  */
 void io_account_put(struct io_mem_account *account)
 {
@@ -92,7 +90,7 @@ void io_account_put(struct io_mem_account *account)
  * @user: the user
  * @pages: their number
  *
- * Return: 0, or -ENOMEM if that were more than current's RLIMIT_MEMLOCK.
+ * Return: 0, or -ENOMEM if the charge would exceed current's RLIMIT_MEMLOCK.
  */
 int io_user_charge(struct user_struct *user, unsigned long pages)
 {
@@ -108,7 +106,7 @@ int io_user_charge(struct user_struct *user, unsigned long pages)
 
 static int io_mem_charge(struct io_mem_account *account, unsigned long pages)
 {
-	/* a user over a limit that was lowered gets no more, but loses nothing */
+	/* 0 pages are fine also if RLIMIT_MEMLOCK was lowered below the present charge */
 	if (!pages)
 		return 0;
 	if (account->user && io_user_charge(account->user, pages))
@@ -126,7 +124,7 @@ static void io_mem_uncharge(struct io_mem_account *account, unsigned long pages)
 		atomic64_sub(pages, &account->mm->pinned_vm);
 }
 
-/* One more segment in a compound page.  Return: is it the first, or -ENOMEM. */
+/* Count a segment in a compound page.  Return: 1 for the first one, 0 for others, or -ENOMEM. */
 static int io_compound_enter(struct xarray *compounds, struct page *head)
 {
 	unsigned long index = page_to_pfn(head), nr;
@@ -135,13 +133,13 @@ static int io_compound_enter(struct xarray *compounds, struct page *head)
 	xa_lock(compounds);
 	entry = xa_load(compounds, index);
 	nr = entry ? xa_to_value(entry) : 0;
-	/* lets the lock go if it needs memory: not for a page that others may count down */
+	/* drops the lock only to allocate a new index, which no other ring can count down yet */
 	entry = __xa_store(compounds, index, xa_mk_value(nr + 1), GFP_KERNEL_ACCOUNT);
 	xa_unlock(compounds);
 	return xa_err(entry) ?: !nr;
 }
 
-/* One less.  Return: was it the last? */
+/* Uncount a segment in a compound page.  Return: true if it was the last one. */
 static bool io_compound_leave(struct xarray *compounds, struct page *head)
 {
 	unsigned long index = page_to_pfn(head), nr;
@@ -156,8 +154,8 @@ static bool io_compound_leave(struct xarray *compounds, struct page *head)
 }
 
 /*
- * The compound page that a segment begins.  NULL for one that lies in the same
- * as the segment before it, which counts for both.
+ * Return: the head page to count for a segment, or NULL if the previous segment of the buffer has
+ * counted it.
  */
 static struct page *io_seg_compound(const struct io_mapped_ubuf *map, unsigned int seg)
 {
@@ -168,7 +166,7 @@ static struct page *io_seg_compound(const struct io_mapped_ubuf *map, unsigned i
 	return head;
 }
 
-/* Return: pages that are to be charged for a segment, or -ENOMEM. */
+/* Count a segment.  Return: number of pages to charge for it, or -ENOMEM. */
 static long io_seg_enter(struct io_mem_account *account, const struct io_mapped_ubuf *map,
 			 unsigned int seg)
 {
@@ -185,14 +183,14 @@ static long io_seg_enter(struct io_mem_account *account, const struct io_mapped_
 }
 
 /**
- * io_account_del_segs - remove memory from the account
+ * io_account_del_segs - remove segments of @map from the account
  * @account: the account
  * @map: the memory
- * @nr_segs: number of its segments, from the first one on
+ * @nr_segs: number of segments, starting with the first
  *
- * Task context, may sleep.
+ * Context: Task context.  May sleep.
  *
- * Return: pages that are not charged any more.
+ * Return: number of pages to uncharge.
  */
 unsigned long io_account_del_segs(struct io_mem_account *account, const struct io_mapped_ubuf *map,
 				  unsigned int nr_segs)
@@ -216,13 +214,14 @@ unsigned long io_account_del_segs(struct io_mem_account *account, const struct i
 }
 
 /**
- * io_account_add_segs - memory comes into the account
+ * io_account_add_segs - add the segments of @map to the account
  * @account: the account; its ring's lock is held
  * @map: the memory
  *
- * May sleep; a task that is killed gives up.
+ * Context: Task context.  Holds the ring lock.  May sleep.
  *
- * Return: pages that are to be charged; -ENOMEM or -EINTR, and nothing came.
+ * Return: number of pages to charge; -ENOMEM, or -EINTR if current was killed, and nothing was
+ * added.
  */
 long io_account_add_segs(struct io_mem_account *account, const struct io_mapped_ubuf *map)
 {
@@ -238,7 +237,7 @@ long io_account_add_segs(struct io_mem_account *account, const struct io_mapped_
 	}
 	return pages;
 undo:
-	/* what others have left meanwhile was charged, by them, and goes with us */
+	/* if this was the last user of a page that others had charged, drop their charge */
 	io_mem_uncharge(account, io_account_del_segs(account, map, seg) - pages);
 	return ret;
 }
@@ -248,10 +247,10 @@ undo:
  * @account: the account; its ring's lock is held
  * @map: the memory
  *
- * May sleep.
+ * Context: Task context.  Holds the ring lock.  May sleep.
  *
- * Return: 0; -ENOMEM also when RLIMIT_MEMLOCK is reached, -EINTR for a task that
- * is killed.
+ * Return: 0; -ENOMEM, also if the charge would exceed RLIMIT_MEMLOCK; -EINTR if current was
+ * killed.
  */
 int io_account_charge(struct io_mem_account *account, const struct io_mapped_ubuf *map)
 {
@@ -271,7 +270,7 @@ int io_account_charge(struct io_mem_account *account, const struct io_mapped_ubu
  * @account: the account
  * @map: the memory, still pinned
  *
- * Task context, may sleep.
+ * Context: Task context.  May sleep.
  */
 void io_account_uncharge(struct io_mem_account *account, const struct io_mapped_ubuf *map)
 {

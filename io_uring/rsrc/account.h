@@ -17,14 +17,14 @@ struct mm_struct;
 struct user_struct;
 
 /**
- * struct io_mem_account - what one ring has pinned, and for whom
- * @refs: (A) the ring, and each piece of memory that it has pinned
- * @user: (-) whose RLIMIT_MEMLOCK is charged, NULL for a ring of CAP_IPC_LOCK
- * @mm: (-) whose pinned pages are counted
- * @compounds: (A) compound pages by the number of their first page: how many
- *	segments lie in each
+ * struct io_mem_account - charges for the memory that a ring has pinned
+ * @refs: (A) references of the ring, and of each struct io_mapped_ubuf
+ * @user: (-) user whose RLIMIT_MEMLOCK is charged, NULL if the ring's creator had CAP_IPC_LOCK
+ * @mm: (-) mm whose ->pinned_vm is charged
+ * @compounds: (A) number of segments in each compound page, indexed by the pfn of
+ *	its head page
  *
- * Outlives the ring if another one has cloned its buffers.
+ * The account outlives the ring if another one has cloned its buffers.
  */
 struct io_mem_account {
 	refcount_t		refs;
@@ -41,7 +41,7 @@ void io_account_put(struct io_mem_account *account);
 int io_account_charge(struct io_mem_account *account, const struct io_mapped_ubuf *map);
 void io_account_uncharge(struct io_mem_account *account, const struct io_mapped_ubuf *map);
 
-/* the two halves of those, for their tests */
+/* parts of these two, for the tests */
 long io_account_add_segs(struct io_mem_account *account, const struct io_mapped_ubuf *map);
 unsigned long io_account_del_segs(struct io_mem_account *account, const struct io_mapped_ubuf *map,
 				  unsigned int nr_segs);

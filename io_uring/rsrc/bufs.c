@@ -2,15 +2,15 @@
 /* io_uring: registered buffers */
 
 /*
- * A registered buffer is user memory that stays pinned (rsrc/map.c), so that
- * reads and writes go to it without looking up its pages each time. The node in
- * the table holds what an import needs in one cache line; the memory behind it
- * is counted on its own, because a ring may clone the buffers of another ring
- * of the same user and mm, without pinning or charging them again.
+ * A registered buffer is user memory that stays pinned (rsrc/map.c), so that requests need not
+ * pin its pages each time.
  *
- * io_uring_register(2) gets here with the ring lock held; requests take and
- * drop references to nodes under it.  Cloning takes two ring locks, in the
- * order of the rings' addresses.
+ * Data: the node in the table has all that a request needs, in one cache line.  The pinned memory
+ * behind the node has references of its own: a ring may clone the buffers of another ring of the
+ * same user and mm, without pinning or charging the memory again.
+ *
+ * Locks: io_uring_register(2) calls these functions with the ring lock held.  Requests get and put
+ * references to nodes under this lock.  Cloning needs two ring locks, see io_clone_lock().
  */
 #include <linux/compat.h>
 #include <linux/file.h>
@@ -21,7 +21,7 @@
 
 #include "rsrc/bufs.h"
 
-/* A buffer that an unregistration waits for has lost its last user. */
+/* Count a buffer without users down, and wake the task that unregisters buffers after the last. */
 static void io_buf_count_down(struct io_ring_ctx *ctx)
 {
 	if (ctx->bufs.awaited && !--ctx->bufs.awaited)
@@ -39,7 +39,10 @@ static void io_buf_node_release(struct io_ring_ctx *ctx, struct io_rsrc_node *no
 	kfree(buf);
 }
 
-/* Instead of it while the slot has lent its reference: the last user gives it back. */
+/*
+ * Replaces io_buf_node_release() between io_bufs_begin_leave() and io_bufs_end_leave(), while the
+ * slot has no reference: when the last user puts its own, the slot gets one again.
+ */
 static void io_buf_node_return(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
 	node->refs = 1;
@@ -47,7 +50,7 @@ static void io_buf_node_return(struct io_ring_ctx *ctx, struct io_rsrc_node *nod
 	io_buf_count_down(ctx);
 }
 
-/* The iovec of one buffer, in the layout of the ring's creator; @iovs moves on to the next. */
+/* Read the iovec of a buffer, in the layout of the ring's creator, and advance @iovs. */
 static int io_buf_read_iovec(struct io_ring_ctx *ctx, struct iovec *iov, void __user **iovs)
 {
 	struct iovec *read;
@@ -71,7 +74,7 @@ static int io_buf_check(const struct iovec *iov, bool has_tag)
 	return check_add_overflow(addr, PAGE_ALIGN(iov->iov_len), &end) ? -EOVERFLOW : 0;
 }
 
-/* Make a node for a buffer.  Return: NULL for an empty slot. */
+/* Pin a buffer and make a node for it.  Return: the node, NULL for an empty slot, or an error. */
 static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const struct iovec *iov,
 					     bool has_tag)
 {
@@ -103,7 +106,7 @@ static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const stru
 	return &buf->node;
 }
 
-/* Fill the slots of a new table; without iovecs they stay empty. */
+/* Fill the slots of a new table.  Without iovecs they stay empty. */
 static int io_bufs_fill(struct io_ring_ctx *ctx, void __user *iovs, const u64 *tags)
 {
 	struct io_rsrc_table *table = &ctx->buf_table;
@@ -154,15 +157,15 @@ static int io_bufs_register(struct io_ring_ctx *ctx, void __user *iovs, unsigned
 }
 
 /**
- * io_register_buffers - IORING_REGISTER_BUFFERS
+ * io_register_buffers - handle IORING_REGISTER_BUFFERS
  * @ctx: the ring, its lock held
  * @arg: array of iovecs in user space
- * @nr: their number
- * @tags: one per buffer in user space, or NULL
+ * @nr: number of iovecs
+ * @tags: array of one tag per buffer in user space, or NULL
  *
  * Return: 0; -EBUSY if there is a table, -EINVAL for a bad number, a negative
- * length or a tag without a buffer, -EFAULT, -EOVERFLOW, -ENOMEM also when
- * RLIMIT_MEMLOCK is reached.
+ * length or a tag without a buffer, -EFAULT, -EOVERFLOW, -ENOMEM, also if the charge
+ * would exceed RLIMIT_MEMLOCK, -EINTR if current was killed.
  */
 int io_register_buffers(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr,
 			u64 __user *tags)
@@ -171,10 +174,10 @@ int io_register_buffers(struct io_ring_ctx *ctx, void __user *arg, unsigned int 
 }
 
 /**
- * io_register_buffers2 - IORING_REGISTER_BUFFERS2
+ * io_register_buffers2 - handle IORING_REGISTER_BUFFERS2
  * @ctx: the ring, its lock held
  * @arg: struct io_uring_rsrc_register in user space
- * @size: of it, as the program says
+ * @size: size of the struct, from the program
  *
  * Return: as io_register_buffers(), and -EINVAL for bad arguments.
  */
@@ -192,10 +195,10 @@ int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int
  * io_bufs_begin_leave - begin to unregister the table of buffers
  * @ctx: the ring, its lock held
  *
- * Until io_bufs_end_leave() no request finds a buffer, and no other table is registered.
- * @ctx->bufs.awaited counts the buffers that requests still use, including those that
- * were taken out of their slots before.  Each slot drops its reference, so that the end
- * of the last user of its buffer shows.
+ * Until io_bufs_end_leave() requests find no buffer, and no other table can be registered.
+ * ctx->bufs.awaited counts the buffers that requests still use, including those that were removed
+ * from their slots before.  Slots of such buffers drop their reference, so that the last user
+ * that puts its own counts the buffer down.
  *
  * Return: 0, or -ENXIO if there is no table.
  */
@@ -227,7 +230,7 @@ int io_bufs_begin_leave(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_bufs_end_leave - after io_bufs_begin_leave(): the table is as it was
+ * io_bufs_end_leave - undo io_bufs_begin_leave()
  * @ctx: the ring, its lock held
  */
 void io_bufs_end_leave(struct io_ring_ctx *ctx)
@@ -249,7 +252,7 @@ void io_bufs_end_leave(struct io_ring_ctx *ctx)
 	}
 }
 
-/* The new buffer is complete before the old one goes. */
+/* Change a slot.  The new buffer is complete before the old one is dropped. */
 static int io_buf_update_one(struct io_ring_ctx *ctx, unsigned int slot, void __user **iovs,
 			     const u64 __user *utag)
 {
@@ -273,12 +276,12 @@ static int io_buf_update_one(struct io_ring_ctx *ctx, unsigned int slot, void __
 }
 
 /**
- * io_bufs_update - change slots one after the other
+ * io_bufs_update - change slots of the table of buffers, in order
  * @ctx: the ring, its lock held
- * @up: what to change, checked for reserved fields
+ * @up: slots, iovecs and tags; reserved fields are checked
  *
- * Return: slots that were handled; if there was none, -EOVERFLOW, -ENXIO or
- * -EINVAL for bad slots, or as io_register_buffers().
+ * Return: number of slots that were changed; if it is 0, -EOVERFLOW, -ENXIO or
+ * -EINVAL for bad slots, or an error of io_register_buffers().
  */
 int io_bufs_update(struct io_ring_ctx *ctx, const struct io_uring_rsrc_update2 *up)
 {
@@ -300,7 +303,7 @@ int io_bufs_update(struct io_ring_ctx *ctx, const struct io_uring_rsrc_update2 *
 	return done ?: err;
 }
 
-/* A ring that the task has registered for itself. */
+/* Get a ring that current has registered (IORING_REGISTER_RING_FDS). */
 static struct file *io_registered_ring(u32 index)
 {
 	struct io_uring_task *tctx = current->io_uring;
@@ -313,7 +316,7 @@ static struct file *io_registered_ring(u32 index)
 	return file ? get_file(file) : ERR_PTR(-EBADF);
 }
 
-/* The ring to clone from. */
+/* Get the ring to clone from. */
 static struct file *io_clone_source(const struct io_uring_clone_buffers *arg)
 {
 	struct file *file;
@@ -328,7 +331,7 @@ static struct file *io_clone_source(const struct io_uring_clone_buffers *arg)
 	return ERR_PTR(file ? -EOPNOTSUPP : -EBADF);
 }
 
-/* Another node for the same memory, without a tag. */
+/* Make a node without a tag for the memory of another node. */
 static struct io_rsrc_node *io_buf_node_clone(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
 	struct io_buf_node *buf = kmemdup(io_buf_node(node), sizeof(*buf), GFP_KERNEL_ACCOUNT);
@@ -370,8 +373,10 @@ static int io_bufs_clone(struct io_ring_ctx *ctx, struct io_ring_ctx *src)
 }
 
 /*
- * One ring lock is held, take the other ring's too, but do not wait with one in hand.
- * Return: 0, or %IO_RING_LOST: neither is held.
+ * Lock @other as well.  A task does not wait for one ring lock while it holds another, so drop
+ * the first if the second is not free, and retry in the reverse order.
+ *
+ * Return: 0, or %IO_RING_LOST if current is killed; neither lock is held then.
  */
 static int io_clone_lock(struct io_ring_ctx *held, struct io_ring_ctx *other)
 {
@@ -385,13 +390,13 @@ static int io_clone_lock(struct io_ring_ctx *held, struct io_ring_ctx *other)
 }
 
 /**
- * io_clone_buffers - IORING_REGISTER_CLONE_BUFFERS
+ * io_clone_buffers - handle IORING_REGISTER_CLONE_BUFFERS
  * @ctx: the ring, its lock held; the lock may be dropped and taken again
  * @arg: struct io_uring_clone_buffers in user space
  *
- * Return: 0; -EBUSY if there is a table, -EFAULT, -EINVAL for bad flags or a
- * ring of another user or mm, -EBADF, -EOPNOTSUPP if it is no ring, -ENXIO if
- * it has no buffers, -ENOMEM, %IO_RING_LOST.
+ * Return: 0; -EBUSY if there is a table, -EFAULT, -EINVAL for bad flags, a bad index or a
+ * ring of another user or mm, -EBADF, -EOPNOTSUPP if the file is no ring, -ENXIO if the ring
+ * has no buffers or is @ctx, -ENOMEM, %IO_RING_LOST.
  */
 int io_clone_buffers(struct io_ring_ctx *ctx, void __user *arg)
 {

@@ -14,7 +14,7 @@
 #include "rsrc/map.h"
 #include "rsrc/table.h"
 
-/* most registered buffers, and bytes in one */
+/* limits: number of registered buffers, and bytes of one */
 #define IO_BUFS_MAX		SZ_16K
 #define IO_BUF_SIZE_MAX		SZ_1G
 
@@ -23,10 +23,10 @@
  * @node: references and tag
  * @ubuf: (-) user address
  * @len: (-) bytes, at most IO_BUF_SIZE_MAX
- * @head: (-) bytes that the first segment is short of a full one
+ * @head: (-) bytes by which the first segment is shorter than a full one
  * @shift: (-) log2 of the bytes in a full segment
  * @bvec: (-) @map->bvec
- * @map: (-) the memory, counted
+ * @map: (-) the memory, with a reference
  */
 struct io_buf_node {
 	struct io_rsrc_node	node;
@@ -44,13 +44,14 @@ static inline struct io_buf_node *io_buf_node(struct io_rsrc_node *node)
 }
 
 /**
- * io_buf_assign - give a request the registered buffer that it names
- * @req: names it in ->buf_index; keeps what it has if it is asked again
+ * io_buf_assign - assign the registered buffer ->buf_index to a request
+ * @req: the request; keeps a buffer that it has from an earlier attempt
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
- * The reference is put by io_req_free().
+ * io_req_free() puts the reference.
  *
- * Return: 0, -EFAULT for an empty slot or one that does not exist, or -ECANCELED.
+ * Return: 0, -EFAULT for an empty slot or one that does not exist, or -ECANCELED if a worker is
+ * killed while it waits for the lock.
  */
 static inline int io_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -82,7 +83,7 @@ static inline int io_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
  */
 static inline bool io_buf_covers(const struct io_buf_node *buf, u64 addr, size_t len)
 {
-	/* below the buffer the difference wraps and is too large as well */
+	/* for an address below the buffer the difference wraps, and is too large as well */
 	return len <= buf->len && addr - buf->ubuf <= buf->len - len;
 }
 
@@ -91,10 +92,10 @@ static inline bool io_buf_covers(const struct io_buf_node *buf, u64 addr, size_t
  * @buf: the buffer
  * @ddir: ITER_DEST or ITER_SOURCE
  * @offset: of the first byte in the buffer
- * @len: bytes, at least one; io_buf_covers() them
- * @iter: filled in
+ * @len: bytes, at least one; io_buf_covers() was true
+ * @iter: result
  *
- * The iterator holds exactly the segments that it needs, so the block layer need not scan them.
+ * The iterator has no segment that it does not need, so the block layer need not scan them.
  */
 static inline void io_buf_iter(const struct io_buf_node *buf, int ddir, u32 offset, u32 len,
 			       struct iov_iter *iter)
@@ -119,13 +120,13 @@ int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int
 int io_bufs_begin_leave(struct io_ring_ctx *ctx);
 void io_bufs_end_leave(struct io_ring_ctx *ctx);
 
-/* The one that waits for them is to die: the fallback work undoes what it began. */
+/* The task that unregisters the buffers was killed: let the fallback work undo what it began. */
 static inline void io_bufs_abandon(struct io_ring_ctx *ctx)
 {
 	WRITE_ONCE(ctx->bufs.abandoned, true);
 }
 
-/* Ring lock held. */
+/* Undo an abandoned io_bufs_begin_leave(); ring lock held. */
 static inline void io_bufs_take_back(struct io_ring_ctx *ctx)
 {
 	if (unlikely(READ_ONCE(ctx->bufs.abandoned)) && xchg(&ctx->bufs.abandoned, false))
