@@ -21,7 +21,7 @@
 
 #include "rsrc/bufs.h"
 
-/* Count a buffer without users down, and wake the task that unregisters buffers after the last. */
+/* Count down a buffer that has lost its last user.  The last one wakes the unregistering task. */
 static void io_buf_count_down(struct io_ring_ctx *ctx)
 {
 	if (ctx->bufs.awaited && !--ctx->bufs.awaited)

@@ -2,14 +2,14 @@
 /* io_uring: bundles - several provided buffers for one transfer */
 
 /*
- * A bundle is the first buffers of a group, in their order, as many as a transfer may need.
- * They are lent in the sense of Documentation/io_uring/buffers.rst: the group has them
- * until the transfer has said how much it has moved, under the same hold of the ring lock.  So
- * one bundle a ring is enough, and its memory is kept for the next.
+ * A bundle consists of the first buffers of a group, in their order, as many as a transfer may
+ * need.  They stay in the group until the transfer reports how many bytes it has moved
+ * (io_bundle_used()).  The ring lock is held from the selection to the report, so each ring needs
+ * one bundle only, and keeps its memory for the next transfer.
  *
- * Each descriptor is read once, when the bundle is made.  Buffers that lie one behind the
- * other in memory become one segment, so that the transfer of a row of small buffers costs
- * what that of a large one costs.
+ * Each descriptor is read once, when the bundle is made.  Buffers that are adjacent in memory
+ * become one segment, so that a transfer of many small buffers costs as much as that of a large
+ * one.
  */
 #include <linux/minmax.h>
 #include <linux/slab.h>
@@ -27,8 +27,8 @@ static struct io_bundle *io_bundle_of(struct io_ring_ctx *ctx)
 }
 
 /*
- * Not all of @seg, whose buffers have the lengths from @len up to @end, is user memory: leave
- * those before the first one that is not.  Return: behind the last one of them.
+ * Shorten @seg, which is not all user memory, to the buffers before the first bad one.  The
+ * lengths of its buffers are in [@len, @end).  Return: the end of the lengths that remain.
  */
 static noinline u32 *io_bundle_shorten(struct iovec *seg, u32 *len, const u32 *end)
 {
@@ -39,14 +39,14 @@ static noinline u32 *io_bundle_shorten(struct iovec *seg, u32 *len, const u32 *e
 }
 
 /*
- * Take at most @nr buffers, until they have room for @want bytes.  For the sake of @most one is
- * cut if its group keeps the rest, or if it is the first that has any bytes; else it is left out.
- * A bad address ends it, as a fault ends a copy.
+ * Fill the bundle with at most @nr buffers, until they have room for @want bytes.  A buffer that
+ * would exceed @most bytes is cut if its group keeps the rest, or if it is the first that has any
+ * bytes.  Otherwise it is left out.  A bad address ends the bundle, as a fault ends a copy.
  *
- * Bundles of small buffers spend most of their time here.  So the inner loop does only what each
- * buffer needs: its length is read and kept, and compared with what is still wanted; its address
- * is read, and compared with the end of the one before.  Addresses are checked once a segment;
- * one comparison finds the end of the array as well as that of the buffers.
+ * Bundles of small buffers spend most of their time here, so the inner loop does little for each
+ * buffer.  It reads the length and compares it with the bytes that are still wanted, and it reads
+ * the address and compares it with the end of the previous buffer.  Addresses are checked once per
+ * segment.  One comparison finds both the end of the array and the last buffer.
  */
 static void io_bundle_fill(struct io_bundle *bundle, struct io_buf_group *group, u32 nr,
 			   u32 want, u32 most)
@@ -86,7 +86,7 @@ static void io_bundle_fill(struct io_bundle *bundle, struct io_buf_group *group,
 			goto bad;
 	}
 last:
-	/* the room that @most leaves for it, beyond what is wanted */
+	/* @most may leave room for more of this buffer than is wanted */
 	if (len - left <= most - enough || left == enough || group->inc) {
 		len = min(len, left + (most - enough));
 		bundle->cut = *pos - len;
@@ -98,7 +98,7 @@ end:
 	seg->iov_len = behind - (uintptr_t)seg->iov_base;
 	if (unlikely(!access_ok(seg->iov_base, seg->iov_len))) {
 bad:
-		/* nor is the one that is cut among those that remain */
+		/* the buffer that was cut is the last one, and not among those that remain */
 		bundle->cut = 0;
 		left += seg->iov_len;
 		pos = io_bundle_shorten(seg, first, pos);
@@ -110,14 +110,16 @@ bad:
 }
 
 /**
- * io_bundle_pick - pick the buffers that a transfer is to use
+ * io_bundle_pick - select the buffers for a transfer
  * @req: has REQ_F_BUFFER_SELECT and no buffer; ring lock held
- * @nr: limit of buffers; one, of a group that is no ring: its order is not the program's
- * @want: bytes to provide buffers for, no more than needed
- * @most: bytes that the transfer may move; whole buffers, but for the first
+ * @nr: maximum number of buffers; a group that is no ring provides one at a time
+ * @want: bytes that the buffers have to have room for, if there are enough
+ * @most: maximum number of bytes that the transfer may move
  *
- * Return: the bundle, valid until the lock is released or the next one is picked; -ENOENT
- * without a group, -ENOBUFS without a buffer, -EFAULT for the address of the first one, -ENOMEM.
+ * Context: Task context.  Holds the ring lock.  May sleep.
+ *
+ * Return: the bundle, valid until the lock is released or the next one is selected; -ENOENT
+ * without a group, -ENOBUFS without a buffer, -EFAULT for a bad address of the first one, -ENOMEM.
  */
 struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 most)
 {
@@ -138,7 +140,7 @@ struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 mos
 	return likely(bundle->nr) ? bundle : ERR_PTR(-EFAULT);
 }
 
-/* Return: behind the last one of the first @moved bytes, of which there are some. */
+/* Return: address of the end of the first @moved bytes; @moved is not 0. */
 static u64 io_bundle_behind(const struct io_bundle *bundle, u32 moved)
 {
 	const struct iovec *seg = bundle->segs;
@@ -148,7 +150,7 @@ static u64 io_bundle_behind(const struct io_bundle *bundle, u32 moved)
 	return (u64)(uintptr_t)seg->iov_base + moved;
 }
 
-/* The first @nr buffers of an incremental group are used up, which their descriptors tell. */
+/* Mark the first @nr buffers of an incremental group as used up, in their descriptors. */
 static void io_bundle_empty(struct io_buf_group *group, u32 nr)
 {
 	u32 i;
@@ -159,21 +161,21 @@ static void io_bundle_empty(struct io_buf_group *group, u32 nr)
 
 /**
  * io_bundle_used - consume the buffers of a transfer
- * @req: has picked it, in the same hold of the ring lock
+ * @req: has selected the bundle; the ring lock has been held since
  * @bundle: from io_bundle_pick()
- * @moved: bytes that it has moved
+ * @moved: bytes that the transfer has moved
  *
- * The buffers that have some of them leave the group, the last one as io_buf_used() would
- * do it.
+ * Removes the buffers that have some of these bytes from the group.  The last one is handled as
+ * by io_buf_used().
  *
- * Return: flags for the CQE with the result, which tell of the first buffer, and of the last
- * whether its group uses the rest of it.
+ * Return: flags for the CQE with the result: the number of the first buffer, and
+ * IORING_CQE_F_BUF_MORE if the group keeps the rest of the last one.
  */
 u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 moved)
 {
 	struct io_buf_group *group = io_group_find(req->ctx, req->buf_index);
 	u32 last = bundle->nr - 1, used = moved, i = 0;
-	/* bytes before the last one */
+	/* bytes before the last buffer */
 	u32 before = bundle->len - (bundle->lens[last] - bundle->cut);
 
 	io_assert_ring(req->ctx);
@@ -183,7 +185,7 @@ u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 mov
 	}
 	for (; i != last && used > bundle->lens[i]; i++)
 		used -= bundle->lens[i];
-	/* all before it are used up, whatever the kind of group */
+	/* the buffers before number i are used up, also in an incremental group */
 	if (group->inc) {
 		io_bundle_empty(group, i);
 		group->seen.addr = io_bundle_behind(bundle, moved) - used;
@@ -200,8 +202,8 @@ u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 mov
  * @req: as for io_bundle_used()
  * @bundle: from io_bundle_pick()
  *
- * Buffers without a byte behind the last one that has some belong to it: they are not sent
- * again as empty packets.
+ * Also consumes buffers of length 0 at the end of the bundle.  Otherwise the next send would send
+ * them again, as empty packets.
  *
  * Return: as io_bundle_used().
  */
@@ -217,12 +219,12 @@ u32 io_bundle_sent(struct io_kiocb *req, const struct io_bundle *bundle)
 }
 
 /**
- * io_bundle_take - take a bundle whose transfer has to continue
+ * io_bundle_take - consume a bundle whose transfer has to continue
  * @req: as for io_bundle_used()
  * @bundle: from io_bundle_pick()
  *
- * From here on the buffers are the request's, which has to copy the segments before the
- * ring lock is released.
+ * The buffers belong to the request afterwards.  The caller has to copy the segments before it
+ * releases the ring lock.
  */
 void io_bundle_take(struct io_kiocb *req, const struct io_bundle *bundle)
 {

@@ -6,7 +6,8 @@
  * them by number.  Numbers are assigned in a cycle, so that a number that was freed
  * is not reused soon.  0 in an SQE means none and is never assigned.
  *
- * Called by io_uring_register(2) and for each SQE with a personality, all with the ring lock held.
+ * All functions are called with the ring lock held, by io_uring_register(2), for an SQE with a
+ * personality, or by the end of the ring.
  */
 #include <linux/cred.h>
 
@@ -14,10 +15,10 @@
 #include "rsrc/creds.h"
 
 /**
- * io_register_personality - leave the caller's credentials with the ring
+ * io_register_personality - register current's credentials with the ring
  * @ctx: the ring, its lock held
  *
- * Return: their number; -EBUSY if all are in use, -ENOMEM.
+ * Return: number of the credentials; -EBUSY if all numbers are in use, -ENOMEM.
  */
 int io_register_personality(struct io_ring_ctx *ctx)
 {
@@ -36,13 +37,13 @@ int io_register_personality(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_unregister_personality - forget credentials
+ * io_unregister_personality - drop registered credentials
  * @ctx: the ring, its lock held
- * @id: their number
+ * @id: number of the credentials
  *
- * Requests that use them hold references.
+ * Requests that use the credentials hold references of their own.
  *
- * Return: 0, -EINVAL if there are none.
+ * Return: 0, or -EINVAL if there are no credentials with this number.
  */
 int io_unregister_personality(struct io_ring_ctx *ctx, unsigned int id)
 {
@@ -57,11 +58,11 @@ int io_unregister_personality(struct io_ring_ctx *ctx, unsigned int id)
 }
 
 /**
- * io_personality_get - credentials for a request
+ * io_personality_get - get registered credentials for a request
  * @ctx: the ring, its lock held
- * @id: their number
+ * @id: number of the credentials
  *
- * Return: with a reference, or NULL.
+ * Return: the credentials with a reference, or NULL.
  */
 const struct cred *io_personality_get(struct io_ring_ctx *ctx, unsigned int id)
 {
@@ -70,7 +71,7 @@ const struct cred *io_personality_get(struct io_ring_ctx *ctx, unsigned int id)
 }
 
 /**
- * io_personalities_free - forget all credentials of a ring that ends
+ * io_personalities_free - drop all registered credentials of a ring that ends
  * @ctx: the ring, its lock held
  */
 void io_personalities_free(struct io_ring_ctx *ctx)

@@ -13,13 +13,13 @@
 
 #include "ctx.h"
 
-/* 0 in an SQE means none, and is never given out */
+/* ALLOC1: 0 in an SQE means no personality, and is never assigned */
 static inline void io_creds_init(struct io_ring_ctx *ctx)
 {
 	xa_init_flags(&ctx->creds.personalities, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 }
 
-/* The ring is gone, its personalities are forgotten. */
+/* Free the rest of a ring's credentials, after io_personalities_free(). */
 static inline void io_creds_free(struct io_ring_ctx *ctx)
 {
 	if (ctx->creds.sq)

@@ -2,21 +2,20 @@
 /* io_uring: user memory pinned for registered buffers */
 
 /*
- * A buffer is pinned page by page and kept as an array of segments.  Where its
- * pages are pages of large folios, one after the other, a segment is as large
- * as a folio; the offset of a byte then gives its segment by a shift, as it
- * does for single pages.  That needs full segments of one size, a power of two,
- * with only the first and the last shorter.  What does not fit this picture is
- * kept page by page.
+ * A buffer is pinned page by page and stored as an array of segments.  If its pages are
+ * consecutive pages of large folios, a segment can be as large as a folio.  A shift then turns
+ * the offset of a byte into the number of its segment, as for single pages.  This requires full
+ * segments of one size, a power of two, with only the first and the last one shorter.  Other
+ * buffers get a segment for each page.
  *
- * A run is what may become a segment: pages that are consecutive pages of one
- * folio.  That two pages belong to the same folio says nothing yet, a program
- * can map one page many times or leave pages out.
+ * A run of consecutive pages of one folio may become a segment.  It is not enough that pages
+ * belong to the same folio: a program can map one page many times, or leave pages out.
  *
- * Each page that was pinned is unpinned, a segment at a time; nothing is given back
- * earlier.  What it costs is the matter of rsrc/account.c.
+ * io_map_put() unpins the pages, a segment at a time.  None is unpinned earlier.  See
+ * rsrc/account.c for the charges.
  *
- * Task context, ring lock held, may sleep.  A buffer has up to 2^18 pages: loops let others run.
+ * Context: Task context.  Holds a ring lock.  May sleep.  A buffer has up to 2^18 pages, so loops
+ * call cond_resched().
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -29,7 +28,7 @@
 #include "rsrc/bufs.h"
 #include "rsrc/map.h"
 
-/* How many of the first @nr pages follow one another in one folio? */
+/* Return: length of the run that begins with the first of @nr pages. */
 static unsigned int io_page_run(struct page **pages, unsigned int nr)
 {
 	struct folio *folio = page_folio(pages[0]);
@@ -53,7 +52,7 @@ struct io_map_layout {
 	unsigned int	unit;
 };
 
-/* Each run a segment if they have the right sizes, else each page. */
+/* Make each run a segment if the runs have suitable sizes, otherwise each page. */
 static struct io_map_layout io_map_lay_out(struct page **pages, unsigned int nr)
 {
 	const struct io_map_layout by_page = { .nr_segs = nr, .unit = 1 };
@@ -79,7 +78,7 @@ static struct io_map_layout io_map_lay_out(struct page **pages, unsigned int nr)
 	return (struct io_map_layout){ segs, unit };
 }
 
-/* Describe pinned pages.  @offset is where the memory starts in the first one. */
+/* Describe pinned pages by segments.  The memory starts at @offset in the first page. */
 static struct io_mapped_ubuf *io_map_build(struct page **pages, unsigned int nr,
 					   unsigned int offset, size_t len)
 {
@@ -114,11 +113,13 @@ static unsigned int io_seg_pages(const struct bio_vec *bv)
 
 /**
  * io_map_pin - pin and charge memory of the current task
- * @ctx: the ring, its lock held; a compound page that its buffers lie in is not charged again
+ * @ctx: the ring, its lock held
  * @uaddr: user address
  * @len: bytes, not 0, at most IO_BUF_SIZE_MAX
  *
- * Return: with one reference; -EFAULT, -EOVERFLOW, -ENOMEM, -EINTR for a task that is killed.
+ * A compound page that other buffers of the ring lie in is not charged again.
+ *
+ * Return: the memory with one reference; -EFAULT, -EOVERFLOW, -ENOMEM, -EINTR if current is killed.
  */
 struct io_mapped_ubuf *io_map_pin(struct io_ring_ctx *ctx, unsigned long uaddr, size_t len)
 {
@@ -153,7 +154,7 @@ unpin:
  * io_map_put - drop a reference to pinned memory, unpin it with the last one
  * @map: the memory
  *
- * Task context, may sleep.
+ * Context: Task context.  May sleep.
  */
 void io_map_put(struct io_mapped_ubuf *map)
 {

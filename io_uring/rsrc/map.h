@@ -20,9 +20,9 @@ struct io_mem_account;
  * @refs: (A) nodes that use it
  * @nr_bvecs: (-) entries of @bvec
  * @shift: (-) log2 of the bytes in a full segment
- * @account: (-) what the memory is charged to, counted
- * @bvec: (-) the memory, a segment each; all are full but the first, which ends
- *	where a full one would, and the last, which starts there
+ * @account: (-) account that the memory is charged to, with a reference
+ * @bvec: (-) segments of the memory; all are full except the first, which has the
+ *	end of a full one, and the last, which has the start of a full one
  */
 struct io_mapped_ubuf {
 	refcount_t	refs;

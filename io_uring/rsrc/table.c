@@ -3,17 +3,17 @@
 
 /*
  * A table is an array of pointers to nodes, NULL for an empty slot.  The slot
- * holds one reference to its node and each request that uses the file or the
- * buffer another; references are plain integers, they change under the ring
- * lock alone.
+ * holds a reference to its node, and so does each request that uses the file or
+ * the buffer.  References are plain integers that change under the ring lock
+ * alone.
  *
  * A node in a slot never changes its file or buffer: an update makes a new node
  * and drops the slot's reference to the old one.  The old file or buffer stays for
  * as long as requests use it.  The last of them releases it, and posts the CQE of
  * its tag, if there is one.  No task waits for that.
  *
- * Everything here runs in task context with the ring lock held, and may sleep.
- * Loops over what a program sized let others run.
+ * Context: Task context.  Holds the ring lock.  May sleep.  The program chooses
+ * the size of a table, so loops over slots call cond_resched().
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -44,11 +44,11 @@ int io_rsrc_table_alloc(struct io_rsrc_table *table, unsigned int nr)
 }
 
 /**
- * io_rsrc_table_free - give up all slots of a table and the table
+ * io_rsrc_table_free - drop all nodes of a table and free the table
  * @ctx: the ring, its lock held
  * @table: may be empty; is empty afterwards
  *
- * Tags are for updates: a table that goes as a whole goes in silence.
+ * Posts no CQEs of tags: these are for updates of single slots only.
  */
 void io_rsrc_table_free(struct io_ring_ctx *ctx, struct io_rsrc_table *table)
 {
@@ -68,13 +68,13 @@ void io_rsrc_table_free(struct io_ring_ctx *ctx, struct io_rsrc_table *table)
 }
 
 /**
- * io_rsrc_check_range - may these slots be updated?
+ * io_rsrc_check_range - check whether slots can be updated
  * @table: the table
  * @offset: first slot
  * @nr: number of slots
  *
- * Return: 0; -EOVERFLOW if the sum wraps, -ENXIO without a table, -EINVAL
- * beyond its end.
+ * Return: 0; -EOVERFLOW if @offset + @nr wraps, -ENXIO without a table, -EINVAL
+ * for slots beyond its end.
  */
 int io_rsrc_check_range(const struct io_rsrc_table *table, u32 offset, u32 nr)
 {
@@ -88,14 +88,14 @@ int io_rsrc_check_range(const struct io_rsrc_table *table, u32 offset, u32 nr)
 }
 
 /*
- * A node leaves its slot while requests use it: the end of one of them makes two
- * CQEs, its own and the tag's, which a waiter for them has to know.
+ * Count a tagged node that leaves its slot while requests use it.  The end of the last of them
+ * posts two CQEs, its own and that of the tag.  A sleeping owner has to expect this.
  */
 static void io_rsrc_owe_tag(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
 	node->owed = true;
 	WRITE_ONCE(ctx->tags_owed, ctx->tags_owed + 1);
-	/* a worker, or a sender of a file, may do this while the owner sleeps */
+	/* a worker, or a task that sends a file to the ring, may do this while the owner sleeps */
 	io_owner_wake_recount(ctx);
 }
 
@@ -103,8 +103,8 @@ static void io_rsrc_owe_tag(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
  * io_rsrc_set_slot - change what is registered in a slot
  * @ctx: the ring, its lock held
  * @table: one of its tables
- * @slot: exists
- * @node: taken over; NULL empties the slot
+ * @slot: a slot that exists
+ * @node: the new node, whose reference passes to the slot; NULL to empty the slot
  */
 void io_rsrc_set_slot(struct io_ring_ctx *ctx, struct io_rsrc_table *table, unsigned int slot,
 		      struct io_rsrc_node *node)
@@ -124,8 +124,8 @@ void io_rsrc_set_slot(struct io_ring_ctx *ctx, struct io_rsrc_table *table, unsi
 
 /**
  * io_rsrc_copy_tags - copy the tags for a new table
- * @tags: in user space, one per slot; NULL for none
- * @nr: slots
+ * @tags: array in user space, one tag per slot; NULL for none
+ * @nr: number of slots
  *
  * Return: array to be freed by kvfree(), NULL if there are no tags, -EFAULT or
  * -ENOMEM.
@@ -148,7 +148,7 @@ u64 *io_rsrc_copy_tags(const u64 __user *tags, unsigned int nr)
 /**
  * io_rsrc_post_tag - post the CQE of a resource that is not used any more
  * @ctx: the ring, its lock held
- * @node: being released
+ * @node: the node that is being released
  */
 void io_rsrc_post_tag(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
@@ -160,10 +160,10 @@ void io_rsrc_post_tag(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 }
 
 /**
- * io_rsrc_read_register - arguments of IORING_REGISTER_FILES2 and _BUFFERS2
- * @reg: out
- * @arg: in user space
- * @size: of it, as the program says
+ * io_rsrc_read_register - read the argument of IORING_REGISTER_FILES2 and _BUFFERS2
+ * @reg: result
+ * @arg: struct io_uring_rsrc_register in user space
+ * @size: size of the struct, from the program
  *
  * Return: 0, -EINVAL or -EFAULT.
  */
@@ -181,13 +181,13 @@ int io_rsrc_read_register(struct io_uring_rsrc_register *reg, void __user *arg, 
 }
 
 /**
- * io_update_rsrc - IORING_REGISTER_FILES_UPDATE2 and IORING_REGISTER_BUFFERS_UPDATE
+ * io_update_rsrc - handle IORING_REGISTER_FILES_UPDATE2 and IORING_REGISTER_BUFFERS_UPDATE
  * @ctx: the ring, its lock held
  * @arg: struct io_uring_rsrc_update2 in user space
- * @size: of it, as the program says
- * @buffers: which table
+ * @size: size of the struct, from the program
+ * @buffers: true for the table of buffers, false for that of files
  *
- * Return: slots that were handled, or a negative errno if there was none.
+ * Return: number of slots that were handled, or a negative errno if it is 0.
  */
 int io_update_rsrc(struct io_ring_ctx *ctx, void __user *arg, unsigned int size, bool buffers)
 {
@@ -203,7 +203,7 @@ int io_update_rsrc(struct io_ring_ctx *ctx, void __user *arg, unsigned int size,
 }
 
 /**
- * io_rsrc_free_all - release what is registered when the ring ends
+ * io_rsrc_free_all - release all registered resources of a ring that ends
  * @ctx: the ring, its lock held; no requests are left
  */
 void io_rsrc_free_all(struct io_ring_ctx *ctx)

@@ -26,9 +26,9 @@ void io_rsrc_free_all(struct io_ring_ctx *ctx);
 /**
  * io_rsrc_find - find what is registered in a slot
  * @table: the table; the ring lock is held
- * @slot: as given by the program
+ * @slot: number of the slot, from the program
  *
- * Return: the node, no reference taken; NULL for an empty slot or one that does not exist.
+ * Return: the node without a reference; NULL for an empty slot or one that does not exist.
  */
 static inline struct io_rsrc_node *io_rsrc_find(const struct io_rsrc_table *table,
 						unsigned int slot)
@@ -38,7 +38,7 @@ static inline struct io_rsrc_node *io_rsrc_find(const struct io_rsrc_table *tabl
 	return table->nodes[array_index_nospec(slot, table->nr)];
 }
 
-/* A new node has one user, the slot that it is for, and no tag. */
+/* Initialize a node without a tag, with one reference for the slot. */
 static inline void io_rsrc_node_init(struct io_rsrc_node *node,
 				     void (*release)(struct io_ring_ctx *ctx,
 						     struct io_rsrc_node *node))
