@@ -112,7 +112,8 @@ bad:
 /**
  * io_bundle_pick - select the buffers for a transfer
  * @req: has REQ_F_BUFFER_SELECT and no buffer; ring lock held
- * @nr: maximum number of buffers; a group that is no ring provides one at a time
+ * @nr: maximum number of buffers; one for a group that is no ring, since the program does not
+ *	know the order of its buffers
  * @want: bytes that the buffers have to have room for, if there are enough
  * @most: maximum number of bytes that the transfer may move
  *

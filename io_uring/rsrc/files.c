@@ -2,19 +2,19 @@
 /* io_uring: registered files and direct descriptors */
 
 /*
- * A registered file is looked up in a table of the ring instead of the task's
- * descriptors, without counting a reference in the file.  Slots are filled by
- * io_uring_register(2), by IORING_OP_FILES_UPDATE, and by requests that open or
- * create a file ("direct descriptors"); the latter may leave the choice of the
- * slot to us, within a range that the program can set.
+ * A request finds a registered file in a table of the ring instead of the task's descriptors, and
+ * takes no reference to the file itself.  Slots are filled by io_uring_register(2), by
+ * IORING_OP_FILES_UPDATE, and by requests that open or create a file ("direct descriptors").
+ * The latter can let the kernel choose the slot, within a range that the program can set.
  *
- * Everything runs in task context with the ring lock held.  Rings cannot be
- * registered: a ring that holds itself would never be freed.
+ * Rings cannot be registered: a ring that refers to itself would never be freed.
  *
- * Unlike earlier kernels, taking the table away does not wait for the requests
- * that use its files: they keep what they use, and no call sleeps for as long
- * as a pipe stays empty.  Nor does a tag wait for resources that were updated
- * before it.  (Buffers are the program's memory: see sys/unregister.c.)
+ * Unlike in earlier kernels, unregistering the table does not wait for the requests that use its
+ * files.  These keep their references, and the call does not sleep for as long as a pipe stays
+ * empty.  Nor does the CQE of a tag wait for resources that were updated before.  Unregistering
+ * buffers does wait, since these are the program's memory; see sys/unregister.c.
+ *
+ * Context: Task context.  Holds the ring lock.
  */
 #include <linux/file.h>
 #include <linux/io_uring.h>
@@ -33,7 +33,7 @@ static void io_file_node_release(struct io_ring_ctx *ctx, struct io_rsrc_node *n
 	kfree(io_file_node(node));
 }
 
-/* Make a node for a file, whose reference is taken over in any case. */
+/* Make a node for a file.  Consumes the reference to the file, also on failure. */
 static struct io_rsrc_node *io_file_node_make(struct file *file)
 {
 	struct io_file_node *fnode;
@@ -60,17 +60,14 @@ static struct io_rsrc_node *io_file_node_from_fd(int fd)
 	return file ? io_file_node_make(file) : ERR_PTR(-EBADF);
 }
 
-/*
- * Where will the next automatic choice start to look?  After what was taken, or
- * at what has become free.
- */
+/* Let the next search for an empty slot start at @slot, if that is in the range. */
 static void io_file_alloc_hint(struct io_file_table *table, unsigned int slot)
 {
 	if (slot >= table->alloc_start && slot < table->alloc_end)
 		table->alloc_hint = slot;
 }
 
-/* All changes of single slots, which exist, so that the bitmap agrees with them. */
+/* Change a slot that exists.  All changes of single slots use this, which updates the bitmap. */
 static void io_file_set_slot(struct io_ring_ctx *ctx, unsigned int slot, struct io_rsrc_node *node)
 {
 	struct io_file_table *table = &ctx->file_table;
@@ -85,7 +82,7 @@ static void io_file_set_slot(struct io_ring_ctx *ctx, unsigned int slot, struct 
 	io_rsrc_set_slot(ctx, &table->data, slot, node);
 }
 
-/* Choose an empty slot.  Return: its number, or -ENFILE. */
+/* Choose an empty slot in the range.  Return: number of the slot, or -ENFILE. */
 static int io_file_find_empty(const struct io_file_table *table)
 {
 	unsigned int hint = table->alloc_hint;
@@ -101,12 +98,12 @@ static int io_file_find_empty(const struct io_file_table *table)
 /**
  * io_fixed_fd_install - put a file that a request has opened into a slot
  * @ctx: the ring, its lock held
- * @file: its reference is taken over, also if this fails
- * @file_index: slot + 1 as in an SQE, or IORING_FILE_INDEX_ALLOC
+ * @file: the file, whose reference is consumed, also on failure
+ * @file_index: slot + 1 as in an SQE, or IORING_FILE_INDEX_ALLOC to choose a slot
  *
- * Return: the slot if it was chosen here, else 0; -EBADF for a ring, -ENFILE
- * without an empty slot to choose, -ENXIO without a table, -EINVAL for a slot
- * that does not exist, -ENOMEM.
+ * Return: the slot if this function chose it, otherwise 0; -EBADF for a ring, -ENFILE
+ * if there is no empty slot to choose, -ENXIO for a slot without a table, -EINVAL for
+ * a slot that does not exist, -ENOMEM.
  */
 int io_fixed_fd_install(struct io_ring_ctx *ctx, struct file *file, u32 file_index)
 {
@@ -141,11 +138,11 @@ int io_fixed_fd_install(struct io_ring_ctx *ctx, struct file *file, u32 file_ind
 /**
  * io_install_slot - put a file that a request has made into a slot
  * @ctx: the ring
- * @file: its reference is taken over, also if this fails
+ * @file: the file, whose reference is consumed, also on failure
  * @file_index: the slot, as for io_fixed_fd_install()
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
- * Return: as io_fixed_fd_install(), or why current could not wait for the lock.
+ * Return: as io_fixed_fd_install(), or -ECANCELED if current is killed while it waits for the lock.
  */
 int io_install_slot(struct io_ring_ctx *ctx, struct file *file, u32 file_index,
 		    unsigned int issue_flags)
@@ -182,8 +179,8 @@ int io_fixed_fd_remove(struct io_ring_ctx *ctx, u32 slot)
 }
 
 /*
- * One file into a slot that the program named; the old one goes even if the new
- * one turns out not to exist.
+ * Put a file into a slot that the program has named.  The old file is dropped even if the new
+ * descriptor is bad.
  */
 static int io_file_update_one(struct io_ring_ctx *ctx, unsigned int slot, const s32 __user *ufd,
 			      const u64 __user *utag)
@@ -213,11 +210,11 @@ static int io_file_update_one(struct io_ring_ctx *ctx, unsigned int slot, const 
 }
 
 /**
- * io_files_update - change slots one after the other
+ * io_files_update - change slots of the table of files, in order
  * @ctx: the ring, its lock held
- * @up: what to change, checked for reserved fields
+ * @up: slots, descriptors and tags; reserved fields are checked
  *
- * Return: slots that were handled; if there was none, -EOVERFLOW, -ENXIO or
+ * Return: number of slots that were handled; if it is 0, -EOVERFLOW, -ENXIO or
  * -EINVAL for bad slots, -EFAULT, -EINVAL for a tag without a file, -EBADF,
  * -ENOMEM.
  */
@@ -243,10 +240,10 @@ int io_files_update(struct io_ring_ctx *ctx, const struct io_uring_rsrc_update2 
 }
 
 /**
- * io_update_files - IORING_REGISTER_FILES_UPDATE
+ * io_update_files - handle IORING_REGISTER_FILES_UPDATE
  * @ctx: the ring, its lock held
- * @arg: struct io_uring_files_update in user space
- * @nr: slots
+ * @arg: struct io_uring_rsrc_update in user space
+ * @nr: number of slots
  *
  * Return: as io_files_update().
  */
@@ -266,10 +263,7 @@ int io_update_files(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 	return io_files_update(ctx, &up);
 }
 
-/*
- * A file into a slot of our choice, whose number takes the place of the
- * descriptor in user memory.
- */
+/* Put a file into an empty slot, whose number replaces the descriptor in user memory. */
 static int io_file_alloc_one(struct io_ring_ctx *ctx, s32 __user *ufd)
 {
 	struct file *file;
@@ -291,14 +285,14 @@ static int io_file_alloc_one(struct io_ring_ctx *ctx, s32 __user *ufd)
 }
 
 /**
- * io_files_update_op - IORING_OP_FILES_UPDATE
+ * io_files_update_op - perform IORING_OP_FILES_UPDATE
  * @ctx: the ring, its lock held
  * @fds_uaddr: array of descriptors in user space
- * @offset: first slot, or IORING_FILE_INDEX_ALLOC: choose empty slots and write
+ * @offset: first slot, or IORING_FILE_INDEX_ALLOC to choose empty slots and write
  *	their numbers back to the array
- * @nr: descriptors
+ * @nr: number of descriptors
  *
- * Return: descriptors that were handled, or a negative errno if there was none.
+ * Return: number of descriptors that were handled, or a negative errno if it is 0.
  */
 int io_files_update_op(struct io_ring_ctx *ctx, u64 fds_uaddr, u32 offset, u32 nr)
 {
@@ -332,11 +326,12 @@ static void io_file_set_alloc_range(struct io_file_table *table, unsigned int st
 }
 
 /**
- * io_register_file_alloc_range - IORING_REGISTER_FILE_ALLOC_RANGE
+ * io_register_file_alloc_range - handle IORING_REGISTER_FILE_ALLOC_RANGE
  * @ctx: the ring, its lock held
  * @arg: struct io_uring_file_index_range in user space
  *
- * Return: 0; -EFAULT, -EOVERFLOW if the range wraps, -EINVAL beyond the table.
+ * Return: 0; -EFAULT, -EOVERFLOW if the range wraps, -EINVAL for a range beyond the table
+ * or a reserved field that is not 0.
  */
 int io_register_file_alloc_range(struct io_ring_ctx *ctx, void __user *arg)
 {
@@ -367,7 +362,7 @@ static int io_file_table_alloc(struct io_file_table *table, unsigned int nr)
 	return 0;
 }
 
-/* Fill the slots of a new table; no descriptors at all, or -1 among them, leave slots empty. */
+/* Fill the slots of a new table.  Without @fds, or for a descriptor of -1, a slot stays empty. */
 static int io_files_fill(struct io_ring_ctx *ctx, const s32 __user *fds, const u64 *tags)
 {
 	unsigned int i;
@@ -422,14 +417,14 @@ static int io_files_register(struct io_ring_ctx *ctx, const s32 __user *fds, uns
 }
 
 /**
- * io_register_files - IORING_REGISTER_FILES
+ * io_register_files - handle IORING_REGISTER_FILES
  * @ctx: the ring, its lock held
  * @arg: array of descriptors in user space
- * @nr: their number
- * @tags: one per descriptor in user space, or NULL
+ * @nr: number of descriptors
+ * @tags: array of one tag per descriptor in user space, or NULL
  *
- * Return: 0; -EFAULT, -EBUSY if there is a table, -EINVAL for none or a tag
- * without a file, -EMFILE for too many, -EBADF, -ENOMEM.
+ * Return: 0; -EFAULT, -EBUSY if there is a table, -EINVAL if @nr is 0 or for a tag
+ * without a file, -EMFILE if @nr exceeds IO_FILES_MAX or RLIMIT_NOFILE, -EBADF, -ENOMEM.
  */
 int io_register_files(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr,
 		      u64 __user *tags)
@@ -438,10 +433,10 @@ int io_register_files(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr
 }
 
 /**
- * io_register_files2 - IORING_REGISTER_FILES2
+ * io_register_files2 - handle IORING_REGISTER_FILES2
  * @ctx: the ring, its lock held
  * @arg: struct io_uring_rsrc_register in user space
- * @size: of it, as the program says
+ * @size: size of the struct, from the program
  *
  * Return: as io_register_files(), and -EINVAL for bad arguments.
  */
@@ -456,7 +451,7 @@ int io_register_files2(struct io_ring_ctx *ctx, void __user *arg, unsigned int s
 }
 
 /**
- * io_unregister_files - IORING_UNREGISTER_FILES
+ * io_unregister_files - handle IORING_UNREGISTER_FILES, and the end of a ring
  * @ctx: the ring, its lock held
  *
  * Return: 0, or -ENXIO if there is no table.

@@ -14,13 +14,13 @@
 
 #include "rsrc/table.h"
 
-/* largest table of registered files */
+/* maximum number of slots for registered files */
 #define IO_FILES_MAX		SZ_1M
 
 /**
  * struct io_file_node - a registered file
  * @node: references and tag
- * @file: (-) the file, counted
+ * @file: (-) the file, with a reference
  */
 struct io_file_node {
 	struct io_rsrc_node	node;
@@ -33,12 +33,13 @@ static inline struct io_file_node *io_file_node(struct io_rsrc_node *node)
 }
 
 /**
- * io_file_node_take - hold a registered file
+ * io_file_node_take - get a reference to a registered file
  * @ctx: the ring
- * @slot: the file's
+ * @slot: number of the slot, from the program
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
- * Return: its node, counted; NULL if there is none, or current is killed while it waits.
+ * Return: the node with a reference, or NULL if there is none, or current is killed while it
+ * waits for the lock.
  */
 static inline struct io_rsrc_node *io_file_node_take(struct io_ring_ctx *ctx, unsigned int slot,
 						     unsigned int issue_flags)
@@ -55,14 +56,15 @@ static inline struct io_rsrc_node *io_file_node_take(struct io_ring_ctx *ctx, un
 }
 
 /**
- * io_file_assign_fixed - give a request the registered file that it names
- * @req: has no file yet
- * @fd: slot
+ * io_file_assign_fixed - assign a registered file to a request
+ * @req: the request, has no file yet
+ * @fd: number of the slot, from the program
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
- * On success req->file and req->file_node are set, the reference is put by io_req_free().
+ * Sets req->file and req->file_node on success.  io_req_free() puts the reference.
  *
- * Return: false if there is no such file, or current is killed while it waits.
+ * Return: true, or false if there is no such file, or current is killed while it waits for the
+ * lock.
  */
 static inline bool io_file_assign_fixed(struct io_kiocb *req, unsigned int fd,
 					unsigned int issue_flags)
@@ -85,14 +87,14 @@ int io_install_slot(struct io_ring_ctx *ctx, struct file *file, u32 file_index,
 int io_fixed_fd_remove(struct io_ring_ctx *ctx, u32 slot);
 
 /**
- * io_install_file - put a file that a request has made where its program wants it
+ * io_install_file - install a file that a request has made as a descriptor or in a slot
  * @ctx: the ring
- * @file: its reference is taken over, also if this fails
- * @fd: descriptor that is reserved for it; negative: a slot
+ * @file: the file, whose reference is consumed, also on failure
+ * @fd: reserved descriptor, or negative to use a slot
  * @file_index: the slot, as for io_fixed_fd_install()
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
- * Return: the descriptor; otherwise as io_install_slot()
+ * Return: the descriptor, or for a slot as io_install_slot().
  */
 static inline int io_install_file(struct io_ring_ctx *ctx, struct file *file, int fd,
 				  u32 file_index, unsigned int issue_flags)

@@ -2,23 +2,23 @@
 /* io_uring: groups of provided buffers */
 
 /*
- * A group is a queue of buffers.  Either it is an array that the program shares with
- * us and appends to without a call (a ring), or an array of our own, to which it appends by
- * PROVIDE_BUFFERS.  What requests do with it is the same.
+ * A group is a queue of buffers.  It is either an array that the program shares with the kernel
+ * and appends to without a system call (a ring), or an array of the kernel's own, to which the
+ * program appends by PROVIDE_BUFFERS.  Requests use both in the same manner.
  *
- * Who owns a buffer is decided here and nowhere else; the table of it is in
- * Documentation/io_uring/buffers.rst.  A request picks the first buffer of its group:
+ * This file alone decides whether a buffer belongs to its group or to a request, see the table in
+ * Documentation/io_uring/buffers.rst.  A request selects the first buffer of its group:
  *
- * - If it is issued under the ring lock and its file can be polled, the buffer is only lent,
- *   for as long as the attempt takes and the lock is held.  Then it was used
- *   (io_buf_used()) and leaves the group, or it was not (io_buf_unused()): then the
- *   group is as it was before.
- * - Otherwise the request may go on without the lock, and other requests pick meanwhile.  So
- *   it takes the buffer out of the group when it picks it, and keeps it until its
- *   end, whatever that is; cqe.flags tells the program of it from then on.
+ * - If the request is issued under the ring lock and its file can be polled, the buffer stays in
+ *   the group during the attempt, while the lock is held ("peeked").  Afterwards a used buffer
+ *   leaves the group (io_buf_used()).  An unused one stays, and the group is not changed
+ *   (io_buf_unused()).
+ * - Otherwise the request may continue without the lock, while other requests select buffers.  So
+ *   the buffer leaves the group at once ("consumed").  It belongs to the request until that ends,
+ *   and cqe.flags has its number from then on, for any result.
  *
- * The program may write to a ring at any time.  Each descriptor is read once, into
- * group->seen, from which all that follows is worked out.
+ * The program may write to a ring at any time.  So each descriptor is read once, into group->seen,
+ * and all later steps use that copy.
  */
 #include <linux/fs.h>
 #include <linux/log2.h>
@@ -32,13 +32,13 @@
 #include "rsrc/account.h"
 #include "rsrc/groups.h"
 
-/* slots of a group's first array */
+/* slots of the first array of a group that is no ring */
 #define IO_GROUP_MIN	16U
 
 /*
- * A ring of buffers in user memory is pinned.  6.12 does not charge it to RLIMIT_MEMLOCK, and
- * most programs could not use it otherwise.  So these bytes of a ring, eight groups of the
- * largest size, are not charged; more are.
+ * Bytes of pinned groups that each ring has without a charge to RLIMIT_MEMLOCK: eight groups of
+ * the largest size.  6.12 does not charge rings of buffers at all, and most programs could not
+ * use them otherwise.
  */
 #define IO_GROUPS_UNCHARGED	(8UL * 32768 * sizeof(struct io_uring_buf))
 
@@ -53,12 +53,12 @@ void io_groups_init(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_group_get - find a group to look at its memory
+ * io_group_get - get a reference to a group, to map its memory
  * @ctx: the ring; its lock need not be held
- * @id: the group's number
+ * @id: number of the group
  *
- * Return: NULL, or the group with a reference, for io_group_put(); its memory may
- * be no region.
+ * Return: the group, to be released by io_group_put(), or NULL.  The region of a group that
+ * is no ring is empty.
  */
 struct io_buf_group *io_group_get(struct io_ring_ctx *ctx, unsigned int id)
 {
@@ -72,10 +72,12 @@ struct io_buf_group *io_group_get(struct io_ring_ctx *ctx, unsigned int id)
 }
 
 /**
- * io_group_put - drop a reference
+ * io_group_put - drop a reference to a group
  * @group: the group or NULL
  *
- * May sleep.  What a program has mapped stays.
+ * Memory that a program has mapped stays until it is unmapped.
+ *
+ * Context: Task context.  May sleep.
  */
 void io_group_put(struct io_buf_group *group)
 {
@@ -97,7 +99,7 @@ static void io_group_uncharge(struct io_ring_ctx *ctx, struct io_buf_group *grou
 		atomic_long_sub(group->charged, &ctx->account.user->locked_vm);
 }
 
-/* Return: 0, or -ENOMEM beyond RLIMIT_MEMLOCK. */
+/* Charge the pages of a group.  Return: 0, or -ENOMEM if that would exceed RLIMIT_MEMLOCK. */
 static int io_group_charge(struct io_ring_ctx *ctx, struct io_buf_group *group, u32 pages)
 {
 	unsigned long free = IO_GROUPS_UNCHARGED >> PAGE_SHIFT;
@@ -127,7 +129,7 @@ static struct io_buf_group *io_group_alloc(unsigned int id)
 	return group;
 }
 
-/* Put @group, or nothing, where there was another one or nothing. */
+/* Replace the group with number @id, if there is one, by @group, which may be NULL. */
 static void io_group_replace(struct io_ring_ctx *ctx, unsigned int id, struct io_buf_group *group)
 {
 	struct io_buf_group *old;
@@ -145,7 +147,7 @@ static void io_group_replace(struct io_ring_ctx *ctx, unsigned int id, struct io
 	io_group_put(old);
 }
 
-/* Return: 0, or -ENOMEM, and the group is still the caller's. */
+/* Insert a group.  Return: 0, or -ENOMEM, and the caller still owns the group. */
 static int io_group_insert(struct io_ring_ctx *ctx, struct io_buf_group *group)
 {
 	io_assert_ring(ctx);
@@ -193,20 +195,23 @@ static bool io_group_look(struct io_buf_group *group)
 	return true;
 }
 
-/* How much of the buffer in ->seen a request may use; no transfer moves more than the limit. */
+/* Return: bytes of the buffer in ->seen that a request may use, MAX_RW_COUNT at most. */
 static u32 io_picked_len(const struct io_kiocb *req, const struct io_buf_group *group)
 {
 	return min(group->seen.len, req->picked.max ?: MAX_RW_COUNT);
 }
 
-/* The buffer in ->seen leaves the group for the request that has picked it. */
+/* Use @used bytes of the buffer in ->seen for the request that has selected it. */
 static void io_picked_use(struct io_kiocb *req, struct io_buf_group *group, u32 used)
 {
 	req->picked.more = io_group_use(group, used);
 	req->picked.taken = IO_TAKEN_BUFFER;
 }
 
-/* A request may use all that it wants of the buffer in ->seen, and tell of less later. */
+/*
+ * Consume the bytes of the buffer in ->seen that a request may use.  For an incremental buffer,
+ * note what is needed to return a part in io_picked_give_back().
+ */
 static void io_picked_take(struct io_kiocb *req, struct io_buf_group *group)
 {
 	io_picked_use(req, group, io_picked_len(req, group));
@@ -219,9 +224,9 @@ static void io_picked_take(struct io_kiocb *req, struct io_buf_group *group)
 }
 
 /*
- * A request has moved @used bytes into the piece of an incremental buffer that it has taken.
- * The rest is the group's again, so that the next data follows these bytes, unless another
- * request has used a part of it meanwhile.  Ring lock held.
+ * Return the rest of the piece of an incremental buffer that a request has consumed to the group,
+ * so that the next data follows the @used bytes.  Does nothing if another request has used a part
+ * of the buffer meanwhile.  Ring lock held.
  */
 static void io_picked_give_back(struct io_kiocb *req, u32 used)
 {
@@ -232,7 +237,7 @@ static void io_picked_give_back(struct io_kiocb *req, u32 used)
 	if (!group || group->taker != req)
 		return;
 	if (!req->picked.more) {
-		/* a program that knows the head may have put another buffer there */
+		/* a program that knows the head may have put another buffer in its place */
 		if (io_group_count(group) >= group->size)
 			return;
 		group->head--;
@@ -241,14 +246,14 @@ static void io_picked_give_back(struct io_kiocb *req, u32 used)
 	slot = io_group_slot(group, group->head);
 	WRITE_ONCE(slot->addr, group->seen.addr);
 	WRITE_ONCE(slot->len, group->seen.len);
-	/* the result of a receive may count what did not fit */
+	/* the result of a receive may count bytes that did not fit */
 	req->picked.more = io_group_use(group, min(used, io_picked_len(req, group)));
 }
 
-/* A request is through with what it has taken.  Return: flags for its CQE. */
+/* End the use of a consumed buffer.  Return: flags for the CQE. */
 static noinline u32 io_picked_end(struct io_kiocb *req, s32 res, unsigned int issue_flags)
 {
-	/* a worker that is killed gives nothing back */
+	/* a killed worker returns nothing to the group */
 	if (req->picked.taken == IO_TAKEN_PIECE && !io_issue_lock(req->ctx, issue_flags)) {
 		io_picked_give_back(req, max(res, 0));
 		io_issue_unlock(req->ctx, issue_flags);
@@ -256,13 +261,16 @@ static noinline u32 io_picked_end(struct io_kiocb *req, s32 res, unsigned int is
 	return io_picked_cflags(req);
 }
 
-/* What a request ends with that has no buffer.  For receives a group without buffers is none. */
+/*
+ * Return: the error of a request that has no buffer: -ENOENT for a send without a group, -ENOBUFS
+ * for others.
+ */
 static int io_group_none(const struct io_kiocb *req, const struct io_buf_group *group)
 {
 	return group || !io_ops[req->opcode]->poll_out ? -ENOBUFS : -ENOENT;
 }
 
-/* Ring lock held. */
+/* Select a buffer; ring lock held. */
 static noinline int io_group_pick(struct io_kiocb *req, struct io_buf *buf,
 				  unsigned int issue_flags)
 {
@@ -281,14 +289,14 @@ static noinline int io_group_pick(struct io_kiocb *req, struct io_buf *buf,
 	req->flags |= REQ_F_PICKED;
 	if (issue_flags & IO_URING_F_UNLOCKED || !file_can_poll(req->file))
 		io_picked_take(req, group);
-	/* no op or file sees an address that is none of the program's */
+	/* no op or file gets an address that is not in user space */
 	if (likely(access_ok(u64_to_user_ptr(buf->addr), buf->len)))
 		return 0;
 	req->flags &= ~REQ_F_PICKED;
 	return -EFAULT;
 }
 
-/* Pick a buffer for a worker, which does not hold the ring lock. */
+/* Select a buffer for a worker, which does not hold the ring lock. */
 static noinline int io_group_pick_unlocked(struct io_kiocb *req, struct io_buf *buf)
 {
 	struct io_ring_ctx *ctx = req->ctx;
@@ -302,18 +310,18 @@ static noinline int io_group_pick_unlocked(struct io_kiocb *req, struct io_buf *
 }
 
 /**
- * io_buf_pick - pick the buffer that a request is to use
+ * io_buf_pick - select the buffer that a request is to use
  * @req: has REQ_F_BUFFER_SELECT, a file and ->picked.max, and no buffer
- * @buf: out
+ * @buf: result
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
- * Before ->issue() returns io_buf_used() or io_buf_unused() follows, or io_buf_take() if the
- * request is on its way to another context.
+ * Before ->issue() returns, it has to call io_buf_used(), io_buf_unused(), or io_buf_take() if
+ * another context continues the request.
  *
- * Return: 0, -ENOBUFS without a buffer, or, for receives and reads, a group; -ENOENT for sends
- * without a group; -EFAULT for a buffer that is not user memory, -ECANCELED for a worker that is
- * killed.  The request ends with the error; if the buffer
- * was taken cqe.flags tells of it.
+ * Return: 0; -ENOBUFS without a buffer, for receives and reads also without a group; -ENOENT for
+ * sends without a group; -EFAULT for an address that is not in user space; -ECANCELED if a worker
+ * is killed while it waits for the lock.  The request ends with the error.  If the buffer was
+ * consumed then, cqe.flags has its number.
  */
 int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_flags)
 {
@@ -324,21 +332,21 @@ int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_fla
 
 /**
  * io_buf_used - consume the buffer of a request
- * @req: has picked one
- * @res: the result of the transfer
+ * @req: has selected a buffer
+ * @res: result of the transfer
  * @issue_flags: as for io_buf_pick()
  *
- * In the same hold of the ring lock as io_buf_pick(), unless that took the buffer.
+ * The ring lock must have been held since io_buf_pick(), unless that consumed the buffer.
  *
- * Return: flags for the CQE with the result; none, and the buffer stays in its group, for
- * a transfer that has not used it
+ * Return: flags for the CQE with the result, or 0 if the transfer has not used the buffer, which
+ * stays in its group then.
  */
 u32 io_buf_used(struct io_kiocb *req, s32 res, unsigned int issue_flags)
 {
 	req->flags &= ~REQ_F_PICKED;
 	if (unlikely(req->picked.taken))
 		return io_picked_end(req, res, issue_flags);
-	/* an error has used nothing, nor has the end that a multishot request has come to */
+	/* errors and the end of a multishot request use no bytes */
 	if (unlikely(res < 0 || (!res && req->flags & REQ_F_MULTISHOT)))
 		return 0;
 	io_picked_use(req, io_group_find(req->ctx, req->buf_index), res);
@@ -347,10 +355,10 @@ u32 io_buf_used(struct io_kiocb *req, s32 res, unsigned int issue_flags)
 
 /**
  * io_buf_unused - keep the buffer of an attempt without a result
- * @req: has picked a buffer; as for io_buf_used()
+ * @req: has selected a buffer; ring lock held as for io_buf_used()
  *
- * The request picks anew, unless it has taken the buffer: cqe.flags names that again, since the
- * request may end without another attempt.
+ * The next attempt selects a buffer again, unless this one was consumed.  Then cqe.flags gets its
+ * number again, since the request may end without another attempt.
  */
 void io_buf_unused(struct io_kiocb *req)
 {
@@ -361,8 +369,8 @@ void io_buf_unused(struct io_kiocb *req)
 }
 
 /**
- * io_buf_take - take the buffer of a request that is completed later
- * @req: will be completed in another context, with the ring lock; ring lock held
+ * io_buf_take - consume the buffer of a request that is completed later
+ * @req: will be completed in another context, with the ring lock; the lock has been held
  *	since io_buf_pick()
  */
 void io_buf_take(struct io_kiocb *req)
@@ -376,11 +384,9 @@ void io_buf_take(struct io_kiocb *req)
 /**
  * io_buf_retire - drop the rest of an incremental buffer that is too short for a request
  * @req: has no buffer; ring lock held
- * @need: bytes that it needs
+ * @need: bytes that the request needs
  *
- * The next buffer leaves the group, if it is shorter than that.
- *
- * Return: true if it does.
+ * Return: true if the first buffer of the group was shorter than @need and was dropped.
  */
 bool io_buf_retire(struct io_kiocb *req, u32 need)
 {
@@ -421,7 +427,7 @@ static int io_group_reserve(struct io_buf_group *group, u32 nr)
 	return 0;
 }
 
-/* One behind the other in memory, with rising numbers. */
+/* Append @nr buffers that are adjacent in memory and have consecutive numbers. */
 static void io_group_append(struct io_buf_group *group, struct io_uring_buf buf, u32 nr)
 {
 	while (nr--) {
@@ -431,7 +437,7 @@ static void io_group_append(struct io_buf_group *group, struct io_uring_buf buf,
 	}
 }
 
-/* The group for PROVIDE_BUFFERS, made if there is none. */
+/* Find the group for PROVIDE_BUFFERS, or make it if there is none. */
 static struct io_buf_group *io_group_find_or_make(struct io_ring_ctx *ctx, unsigned int id)
 {
 	struct io_buf_group *group = io_group_find(ctx, id);
@@ -448,9 +454,9 @@ static struct io_buf_group *io_group_find_or_make(struct io_ring_ctx *ctx, unsig
 /**
  * io_group_provide - add buffers of one size to a group of the kernel's own
  * @ctx: the ring, its lock held
- * @id: the group's number; it is made if there is none
- * @first: the first of them
- * @nr: their number
+ * @id: number of the group; it is made if there is none
+ * @first: the first buffer; the others follow it in memory
+ * @nr: number of buffers
  *
  * Return: 0, -EINVAL for a ring of buffers, -ENOMEM.
  */
@@ -470,12 +476,12 @@ int io_group_provide(struct io_ring_ctx *ctx, unsigned int id, struct io_uring_b
 }
 
 /**
- * io_group_withdraw - take buffers out of a group of the kernel's own
+ * io_group_withdraw - remove the first buffers of a group of the kernel's own
  * @ctx: the ring, its lock held
- * @id: the group's number
- * @nr: limit of buffers, the first to be used first
+ * @id: number of the group
+ * @nr: maximum number of buffers
  *
- * Return: their number, -ENOENT without such a group, -EINVAL for a ring of buffers.
+ * Return: number of buffers removed, -ENOENT without such a group, -EINVAL for a ring of buffers.
  */
 int io_group_withdraw(struct io_ring_ctx *ctx, unsigned int id, unsigned int nr)
 {
@@ -507,11 +513,11 @@ static int io_group_check(const struct io_uring_buf_reg *reg)
 	} else if (!PAGE_ALIGNED(reg->ring_addr)) {
 		return -EINVAL;
 	}
-	/* head and tail could not tell a full ring of more from an empty one */
+	/* with 65536 entries, 16-bit head and tail would be equal for a full ring and an empty one */
 	return is_power_of_2(reg->ring_entries) && reg->ring_entries < 65536 ? 0 : -EINVAL;
 }
 
-/* The memory of a ring of buffers. */
+/* Allocate or pin the memory of a ring of buffers. */
 static int io_group_share(struct io_ring_ctx *ctx, struct io_buf_group *group,
 			  const struct io_uring_buf_reg *reg)
 {
@@ -536,12 +542,12 @@ static int io_group_share(struct io_ring_ctx *ctx, struct io_buf_group *group,
 }
 
 /**
- * io_group_register - IORING_REGISTER_PBUF_RING
+ * io_group_register - handle IORING_REGISTER_PBUF_RING
  * @ctx: the ring, its lock held
- * @arg: struct io_uring_buf_reg
+ * @arg: struct io_uring_buf_reg in user space
  *
- * Return: 0, -EEXIST if the group has buffers or is a ring of them already, or what is
- * wrong with @arg.
+ * Return: 0; -EEXIST if the group has buffers or is a ring; -EINVAL or -EFAULT for a bad @arg;
+ * -EOVERFLOW; -ENOMEM, also if the charge would exceed RLIMIT_MEMLOCK.
  */
 int io_group_register(struct io_ring_ctx *ctx, void __user *arg)
 {
@@ -571,11 +577,12 @@ int io_group_register(struct io_ring_ctx *ctx, void __user *arg)
 }
 
 /**
- * io_group_unregister - IORING_UNREGISTER_PBUF_RING
+ * io_group_unregister - handle IORING_UNREGISTER_PBUF_RING
  * @ctx: the ring, its lock held
- * @arg: struct io_uring_buf_reg
+ * @arg: struct io_uring_buf_reg in user space
  *
- * Return: 0, -ENOENT without such a group, -EINVAL if it is no ring of buffers.
+ * Return: 0, -ENOENT without such a group, -EINVAL for a bad @arg or a group that is no ring,
+ * -EFAULT.
  */
 int io_group_unregister(struct io_ring_ctx *ctx, void __user *arg)
 {
@@ -596,9 +603,9 @@ int io_group_unregister(struct io_ring_ctx *ctx, void __user *arg)
 }
 
 /**
- * io_group_status - IORING_REGISTER_PBUF_STATUS
+ * io_group_status - handle IORING_REGISTER_PBUF_STATUS
  * @ctx: the ring, its lock held
- * @arg: struct io_uring_buf_status
+ * @arg: struct io_uring_buf_status in user space
  *
  * Return: as io_group_unregister().
  */

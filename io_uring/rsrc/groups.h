@@ -16,21 +16,21 @@
 
 /**
  * struct io_buf_group - buffers that a program has provided, to be used in their order
- * @refs: the ring's table, and programs that are mapping @region
- * @id: (-) its number
+ * @refs: (A) references of the ring's table, and of mmap() calls of @region
+ * @id: (-) number of the group
  * @ring: (-) @bufs is shared with the program, which appends to it; else the kernel's own
- * @inc: (-) a buffer is used up bit by bit (IOU_PBUF_RING_INC)
- * @min_left: (-) with @inc: a buffer with less left than that is used up
+ * @inc: (-) buffers are used up piece by piece (IOU_PBUF_RING_INC)
+ * @min_left: (-) with @inc: a buffer with fewer bytes left is used up
  * @size: (R) slots in @bufs, a power of two; (-) with @ring
- * @head: (R) the next buffer to be used, running freely; with @ring 16 bits of it count
- * @tail: (R) behind the last one; with @ring the program's word is meant instead
+ * @head: (R) the next buffer to be used, free running; with @ring its low 16 bits count
+ * @tail: (R) end of the buffers, free running; with @ring the program's tail counts instead
  * @bufs: (R) slots; (U) with @ring
- * @seen: (R) the buffer at @head as it was read when it was picked
- * @taker: (R) with @inc: the request that has taken a piece, if nothing was used after it
- * @whole: (R) with @taker: the buffer before that, as it was read
- * @region: (-) with @ring: where @bufs is
- * @pinned: (-) pages of @region that are the program's own
- * @charged: (-) those of them that are charged to the ring's user
+ * @seen: (R) copy of the buffer at @head, read when it was selected
+ * @taker: (R) with @inc: the request that has consumed a piece, if nothing was used after it
+ * @whole: (R) with @taker: copy of the buffer before that piece was consumed
+ * @region: (-) with @ring: memory of @bufs
+ * @pinned: (R) pages of @region if that is pinned user memory
+ * @charged: (-) those of @pinned that are charged to the ring's user
  */
 struct io_buf_group {
 	refcount_t			refs;
@@ -51,10 +51,10 @@ struct io_buf_group {
 };
 
 /**
- * struct io_buf - a provided buffer as an op gets it
- * @addr: address of user memory (access_ok()), which may fault
+ * struct io_buf - the provided buffer that an op gets
+ * @addr: user address, access_ok() but not mapped necessarily
  * @len: bytes, not more than the request wants
- * @inc: what the request does not use remains for others
+ * @inc: bytes that the request does not use remain for others
  */
 struct io_buf {
 	u64	addr;
@@ -62,22 +62,22 @@ struct io_buf {
 	bool	inc;
 };
 
-/* io_picked->taken, if it is not 0: the buffer; a piece of an incremental one */
+/* values of io_picked->taken besides 0: a whole buffer, or a piece of an incremental one */
 #define IO_TAKEN_BUFFER	1
 #define IO_TAKEN_PIECE	2
 
-/* the most buffers that one transfer uses */
+/* maximum number of buffers of one transfer */
 #define IO_BUNDLE_MAX	256
 
 /**
  * struct io_bundle - several provided buffers for one transfer (see io_uring/rsrc/bundle.c)
- * @nr: buffers
- * @nr_segs: segments
- * @len: bytes of all of these
+ * @nr: number of buffers
+ * @nr_segs: number of segments
+ * @len: bytes of all segments
  * @cut: bytes of the last buffer that are beyond @len
  * @bid: number of the first buffer
- * @single: there must not be a second one for the same CQE
- * @segs: where the data is, or goes
+ * @single: no further buffer may follow for the same CQE
+ * @segs: segments of user memory
  * @lens: lengths of the buffers as they were read
  */
 struct io_bundle {
@@ -107,7 +107,7 @@ u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 mov
 u32 io_bundle_sent(struct io_kiocb *req, const struct io_bundle *bundle);
 void io_bundle_take(struct io_kiocb *req, const struct io_bundle *bundle);
 
-/* Ring lock held, or groups.lock. */
+/* Find a group; ring lock or groups.lock held. */
 static inline struct io_buf_group *io_group_find(struct io_ring_ctx *ctx, unsigned int id)
 {
 	if (likely(id < IO_GROUPS_SMALL))
@@ -115,17 +115,17 @@ static inline struct io_buf_group *io_group_find(struct io_ring_ctx *ctx, unsign
 	return xa_load(&ctx->groups.others, id);
 }
 
-/* Buffers in the group.  In a ring they are as many as the program says, up to 65,535. */
+/* Return: number of buffers in the group; the program controls that of a ring, up to 65,535. */
 static inline u32 io_group_count(const struct io_buf_group *group)
 {
 	if (!group->ring)
 		return group->tail - group->head;
-	/* the program's release store of the tail, which lies in the first slot */
+	/* pairs with the program's release store of the tail, which lies in the first slot */
 	return (u16)(smp_load_acquire(&((struct io_uring_buf_ring *)group->bufs)->tail) -
 		     group->head);
 }
 
-/* Does the group have a buffer for another transfer?  Ring lock held since @req has picked. */
+/* Return: true if the group has another buffer.  Ring lock held since @req selected its own. */
 static inline bool io_buf_more(const struct io_kiocb *req)
 {
 	return io_group_count(io_group_find(req->ctx, req->buf_index));
@@ -143,8 +143,8 @@ static inline struct io_uring_buf *io_group_slot(struct io_buf_group *group, u32
 }
 
 /*
- * @used bytes of the buffer in ->seen belong to a request.  Return: the group keeps the
- * rest of it.
+ * Remove @used bytes of the buffer in ->seen from the group, or all of it if the group is not
+ * incremental.  Return: true if the group keeps the rest of the buffer.
  */
 static inline bool io_group_use(struct io_buf_group *group, u32 used)
 {
@@ -155,9 +155,9 @@ static inline bool io_group_use(struct io_buf_group *group, u32 used)
 		group->head++;
 		return false;
 	}
-	/* what was taken before cannot be given back */
+	/* a piece that was consumed before cannot be returned any more */
 	group->taker = NULL;
-	/* one without a byte is used up by nothing */
+	/* a use of 0 bytes uses up only an empty buffer */
 	if (!used && group->seen.len)
 		return true;
 	if (!left || left < group->min_left) {
@@ -170,7 +170,7 @@ static inline bool io_group_use(struct io_buf_group *group, u32 used)
 	return true;
 }
 
-/* CQE flags that tell the program of the buffer that a request has used. */
+/* Return: CQE flags with the number of the buffer that a request has used. */
 static inline u32 io_picked_cflags(const struct io_kiocb *req)
 {
 	u32 cflags = IORING_CQE_F_BUFFER | (u32)req->picked.bid << IORING_CQE_BUFFER_SHIFT;

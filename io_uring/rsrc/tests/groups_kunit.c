@@ -40,7 +40,7 @@ static void groups_add(struct groups_ring *ring, u64 addr, u32 len, u16 bid)
 	buf->addr = addr;
 	buf->len = len;
 	buf->bid = bid;
-	/* as a program does: the buffer is there before it counts */
+	/* like a program, store the buffer before the tail; pairs with io_group_count() */
 	smp_store_release(tail, at + 1);
 }
 
@@ -79,16 +79,16 @@ static void groups_incremental(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring->bufs[0].addr, 1040);
 	KUNIT_EXPECT_EQ(test, ring->bufs[0].len, 24);
 	KUNIT_ASSERT_TRUE(test, io_group_look(group));
-	/* as much as it takes */
+	/* min_left bytes remain, which is enough */
 	KUNIT_EXPECT_TRUE(test, io_group_use(group, 16));
 	KUNIT_ASSERT_TRUE(test, io_group_look(group));
-	/* less is nothing */
+	/* fewer remain, so the buffer is used up */
 	KUNIT_EXPECT_FALSE(test, io_group_use(group, 1));
 	KUNIT_EXPECT_EQ(test, ring->bufs[0].len, 0);
 	KUNIT_EXPECT_EQ(test, io_group_count(group), 0);
 }
 
-/* What the program writes after the look does not count. */
+/* What the program writes after the buffer was read does not count. */
 static void groups_hostile(struct kunit *test)
 {
 	struct groups_ring *ring = groups_ring(test, true, 0);
@@ -102,7 +102,7 @@ static void groups_hostile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring->bufs[0].addr, 1060);
 	KUNIT_EXPECT_EQ(test, ring->bufs[0].len, 4);
 	KUNIT_ASSERT_TRUE(test, io_group_look(group));
-	/* more than there is */
+	/* more bytes than the buffer has */
 	KUNIT_EXPECT_FALSE(test, io_group_use(group, U32_MAX));
 	/* any tail leads to some slot */
 	*groups_tail(ring) = group->head - 1;
@@ -110,7 +110,7 @@ static void groups_hostile(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, io_group_look(group));
 }
 
-/* An array of our own grows while its first buffer is somewhere in the middle. */
+/* An array of the kernel's own grows while its first buffer is in the middle. */
 static void groups_grow(struct kunit *test)
 {
 	struct io_buf_group *group = io_group_alloc(1);

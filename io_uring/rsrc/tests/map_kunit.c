@@ -3,8 +3,8 @@
 
 /*
  * Buffers are made of pieces: a number of pages of a folio, from an offset on.
- * No page is pinned here, only described.  What an iterator covers is compared
- * byte range by byte range with where the page array says that these bytes are.
+ * No page is pinned here, only described.  For each range the iterator is compared
+ * with the pages that the page array has for these bytes.
  */
 #include <kunit/test.h>
 #include <linux/pfn.h>
@@ -71,7 +71,7 @@ static int map_init(struct kunit *test)
 	test->priv = fix;
 	for (i = 0; i < MAP_FOLIOS; i++)
 		fix->folios[i] = alloc_pages(GFP_KERNEL | __GFP_COMP, MAP_ORDER);
-	/* neighbours in memory, which must not matter */
+	/* adjacent in memory, which must not matter */
 	fix->singles[0] = alloc_pages(GFP_KERNEL, MAP_ORDER);
 	KUNIT_ASSERT_NOT_NULL(test, fix->singles[0]);
 	split_page(fix->singles[0], MAP_ORDER);
@@ -111,7 +111,7 @@ static void map_make_pages(struct map_fixture *fix, const struct map_case *c)
 	}
 }
 
-/* Segments are as many and as large as the pieces allow, and never join what does not follow. */
+/* Segments are as large as the pieces allow, and join only consecutive pages. */
 static void map_layouts(struct kunit *test)
 {
 	struct map_fixture *fix = test->priv;
@@ -128,7 +128,7 @@ static void map_layouts(struct kunit *test)
 	}
 }
 
-/* Does the iterator cover these bytes of the page array, and has it no segment too many? */
+/* Check that the iterator covers these bytes of the page array, without unused segments. */
 static bool map_iter_right(struct map_fixture *fix, const struct iov_iter *iter, size_t at,
 			   size_t len)
 {
@@ -172,7 +172,7 @@ static struct io_buf_node map_node(struct io_mapped_ubuf *map, u64 addr, u32 len
 	};
 }
 
-/* What a read or write into a registered buffer asks for. */
+/* Get an iterator as a read or write of a registered buffer does. */
 static int map_range(const struct io_buf_node *node, struct iov_iter *iter, u64 addr, size_t len)
 {
 	if (!io_buf_covers(node, addr, len))
@@ -182,7 +182,7 @@ static int map_range(const struct io_buf_node *node, struct iov_iter *iter, u64 
 	return 0;
 }
 
-/* Ranges between points around the pages' borders of a buffer that starts at @offset. */
+/* Check ranges between points around the page borders of a buffer that starts at @offset. */
 static void map_check_ranges(struct kunit *test, const struct map_case *c, unsigned int offset,
 			     size_t total)
 {
@@ -227,7 +227,7 @@ static void map_check_ranges(struct kunit *test, const struct map_case *c, unsig
 	kvfree(map);
 }
 
-/* Each byte is found where it is, and nothing outside. */
+/* Each byte of a buffer is found, and no byte outside. */
 static void map_ranges(struct kunit *test)
 {
 	static const unsigned int offsets[] = { 0, 1, 100, 4095 };
@@ -247,7 +247,7 @@ static void map_ranges(struct kunit *test)
 	}
 }
 
-/* Sums that wrap are outside; nothing at the very end is inside. */
+/* Ranges whose end wraps are outside; an empty range at the end is inside. */
 static void map_range_limits(struct kunit *test)
 {
 	struct map_fixture *fix = test->priv;
@@ -292,7 +292,7 @@ static void map_charges(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, io_account_del_segs(account, small, small->nr_bvecs), 7);
 	KUNIT_EXPECT_EQ(test, io_account_del_segs(account, small, small->nr_bvecs), 7);
 
-	/* three folios; one of them again, of which another buffer has a part */
+	/* three folios, added twice; another buffer has a part of one of them */
 	apart = map_of(test, &map_cases[15]);
 	inside = map_of(test, &map_cases[3]);
 	KUNIT_EXPECT_EQ(test, io_account_add_segs(account, apart), 3 * MAP_FOLIO);
