@@ -36,7 +36,7 @@ void io_account_init(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_account_free - free the account of a ring that has no buffers any more
+ * io_account_free - drop what io_account_init() has recorded
  * @ctx: the ring; io_account_init() may not have been called
  */
 void io_account_free(struct io_ring_ctx *ctx)

@@ -373,7 +373,7 @@ static int io_bufs_clone(struct io_ring_ctx *ctx, struct io_ring_ctx *src)
 }
 
 /*
- * Lock @other as well.  A task does not wait for one ring lock while it holds another, so drop
+ * Lock @other as well.  A task must not wait for one ring lock while it holds another.  So drop
  * the first if the second is not free, and retry in the reverse order.
  *
  * Return: 0, or %IO_RING_LOST if current is killed; neither lock is held then.

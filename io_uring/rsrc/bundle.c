@@ -44,9 +44,9 @@ static noinline u32 *io_bundle_shorten(struct iovec *seg, u32 *len, const u32 *e
  * bytes.  Otherwise it is left out.  A bad address ends the bundle, as a fault ends a copy.
  *
  * Bundles of small buffers spend most of their time here, so the inner loop does little for each
- * buffer.  It reads the length and compares it with the bytes that are still wanted, and it reads
- * the address and compares it with the end of the previous buffer.  Addresses are checked once per
- * segment.  One comparison finds both the end of the array and the last buffer.
+ * buffer.  It compares the length with the bytes that are still wanted, and the address with the
+ * end of the previous buffer.  Addresses are checked once per segment.  One comparison finds both
+ * the end of the array and the last buffer.
  */
 static void io_bundle_fill(struct io_bundle *bundle, struct io_buf_group *group, u32 nr,
 			   u32 want, u32 most)

@@ -2,8 +2,8 @@
 /* io_uring: groups of provided buffers */
 
 /*
- * A group is a queue of buffers.  It is either an array that the program shares with the kernel
- * and appends to without a system call (a ring), or an array of the kernel's own, to which the
+ * A group is a queue of buffers.  A ring is an array that the program shares with the kernel and
+ * appends to without a system call.  Other groups are arrays of the kernel's own, to which the
  * program appends by PROVIDE_BUFFERS.  Requests use both in the same manner.
  *
  * This file alone decides whether a buffer belongs to its group or to a request, see the table in

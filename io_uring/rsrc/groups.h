@@ -155,7 +155,7 @@ static inline bool io_group_use(struct io_buf_group *group, u32 used)
 		group->head++;
 		return false;
 	}
-	/* a piece that was consumed before cannot be returned any more */
+	/* a piece that was consumed before cannot be returned after this */
 	group->taker = NULL;
 	/* a use of 0 bytes uses up only an empty buffer */
 	if (!used && group->seen.len)

@@ -146,7 +146,7 @@ u64 *io_rsrc_copy_tags(const u64 __user *tags, unsigned int nr)
 }
 
 /**
- * io_rsrc_post_tag - post the CQE of a resource that is not used any more
+ * io_rsrc_post_tag - post the CQE of a resource that has lost its last user
  * @ctx: the ring, its lock held
  * @node: the node that is being released
  */

@@ -16,10 +16,10 @@
  * all places, which task/end.c repeats until nothing is left.
  *
  * Requests move between these places during a pass.  Between workers and the wait table
- * they move under the ring lock, which is held while both are searched.  All other moves
- * check ctx->dying and tctx->in_cancel (io_may_add_waiting(), io_issue_allowed(),
- * io_wq_enqueue()), so that no request moves from a place that the pass has not reached
- * to one that it has left.
+ * they move under the ring lock, which is held while both are searched.  All other moves check
+ * whether the task, the ring or the pool ends (io_may_add_waiting(), io_issue_allowed(),
+ * io_queue_to_worker(), io_wq_enqueue()).  So no request moves from a place that the pass has
+ * not reached to one that it has left.
  *
  * A program names requests by a key (IORING_OP_ASYNC_CANCEL, IORING_REGISTER_SYNC_CANCEL), and a
  * linked timeout ends one request.  This search covers the worker pools of all tasks that use

@@ -31,7 +31,7 @@
  * @found: the last pass found something, the next one may find more
  * @ran: the last pass ran task work, after which there may be more to find
  * @busy: a ring's lock was held
- * @tries: passes in a row in which a ring's lock was held
+ * @tries: consecutive passes in which a ring's lock was held
  * @left: requests that were left at the last check
  * @since: time of the last progress, in jiffies
  * @killed: the process was killed
@@ -350,7 +350,7 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 	io_tctx_detach_all(tctx);
 	io_tctx_put_credit(tctx);
 	if (cancel_all && gone) {
-		/* no request refers to the state any more */
+		/* no request refers to the state now */
 		atomic_dec(&tctx->in_cancel);
 		current->io_uring = NULL;
 		io_tctx_free(tctx);

@@ -7,12 +7,12 @@
  * Problem: the last fput() of a ring may run in any task, and the works below run on workers
  * that serve all rings.  So no step of a ring's end blocks on a lock or waits for a request.
  *
- *	io_ring_kill() runs when the file is released.  No task can enter any more, and
+ *	io_ring_kill() runs when the file is released.  No task can enter the ring, and
  *	calls in progress have ended, because they held the file.  Sets ->dying.
  *
  *	io_ring_end_locked() closes a single-writer ring's mailbox and ends the requests in
  *	flight.  Before that the ring leaves its SQPOLL thread.  A task of the ring's user
- *	does this in close(2), so that requests are cancelled when the call returns.  It
+ *	does this in close(2), so that no request waits when the call returns.  It
  *	retries the locks for some milliseconds.  Then, and for other tasks,
  *	io_ring_exit_work() retries them, at growing intervals.  The registered files are
  *	released with the last request.
@@ -185,8 +185,8 @@ static bool io_ring_end_requests(struct io_ring_ctx *ctx)
 }
 
 /*
- * Unregister files with the last request, not with the ring's memory, so that a file lock, a port
- * or the other end of a pipe is released at once.
+ * Unregister files with the last request, not with the ring's memory.  So a file lock, a port or
+ * the other end of a pipe is released at once.
  */
 static void io_ring_all_gone(struct io_ring_ctx *ctx)
 {

@@ -2,10 +2,10 @@
 /* io_uring: running what waits in mailboxes */
 
 /*
- * Items run in three contexts: in the owner of a single-writer ring when it enters the ring, in
- * the submitter on a multi-writer ring as task work, and in the fallback worker when either is
- * gone.  Each takes all items of a mailbox and runs them under the ring lock.  One commit
- * publishes the CQEs of a batch.
+ * Items run in three contexts: the owner of a single-writer ring runs them when it enters the
+ * ring, the submitter on a multi-writer ring as task work.  The fallback worker runs them when
+ * either is gone.  Each takes all items of a mailbox and runs them under the ring lock.  One
+ * commit publishes the CQEs of a batch.
  */
 #include <trace/events/io_uring.h>
 
@@ -155,9 +155,9 @@ static bool io_tctx_has_tw(const struct io_uring_task *tctx, const struct io_rin
 }
 
 /*
- * Clear IORING_SQ_TASKRUN of a ring whose items were taken.  Items that arrived since then have
- * set the flag before, so set it again if one of them is this ring's.  Setting it for an item of
- * another ring would leave the flag set for good.
+ * Clear IORING_SQ_TASKRUN of a ring whose items were taken.  Items that have arrived since then
+ * may have set the flag already, so set it again if one of them is this ring's.  Set for an item
+ * of another ring, the flag would stay set.
  */
 static void io_clear_taskrun(struct io_uring_task *tctx, struct io_ring_ctx *ctx)
 {

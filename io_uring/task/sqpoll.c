@@ -184,7 +184,7 @@ void io_iopoll_add_unlocked(struct io_kiocb *req)
  * The SQPOLL thread ends when all other threads of the program have ended by exit(2), so that it
  * does not keep the process alive.  It watches one live thread (sqd->user) at a time.
  *
- * The end of a thread wakes pollers of its pidfd, and in this way the SQPOLL thread.  A thread
+ * The end of a thread wakes pollers of its pidfd, and with them the SQPOLL thread.  A thread
  * group leader that ends before the other threads wakes no poller.  If it has used io_uring it
  * calls io_sqpoll_user_left(), otherwise the SQPOLL thread checks for its end at intervals.
  */

@@ -70,7 +70,7 @@ int io_tctx_create(struct io_ring_ctx *ctx, struct task_struct *task)
 
 /**
  * io_tctx_free - free the io_uring state of a task
- * @tctx: has no requests, no nodes and no worker pool any more
+ * @tctx: the state, without requests, nodes and worker pool
  */
 void io_tctx_free(struct io_uring_task *tctx)
 {
@@ -357,7 +357,7 @@ static void io_tctx_forget_some(struct io_ring_ctx *ctx)
  */
 void io_tctx_forget_ring(struct io_ring_ctx *ctx)
 {
-	/* no task adds a node any more; exiting tasks remove their own */
+	/* no task adds a node now, and exiting tasks remove their own */
 	while (!list_empty_careful(&ctx->users.nodes)) {
 		io_tctx_forget_some(ctx);
 		cond_resched();
