@@ -513,7 +513,7 @@ static int io_group_check(const struct io_uring_buf_reg *reg)
 	} else if (!PAGE_ALIGNED(reg->ring_addr)) {
 		return -EINVAL;
 	}
-	/* with 65536 entries, 16-bit head and tail would be equal for a full ring and an empty one */
+	/* with 65536 entries a full ring and an empty one would have equal 16-bit counters */
 	return is_power_of_2(reg->ring_entries) && reg->ring_entries < 65536 ? 0 : -EINVAL;
 }
 

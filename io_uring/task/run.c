@@ -242,8 +242,8 @@ void io_tctx_task_work(struct callback_head *cb)
 	if (WARN_ON_ONCE(tctx->task != current))
 		return;
 	/*
-	 * Current handles signals or continues its exit only when no task work is left.  So requests
-	 * end at their next event, else wakers could keep current here for ever.
+	 * Current handles signals or continues its exit only when no task work is left.  So
+	 * requests end at their next event, else wakers could keep current here for ever.
 	 */
 	if (unlikely(fatal_signal_pending(current) || current->flags & PF_EXITING))
 		flags |= IO_URING_F_TASK_DEAD;

@@ -228,7 +228,7 @@ int io_tctx_attach_slow(struct io_ring_ctx *ctx)
 static void io_tctx_remove_node(struct io_tctx_node *node)
 {
 	lockdep_assert_held(&node->ctx->users.lock);
-	/* the task may compare ->last now, but never with this ring, which it has no reference to */
+	/* the task may compare ->last now, but not with this ring: it has no reference to it */
 	cmpxchg(&node->tctx->last, node->ctx, NULL);
 	/* the pool ends after all nodes are removed, so it is still there */
 	io_wq_count_ring(node->tctx->io_wq, -1);
