@@ -4,7 +4,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from benching.goals import Goals, MOST                        # noqa: E402
+from benching.goals import Goals, MOST                  # noqa: E402
 
 STOCK = {"instr": 1000.0, "locked": 10.0, "syscalls": 1.0}
 KNOWN = {"missed": {"row/": {"ratio": 1.05, "date": "2026-01-01", "why": "half of it is TCP"}},
