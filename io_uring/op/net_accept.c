@@ -131,7 +131,7 @@ static int io_accept_one(struct io_kiocb *req, struct proto_accept_arg *arg,
 			 unsigned int issue_flags)
 {
 	struct io_accept *accept = io_accept(req);
-	int fd = -1, flags = 0;
+	int fd = -1, flags = 0, ret;
 	struct file *file;
 
 	if (accept->flags & SOCK_CLOEXEC)
@@ -149,10 +149,10 @@ static int io_accept_one(struct io_kiocb *req, struct proto_accept_arg *arg,
 			put_unused_fd(fd);
 		return PTR_ERR(file);
 	}
-	fd = io_install_file(req->ctx, file, fd, accept->file_index, issue_flags);
-	if (unlikely(fd < 0))
+	ret = io_install_file(req->ctx, file, fd, accept->file_index, issue_flags);
+	if (unlikely(ret < 0))
 		accept->how |= IO_ACCEPT_NO_SLOT;
-	return fd;
+	return ret;
 }
 
 /* @ret is what an attempt has come to.  Return: what becomes of the request. */

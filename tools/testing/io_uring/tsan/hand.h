@@ -18,7 +18,7 @@
  * @next: receiver: number of each sender's next message
  * @home_first: receiver: entries that go home together
  * @home_last: the last of them
- * @running: receiver: another task runs messages
+ * @running: receiver: a thread runs messages
  * @early: receiver: sleeps that ended before all was there
  */
 struct ring {

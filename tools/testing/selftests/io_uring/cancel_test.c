@@ -152,7 +152,7 @@ static void note(struct iou *r, struct ended *e)
 	}
 }
 
-/* Take what is there once @nr CQEs are.  Return: -ETIME if no task woke us for them */
+/* Take what is there once @nr CQEs are.  Return: -ETIME if no wake-up came for them */
 static int collect(struct iou *r, struct ended *e, unsigned int nr)
 {
 	int ret = iou_wait(r, nr);

@@ -468,7 +468,7 @@ TEST_F(cmd, discard)
 
 /*
  * The device has one tag: those that find it taken are refused after they were accepted,
- * and wait for it on a worker.  Their slots are another task's by then.
+ * and wait for it on a worker.  Their SQEs are overwritten by then.
  */
 TEST_F(cmd, discard_busy)
 {

@@ -243,7 +243,7 @@ static int pin_groups(struct iou *r, char *mem, int first, int most)
 	return nr;
 }
 
-/* Become a user whose memory no task has pinned, and who may pin so much. */
+/* Become a user without pinned memory who may pin @bytes. */
 static int become_pinner(rlim_t bytes)
 {
 	struct rlimit limit = { bytes, bytes };

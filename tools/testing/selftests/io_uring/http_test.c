@@ -98,7 +98,7 @@ static void serve_from_pipe(struct server *s, unsigned int i)
 	sqe->splice_off_in = -1;
 }
 
-/* Another task has connected.  Return: 0, or the line that says what is wrong; so do the others. */
+/* Accept a client.  Return: 0, or the line that is wrong, as the other functions here. */
 static int on_accept(struct server *s, const struct io_uring_cqe *cqe)
 {
 	unsigned int i;

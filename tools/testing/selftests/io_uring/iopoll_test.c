@@ -8,7 +8,7 @@
  *
  * both as they are and with an ext4 on them.  What they do without being polled they
  * answer by a timer, late enough for what an attempt, or a part of it, has left behind
- * to be gone: no task may be asked through that.
+ * to be gone: polling must not use what is left.
  */
 #include "iou_test.h"
 

@@ -349,7 +349,7 @@ TEST_F(poll, remove_of_a_cancelled_one)
 }
 
 /* An event that is there when it is armed is told, and it goes on. */
-/* A task that asks for one event gets one, although it may be several. */
+/* A multishot poll with EPOLLONESHOT reports one event. */
 TEST_F(poll, multi_oneshot)
 {
 	struct iou *r = &self->r;
@@ -591,7 +591,7 @@ TEST_F(poll, exclusive)
 	}
 	/* one is enough, and one there is */
 	EXPECT_EQ(1, nr);
-	/* a task that does not ask for it is told all the same */
+	/* a poll that is not exclusive gets the event as well */
 	drain(self->p[0]);
 	prep_poll(r, self->p[0], POLLIN, 0, 9);
 	ASSERT_LE(0, submit(r));

@@ -178,7 +178,7 @@ TEST_F(poll, changed_while_firing)
 					ASSERT_EQ(0, cqe.res);
 				if (cqe.user_data > ACT && !cqe.res)
 					removed = 0;
-				/* no task got it: it may be multishot and go on */
+				/* no removal found it: it may be multishot and go on */
 				if (answers == 4 && removed && !ends) {
 					storm_pause(&storm, r, true);
 					prep_remove(r, 1)->user_data = ACT + 1;

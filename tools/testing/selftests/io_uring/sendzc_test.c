@@ -828,7 +828,7 @@ TEST_F(sendzc, killed)
 
 #define HUGE_PAGE	(2UL << 20)
 
-/* Pages of 2 MiB that no task has. */
+/* Return: number of free pages of 2 MiB, or -1. */
 static long free_huge_pages(void)
 {
 	char line[128];

@@ -527,7 +527,7 @@ static int change_round(struct change *c)
 		return __LINE__;
 	if (!change_end(c) || !change_remove(c))
 		return __LINE__;
-	/* a task that tells of one of these later has had it for too long */
+	/* a CQE must not name one of these later */
 	memset(c->given, 0, sizeof(c->given));
 	if (!change_register(c, mapped))
 		return __LINE__;

@@ -196,8 +196,8 @@ TEST_F(teardown, exit_while_the_lock_is_held)
 }
 
 /*
- * The same with a request that holds a ring's file, which an exit waits for: a task that is
- * killed does not wait long.  The request ends when the lock is free.
+ * A killed task does not wait long, even for a request that holds a ring's file, for which an
+ * exit waits.  The request ends when the lock is free.
  * Mutants: exit-waits-for-ring-lock, exit-forgets-orphans.  differences: exit-ring-lock
  */
 TEST_F(teardown, killed_while_the_lock_is_held)

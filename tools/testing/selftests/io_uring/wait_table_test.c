@@ -751,7 +751,7 @@ out:
 
 /*
  * @nr exclusive polls of a socket: multishot ones of which one is chosen for an event, or one in
- * two is chosen for one each.  Before they have told any task these are cancelled, or the ring
+ * two is chosen for one each.  These are cancelled before they report an event, or the ring
  * is closed.  Return: microseconds until they, or it, were gone; 0: something else failed
  */
 static unsigned long long end_of_exclusive(unsigned int nr, bool each)

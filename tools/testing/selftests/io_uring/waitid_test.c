@@ -260,7 +260,7 @@ TEST_F(waitid, one_child_for_two)
 	self->child = 0;
 }
 
-/* An event that is another task's to have leaves the wait where it is. */
+/* An event that waitpid(2) takes does not end the wait. */
 TEST_F(waitid, taken_by_others)
 {
 	int pid = make_child(), status;
