@@ -49,7 +49,9 @@ static inline int audit_start(const struct audit_rule_data *rule)
 	int room = 4 << 20;	/* for all records of a test: it may be late to take them */
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT);
 	struct audit_status on = {
-		.mask = AUDIT_STATUS_ENABLED | AUDIT_STATUS_PID, .enabled = 1, .pid = getpid(),
+		/* no limit: above it, the kernel drops the records of a ring and not those of calls */
+		.mask = AUDIT_STATUS_ENABLED | AUDIT_STATUS_PID | AUDIT_STATUS_BACKLOG_LIMIT,
+		.enabled = 1, .pid = getpid(),
 	};
 
 	if (fd < 0)
@@ -66,7 +68,10 @@ static inline int audit_start(const struct audit_rule_data *rule)
 
 static inline int audit_stop(int fd, const struct audit_rule_data *rule)
 {
-	struct audit_status off = { .mask = AUDIT_STATUS_ENABLED | AUDIT_STATUS_PID };
+	struct audit_status off = {
+		.mask = AUDIT_STATUS_ENABLED | AUDIT_STATUS_PID | AUDIT_STATUS_BACKLOG_LIMIT,
+		.backlog_limit = 64,	/* the kernel's default */
+	};
 	int ret = audit_send(fd, AUDIT_DEL_RULE, rule, sizeof(*rule));
 
 	if (!ret)
