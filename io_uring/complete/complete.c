@@ -49,7 +49,6 @@ static void io_link_fail_one(struct io_kiocb *req, bool silent)
 		req->flags |= REQ_F_CQE_SKIP | REQ_F_SKIP_LINK_CQES;
 	else
 		req->flags &= ~REQ_F_CQE_SKIP;
-	req->cqe.flags = 0;
 }
 
 /* The chain is broken: all that follows ends. */

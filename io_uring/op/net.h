@@ -21,6 +21,8 @@
 #define IO_NET_NO_RETRY	BIT(15)
 /* io_net->how: a SEND to an address, which may be an empty one */
 #define IO_NET_NAMED	BIT(14)
+/* io_net->how: the notification of a zero copy send has its pages or its buffer */
+#define IO_NET_BOUND	BIT(13)
 
 /**
  * struct io_net - a send or a receive
@@ -99,7 +101,8 @@ struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_se
 enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags);
 enum io_result io_recv_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags);
 
-int io_notif_make(struct io_kiocb *req, unsigned int issue_flags);
+int io_notif_make(struct io_kiocb *req, bool report);
+int io_notif_bind(struct io_kiocb *req, unsigned int issue_flags);
 void io_notif_attach(struct io_kiocb *req, struct msghdr *msg);
 void io_notif_put(struct io_kiocb *req);
 

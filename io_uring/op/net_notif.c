@@ -91,68 +91,86 @@ static struct io_rsrc_node *io_notif_buf(struct io_kiocb *req)
 	return node && io_buf_covers(io_buf_node(node), net->addr, net->len) ? node : NULL;
 }
 
-/* Ring lock held.  Return: 0, -EFAULT or -ENOMEM. */
-static int io_notif_make_locked(struct io_kiocb *req, struct mmpin pinned)
+/**
+ * io_notif_make - make a send's notification
+ * @req: a zero copy send whose SQE is read, ring lock held
+ * @report: as in struct io_notif
+ *
+ * From here on the request's CQE has IORING_CQE_F_MORE, and io_notif_put() has to follow it.
+ *
+ * Return: 0 or -ENOMEM
+ */
+int io_notif_make(struct io_kiocb *req, bool report)
 {
-	bool fixed = io_net(req)->how & IORING_RECVSEND_FIXED_BUF;
-	struct io_rsrc_node *node = fixed ? io_notif_buf(req) : NULL;
-	struct io_kiocb *notif;
+	struct io_kiocb *notif = io_req_take_notif(req);
 
-	if (unlikely(fixed && !node))
-		return -EFAULT;
-	notif = io_req_take_notif(req);
 	if (unlikely(!notif))
 		return -ENOMEM;
-	if (fixed) {
-		notif->buf_node = io_node_get(req->ctx, node);
-		notif->flags |= REQ_F_BUF_NODE;
-	}
 	*io_notif(notif) = (struct io_notif){
 		.ubuf = {
 			.ops	= &io_notif_ops,
 			.refcnt	= REFCOUNT_INIT(1),
 			.flags	= SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN,
 		},
-		.pinned = pinned,
-		.report = io_net(req)->how & IORING_SEND_ZC_REPORT_USAGE,
+		.report = report,
 	};
 	io_net(req)->notif = notif;
+	req->cqe.flags = IORING_CQE_F_MORE;
 	req->flags |= REQ_F_NEED_CLEANUP;
 	return 0;
 }
 
-/**
- * io_notif_make - make a send's notification
- * @req: a zero copy send that has none, about to reach its socket
- * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
- *
- * From here on the request's CQE has IORING_CQE_F_MORE, and io_notif_put() has to follow it.
- *
- * Return: 0; -ENOMEM also when RLIMIT_MEMLOCK is reached; -EFAULT for data that is not in the
- * registered buffer; -ECANCELED for a worker that is killed.
- */
-int io_notif_make(struct io_kiocb *req, unsigned int issue_flags)
+/* Have the notification hold the registered buffer.  Return: 0, -EFAULT or -ECANCELED. */
+static int io_notif_hold_buf(struct io_kiocb *req, struct io_kiocb *notif,
+			     unsigned int issue_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
-	struct io_net *net = io_net(req);
-	struct mmpin pinned = {};
-	int ret;
+	struct io_rsrc_node *node;
+	int ret = io_issue_lock(ctx, issue_flags);
 
-	if (ctx->account.user && net->len && !(net->how & IORING_RECVSEND_FIXED_BUF)) {
-		/* the worst case */
-		pinned.num_pg = (net->len >> PAGE_SHIFT) + 2;
-		if (io_user_charge(ctx->account.user, pinned.num_pg))
-			return -ENOMEM;
-		pinned.user = get_uid(ctx->account.user);
-	}
-	ret = io_issue_lock(ctx, issue_flags);
-	if (likely(!ret)) {
-		ret = io_notif_make_locked(req, pinned);
-		io_issue_unlock(ctx, issue_flags);
-	}
 	if (unlikely(ret))
-		mm_unaccount_pinned_pages(&pinned);
+		return ret;
+	node = io_notif_buf(req);
+	if (likely(node)) {
+		notif->buf_node = io_node_get(ctx, node);
+		notif->flags |= REQ_F_BUF_NODE;
+	} else {
+		ret = -EFAULT;
+	}
+	io_issue_unlock(ctx, issue_flags);
 	return ret;
+}
+
+/**
+ * io_notif_bind - charge a send's pages, or find its registered buffer
+ * @req: a zero copy send about to reach its socket for the first time
+ * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
+ *
+ * Return: 0; -ENOMEM when RLIMIT_MEMLOCK is reached; -EFAULT for data that is not in the
+ * registered buffer; -ECANCELED for a worker that is killed.
+ */
+int io_notif_bind(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct user_struct *user = req->ctx->account.user;
+	struct io_net *net = io_net(req);
+	struct io_kiocb *notif = net->notif;
+
+	if (net->how & IORING_RECVSEND_FIXED_BUF) {
+		int ret = io_notif_hold_buf(req, notif, issue_flags);
+
+		if (unlikely(ret))
+			return ret;
+	} else if (user && net->len) {
+		struct mmpin *pinned = &io_notif(notif)->pinned;
+		/* the worst case */
+		unsigned int nr = (net->len >> PAGE_SHIFT) + 2;
+
+		if (io_user_charge(user, nr))
+			return -ENOMEM;
+		*pinned = (struct mmpin){ .user = get_uid(user), .num_pg = nr };
+	}
+	net->how |= IO_NET_BOUND;
+	return 0;
 }
 
 /* msghdr->sg_from_iter for memory that packets hold themselves. */

@@ -118,7 +118,10 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return io_net_prep_buf(req);
 }
 
-/* What both kinds of zero copy refuse, and what they have in common. */
+/*
+ * Check and read the fields of both zero copy ops.  As on 6.12, what is refused here before the
+ * notification is made has one CQE, and any later error has two.
+ */
 static int io_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 valid)
 {
 	struct io_net *net = io_net(req);
@@ -126,9 +129,12 @@ static int io_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 
 
 	if (unlikely(READ_ONCE(sqe->__pad2[0]) || READ_ONCE(sqe->addr3)))
 		return -EINVAL;
-	/* a program that hides the CQE could not know that a notification comes */
+	/* a program that hides the CQE cannot know that a notification comes */
 	if (unlikely(req->flags & REQ_F_CQE_SKIP))
 		return -EINVAL;
+	ret = io_notif_make(req, READ_ONCE(sqe->ioprio) & IORING_SEND_ZC_REPORT_USAGE);
+	if (unlikely(ret))
+		return ret;
 	ret = io_net_prep_fields(req, sqe, valid);
 	if (unlikely(ret))
 		return ret;
@@ -144,11 +150,11 @@ int io_send_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	u64 uname = READ_ONCE(sqe->addr2);
 	int ret;
 
-	if (unlikely(READ_ONCE(sqe->__pad3[0])))
-		return -EINVAL;
 	ret = io_zc_prep(req, sqe, valid);
 	if (unlikely(ret))
 		return ret;
+	if (unlikely(READ_ONCE(sqe->__pad3[0])))
+		return -EINVAL;
 	if (unlikely(uname)) {
 		ret = io_send_prep_name(req, u64_to_user_ptr(uname), READ_ONCE(sqe->addr_len));
 		if (ret)
@@ -353,10 +359,12 @@ int io_sendmsg_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	int ret;
 
+	ret = io_zc_prep(req, sqe, IORING_RECVSEND_POLL_FIRST | IORING_SEND_ZC_REPORT_USAGE);
+	if (unlikely(ret))
+		return ret;
 	if (unlikely(READ_ONCE(sqe->file_index) || READ_ONCE(sqe->addr2)))
 		return -EINVAL;
-	ret = io_zc_prep(req, sqe, IORING_RECVSEND_POLL_FIRST | IORING_SEND_ZC_REPORT_USAGE);
-	return unlikely(ret) ? ret : io_net_prep_msg(req, ITER_SOURCE, NULL);
+	return io_net_prep_msg(req, ITER_SOURCE, NULL);
 }
 
 int io_recvmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)

@@ -7,8 +7,9 @@
  * IORING_CQE_F_MORE, and a second one tells when the memory is the program's again
  * (net_notif.c).
  *
- * The notification is made for the first attempt that reaches the socket.  It serves for all
- * attempts, whatever they come to.  So a failure has one too, unless it came before.
+ * The SQE makes the notification, before its flags and addresses are checked.  So a failure and
+ * a cancel have one too, as on 6.12: programs count two CQEs for each send.  It serves for all
+ * attempts; the first one charges the pages, or finds the registered buffer.
  */
 #include <linux/net.h>
 
@@ -24,14 +25,13 @@ static struct socket *io_zc_begin(struct io_kiocb *req, unsigned int issue_flags
 	struct socket *sock = io_net_sock(req, result);
 	int ret;
 
-	/* an attempt was made before */
-	if (unlikely(!sock) || likely(req->flags & REQ_F_NEED_CLEANUP))
+	if (unlikely(!sock) || io_net(req)->how & IO_NET_BOUND)
 		return sock;
 	ret = -EOPNOTSUPP;
 	if (likely(test_bit(SOCK_SUPPORT_ZC, &sock->flags))) {
 		if (unlikely(io_net_holds(req, sock, issue_flags, result)))
 			return NULL;
-		ret = io_notif_make(req, issue_flags);
+		ret = io_notif_bind(req, issue_flags);
 	}
 	if (likely(!ret))
 		return sock;
@@ -39,7 +39,7 @@ static struct socket *io_zc_begin(struct io_kiocb *req, unsigned int issue_flags
 	return NULL;
 }
 
-/* An attempt is over. */
+/* An attempt is over.  A wait for the socket has put its poll in the place of the flags. */
 static enum io_result io_zc_sent(struct io_kiocb *req, struct socket *sock, int ret,
 				 unsigned int issue_flags)
 {
@@ -81,8 +81,7 @@ static enum io_result io_sendmsg_zc_issue(struct io_kiocb *req, unsigned int iss
 static void io_zc_fail(struct io_kiocb *req)
 {
 	io_net_fail(req);
-	if (req->flags & REQ_F_NEED_CLEANUP)
-		req->cqe.flags |= IORING_CQE_F_MORE;
+	req->cqe.flags = IORING_CQE_F_MORE;
 }
 
 const struct io_op io_op_send_zc = {

@@ -138,8 +138,8 @@ static int take_notice(struct iou *r)
 	return cqe.res;
 }
 
-/* Submit what was prepared, and take all that comes of it.  Return: the send's result. */
-static int do_zc(struct iou *r)
+/* Submit an SQE that is refused, with a notification or without.  Return: the send's result. */
+static int do_refused(struct iou *r, bool notified)
 {
 	int ret = iou_submit(r), res;
 	bool more;
@@ -147,8 +147,16 @@ static int do_zc(struct iou *r)
 	if (ret < 0)
 		return STRANGE + ret;
 	res = take_sent(r, &more);
+	if (more != notified)
+		return 4 * STRANGE + res;
 	ret = more ? take_notice(r) : 0;
 	return ret && ret != (int)IORING_NOTIF_USAGE_ZC_COPIED ? ret : res;
+}
+
+/* Submit a send, and take its two CQEs.  Return: the send's result. */
+static int do_zc(struct iou *r)
+{
+	return do_refused(r, true);
 }
 
 static bool quiet(struct iou *r)
@@ -454,6 +462,42 @@ TEST_F(sendzc, chain)
 	}
 }
 
+/*
+ * A send that its chain cancels has a notification, and its CQE says so.
+ * Mutant: zc-cancelled-not-more.  differences: zc-cancelled-notice
+ */
+TEST_F(sendzc, chain_cancels)
+{
+	unsigned int f = variant->sqe_flags;
+	unsigned int i, notices = 0, more = 0;
+	struct iou *r = &self->r;
+	struct msghdr msg = {};
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+
+	sqe = iou_nop(r, 8);
+	sqe->opcode = IORING_OP_FSYNC;
+	sqe->fd = 9999;
+	sqe->flags = IOSQE_IO_LINK;
+	prep_zc(r, f | IOSQE_IO_LINK, self->pair[TCP][0], self->out, 100, 0);
+	prep_zc(r, f, 9999, &msg, 1, 0)->opcode = IORING_OP_SENDMSG_ZC;
+	ASSERT_EQ(3, iou_submit(r));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		if (cqe.flags & IORING_CQE_F_NOTIF) {
+			EXPECT_EQ(7, cqe.user_data);
+			notices++;
+			continue;
+		}
+		EXPECT_EQ(cqe.user_data == 7 ? -ECANCELED : -EBADF, cqe.res);
+		more += !!(cqe.flags & IORING_CQE_F_MORE);
+	}
+	EXPECT_EQ(2, notices);
+	if (!iou_on_stock())
+		EXPECT_EQ(2, more);
+	EXPECT_TRUE(quiet(r));
+}
+
 /* To an address, as a message with a vector, with ancillary data. */
 TEST_F(sendzc, messages)
 {
@@ -506,7 +550,7 @@ TEST_F(sendzc, messages)
 	close(from);
 }
 
-/* What cannot be sent.  If there is a notification all the same, it is one. */
+/* What cannot be sent has a notification all the same.  Mutant: zc-failed-not-more. */
 TEST_F(sendzc, errors)
 {
 	unsigned int f = variant->sqe_flags, i;
@@ -574,6 +618,7 @@ static const struct {
 	unsigned int ioprio;
 	unsigned int sqe_flags;
 	int want;
+	bool silent;	/* without a notification */
 } refusals[] = {
 	{ "ioprio 2", IORING_OP_SEND_ZC, IORING_RECV_MULTISHOT, 0, -EINVAL },
 	{ "ioprio 16", IORING_OP_SEND_ZC, IORING_RECVSEND_BUNDLE, 0, -EINVAL },
@@ -582,13 +627,16 @@ static const struct {
 	{ "msg ioprio 4", IORING_OP_SENDMSG_ZC, IORING_RECVSEND_FIXED_BUF, 0, -EINVAL },
 	{ "msg ioprio 8", IORING_OP_SENDMSG_ZC, IORING_SEND_ZC_REPORT_USAGE, 0, -EBADF },
 	{ "msg ioprio 16", IORING_OP_SENDMSG_ZC, IORING_RECVSEND_BUNDLE, 0, -EINVAL },
-	{ "select", IORING_OP_SEND_ZC, 0, IOSQE_BUFFER_SELECT, -EOPNOTSUPP },
-	{ "msg select", IORING_OP_SENDMSG_ZC, 0, IOSQE_BUFFER_SELECT, -EOPNOTSUPP },
-	{ "skip", IORING_OP_SEND_ZC, 0, IOSQE_CQE_SKIP_SUCCESS, -EINVAL },
-	{ "msg skip", IORING_OP_SENDMSG_ZC, 0, IOSQE_CQE_SKIP_SUCCESS, -EINVAL },
+	{ "select", IORING_OP_SEND_ZC, 0, IOSQE_BUFFER_SELECT, -EOPNOTSUPP, true },
+	{ "msg select", IORING_OP_SENDMSG_ZC, 0, IOSQE_BUFFER_SELECT, -EOPNOTSUPP, true },
+	{ "skip", IORING_OP_SEND_ZC, 0, IOSQE_CQE_SKIP_SUCCESS, -EINVAL, true },
+	{ "msg skip", IORING_OP_SENDMSG_ZC, 0, IOSQE_CQE_SKIP_SUCCESS, -EINVAL, true },
 };
 
-/* What the SQE must not say.  The descriptor is none, which is told later. */
+/*
+ * What the SQE must not say.  The descriptor is none, which fails later.  Few of these errors
+ * come before the notification is made.
+ */
 TEST_F(sendzc, refusals)
 {
 	unsigned int f = variant->sqe_flags, i;
@@ -600,7 +648,7 @@ TEST_F(sendzc, refusals)
 		sqe = prep_zc(r, f | refusals[i].sqe_flags, 9999, &msg, 1, 0);
 		sqe->opcode = refusals[i].op;
 		sqe->ioprio = refusals[i].ioprio;
-		EXPECT_EQ(refusals[i].want, do_zc(r)) {
+		EXPECT_EQ(refusals[i].want, do_refused(r, !refusals[i].silent)) {
 			TH_LOG("%s", refusals[i].name);
 		}
 	}
@@ -627,11 +675,11 @@ TEST_F(sendzc, refusals)
 		sqe = prep_zc(r, f, 9999, &msg, 1, 0);
 		sqe->opcode = op;
 		sqe->addr3 = 1;
-		EXPECT_EQ(-EINVAL, do_zc(r));
+		EXPECT_EQ(-EINVAL, do_refused(r, false));
 		sqe = prep_zc(r, f, 9999, &msg, 1, 0);
 		sqe->opcode = op;
 		sqe->__pad2[0] = 1;
-		EXPECT_EQ(-EINVAL, do_zc(r));
+		EXPECT_EQ(-EINVAL, do_refused(r, false));
 		/* Not from the stack, which may end less than 2 GiB below the addresses' end. */
 		sqe = prep_zc(r, f, 9999, send ? self->out : (void *)&msg, 1U << 31, 0);
 		sqe->opcode = op;
