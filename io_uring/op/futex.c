@@ -342,8 +342,11 @@ static int io_futex_wake_prep(struct io_kiocb *req, const struct io_uring_sqe *s
 static enum io_result io_futex_wake_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_futex *futex = io_futex(req);
+	int ret = futex_wake(futex->uaddr, futex->flags, futex->wake, futex->mask);
 
-	return io_done(req, futex_wake(futex->uaddr, futex->flags, futex->wake, futex->mask));
+	/* the scan of a long hash bucket takes milliseconds */
+	cond_resched();
+	return io_done(req, ret);
 }
 
 const struct io_op io_op_futex_wait = {

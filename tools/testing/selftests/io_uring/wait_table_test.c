@@ -656,6 +656,68 @@ TEST(empty_table_lets_others_run)
 	munmap((void *)longest, IOU_PAGE);
 }
 
+/* The longest gap of another task while @nr wakes, which take *@took, scan one hash bucket. */
+static unsigned long long gap_of_wakes(struct iou *r, unsigned int *word, unsigned int nr,
+				       volatile unsigned long long *longest,
+				       unsigned long long *took)
+{
+	unsigned int i;
+	int pid = fork();
+
+	if (!pid)
+		measure_gaps(longest);
+	iou_sleep_ms(20);
+	for (i = 0; i < nr; i++)
+		iou_prep(r, IORING_OP_FUTEX_WAKE, FUTEX2_SIZE_U32 | FUTEX2_PRIVATE, word, 0,
+			 1)->addr3 = 2;
+	*longest = 0;
+	*took = iou_now_us();
+	if (iou_submit(r) != (int)nr)
+		*longest = ~0ULL;
+	*took = iou_now_us() - *took;
+	iou_sleep_ms(20);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return *longest;
+}
+
+/*
+ * Each wake of a batch scans a long bucket and finds none with its bits.  Other tasks run on the
+ * same CPU after a few of them: 10 on 6.12.  The best of three, as the machine may be busy.
+ * Mutant: futex-wake-keeps-cpu.
+ */
+TEST(futex_wakes_let_others_run)
+{
+	unsigned int parked = iou_slow_kernel() ? 20000 : 120000, nr = 64, i;
+	volatile unsigned long long *longest;
+	unsigned long long gap = 0, took = 0;
+	struct iou ring, *r = &ring;
+	unsigned int word = 0;
+
+	ASSERT_EQ(0, run_on(0));
+	longest = mmap(NULL, IOU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_EQ(0, iou_init_cq(r, BATCH, 4 * BATCH, IOU_DEFER));
+	if (!iou_has_op(r, IORING_OP_FUTEX_WAIT))
+		SKIP(return, "no FUTEX_WAIT");
+	for (i = 0; i < parked; i++) {
+		iou_prep(r, IORING_OP_FUTEX_WAIT, FUTEX2_SIZE_U32 | FUTEX2_PRIVATE, &word, 0,
+			 0)->addr3 = 1;
+		if (!iou_sq_room(r))
+			ASSERT_EQ(BATCH, iou_submit(r));
+	}
+	iou_submit(r);
+	for (i = 0; i < 3; i++) {
+		gap = gap_of_wakes(r, &word, nr, longest, &took);
+		if (gap < took / nr * 13)
+			break;
+	}
+	EXPECT_GT(took / nr * 13, gap) {
+		TH_LOG("%llu us, %llu us for %u wakes", gap, took, nr);
+	}
+	iou_exit(r);
+	munmap((void *)longest, IOU_PAGE);
+}
+
 /*
  * Each of a batch walks past many that wait for something else on the same file, without a
  * pause of its own.  Meanwhile other tasks run on the same CPU.  Mutant: batch-keeps-cpu.
