@@ -345,7 +345,8 @@ static enum io_result io_futex_wake_issue(struct io_kiocb *req, unsigned int iss
 	int ret = futex_wake(futex->uaddr, futex->flags, futex->wake, futex->mask);
 
 	/* the scan of a long hash bucket takes milliseconds */
-	cond_resched();
+	if (unlikely(need_resched()))
+		cond_resched();
 	return io_done(req, ret);
 }
 
