@@ -49,7 +49,7 @@ static inline int audit_start(const struct audit_rule_data *rule)
 	int room = 4 << 20;	/* for all records of a test: it may be late to take them */
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT);
 	struct audit_status on = {
-		/* no limit: above it, the kernel drops the records of a ring and not those of calls */
+		/* no limit: above it, the kernel drops records of io_uring's operations */
 		.mask = AUDIT_STATUS_ENABLED | AUDIT_STATUS_PID | AUDIT_STATUS_BACKLOG_LIMIT,
 		.enabled = 1, .pid = getpid(),
 	};
