@@ -22,6 +22,7 @@
 #include <linux/fs.h>
 #include <linux/hashtable.h>
 #include <linux/net.h>
+#include <linux/panic.h>
 #include <linux/pid_namespace.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
@@ -217,6 +218,8 @@ void io_file_put_late(struct io_ring_ctx *ctx, struct file *file)
 static int __init io_put_init(void)
 {
 	io_put_wq = alloc_workqueue("iou_put", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (!io_put_wq)
+		panic("io_uring: cannot allocate a workqueue\n");
 	return 0;
 }
 core_initcall(io_put_init);

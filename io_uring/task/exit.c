@@ -47,6 +47,7 @@
 #include <linux/cred.h>
 #include <linux/delay.h>
 #include <linux/io_uring.h>
+#include <linux/panic.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/task.h>
 #include <linux/sched/user.h>
@@ -288,6 +289,8 @@ void io_ring_kill(struct io_ring_ctx *ctx)
 static int __init io_exit_init(void)
 {
 	io_exit_wq = alloc_workqueue("iou_exit", WQ_UNBOUND, 0);
+	if (!io_exit_wq)
+		panic("io_uring: cannot allocate a workqueue\n");
 	io_req_cachep = KMEM_CACHE(io_kiocb, SLAB_HWCACHE_ALIGN | SLAB_PANIC | SLAB_ACCOUNT);
 	return 0;
 }
