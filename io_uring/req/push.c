@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: handing a request to the context that may go on with it */
+/* io_uring: pass a request to the context that continues it */
 
 /*
  * On single-writer rings that is the ring's owner.  On multi-writer rings it is the task

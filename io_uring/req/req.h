@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: what a request is and how long it lives */
+/* io_uring: requests: allocation, credentials, references */
 #ifndef IO_REQ_H
 #define IO_REQ_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: the table of requests that wait for an event or a time */
+/* io_uring: the table of requests that wait for an event or a timeout */
 
 /*
  * The hash is a multiplication by an odd factor.  A small table has a fixed factor,

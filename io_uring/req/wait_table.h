@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: the table of requests that wait for an event or a time */
+/* io_uring: the table of requests that wait for an event or a timeout */
 #ifndef IO_REQ_WAIT_TABLE_H
 #define IO_REQ_WAIT_TABLE_H
 

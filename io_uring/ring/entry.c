@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: stored CQEs, on their way as messages or waiting for room */
+/* io_uring: stored CQEs: messages in flight and overflowed CQEs */
 
 /*
  * See entry.h for what a store is.  The exit of its ring closes store->back, and adds the

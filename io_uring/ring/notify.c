@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: telling those who wait: sleepers, poll(2) on the ring, eventfd */
+/* io_uring: notification of waiters: sleepers, poll(2) on the ring, eventfd */
 
 /*
  * Each commit that publishes CQEs notifies the waiters once.  Sleepers in

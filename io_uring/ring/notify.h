@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: telling those who wait: sleepers, poll(2) on the ring, eventfd */
+/* io_uring: notification of waiters: sleepers, poll(2) on the ring, eventfd */
 #ifndef IO_RING_NOTIFY_H
 #define IO_RING_NOTIFY_H
 

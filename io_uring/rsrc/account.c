@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: who is charged for pinned memory */
+/* io_uring: charges for pinned memory */
 
 /*
  * Pages are charged to the ring's user (RLIMIT_MEMLOCK) and to the mm of its creator.  A pin of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: who is charged for pinned memory */
+/* io_uring: charges for pinned memory */
 #ifndef IO_RSRC_ACCOUNT_H
 #define IO_RSRC_ACCOUNT_H
 

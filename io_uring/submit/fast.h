@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: the fast path of a usual SQE, inside submit/ */
+/* io_uring: the fast path of a plain SQE, inside submit/ */
 #ifndef IO_SUBMIT_FAST_H
 #define IO_SUBMIT_FAST_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: requests that are issued for one event after the other */
+/* io_uring: multishot requests, issued once per event */
 
 /*
  * A multishot request (REQ_F_MULTISHOT) posts a CQE with IORING_CQE_F_MORE for each of

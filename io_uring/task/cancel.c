@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: finding requests in flight and ending them */
+/* io_uring: finding and ending requests in flight */
 
 /*
  * A request in flight is in one of these places, and ends as follows:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: running what waits in mailboxes */
+/* io_uring: running the items of mailboxes */
 
 /*
  * Items run in three contexts: the owner of a single-writer ring runs them when it enters the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: running what waits in mailboxes */
+/* io_uring: running the items of mailboxes */
 #ifndef IO_TASK_RUN_H
 #define IO_TASK_RUN_H
 

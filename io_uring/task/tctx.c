@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: a task's share of io_uring, and which tasks use which ring */
+/* io_uring: per-task state, and which tasks use which ring */
 
 /*
  * A task gets a struct io_uring_task when it sets up its first ring, or submits to a ring for the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: a task's share of io_uring, and which tasks use which ring */
+/* io_uring: per-task state, and which tasks use which ring */
 #ifndef IO_TASK_TCTX_H
 #define IO_TASK_TCTX_H
 
