@@ -5,7 +5,7 @@
  * IO_OP(opcode, record, config): io_op_<record> implements IORING_OP_<opcode>, if
  * the option is set.  The lines are in the order of the opcodes.  An #include of
  * this file declares the records.  op/table.c includes it twice more, with an
- * IO_OP() of its own, for the tables of operations and of names.  An opcode
+ * IO_OP() of its own, for the table of operations and for their names.  An opcode
  * without a line is unsupported.
  */
 #include "layer.h"
