@@ -41,13 +41,17 @@ enum io_reg_arg {
 
 /**
  * struct io_reg_op - an opcode of io_uring_register(2)
- * @run: handler; ring lock held
+ * @run_nr: handler; ring lock held
+ * @run_arg: a handler that does not need the number
+ * @run_ring: a handler without arguments
  * @arg: what the pointer has to be
  * @nr_min: smallest number
  * @nr_max: largest number, else -EINVAL
  */
 struct io_reg_op {
-	int		(*run)(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr);
+	int		(*run_nr)(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr);
+	int		(*run_arg)(struct io_ring_ctx *ctx, void __user *arg);
+	int		(*run_ring)(struct io_ring_ctx *ctx);
 	enum io_reg_arg	arg;
 	unsigned int	nr_min;
 	unsigned int	nr_max;
@@ -58,19 +62,9 @@ static int io_reg_buffers(struct io_ring_ctx *ctx, void __user *arg, unsigned in
 	return io_register_buffers(ctx, arg, nr, NULL);
 }
 
-static int io_reg_no_buffers(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
-{
-	return io_unregister_buffers(ctx);
-}
-
 static int io_reg_files(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {
 	return io_register_files(ctx, arg, nr, NULL);
-}
-
-static int io_reg_no_files(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
-{
-	return io_unregister_files(ctx);
 }
 
 static int io_reg_files_update2(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
@@ -83,34 +77,14 @@ static int io_reg_buffers_update(struct io_ring_ctx *ctx, void __user *arg, unsi
 	return io_update_rsrc(ctx, arg, nr, true);
 }
 
-static int io_reg_alloc_range(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
-{
-	return io_register_file_alloc_range(ctx, arg);
-}
-
-static int io_reg_clone(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
-{
-	return io_clone_buffers(ctx, arg);
-}
-
-static int io_reg_eventfd(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+static int io_reg_eventfd(struct io_ring_ctx *ctx, void __user *arg)
 {
 	return io_eventfd_register(ctx, arg, false);
 }
 
-static int io_reg_eventfd_async(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+static int io_reg_eventfd_async(struct io_ring_ctx *ctx, void __user *arg)
 {
 	return io_eventfd_register(ctx, arg, true);
-}
-
-static int io_reg_no_eventfd(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
-{
-	return io_eventfd_unregister(ctx);
-}
-
-static int io_reg_personality(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
-{
-	return io_register_personality(ctx);
 }
 
 static int io_reg_no_personality(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
@@ -193,7 +167,7 @@ static int io_reg_restrictions(struct io_ring_ctx *ctx, void __user *arg, unsign
 	return ret;
 }
 
-static int io_reg_enable(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+static int io_reg_enable(struct io_ring_ctx *ctx)
 {
 	if (!ctx->stops.disabled)
 		return -EBADFD;
@@ -267,13 +241,13 @@ static int io_reg_affinity(struct io_ring_ctx *ctx, void __user *arg, unsigned i
 	return ret;
 }
 
-static int io_reg_no_affinity(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+static int io_reg_no_affinity(struct io_ring_ctx *ctx)
 {
 	return io_set_affinity(ctx, NULL);
 }
 
 /* Limits of the workers: bounded, unbounded.  What they were comes back. */
-static int io_reg_max_workers(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+static int io_reg_max_workers(struct io_ring_ctx *ctx, void __user *arg)
 {
 	u32 limits[2];
 	int ret = 0;
@@ -298,7 +272,7 @@ static int io_reg_max_workers(struct io_ring_ctx *ctx, void __user *arg, unsigne
 }
 
 /* The clock of waits. */
-static int io_reg_clock(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
+static int io_reg_clock(struct io_ring_ctx *ctx, void __user *arg)
 {
 	struct io_uring_clock_register reg;
 
@@ -312,74 +286,50 @@ static int io_reg_clock(struct io_ring_ctx *ctx, void __user *arg, unsigned int 
 	return 0;
 }
 
-static int io_reg_group(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
-{
-	return io_group_register(ctx, arg);
-}
-
-static int io_reg_no_group(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
-{
-	return io_group_unregister(ctx, arg);
-}
-
-static int io_reg_group_status(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
-{
-	return io_group_status(ctx, arg);
-}
-
-static int io_reg_napi(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
-{
-	return io_napi_register(ctx, arg);
-}
-
-static int io_reg_no_napi(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
-{
-	return io_napi_unregister(ctx, arg);
-}
+/* a handler of the pointer and the number, of the pointer alone, of neither */
+#define IO_REG_NR(fn, what, min, max)	\
+	{ .run_nr = (fn), .arg = IO_ARG_##what, .nr_min = (min), .nr_max = (max) }
+#define IO_REG_ARG(fn, what, nr)	\
+	{ .run_arg = (fn), .arg = IO_ARG_##what, .nr_min = (nr), .nr_max = (nr) }
+#define IO_REG_RING(fn)	\
+	{ .run_ring = (fn), .arg = IO_ARG_NULL }
 
 static const struct io_reg_op io_reg_ops[IORING_REGISTER_LAST] = {
-	[IORING_REGISTER_BUFFERS]		= { io_reg_buffers, IO_ARG_FAULT, 0, UINT_MAX },
-	[IORING_UNREGISTER_BUFFERS]		= { io_reg_no_buffers, IO_ARG_NULL, 0, 0 },
-	[IORING_REGISTER_FILES]			= { io_reg_files, IO_ARG_FAULT, 0, UINT_MAX },
-	[IORING_UNREGISTER_FILES]		= { io_reg_no_files, IO_ARG_NULL, 0, 0 },
-	[IORING_REGISTER_FILES_UPDATE]		= { io_update_files, IO_ARG_ANY, 0, UINT_MAX },
-	[IORING_REGISTER_EVENTFD]		= { io_reg_eventfd, IO_ARG_ANY, 1, 1 },
-	[IORING_REGISTER_EVENTFD_ASYNC]		= { io_reg_eventfd_async, IO_ARG_ANY, 1, 1 },
-	[IORING_UNREGISTER_EVENTFD]		= { io_reg_no_eventfd, IO_ARG_NULL, 0, 0 },
-	[IORING_REGISTER_PROBE]			= { io_reg_probe, IO_ARG_SET, 0, 256 },
-	[IORING_REGISTER_PERSONALITY]		= { io_reg_personality, IO_ARG_NULL, 0, 0 },
-	[IORING_UNREGISTER_PERSONALITY] = {
-		io_reg_no_personality, IO_ARG_NULL, 0, UINT_MAX
-	},
-	[IORING_REGISTER_RESTRICTIONS]		= { io_reg_restrictions, IO_ARG_ANY, 0, UINT_MAX },
-	[IORING_REGISTER_ENABLE_RINGS]		= { io_reg_enable, IO_ARG_NULL, 0, 0 },
-	[IORING_REGISTER_FILES2]		= { io_register_files2, IO_ARG_ANY, 0, UINT_MAX },
-	[IORING_REGISTER_FILES_UPDATE2]		= { io_reg_files_update2, IO_ARG_ANY, 0, UINT_MAX },
-	[IORING_REGISTER_BUFFERS2]		= { io_register_buffers2, IO_ARG_ANY, 0, UINT_MAX },
-	[IORING_REGISTER_BUFFERS_UPDATE] = {
-		io_reg_buffers_update, IO_ARG_ANY, 0, UINT_MAX
-	},
-	[IORING_REGISTER_IOWQ_AFF]		= { io_reg_affinity, IO_ARG_SET, 1, UINT_MAX },
-	[IORING_UNREGISTER_IOWQ_AFF]		= { io_reg_no_affinity, IO_ARG_NULL, 0, 0 },
-	[IORING_REGISTER_IOWQ_MAX_WORKERS]	= { io_reg_max_workers, IO_ARG_SET, 2, 2 },
-	[IORING_REGISTER_RING_FDS]		= { io_ringfd_register, IO_ARG_ANY, 0, UINT_MAX },
-	[IORING_UNREGISTER_RING_FDS]		= { io_ringfd_unregister, IO_ARG_ANY, 0, UINT_MAX },
-	[IORING_REGISTER_PBUF_RING]		= { io_reg_group, IO_ARG_SET, 1, 1 },
-	[IORING_UNREGISTER_PBUF_RING]		= { io_reg_no_group, IO_ARG_SET, 1, 1 },
-	[IORING_REGISTER_PBUF_STATUS]		= { io_reg_group_status, IO_ARG_SET, 1, 1 },
-	[IORING_REGISTER_SYNC_CANCEL]		= { io_sync_cancel, IO_ARG_SET, 1, 1 },
-	[IORING_REGISTER_FILE_ALLOC_RANGE]	= { io_reg_alloc_range, IO_ARG_SET, 0, 0 },
-	[IORING_REGISTER_NAPI]			= { io_reg_napi, IO_ARG_SET, 1, 1 },
-	[IORING_UNREGISTER_NAPI]		= { io_reg_no_napi, IO_ARG_ANY, 1, 1 },
-	[IORING_REGISTER_CLOCK]			= { io_reg_clock, IO_ARG_SET, 0, 0 },
-	[IORING_REGISTER_CLONE_BUFFERS]		= { io_reg_clone, IO_ARG_SET, 1, 1 },
+	[IORING_REGISTER_BUFFERS]		= IO_REG_NR(io_reg_buffers, FAULT, 0, UINT_MAX),
+	[IORING_UNREGISTER_BUFFERS]		= IO_REG_RING(io_unregister_buffers),
+	[IORING_REGISTER_FILES]			= IO_REG_NR(io_reg_files, FAULT, 0, UINT_MAX),
+	[IORING_UNREGISTER_FILES]		= IO_REG_RING(io_unregister_files),
+	[IORING_REGISTER_FILES_UPDATE]		= IO_REG_NR(io_update_files, ANY, 0, UINT_MAX),
+	[IORING_REGISTER_EVENTFD]		= IO_REG_ARG(io_reg_eventfd, ANY, 1),
+	[IORING_REGISTER_EVENTFD_ASYNC]		= IO_REG_ARG(io_reg_eventfd_async, ANY, 1),
+	[IORING_UNREGISTER_EVENTFD]		= IO_REG_RING(io_eventfd_unregister),
+	[IORING_REGISTER_PROBE]			= IO_REG_NR(io_reg_probe, SET, 0, 256),
+	[IORING_REGISTER_PERSONALITY]		= IO_REG_RING(io_register_personality),
+	[IORING_UNREGISTER_PERSONALITY] = IO_REG_NR(io_reg_no_personality, NULL, 0, UINT_MAX),
+	[IORING_REGISTER_RESTRICTIONS]		= IO_REG_NR(io_reg_restrictions, ANY, 0, UINT_MAX),
+	[IORING_REGISTER_ENABLE_RINGS]		= IO_REG_RING(io_reg_enable),
+	[IORING_REGISTER_FILES2]		= IO_REG_NR(io_register_files2, ANY, 0, UINT_MAX),
+	[IORING_REGISTER_FILES_UPDATE2]		= IO_REG_NR(io_reg_files_update2, ANY, 0, UINT_MAX),
+	[IORING_REGISTER_BUFFERS2]		= IO_REG_NR(io_register_buffers2, ANY, 0, UINT_MAX),
+	[IORING_REGISTER_BUFFERS_UPDATE] = IO_REG_NR(io_reg_buffers_update, ANY, 0, UINT_MAX),
+	[IORING_REGISTER_IOWQ_AFF]		= IO_REG_NR(io_reg_affinity, SET, 1, UINT_MAX),
+	[IORING_UNREGISTER_IOWQ_AFF]		= IO_REG_RING(io_reg_no_affinity),
+	[IORING_REGISTER_IOWQ_MAX_WORKERS]	= IO_REG_ARG(io_reg_max_workers, SET, 2),
+	[IORING_REGISTER_RING_FDS]		= IO_REG_NR(io_ringfd_register, ANY, 0, UINT_MAX),
+	[IORING_UNREGISTER_RING_FDS]		= IO_REG_NR(io_ringfd_unregister, ANY, 0, UINT_MAX),
+	[IORING_REGISTER_PBUF_RING]		= IO_REG_ARG(io_group_register, SET, 1),
+	[IORING_UNREGISTER_PBUF_RING]		= IO_REG_ARG(io_group_unregister, SET, 1),
+	[IORING_REGISTER_PBUF_STATUS]		= IO_REG_ARG(io_group_status, SET, 1),
+	[IORING_REGISTER_SYNC_CANCEL]		= IO_REG_NR(io_sync_cancel, SET, 1, 1),
+	[IORING_REGISTER_FILE_ALLOC_RANGE]	= IO_REG_ARG(io_register_file_alloc_range, SET, 0),
+	[IORING_REGISTER_NAPI]			= IO_REG_ARG(io_napi_register, SET, 1),
+	[IORING_UNREGISTER_NAPI]		= IO_REG_ARG(io_napi_unregister, ANY, 1),
+	[IORING_REGISTER_CLOCK]			= IO_REG_ARG(io_reg_clock, SET, 0),
+	[IORING_REGISTER_CLONE_BUFFERS]		= IO_REG_ARG(io_clone_buffers, SET, 1),
 };
 
 static int io_reg_check(const struct io_reg_op *op, const void __user *arg, unsigned int nr)
 {
-	/* not built */
-	if (!op->run)
-		return -EINVAL;
 	if (op->arg == IO_ARG_FAULT && !arg)
 		return -EFAULT;
 	if ((op->arg == IO_ARG_SET && !arg) || (op->arg == IO_ARG_NULL && arg))
@@ -402,7 +352,14 @@ static int io_register_locked(struct io_ring_ctx *ctx, unsigned int opcode, void
 		return -EACCES;
 	op = &io_reg_ops[opcode];
 	ret = io_reg_check(op, arg, nr);
-	return ret ?: op->run(ctx, arg, nr);
+	if (ret)
+		return ret;
+	if (op->run_nr)
+		return op->run_nr(ctx, arg, nr);
+	if (op->run_arg)
+		return op->run_arg(ctx, arg);
+	/* none if it is not built */
+	return op->run_ring ? op->run_ring(ctx) : -EINVAL;
 }
 
 static int io_register(struct io_ring_ctx *ctx, unsigned int opcode, void __user *arg,
