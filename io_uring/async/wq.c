@@ -368,7 +368,7 @@ static void io_wq_unassign(struct io_wq_worker *worker)
 
 static void io_wq_let_go_locked(struct io_wq_worker *worker)
 {
-	worker->lane->nr_done++;
+	WRITE_ONCE(worker->lane->nr_done, worker->lane->nr_done + 1);
 	io_wq_unassign(worker);
 }
 
@@ -455,6 +455,20 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 	io_wq_fifo_push_front(fifo, worker->cur);
 	io_wq_unassign(worker);
 	return true;
+}
+
+/**
+ * io_wq_heed_cancel - end work that was cancelled before the worker began it
+ * @worker: current, with work that io_wq_give_back() has refused
+ *
+ * A cancel has found the work running and has sent a signal.  The worker has cleared that
+ * signal since, so the work would not notice.
+ */
+void io_wq_heed_cancel(struct io_wq_worker *worker)
+{
+	guard(spinlock)(&worker->lane->lock);
+	if (worker->cancelled)
+		worker->cur->flags |= IO_WQ_WORK_CANCEL;
 }
 
 /**

@@ -81,6 +81,8 @@ struct io_wq_search {
  * @create: task work of the owner
  * @retry: the same, later
  * @concurrent: (A) work that wants to run side by side has been queued
+ * @late: makes or wakes a worker if those that run keep concurrent work waiting
+ * @late_done: @nr_done when @late looked last; its own
  */
 struct io_wq_lane {
 	struct io_wq		*wq;
@@ -109,6 +111,8 @@ struct io_wq_lane {
 	struct callback_head	create;
 	struct delayed_work	retry;
 	bool			concurrent;
+	struct delayed_work	late;
+	unsigned int		late_done;
 };
 
 enum { IO_WQ_BOUNDED, IO_WQ_UNBOUNDED, IO_WQ_NR_LANES };
@@ -141,7 +145,7 @@ struct io_wq_cpus {
  * @exiting: no more workers, all work is cancelled; set under each lane's lock and
  *	followed by a section under each workers_lock, never cleared
  * @rings: (A) that the owner uses
- * @refs: memory: the pool's creator, each lane's pending creation and @reap
+ * @refs: memory: the pool's creator, each lane's pending creation, @reap and @late
  * @owner_waits: (A) the owner wants to be woken when a work is done
  * @told: the pool's exit has told running work to end, and waits for the threads
  * @live: threads, and one until @told
@@ -241,6 +245,7 @@ bool io_wq_has_work_for(struct io_wq_worker *worker);
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done);
 void io_wq_let_go(struct io_wq_worker *worker);
 bool io_wq_give_back(struct io_wq_worker *worker);
+void io_wq_heed_cancel(struct io_wq_worker *worker);
 void io_wq_queue_reap(struct io_wq_lane *lane);
 
 /* wq_worker.c */

@@ -8,6 +8,9 @@
  * in its work, the scheduler calls us, and we wake or make another if work is
  * there that can be run.
  *
+ * Concurrent work (IOSQE_ASYNC) gets a worker each, but no more of them run than there are
+ * CPUs, until those that run have ended no work for IO_WQ_LATE: then one more runs.
+ *
  * Idle workers are on a stack.  A task that wakes one takes it off and counts it as
  * running at once, so that no other task relies on it.  A worker that was idle
  * for five seconds leaves, except the last of its lane.  That one leaves, too, when it
@@ -46,8 +49,10 @@
 #include <linux/resume_user_mode.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/sched/user.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
+#include <linux/user_namespace.h>
 
 #include "async/wq_internal.h"
 #include "io-wq.h"
@@ -56,6 +61,10 @@
 /* idle workers look so often whether the owner needs any */
 #define IO_WQ_IDLE_LOOK		(2 * HZ)
 #define IO_WQ_CREATE_TRIES	9
+/* interval of looks whether the owner may have more threads */
+#define IO_WQ_LIMIT_LOOK	(HZ / 2)
+/* how long workers that run may keep concurrent work waiting, before one more is used */
+#define IO_WQ_LATE		(HZ / 100 ?: 1)
 
 /* The worker that current is, or NULL. */
 static struct io_wq_worker *io_wq_current_worker(void)
@@ -313,10 +322,32 @@ static void io_wq_create_task_work(struct callback_head *cb)
 	io_wq_spawn(container_of(cb, struct io_wq_lane, create));
 }
 
+/*
+ * Has the owner as many threads as RLIMIT_NPROC allows?  Then a try would be in vain, and interrupt
+ * a system call of the owner.  The conditions are those of copy_process().
+ */
+static bool io_wq_owner_is_at_limit(const struct io_wq *wq)
+{
+	struct task_struct *owner = wq->task;
+	const struct cred *cred;
+
+	guard(rcu)();
+	cred = __task_cred(owner);
+	return cred->user != INIT_USER && !has_capability_noaudit(owner, CAP_SYS_RESOURCE) &&
+	       !has_capability_noaudit(owner, CAP_SYS_ADMIN) &&
+	       get_rlimit_value(cred->ucounts, UCOUNT_RLIMIT_NPROC) >=
+	       task_rlimit(owner, RLIMIT_NPROC);
+}
+
 static void io_wq_create_retry(struct work_struct *work)
 {
 	struct io_wq_lane *lane = container_of(to_delayed_work(work), struct io_wq_lane, retry);
 
+	if (!io_wq_exiting(lane->wq) && io_wq_has_workers(lane) &&
+	    io_wq_owner_is_at_limit(lane->wq)) {
+		schedule_delayed_work(&lane->retry, IO_WQ_LIMIT_LOOK);
+		return;
+	}
 	if (io_wq_exiting(lane->wq) || task_work_add(lane->wq->task, &lane->create, TWA_SIGNAL))
 		io_wq_give_up(lane);
 }
@@ -347,8 +378,11 @@ static bool io_wq_workers_are_busy(int running)
 	return running >= (int)num_online_cpus();
 }
 
-/* Wake an idle worker, or claim the making of one.  Return: it was claimed. */
-static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
+/*
+ * Wake an idle worker, or claim the making of one.  @late: even if each CPU has a worker that
+ * runs.  Return: it was claimed.
+ */
+static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent, bool late)
 {
 	struct task_struct *called;
 	bool create = false;
@@ -358,7 +392,7 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
 		/* pair A: the queue was written */
 		smp_mb__after_spinlock();
 		if (!io_wq_lane_runnable(lane) ||
-		    io_wq_workers_are_busy(atomic_read(&lane->nr_running)))
+		    (!late && io_wq_workers_are_busy(atomic_read(&lane->nr_running))))
 			return false;
 		called = io_wq_call_idle(lane);
 		if (!called && io_wq_may_create(lane, concurrent)) {
@@ -370,6 +404,34 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
 	if (called)
 		wake_up_process(called);
 	return create;
+}
+
+/* Look after IO_WQ_LATE whether concurrent work of the lane still waits. */
+static void io_wq_watch(struct io_wq_lane *lane)
+{
+	if (delayed_work_pending(&lane->late) || io_wq_exiting(lane->wq))
+		return;
+	/* two tasks may race here: the look comes to less then, and is repeated */
+	WRITE_ONCE(lane->late_done, READ_ONCE(lane->nr_done));
+	refcount_inc(&lane->wq->refs);
+	if (!queue_delayed_work(system_unbound_wq, &lane->late, IO_WQ_LATE))
+		io_wq_unref(lane->wq);
+}
+
+/*
+ * Each CPU has a worker that runs, and concurrent work waits.  If these workers have ended
+ * none since the last look, use one more worker.
+ */
+static void io_wq_late(struct work_struct *work)
+{
+	struct io_wq_lane *lane = container_of(to_delayed_work(work), struct io_wq_lane, late);
+	bool stuck = READ_ONCE(lane->nr_done) == READ_ONCE(lane->late_done);
+
+	if (stuck && io_wq_wake_or_claim(lane, true, true))
+		io_wq_request(lane);
+	if (io_wq_lane_runnable(lane))
+		io_wq_watch(lane);
+	io_wq_unref(lane->wq);
 }
 
 /* Is nothing to be done about the workers?  To be asked after a barrier. */
@@ -387,20 +449,25 @@ static bool io_wq_workers_suffice(struct io_wq_lane *lane, bool concurrent)
  *
  * Wakes an idle worker or makes one if that is needed.  If not, there is a
  * running worker for each CPU, which looks at the queue before it sleeps, or
- * the limit is reached, or what is queued has to wait for other work of its key.  All who
+ * the limit is reached, or what is queued has to wait for other work of its key.  If the
+ * running workers keep concurrent work waiting, io_wq_late() uses another one.  All who
  * queue come here, so nothing is written, and no lock taken, unless a worker is to be had.
  * Sleeps only if current is the pool's owner.
  */
 void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 {
-	if (io_wq_workers_suffice(lane, concurrent)) {
+	bool suffice = io_wq_workers_suffice(lane, concurrent);
+
+	if (suffice) {
 		/* pair A: the queue was written */
 		smp_mb();
-		if (io_wq_workers_suffice(lane, concurrent))
-			return;
+		suffice = io_wq_workers_suffice(lane, concurrent);
 	}
-	if (io_wq_wake_or_claim(lane, concurrent))
+	if (!suffice && io_wq_wake_or_claim(lane, concurrent, false))
 		io_wq_request(lane);
+	if (concurrent && io_wq_workers_are_busy(atomic_read(&lane->nr_running)) &&
+	    io_wq_lane_runnable(lane))
+		io_wq_watch(lane);
 }
 
 /**
@@ -429,6 +496,7 @@ void io_wq_lane_init_workers(struct io_wq_lane *lane, unsigned int max)
 	lane->max_workers = max;
 	init_task_work(&lane->create, io_wq_create_task_work);
 	INIT_DELAYED_WORK(&lane->retry, io_wq_create_retry);
+	INIT_DELAYED_WORK(&lane->late, io_wq_late);
 }
 
 /**
@@ -557,6 +625,7 @@ static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct i
 	if (io_wq_give_back(worker))
 		return NULL;
 	io_wq_worker_run_pending(worker);
+	io_wq_heed_cancel(worker);
 	return next;
 }
 

@@ -345,6 +345,8 @@ static void wq_gives_back(struct kunit *test)
 		list_add(&search.link, &rig->worker.lane->searches);
 		KUNIT_EXPECT_FALSE(test, io_wq_give_back(&rig->worker));
 		KUNIT_EXPECT_PTR_EQ(test, rig->worker.cur, &rig->work[n].work);
+		io_wq_heed_cancel(&rig->worker);
+		KUNIT_EXPECT_FALSE(test, rig->work[n].work.flags & IO_WQ_WORK_CANCEL);
 		list_del(&search.link);
 		KUNIT_EXPECT_TRUE(test, io_wq_give_back(&rig->worker));
 		KUNIT_EXPECT_NULL(test, rig->worker.cur);
@@ -355,6 +357,19 @@ static void wq_gives_back(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), -1);
 	KUNIT_EXPECT_EQ(test, rig->worker.lane->keys, 0);
+}
+
+/* A worker ends work that was cancelled before it began. */
+static void wq_heeds_cancel(struct kunit *test)
+{
+	struct wq_rig *rig = wq_rig_make(test);
+
+	wq_rig_push(rig, 0, -1);
+	KUNIT_ASSERT_EQ(test, wq_rig_begin(rig, &rig->worker), 0);
+	scoped_guard(spinlock, &rig->worker.lane->lock)
+		rig->worker.cancelled = true;
+	io_wq_heed_cancel(&rig->worker);
+	KUNIT_EXPECT_TRUE(test, rig->work[0].work.flags & IO_WQ_WORK_CANCEL);
 }
 
 /* Once the pool ends all work can be taken, whatever runs, and is cancelled. */
@@ -387,6 +402,7 @@ static struct kunit_case wq_queue_cases[] = {
 	KUNIT_CASE(wq_take_is_findable),
 	KUNIT_CASE(wq_take_needs_its_generation),
 	KUNIT_CASE(wq_gives_back),
+	KUNIT_CASE(wq_heeds_cancel),
 	KUNIT_CASE(wq_take_at_the_end),
 	{}
 };

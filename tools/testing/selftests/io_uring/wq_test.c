@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -321,6 +322,73 @@ TEST_F(wq, blocked_worker_does_not_stop_others)
 	}
 	hole_give(&self->hole, 0, 1);
 	EXPECT_EQ(0, iou_discard(&self->r, 1));
+}
+
+/*
+ * A worker on each CPU copies a lot.  Other work with IOSQE_ASYNC begins before one of these ends.
+ * Mutant: busy-workers-alone.  differences: worker-beside-busy
+ */
+TEST_F(wq, busy_workers_do_not_stop_others)
+{
+	unsigned int i, nr = sysconf(_SC_NPROCESSORS_ONLN);
+	int zero = open("/dev/zero", O_RDONLY);
+	static struct iovec same[1024];
+	struct io_uring_cqe cqe;
+	struct io_uring_sqe *sqe;
+	char *page;
+
+	ASSERT_LE(0, zero);
+	page = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, page);
+	for (i = 0; i < ARRAY_SIZE(same); i++)
+		same[i] = (struct iovec){ page, 1 << 20 };
+	for (i = 0; i < nr; i++) {
+		sqe = iou_prep(&self->r, IORING_OP_READV, zero, same, ARRAY_SIZE(same), 0);
+		sqe->flags = IOSQE_ASYNC;
+		sqe->user_data = i;
+	}
+	sqe = iou_prep(&self->r, IORING_OP_READ, zero, page, 16, 0);
+	sqe->flags = IOSQE_ASYNC;
+	sqe->user_data = 100;
+	ASSERT_LE(0, iou_submit(&self->r));
+	ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+	EXPECT_EQ(100, cqe.user_data);
+	EXPECT_EQ(0, iou_discard(&self->r, nr));
+	munmap(page, 1 << 20);
+	close(zero);
+}
+
+/*
+ * A read at the current position stalls.  Only those at the position of the same open file wait
+ * for it.  Mutant: position-holds-inode.
+ */
+TEST_F(wq, stalled_read_holds_its_file_alone)
+{
+	struct io_uring_cqe cqe;
+	struct io_uring_sqe *sqe;
+	char path[32];
+	int i, other;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->file);
+	other = open(path, O_RDWR);
+	ASSERT_LE(0, other);
+	sqe = iou_prep(&self->r, IORING_OP_READ, self->file, self->hole.mem, 16, -1);
+	sqe->flags = IOSQE_ASYNC;
+	ASSERT_LE(0, iou_submit(&self->r));
+	ASSERT_EQ(1, hole_faults(&self->hole, 1));
+	for (i = 0; i < 4; i++) {
+		sqe = iou_prep(&self->r, i < 3 ? IORING_OP_WRITE : IORING_OP_READ,
+			       i ? other : self->file, self->hole.zero, 16, i < 2 ? 0 : -1);
+		sqe->flags = IOSQE_ASYNC;
+		sqe->user_data = 100 + i;
+		ASSERT_LE(0, iou_submit(&self->r));
+		ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+		ASSERT_EQ(100 + i, cqe.user_data);
+		EXPECT_EQ(16, cqe.res);
+	}
+	hole_give(&self->hole, 0, 1);
+	EXPECT_EQ(0, iou_discard(&self->r, 1));
+	close(other);
 }
 
 /*
@@ -666,6 +734,8 @@ TEST(forced_to_a_worker_without_a_file)
 /* What the child of the next test finds: 0, or where it went wrong. */
 static int wait_for_a_thread(struct hole *hole, int file)
 {
+	int ep = epoll_create1(0);
+	struct epoll_event event;
 	struct rlimit limit;
 	struct iou r;
 
@@ -682,6 +752,9 @@ static int wait_for_a_thread(struct hole *hole, int file)
 	if (setrlimit(RLIMIT_NPROC, &limit))
 		return 4;
 	busy_reads(&r, file, hole->zero, 1);
+	/* the tries do not interrupt a program that waits elsewhere */
+	if (epoll_wait(ep, &event, 1, 1500))
+		return 9;
 	/* longer than it is tried with patience */
 	if (iou_wait_ms(&r, 1, 2000) != -ETIME || iou_ready(&r))
 		return 5;
@@ -695,7 +768,8 @@ static int wait_for_a_thread(struct hole *hole, int file)
 }
 
 /*
- * One worker is stuck, a second cannot be made: once it can be, it is.  differences: worker-retry
+ * One worker is stuck, a second cannot be made: once it can be, it is.
+ * Mutant: retry-interrupts-owner.  differences: worker-retry
  */
 TEST_F(wq, thread_limit_is_lifted)
 {
