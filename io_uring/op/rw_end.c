@@ -97,15 +97,15 @@ void io_rw_fail(struct io_kiocb *req)
 
 /**
  * io_rw_in_turn - check whether a request uses and moves its file's position
- * @req: a read or write that has not begun
+ * @req: a read or write that has not begun, but has its file
  *
- * Two workers would read the same position before one of them moves it.
+ * Two workers would read the same position before one of them moves it.  A stream has none.
  *
  * Return: true if it does
  */
 bool io_rw_in_turn(struct io_kiocb *req)
 {
-	return io_rw(req)->kiocb.ki_pos == -1;
+	return io_rw(req)->kiocb.ki_pos == -1 && !(req->file->f_mode & FMODE_STREAM);
 }
 
 /* Attempt again, by a worker, what must not block here. */

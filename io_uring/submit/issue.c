@@ -522,6 +522,9 @@ static void io_work_drop_file(struct io_kiocb *req)
 
 	if (!(req->flags & REQ_F_FILE_PUT) || !io_file_keeps_exec(file))
 		return;
+	/* ->cleanup passes an event on to the file's other waiters */
+	if (req->flags & (REQ_F_POLL_CHOSEN | REQ_F_POLL_PASSED))
+		return;
 	req->flags &= ~REQ_F_FILE_PUT;
 	/* a search by file may find the request until the worker drops it */
 	req->file = NULL;
@@ -588,11 +591,15 @@ void io_work_put(struct io_wq_work *work)
  * io_work_key - find the key that serialises hashed requests; io_wq_params->key
  * @work: of a request with a file
  *
- * Reads at the current position and writes have one key, as both move the position.
+ * Reads and writes at the current position have the key of their open file, as both move its
+ * position.  Other writes have the key of their inode, so that they do not contend for its lock.
+ * A read that waits for a write through another open file does not delay that write.
  *
- * Return: the address of the inode.
+ * Return: the address of the file or of the inode.
  */
 const void *io_work_key(const struct io_wq_work *work)
 {
-	return file_inode(container_of(work, struct io_kiocb, work)->file);
+	struct io_kiocb *req = container_of(work, struct io_kiocb, work);
+
+	return io_work_in_turn(req) ? (void *)req->file : file_inode(req->file);
 }

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/mount.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -535,6 +536,68 @@ TEST(event_at_the_change)
 	close(s[1]);
 	iou_exit(&r[0]);
 	iou_exit(&r[1]);
+}
+
+/* Change the mounts of the caller's namespace, so that pollers of /proc/self/mounts are woken. */
+static void *remount(void *arg)
+{
+	unsigned long flags = MS_REMOUNT | MS_BIND | MS_NODEV | MS_NOSUID;
+	bool *stop = arg;
+
+	while (!load_acq(stop)) {
+		flags ^= MS_NOEXEC;
+		mount(NULL, "/tmp", NULL, flags, NULL);
+	}
+	return NULL;
+}
+
+/* Rings end with many exclusive polls of a file that looks like a regular one, by workers. */
+static int poll_own_mounts(unsigned int rounds)
+{
+	struct io_uring_sqe *sqe;
+	pthread_t thread;
+	bool stop = false;
+	struct iou r;
+	int i, fd;
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", "/tmp", "tmpfs", 0, NULL))
+		return 4;
+	fd = open("/proc/thread-self/mounts", O_RDWR);
+	if (fd < 0 || pthread_create(&thread, NULL, remount, &stop))
+		return 1;
+	while (rounds--) {
+		if (iou_init(&r, 128, IOU_DEFER))
+			return 2;
+		for (i = 0; i < 128; i++) {
+			sqe = iou_prep(&r, IORING_OP_POLL_ADD, fd, NULL, 0, 0);
+			sqe->poll32_events = POLLIN | POLLPRI | EPOLLEXCLUSIVE;
+			sqe->flags = IOSQE_ASYNC;
+		}
+		iou_submit(&r);
+		usleep(20000);
+		iou_exit(&r);
+	}
+	store_rel(&stop, true);
+	pthread_join(thread, NULL);
+	return 0;
+}
+
+/*
+ * An event chooses an exclusive poll that a worker ends, and is passed on by the file, which may
+ * be open for writing.  Mutant: poll-file-dropped.
+ */
+TEST(file_of_a_chosen_poll)
+{
+	int status, pid = fork();
+
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(poll_own_mounts(iou_rounds(20)));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	if (status == 4 << 8)
+		SKIP(return, "needs to be root");
+	EXPECT_EQ(0, status);
 }
 
 TEST_HARNESS_MAIN
