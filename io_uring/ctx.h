@@ -494,7 +494,7 @@ struct io_creds {
  * @idle: (-) jiffies before the thread sleeps
  * @list: in data->ctx_list, under data->lock
  * @room: tasks that wait for room in the SQ
- * @leaving: exit work alone: the thread was asked to let go
+ * @leaving: (A) raised by the end of the ring, for the thread to remove it
  */
 struct io_sqpoll {
 	struct io_sq_data	*data;

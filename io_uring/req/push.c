@@ -21,6 +21,8 @@ static void io_tctx_to_fallback(struct io_uring_task *tctx)
 		struct io_kiocb *req = io_tw_to_req(tw);
 
 		tw = tw->next;
+		if (req->ctx->flags & IORING_SETUP_TASKRUN_FLAG)
+			io_taskrun_update(req->ctx, &tctx->mailbox);
 		io_fallback_push(req->ctx, &req->tw);
 	}
 }

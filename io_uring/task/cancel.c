@@ -373,7 +373,7 @@ void io_cancel_key_init(struct io_cancel_key *key, struct io_ring_ctx *ctx, u64 
  * @key: which requests; the ring's lock is held
  *
  * Without IORING_ASYNC_CANCEL_ALL the first match ends.  A request that can be ended is preferred
- * to one that a worker runs.
+ * to one that a worker runs; bounded workers are asked before unbounded ones.
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  *

@@ -96,6 +96,18 @@ static bool io_cancel_arm(struct io_uring_task *tctx, bool arm)
 	return arrived;
 }
 
+/*
+ * Leave the signals of the process to its other threads.  An exiting task never handles one, but
+ * would be chosen for them until exit_signals(), since it sleeps and has none pending.
+ */
+static void io_cancel_block_signals(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	set_current_blocked(&all);
+}
+
 /* Let pending signals not prevent the sleep.  New ones wake current for another pass. */
 static void io_cancel_ignore_signals(void)
 {
@@ -133,6 +145,13 @@ static bool io_cancel_must_ask(struct io_uring_task *tctx)
 	return commands;
 }
 
+/* Return: true if the process was killed.  The signal may have been dequeued already. */
+static bool io_cancel_killed(void)
+{
+	return __fatal_signal_pending(current) ||
+	       READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT;
+}
+
 /*
  * Sleep until a request ends, an item arrives or @timeout is over.  With @cancel_all the task
  * must not be frozen, since it holds a lock that others wait for: an exec its cred_guard_mutex,
@@ -147,20 +166,16 @@ static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
 	io_cancel_ignore_signals();
 	prepare_to_wait(&w->tctx->wait, &wait, state);
 	arrived = io_cancel_arm(w->tctx, true);
-	/* if a ring's lock is held its items cannot run yet, and @timeout is short */
+	/*
+	 * If a ring's lock is held its items cannot run yet, and @timeout is short.  A kill that
+	 * @timeout does not know of has lost its signal above.
+	 */
 	if ((w->busy || !arrived) && w->left == io_cancel_left(w->tctx, w->cancel_all) &&
-	    !task_work_pending(current))
+	    !task_work_pending(current) && (w->killed || !io_cancel_killed()))
 		schedule_timeout(timeout);
 	finish_wait(&w->tctx->wait, &wait);
 	io_cancel_arm(w->tctx, false);
 	io_cancel_heed_signals();
-}
-
-/* Return: true if the process was killed.  The signal may have been dequeued already. */
-static bool io_cancel_killed(void)
-{
-	return __fatal_signal_pending(current) ||
-	       READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT;
 }
 
 /* Return: true if the process was killed, or another thread of it executes a program. */
@@ -299,9 +314,9 @@ static bool io_cancel_until_gone(struct io_cancel_wait *w)
 	while (io_cancel_left(w->tctx, w->cancel_all)) {
 		long timeout;
 
-		/* a killed exec left its requests behind and removed the nodes */
+		/* a killed exec left its requests behind and removed the nodes; or the last one ended now */
 		if (xa_empty(&w->tctx->nodes))
-			return false;
+			return !io_cancel_left(w->tctx, w->cancel_all);
 		io_cancel_pass(w);
 		timeout = io_cancel_patience(w);
 		if (!timeout)
@@ -331,6 +346,8 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 	struct io_cancel_wait w = { .tctx = tctx, .cancel_all = cancel_all };
 	bool gone;
 
+	if (!cancel_all)
+		io_cancel_block_signals();
 	if (tctx->io_wq) {
 		if (!cancel_all)
 			io_cancel_after_workers(&w);

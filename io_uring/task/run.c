@@ -215,6 +215,7 @@ static noinline unsigned int io_tctx_run_leaving(struct io_uring_task *tctx, str
 		struct io_ring_ctx *ctx = io_tw_to_req(tw)->ctx;
 		struct io_tw *next = tw->next;
 
+		io_clear_taskrun(tctx, ctx);
 		if (!io_run_try(ctx, tw, flags))
 			io_fallback_push(ctx, tw);
 		tw = next;
@@ -258,6 +259,7 @@ void io_tctx_task_work(struct callback_head *cb)
 		if (req->ctx != ctx)
 			ctx = io_run_switch(ctx, req->ctx);
 		if (unlikely(!ctx)) {
+			io_clear_taskrun(tctx, req->ctx);
 			io_fallback_push(req->ctx, tw);
 			tw = next;
 			continue;

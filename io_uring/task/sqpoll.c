@@ -107,12 +107,21 @@ static void io_sq_update_idle(struct io_sq_data *sqd)
 	}
 }
 
+/* Remove a ring that has asked for it.  Its exit may go on at once, without sqd->lock. */
+static void io_sq_remove(struct io_sq_data *sqd, struct io_ring_ctx *ctx)
+{
+	lockdep_assert_held(&sqd->lock);
+	list_del_init_careful(&ctx->sqpoll.list);
+	io_sq_update_idle(sqd);
+	atomic_dec(&sqd->park_pending);
+}
+
 /**
  * io_sqpoll_leave - remove a ring from its SQPOLL thread
  * @ctx: the ring, which ends
  *
- * Does not wait for the thread, which may be in a page fault, but asks it to drop sqd->lock.  The
- * caller tries again later.
+ * Does not wait for the thread, which may be in a page fault, but asks it to remove the ring at
+ * its next turn.  The caller tries again later.
  *
  * Return: true if the thread does not serve the ring, or false if sqd->lock is held.
  */
@@ -120,18 +129,36 @@ bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 {
 	struct io_sq_data *sqd = ctx->sqpoll.data;
 
-	if (!sqd || list_empty(&ctx->sqpoll.list))
+	/* the thread may have removed it */
+	if (!sqd || list_empty_careful(&ctx->sqpoll.list))
 		return true;
 	if (!ctx->sqpoll.leaving) {
-		ctx->sqpoll.leaving = true;
+		WRITE_ONCE(ctx->sqpoll.leaving, true);
+		/* a thread that sees @park_pending sees @leaving; pairs with io_sq_yield() */
+		smp_mb__before_atomic();
 		io_sq_ask_to_park(sqd);
 	}
 	if (!mutex_trylock(&sqd->lock))
 		return false;
-	list_del_init(&ctx->sqpoll.list);
-	io_sq_update_idle(sqd);
-	io_sqpoll_unpark(sqd);
+	if (!list_empty(&ctx->sqpoll.list))
+		io_sq_remove(sqd, ctx);
+	mutex_unlock(&sqd->lock);
+	wake_up(&sqd->wait);
 	return true;
+}
+
+/*
+ * Remove the rings that end, so that the thread does not wait for their exit work, which tries
+ * again at growing intervals.
+ */
+static void io_sq_remove_leaving(struct io_sq_data *sqd)
+{
+	struct io_ring_ctx *ctx, *next;
+
+	list_for_each_entry_safe(ctx, next, &sqd->ctx_list, sqpoll.list) {
+		if (READ_ONCE(ctx->sqpoll.leaving))
+			io_sq_remove(sqd, ctx);
+	}
 }
 
 /**
@@ -409,10 +436,11 @@ static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 /* Drop sqd->lock for tasks that want it, and handle signals.  Return: false to end the thread. */
 static bool io_sq_yield(struct io_sq_data *sqd)
 {
-	if (atomic_read(&sqd->park_pending) || signal_pending(current)) {
+	if (atomic_read_acquire(&sqd->park_pending) || signal_pending(current)) {
 		struct ksignal ksig;
 		bool killed = false;
 
+		io_sq_remove_leaving(sqd);
 		mutex_unlock(&sqd->lock);
 		if (signal_pending(current))
 			killed = get_signal(&ksig);

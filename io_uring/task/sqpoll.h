@@ -20,7 +20,7 @@
  * @stop: (A) the thread has to end: the last ring is gone, or setup failed
  * @ctx_list: rings, under @lock
  * @wait: the thread, idle or parked
- * @thread: written under @lock, NULL once the thread has ended
+ * @thread: NULL once the thread has ended; written by its maker before it runs, later under @lock
  * @idle: jiffies without work before the thread sleeps: the maximum of its rings
  * @cpu: CPU that the thread is pinned to, or -1
  * @task_pid: pid of the creator, for the thread's name; then that of the thread

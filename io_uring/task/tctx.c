@@ -295,7 +295,7 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 	/* a store that failed for lack of memory may have left XArray nodes */
 	xa_destroy(&tctx->nodes);
 	if (wq) {
-		/* readers that have found the pool use it within RCU */
+		/* a search that found the pool by a node took a reference under users.lock */
 		WRITE_ONCE(tctx->io_wq, NULL);
 		io_wq_put_and_exit(wq);
 	}
@@ -316,7 +316,7 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 struct io_wq *io_tctx_next_pool(struct io_ring_ctx *ctx, bool first)
 {
 	io_assert_ring(ctx);
-	/* keeps the memory of the pools */
+	/* keeps the memory of node->tctx */
 	guard(rcu)();
 	guard(spinlock)(&ctx->users.lock);
 	if (first)

@@ -21,8 +21,9 @@
  *
  * Also in tctx->nodes, under the ring's address.  The task adds the node to both.  The end of the
  * task or that of the ring removes it from both, under ctx->users.lock.  A node holds no
- * references.  Within RCU it can be followed to both sides: the task's state, its pool, and the
- * ring are freed by RCU after their nodes are removed.
+ * references.  Within RCU it can be followed to both sides: the task's state and the ring are freed
+ * by RCU after their nodes are removed.  The task's pool is not: it is used, or referenced, under
+ * ctx->users.lock.
  */
 struct io_tctx_node {
 	struct io_uring_task	*tctx;

@@ -751,6 +751,74 @@ TEST_F(end, reads_of_a_thread)
 	close(disk);
 }
 
+static int heard_by;
+
+static void hear(int sig)
+{
+	if (write(heard_by, "h", 1) != 1)
+		_exit(1);
+}
+
+static void *go_on(void *arg)
+{
+	for (;;)
+		pause();
+}
+
+/* The first thread of a process ends, and waits for reads by one worker that take a second. */
+static void end_before_others(unsigned int flags, int disk, int told)
+{
+	unsigned int i, limits[2] = { 1, 1 };
+	struct io_uring_sqe *sqe;
+	pthread_t t;
+	struct iou r;
+	char *buf;
+
+	heard_by = told;
+	signal(SIGUSR1, hear);
+	buf = iou_map_anon(64 * IOU_PAGE);
+	if (pthread_create(&t, NULL, go_on, NULL) || iou_init(&r, 64, flags) ||
+	    iou_register(&r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2))
+		_exit(2);
+	for (i = 0; i < 64; i++) {
+		sqe = iou_prep(&r, IORING_OP_READ, disk, buf + i * IOU_PAGE, IOU_PAGE,
+			       i * 20 * IOU_PAGE);
+		sqe->flags = IOSQE_ASYNC;
+	}
+	if (iou_submit(&r) != 64 || write(told, "r", 1) != 1)
+		_exit(3);
+	syscall(SYS_exit, 0);
+}
+
+/*
+ * A signal for the process goes to a thread that can handle it.  Mutant: exit-takes-signals.
+ */
+TEST_F(end, signals_pass_a_thread_that_ends)
+{
+	int p[2], pid, status, disk = open_slow_disk();
+	struct pollfd poll_in;
+	char c;
+
+	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))
+		SKIP(return, "its requests are not the thread's");
+	if (disk < 0)
+		SKIP(return, "needs to be root, and null_blk");
+	ASSERT_EQ(0, pipe(p));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		end_before_others(variant->flags, disk, p[1]);
+	ASSERT_EQ(1, read(p[0], &c, 1));
+	iou_sleep_ms(100);
+	ASSERT_EQ(0, kill(pid, SIGUSR1));
+	poll_in = (struct pollfd){ .fd = p[0], .events = POLLIN };
+	EXPECT_EQ(1, poll(&poll_in, 1, 400));
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	sock_close_pair(p);
+	close(disk);
+}
+
 static void *open_and_end(void *arg)
 {
 	struct iou *r = arg;
@@ -992,6 +1060,86 @@ TEST(killed_tasks_are_freed)
 	while (iou_slab_objects("task_struct") > before + 60 && iou_now_us() < end)
 		iou_sleep_ms(50);
 	EXPECT_GE(before + 60, iou_slab_objects("task_struct"));
+}
+
+static void ignore_signal(int sig)
+{
+}
+
+#define STUCK_DISK	"/sys/kernel/config/nullb/nullb7/"
+#define STUCK_TASKS	24
+#define STUCK_RINGS	32
+
+/* A disk that takes 8 s for a request.  Return: opened, or -1. */
+static int open_stuck_disk(void)
+{
+	iou_scratch();
+	if (access(STUCK_DISK, F_OK) && !mkdir(STUCK_DISK, 0700)) {
+		iou_put(STUCK_DISK "size", "16");
+		iou_put(STUCK_DISK "hw_queue_depth", "128");
+		iou_put(STUCK_DISK "irqmode", "2");
+		iou_put(STUCK_DISK "completion_nsec", "8000000000");
+		iou_put(STUCK_DISK "power", "1");
+	}
+	return open("/dev/nullb7", O_RDONLY | O_DIRECT);
+}
+
+/* With many rings, of which one has a read that cannot be cancelled.  The exec waits for it. */
+static void exec_behind_a_read(int disk, int told)
+{
+	static struct iou rings[STUCK_RINGS];
+	void *buf = iou_map_anon(IOU_PAGE);
+	unsigned int i;
+
+	for (i = 0; i < STUCK_RINGS; i++)
+		if (iou_init(&rings[i], 1, 0))
+			_exit(99);
+	signal(SIGRTMIN, ignore_signal);
+	iou_prep(&rings[0], IORING_OP_READ, disk, buf, IOU_PAGE, 0);
+	if (iou_submit(&rings[0]) != 1 || write(told, "r", 1) != 1)
+		_exit(98);
+	execl("/bin/true", "true", NULL);
+	_exit(97);
+}
+
+/*
+ * An exec that waits for its requests goes through its rings at each signal.  A kill at any time
+ * ends it.  Mutant: kill-lost-in-exec.
+ */
+TEST(exec_is_killed_at_any_time)
+{
+	int disk = open_stuck_disk(), pids[STUCK_TASKS], p[2], i, status, left = STUCK_TASKS;
+	unsigned long long end;
+	char c;
+
+	if (disk < 0)
+		SKIP(return, "needs to be root, and null_blk");
+	ASSERT_EQ(0, pipe(p));
+	for (i = 0; i < STUCK_TASKS; i++) {
+		pids[i] = fork();
+		ASSERT_LE(0, pids[i]);
+		if (!pids[i])
+			exec_behind_a_read(disk, p[1]);
+	}
+	for (i = 0; i < STUCK_TASKS; i++)
+		ASSERT_EQ(1, read(p[0], &c, 1));
+	end = iou_now_us() + 300000;
+	while (iou_now_us() < end)
+		for (i = 0; i < STUCK_TASKS; i++)
+			kill(pids[i], SIGRTMIN);
+	for (i = 0; i < STUCK_TASKS; i++) {
+		kill(pids[i], SIGRTMIN);
+		kill(pids[i], SIGKILL);
+	}
+	end = iou_now_us() + 4000000;
+	while (left && iou_now_us() < end) {
+		if (waitpid(-1, &status, WNOHANG) > 0)
+			left--;
+		else
+			iou_sleep_ms(10);
+	}
+	EXPECT_EQ(0, left);
+	close(disk);
 }
 
 /* Two threads enter for the first time at once, over and over. */

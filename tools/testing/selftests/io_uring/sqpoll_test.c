@@ -595,6 +595,38 @@ TEST(ring_leaves_its_worker)
 	close(disk);
 }
 
+/*
+ * A ring is closed while its shared thread stands in a fault.  When the fault is over, the thread
+ * serves its other rings at once.  Mutant: leaving-ring-parks-thread.
+ */
+TEST(closed_ring_does_not_hold_the_others)
+{
+	int zero = open("/dev/zero", O_RDONLY);
+	unsigned long long start;
+	struct iou r, a;
+	struct hole hole;
+
+	if (hole_open(&hole, 1))
+		SKIP(return, "needs userfaultfd");
+	ASSERT_EQ(0, ring_with_idle(&r, 2000, 0, 0));
+	ASSERT_EQ(0, ring_with_idle(&a, 2000, IORING_SETUP_ATTACH_WQ, r.fd));
+	iou_prep(&r, IORING_OP_READ, zero, hole.mem, 64, 0)->user_data = 1;
+	ASSERT_LE(0, iou_submit(&r));
+	ASSERT_EQ(1, hole_faults(&hole, 1));
+	iou_exit(&a);
+	/* the ring's end tries again later and later */
+	iou_sleep_ms(700);
+	start = iou_now_us();
+	ASSERT_EQ(0, hole_give(&hole, 0, 1));
+	iou_nop(&r, 1);
+	ASSERT_LE(0, iou_submit(&r));
+	ASSERT_EQ(0, iou_wait(&r, 2));
+	EXPECT_GT(200000, iou_now_us() - start);
+	iou_exit(&r);
+	close(hole.uffd);
+	close(zero);
+}
+
 /* A thread that dies before its maker has returned is not waited for in vain, nor too short. */
 TEST(killed_in_setup)
 {
