@@ -411,7 +411,8 @@ static bool io_net_goes_on(const struct io_net *net, const struct socket *sock, 
  * @got_flags: MSG_* of what was received
  * @issue_flags: IO_URING_F_*
  *
- * Return: IO_AGAIN if there is to be another one; otherwise the request has ended.
+ * Return: IO_AGAIN, or IO_MORE_IF_READY, if there is to be another one; otherwise the request
+ * has ended.
  */
 enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int ret,
 				 unsigned int got_flags, unsigned int issue_flags)
@@ -425,8 +426,9 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 	if (all && io_net_goes_on(net, sock, ret)) {
 		net->done += ret;
 		io_poll_progress(req);
+		/* the socket may have room still: if the poll is armed no wake is sure to come */
 		if (waits)
-			return IO_AGAIN;
+			return issue_flags & IO_URING_F_MULTISHOT ? IO_MORE_IF_READY : IO_AGAIN;
 		ret = 0;
 	}
 	if ((all && net->done + ret < net->len) || got_flags & (MSG_TRUNC | MSG_CTRUNC))

@@ -35,6 +35,8 @@ static struct socket *io_zc_begin(struct io_kiocb *req, unsigned int issue_flags
 	}
 	if (likely(!ret))
 		return sock;
+	/* a wait for the socket has put its poll in their place */
+	req->cqe.flags = IORING_CQE_F_MORE;
 	*result = io_done(req, ret);
 	return NULL;
 }

@@ -44,12 +44,13 @@ int io_req_cache_init(struct io_ring_ctx *ctx)
  * @ctx: the ring, its lock held
  * @req: the request, without resources, not on the stack
  *
- * Drops the request's reference to the ring, which the holder of the lock keeps alive.
+ * Drops the request's reference to the ring, which the holder of the lock keeps alive.  Of a ring
+ * that ends, notifications may stay for as long as a peer does not read; they use no slot of a table.
  */
 void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
 	kmem_cache_free(io_req_cachep, req);
-	if (unlikely(!--ctx->reqs.nr && !ctx->reqs.max_free))
+	if (unlikely(--ctx->reqs.nr == ctx->reqs.nr_notifs && !ctx->reqs.max_free))
 		ctx->reqs.all_gone(ctx);
 	percpu_ref_put(&ctx->refs);
 }

@@ -189,6 +189,8 @@ u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 mov
 	/* the buffers before number i are used up, also in an incremental group */
 	if (group->inc) {
 		io_bundle_empty(group, i);
+		if (i)
+			group->begun = false;
 		group->seen.addr = io_bundle_behind(bundle, moved) - used;
 		group->seen.len = bundle->lens[i];
 	}

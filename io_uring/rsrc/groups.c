@@ -386,14 +386,16 @@ void io_buf_take(struct io_kiocb *req)
  * @req: has no buffer; ring lock held
  * @need: bytes that the request needs
  *
- * Return: true if the first buffer of the group was shorter than @need and was dropped.
+ * A buffer that no request has used stays: the program would not be told that it is gone.
+ *
+ * Return: true if the first buffer of the group was such a rest and was dropped.
  */
 bool io_buf_retire(struct io_kiocb *req, u32 need)
 {
 	struct io_buf_group *group = io_group_find(req->ctx, req->buf_index);
 
 	io_assert_ring(req->ctx);
-	if (!group->inc || !io_group_look(group) || group->seen.len >= need)
+	if (!group->inc || !group->begun || !io_group_look(group) || group->seen.len >= need)
 		return false;
 	io_group_use(group, group->seen.len);
 	return true;

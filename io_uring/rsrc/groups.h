@@ -20,6 +20,7 @@
  * @id: (-) number of the group
  * @ring: (-) @bufs is shared with the program, which appends to it; else the kernel's own
  * @inc: (-) buffers are used up piece by piece (IOU_PBUF_RING_INC)
+ * @begun: (R) with @inc: a part of the buffer at @head is used up
  * @min_left: (-) with @inc: a buffer with fewer bytes left is used up
  * @size: (R) slots in @bufs, a power of two; (-) with @ring
  * @head: (R) the next buffer to be used, free running; with @ring its low 16 bits count
@@ -37,6 +38,7 @@ struct io_buf_group {
 	u16				id;
 	bool				ring;
 	bool				inc;
+	bool				begun;
 	u32				min_left;
 	u32				size;
 	u32				head;
@@ -163,8 +165,10 @@ static inline bool io_group_use(struct io_buf_group *group, u32 used)
 	if (!left || left < group->min_left) {
 		WRITE_ONCE(slot->len, 0);
 		group->head++;
+		group->begun = false;
 		return false;
 	}
+	group->begun = true;
 	WRITE_ONCE(slot->len, left);
 	WRITE_ONCE(slot->addr, group->seen.addr + used);
 	return true;

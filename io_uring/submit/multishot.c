@@ -7,8 +7,9 @@
  * that all such requests have in common.  An op only returns what it has found:
  *
  *	IO_MORE		it has posted, and there is more: issue it again
- *	IO_MORE_IF_READY	it has posted, and there may be more: issue it again, if the
- *			file is ready; before its poll is armed, without that check
+ *	IO_MORE_IF_READY	it has posted, or moved a part, and there may be more: issue it
+ *			again, if the file is ready; before its poll is armed, without
+ *			that check
  *	IO_MORE_ASK	like IO_MORE_IF_READY, but with that check too, unless REQ_F_NOWAIT
  *	IO_AGAIN	it has found nothing, or nothing more: wait for the next event
  *	IO_DONE		its last CQE is in req->cqe

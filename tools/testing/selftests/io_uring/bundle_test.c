@@ -171,6 +171,44 @@ TEST_F(bundle, send_waits)
 }
 
 /*
+ * A fault ends an attempt behind a wait with a part.  The socket has room then, so that it wakes
+ * no waiter: the rest is tried at once.  Mutant: part-waits-for-room.
+ */
+TEST_F(bundle, send_meets_a_fault)
+{
+	char *bad = mmap(NULL, IOU_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int *fds = self->pair[TCP_STREAM], small = 4096, part = BYTES / 2;
+	unsigned long long end = iou_now_us() + 1000ULL * IOU_PATIENCE;
+	ssize_t n, filled = 0, have = 0;
+	struct io_uring_cqe cqe;
+	struct iou *r = &self->r;
+
+	ASSERT_NE(MAP_FAILED, bad);
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	while ((n = send(fds[0], self->out, BYTES, MSG_DONTWAIT)) > 0)
+		filled += n;
+	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &(int){ 2 * BYTES }, sizeof(int));
+	add(self->ring, self->out, part, 1);
+	add(self->ring, bad, IOU_PAGE, 2);
+	prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
+	ASSERT_EQ(1, iou_submit(r));
+	while (!iou_ready(r) && iou_now_us() < end) {
+		n = recv(fds[1], self->mem, BYTES, MSG_DONTWAIT);
+		have += n > 0 ? n : 0;
+		iou_wait_ms(r, 1, n > 0 ? 0 : 1);
+	}
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_LT(0, cqe.res);
+	EXPECT_GE(part, cqe.res);
+	while (have < filled + cqe.res && sock_readable(fds[1]) &&
+	       (n = recv(fds[1], self->mem, BYTES, MSG_DONTWAIT)) > 0)
+		have += n;
+	EXPECT_EQ(filled + cqe.res, have);
+	munmap(bad, IOU_PAGE);
+}
+
+/*
  * A send that does not wait ends with a part and breaks its chain.  The buffers that it has not
  * reached stay the group's: nothing but the length of the part tells of those that it has.
  * Stock takes all.  Mutant: bundle-part-takes-all.  differences: bundle-part

@@ -699,6 +699,25 @@ TEST_F(sendzc, refusals)
 }
 
 /*
+ * A send that first waits for its socket, and fails then, has a notification like any other.
+ * Mutant: zc-failure-behind-a-wait.
+ */
+TEST_F(sendzc, refused_behind_a_wait)
+{
+	struct iou *r = &self->r;
+	int i;
+
+	for (i = 0; i < NR_PAIRS; i++) {
+		struct io_uring_sqe *sqe = prep_fixed(r, variant->sqe_flags, self->pair[i][0],
+						      self->out, 1, 0);
+
+		sqe->buf_index = 9;
+		sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
+		EXPECT_EQ(-EFAULT, do_zc(r));
+	}
+}
+
+/*
  * A registered buffer that leaves its slot is the socket's until the notification: the tag
  * comes afterwards.  Mutant: notice-buffer-not-held.
  */
@@ -729,6 +748,44 @@ TEST_F(sendzc, tag)
 		EXPECT_EQ(i ? 77 : 7, cqe.user_data);
 		EXPECT_EQ(i ? 0 : IORING_CQE_F_NOTIF, cqe.flags);
 	}
+}
+
+/*
+ * A ring is closed whose peer does not read.  What its slots hold does not wait for the
+ * notification.  Mutant: slots-wait-for-notifications.  differences: close-files-end
+ */
+TEST_F(sendzc, slots_end_before_the_notification)
+{
+	unsigned long long end;
+	struct sockaddr_in addr;
+	int listener, fd, bound;
+	struct io_uring_sqe *sqe;
+	struct iou r;
+	bool more;
+
+	if (iou_on_stock() || variant->sqe_flags)
+		SKIP(return, "it takes up to a second there, or needs no worker");
+	listener = sock_listener(&addr, 1);
+	ASSERT_LE(0, listener);
+	ASSERT_EQ(0, iou_init(&r, 8, variant->flags));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_FILES, &listener, 1));
+	close(listener);
+	sqe = iou_prep(&r, IORING_OP_POLL_ADD, 0, NULL, 0, 0);
+	sqe->poll32_events = POLLIN;
+	sqe->flags = IOSQE_FIXED_FILE;
+	sqe->user_data = 9;
+	prep_zc(&r, 0, self->narrow[0], self->out, BYTES, MSG_WAITALL);
+	ASSERT_LE(0, iou_submit(&r));
+	ASSERT_EQ(BYTES, take_sent(&r, &more));
+	ASSERT_TRUE(more);
+	iou_exit(&r);
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	end = iou_now_us() + 1000000;
+	do {
+		bound = bind(fd, (void *)&addr, sizeof(addr));
+	} while (bound && iou_now_us() < end && !usleep(1000));
+	EXPECT_EQ(0, bound);
+	close(fd);
 }
 
 struct late_reader {
