@@ -100,12 +100,16 @@ static void io_rw_let_block(struct io_kiocb *req)
 		kiocb->ki_complete = NULL;
 }
 
-/* Short transfers go on for these; for others they are an answer. */
-static bool io_rw_on_disk(const struct io_kiocb *req)
+/*
+ * Return: true if a short transfer goes on; for other files it is the result.  A file without
+ * FMODE_NOWAIT did not end it because it was asked not to block: trace_pipe and /proc/kmsg have
+ * no more than a part.
+ */
+static bool io_rw_goes_on(const struct io_kiocb *req)
 {
 	umode_t mode = file_inode(req->file)->i_mode;
 
-	return S_ISREG(mode) || S_ISBLK(mode);
+	return (S_ISREG(mode) || S_ISBLK(mode)) && req->file->f_mode & FMODE_NOWAIT;
 }
 
 /*
@@ -123,7 +127,7 @@ static noinline enum io_result io_rw_incomplete(struct io_kiocb *req, ssize_t re
 	if (ret == -EAGAIN && !(req->flags & REQ_F_NOWAIT) && (asked || req->ctx->iopoll))
 		return IO_AGAIN;
 	if (ret <= 0 || rw->done + ret == rw->len || !asked || req->flags & REQ_F_NOWAIT ||
-	    !io_rw_on_disk(req))
+	    !io_rw_goes_on(req))
 		return io_rw_end(req, ret);
 	if (rw->kiocb.ki_flags & IOCB_WRITE)
 		trace_io_uring_short_write(req->ctx, rw->kiocb.ki_pos - ret, rw->len - rw->done,
@@ -245,7 +249,7 @@ static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_fla
 		return io_done(req, io_no_restart(ret));
 	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
 		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) &&
-		    !io_rw_nonblocking(req->file, EPOLLIN))
+		    !io_rw_nonblocking(req->file, IO_READ_EVENTS))
 			return IO_AGAIN;
 		kiocb->ki_flags |= IOCB_NOWAIT;
 	} else {
@@ -283,7 +287,7 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 		return io_done(req, io_no_restart(ret));
 	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
 		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) &&
-		    !io_rw_nonblocking(req->file, EPOLLOUT))
+		    !io_rw_nonblocking(req->file, IO_WRITE_EVENTS))
 			return IO_AGAIN;
 		if (io_write_blocks(kiocb))
 			return IO_AGAIN;

@@ -56,6 +56,10 @@ struct io_rw_async {
 	struct iovec		iov[] __counted_by(nr_segs);
 };
 
+/* events of a file that does not block then; a hang-up or an error is a result as well */
+#define IO_READ_EVENTS	(EPOLLIN | EPOLLHUP | EPOLLERR)
+#define IO_WRITE_EVENTS	(EPOLLOUT | EPOLLHUP | EPOLLERR)
+
 struct io_rw_async *io_rw_async_alloc(struct io_kiocb *req, unsigned int nr_segs);
 int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 int io_readv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);

@@ -61,7 +61,7 @@ static ssize_t io_read_multishot_try(struct io_kiocb *req, unsigned int issue_fl
 
 	if (likely(issue_flags & IO_URING_F_NONBLOCK)) {
 		if (unlikely(!(req->file->f_mode & FMODE_NOWAIT)) &&
-		    !io_rw_nonblocking(req->file, EPOLLIN))
+		    !io_rw_nonblocking(req->file, IO_READ_EVENTS))
 			return -EAGAIN;
 		kiocb->ki_flags |= IOCB_NOWAIT;
 	} else if (!(req->flags & REQ_F_NOWAIT)) {

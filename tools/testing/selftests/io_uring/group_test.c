@@ -621,6 +621,38 @@ TEST_F(group, multishot)
 	EXPECT_EQ(4, head(r, GROUP));
 }
 
+/*
+ * The last writer of a FIFO, which cannot be asked not to block, goes.
+ * Mutant: read-deaf-to-hang-up.  differences: read-multishot-end
+ */
+TEST_F(group, multishot_of_a_fifo_ends)
+{
+	char dir[] = "/tmp/iou.XXXXXX", name[64];
+	struct iou *r = &self->r;
+	int in, out;
+
+	if (iou_on_stock())
+		SKIP(return, "its end is not told");
+	ASSERT_NE(NULL, mkdtemp(dir));
+	snprintf(name, sizeof(name), "%s/fifo", dir);
+	ASSERT_EQ(0, mkfifo(name, 0600));
+	in = open(name, O_RDONLY | O_NONBLOCK);
+	out = open(name, O_WRONLY);
+	fcntl(in, F_SETFL, 0);
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add(self->ring, self->mem, 16, 0);
+	add(self->ring, self->mem, 16, 1);
+	prep_read(r, IORING_OP_READ_MULTISHOT, in, 0);
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(1, write(out, "x", 1));
+	EXPECT_CQE(r, 1, BUFFER(0) | IORING_CQE_F_MORE);
+	close(out);
+	EXPECT_CQE(r, 0, 0U);
+	close(in);
+	unlink(name);
+	rmdir(dir);
+}
+
 /* It ends without a buffer, and by a cancel; what was there before it is read at once. */
 TEST_F(group, multishot_ends)
 {

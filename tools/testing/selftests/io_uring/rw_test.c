@@ -1171,6 +1171,36 @@ static int zeroes(const unsigned char *buf, int len)
 	return nr;
 }
 
+/*
+ * A file with a ->poll that cannot be asked not to block: what it has is the result, although it
+ * looks like a regular file.  Mutant: part-of-a-log-goes-on.  differences: read-log-part
+ */
+TEST_F(rw, part_of_a_log)
+{
+	int log = open("/proc/kmsg", O_RDONLY | O_NONBLOCK), to = open("/dev/kmsg", O_WRONLY), way;
+	struct io_uring_cqe cqe;
+	struct io_uring_sqe *sqe;
+	static char buf[65536];
+
+	if (log < 0 || to < 0 || variant->flags & IORING_SETUP_IOPOLL)
+		SKIP(return, "needs to be root, and a ring that does not poll");
+	for (way = 0; way < 4; way++) {
+		fcntl(log, F_SETFL, O_NONBLOCK);
+		while (read(log, buf, sizeof(buf)) > 0)
+			;
+		fcntl(log, F_SETFL, way & 1 ? O_NONBLOCK : 0);
+		ASSERT_EQ(4, write(to, "iou\n", 4));
+		sqe = iou_prep(&self->r, IORING_OP_READ, log, buf, sizeof(buf), -1);
+		sqe->flags = way & 2 ? IOSQE_ASYNC : 0;
+		ASSERT_EQ(1, iou_submit(&self->r));
+		ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+		EXPECT_LT(4, cqe.res);
+		EXPECT_GT(1000, cqe.res);
+	}
+	close(log);
+	close(to);
+}
+
 /* /dev/zero may stop after any page, when others want the CPU. */
 TEST_F(rw, zero_and_null)
 {
