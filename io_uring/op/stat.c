@@ -75,14 +75,15 @@ static bool io_statx_is_local(const struct path *path)
 }
 
 /*
- * Can the answer be given without waiting for anything?  Return: 0, -EAGAIN for a
- * worker's turn, or the errno that the path leads to.
+ * Look the path up in the dentry cache, and copy the attributes if they are in memory.  A second
+ * look at the name could find something else, and wait for it.
+ *
+ * Return: 0, -EAGAIN if a worker has to do it, or another negative errno.
  */
 static int io_statx_cached(const struct io_statx *statx)
 {
 	unsigned int lookup = getname_statx_lookup_flags(statx->flags) | LOOKUP_CACHED;
-	struct path path;
-	bool local;
+	struct path path __free(path_put) = {};
 	int ret;
 
 	/* wrong flags, and what only the server knows, are left to a worker */
@@ -91,23 +92,23 @@ static int io_statx_cached(const struct io_statx *statx)
 	ret = filename_lookup(statx->dfd, statx->path, lookup, &path, NULL);
 	if (ret)
 		return ret;
-	local = io_statx_is_local(&path);
-	path_put(&path);
-	return local ? 0 : -EAGAIN;
+	if (!io_statx_is_local(&path))
+		return -EAGAIN;
+	return do_statx_path(&path, statx->flags, statx->mask, statx->buffer);
 }
 
 static enum io_result io_statx_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_statx *statx = io_statx(req);
-	int ret = 0;
+	int ret;
 
 	if (issue_flags & IO_URING_F_NONBLOCK) {
 		ret = io_statx_cached(statx);
 		if (ret == -EAGAIN)
 			return IO_AGAIN;
-	}
-	if (!ret)
+	} else {
 		ret = do_statx(statx->dfd, statx->path, statx->flags, statx->mask, statx->buffer);
+	}
 	io_path_put(req, statx->path);
 	return io_done_unbroken(req, io_no_restart(ret));
 }

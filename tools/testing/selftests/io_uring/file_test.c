@@ -214,6 +214,66 @@ TEST_F(file, statx_of_server)
 	close(above);
 }
 
+struct exchange {
+	int dfd;
+	bool stop;
+};
+
+static void *exchange(void *arg)
+{
+	struct exchange *x = arg;
+
+	while (!load_acq(&x->stop))
+		syscall(SYS_renameat2, x->dfd, "here", x->dfd, "there", RENAME_EXCHANGE);
+	return NULL;
+}
+
+/*
+ * A name that stands for a local file, and for a server's root, by turns.  What was found in the
+ * cache is what the attributes are of.  Mutant: statx-looks-twice.  differences: statx-cached
+ */
+TEST_F(file, statx_of_a_changing_name)
+{
+	unsigned long long end, start, longest = 0;
+	struct exchange x = { .dfd = self->dfd };
+	struct server s = {};
+	char srv[64], there[64];
+	unsigned int left = 0;
+	pthread_t thread;
+	struct statx buf;
+
+	if (access("/dev/fuse", F_OK))
+		SKIP(return, "needs FUSE");
+	if (variant->sqe_flags || variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "another task waits");
+	snprintf(srv, sizeof(srv), "%s/srv", self->dir);
+	snprintf(there, sizeof(there), "%s/there", self->dir);
+	ASSERT_EQ(0, mkdir(srv, 0700));
+	ASSERT_EQ(0, serve_begin(&s, srv));
+	ASSERT_EQ(0, symlink(srv, there));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, exchange, &x));
+	end = iou_race_end();
+	do {
+		iou_prep(&self->r, IORING_OP_STATX, self->dfd, "here", STATX_NLINK,
+			 (uintptr_t)&buf);
+		start = iou_now_us();
+		ASSERT_EQ(1, iou_submit(&self->r));
+		if (iou_now_us() - start > longest)
+			longest = iou_now_us() - start;
+		left += 1 - iou_ready(&self->r);
+		iou_seen(&self->r, iou_ready(&self->r));
+	} while (iou_now_us() < end && left < 64);
+	/* the server does not answer for a second */
+	EXPECT_GT(500000, longest);
+	store_rel(&s.submitted, 1);
+	EXPECT_EQ(0, iou_discard(&self->r, left));
+	store_rel(&x.stop, true);
+	pthread_join(thread, NULL);
+	serve_end(&s, srv);
+	rmdir(srv);
+	unlink(there);
+}
+
 /* The path belongs to the program again once the SQE was taken. */
 TEST_F(file, statx_path_is_copied)
 {
