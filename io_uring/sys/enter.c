@@ -87,7 +87,7 @@ static int io_enter_poll_locked(struct io_ring_ctx *ctx, u32 nr)
 	io_cq_commit(ctx);
 	if (unlikely(ctx->check_cq)) {
 		io_cq_flush_overflow(ctx);
-		if (test_and_clear_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq))
+		if (test_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq))
 			return -EBADR;
 	}
 	if (io_cq_ready(ctx))
@@ -211,7 +211,12 @@ static long io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u
 	}
 	if (flags & IORING_ENTER_GETEVENTS && !waited)
 		ret = io_enter_wait(ctx, min_complete, flags, argp, size);
-	return taken ?: ret;
+	if (taken)
+		return taken;
+	/* the program is told once; a call that submits cannot tell */
+	if (unlikely(ret == -EBADR))
+		clear_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq);
+	return ret;
 }
 
 /* Not inlined twice, into the stub of each kind of system call. */

@@ -232,7 +232,7 @@ static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 			io_cq_flush_overflow(ctx);
 			io_ring_unlock(ctx);
 		}
-		if (test_and_clear_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq))
+		if (test_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq))
 			return -EBADR;
 	}
 	return 0;

@@ -754,6 +754,58 @@ TEST(taskrun_flag_down)
 	close(p[1]);
 }
 
+struct last_reader {
+	struct iou *r;
+	int fd;
+	bool submitted, go;
+	char byte;
+};
+
+/* End with a read in flight, without a system call between its event and the end. */
+static void *read_and_leave(void *arg)
+{
+	struct last_reader *reader = arg;
+
+	start_read(reader->r, reader->fd, &reader->byte, 1);
+	store_rel(&reader->submitted, true);
+	while (!load_acq(&reader->go))
+		;
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+/*
+ * It is down as well when the thread whose work it has announced is gone.
+ * Mutant: taskrun-of-the-dead.  differences: taskrun-flag-down
+ */
+TEST(taskrun_flag_of_a_thread_that_ended)
+{
+	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ull;
+	struct last_reader reader = {};
+	pthread_t thread;
+	struct iou r;
+	int p[2];
+
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(0, iou_init(&r, 4, IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG));
+	reader.r = &r;
+	reader.fd = p[0];
+	ASSERT_EQ(0, pthread_create(&thread, NULL, read_and_leave, &reader));
+	while (!load_acq(&reader.submitted))
+		sched_yield();
+	ASSERT_EQ(1, write(p[1], "x", 1));
+	store_rel(&reader.go, true);
+	pthread_join(thread, NULL);
+	while (!iou_ready(&r) && iou_now_us() < end)
+		iou_wait_ms(&r, 0, 0);
+	EXPECT_EQ(1, iou_ready(&r));
+	if (!iou_on_stock())
+		EXPECT_EQ(0, load_acq(r.sq_flags) & IORING_SQ_TASKRUN);
+	iou_exit(&r);
+	close(p[0]);
+	close(p[1]);
+}
+
 struct flagger {
 	int fd;
 	unsigned int wanted, done;
@@ -1112,8 +1164,9 @@ TEST(two_submitters)
 }
 
 /*
- * A CQE that no memory could be found for is counted, and told once by -EBADR.
- * Which allocation fails is picked one after another.
+ * A CQE that no memory could be found for is counted, and told once by -EBADR, by a call that has
+ * no other result.  Which allocation fails is picked one after another.
+ * Mutant: loss-told-by-nothing.
  */
 TEST(dropped_for_want_of_memory)
 {
@@ -1135,9 +1188,12 @@ TEST(dropped_for_want_of_memory)
 		if (lost) {
 			EXPECT_EQ(1, ret);
 			EXPECT_EQ(1, lost);
+			iou_nop(&r, 3);
+			iou_flush(&r);
+			EXPECT_EQ(1, iou_enter(&r, 1, 1, IORING_ENTER_GETEVENTS));
 			EXPECT_EQ(-EBADR, iou_enter(&r, 0, 1,
 						    IORING_ENTER_GETEVENTS));
-			for (i = 0; i < 2; i++)
+			for (i = 0; i < 3; i++)
 				EXPECT_EQ(0, iou_discard(&r, 1));
 			EXPECT_EQ(-ETIME, iou_wait_ms(&r, 1, 20));
 			EXPECT_EQ(1, load_acq(r.cq_lost));
