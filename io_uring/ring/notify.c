@@ -97,6 +97,11 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 {
 	struct io_ev_fd *ev;
 
+	/*
+	 * The tail was stored before.  Pairs with the barrier of a program that has cleared the
+	 * flag and looks at the CQ.
+	 */
+	smp_mb();
 	if (READ_ONCE(ctx->rings->cq_flags) & IORING_CQ_EVENTFD_DISABLED)
 		return;
 	guard(rcu)();
@@ -125,7 +130,7 @@ static void io_notify_look_again(struct rcu_head *rcu)
 {
 	struct io_ring_ctx *ctx = container_of(rcu, struct io_ring_ctx, notify.rcu);
 
-	if (io_cq_ready(ctx))
+	if (io_cq_ready(ctx) || test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq))
 		io_notify_pollers(ctx);
 	percpu_ref_put(&ctx->refs);
 }
@@ -279,7 +284,13 @@ int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
 	ev->async_only = async;
 	refcount_set(&ev->refs, 1);
 	rcu_assign_pointer(ctx->notify.ev_fd, ev);
-	set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
+	if (ctx->cq.single_writer) {
+		set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
+	} else {
+		/* a worker that posts now has published its CQE, or sees the eventfd */
+		guard(spinlock)(&ctx->cq.lock);
+		set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
+	}
 	return 0;
 }
 
