@@ -17,7 +17,7 @@
  *
  *	io_complete()		this request is finished: its CQE, its chain, its end
  *	io_post_more()		one more CQE for a request that lives on
- *	io_post_to()		a CQE for a ring that no request asked for: tags, notifs
+ *	io_post_to()		a CQE for a ring that no request asked for: tags
  *				(io_message_post(), complete/message.h: the same without
  *				the ring's lock)
  *

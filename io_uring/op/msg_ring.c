@@ -12,7 +12,8 @@
  * it is only tried for, while the sender's own is held; a worker waits for it
  * and holds no other.
  *
- * Everything that can fail is done before anything can be seen.
+ * Everything that can fail is done before anything can be seen, but for the memory of the CQE of a
+ * SEND_FD: without it the file is in its slot although the request ends with -EOVERFLOW.
  *
  * The target is looked up here and held for no longer than the message takes:
  * the request of a sender does not keep another ring alive, and a process with

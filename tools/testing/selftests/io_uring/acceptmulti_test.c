@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: multishot ACCEPT - a CQE for each connection */
 #include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include "sock.h"
 
 #define SLOTS	4
@@ -712,6 +714,137 @@ TEST_F(acceptmulti, cancelled_before_a_worker)
 	iou_exit(&other);
 	sock_close_pair(from);
 	sock_close_pair(to);
+}
+
+/*
+ * A pool of servers, each a process with a ring, shares a listener.  Each client of a thread
+ * connects, sends four bytes and waits for them.
+ */
+#define SERVERS		3
+#define CLIENTS		4
+#define SESSIONS	300
+
+static void prep_echo(struct iou *r, int op, int fd, void *buf, unsigned int len)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, op, fd, buf, len, 0);
+
+	sqe->user_data = (unsigned int)op << 16 | (unsigned int)fd;
+}
+
+static void handle_session(struct iou *r, const struct io_uring_cqe *cqe, char (*bufs)[4])
+{
+	int op = cqe->user_data >> 16, fd = cqe->user_data & 0xffff;
+
+	if (op == IORING_OP_ACCEPT) {
+		if (cqe->res >= 0)
+			prep_echo(r, IORING_OP_RECV, cqe->res, bufs[cqe->res], 4);
+		if (!(cqe->flags & IORING_CQE_F_MORE))
+			prep_many(r, 0, fd, 0, 0)->user_data = cqe->user_data;
+	} else if (cqe->res <= 0) {
+		close(fd);
+	} else {
+		prep_echo(r, op == IORING_OP_RECV ? IORING_OP_SEND : IORING_OP_RECV, fd, bufs[fd],
+			  op == IORING_OP_RECV ? cqe->res : 4);
+	}
+}
+
+static void serve(int listener, unsigned int flags)
+{
+	static char bufs[1024][4];
+	struct io_uring_cqe cqe;
+	struct iou r;
+
+	if (iou_init(&r, 64, flags))
+		_exit(1);
+	prep_many(&r, 0, listener, 0, 0)->user_data = IORING_OP_ACCEPT << 16 | listener;
+	iou_submit(&r);
+	for (;;) {
+		if (iou_reap(&r, &cqe))
+			continue;
+		handle_session(&r, &cqe, bufs);
+		iou_submit(&r);
+	}
+}
+
+struct client {
+	const struct sockaddr_in *addr;
+	unsigned long sessions, answered;
+};
+
+static void *connect_and_ask(void *arg)
+{
+	struct timeval patience = { .tv_sec = IOU_PATIENCE / 1000 };
+	struct linger reset = { .l_onoff = 1 };
+	struct client *client = arg;
+	char buf[4];
+
+	while (client->sessions--) {
+		int fd = sock_connected(client->addr);
+
+		if (fd < 0)
+			break;
+		/* no TIME_WAIT: there are fewer ports than sessions */
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+		if (send(fd, "ask!", 4, MSG_NOSIGNAL) == 4 && sock_read(fd, buf, 4))
+			client->answered++;
+		close(fd);
+	}
+	return NULL;
+}
+
+/* What a server whose client has waited in vain is about. */
+static void show_task(int pid)
+{
+	static const char *const parts[] = { "stack", "fdinfo/4", "fdinfo/5", "fdinfo/6" };
+	char path[64], text[4096];
+	unsigned int i;
+	ssize_t n;
+	int fd;
+
+	for (i = 0; i < ARRAY_LEN(parts); i++) {
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid, parts[i]);
+		fd = open(path, O_RDONLY);
+		n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+		text[n > 0 ? n : 0] = 0;
+		printf("# %s:\n%s\n", path, text);
+		close(fd);
+	}
+}
+
+TEST(sessions_of_a_pool)
+{
+	static const unsigned int kinds[SERVERS] = { 0, IOU_DEFER, IORING_SETUP_COOP_TASKRUN };
+	unsigned long sessions = iou_rounds(SESSIONS), answered = 0;
+	struct client clients[CLIENTS];
+	pthread_t threads[CLIENTS];
+	int i, pids[SERVERS], listener;
+	struct sockaddr_in addr;
+
+	listener = sock_listener(&addr, 64);
+	ASSERT_LE(0, listener);
+	for (i = 0; i < SERVERS; i++) {
+		pids[i] = fork();
+		ASSERT_LE(0, pids[i]);
+		if (!pids[i])
+			serve(listener, kinds[i]);
+	}
+	for (i = 0; i < CLIENTS; i++) {
+		clients[i] = (struct client){ &addr, sessions };
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, connect_and_ask, &clients[i]));
+	}
+	for (i = 0; i < CLIENTS; i++) {
+		pthread_join(threads[i], NULL);
+		answered += clients[i].answered;
+	}
+	EXPECT_EQ(CLIENTS * sessions, answered);
+	for (i = 0; i < SERVERS; i++) {
+		if (answered != CLIENTS * sessions)
+			show_task(pids[i]);
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	close(listener);
 }
 
 TEST_HARNESS_MAIN
