@@ -26,6 +26,9 @@
  * share the owner's barrier (ctx->polls.released), so an event costs one atomic operation,
  * the push.
  *
+ * Documentation/io_uring/models/poll_weak.pml is the model of all barriers here and in poll.h.  A
+ * name behind "model:" is its option that removes that barrier.
+ *
  * The events of the wake are stored in @owner, so that the file need not be asked.  That is
  * not enough if the waker did not know them, or if there were several wakes.  Then the owner
  * clears AGAIN before it asks the file, so that AGAIN shows later events.  For a poll that
@@ -113,7 +116,10 @@ static bool io_poll_try_claim(struct io_poll *poll, u32 bits)
 /* Return: true if AGAIN, which was set, still is: then the owner will find the caller's event. */
 static bool io_poll_is_notified(const struct io_poll *poll)
 {
-	/* the event, then this check; pairs with io_poll_check(), which clears AGAIN, then asks */
+	/*
+	 * The event, then this check; pairs with io_poll_check(), which clears AGAIN, then asks.
+	 * Model: NO_NOTIFIED.
+	 */
 	smp_mb();
 	return atomic_read(&poll->wants) & IO_POLL_AGAIN;
 }
@@ -136,7 +142,7 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 	/* the owner polls the file after it has seen the bit: what woke us comes before */
 	smp_mb__before_atomic();
 	atomic_or(IO_POLL_AGAIN, &poll->wants);
-	/* pairs with the barrier in io_poll_recheck_slow() */
+	/* pairs with the barrier in io_poll_recheck_slow(); model: NO_AFTER */
 	smp_mb__after_atomic();
 	return io_poll_try_claim(poll, bits) ? IO_POLL_OWNED : unseen;
 }
@@ -144,7 +150,7 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 /* Claim the poll for an event, or tell its owner of the event.  Under the waitqueue's lock. */
 static u32 io_poll_claim(struct io_poll *poll, u32 bits)
 {
-	/* in this order: its owner may be about to add the second waitqueue */
+	/* in this order: its owner may be about to add the second waitqueue; model: NO_ACQUIRE */
 	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))
 		return io_poll_claim_slow(poll, bits);
 	/* @owner leaves 0 only under the lock that we hold */
@@ -163,7 +169,7 @@ static void io_poll_wake_dequeue(struct io_poll *poll, struct wait_queue_entry *
 	if (unlikely(wait != &poll->wait))
 		head = &container_of(wait, struct io_poll_second, wait)->head;
 	list_del_init(&wait->entry);
-	/* pairs with io_poll_dequeue_entry() and io_poll_own() */
+	/* pairs with io_poll_dequeue_entry() and io_poll_own(); model: NO_FORGET */
 	smp_store_release(head, NULL);
 }
 
@@ -175,7 +181,7 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
 
 	/* before it is claimed, which may be all that its next owner sees */
 	atomic_or(IO_POLL_CANCEL, &poll->wants);
-	/* pairs with the barrier in io_poll_recheck_slow() */
+	/* pairs with the barrier in io_poll_recheck_slow(); model: NO_FREE */
 	smp_mb__after_atomic();
 	claimed = io_poll_try_claim(poll, 0);
 	io_poll_wake_dequeue(poll, wait);
@@ -291,7 +297,7 @@ static void io_poll_dequeue_entry(struct wait_queue_head **at, struct wait_queue
 	struct wait_queue_head *head;
 
 	guard(rcu)();
-	/* NULL: the waker that has stored it does not touch the poll any more */
+	/* NULL: the waker that has stored it does not touch the poll any more; model: NO_LOOK */
 	head = smp_load_acquire(at);
 	if (!head)
 		return;
@@ -553,7 +559,7 @@ enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flag
 	/* what comes from here on is not in the file's answer for sure */
 	if (news & IO_POLL_AGAIN) {
 		atomic_andnot(IO_POLL_AGAIN, &poll->wants);
-		/* before the file is asked; pairs with io_poll_claim_slow() */
+		/* before the file is asked; pairs with io_poll_claim_slow(); model: NO_CLEAR */
 		smp_mb__after_atomic();
 		news |= atomic_read(&poll->wants);
 	}
@@ -609,7 +615,7 @@ void io_poll_recheck_slow(struct io_ring_ctx *ctx)
 
 	io_assert_ring(ctx);
 	ctx->polls.nr_released = 0;
-	/* between the release of all of them and the look; pairs with those in wakers */
+	/* between the release of all of them and the look; pairs with wakers'; model: NO_RECHECK */
 	smp_mb();
 	for (i = 0; i < nr; i++) {
 		struct io_poll *poll = ctx->polls.released[i];
@@ -636,7 +642,7 @@ bool io_poll_own(struct io_kiocb *req)
 	io_assert_ring(req->ctx);
 	io_poll_recheck(req->ctx);
 	guard(rcu)();
-	/* NULL: woken for the last time, wakers that claim by a store have done so */
+	/* NULL: woken for the last time, wakers that claim by a store have done so; model: NO_OWN */
 	head = smp_load_acquire(&poll->head);
 	if (!head)
 		return atomic_try_cmpxchg(&poll->owner, &nobody, IO_POLL_OWNED);

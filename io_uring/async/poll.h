@@ -173,6 +173,7 @@ static inline void io_poll_recheck(struct io_ring_ctx *ctx)
 static inline void io_poll_unclaim(struct io_ring_ctx *ctx, struct io_poll *poll)
 {
 	ctx->polls.released[ctx->polls.nr_released++] = poll;
+	/* pairs with the acquire in io_poll_claim(); model: NO_RELEASE */
 	atomic_set_release(&poll->owner, 0);
 	if (unlikely(ctx->polls.nr_released == IO_POLL_RELEASED))
 		io_poll_recheck_slow(ctx);

@@ -32,6 +32,9 @@
  *	   Both may miss the other.  io_notify_activate() checks the tail once more a grace
  *	   period later.
  *
+ * Documentation/io_uring/models/cq_weak.pml is the model of all four.  A name behind "model:" is
+ * its option that removes that barrier.
+ *
  * Targets: a timeout may wait for a number of CQEs.  Targets count what is published, except
  * the CQEs of timeouts, which would end each other and are posted as uncounted.  Each target
  * has the count at which it is reached, and is in a tree sorted by it, so that adding and
@@ -118,7 +121,7 @@ static bool io_cq_refill(struct io_ring_ctx *ctx)
 
 	if (cq->overflowed)
 		return false;
-	/* B.  Do not trust the head: a value that is out of range means a full ring. */
+	/* B, model: NO_B.  Do not trust the head: one that is out of range means a full ring. */
 	used = cq->tail - smp_load_acquire(&ctx->rings->cq_head);
 	if (used > cq->mask)
 		return false;
@@ -413,7 +416,7 @@ void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden)
 		return;
 	/* no commit follows that would wake sleepers */
 	scoped_guard(spinlock, &cq->lock) {
-		/* pairs with smp_load_acquire() in io_cq_timeouts() */
+		/* pairs with smp_load_acquire() in io_cq_timeouts(); model: NO_SEEN */
 		smp_store_release(&cq->timeouts_seen, cq->timeouts_seen + 1);
 		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
 	}

@@ -52,7 +52,7 @@ static inline bool io_cq_dirty(const struct io_ring_ctx *ctx)
 static inline void io_cq_publish(struct io_ring_ctx *ctx)
 {
 	ctx->cq.published = ctx->cq.tail;
-	/* A */
+	/* A; models/cq_weak.pml: NO_A */
 	smp_store_release(&ctx->rings->cq_tail, ctx->cq.tail);
 }
 
@@ -87,7 +87,10 @@ static inline u32 io_cq_timeouts(const struct io_ring_ctx *ctx)
 {
 	if (ctx->cq.single_writer)
 		return ctx->cq.timeouts;
-	/* before the tail is read; pairs with the stores in io_cq_leave() and in ring/cq.c */
+	/*
+	 * Before the tail is read; pairs with the stores in io_cq_leave() and in ring/cq.c.
+	 * Model: NO_SEEN_LOAD of models/cq_weak.pml.
+	 */
 	return smp_load_acquire(&ctx->cq.timeouts_seen);
 }
 

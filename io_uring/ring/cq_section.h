@@ -64,10 +64,11 @@ static __always_inline void io_cq_leave(const struct io_cq_section *section)
 	if (section->shared) {
 		/* a sleeper that sees a timeout must see its CQE: io_cq_timeouts() */
 		if (section->commit) {
-			/* after the tail; pairs with the acquire in io_cq_timeouts() */
+			/* after the tail; pairs with io_cq_timeouts(); model: NO_SEEN */
 			smp_store_release(&ctx->cq.timeouts_seen, ctx->cq.timeouts);
 		}
-		sleepers = new && waitqueue_active(&ctx->cq_wait);	/* C */
+		/* C; models/cq_weak.pml: NO_C_POST, NO_C_LOOK */
+		sleepers = new && waitqueue_active(&ctx->cq_wait);
 		spin_unlock(&ctx->cq.lock);
 	}
 	if (likely(new))

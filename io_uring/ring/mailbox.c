@@ -10,6 +10,9 @@
  * notifies SQ_TASKRUN, eventfd and poll, because no CQE can appear before the
  * owner has run the item.
  *
+ * Documentation/io_uring/models/mailbox_weak.pml is the model of all barriers here and in
+ * mailbox.h.  A name behind "model:" is its option that weakens or removes that barrier.
+ *
  * ctx->fallback.items receives items whose task is gone.  A kworker drains it, after
  * the items that a single-writer ring's owner has left in the mailbox.  It serves other
  * rings, too, so it never waits for the ring lock: it tries, and retries with a delay.
@@ -54,6 +57,7 @@ static struct io_tw *io_mailbox_oldest_first(unsigned long word)
  */
 struct io_tw *io_mailbox_take(struct io_mailbox *box)
 {
+	/* before IORING_SQ_TASKRUN is updated; model: TAKE */
 	return io_mailbox_oldest_first(xchg(&box->head, 0));
 }
 
@@ -214,7 +218,10 @@ void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box)
 			atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
 		else
 			atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
-		/* update the flag before the recheck; pairs with the other caller's barrier here */
+		/*
+		 * Update the flag before the recheck; pairs with this barrier in the other caller,
+		 * and with the one in io_clear_taskrun().  Model: NO_FLAG.
+		 */
 		smp_mb__after_atomic();
 	} while (io_mailbox_pending(box) != pending);
 }
@@ -318,7 +325,10 @@ static bool io_ring_is_urgent(const struct io_ring_ctx *ctx, unsigned int push_f
  */
 void io_owner_wake_recount(struct io_ring_ctx *ctx)
 {
-	/* the change before the check; pairs with the push, before io_ring_is_urgent() */
+	/*
+	 * The change before the check; pairs with the push, before io_ring_is_urgent(), and with
+	 * the arming, before IO_CHECK_CQ_DROPPED.  Model: NO_RECOUNT.
+	 */
 	smp_mb();
 	if (READ_ONCE(ctx->mailbox.head) & IO_MAILBOX_ARMED)
 		wake_up_state(ctx->submitter_task, TASK_INTERRUPTIBLE);

@@ -44,6 +44,9 @@
  * The items belong to the consumer unless the result has IO_MAILBOX_DEAD set.  A list of
  * several items arrives in reverse order.
  *
+ * A push is fully ordered: the items come before it, and what the caller checks afterwards
+ * comes after it.  Model: PUSH.
+ *
  * Context: Any.
  *
  * Return: the old word: without a pointer if the mailbox was empty, with
@@ -123,7 +126,9 @@ static inline bool io_tw_completes(struct io_mailbox *box)
  * @box: the mailbox
  * @nr: items to wait for, at least 1
  *
- * Called by the consumer, after it has set its task state.
+ * Called by the consumer, after it has set its task state.  Fully ordered if it succeeds: the
+ * state and the count come before it, what the consumer checks afterwards comes after it.
+ * Model: ARM.
  *
  * Return: true if the mailbox is armed; false if it is not empty or dead.
  */

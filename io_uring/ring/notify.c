@@ -121,6 +121,7 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 
 static void io_notify_pollers(struct io_ring_ctx *ctx)
 {
+	/* a barrier, after the tail or the push; models/cq_weak.pml: NO_SLEEPER */
 	if (wq_has_sleeper(&ctx->notify.wait))
 		__wake_up(&ctx->notify.wait, TASK_NORMAL, 0,
 			  poll_to_key(EPOLL_URING_WAKE | EPOLLIN));
@@ -147,6 +148,7 @@ static void io_notify_look_again(struct rcu_head *rcu)
  * commit may not have seen the poller, which may not see its tail yet (D in ring/cq.c).  A grace
  * period later each CPU has had a full barrier: that commit is seen, or sees the poller.  Then
  * the CQ is checked once more for all pollers, later ones included.  No task waits for that.
+ * Model: NO_GRACE of models/cq_weak.pml.
  */
 void io_notify_activate(struct io_ring_ctx *ctx)
 {

@@ -25,7 +25,7 @@ static __poll_t io_ring_poll(struct file *file, poll_table *wait)
 
 	io_notify_activate(ctx);
 	poll_wait(file, &ctx->notify.wait, wait);
-	/* pairs with wq_has_sleeper() in io_notify_listeners() */
+	/* pairs with wq_has_sleeper() in io_notify_pollers(); models/cq_weak.pml: NO_POLL */
 	smp_mb();
 	if (!io_sq_full(ctx))
 		mask |= EPOLLOUT | EPOLLWRNORM;

@@ -150,12 +150,17 @@ static bool io_waiter_arm(struct io_waiter *w)
 {
 	struct io_ring_ctx *ctx = w->ctx;
 
+	/*
+	 * The state before the count: a pusher of an earlier wait may still decrement the new
+	 * count to zero, and its wake-up must not be overwritten.  Model: NO_STATE of
+	 * models/mailbox_weak.pml.
+	 */
 	set_current_state(TASK_INTERRUPTIBLE);
 	if (unlikely(!io_mailbox_arm(&ctx->mailbox, w->target - READ_ONCE(ctx->rings->cq_tail)))) {
 		__set_current_state(TASK_RUNNING);
 		return false;
 	}
-	/* io_cq_lost() sets the bit, then looks for an armed mailbox */
+	/* io_cq_lost() sets the bit, then looks for an armed mailbox; model: NO_RECOUNT */
 	return likely(!test_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq));
 }
 

@@ -164,7 +164,10 @@ static void io_clear_taskrun(struct io_uring_task *tctx, struct io_ring_ctx *ctx
 	if (!(ctx->flags & IORING_SETUP_TASKRUN_FLAG))
 		return;
 	atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
-	/* clear the flag before the mailbox is read; pairs with io_taskrun_update() */
+	/*
+	 * Clear the flag before the mailbox is read; pairs with io_taskrun_update().
+	 * Model: NO_CLEAR of models/mailbox_weak.pml.
+	 */
 	smp_mb__after_atomic();
 	if (io_tctx_has_tw(tctx, ctx))
 		atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
