@@ -10,7 +10,7 @@
  * notifies SQ_TASKRUN, eventfd and poll, because no CQE can appear before the
  * owner has run the item.
  *
- * Documentation/io_uring/models/mailbox_weak.pml is the model of all barriers here and in
+ * Documentation/io_uring/models/mailbox_weak.pml is the model of the barriers here and in
  * mailbox.h.  A name behind "model:" is its option that weakens or removes that barrier.
  *
  * ctx->fallback.items receives items whose task is gone.  A kworker drains it, after

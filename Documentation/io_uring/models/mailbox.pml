@@ -26,8 +26,8 @@
  * Checked: no hang, each item taken once, one sender's items in order, nothing
  * left in a mailbox that was not announced, nothing announced when all is taken.
  *
- * Memory is sequentially consistent here; all accesses that matter are full
- * barriers in the code (try_cmpxchg(), xchg(), atomic_dec_and_test()).
+ * Memory is sequentially consistent here.  mailbox_weak.pml has fewer steps and weakly
+ * ordered memory.
  *
  * Broken on purpose, each has to be found:
  *   BROKEN_ARM	looks whether the mailbox is empty, then arms, in two steps

@@ -38,14 +38,8 @@
  * Memory: the owner's release of a poll is a plain store.  It is modelled as one that
  * stays in a store buffer: others may see it late, until the barrier of
  * io_poll_recheck_slow(), which is all that the design counts on.  Everything else is
- * sequentially consistent here, because in the code
- *   - a waker's plain store to ->owner is seen by others only through the waitqueue's
- *     lock, through the release of ->head, or through the push, a full barrier;
- *   - AGAIN and CANCEL, the claims by compare-and-exchange and the push are atomic
- *     operations and full barriers, and one comes before a waker believes an AGAIN that it
- *     finds;
- *   - ->second is stored before ->owner is released, and read after ->owner was
- *     acquired, in this order: the model has both as steps of their own.
+ * sequentially consistent here.  poll_weak.pml has fewer steps and weakly ordered memory: it
+ * tells which barriers that takes.
  *
  * Broken on purpose, each has to be found:
  *   BROKEN_STORE	a plain store claims with two waitqueues (needs TWO)

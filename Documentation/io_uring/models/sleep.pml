@@ -10,7 +10,7 @@
  * Memory: stores go through a store buffer that empties at any later time, as on x86;
  * a lock's release waits until it is empty.  So the model tells whether the lock is
  * what makes publisher and sleeper see each other.  Stores of one task are seen in
- * their order, which elsewhere takes the release of the tail.
+ * their order, which elsewhere takes the release of the tail; see cq_weak.pml.
  *
  * Checked: the sleeper wakes; the submitter, which sleeps for the same CQEs
  * afterwards, does as well.
