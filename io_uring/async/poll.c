@@ -642,7 +642,10 @@ bool io_poll_own(struct io_kiocb *req)
 	io_assert_ring(req->ctx);
 	io_poll_recheck(req->ctx);
 	guard(rcu)();
-	/* NULL: woken for the last time, wakers that claim by a store have done so; model: NO_OWN */
+	/*
+	 * NULL: woken for the last time, wakers that claim by a store have done so.  Model: NO_OWN,
+	 * which holds.
+	 */
 	head = smp_load_acquire(&poll->head);
 	if (!head)
 		return atomic_try_cmpxchg(&poll->owner, &nobody, IO_POLL_OWNED);
