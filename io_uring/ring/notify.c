@@ -99,7 +99,7 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 
 	/*
 	 * The tail was stored before.  Pairs with the barrier of a program that has cleared the
-	 * flag and looks at the CQ.
+	 * flag and looks at the CQ.  Model: NO_TOGGLE of models/cq_weak.pml.
 	 */
 	smp_mb();
 	if (READ_ONCE(ctx->rings->cq_flags) & IORING_CQ_EVENTFD_DISABLED)
@@ -289,7 +289,7 @@ int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
 	if (ctx->cq.single_writer) {
 		set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
 	} else {
-		/* a worker that posts now has published its CQE, or sees the eventfd */
+		/* a worker that posts now has published, or sees the bit; cq_weak.pml: NO_REGISTER */
 		guard(spinlock)(&ctx->cq.lock);
 		set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
 	}

@@ -113,7 +113,7 @@ static void io_sq_remove(struct io_sq_data *sqd, struct io_ring_ctx *ctx)
 	lockdep_assert_held(&sqd->lock);
 	list_del_init_careful(&ctx->sqpoll.list);
 	io_sq_update_idle(sqd);
-	atomic_dec(&sqd->park_pending);
+	atomic_dec(&sqd->leaving);
 }
 
 /**
@@ -134,16 +134,16 @@ bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 		return true;
 	if (!ctx->sqpoll.leaving) {
 		WRITE_ONCE(ctx->sqpoll.leaving, true);
-		/* a thread that sees @park_pending sees @leaving; pairs with io_sq_yield() */
+		/* a thread that sees the count sees the mark; pairs with io_sq_yield() */
 		smp_mb__before_atomic();
-		io_sq_ask_to_park(sqd);
+		atomic_inc(&sqd->leaving);
+		wake_up(&sqd->wait);
 	}
 	if (!mutex_trylock(&sqd->lock))
 		return false;
 	if (!list_empty(&ctx->sqpoll.list))
 		io_sq_remove(sqd, ctx);
 	mutex_unlock(&sqd->lock);
-	wake_up(&sqd->wait);
 	return true;
 }
 
@@ -433,14 +433,18 @@ static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 	return busy;
 }
 
-/* Drop sqd->lock for tasks that want it, and handle signals.  Return: false to end the thread. */
+/*
+ * Remove rings that end, drop sqd->lock for tasks that want it, and handle signals.  Return: false
+ * to end the thread.
+ */
 static bool io_sq_yield(struct io_sq_data *sqd)
 {
-	if (atomic_read_acquire(&sqd->park_pending) || signal_pending(current)) {
+	if (unlikely(atomic_read_acquire(&sqd->leaving)))
+		io_sq_remove_leaving(sqd);
+	if (atomic_read(&sqd->park_pending) || signal_pending(current)) {
 		struct ksignal ksig;
 		bool killed = false;
 
-		io_sq_remove_leaving(sqd);
 		mutex_unlock(&sqd->lock);
 		if (signal_pending(current))
 			killed = get_signal(&ksig);
@@ -459,7 +463,7 @@ static bool io_sq_yield(struct io_sq_data *sqd)
 static bool io_sq_is_called(struct io_sq_data *sqd)
 {
 	return task_work_pending(current) || atomic_read(&sqd->park_pending) ||
-	       READ_ONCE(sqd->stop) || READ_ONCE(sqd->user_left);
+	       atomic_read(&sqd->leaving) || READ_ONCE(sqd->stop) || READ_ONCE(sqd->user_left);
 }
 
 /* Serve all rings once.  Return: true if anything was done. */

@@ -17,6 +17,7 @@
  * @rings: (A) number of rings; the thread ends at 0
  * @lock: held by the thread while it works; outermost
  * @park_pending: (A) tasks that hold or wait for @lock; the thread takes it again at 0
+ * @leaving: (A) rings that end, which the thread removes, or their exit work if it gets @lock first
  * @stop: (A) the thread has to end: the last ring is gone, or setup failed
  * @ctx_list: rings, under @lock
  * @wait: the thread, idle or parked
@@ -44,6 +45,7 @@ struct io_sq_data {
 	bool			user_left;
 	bool			user_silent;
 	atomic_t		park_pending;
+	atomic_t		leaving;
 	refcount_t		refs;
 	refcount_t		rings;
 	u64			work_time;

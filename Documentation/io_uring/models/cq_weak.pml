@@ -34,11 +34,9 @@
  *   NO_GRACE	no grace period in io_notify_activate()
  *   NO_SLEEPER	no barrier in io_notify_pollers(), of wq_has_sleeper()
  *   NO_POLL	no smp_mb() in io_ring_poll()
- *   NO_KEPT	after the grace period the overflow list is not looked at: io_notify_look_again()
- *		as it is
- *   NO_TOGGLE	no barrier between the tail and IORING_CQ_EVENTFD_DISABLED: io_eventfd_signal()
- *		as it is
- *   NO_REGISTER	an eventfd is registered without cq.lock: io_eventfd_register() as it is
+ *   NO_KEPT	io_notify_look_again() does not look at the overflow list
+ *   NO_TOGGLE	no smp_mb() before IORING_CQ_EVENTFD_DISABLED in io_eventfd_signal()
+ *   NO_REGISTER	io_eventfd_register() does not take cq.lock
  *
  * Not needed: cq.lock for the look at sleepers (NO_C_LOOK), since a sleeper that had the lock
  * before the publisher is seen, and one that had it after the publisher sees the tail.

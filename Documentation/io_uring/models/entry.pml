@@ -19,7 +19,7 @@
  * to lives (exit.pml).
  *
  * Checked: each message is posted once, one sender's in their order, none is left
- * over; nobody looks at an entry or a store that is freed; each is freed once, the
+ * over; no task looks at an entry or a store that is freed; each is freed once, the
  * store after its last entry, and nothing stays when all are gone.
  *
  * Memory is sequentially consistent here; all accesses that matter are full barriers
@@ -71,7 +71,7 @@ bool box_dead[NRECV];		/* ... and its mark */
 byte fall_top[NRECV];		/* ctx->fallback.items */
 bool work[NRECV];		/* the fallback worker is queued ... */
 bool busy[NRECV];		/* ... or runs */
-bool writes[NRECV];		/* somebody writes CQEs */
+bool writes[NRECV];		/* a task writes CQEs */
 
 byte sent[NSEND];
 byte posted[NSEND];
@@ -88,7 +88,7 @@ inline free_entry(e)
 	number[e] = 0
 }
 
-/* nobody else can see the list; entries are freed and counted */
+/* no other task can see the list; entries are freed and counted */
 inline free_list(head, count)
 {
 	d_step {

@@ -18,11 +18,11 @@
  * Memory is sequentially consistent here; pushes and closing are full barriers in the
  * code (try_cmpxchg(), xchg()), and a grace period is one for all others.
  *
- * Checked: each item runs exactly once, nobody looks at a ring that is freed,
+ * Checked: each item runs exactly once, no task looks at a ring that is freed,
  * nothing hangs, no work is queued on a freed ring.
  *
  * Broken on purpose, each has to be found:
- *   BROKEN_CLOSE	nobody closes the mailbox
+ *   BROKEN_CLOSE	the mailbox is not closed
  *   BROKEN_TAKE	the exit worker closes it without the ring lock, so that an
  *			owner who is about to take opens it again
  *   BROKEN_RCU	the ring is freed without a grace period

@@ -5,7 +5,7 @@
  * What is modelled: io_uring/op/link_timeout.c with io_timer_stop(), the end of a
  * head in io_uring/complete/complete.c, and cancellation of the head by a program.
  * A chain of three: the head, its LINK_TIMEOUT, and a request behind them.  The
- * head either is parked, then whoever claims it first sends it to where it ends:
+ * head either is parked, then the first task to claim it sends it to where it ends:
  * an event, a canceller, or the LINK_TIMEOUT whose time has come; or a worker
  * runs it, which posts its CQE and leaves the rest to a mail.  Mails are run one
  * after the other, in the order of arrival, with the ring lock.
@@ -32,7 +32,7 @@
 
 bool by_worker;			/* a worker has the head */
 bool ring_lock;
-bool claimed;			/* parked head: somebody ends it */
+bool claimed;			/* parked head: a task ends it */
 bool queued = true;		/* the timer */
 bool running;			/* its callback */
 bool in_chain = true;		/* head->link is the LINK_TIMEOUT */

@@ -4,8 +4,8 @@
  *
  * What is modelled: io_cq_commit() of io_uring/ring/cq.h, which stores the tail and
  * looks at ctx->listeners without a barrier between, and io_ring_poll() with
- * io_notify_activate() of io_uring/ring/notify.c.  Whoever finds that nobody polls the ring
- * yet sets the bit under the ring lock; if somebody has that, without it, and a
+ * io_notify_activate() of io_uring/ring/notify.c.  A task that finds that no task polls the ring
+ * yet sets the bit under the ring lock; if another task has that, without it, and a
  * grace period later the CQ is looked at once more for all who poll.
  *
  * The owner's stores go through a store buffer that empties at any later time, as on
@@ -17,7 +17,7 @@
  *
  * Broken on purpose, each has to be found:
  *   BROKEN_FIRST	the commit looks at the bit before it stores the tail
- *   BROKEN_GRACE	nobody looks again after a grace period
+ *   BROKEN_GRACE	no look after a grace period
  *   BROKEN_QUEUE	a poller looks at the tail before it takes its place in the queue
  */
 #define POLLERS 2

@@ -183,7 +183,7 @@ proctype worker()
 		fi
 	};
 	if
-	:: idle -> push(4, false)	/* nobody uses the file: its tag comes at once */
+	:: idle -> push(4, false)	/* no request uses the file: its tag comes at once */
 	:: else
 	fi;
 #ifndef BROKEN_EXPECT

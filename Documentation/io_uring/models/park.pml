@@ -3,15 +3,15 @@
  * Model: tasks that want the lock of a SQPOLL thread which is always busy
  *
  * What is modelled: io_sqpoll_park(), io_sqpoll_unpark() and io_sq_yield() of
- * io_uring/task/sqpoll.c.  The thread holds the lock and lets go only when it sees
- * that somebody asks; it takes the lock back when nobody does any more.
+ * io_uring/task/sqpoll.c.  The thread holds the lock and drops it only when it sees
+ * that a task asks for it.  It takes the lock again when no task asks any more.
  *
- * Checked: whoever asks gets the lock; the thread goes on afterwards.
+ * Checked: each task that asks gets the lock; the thread goes on afterwards.
  *
  * Broken on purpose, each has to be found:
- *   BROKEN_BIT		the thread looks at a bit that the last one who goes
+ *   BROKEN_BIT		the thread looks at a bit that the last task to go
  *			clears, not at the count
- *   BROKEN_WAKE	who goes does not wake the thread
+ *   BROKEN_WAKE	a task that goes does not wake the thread
  */
 #define PARKERS	2
 

@@ -17,7 +17,7 @@
  *   ONESHOT		the poll waits for a single event: a waker who knows it takes the
  *			entry off.  One who does not may have none
  *   FREE		the first waker's waitqueue goes away with its event (POLLFREE)
- *   CANCEL_IT		somebody cancels
+ *   CANCEL_IT		a task cancels
  *   LATE		a waker's event is seen by others with its next barrier only
  *   REMOVE_IT		the ring's task ends the first poll by POLL_REMOVE, with the ring
  *			lock that it has anyway
@@ -28,7 +28,7 @@
  *   ROOM=n		there is room for so many CQEs (needs ISSUE)
  *
  * Checked: a poll has never more than one mail; one that is not cancelled has posted
- * after the last event; a cancelled one ends; nobody touches a poll after its end.  With
+ * after the last event; a cancelled one ends; no task touches a poll after its end.  With
  * ISSUE: what was taken was posted; it waits only if nothing is left; it ends with one last
  * CQE, if it is cancelled or a CQE had no room.
  *

@@ -21,7 +21,7 @@
  * leaves its CPU after the poll's end.
  *
  * Barriers, with the option that weakens or removes each of them:
- *   NO_BEFORE	none before AGAIN is set: io_poll_claim_slow() as it is
+ *   NO_BEFORE	no smp_mb__before_atomic() in io_poll_claim_slow()
  *   NO_AFTER	no smp_mb__after_atomic() after it
  *   NO_NOTIFIED	no smp_mb() in io_poll_is_notified()
  *   NO_RECHECK	no smp_mb() in io_poll_recheck_slow()
