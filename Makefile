@@ -6,10 +6,11 @@ comma := ,
 KERNEL ?= ours
 CONFIG ?= perf
 export KERNEL CONFIG KDIR JOBS ACCEL T WALL PLOT PACE
+export DEV SPDK SPDK_DEV QUICK NAME AGAINST RUNS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test shell kernel kunit selftests liburing clients fuzz bench check models mutants record soak series deps clean
+.PHONY: help run test shell kernel kunit selftests liburing clients fuzz bench tables check models mutants record soak series deps clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | \
@@ -52,6 +53,10 @@ fuzz: deps ## programs from seeds (MINUTES=10, SEED=one, REDUCE=1; AGAINST=stock
 
 bench: deps ## instructions per operation, stock beside ours (WALL=1, PACE=1, PLOT=1, PEER=6.1: rig/bench --help)
 	@rig/bench
+
+# What is missing leaves out tables; a user without root's rights has the rest.
+tables: ## the presentations' tables anew on the kernel that runs (DEV=/dev/nvme0n1, QUICK=1, PLOT=1: rig/tables --help)
+	@rig/tables
 
 check: deps ## checkpatch, sparse, W=1, kernel-doc, htmldocs, layers, our own rules
 	@rig/check

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+"""rig/tables: results on disk, by kernel and date, and which of them stand beside each other."""
+import json
+import re
+
+from tabling.form import label
+
+VERSION = 1
+
+
+def stem(result):
+    """The name of a result's files without their ending."""
+    words = [result["kernel"]["release"], result["kernel"]["name"], re.sub(r"[-:]", "", result["date"])]
+    return re.sub(r"[^\w.+-]", "_", "-".join(w for w in words if w))
+
+
+def save(result, folder):
+    path = folder / (stem(result) + ".json")
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    return path
+
+
+def load(path):
+    """A result, or None where the file is none."""
+    try:
+        result = json.loads(path.read_text())
+        return result if result["version"] == VERSION else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def same_kernel(one, other):
+    if one["build"] and other["build"]:
+        return one["build"] == other["build"]
+    return label(one) == label(other)
+
+
+def comparable(result, other):
+    """@other with those tables alone that were made the same way; None without any."""
+    if other["machine"] != result["machine"]:
+        return None
+    tables = {name: t for name, t in other["tables"].items()
+              if t["rows"] and result["tables"].get(name, {}).get("about") == t["about"]}
+    return {**other, "tables": tables} if tables else None
+
+
+def beside(result, folder, against=""):
+    """The latest result of another kernel on this machine; how many of others cannot be compared."""
+    best, unlike = None, 0
+    for path in sorted(folder.glob("*.json")):
+        other = load(path)
+        if not other or same_kernel(result["kernel"], other["kernel"]) or against not in label(other["kernel"]):
+            continue
+        like = comparable(result, other)
+        if not like:
+            unlike += 1
+        elif not best or like["date"] > best["date"]:
+            best = like
+    return best, unlike
