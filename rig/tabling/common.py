@@ -15,7 +15,7 @@ def say(text, end="\n"):
 
 
 class Notes:
-    """Messages about what is left out or failed: each is told once, and again at the end."""
+    """Messages about what is left out or has failed, each of them once, for the end of the text."""
 
     def __init__(self):
         self.left_out = []
@@ -24,12 +24,14 @@ class Notes:
     def leave_out(self, text):
         if text not in self.left_out:
             self.left_out.append(text)
-            say(f"  left out: {text}")
 
     def fail(self, text):
         if text not in self.failed:
             self.failed.append(text)
-            say(f"  FAILED: {text}")
+            say("  FAILED; the end of the text says why")
+
+    def lines(self):
+        return [f"left out: {text}" for text in self.left_out] + [f"FAILED:   {text}" for text in self.failed]
 
 
 class Failure(Exception):

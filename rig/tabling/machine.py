@@ -100,8 +100,7 @@ def uring_problem(error=None, root="/"):
     if error == errno.ENOSYS:
         return "this kernel has no io_uring: boot one with CONFIG_IO_URING=y (Linux 5.1 or later)"
     if error == errno.EPERM and switch not in ("", "0"):
-        who = "for all but root" if switch == "1" else "for all"
-        return (f"io_uring is switched off {who}: as root, "
-                "'sysctl kernel.io_uring_disabled=0' switches it on")
+        who = "for users: run this as root, or" if switch == "1" else "for all:"
+        return f"io_uring is switched off {who} as root, 'sysctl kernel.io_uring_disabled=0' switches it on"
     return (f"io_uring_setup() fails: {os.strerror(error)}; a container's seccomp filter may be "
             "the reason")

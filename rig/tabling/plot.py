@@ -17,6 +17,9 @@ def depths(axes, rows, figure, kernel, style):
         name = f"{interface}{' polled' if polled == '1' else ''}"
         axes.plot(*zip(*points), style, marker="o", markersize=3, label=f"{name}, {kernel}")
     axes.set_xscale("log", base=2)
+    ticks = sorted({depth for points in lines.values() for depth, _ in points})
+    axes.set_xticks(ticks, ticks)
+    axes.minorticks_off()
     axes.set_xlabel("queue depth")
     axes.set_ylim(bottom=0)
 

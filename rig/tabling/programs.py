@@ -6,7 +6,7 @@ import signal
 
 from tabling.common import HERE, Failure, Lacking, run, say
 
-LIMIT = 90
+LIMIT = 150
 NAMES = ("accept", "aux", "bundle", "msg")
 NO_CC = ("no C compiler, which the tables of programs need: as root, "
          "'apt install gcc libc6-dev make'")

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define LIMIT		60
+#define LIMIT		120
 #define RING_FLAGS	(IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN)
 
 __attribute__((noreturn, format(printf, 2, 3)))
