@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 		fail("usage: accept single|multi CONNECTIONS");
 	alarm(LIMIT);
 	multi = !strcmp(argv[1], "multi");
-	nr = number(argv[2]);
+	nr = above_zero(argv[2]);
 	listener = open_listener(&addr);
 	child = fork_child(&go);
 	if (!child)

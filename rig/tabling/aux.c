@@ -139,10 +139,10 @@ int main(int argc, char **argv)
 		fail("usage: aux single|multi|eventfd BURST MS");
 	alarm(LIMIT);
 	multi = strcmp(argv[1], "single");
-	burst = number(argv[2]);
+	burst = above_zero(argv[2]);
 	if (burst > MOST_BURST)
 		fail("a burst has at most %d requests", MOST_BURST);
-	length = number(argv[3]) * 1000000ULL;
+	length = above_zero(argv[3]) * 1000000ULL;
 	for (i = 0; i < NR_CONNS; i++) {
 		int ends[2];
 

@@ -163,7 +163,8 @@ static void be_sink(int fd, unsigned long long left)
 	for (; left; left -= n) {
 		if (wake != WAKE || left < WAKE) {
 			wake = left < WAKE ? left : WAKE;
-			must(setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &wake, sizeof(wake)), "SO_RCVLOWAT");
+			must(setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &wake, sizeof(wake)),
+			     "SO_RCVLOWAT");
 		}
 		n = must(recv(fd, buf, wake, 0), "recv");
 		if (!n)
@@ -185,7 +186,7 @@ int main(int argc, char **argv)
 		fail("usage: bundle plain|bundle MESSAGES");
 	alarm(LIMIT);
 	bundle = !strcmp(argv[1], "bundle");
-	nr = number(argv[2]);
+	nr = above_zero(argv[2]);
 	connect_pair(source);
 	connect_pair(sink);
 	sender = fork_child(&go_source);

@@ -4,7 +4,7 @@ from tabling.common import median, spread
 
 PERCENTILES = ("p50", "p90", "p99", "p99.9")
 TITLES = {
-    "latency": "Latency tests, {device}, 4k random read",
+    "latency": "Latency tests, {device}, 4k random read (p50 to p99.9 in usec)",
     "peak": "Peak IOPS, {device}, {sector}b random read",
     "core": "Peak per-core, {devices} x {device}, 4k random read, all on one CPU, 32 SQEs at a time",
     "accept": "{connections} clients connect to one server, data size 128 bytes (unit: the server's clock())",
@@ -200,6 +200,6 @@ def whole(result, other):
     """All tables that there are."""
     for name in TITLES:
         if result["tables"].get(name, {}).get("rows"):
+            yield ""
+            yield ""
             yield from table(name, result, other)
-            yield ""
-            yield ""

@@ -144,8 +144,8 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		fail("usage: msg DELAY MS");
 	alarm(LIMIT);
-	delay = number(argv[1]) * 1000ULL;
-	length = number(argv[2]) * 1000000ULL;
+	delay = above_zero(argv[1]) * 1000ULL;
+	length = above_zero(argv[2]) * 1000000ULL;
 	sent.ns = calloc(MOST, sizeof(sent.ns[0]));
 	received.ns = calloc(MOST, sizeof(received.ns[0]));
 	if (!sent.ns || !received.ns)

@@ -45,15 +45,19 @@ def comparable(result, other):
 
 
 def beside(result, folder, against=""):
-    """The latest result of another kernel on this machine; how many of others cannot be compared."""
+    """The kernel with the latest result that can be compared, and the latest of each of its tables.
+
+    Return: that as one result, or None; how many results of other kernels cannot be compared.
+    """
+    found = [r for r in map(load, folder.glob("*.json"))
+             if r and not same_kernel(result["kernel"], r["kernel"]) and against in label(r["kernel"])]
     best, unlike = None, 0
-    for path in sorted(folder.glob("*.json")):
-        other = load(path)
-        if not other or same_kernel(result["kernel"], other["kernel"]) or against not in label(other["kernel"]):
-            continue
+    for other in sorted(found, key=lambda r: r["date"], reverse=True):
         like = comparable(result, other)
         if not like:
             unlike += 1
-        elif not best or like["date"] > best["date"]:
+        elif not best:
             best = like
+        elif same_kernel(best["kernel"], like["kernel"]):
+            best["tables"] = {**like["tables"], **best["tables"]}
     return best, unlike

@@ -117,7 +117,7 @@ static inline void open_group(struct iou *r, struct group *g, unsigned int id, u
 
 /* --- processes and sockets ------------------------------------------------ */
 
-static inline unsigned long number(const char *text)
+static inline unsigned long above_zero(const char *text)
 {
 	char *end;
 	unsigned long nr = strtoul(text, &end, 10);

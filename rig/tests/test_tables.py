@@ -318,6 +318,17 @@ class TestResults(Base):
         self.assertEqual((found["date"], unlike), ("2026-01-01T00:00:01", 0))
         self.assertEqual(results.beside(result(), self.root, "6.1.")[0], None)
 
+    def test_tables_of_several_results(self):
+        old, new = (result("stock", "2", f"2026-01-0{day}T00:00:00") for day in (1, 2))
+        third = result("third", "3", "2025-01-01T00:00:00")
+        del new["tables"]["msg"], old["tables"]["aux"], new["tables"]["core"], old["tables"]["core"]
+        old["tables"]["peak"]["rows"] = {"old 1 1": {}}
+        for other in (old, new, third):
+            results.save(other, self.root)
+        found = results.beside(result(), self.root)[0]
+        self.assertEqual(set(found["tables"]), set(form.TITLES) - {"core"})
+        self.assertEqual(found["tables"]["peak"], new["tables"]["peak"])
+
     def test_what_cannot_be_compared(self):
         other = result("stock", "2")
         other["tables"]["latency"]["about"]["device"] = "/dev/nvme0n1"
@@ -353,6 +364,8 @@ class TestCommand(Base):
                          PATH=str(self.root))
         self.assertEqual(seen.returncode, 0, seen.stderr)
         self.assertEqual(seen.stdout.count("left out: " + block.NO_FIO), 1)
+        self.assertIn("result:   nothing was measured", seen.stdout)
+        self.assertEqual(list(self.root.glob("*.json")), [])
 
 
 class TestPicture(Base):
