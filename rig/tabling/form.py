@@ -50,10 +50,12 @@ def cell(row, figure, form):
 
 
 def ratio(row, other, figure):
-    """This kernel's median against the other's."""
-    if not row.get(figure) or not (other or {}).get(figure) or not median(other[figure]):
-        return f"{'-':>6}"
-    return f"{median(row[figure]) / median(other[figure]):6.2f}"
+    """This kernel's median against the other's; "~" where their runs overlap."""
+    ours, theirs = row.get(figure), (other or {}).get(figure)
+    if not ours or not theirs or not median(theirs):
+        return f"{'-':>6} "
+    overlap = min(ours) <= max(theirs) and min(theirs) <= max(ours)
+    return f"{median(ours) / median(theirs):6.2f}{'~' if overlap else ' '}"
 
 
 def block(name, rows, other, names):
@@ -62,7 +64,7 @@ def block(name, rows, other, names):
     head = f"{'Interface':10} {'QD':>4} {'Polled':>7}"
     here = (f" {'Latency':>9} {'+-':>5}" if wide else "") + \
         (" " + " ".join(f"{p:>7}" for p in PERCENTILES) if name == "latency" else "") + f" {'IOPS':>9} {'+-':>5}"
-    there = (f" {'Latency':>9} {'+-':>5}" if wide else "") + f" {'IOPS':>9} {'+-':>5} {'ratio':>6}"
+    there = (f" {'Latency':>9} {'+-':>5}" if wide else "") + f" {'IOPS':>9} {'+-':>5} {'ratio':>6} "
     if other is not None:
         yield f"{'':{len(head)}} {names[0]:^{len(here) - 1}}  | {names[1]:^{len(there) - 1}}"
     line = head + here + ("  |" + there if other is not None else "")
@@ -90,7 +92,7 @@ def block(name, rows, other, names):
 def lines_of(rows, other, names, figures, words):
     """Other tables: a line for each row, and for each figure its median and spread."""
     head = f"{'':40}" + "".join(f" {title:>9} {'+-':>5}" for _, title, _ in figures)
-    more = "".join(f" {title:>9} {'+-':>5} {'ratio':>6}" for _, title, _ in figures)
+    more = "".join(f" {title:>9} {'+-':>5} {'ratio':>6} " for _, title, _ in figures)
     if other is not None:
         yield f"{'':40} {names[0]:^{len(head) - 41}}  | {names[1]:^{len(more) - 1}}"
     head += "  |" + more if other is not None else ""
@@ -179,7 +181,7 @@ def table(name, result, other):
     title = TITLES[name].format(**here["about"])
     names = labels(result["kernel"], other["kernel"]) if beside else [label(result["kernel"]), ""]
     yield f"{title}"
-    yield f"({names[0]}; {how_often(here)})"
+    yield f"({names[0]}; {how_often(here, beside)})"
     yield ""
     rows = beside["rows"] if beside else None
     if name in FORMS:
@@ -188,12 +190,12 @@ def table(name, result, other):
         yield from block(name, here["rows"], rows, names)
 
 
-def how_often(table):
-    """The runs behind a table's medians."""
+def how_often(table, beside):
+    """The runs behind a table's medians, and what its signs mean."""
     runs = {len(values) for row in table["rows"].values() for values in row.values()}
     length = table["about"].get("ms")
     return (f"medians of {'/'.join(map(str, sorted(runs)))} runs" + (f" of {length} ms" if length else "") +
-            "; +-: from the least to the most of them")
+            "; +-: from the least to the most of them" + ("; ~: those of both kernels overlap" if beside else ""))
 
 
 def whole(result, other):
@@ -202,4 +204,4 @@ def whole(result, other):
         if result["tables"].get(name, {}).get("rows"):
             yield ""
             yield ""
-            yield from table(name, result, other)
+            yield from map(str.rstrip, table(name, result, other))

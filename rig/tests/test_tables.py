@@ -285,6 +285,11 @@ class TestForm(Base):
         self.assertIn("  0.50", text)
         self.assertEqual(text.count("6.12.1 stock"), 7)
 
+    def test_ratio(self):
+        self.assertEqual(form.ratio({"a": [1, 2, 3]}, {"a": [4, 4, 5]}, "a"), "  0.50 ")
+        self.assertEqual(form.ratio({"a": [1, 2, 3]}, {"a": [3, 4, 5]}, "a"), "  0.50~")
+        self.assertEqual(form.ratio({"a": [1]}, None, "a").strip(), "-")
+
     def test_columns_are_below_each_other(self):
         for name in ("latency", "aux", "bundle", "core"):
             lines = list(form.table(name, result(), result("stock", "2")))[3:]
