@@ -3,9 +3,12 @@
 import json
 import re
 
+from tabling.common import median
 from tabling.form import label
 
 VERSION = 1
+# How far apart two kernels may be where neither's io_uring takes part.
+NOISE = 0.05
 
 
 def stem(result):
@@ -61,3 +64,17 @@ def beside(result, folder, against=""):
         elif same_kernel(best["kernel"], like["kernel"]):
             best["tables"] = {**like["tables"], **best["tables"]}
     return best, unlike
+
+
+def control(result, other):
+    """A line about libaio, where it is not the same on both: io_uring has no part in it."""
+    if not other:
+        return []
+    ratios = [median(row["iops"]) / median(beside["iops"])
+              for name, table in other["tables"].items()
+              for key, beside in table["rows"].items() if key.startswith("libaio ")
+              for row in [result["tables"][name]["rows"].get(key)] if row and median(beside["iops"])]
+    if not ratios or abs(median(ratios) - 1) <= NOISE:
+        return []
+    return [f"libaio, in which io_uring has no part, does {median(ratios):.2f} of the other kernel's IOPS: "
+            "the machine was not the same, so measure both again"]

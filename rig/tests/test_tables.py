@@ -334,6 +334,11 @@ class TestResults(Base):
         self.assertEqual(set(found["tables"]), set(form.TITLES) - {"core"})
         self.assertEqual(found["tables"]["peak"], new["tables"]["peak"])
 
+    def test_control(self):
+        self.assertEqual(results.control(result(), None), [])
+        self.assertEqual(results.control(result(), result("stock", "2")), [])
+        self.assertIn("does 0.50 of", results.control(result(), result("stock", "2", factor=2))[0])
+
     def test_what_cannot_be_compared(self):
         other = result("stock", "2")
         other["tables"]["latency"]["about"]["device"] = "/dev/nvme0n1"
