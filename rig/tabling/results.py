@@ -50,12 +50,14 @@ def comparable(result, other):
 def beside(result, folder, against=""):
     """The kernel with the latest result that can be compared, and the latest of each of its tables.
 
+    Another build of the same name stands beside only where no other name has a result.
     Return: that as one result, or None; how many results of other kernels cannot be compared.
     """
     found = [r for r in map(load, folder.glob("*.json"))
              if r and not same_kernel(result["kernel"], r["kernel"]) and against in label(r["kernel"])]
     best, unlike = None, 0
-    for other in sorted(found, key=lambda r: r["date"], reverse=True):
+    for other in sorted(found, key=lambda r: (label(r["kernel"]) != label(result["kernel"]), r["date"]),
+                        reverse=True):
         like = comparable(result, other)
         if not like:
             unlike += 1

@@ -323,6 +323,12 @@ class TestResults(Base):
         self.assertEqual((found["date"], unlike), ("2026-01-01T00:00:01", 0))
         self.assertEqual(results.beside(result(), self.root, "6.1.")[0], None)
 
+    def test_another_name_before_another_build(self):
+        results.save(result("ours", "9", "2026-02-01T00:00:00"), self.root)
+        self.assertEqual(results.beside(result(), self.root)[0]["kernel"]["build"], "9")
+        results.save(result("stock", "2", "2026-01-01T00:00:00"), self.root)
+        self.assertEqual(results.beside(result(), self.root)[0]["kernel"]["build"], "2")
+
     def test_tables_of_several_results(self):
         old, new = (result("stock", "2", f"2026-01-0{day}T00:00:00") for day in (1, 2))
         third = result("third", "3", "2025-01-01T00:00:00")
