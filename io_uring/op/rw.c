@@ -102,14 +102,17 @@ static void io_rw_let_block(struct io_kiocb *req)
 
 /*
  * Return: true if a short transfer goes on; for other files it is the result.  A file without
- * FMODE_NOWAIT did not end it because it was asked not to block: trace_pipe and /proc/kmsg have
- * no more than a part.
+ * FMODE_NOWAIT did not end it because it was asked not to block.  trace_pipe and /proc/kmsg have no
+ * more than a part then, other files of /proc and /sys go on until their end.
  */
-static bool io_rw_goes_on(const struct io_kiocb *req)
+static bool io_rw_goes_on(const struct io_kiocb *req, bool write)
 {
 	umode_t mode = file_inode(req->file)->i_mode;
 
-	return (S_ISREG(mode) || S_ISBLK(mode)) && req->file->f_mode & FMODE_NOWAIT;
+	if (!S_ISREG(mode) && !S_ISBLK(mode))
+		return false;
+	return req->file->f_mode & FMODE_NOWAIT ||
+	       io_rw_nonblocking(req->file, write ? IO_WRITE_EVENTS : IO_READ_EVENTS);
 }
 
 /*
@@ -127,7 +130,7 @@ static noinline enum io_result io_rw_incomplete(struct io_kiocb *req, ssize_t re
 	if (ret == -EAGAIN && !(req->flags & REQ_F_NOWAIT) && (asked || req->ctx->iopoll))
 		return IO_AGAIN;
 	if (ret <= 0 || rw->done + ret == rw->len || !asked || req->flags & REQ_F_NOWAIT ||
-	    !io_rw_goes_on(req))
+	    !io_rw_goes_on(req, rw->kiocb.ki_flags & IOCB_WRITE))
 		return io_rw_end(req, ret);
 	if (rw->kiocb.ki_flags & IOCB_WRITE)
 		trace_io_uring_short_write(req->ctx, rw->kiocb.ki_pos - ret, rw->len - rw->done,
