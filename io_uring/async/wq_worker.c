@@ -407,9 +407,9 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent, bool l
 }
 
 /* Look after IO_WQ_LATE whether concurrent work of the lane still waits. */
-static void io_wq_watch(struct io_wq_lane *lane)
+static noinline void io_wq_watch(struct io_wq_lane *lane)
 {
-	if (delayed_work_pending(&lane->late) || io_wq_exiting(lane->wq))
+	if (io_wq_exiting(lane->wq) || !io_wq_lane_runnable(lane))
 		return;
 	/* two tasks may race here: the look comes to less then, and is repeated */
 	WRITE_ONCE(lane->late_done, READ_ONCE(lane->nr_done));
@@ -429,17 +429,26 @@ static void io_wq_late(struct work_struct *work)
 
 	if (stuck && io_wq_wake_or_claim(lane, true, true))
 		io_wq_request(lane);
-	if (io_wq_lane_runnable(lane))
-		io_wq_watch(lane);
+	io_wq_watch(lane);
 	io_wq_unref(lane->wq);
 }
 
-/* Is nothing to be done about the workers?  To be asked after a barrier. */
-static bool io_wq_workers_suffice(struct io_wq_lane *lane, bool concurrent)
+/* What is to be done about the workers of a lane? */
+enum io_wq_need {
+	IO_WQ_SUFFICE,		/* nothing */
+	IO_WQ_BUSY,		/* each CPU has a worker that runs; work may wait for these */
+	IO_WQ_WANTED,		/* an idle worker is to be woken, or one to be made */
+};
+
+/* To be asked after a barrier. */
+static enum io_wq_need io_wq_need(struct io_wq_lane *lane, bool concurrent)
 {
-	if (io_wq_workers_are_busy(atomic_read(&lane->nr_running)) || !io_wq_lane_runnable(lane))
-		return true;
-	return list_empty(&lane->idle) && !io_wq_may_create(lane, concurrent);
+	if (io_wq_workers_are_busy(atomic_read(&lane->nr_running)))
+		return IO_WQ_BUSY;
+	if (!io_wq_lane_runnable(lane) ||
+	    (list_empty(&lane->idle) && !io_wq_may_create(lane, concurrent)))
+		return IO_WQ_SUFFICE;
+	return IO_WQ_WANTED;
 }
 
 /**
@@ -456,17 +465,20 @@ static bool io_wq_workers_suffice(struct io_wq_lane *lane, bool concurrent)
  */
 void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 {
-	bool suffice = io_wq_workers_suffice(lane, concurrent);
+	enum io_wq_need need = io_wq_need(lane, concurrent);
 
-	if (suffice) {
+	if (need != IO_WQ_WANTED) {
 		/* pair A: the queue was written */
 		smp_mb();
-		suffice = io_wq_workers_suffice(lane, concurrent);
+		need = io_wq_need(lane, concurrent);
 	}
-	if (!suffice && io_wq_wake_or_claim(lane, concurrent, false))
-		io_wq_request(lane);
-	if (concurrent && io_wq_workers_are_busy(atomic_read(&lane->nr_running)) &&
-	    io_wq_lane_runnable(lane))
+	if (need == IO_WQ_WANTED) {
+		if (io_wq_wake_or_claim(lane, concurrent, false))
+			io_wq_request(lane);
+		else
+			need = io_wq_need(lane, concurrent);
+	}
+	if (unlikely(concurrent && need == IO_WQ_BUSY && !delayed_work_pending(&lane->late)))
 		io_wq_watch(lane);
 }
 

@@ -97,13 +97,15 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 {
 	struct io_ev_fd *ev;
 
-	/*
-	 * The tail was stored before.  Pairs with the barrier of a program that has cleared the
-	 * flag and looks at the CQ.  Model: NO_TOGGLE of models/cq_weak.pml.
-	 */
-	smp_mb();
-	if (READ_ONCE(ctx->rings->cq_flags) & IORING_CQ_EVENTFD_DISABLED)
-		return;
+	if (READ_ONCE(ctx->rings->cq_flags) & IORING_CQ_EVENTFD_DISABLED) {
+		/*
+		 * The tail was stored before.  Pairs with the barrier of a program that has cleared
+		 * the flag and looks at the CQ.  Model: NO_TOGGLE of models/cq_weak.pml.
+		 */
+		smp_mb();
+		if (READ_ONCE(ctx->rings->cq_flags) & IORING_CQ_EVENTFD_DISABLED)
+			return;
+	}
 	guard(rcu)();
 	ev = rcu_dereference(ctx->notify.ev_fd);
 	/* the SQPOLL thread is PF_IO_WORKER, too, but has no worker_private */

@@ -35,7 +35,7 @@
  *   NO_SLEEPER	no barrier in io_notify_pollers(), of wq_has_sleeper()
  *   NO_POLL	no smp_mb() in io_ring_poll()
  *   NO_KEPT	io_notify_look_again() does not look at the overflow list
- *   NO_TOGGLE	no smp_mb() before IORING_CQ_EVENTFD_DISABLED in io_eventfd_signal()
+ *   NO_TOGGLE	no smp_mb() and second look at IORING_CQ_EVENTFD_DISABLED in io_eventfd_signal()
  *   NO_REGISTER	io_eventfd_register() does not take cq.lock
  *
  * Not needed: cq.lock for the look at sleepers (NO_C_LOOK), since a sleeper that had the lock
@@ -393,10 +393,16 @@ proctype kernel()
 #else
 	publish(KERNEL, 1);
 #endif
-#if defined(TOGGLE) && !defined(NO_TOGGLE)
-	smp_mb(KERNEL);
-#endif
 	load(KERNEL, FLAG, flag);
+#if defined(TOGGLE) && !defined(NO_TOGGLE)
+	/* disabled, or that is an old value */
+	if
+	:: !flag ->
+		smp_mb(KERNEL);
+		load(KERNEL, FLAG, flag)
+	:: else
+	fi;
+#endif
 	if
 	:: flag ->
 		lock(KERNEL, WQ);
