@@ -151,6 +151,8 @@ def print_goals(ours):
             fails, words = True, "stock's figure was not recorded  FAIL"
         else:
             fails, words = goals.against_stock(name, stock[name], row)
+            if fails and not_ours(name):
+                fails, words = False, words.removesuffix("FAIL") + "not ours"
         bad, good = bad + fails, good + (not fails)
         if not words.endswith(" pass"):
             print(f"{name:28} {row['instr'] / stock[name]['instr'] if name in stock else 0:.3f}  {words}")
