@@ -1,11 +1,12 @@
 # io_uring, written anew for Linux 6.12.y: build, boot, test, measure.
 # 'make help' lists the targets. Every one takes CONFIG=perf (default), debug or preempt,
-# most take KERNEL=ours (default) or KERNEL=stock.
+# most take KERNEL=ours (default) or KERNEL=stock, and BASE=6.12 (default) or 7.3.
 
 comma := ,
 KERNEL ?= ours
 CONFIG ?= perf
-export KERNEL CONFIG KDIR JOBS ACCEL T WALL PLOT PACE
+BASE ?= 6.12
+export BASE KERNEL CONFIG KDIR JOBS ACCEL T WALL PLOT PACE
 export DEV SPDK SPDK_DEV QUICK LABEL AGAINST RUNS
 
 .DEFAULT_GOAL := help
@@ -16,7 +17,7 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | \
 		awk -F'\t' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 	@echo
-	@printf '%b\n' '  CONFIG=perf|debug|preempt|kcsan|cover  KERNEL=ours|stock  KDIR=/another/6.12.y/tree  T=one,two\n  ACCEL=auto (KVM where it really boots a guest; default: software emulation)'
+	@printf '%b\n' '  CONFIG=perf|debug|preempt|kcsan|cover  KERNEL=ours|stock  BASE=6.12|7.3  KDIR=/another/tree  T=one,two\n  ACCEL=auto (KVM where it really boots a guest; default: software emulation)'
 
 deps: ## install what is missing, with apt
 	@rig/deps
@@ -78,4 +79,4 @@ soak: deps ## long loops, KCSAN, ThreadSanitizer, all of liburing on the debug k
 	@rig/soak
 
 clean: ## remove what was built, keep downloads and the compiler's cache
-	rm -rf out/ours out/stock out/mutant out/series out/peer-* out/selftests out/log out/docs out/base
+	cd out$(if $(filter 7.3,$(BASE)),/7.3) && rm -rf ours stock mutant series peer-* selftests log docs base

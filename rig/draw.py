@@ -28,10 +28,12 @@ import shutil
 import subprocess
 import tempfile
 
+import base
 import mutants
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SRC, OBJ = TOP + "/out/ours/src", TOP + "/out/ours/perf"
+OUT = str(base.OUT)
+SRC, OBJ = OUT + "/ours/src", OUT + "/ours/perf"
 HEADERS = ("include/linux/io_uring.h", "include/linux/io_uring_types.h", "include/linux/io_uring")
 # of other folders of the kernel, whose headers ours include by path
 BESIDE = ("fs", "kernel", "net")
@@ -83,7 +85,7 @@ def plant(tree):
 
 def compile_row(row):
     """Return: a row, and what the compiler has against it."""
-    with tempfile.TemporaryDirectory(dir=TOP + "/out") as tree:
+    with tempfile.TemporaryDirectory(dir=OUT) as tree:
         plant(tree)
         sources = set()
         for path, text in mutants.apply(row, tree).items():
@@ -185,7 +187,7 @@ class Objects:
         line = command(source, tree)
         if not line:
             return None
-        with tempfile.NamedTemporaryFile(suffix=".o", dir=TOP + "/out") as o:
+        with tempfile.NamedTemporaryFile(suffix=".o", dir=OUT) as o:
             line = re.sub(r" -g\S*", " ", line)
             done = subprocess.run(f"{line} -o {o.name}", shell=True, cwd=OBJ, capture_output=True, check=False)
             if done.returncode:
@@ -267,7 +269,7 @@ def draw(number, seed, rows):
                 everything += candidates(name, f.read())
     random.Random(seed).shuffle(everything)
     lines, made, objects = [], 0, Objects()
-    with tempfile.TemporaryDirectory(dir=TOP + "/out") as tree:
+    with tempfile.TemporaryDirectory(dir=OUT) as tree:
         plant(tree)
         for change in everything:
             if made == number:

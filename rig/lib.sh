@@ -5,9 +5,17 @@ set -euo pipefail
 export LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-OUT=$TOP/out
+# The kernel that the sources are laid over: 6.12.y with backport/6.12/, or 7.3. What is built of
+# the two lies apart; rig/base.py says so to Python.
+BASE=${BASE:-6.12}
+case $BASE in
+6.12) OUT=$TOP/out ;;
+7.3) OUT=$TOP/out/$BASE ;;
+*) echo "error: BASE is 6.12 or 7.3, not '$BASE'" >&2; exit 1 ;;
+esac
+export BASE
 LOG=$OUT/log
-BUILD_LOCK=${BUILD_LOCK:-$OUT/build.lock}
+BUILD_LOCK=${BUILD_LOCK:-$TOP/out/build.lock}
 KERNEL=${KERNEL:-ours}
 CONFIG=${CONFIG:-perf}
 # peer: another of Debian's kernels, of version $PEER, which is built and run, no more.
@@ -23,7 +31,7 @@ mkdir -p "$LOG"
 
 # Same time, user and host in every image: the two kernels differ by their source alone.
 export KBUILD_BUILD_TIMESTAMP='1970-01-01' KBUILD_BUILD_USER=rig KBUILD_BUILD_HOST=rig
-export CCACHE_DIR=${CCACHE_DIR:-$OUT/ccache} CCACHE_BASEDIR=$OUT CCACHE_NOHASHDIR=1
+export CCACHE_DIR=${CCACHE_DIR:-$TOP/out/ccache} CCACHE_BASEDIR=$TOP/out CCACHE_NOHASHDIR=1
 # A cold cache is filled without the preprocessor's second run over each file, a fifth
 # of the time; a warm one is better off with it when a configuration changes.
 [ -d "$CCACHE_DIR" ] || export CCACHE_DEPEND=1

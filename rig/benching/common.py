@@ -4,8 +4,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+import base
+
 TOP = Path(__file__).resolve().parents[2]
-OUT = TOP / "out" / "bench"
+OUT = base.OUT / "bench"
 QEMU = "qemu-system-x86_64"
 # Ours at the last landing.
 FIGURES = TOP / "rig" / "figures"

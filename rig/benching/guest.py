@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import base
 from benching.common import TOP, OUT, QEMU, die, say
 
 GUEST = TOP / "tools" / "testing" / "io_uring" / "bench"
@@ -127,7 +128,7 @@ class Kernel:
         self.options = {l for l in lines if l and not NOT_COMPARED.match(l)}
 
     def ident(self):
-        if self.objects == TOP / "out" / self.name / "perf":
+        if self.objects == base.OUT / self.name / "perf":
             run = subprocess.run([str(TOP / "rig" / "ident")], capture_output=True, text=True,
                                  env={**os.environ, "KERNEL": self.name, "CONFIG": "perf"})
             if not run.returncode:
