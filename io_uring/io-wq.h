@@ -3,7 +3,8 @@
 #ifndef IO_URING_IO_WQ_H
 #define IO_URING_IO_WQ_H
 
-/* not for us: kernel/sched/core.c relies on getting it from here */
+/* not for us: kernel/sched/core.c relies on getting them from here */
+#include <linux/blk_plug.h>
 #include <linux/task_work.h>
 
 struct task_struct;

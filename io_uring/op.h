@@ -3,6 +3,8 @@
 #ifndef IO_OP_H
 #define IO_OP_H
 
+#include <linux/hrtimer_types.h>
+
 #include "ctx.h"
 
 /**
@@ -77,6 +79,7 @@ enum io_wait_kind {
  * @unlinked: the request that a limit has limited has ended; ring lock held.
  *	True: the caller ends the limit with -ECANCELED; false: it ends by itself.
  *	Needed by limits
+ * @expired: the function of the timer of a limit, for another op that gives it another time
  * @in_turn: of a request that was not issued yet: will it use and move the current position
  *	of its file?  Workers serialise these; later REQ_F_CUR_POS says so
  */
@@ -93,6 +96,7 @@ struct io_op {
 	void		(*fail)(struct io_kiocb *req);
 	bool		(*cancel)(struct io_kiocb *req);
 	bool		(*unlinked)(struct io_kiocb *req);
+	enum hrtimer_restart (*expired)(struct hrtimer *hrtimer);
 	bool		(*in_turn)(struct io_kiocb *req);
 };
 

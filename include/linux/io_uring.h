@@ -12,13 +12,15 @@
  *		files.  May sleep for as long as the task's requests need to stop.
  * exec		io_uring_task_cancel(), before the other threads are killed,
  *		because task work that runs here may still start a worker.
- * fork		io_uring_free() with the last reference to a task_struct gone,
- *		in any context in which __put_task_struct() may run.
+ * fork		io_uring_fork(), for a child that may have to be denied; io_uring_free()
+ *		with the last reference to a task_struct gone, in any context in which
+ *		__put_task_struct() may run.
  * sockets	io_is_uring_fops(): a ring that holds a socket which carries the
  *		ring could never be freed, so a ring is not sent at all.
  */
 #include <linux/sched.h>
 #include <linux/types.h>
+#include <linux/xarray.h>
 
 struct file;
 
@@ -103,5 +105,11 @@ static inline const char *io_uring_get_opcode(u8 opcode)
 	return "";
 }
 #endif
+
+/* A task is forked.  A child inherits nothing, as tasks have no restrictions. */
+static inline int io_uring_fork(struct task_struct *tsk)
+{
+	return 0;
+}
 
 #endif

@@ -47,7 +47,8 @@ struct mm_struct;
  * @IO_URING_F_IOPOLL: the ring polls for completions
  * @IO_URING_F_CANCEL: the command is to be cancelled
  * @IO_URING_F_COMPAT: submitted by a 32-bit task
- * @IO_URING_F_TASK_DEAD: the submitting task is gone, the callback runs elsewhere
+ * @IO_URING_F_TASK_DEAD: the submitting task is gone, its task work runs elsewhere; not for
+ *	drivers
  *
  * Drivers see these values; they are part of the contract with them.
  */
@@ -299,14 +300,22 @@ struct io_kiocb {
 		struct io_kiocb		*timed;
 	};
 
-	/** @data: the op's own storage, see IO_OP_DATA() */
-	u8			data[IO_OP_DATA_SIZE] __aligned(8);
-
-	/**
-	 * @tw: for mailboxes, the ring's free list, the retired list and the
-	 * list of polled requests
-	 */
-	struct io_tw		tw;
+	union {
+		struct {
+			/** @data: the op's own storage, see IO_OP_DATA() */
+			u8		data[IO_OP_DATA_SIZE] __aligned(8);
+			/**
+			 * @tw: for mailboxes, the ring's free list, the retired list and
+			 * the list of polled requests
+			 */
+			struct io_tw	tw;
+		};
+		/**
+		 * @timer: of a TIMEOUT or a LINK_TIMEOUT whose timer runs, and which
+		 * is in none of these meanwhile; see struct io_timer
+		 */
+		u8		timer[IO_OP_DATA_SIZE + sizeof(struct io_tw)] __aligned(8);
+	};
 	union {
 		/** @work: for the worker pool */
 		struct io_wq_work	work;

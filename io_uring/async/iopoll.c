@@ -90,6 +90,8 @@ static bool io_iopoll_ask(struct io_iopoll_round *round, struct io_kiocb *req)
 {
 	DEFINE_IO_COMP_BATCH(iob);
 
+	/* a driver may end commands of this ring at once, see io_uring_cmd_ctx_handle() */
+	iob.poll_ctx = req->ctx;
 	scoped_guard(rcu) {
 		if (io_iopoll_is_done(req))
 			return true;

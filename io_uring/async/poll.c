@@ -402,10 +402,13 @@ static void io_poll_queue(struct file *file, struct wait_queue_head *head,
 	io_poll_queue_entry(head, &poll->wait, io_poll_wake, table->req);
 }
 
-/* Ask the file, and be told by it from now on if @table says so. */
+/*
+ * Ask the file, and be told by it from now on if @pt says so.  A poll that goes on wants every
+ * event: a pipe that is not empty tells of a write only if it was asked with EPOLLET.
+ */
 static __poll_t io_poll_check_file(struct file *file, struct poll_table_struct *pt, __poll_t events)
 {
-	pt->_key = events;
+	pt->_key = events & EPOLLONESHOT ? events : events | EPOLLET;
 	return vfs_poll(file, pt) & events;
 }
 

@@ -21,7 +21,6 @@
  */
 #include <linux/bitops.h>
 #include <linux/slab.h>
-#include <linux/timerqueue.h>
 
 #include "async/timer.h"
 
@@ -125,7 +124,7 @@ static void io_timer_queue_run(struct io_timer_queue *queue, unsigned int left)
 
 	for (;;) {
 		struct timerqueue_node *node;
-		struct hrtimer *hrtimer;
+		struct io_timer *timer;
 
 		scoped_guard(spinlock_irqsave, &queue->lock) {
 			node = timerqueue_getnext(&queue->timers);
@@ -142,8 +141,8 @@ static void io_timer_queue_run(struct io_timer_queue *queue, unsigned int left)
 			timerqueue_del(&queue->timers, node);
 		}
 		left--;
-		hrtimer = container_of(node, struct hrtimer, node);
-		hrtimer->function(hrtimer);
+		timer = container_of(node, struct io_timer, node);
+		timer->expired(&timer->hrtimer);
 	}
 }
 
@@ -197,8 +196,8 @@ static struct io_timer_queue *io_timer_queues(struct io_ring_ctx *ctx)
 	for (i = 0; queues && i < IO_QUEUES; i++) {
 		spin_lock_init(&queues[i].lock);
 		timerqueue_init_head(&queues[i].timers);
-		hrtimer_init(&queues[i].hrtimer, clocks[i], HRTIMER_MODE_ABS);
-		queues[i].hrtimer.function = io_timer_queue_expired;
+		hrtimer_setup(&queues[i].hrtimer, io_timer_queue_expired, clocks[i],
+			      HRTIMER_MODE_ABS);
 	}
 	ctx->timers = queues;
 	return queues;
@@ -219,8 +218,8 @@ static bool io_timer_enqueue(struct io_kiocb *req, clockid_t clock, ktime_t time
 			     enum hrtimer_mode mode,
 			     enum hrtimer_restart (*expired)(struct hrtimer *hrtimer))
 {
-	struct hrtimer *hrtimer = &io_timer(req)->hrtimer;
 	struct io_timer_queue *queue = io_timer_queues(req->ctx);
+	struct io_timer *timer = io_timer(req);
 	unsigned int nr = IO_QUEUE_MONOTONIC;
 
 	if (!queue)
@@ -233,11 +232,11 @@ static bool io_timer_enqueue(struct io_kiocb *req, clockid_t clock, ktime_t time
 	req->buf_index |= (nr + 1) << IO_TIMER_QUEUE;
 	if (mode == HRTIMER_MODE_REL)
 		time = ktime_add_safe(time, hrtimer_cb_get_time(&queue->hrtimer));
-	timerqueue_init(&hrtimer->node);
-	hrtimer->node.expires = time;
-	hrtimer->function = expired;
+	timerqueue_init(&timer->node);
+	timer->node.expires = time;
+	timer->expired = expired;
 	guard(spinlock_irqsave)(&queue->lock);
-	if (timerqueue_add(&queue->timers, &hrtimer->node))
+	if (timerqueue_add(&queue->timers, &timer->node))
 		hrtimer_start(&queue->hrtimer, time, HRTIMER_MODE_ABS);
 	return true;
 }
@@ -245,7 +244,7 @@ static bool io_timer_enqueue(struct io_kiocb *req, clockid_t clock, ktime_t time
 /* Return: as io_timer_stop(). */
 static int io_timer_dequeue(struct io_kiocb *req)
 {
-	struct timerqueue_node *node = &io_timer(req)->hrtimer.node;
+	struct timerqueue_node *node = &io_timer(req)->node;
 	struct io_timer_queue *queue = io_timer_queue(req);
 
 	guard(spinlock_irqsave)(&queue->lock);
@@ -273,8 +272,7 @@ static void io_timer_go(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mo
 	if (unlikely(io_wait_table_is_large(req->ctx)) &&
 	    io_timer_enqueue(req, clock, time, mode, expired))
 		return;
-	hrtimer_init(hrtimer, clock, mode);
-	hrtimer->function = expired;
+	hrtimer_setup(hrtimer, expired, clock, mode);
 	hrtimer_start(hrtimer, time, mode);
 }
 
@@ -298,12 +296,14 @@ void io_timer_start(struct io_kiocb *req,
  * @req: the request; ring lock held
  * @time: when it expires, on the same clock as before
  * @mode: HRTIMER_MODE_REL or HRTIMER_MODE_ABS
+ * @expired: as for io_timer_start()
  */
-void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode)
+void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode,
+		      enum hrtimer_restart (*expired)(struct hrtimer *hrtimer))
 {
 	/* what it was in before */
 	req->buf_index = (u8)req->buf_index;
-	io_timer_go(req, time, mode, io_timer(req)->hrtimer.function);
+	io_timer_go(req, time, mode, expired);
 }
 
 /**
@@ -331,12 +331,12 @@ int io_timer_stop(struct io_kiocb *req)
 
 static bool io_timer_is_active(struct io_kiocb *req)
 {
-	const struct hrtimer *hrtimer = &io_timer(req)->hrtimer;
+	const struct io_timer *timer = io_timer(req);
 
 	if (unlikely(io_timer_is_queued(req)))
 		/* it may expire after that look as well */
-		return !data_race(RB_EMPTY_NODE(&hrtimer->node.node));
-	return hrtimer_active(hrtimer);
+		return !data_race(RB_EMPTY_NODE(&timer->node.node));
+	return hrtimer_active(&timer->hrtimer);
 }
 
 /* Is it one that can still be stopped? */

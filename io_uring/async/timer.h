@@ -12,23 +12,33 @@
 #include <linux/overflow.h>
 #include <linux/time64.h>
 #include <linux/time_namespace.h>
+#include <linux/timerqueue.h>
 
 #include "op.h"
 #include "req/wait_table.h"
 
 /**
  * struct io_timer - the timer of a TIMEOUT or a LINK_TIMEOUT
- * @hrtimer: from io_timer_start() on
- * @time: until then: when it expires, relative unless IORING_TIMEOUT_ABS is set
- * @nr: until then: for a TIMEOUT how many CQEs end it, or how often it repeats
+ * @hrtimer: from io_timer_start() on, unless the timer is in a queue of the ring
+ * @node: from then on, of a timer in a queue
+ * @expired: of a timer in a queue, the function of @hrtimer otherwise
+ * @time: before: when it expires, relative unless IORING_TIMEOUT_ABS is set
+ * @nr: before: for a TIMEOUT how many CQEs end it, or how often it repeats
  *
- * It takes the whole of the op's storage, so that a timer needs no memory of
- * its own.  The flags of the SQE are in req->buf_index, see io_timer_flags().  Of a timer
- * in a queue of the ring, @hrtimer has the node and the function alone.
+ * A timer needs no memory of its own.  The flags of the SQE are in req->buf_index, see
+ * io_timer_flags().
+ *
+ * The end of @hrtimer, with its function and the start of its range, lies in req->tw: it is
+ * overwritten when the timer has expired or was stopped, and its request is pushed.  Until the
+ * next io_timer_restart() it may only be asked whether it is queued or running.
  */
 struct io_timer {
 	union {
 		struct hrtimer	hrtimer;
+		struct {
+			struct timerqueue_node	node;
+			enum hrtimer_restart	(*expired)(struct hrtimer *hrtimer);
+		};
 		struct {
 			ktime_t	time;
 			u32	nr;
@@ -36,7 +46,14 @@ struct io_timer {
 	};
 };
 
-IO_OP_DATA(io_timer);
+static inline struct io_timer *io_timer(struct io_kiocb *req)
+{
+	static_assert(sizeof(struct io_timer) <= sizeof(req->timer));
+	static_assert(offsetofend(struct io_timer, expired) <= IO_OP_DATA_SIZE);
+	/* what hrtimer_active() and hrtimer_try_to_cancel() look at: this, and the flags behind */
+	static_assert(offsetofend(struct hrtimer, base) + sizeof(u64) <= IO_OP_DATA_SIZE);
+	return (struct io_timer *)req->timer;
+}
 
 /* sqe->timeout_flags of a request, and what async/timer.c adds; neither op uses a buffer. */
 static inline unsigned int io_timer_flags(const struct io_kiocb *req)
@@ -46,7 +63,7 @@ static inline unsigned int io_timer_flags(const struct io_kiocb *req)
 
 static inline struct io_kiocb *io_hrtimer_to_req(struct hrtimer *hrtimer)
 {
-	return container_of((void *)hrtimer, struct io_kiocb, data);
+	return container_of((void *)hrtimer, struct io_kiocb, timer);
 }
 
 /*
@@ -74,7 +91,8 @@ int io_timer_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 int io_timer_read(const struct __kernel_timespec __user *ts, ktime_t *time);
 void io_timer_start(struct io_kiocb *req,
 		    enum hrtimer_restart (*expired)(struct hrtimer *hrtimer));
-void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode);
+void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode,
+		      enum hrtimer_restart (*expired)(struct hrtimer *hrtimer));
 int io_timer_stop(struct io_kiocb *req);
 void io_timers_run(struct io_ring_ctx *ctx);
 void io_timers_free(struct io_ring_ctx *ctx);

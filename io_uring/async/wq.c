@@ -676,7 +676,7 @@ static void io_wq_reap(struct work_struct *work)
 void io_wq_queue_reap(struct io_wq_lane *lane)
 {
 	refcount_inc(&lane->wq->refs);
-	if (!queue_work(system_unbound_wq, &lane->reap))
+	if (!queue_work(system_dfl_wq, &lane->reap))
 		io_wq_unref(lane->wq);
 }
 

@@ -359,7 +359,7 @@ static void io_wq_request(struct io_wq_lane *lane)
 
 	if (current == wq->task)
 		io_wq_spawn(lane);
-	else if (task_work_add(wq->task, &lane->create, TWA_SIGNAL | TWAF_NO_ALLOC))
+	else if (task_work_add(wq->task, &lane->create, TWA_SIGNAL))
 		schedule_delayed_work(&lane->retry, 0);
 }
 

@@ -51,7 +51,7 @@
 #define IO_CMD_UNPOLLED	2	/* with the driver; it is not polled for any more */
 
 /* in cmd->flags: a worker was told to end before it could mark the command as cancelable */
-#define IO_CMD_UNMARKED	BIT(31)
+#define IO_CMD_UNMARKED	BIT(29)
 
 static_assert(sizeof(struct io_uring_cmd) <= IO_OP_DATA_SIZE);
 
@@ -154,6 +154,7 @@ static enum io_result io_cmd_issue(struct io_kiocb *req, unsigned int issue_flag
 		return io_cmd_accepted(req, issue_flags);
 	if (ret != -EAGAIN || !(issue_flags & (IO_URING_F_NONBLOCK | IO_URING_F_IOPOLL)))
 		return io_done(req, io_no_restart(ret));
+	cmd->flags |= IORING_URING_CMD_REISSUE;
 	ret = io_cmd_keep_sqe(req);
 	return ret ? io_done(req, ret) : IO_AGAIN;
 }
@@ -203,8 +204,8 @@ static bool io_cmd_at_home(const struct io_kiocb *req, unsigned int issue_flags)
 }
 
 /* Documented in linux/io_uring/cmd.h. */
-void io_uring_cmd_done(struct io_uring_cmd *cmd, ssize_t ret, ssize_t res2,
-		       unsigned int issue_flags)
+void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned int issue_flags,
+			 bool is_cqe32)
 {
 	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
 
@@ -219,7 +220,7 @@ void io_uring_cmd_done(struct io_uring_cmd *cmd, ssize_t ret, ssize_t res2,
 	else
 		io_cmd_send(req, io_cmd_end_tw, 0);
 }
-EXPORT_SYMBOL_GPL(io_uring_cmd_done);
+EXPORT_SYMBOL_GPL(__io_uring_cmd_done);
 
 /*
  * A driver that was asked to end its commands has seen to what programs had of it by then: what
@@ -250,6 +251,7 @@ static void io_cmd_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int is
 	struct io_kiocb *req = io_tw_to_req(tw);
 	struct io_uring_task *tctx = current->io_uring;
 	struct io_uring_cmd *cmd = io_req_cmd(req);
+	io_tw_token_t token;
 
 	if (unlikely(io_cmd_is_abandoned(req))) {
 		io_fallback_push(ctx, tw);
@@ -258,20 +260,17 @@ static void io_cmd_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int is
 	io_req_move(req, IO_REQ_WAITING);
 	if (ctx->iopoll)
 		req->iopoll_done = IO_CMD_UNPOLLED;
-	issue_flags |= IO_URING_F_COMPLETE_DEFER;
-	if (unlikely(current->flags & PF_EXITING))
-		issue_flags |= IO_URING_F_TASK_DEAD;
+	token.cancel = issue_flags & IO_URING_F_TASK_DEAD || current->flags & PF_EXITING;
 	/* the fallback worker has no state: what ends there comes to it once more */
 	if (likely(tctx))
 		tctx->cmd_ring = ctx;
-	cmd->task_work_cb(cmd, issue_flags);
+	cmd->task_work_cb((struct io_tw_req) { .req = req }, token);
 	if (likely(tctx))
 		tctx->cmd_ring = NULL;
 }
 
 /* Documented in linux/io_uring/cmd.h. */
-void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd,
-			       void (*task_work_cb)(struct io_uring_cmd *, unsigned int),
+void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd, io_req_tw_func_t task_work_cb,
 			       unsigned int flags)
 {
 	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
@@ -285,13 +284,17 @@ EXPORT_SYMBOL_GPL(__io_uring_cmd_do_in_task);
 
 /* Documented in linux/io_uring/cmd.h. */
 int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw, struct iov_iter *iter,
-			      void *ioucmd)
+			      struct io_uring_cmd *ioucmd, unsigned int issue_flags)
 {
 	struct io_kiocb *req = cmd_to_io_kiocb(ioucmd);
 	const struct io_buf_node *buf;
+	int ret;
 
-	if (unlikely(!(req->flags & REQ_F_BUF_NODE)))
-		return -EFAULT;
+	if (unlikely(!(ioucmd->flags & IORING_URING_CMD_FIXED)))
+		return -EINVAL;
+	ret = io_buf_assign(req, issue_flags);
+	if (unlikely(ret))
+		return ret;
 	buf = io_buf_node(req->buf_node);
 	if (unlikely(!io_buf_covers(buf, ubuf, len)))
 		return -EFAULT;
@@ -348,12 +351,16 @@ void io_uring_cmd_issue_blocking(struct io_uring_cmd *cmd)
 	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
 
 	/* the fallback worker may be here, which posts nothing while a ring has its owner */
-	if (!io_issue_allowed(req, 0))
+	if (!io_issue_allowed(req, 0)) {
 		io_req_fail_later(req, -ECANCELED);
-	else if (!(req->flags & REQ_F_ASYNC_DATA))
+		return;
+	}
+	if (!(req->flags & REQ_F_ASYNC_DATA)) {
 		io_req_fail(req, -ENOMEM);
-	else
-		io_queue_to_worker(req);
+		return;
+	}
+	cmd->flags |= IORING_URING_CMD_REISSUE;
+	io_queue_to_worker(req);
 }
 
 const struct io_op io_op_uring_cmd = {

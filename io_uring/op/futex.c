@@ -270,21 +270,18 @@ static bool io_futex_add_waiting(struct io_kiocb *req)
 static enum io_result io_futex_wait_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_futex *futex = io_futex(req);
-	struct futex_hash_bucket *hb;
 	int ret;
 
 	if (!io_futex_add_waiting(req))
 		return io_done(req, -ECANCELED);
-	ret = futex_wait_setup(futex->uaddr, futex->val, futex->flags,
-			       &futex->entry->q, &hb);
-	if (unlikely(ret)) {
-		io_wait_table_del(req);
-		return io_done(req, ret);
-	}
-	/* wakers wait for the bucket's lock, which goes with this; no task sleeps on it */
+	/* now: once it is queued, which no task sleeps on, a waker may end it */
 	io_req_move(req, IO_REQ_WAITING);
-	futex_queue(&futex->entry->q, hb, NULL);
-	return IO_PENDING;
+	ret = futex_wait_setup(futex->uaddr, futex->val, futex->flags,
+			       &futex->entry->q, NULL, NULL);
+	if (likely(!ret))
+		return IO_PENDING;
+	io_wait_table_del(req);
+	return io_done(req, ret);
 }
 
 /*
@@ -342,7 +339,7 @@ static int io_futex_wake_prep(struct io_kiocb *req, const struct io_uring_sqe *s
 static enum io_result io_futex_wake_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_futex *futex = io_futex(req);
-	int ret = futex_wake(futex->uaddr, futex->flags, futex->wake, futex->mask);
+	int ret = futex_wake(futex->uaddr, futex->flags, NULL, futex->wake, futex->mask);
 
 	/* the scan of a long hash bucket takes milliseconds */
 	if (unlikely(need_resched()))

@@ -86,4 +86,5 @@ const struct io_op io_op_link_timeout = {
 	.issue		= io_link_timeout_issue,
 	.cancel		= io_link_timeout_cancel,
 	.unlinked	= io_link_timeout_unlinked,
+	.expired	= io_link_timeout_expired,
 };

@@ -2,10 +2,8 @@
 /* io_uring: IORING_OP_RENAMEAT, UNLINKAT, MKDIRAT, SYMLINKAT, LINKAT - entries of directories */
 
 /*
- * Paths are read when the SQE is, so that the program may reuse their memory.
- * The VFS puts the names that it is given, whatever comes of it; what is never
- * issued puts them itself.  All of them change a directory, for which its lock and
- * a disk may be waited for: a worker runs them.
+ * Paths are read when the SQE is, so that the program may reuse their memory.  All of them
+ * change a directory, for which its lock and a disk may be waited for: a worker runs them.
  */
 #include <linux/errno.h>
 #include <linux/fcntl.h>
@@ -19,20 +17,20 @@
 
 /**
  * struct io_names - one name or two
- * @old: the name that there is, or what a symbolic link says; NULL without one
- * @new: the name that is made or, alone, the one that goes; NULL without one
+ * @old: the name that there is, or what a symbolic link says; may be unset
+ * @new: the name that is made or, alone, the one that goes; may be unset
  * @old_dfd: where @old starts
  * @new_dfd: where @new starts
  * @flags: RENAME_*, AT_*
  * @mode: of a directory
  */
 struct io_names {
-	struct filename	*old;
-	struct filename	*new;
-	int		old_dfd;
-	int		new_dfd;
-	unsigned int	flags;
-	umode_t		mode;
+	struct delayed_filename	old;
+	struct delayed_filename	new;
+	int			old_dfd;
+	int			new_dfd;
+	unsigned int		flags;
+	umode_t			mode;
 };
 
 IO_OP_DATA(io_names);
@@ -45,42 +43,26 @@ static int io_names_check(struct io_kiocb *req, const struct io_uring_sqe *sqe, 
 	return req->flags & REQ_F_FIXED_FILE ? -EBADF : 0;
 }
 
-/* Read a name, after which the request has something to put. */
-static int io_name_get(struct io_kiocb *req, struct filename **name, u64 uaddr, int uflags)
-{
-	*name = io_path_get(uaddr, uflags);
-	if (IS_ERR(*name)) {
-		int ret = PTR_ERR(*name);
-
-		*name = NULL;
-		return ret;
-	}
-	req->flags |= REQ_F_NEED_CLEANUP;
-	return 0;
-}
-
 /* Both names; @uflags with AT_EMPTY_PATH allows the old one to be empty. */
 static int io_names_get(struct io_kiocb *req, const struct io_uring_sqe *sqe, int uflags)
 {
 	struct io_names *names = io_names(req);
 	int ret;
 
-	names->new = NULL;
-	ret = io_name_get(req, &names->old, READ_ONCE(sqe->addr), uflags);
-	return ret ?: io_name_get(req, &names->new, READ_ONCE(sqe->addr2), 0);
+	INIT_DELAYED_FILENAME(&names->new);
+	ret = io_path_get(req, &names->old, READ_ONCE(sqe->addr), uflags);
+	return ret ?: io_path_get(req, &names->new, READ_ONCE(sqe->addr2), 0);
 }
 
 static void io_names_cleanup(struct io_kiocb *req)
 {
 	struct io_names *names = io_names(req);
 
-	if (names->old)
-		putname(names->old);
-	if (names->new)
-		putname(names->new);
+	dismiss_delayed_filename(&names->old);
+	dismiss_delayed_filename(&names->new);
 }
 
-/* The VFS has put the names. */
+/* The names have been completed, and are put by their scope. */
 static enum io_result io_names_done(struct io_kiocb *req, int ret)
 {
 	req->flags &= ~REQ_F_NEED_CLEANUP;
@@ -106,8 +88,10 @@ static enum io_result io_renameat_issue(struct io_kiocb *req, unsigned int issue
 
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
-	return io_names_done(req, do_renameat2(names->old_dfd, names->old, names->new_dfd,
-					       names->new, names->flags));
+	CLASS(filename_complete_delayed, old)(&names->old);
+	CLASS(filename_complete_delayed, new)(&names->new);
+	return io_names_done(req, filename_renameat2(names->old_dfd, old, names->new_dfd, new,
+						     names->flags));
 }
 
 static int io_unlinkat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -121,8 +105,8 @@ static int io_unlinkat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	names->flags = READ_ONCE(sqe->unlink_flags);
 	if (names->flags & ~AT_REMOVEDIR)
 		return -EINVAL;
-	names->old = NULL;
-	return io_name_get(req, &names->new, READ_ONCE(sqe->addr), 0);
+	INIT_DELAYED_FILENAME(&names->old);
+	return io_path_get(req, &names->new, READ_ONCE(sqe->addr), 0);
 }
 
 static enum io_result io_unlinkat_issue(struct io_kiocb *req, unsigned int issue_flags)
@@ -131,9 +115,10 @@ static enum io_result io_unlinkat_issue(struct io_kiocb *req, unsigned int issue
 
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
+	CLASS(filename_complete_delayed, name)(&names->new);
 	if (names->flags & AT_REMOVEDIR)
-		return io_names_done(req, do_rmdir(names->new_dfd, names->new));
-	return io_names_done(req, do_unlinkat(names->new_dfd, names->new));
+		return io_names_done(req, filename_rmdir(names->new_dfd, name));
+	return io_names_done(req, filename_unlinkat(names->new_dfd, name));
 }
 
 static int io_mkdirat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -145,8 +130,8 @@ static int io_mkdirat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return ret;
 	names->new_dfd = READ_ONCE(sqe->fd);
 	names->mode = READ_ONCE(sqe->len);
-	names->old = NULL;
-	return io_name_get(req, &names->new, READ_ONCE(sqe->addr), 0);
+	INIT_DELAYED_FILENAME(&names->old);
+	return io_path_get(req, &names->new, READ_ONCE(sqe->addr), 0);
 }
 
 static enum io_result io_mkdirat_issue(struct io_kiocb *req, unsigned int issue_flags)
@@ -155,7 +140,8 @@ static enum io_result io_mkdirat_issue(struct io_kiocb *req, unsigned int issue_
 
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
-	return io_names_done(req, do_mkdirat(names->new_dfd, names->new, names->mode));
+	CLASS(filename_complete_delayed, name)(&names->new);
+	return io_names_done(req, filename_mkdirat(names->new_dfd, name, names->mode));
 }
 
 static int io_symlinkat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -175,7 +161,9 @@ static enum io_result io_symlinkat_issue(struct io_kiocb *req, unsigned int issu
 
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
-	return io_names_done(req, do_symlinkat(names->old, names->new_dfd, names->new));
+	CLASS(filename_complete_delayed, old)(&names->old);
+	CLASS(filename_complete_delayed, new)(&names->new);
+	return io_names_done(req, filename_symlinkat(old, names->new_dfd, new));
 }
 
 static int io_linkat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -187,7 +175,7 @@ static int io_linkat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return ret;
 	names->old_dfd = READ_ONCE(sqe->fd);
 	names->new_dfd = READ_ONCE(sqe->len);
-	/* checked by do_linkat() */
+	/* checked by filename_linkat() */
 	names->flags = READ_ONCE(sqe->hardlink_flags);
 	return io_names_get(req, sqe, names->flags);
 }
@@ -198,8 +186,10 @@ static enum io_result io_linkat_issue(struct io_kiocb *req, unsigned int issue_f
 
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
-	return io_names_done(req, do_linkat(names->old_dfd, names->old, names->new_dfd,
-					    names->new, names->flags));
+	CLASS(filename_complete_delayed, old)(&names->old);
+	CLASS(filename_complete_delayed, new)(&names->new);
+	return io_names_done(req, filename_linkat(names->old_dfd, old, names->new_dfd, new,
+						  names->flags));
 }
 
 const struct io_op io_op_renameat = {

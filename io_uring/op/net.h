@@ -233,7 +233,6 @@ static inline void io_net_msg_init(struct msghdr *msg)
 	msg->msg_control_is_user = false;
 	msg->msg_get_inq = false;
 	msg->msg_controllen = 0;
-	msg->msg_iocb = NULL;
 	msg->msg_ubuf = NULL;
 	msg->sg_from_iter = NULL;
 }

@@ -32,7 +32,7 @@
  * @file_index: slot + 1, IORING_FILE_INDEX_ALLOC, or 0 for a descriptor
  */
 struct io_open {
-	struct filename		*path;
+	struct delayed_filename	path;
 	struct open_how		how;
 	int			dfd;
 	u32			file_index;
@@ -44,6 +44,7 @@ IO_OP_DATA(io_open);
 static int io_open_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	struct io_open *open = io_open(req);
+	int ret;
 
 	if (unlikely(req->buf_index))
 		return -EINVAL;
@@ -53,10 +54,9 @@ static int io_open_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		open->how.flags |= O_LARGEFILE;
 	open->dfd = READ_ONCE(sqe->fd);
 	open->file_index = READ_ONCE(sqe->file_index);
-	open->path = io_path_get(READ_ONCE(sqe->addr), 0);
-	if (IS_ERR(open->path))
-		return PTR_ERR(open->path);
-	req->flags |= REQ_F_NEED_CLEANUP;
+	ret = io_path_get(req, &open->path, READ_ONCE(sqe->addr), 0);
+	if (ret)
+		return ret;
 	/* a slot is no descriptor that exec could close */
 	if (open->file_index && open->how.flags & O_CLOEXEC)
 		return -EINVAL;
@@ -84,24 +84,18 @@ static int io_openat2_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return ret ?: io_open_prep(req, sqe);
 }
 
-/* It is not tried again.  Return: what io_done() does. */
-static enum io_result io_open_done(struct io_kiocb *req, int ret)
-{
-	io_path_put(req, io_open(req)->path);
-	return io_done(req, ret);
-}
-
 static enum io_result io_open_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_open *open = io_open(req);
 	bool inline_attempt = issue_flags & IO_URING_F_NONBLOCK;
+	struct filename *name;
 	struct open_flags op;
 	struct file *file;
 	int fd = -1, ret;
 
 	ret = build_open_flags(&open->how, &op);
 	if (ret)
-		return io_open_done(req, ret);
+		return io_done(req, ret);
 	if (inline_attempt) {
 		if (open->how.flags & (O_TRUNC | O_CREAT | __O_TMPFILE))
 			return IO_AGAIN;
@@ -111,26 +105,29 @@ static enum io_result io_open_issue(struct io_kiocb *req, unsigned int issue_fla
 	if (!open->file_index) {
 		fd = get_unused_fd_flags(open->how.flags);
 		if (fd < 0)
-			return io_open_done(req, fd);
+			return io_done(req, fd);
 	}
-	file = do_filp_open(open->dfd, open->path, &op);
+	name = complete_getname(&open->path);
+	file = do_file_open(open->dfd, name, &op);
 	if (IS_ERR(file)) {
 		ret = PTR_ERR(file);
 		if (fd >= 0)
 			put_unused_fd(fd);
 		if (ret == -EAGAIN && inline_attempt && !(open->how.resolve & RESOLVE_CACHED))
-			return IO_AGAIN;
-		return io_open_done(req, io_no_restart(ret));
+			return io_path_keep(req, &open->path, name);
+		io_path_put(req, name);
+		return io_done(req, io_no_restart(ret));
 	}
 	if (inline_attempt && !(open->how.flags & O_NONBLOCK))
 		file->f_flags &= ~O_NONBLOCK;
+	io_path_put(req, name);
 	ret = io_install_file(req->ctx, file, fd, open->file_index, issue_flags);
-	return io_open_done(req, ret);
+	return io_done(req, ret);
 }
 
 static void io_open_cleanup(struct io_kiocb *req)
 {
-	putname(io_open(req)->path);
+	dismiss_delayed_filename(&io_open(req)->path);
 }
 
 const struct io_op io_op_openat = {

@@ -15,41 +15,69 @@
 #error "op/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "op.h"
 #include "req/req.h"
+
+/*
+ * getname() does not charge the caller's cgroup: a system call has a path or two, but a program
+ * may have any number of requests wait.
+ */
+static inline int io_path_charge(struct delayed_filename *path)
+{
+	struct filename *name = path->__incomplete_filename;
+
+	if (unlikely(!kmem_cache_charge(name, GFP_KERNEL)))
+		return -ENOMEM;
+	/* the text of a long one is apart */
+	if (unlikely(name->name != name->iname) &&
+	    unlikely(!kmem_cache_charge((void *)name->name, GFP_KERNEL)))
+		return -ENOMEM;
+	return 0;
+}
 
 /**
  * io_path_get() - read a path from user space, on the account of the caller's cgroup
+ * @req: the request, which is marked as having something to clean up
+ * @path: filled in, for dismiss_delayed_filename()
  * @uaddr: where it is
  * @uflags: AT_EMPTY_PATH allows it to be empty
  *
- * getname() does not charge its 4 KiB: a system call has a path or two, but a program may have
- * any number of requests wait.
+ * The count of a struct filename is not atomic and audit takes references.  So the name is for
+ * audit only from complete_getname() on, which the task that uses it calls.
  *
  * Context: the submitter's; may sleep.
- * Return: what putname() puts, or an ERR_PTR() as of getname().
+ * Return: 0, or a negative errno as of getname().
  */
-static inline struct filename *io_path_get(u64 uaddr, int uflags)
+static inline int io_path_get(struct io_kiocb *req, struct delayed_filename *path, u64 uaddr,
+			      int uflags)
 {
-	int flags = uflags & AT_EMPTY_PATH ? LOOKUP_EMPTY : 0;
-	struct filename *path = getname_flags(u64_to_user_ptr(uaddr), flags);
-	void *text = path;
+	int ret = delayed_getname_uflags(path, u64_to_user_ptr(uaddr), uflags);
 
-	if (IS_ERR(path))
-		return path;
-	/* a long one has its struct filename apart */
-	if (unlikely(path->name != path->iname))
-		text = (void *)path->name;
-	if (likely(kmem_cache_charge(text, GFP_KERNEL)))
-		return path;
-	putname(path);
-	return ERR_PTR(-ENOMEM);
+	if (ret)
+		return ret;
+	req->flags |= REQ_F_NEED_CLEANUP;
+	return io_path_charge(path);
 }
 
 /* The request has done what it needed its path for: its end has nothing to clean up. */
-static inline void io_path_put(struct io_kiocb *req, struct filename *path)
+static inline void io_path_put(struct io_kiocb *req, struct filename *name)
 {
-	putname(path);
+	putname(name);
 	req->flags &= ~REQ_F_NEED_CLEANUP;
+}
+
+/*
+ * Another task will use the path: a copy of it if audit has taken a reference.
+ * Return: what ->issue does.
+ */
+static inline enum io_result io_path_keep(struct io_kiocb *req, struct delayed_filename *path,
+					  struct filename *name)
+{
+	int ret = putname_to_delayed(path, name);
+
+	if (unlikely(!ret && path->__incomplete_filename != name))
+		ret = io_path_charge(path);
+	return likely(!ret) ? IO_AGAIN : io_done(req, ret);
 }
 
 #endif

@@ -194,9 +194,8 @@ static __always_inline int __io_rw_start(struct io_kiocb *req, int ddir)
 	if (unlikely(!(file->f_mode & (ddir == READ ? FMODE_READ : FMODE_WRITE))))
 		return -EBADF;
 	kiocb->ki_filp = file;
-	kiocb->ki_flags = file->f_iocb_flags | IOCB_ALLOC_CACHE;
+	kiocb->ki_flags = file->f_iocb_flags;
 	kiocb->private = NULL;
-	kiocb->dio_complete = NULL;
 	if (unlikely(rw->flags)) {
 		ret = io_rw_set_flags(req, ddir);
 		if (ret)
@@ -211,7 +210,6 @@ static __always_inline int __io_rw_start(struct io_kiocb *req, int ddir)
 		kiocb->ki_complete = io_rw_complete_polled;
 		req->iopoll_done = 0;
 	} else if (ddir == WRITE) {
-		kiocb->ki_flags |= IOCB_DIO_CALLER_COMP;
 		kiocb->ki_complete = io_write_complete;
 	} else {
 		kiocb->ki_complete = io_read_complete;

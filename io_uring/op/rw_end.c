@@ -9,13 +9,10 @@
  *					to where it may be completed
  *	in ->ki_complete, polled	the result is noted for the task that reaps
  *
- * ->ki_complete may run before ->read_iter() has returned -EIOCBQUEUED.  What
- * has to be done in task context, fsnotify and the second half of some direct
- * writes, is done when the pushed request arrives.  Protection against a
+ * ->ki_complete may run before ->read_iter() has returned -EIOCBQUEUED.  fsnotify needs
+ * task context and is done when the pushed request arrives.  Protection against a
  * freezing filesystem is given up as soon as the device is through with the data:
  * a task that freezes it must not have to wait for the program to fetch the result.
- * The second half of a direct write starts no I/O of its own, see
- * IOCB_DIO_CALLER_COMP.
  */
 #include <linux/fsnotify.h>
 
@@ -134,16 +131,6 @@ static void io_rw_end_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int
 	io_complete_collected(ctx, req);
 }
 
-/* A direct write that left its second half to us. */
-static void io_rw_dio_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
-{
-	struct io_kiocb *req = io_tw_to_req(tw);
-	struct kiocb *kiocb = &io_rw(req)->kiocb;
-
-	io_rw_set_result(req, kiocb->dio_complete(kiocb->private));
-	io_rw_end_tw(ctx, tw, issue_flags);
-}
-
 /*
  * A transfer ended with something else than all that was wanted.  Return: it
  * was refused only because it would have blocked, and may block elsewhere.
@@ -204,11 +191,7 @@ void io_write_complete(struct kiocb *kiocb, long res)
 	struct io_kiocb *req = io_kiocb_to_req(kiocb);
 
 	io_write_end(kiocb);
-	/* until its second half is done, a change of the file's size waits for the write */
-	if (kiocb->dio_complete)
-		io_req_push(req, io_rw_dio_tw, IO_PUSH_NOW);
-	else
-		io_rw_push(req, res);
+	io_rw_push(req, res);
 }
 
 /**

@@ -32,7 +32,7 @@
  * @mask: STATX_*
  */
 struct io_statx {
-	struct filename		*path;
+	struct delayed_filename	path;
 	struct statx __user	*buffer;
 	int			dfd;
 	unsigned int		flags;
@@ -53,11 +53,7 @@ static int io_statx_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	statx->mask = READ_ONCE(sqe->len);
 	statx->flags = READ_ONCE(sqe->statx_flags);
 	statx->buffer = u64_to_user_ptr(READ_ONCE(sqe->addr2));
-	statx->path = io_path_get(READ_ONCE(sqe->addr), statx->flags);
-	if (IS_ERR(statx->path))
-		return PTR_ERR(statx->path);
-	req->flags |= REQ_F_NEED_CLEANUP;
-	return 0;
+	return io_path_get(req, &statx->path, READ_ONCE(sqe->addr), statx->flags);
 }
 
 /*
@@ -71,7 +67,7 @@ static bool io_statx_is_local(const struct path *path)
 	if (!d_inode(path->dentry)->i_op->getattr || sb->s_magic == TMPFS_MAGIC)
 		return true;
 	return sb->s_type->fs_flags & FS_REQUIRES_DEV &&
-	       !(sb->s_d_op && sb->s_d_op->d_revalidate);
+	       !(path->dentry->d_flags & DCACHE_OP_REVALIDATE);
 }
 
 /*
@@ -80,16 +76,20 @@ static bool io_statx_is_local(const struct path *path)
  *
  * Return: 0, -EAGAIN if a worker has to do it, or another negative errno.
  */
-static int io_statx_cached(const struct io_statx *statx)
+static int io_statx_cached(const struct io_statx *statx, struct filename *name)
 {
-	unsigned int lookup = getname_statx_lookup_flags(statx->flags) | LOOKUP_CACHED;
+	unsigned int lookup = LOOKUP_CACHED;
 	struct path path __free(path_put) = {};
 	int ret;
 
 	/* wrong flags, and what only the server knows, are left to a worker */
 	if (statx->flags & ~IO_STATX_FLAGS || statx->mask & STATX__RESERVED)
 		return -EAGAIN;
-	ret = filename_lookup(statx->dfd, statx->path, lookup, &path, NULL);
+	if (!(statx->flags & AT_SYMLINK_NOFOLLOW))
+		lookup |= LOOKUP_FOLLOW;
+	if (!(statx->flags & AT_NO_AUTOMOUNT))
+		lookup |= LOOKUP_AUTOMOUNT;
+	ret = filename_lookup(statx->dfd, name, lookup, &path, NULL);
 	if (ret)
 		return ret;
 	if (!io_statx_is_local(&path))
@@ -100,22 +100,23 @@ static int io_statx_cached(const struct io_statx *statx)
 static enum io_result io_statx_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_statx *statx = io_statx(req);
+	struct filename *name = complete_getname(&statx->path);
 	int ret;
 
 	if (issue_flags & IO_URING_F_NONBLOCK) {
-		ret = io_statx_cached(statx);
+		ret = io_statx_cached(statx, name);
 		if (ret == -EAGAIN)
-			return IO_AGAIN;
+			return io_path_keep(req, &statx->path, name);
 	} else {
-		ret = do_statx(statx->dfd, statx->path, statx->flags, statx->mask, statx->buffer);
+		ret = do_statx(statx->dfd, name, statx->flags, statx->mask, statx->buffer);
 	}
-	io_path_put(req, statx->path);
+	io_path_put(req, name);
 	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 static void io_statx_cleanup(struct io_kiocb *req)
 {
-	putname(io_statx(req)->path);
+	dismiss_delayed_filename(&io_statx(req)->path);
 }
 
 const struct io_op io_op_statx = {

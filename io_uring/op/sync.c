@@ -112,7 +112,7 @@ static enum io_result io_ftruncate_issue(struct io_kiocb *req, unsigned int issu
 {
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
-	return io_done_unbroken(req, io_no_restart(do_ftruncate(req->file, io_sync(req)->len, 1)));
+	return io_done_unbroken(req, io_no_restart(do_ftruncate(req->file, io_sync(req)->len, 0)));
 }
 
 const struct io_op io_op_fsync = {

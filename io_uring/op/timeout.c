@@ -80,6 +80,8 @@ static void io_timeout_end(struct io_kiocb *req)
 	io_complete_uncounted(req);
 }
 
+static enum hrtimer_restart io_timeout_expired(struct hrtimer *hrtimer);
+
 /* Post a CQE and start again.  Return: false if this time is the last. */
 static bool io_timeout_again(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -97,7 +99,7 @@ static bool io_timeout_again(struct io_kiocb *req, unsigned int issue_flags)
 	if (more->repeats)
 		more->repeats--;
 	io_req_move(req, IO_REQ_WAITING);
-	io_timer_restart(req, more->interval, HRTIMER_MODE_REL);
+	io_timer_restart(req, more->interval, HRTIMER_MODE_REL, io_timeout_expired);
 	return true;
 }
 
@@ -227,7 +229,7 @@ static int io_timeout_update(struct io_kiocb *req, const struct io_timeout_chang
 	io_wait_table_renew(req, IO_WAIT_TIMEOUT);
 	if (ret == 1) {
 		io_timeout_unlist(req);
-		io_timer_restart(req, change->time, io_change_mode(change));
+		io_timer_restart(req, change->time, io_change_mode(change), io_timeout_expired);
 	}
 	return 0;
 }
@@ -265,7 +267,7 @@ static int io_link_timeout_update(struct io_ring_ctx *ctx, const struct io_timeo
 	ret = io_timer_stop(req);
 	if (ret != 1)
 		return ret ? -EALREADY : -ENOENT;
-	io_timer_restart(req, change->time, io_change_mode(change));
+	io_timer_restart(req, change->time, io_change_mode(change), io_ops[req->opcode]->expired);
 	return 0;
 }
 

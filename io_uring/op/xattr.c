@@ -10,9 +10,7 @@
 #include <linux/fs.h>
 #include <linux/limits.h>
 #include <linux/mm.h>
-#include <linux/mount.h>
 #include <linux/namei.h>
-#include <linux/path.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/xattr.h>
@@ -26,11 +24,11 @@
 /**
  * struct io_xattr - an attribute
  * @attr: its name and value, of which the memory belongs to the request
- * @path: of the file, NULL for the two that have a descriptor
+ * @path: of the file, unset for the two that have a descriptor
  */
 struct io_xattr {
-	struct xattr_ctx	attr;
-	struct filename		*path;
+	struct kernel_xattr_ctx	attr;
+	struct delayed_filename	path;
 };
 
 IO_OP_DATA(io_xattr);
@@ -39,8 +37,7 @@ static void io_xattr_cleanup(struct io_kiocb *req)
 {
 	struct io_xattr *xattr = io_xattr(req);
 
-	if (xattr->path)
-		putname(xattr->path);
+	dismiss_delayed_filename(&xattr->path);
 	kfree(xattr->attr.kname);
 	kvfree(xattr->attr.kvalue);
 }
@@ -49,11 +46,11 @@ static void io_xattr_cleanup(struct io_kiocb *req)
 static int io_xattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	struct io_xattr *xattr = io_xattr(req);
-	struct xattr_ctx *attr = &xattr->attr;
+	struct kernel_xattr_ctx *attr = &xattr->attr;
 
 	if (req->flags & REQ_F_FIXED_FILE)
 		return -EBADF;
-	xattr->path = NULL;
+	INIT_DELAYED_FILENAME(&xattr->path);
 	attr->value = u64_to_user_ptr(READ_ONCE(sqe->addr2));
 	attr->kvalue = NULL;
 	attr->size = READ_ONCE(sqe->len);
@@ -79,7 +76,7 @@ static int io_xattr_name(struct xattr_name *kname, const struct io_uring_sqe *sq
  * As setxattr_copy(), but charged: a system call has one value, but a program may have any
  * number of requests wait.
  */
-static int io_xattr_value(struct xattr_ctx *attr)
+static int io_xattr_value(struct kernel_xattr_ctx *attr)
 {
 	if (!attr->size)
 		return 0;
@@ -93,7 +90,7 @@ static int io_xattr_value(struct xattr_ctx *attr)
 
 static int io_fsetxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
-	struct xattr_ctx *attr = &io_xattr(req)->attr;
+	struct kernel_xattr_ctx *attr = &io_xattr(req)->attr;
 	int ret = io_xattr_prep(req, sqe);
 
 	if (ret)
@@ -106,7 +103,7 @@ static int io_fsetxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sq
 
 static int io_fgetxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
-	struct xattr_ctx *attr = &io_xattr(req)->attr;
+	struct kernel_xattr_ctx *attr = &io_xattr(req)->attr;
 	int ret = io_xattr_prep(req, sqe);
 
 	if (ret)
@@ -118,12 +115,7 @@ static int io_fgetxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sq
 
 static int io_xattr_path(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
-	struct filename *path = io_path_get(READ_ONCE(sqe->addr3), 0);
-
-	if (IS_ERR(path))
-		return PTR_ERR(path);
-	io_xattr(req)->path = path;
-	return 0;
+	return io_path_get(req, &io_xattr(req)->path, READ_ONCE(sqe->addr3), 0);
 }
 
 static int io_setxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -140,81 +132,48 @@ static int io_getxattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	return ret ?: io_xattr_path(req, sqe);
 }
 
-static int io_xattr_set(struct io_kiocb *req, const struct path *path)
-{
-	int ret = mnt_want_write(path->mnt);
-
-	if (ret)
-		return ret;
-	ret = do_setxattr(mnt_idmap(path->mnt), path->dentry, &io_xattr(req)->attr);
-	mnt_drop_write(path->mnt);
-	return ret;
-}
-
-static int io_xattr_get(struct io_kiocb *req, const struct path *path)
-{
-	struct xattr_ctx *attr = &io_xattr(req)->attr;
-
-	/* a second attempt, for a path that was stale, makes room of its own */
-	kvfree(attr->kvalue);
-	attr->kvalue = NULL;
-	return do_getxattr(mnt_idmap(path->mnt), path->dentry, attr);
-}
-
-/* Look up the path and @do it there. */
-static enum io_result io_xattr_at(struct io_kiocb *req, unsigned int issue_flags,
-				  int (*todo)(struct io_kiocb *req, const struct path *path))
-{
-	unsigned int lookup = LOOKUP_FOLLOW;
-	struct path path;
-	int ret;
-
-	if (issue_flags & IO_URING_F_NONBLOCK)
-		return IO_AGAIN;
-	for (;;) {
-		ret = filename_lookup(AT_FDCWD, io_xattr(req)->path, lookup, &path, NULL);
-		if (ret)
-			break;
-		ret = todo(req, &path);
-		path_put(&path);
-		if (!retry_estale(ret, lookup))
-			break;
-		lookup |= LOOKUP_REVAL;
-	}
-	return io_done_unbroken(req, io_no_restart(ret));
-}
-
 static enum io_result io_fsetxattr_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct file *file = req->file;
 	int ret;
 
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
-	/* write access to the file's own mount, which it may hold already */
-	ret = mnt_want_write_file(file);
-	if (!ret) {
-		ret = do_setxattr(file_mnt_idmap(file), file->f_path.dentry, &io_xattr(req)->attr);
-		mnt_drop_write_file(file);
-	}
+	ret = file_setxattr(req->file, &io_xattr(req)->attr);
 	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 static enum io_result io_setxattr_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	return io_xattr_at(req, issue_flags, io_xattr_set);
+	struct io_xattr *xattr = io_xattr(req);
+	int ret;
+
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	CLASS(filename_complete_delayed, name)(&xattr->path);
+	ret = filename_setxattr(AT_FDCWD, name, LOOKUP_FOLLOW, &xattr->attr);
+	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 static enum io_result io_fgetxattr_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
+	int ret;
+
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
-	return io_done_unbroken(req, io_no_restart(io_xattr_get(req, &req->file->f_path)));
+	ret = file_getxattr(req->file, &io_xattr(req)->attr);
+	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 static enum io_result io_getxattr_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	return io_xattr_at(req, issue_flags, io_xattr_get);
+	struct io_xattr *xattr = io_xattr(req);
+	int ret;
+
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return IO_AGAIN;
+	CLASS(filename_complete_delayed, name)(&xattr->path);
+	ret = filename_getxattr(AT_FDCWD, name, LOOKUP_FOLLOW, &xattr->attr);
+	return io_done_unbroken(req, io_no_restart(ret));
 }
 
 const struct io_op io_op_fsetxattr = {

@@ -91,8 +91,9 @@ bool io_req_refill(struct io_ring_ctx *ctx)
 		return true;
 
 	/* no batch once the ring ends: its rest would never be freed, see io_req_cache_end() */
-	if (likely(ctx->reqs.max_free))
-		nr = kmem_cache_alloc_bulk(io_req_cachep, gfp, IO_REQ_REFILL, reqs);
+	if (likely(ctx->reqs.max_free) &&
+	    likely(kmem_cache_alloc_bulk(io_req_cachep, gfp, IO_REQ_REFILL, reqs)))
+		nr = IO_REQ_REFILL;
 	if (unlikely(!nr)) {
 		/* the bulk allocation is all or nothing; a single one may succeed */
 		reqs[0] = kmem_cache_alloc(io_req_cachep, gfp);

@@ -200,7 +200,7 @@ void io_file_put_late(struct io_ring_ctx *ctx, struct file *file)
 	struct io_late_put *put;
 
 	/* not the last reference */
-	if (atomic_long_add_unless(&file->f_count, -1, 1))
+	if (atomic_long_add_unless(&file->f_ref.refcnt, -1, FILE_REF_ONEREF))
 		return;
 	if (!(current->flags & PF_KTHREAD) && io_file_ends_soon(file)) {
 		fput(file);

@@ -223,7 +223,7 @@ static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
 		return io_entry_alloc(IO_ENTRY_BEYOND);
 	scoped_guard(rcu) {
 		do {
-			memcg = mem_cgroup_from_slab_obj(ctx);
+			memcg = mem_cgroup_from_virt(ctx);
 		} while (!mem_cgroup_tryget(memcg));
 	}
 	old = set_active_memcg(memcg);

@@ -80,7 +80,7 @@ struct io_tw *io_mailbox_close(struct io_mailbox *box)
  */
 void io_fallback_kick(struct io_ring_ctx *ctx)
 {
-	mod_delayed_work(system_unbound_wq, &ctx->fallback.work, 0);
+	mod_delayed_work(system_dfl_wq, &ctx->fallback.work, 0);
 }
 
 /**
@@ -120,7 +120,7 @@ void io_fallback_push(struct io_ring_ctx *ctx, struct io_tw *tw)
 {
 	guard(rcu)();
 	if (io_mailbox_was_empty(io_mailbox_push(&ctx->fallback.items, tw)))
-		queue_delayed_work(system_unbound_wq, &ctx->fallback.work, 1);
+		queue_delayed_work(system_dfl_wq, &ctx->fallback.work, 1);
 }
 
 /**

@@ -221,9 +221,9 @@ void io_notify_init(struct io_ring_ctx *ctx)
 void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told)
 {
 	if (told)
-		queue_delayed_work(system_unbound_wq, &ctx->notify.work, IO_NOTIFY_REMIND);
+		queue_delayed_work(system_dfl_wq, &ctx->notify.work, IO_NOTIFY_REMIND);
 	else
-		mod_delayed_work(system_unbound_wq, &ctx->notify.work, 0);
+		mod_delayed_work(system_dfl_wq, &ctx->notify.work, 0);
 }
 
 /**

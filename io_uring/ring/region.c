@@ -80,8 +80,8 @@ static bool io_region_alloc_pages(struct io_mapped_region *region)
 	unsigned int nr = 0;
 
 	while (nr < region->nr_pages) {
-		unsigned int more = alloc_pages_bulk_array(gfp, region->nr_pages - nr,
-							   region->pages + nr);
+		unsigned int more = alloc_pages_bulk(gfp, region->nr_pages - nr,
+						     region->pages + nr);
 
 		if (!more)
 			break;

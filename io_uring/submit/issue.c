@@ -429,7 +429,7 @@ void io_queue_to_worker(struct io_kiocb *req)
 	}
 	io_req_keep_creds(req);
 	io_work_classify(req);
-	trace_io_uring_queue_async_work(req, !!(req->work.flags & IO_WQ_WORK_HASHED));
+	trace_io_uring_queue_async_work(req, req->work.flags & IO_WQ_WORK_HASHED);
 	/* earlier completions must not be published after the CQE of the worker */
 	if (!req->ctx->cq.single_writer)
 		io_cq_commit(req->ctx);

@@ -103,7 +103,7 @@ static unsigned long io_ring_get_unmapped_area(struct file *file, unsigned long 
 	addr = (unsigned long)ptr;
 	pgoff = addr >> PAGE_SHIFT;
 #endif
-	return mm_get_unmapped_area(current->mm, NULL, addr, len, pgoff, flags | MAP_SHARED);
+	return mm_get_unmapped_area(NULL, addr, len, pgoff, flags | MAP_SHARED);
 }
 
 const struct file_operations io_ring_fops = {

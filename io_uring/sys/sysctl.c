@@ -14,6 +14,7 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/init.h>
+#include <linux/security.h>
 #include <linux/sysctl.h>
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
@@ -39,14 +40,13 @@ static bool io_in_setup_group(void)
 
 int io_uring_may_setup(void)
 {
-	switch (READ_ONCE(io_setup_for)) {
-	case IO_SETUP_FOR_ALL:
-		return 0;
-	case IO_SETUP_FOR_FEW:
-		return capable(CAP_SYS_ADMIN) || io_in_setup_group() ? 0 : -EPERM;
-	default:
+	int setup_for = READ_ONCE(io_setup_for);
+
+	if (setup_for != IO_SETUP_FOR_ALL && setup_for != IO_SETUP_FOR_FEW)
 		return -EPERM;
-	}
+	if (setup_for == IO_SETUP_FOR_FEW && !capable(CAP_SYS_ADMIN) && !io_in_setup_group())
+		return -EPERM;
+	return security_uring_allowed();
 }
 
 static struct ctl_table io_sysctls[] = {

@@ -291,7 +291,7 @@ static void io_reap_orphans(struct io_ring_ctx *ctx)
 	if (!io_iopoll_orphaned(ctx) || !io_cq_is_writer(ctx))
 		return;
 	io_iopoll_reap(ctx);
-	queue_delayed_work(system_unbound_wq, &ctx->fallback.work, IO_ORPHAN_NAP);
+	queue_delayed_work(system_dfl_wq, &ctx->fallback.work, IO_ORPHAN_NAP);
 }
 
 /**
@@ -303,7 +303,7 @@ static void io_reap_orphans(struct io_ring_ctx *ctx)
 void io_leave_polled(struct io_ring_ctx *ctx)
 {
 	if (io_iopoll_pending(ctx))
-		queue_delayed_work(system_unbound_wq, &ctx->fallback.work, 0);
+		queue_delayed_work(system_dfl_wq, &ctx->fallback.work, 0);
 }
 
 /**
@@ -342,7 +342,7 @@ void io_fallback_work(struct work_struct *work)
 	 * hold no reference, may be the last items.
 	 */
 	if (!io_ring_try(ctx, ctx->fallback.tries)) {
-		queue_delayed_work(system_unbound_wq, &ctx->fallback.work,
+		queue_delayed_work(system_dfl_wq, &ctx->fallback.work,
 				   io_lock_backoff(&ctx->fallback.tries, IO_BACKOFF_WORK));
 		return;
 	}

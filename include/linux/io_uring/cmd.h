@@ -21,10 +21,11 @@
  *
  * A driver finishes commands where it may sleep and where the ring expects it: a
  * callback given to io_uring_cmd_do_in_task_lazy() or
- * io_uring_cmd_complete_in_task() runs in the submitter and gets the issue_flags
- * that io_uring_cmd_done() wants.  It has the credentials that this task has by then, so
- * rights are checked in ->uring_cmd(), which has those of the submission.  On a ring with
- * IORING_SETUP_IOPOLL the ring calls ->uring_cmd_iopoll() until the command is done.
+ * io_uring_cmd_complete_in_task() runs in the submitter and hands
+ * IO_URING_CMD_TASK_WORK_ISSUE_FLAGS to io_uring_cmd_done().  It has the credentials that
+ * this task has by then, so rights are checked in ->uring_cmd(), which has those of the
+ * submission.  On a ring with IORING_SETUP_IOPOLL the ring calls ->uring_cmd_iopoll() until
+ * the command is done.
  *
  * A driver that may keep commands for ever marks them with
  * io_uring_cmd_mark_cancelable().  When the ring goes away, or its task becomes another
@@ -39,10 +40,13 @@
 #include <linux/container_of.h>
 #include <linux/errno.h>
 #include <linux/io_uring_types.h>
-#include <linux/preempt.h>
 #include <linux/types.h>
+#include <linux/uio.h>
 
-struct iov_iter;
+struct bio_vec;
+struct io_buf_group;
+struct iovec;
+struct request;
 struct task_struct;
 
 /**
@@ -56,6 +60,51 @@ enum io_uring_twq_flags {
 
 /* io_uring_cmd->flags, the kernel's part: see io_uring_cmd_mark_cancelable() */
 #define IORING_URING_CMD_CANCELABLE	BIT(30)
+/* ->uring_cmd() has been called before: what it has read of the SQE need not be read again */
+#define IORING_URING_CMD_REISSUE	BIT(31)
+
+/* not for programs: of a command that posts several CQEs, each for a provided buffer */
+#define IORING_URING_CMD_MULTISHOT	BIT(1)
+
+/* issue_flags in a callback */
+#define IO_URING_CMD_TASK_WORK_ISSUE_FLAGS	IO_URING_F_COMPLETE_DEFER
+
+/* io_buffer_register_bvec(): the device writes to the buffer, or reads from it */
+#define IO_BUF_DEST	BIT(ITER_DEST)
+#define IO_BUF_SOURCE	BIT(ITER_SOURCE)
+
+/**
+ * struct io_tw_req - what a driver's callback in the submitter is for
+ * @req: the request, see io_uring_cmd_from_tw()
+ */
+struct io_tw_req {
+	struct io_kiocb	*req;
+};
+
+/**
+ * struct io_tw_state - in which circumstances a driver's callback runs
+ * @cancel: the submitter exits or is gone: the callback only ends what it is for
+ */
+struct io_tw_state {
+	bool	cancel;
+};
+
+typedef struct io_tw_state io_tw_token_t;
+typedef void (*io_req_tw_func_t)(struct io_tw_req tw_req, io_tw_token_t tw);
+
+/**
+ * struct io_br_sel - a provided buffer that a driver was given
+ * @buf_list: its group
+ * @addr: where it is
+ * @val: a negative errno; afterwards, the driver's result
+ */
+struct io_br_sel {
+	struct io_buf_group	*buf_list;
+	union {
+		void __user	*addr;
+		ssize_t		val;
+	};
+};
 
 /**
  * struct io_uring_cmd - a driver's command
@@ -72,7 +121,7 @@ struct io_uring_cmd {
 	struct file			*file;
 	const struct io_uring_sqe	*sqe;
 	union {
-		void (*task_work_cb)(struct io_uring_cmd *cmd, unsigned int issue_flags);
+		io_req_tw_func_t	task_work_cb;
 		u64			res2;
 	};
 	u32				cmd_op;
@@ -83,14 +132,26 @@ struct io_uring_cmd {
 /**
  * io_uring_sqe_cmd - a command's bytes in its SQE
  * @sqe: io_uring_cmd->sqe
+ * @type: what they are, 16 bytes at most
  *
- * Return: 16 bytes, 80 with IO_URING_F_SQE128.  They may be user memory that
- * changes: read each field once.
+ * They may be user memory that changes: read each field once.
  */
-static inline const void *io_uring_sqe_cmd(const struct io_uring_sqe *sqe)
-{
-	return sqe->cmd;
-}
+#define io_uring_sqe_cmd(sqe, type) ({					\
+	static_assert(sizeof(type) <= sizeof(struct io_uring_sqe) -	\
+		      offsetof(struct io_uring_sqe, cmd));		\
+	(const type *)(sqe)->cmd;					\
+})
+
+/**
+ * io_uring_sqe128_cmd - likewise with IO_URING_F_SQE128
+ * @sqe: io_uring_cmd->sqe
+ * @type: what they are, 80 bytes at most
+ */
+#define io_uring_sqe128_cmd(sqe, type) ({				\
+	static_assert(sizeof(type) <= 2 * sizeof(struct io_uring_sqe) -	\
+		      offsetof(struct io_uring_sqe, cmd));		\
+	(const type *)(sqe)->cmd;					\
+})
 
 /* The request that a command is the data of. */
 static inline struct io_kiocb *cmd_to_io_kiocb(struct io_uring_cmd *cmd)
@@ -110,6 +171,23 @@ static inline struct task_struct *io_uring_cmd_get_task(struct io_uring_cmd *cmd
 	return cmd_to_io_kiocb(cmd)->tctx->task;
 }
 
+/**
+ * io_uring_cmd_ctx_handle - tell commands of one ring from those of another
+ * @cmd: the command
+ *
+ * Return: equal for all commands of a ring; io_comp_batch->poll_ctx has it while a ring polls.
+ */
+static inline void *io_uring_cmd_ctx_handle(struct io_uring_cmd *cmd)
+{
+	return cmd_to_io_kiocb(cmd)->ctx;
+}
+
+/* The command that a callback is for. */
+static inline struct io_uring_cmd *io_uring_cmd_from_tw(struct io_tw_req tw_req)
+{
+	return (struct io_uring_cmd *)tw_req.req->data;
+}
+
 /* Fail the build if the driver's data is larger than io_uring_cmd->pdu. */
 static inline void *io_uring_cmd_pdu_sized(struct io_uring_cmd *cmd, size_t size)
 {
@@ -127,28 +205,28 @@ static inline void *io_uring_cmd_pdu_sized(struct io_uring_cmd *cmd, size_t size
 
 #ifdef CONFIG_IO_URING
 /**
- * io_uring_cmd_done - finish a command that was answered with -EIOCBQUEUED
+ * __io_uring_cmd_done - finish a command that was answered with -EIOCBQUEUED
  * @cmd: the command, not the driver's any longer
  * @ret: cqe->res
  * @res2: first extra word of a 32 byte CQE, lost on other rings
- * @issue_flags: as given to the caller by io_uring; IO_URING_F_UNLOCKED elsewhere
+ * @issue_flags: as given to the caller by io_uring, 0 within ->uring_cmd_iopoll(),
+ *	IO_URING_F_UNLOCKED elsewhere
+ * @is_cqe32: @res2 is meant; otherwise it is 0
  *
  * Context: any; the one that @issue_flags tells of lets the CQE be posted at once.
  */
-void io_uring_cmd_done(struct io_uring_cmd *cmd, ssize_t ret, ssize_t res2,
-		       unsigned int issue_flags);
+void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned int issue_flags,
+			 bool is_cqe32);
 
 /**
  * __io_uring_cmd_do_in_task - call the driver back in the submitter
  * @cmd: the command
- * @task_work_cb: function to call, with IO_URING_F_TASK_DEAD where no submitter
- *	is left to run it
+ * @task_work_cb: function to call
  * @flags: enum io_uring_twq_flags
  *
  * Context: any.
  */
-void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd,
-			       void (*task_work_cb)(struct io_uring_cmd *, unsigned int),
+void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd, io_req_tw_func_t task_work_cb,
 			       unsigned int flags);
 
 /**
@@ -158,12 +236,14 @@ void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd,
  * @rw: ITER_SOURCE or ITER_DEST
  * @iter: set up here, valid until the command is done
  * @ioucmd: a command with IORING_URING_CMD_FIXED
+ * @issue_flags: as given to ->uring_cmd(), or in a callback
  *
- * Context: ->uring_cmd().
- * Return: 0, or -EFAULT if the range is not within the buffer.
+ * Context: ->uring_cmd(), or a callback.
+ * Return: 0, -EINVAL without that flag, -EFAULT if there is no such buffer or the range is not
+ * within it, or -ECANCELED if a worker is killed while it waits for the ring lock.
  */
-int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw,
-			      struct iov_iter *iter, void *ioucmd);
+int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw, struct iov_iter *iter,
+			      struct io_uring_cmd *ioucmd, unsigned int issue_flags);
 
 /**
  * io_uring_cmd_mark_cancelable - let teardown end a command
@@ -185,20 +265,19 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd,
  */
 void io_uring_cmd_issue_blocking(struct io_uring_cmd *cmd);
 #else
-static inline void io_uring_cmd_done(struct io_uring_cmd *cmd, ssize_t ret,
-				     ssize_t res2, unsigned int issue_flags)
+static inline void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2,
+				       unsigned int issue_flags, bool is_cqe32)
 {
 }
 
-static inline void
-__io_uring_cmd_do_in_task(struct io_uring_cmd *cmd,
-			  void (*task_work_cb)(struct io_uring_cmd *, unsigned int),
-			  unsigned int flags)
+static inline void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd,
+					     io_req_tw_func_t task_work_cb, unsigned int flags)
 {
 }
 
 static inline int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw,
-					    struct iov_iter *iter, void *ioucmd)
+					    struct iov_iter *iter, struct io_uring_cmd *ioucmd,
+					    unsigned int issue_flags)
 {
 	return -EOPNOTSUPP;
 }
@@ -213,26 +292,75 @@ static inline void io_uring_cmd_issue_blocking(struct io_uring_cmd *cmd)
 }
 #endif
 
-/* Like io_uring_cmd_done(), from within ->uring_cmd_iopoll(). */
-static inline void io_uring_cmd_iopoll_done(struct io_uring_cmd *cmd,
-					    ssize_t ret, ssize_t res2)
+/*
+ * What io_uring refuses: vectors within a registered buffer, registered buffers of the kernel's
+ * pages, and commands that post several CQEs, which IORING_OP_URING_CMD does not accept.
+ */
+static inline int io_uring_cmd_import_fixed_vec(struct io_uring_cmd *ioucmd,
+						const struct iovec __user *uvec, size_t uvec_segs,
+						int ddir, struct iov_iter *iter,
+						unsigned int issue_flags)
 {
-	WARN_ON_ONCE(!in_task());
-	io_uring_cmd_done(cmd, ret, res2, IO_URING_F_COMPLETE_DEFER);
+	return -EOPNOTSUPP;
+}
+
+static inline int io_buffer_register_request(struct io_uring_cmd *cmd, struct request *rq,
+					     void (*release)(void *), unsigned int index,
+					     unsigned int issue_flags)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int io_buffer_register_bvec(struct io_uring_cmd *cmd, const struct bio_vec *bvs,
+					  unsigned int nr_bvecs, void (*release)(void *),
+					  void *priv, u8 dir, unsigned int index,
+					  unsigned int issue_flags)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int io_buffer_unregister(struct io_uring_cmd *cmd, unsigned int index,
+				       unsigned int issue_flags)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline struct io_br_sel io_uring_cmd_buffer_select(struct io_uring_cmd *ioucmd,
+							  unsigned int buf_group, size_t *len,
+							  unsigned int issue_flags)
+{
+	return (struct io_br_sel) { .val = -EOPNOTSUPP };
+}
+
+static inline bool io_uring_mshot_cmd_post_cqe(struct io_uring_cmd *ioucmd,
+					       struct io_br_sel *sel, unsigned int issue_flags)
+{
+	return true;
+}
+
+/* Finish a command, see __io_uring_cmd_done(). */
+static inline void io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, unsigned int issue_flags)
+{
+	__io_uring_cmd_done(cmd, ret, 0, issue_flags, false);
+}
+
+/* Likewise, with an extra word for a 32 byte CQE. */
+static inline void io_uring_cmd_done32(struct io_uring_cmd *cmd, s32 ret, u64 res2,
+				       unsigned int issue_flags)
+{
+	__io_uring_cmd_done(cmd, ret, res2, issue_flags, true);
 }
 
 /* Call back in the submitter at once. */
-static inline void
-io_uring_cmd_complete_in_task(struct io_uring_cmd *cmd,
-			      void (*task_work_cb)(struct io_uring_cmd *, unsigned int))
+static inline void io_uring_cmd_complete_in_task(struct io_uring_cmd *cmd,
+						 io_req_tw_func_t task_work_cb)
 {
 	__io_uring_cmd_do_in_task(cmd, task_work_cb, 0);
 }
 
 /* Call back when the submitter looks for completions; may post one CQE only. */
-static inline void
-io_uring_cmd_do_in_task_lazy(struct io_uring_cmd *cmd,
-			     void (*task_work_cb)(struct io_uring_cmd *, unsigned int))
+static inline void io_uring_cmd_do_in_task_lazy(struct io_uring_cmd *cmd,
+						io_req_tw_func_t task_work_cb)
 {
 	__io_uring_cmd_do_in_task(cmd, task_work_cb, IOU_F_TWQ_LAZY_WAKE);
 }

@@ -15,7 +15,7 @@
  *   io_uring_link(req, target_req)		@req joins the chain of @target_req
  *   io_uring_fail_link(req, link)		@link is cancelled with @req
  *   io_uring_defer(req)			has to wait for a drained one
- *   io_uring_queue_async_work(req, rw)		goes to a worker; @rw: hashed
+ *   io_uring_queue_async_work(req, hashed)	goes to a worker, which may be serialised
  *   io_uring_poll_arm(req, mask, events)	waits for readiness
  *   io_uring_task_add(req, mask)		was woken for @mask
  *   io_uring_task_work_run(tctx, count)	a task has run @count items
@@ -116,9 +116,9 @@ TRACE_EVENT(io_uring_file_get,
 
 TRACE_EVENT(io_uring_queue_async_work,
 
-	TP_PROTO(struct io_kiocb *req, int rw),
+	TP_PROTO(struct io_kiocb *req, bool hashed),
 
-	TP_ARGS(req, rw),
+	TP_ARGS(req, hashed),
 
 	TP_STRUCT__entry(
 		__field(void *, ctx)
@@ -127,7 +127,7 @@ TRACE_EVENT(io_uring_queue_async_work,
 		__field(u8, opcode)
 		__field(unsigned long long, flags)
 		__field(struct io_wq_work *, work)
-		__field(int, rw)
+		__field(bool, hashed)
 
 		__string(op_str, io_uring_get_opcode(req->opcode))
 	),
@@ -139,14 +139,14 @@ TRACE_EVENT(io_uring_queue_async_work,
 		__entry->opcode = req->opcode;
 		__entry->flags = (__force unsigned long long)req->flags;
 		__entry->work = &req->work;
-		__entry->rw = rw;
+		__entry->hashed = hashed;
 
 		__assign_str(op_str);
 	),
 
 	TP_printk("ring %p, request %p, user_data 0x%llx, opcode %s, flags 0x%llx, %s queue, work %p",
 		  __entry->ctx, __entry->req, __entry->user_data, __get_str(op_str), __entry->flags,
-		  __entry->rw ? "hashed" : "normal", __entry->work)
+		  __entry->hashed ? "hashed" : "normal", __entry->work)
 );
 
 TRACE_EVENT(io_uring_defer,

@@ -113,13 +113,13 @@ static void timer_moves(struct kunit *test)
 	io_timer_start(req, timer_expire);
 	KUNIT_EXPECT_PTR_EQ(test, io_timer_queue(req), &fix->ctx.timers[IO_QUEUE_MONOTONIC]);
 	KUNIT_EXPECT_EQ(test, io_timer_stop(req), 1);
-	io_timer_restart(req, KTIME_MAX / 2, HRTIMER_MODE_ABS);
+	io_timer_restart(req, KTIME_MAX / 2, HRTIMER_MODE_ABS, timer_expire);
 	KUNIT_EXPECT_PTR_EQ(test, io_timer_queue(req), &fix->ctx.timers[IO_QUEUE_REALTIME]);
 	KUNIT_EXPECT_TRUE(test, io_timer_is_active(req));
 	KUNIT_EXPECT_EQ(test, io_timer_stop(req), 1);
 	KUNIT_EXPECT_FALSE(test, io_timer_is_active(req));
 	fix->ctx.waiting.shift = 64 - IO_WAIT_TABLE_MANY_BITS;
-	io_timer_restart(req, KTIME_MAX / 2, HRTIMER_MODE_REL);
+	io_timer_restart(req, KTIME_MAX / 2, HRTIMER_MODE_REL, timer_expire);
 	KUNIT_EXPECT_FALSE(test, io_timer_is_queued(req));
 	KUNIT_EXPECT_EQ(test, io_timer_flags(req), IORING_TIMEOUT_REALTIME);
 	KUNIT_EXPECT_EQ(test, io_timer_stop(req), 1);

@@ -183,7 +183,7 @@ struct rcu_work {
 	int		unused;
 };
 
-#define system_unbound_wq	NULL
+#define system_dfl_wq	NULL
 
 bool mod_delayed_work(void *wq, struct delayed_work *work, unsigned long delay);
 

@@ -390,6 +390,18 @@ TEST_F(file, ftruncate)
 	close(p[1]);
 }
 
+/* A 32-bit program that opened the file without O_LARGEFILE cannot make it larger than 2 GiB. */
+TEST_F(file, ftruncate_small)
+{
+	unsigned int f = variant->sqe_flags;
+	int fd = syscall(SYS_openat, AT_FDCWD, self->path, O_RDWR);
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, do_ftruncate(&self->r, f, fd, (1LL << 31) - 1));
+	EXPECT_EQ(sizeof(long) == 4 ? -EINVAL : 0, do_ftruncate(&self->r, f, fd, 1LL << 31));
+	close(fd);
+}
+
 /* A limit of the process holds for what a worker does for it. */
 TEST_F(file, ftruncate_limit)
 {
