@@ -9,6 +9,7 @@
 #include <linux/kernel.h>
 #include <linux/namei.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_OP
@@ -25,13 +26,18 @@
 static inline int io_path_charge(struct delayed_filename *path)
 {
 	struct filename *name = path->__incomplete_filename;
+	char *text;
 
 	if (unlikely(!kmem_cache_charge(name, GFP_KERNEL)))
 		return -ENOMEM;
-	/* the text of a long one is apart */
-	if (unlikely(name->name != name->iname) &&
-	    unlikely(!kmem_cache_charge((void *)name->name, GFP_KERNEL)))
+	if (likely(name->name == name->iname))
+		return 0;
+	/* the text of a long one is apart, and what kmalloc() gave cannot be charged afterwards */
+	text = kstrdup(name->name, GFP_KERNEL_ACCOUNT);
+	if (!text)
 		return -ENOMEM;
+	kfree(name->name);
+	name->name = text;
 	return 0;
 }
 
