@@ -80,6 +80,17 @@ static bool io_iopoll_worth(struct io_iopoll_round *round, struct io_kiocb *req)
 }
 
 /*
+ * A driver that is told the ring ends its commands at once, and copies data to the memory of
+ * current: it is told only where current has submitted all of them.
+ */
+static void *io_iopoll_owner(const struct io_kiocb *req)
+{
+	unsigned int one_submitter = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_SQPOLL;
+
+	return req->ctx->flags & one_submitter && req->tctx == current->io_uring ? req->ctx : NULL;
+}
+
+/*
  * Ask for a request, unless its queue has been asked.  That it is not done and
  * what it is asked by are seen in one RCU section: a bio that is found there is
  * freed after it at the earliest.
@@ -90,17 +101,17 @@ static bool io_iopoll_ask(struct io_iopoll_round *round, struct io_kiocb *req)
 {
 	DEFINE_IO_COMP_BATCH(iob);
 
-	/* a driver may end commands of this ring at once, see io_uring_cmd_ctx_handle() */
-	iob.poll_ctx = req->ctx;
 	scoped_guard(rcu) {
 		if (io_iopoll_is_done(req))
 			return true;
 		if (!io_iopoll_worth(round, req))
 			return false;
-		if (req->flags & REQ_F_POLL_CMD)
+		if (req->flags & REQ_F_POLL_CMD) {
+			iob.poll_ctx = io_iopoll_owner(req);
 			req->file->f_op->uring_cmd_iopoll(io_req_cmd(req), &iob, BLK_POLL_ONESHOT);
-		else
+		} else {
 			req->file->f_op->iopoll(io_req_kiocb(req), &iob, BLK_POLL_ONESHOT);
+		}
 	}
 	/* what the driver can finish as a batch it has left there */
 	if (!rq_list_empty(&iob.req_list))

@@ -22,7 +22,8 @@
  * driver ends other commands too in its callback, and these may be another ring's.
  *
  * On polled rings the task that polls finds what a driver has to tell, and runs it if it is
- * the submitter.
+ * the submitter.  A file without ->uring_cmd_iopoll() is not polled for: its commands end as on
+ * other rings.
  *
  * A command's bytes are in the SQE.  While the submitter issues it the first time they are
  * read there.  Everybody else needs a copy: those who issue it later, and block devices,
@@ -48,7 +49,7 @@
 /* values of req->iopoll_done, which all rings use for commands */
 #define IO_CMD_DRIVER	0	/* with the driver; on polled rings who polls looks at it */
 #define IO_CMD_DONE	1	/* the driver has something to tell, or has ended it */
-#define IO_CMD_UNPOLLED	2	/* with the driver; it is not polled for any more */
+#define IO_CMD_UNPOLLED	2	/* on polled rings: with the driver, and not, or not any more, polled for */
 
 /* in cmd->flags: a worker was told to end before it could mark the command as cancelable */
 #define IO_CMD_UNMARKED	BIT(29)
@@ -145,9 +146,12 @@ static enum io_result io_cmd_issue(struct io_kiocb *req, unsigned int issue_flag
 	if (unlikely(ret))
 		return io_done(req, ret);
 	if (issue_flags & IO_URING_F_IOPOLL) {
-		if (!f_op->uring_cmd_iopoll)
-			return io_done(req, -EOPNOTSUPP);
-		req->flags |= REQ_F_POLL_CMD;
+		if (f_op->uring_cmd_iopoll) {
+			req->flags |= REQ_F_POLL_CMD;
+		} else {
+			req->iopoll_done = IO_CMD_UNPOLLED;
+			issue_flags &= ~IO_URING_F_IOPOLL;
+		}
 	}
 	ret = f_op->uring_cmd(cmd, issue_flags);
 	if (ret == -EIOCBQUEUED)
@@ -179,15 +183,19 @@ static void io_cmd_end_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned in
 	io_cmd_end(io_tw_to_req(tw));
 }
 
+/* Does the task that polls the ring look at the command? */
+static bool io_cmd_is_polled(const struct io_kiocb *req)
+{
+	return req->ctx->iopoll && READ_ONCE(req->iopoll_done) == IO_CMD_DRIVER;
+}
+
 /* Send a request to where @run may be run. */
 static void io_cmd_send(struct io_kiocb *req,
 			void (*run)(struct io_ring_ctx *ctx, struct io_tw *tw,
 				    unsigned int issue_flags),
 			unsigned int push_flags)
 {
-	bool polled = req->ctx->iopoll && READ_ONCE(req->iopoll_done) == IO_CMD_DRIVER;
-
-	if (polled) {
+	if (io_cmd_is_polled(req)) {
 		req->tw.run = run;
 		/* from here on it belongs to the task that polls */
 		io_iopoll_done(req);
@@ -212,7 +220,7 @@ void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned i
 	req->cqe.res = ret;
 	cmd->res2 = res2;
 	/* the driver is not asked to end it any more */
-	if (!req->ctx->iopoll)
+	if (!io_cmd_is_polled(req))
 		WRITE_ONCE(req->iopoll_done, IO_CMD_DONE);
 	if (likely(io_cmd_at_home(req, issue_flags)) &&
 	    READ_ONCE(req->iopoll_done) != IO_CMD_DRIVER)
@@ -312,7 +320,7 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
 	struct io_ring_ctx *ctx = req->ctx;
 
-	if (ctx->iopoll || cmd->flags & IORING_URING_CMD_CANCELABLE)
+	if (io_cmd_is_polled(req) || cmd->flags & IORING_URING_CMD_CANCELABLE)
 		return;
 	/* ublk takes the fallback worker for its server, and warns when it is asked to end this */
 	if (unlikely(!(issue_flags & IO_URING_F_UNLOCKED) && !current->io_uring))

@@ -175,7 +175,8 @@ static inline struct task_struct *io_uring_cmd_get_task(struct io_uring_cmd *cmd
  * io_uring_cmd_ctx_handle - tell commands of one ring from those of another
  * @cmd: the command
  *
- * Return: equal for all commands of a ring; io_comp_batch->poll_ctx has it while a ring polls.
+ * Return: equal for all commands of a ring; io_comp_batch->poll_ctx has it while the submitter of
+ * all of them polls.
  */
 static inline void *io_uring_cmd_ctx_handle(struct io_uring_cmd *cmd)
 {

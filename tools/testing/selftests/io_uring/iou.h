@@ -51,7 +51,6 @@
 /* linux/futex.h of an older C library lacks them */
 #ifndef FUTEX2_SIZE_U32
 #define FUTEX2_SIZE_U32	0x02
-#define FUTEX2_NUMA	0x04
 #define FUTEX2_PRIVATE	128
 #endif
 
