@@ -402,13 +402,10 @@ static void io_poll_queue(struct file *file, struct wait_queue_head *head,
 	io_poll_queue_entry(head, &poll->wait, io_poll_wake, table->req);
 }
 
-/*
- * Ask the file, and be told by it from now on if @pt says so.  A poll that goes on wants every
- * event: a pipe that is not empty tells of a write only if it was asked with EPOLLET.
- */
+/* Ask the file, and be told by it from now on if @pt says so. */
 static __poll_t io_poll_check_file(struct file *file, struct poll_table_struct *pt, __poll_t events)
 {
-	pt->_key = events & EPOLLONESHOT ? events : events | EPOLLET;
+	pt->_key = events;
 	return vfs_poll(file, pt) & events;
 }
 
@@ -744,8 +741,8 @@ static __poll_t io_poll_retry_events(const struct io_kiocb *req)
 		events |= EPOLLOUT | EPOLLWRNORM;
 	if (op->poll_exclusive)
 		events |= EPOLLEXCLUSIVE;
-	if (!(req->flags & REQ_F_MULTISHOT))
-		events |= EPOLLONESHOT;
+	/* see io_poll_add_prep() */
+	events |= req->flags & REQ_F_MULTISHOT ? EPOLLET : EPOLLONESHOT;
 	return events;
 }
 

@@ -290,19 +290,27 @@ void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd, io_req_tw_func_t task_w
 }
 EXPORT_SYMBOL_GPL(__io_uring_cmd_do_in_task);
 
+/* The buffer was registered after the SQE was read.  Return: 0 or a negative errno. */
+static noinline int io_cmd_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
+{
+	if (!(io_req_cmd(req)->flags & IORING_URING_CMD_FIXED))
+		return -EINVAL;
+	return io_buf_assign(req, issue_flags);
+}
+
 /* Documented in linux/io_uring/cmd.h. */
 int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw, struct iov_iter *iter,
 			      struct io_uring_cmd *ioucmd, unsigned int issue_flags)
 {
 	struct io_kiocb *req = cmd_to_io_kiocb(ioucmd);
 	const struct io_buf_node *buf;
-	int ret;
 
-	if (unlikely(!(ioucmd->flags & IORING_URING_CMD_FIXED)))
-		return -EINVAL;
-	ret = io_buf_assign(req, issue_flags);
-	if (unlikely(ret))
-		return ret;
+	if (unlikely(!(req->flags & REQ_F_BUF_NODE))) {
+		int ret = io_cmd_buf_assign(req, issue_flags);
+
+		if (ret)
+			return ret;
+	}
 	buf = io_buf_node(req->buf_node);
 	if (unlikely(!io_buf_covers(buf, ubuf, len)))
 		return -EFAULT;

@@ -52,8 +52,11 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 		events |= EPOLLONESHOT;
 	}
 	/* the program may have asked for both */
-	if (!(events & EPOLLONESHOT))
+	if (!(events & EPOLLONESHOT)) {
 		req->flags |= REQ_F_MULTISHOT;
+		/* a pipe that is not empty tells of a write only if it was asked so */
+		events |= EPOLLET;
+	}
 	io_poll_set_events(io_poll(req), events);
 	if (events & EPOLLEXCLUSIVE)
 		req->flags |= REQ_F_NEED_CLEANUP;
