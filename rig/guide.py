@@ -15,8 +15,10 @@ import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-TOP = Path(__file__).resolve().parent.parent
-OUT = TOP / "out"
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import base                                             # noqa: E402
+
+TOP, OUT = base.TOP, base.OUT
 SRC, OBJ = OUT / "ours/src", OUT / "ours/check"
 GUIDE = "Documentation/io_uring/adding-an-op.rst"
 TABLE = "Documentation/io_uring/interface/operations.csv"
@@ -84,7 +86,8 @@ def main():
         tree = Path(name)
         for path in COPIED:
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
-            origin = SRC / path if path.startswith("include/uapi") else TOP / path
+            # as it is laid over the base, where a backport may have changed it
+            origin = SRC / path if (SRC / path).exists() else TOP / path
             (shutil.copytree if origin.is_dir() else shutil.copy)(origin, tree / path)
         edit(tree / "include/uapi/linux/io_uring.h", "\tIORING_OP_LISTEN,\n", "\tIORING_OP_LISTEN,\n\tIORING_OP_TOY,\n")
         (tree / "io_uring/op/toy.c").write_text(
