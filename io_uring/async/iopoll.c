@@ -90,6 +90,12 @@ static void *io_iopoll_owner(const struct io_kiocb *req)
 	return req->ctx->flags & one_submitter && req->tctx == current->io_uring ? req->ctx : NULL;
 }
 
+static void io_iopoll_ask_cmd(struct io_kiocb *req, struct io_comp_batch *iob)
+{
+	iob->poll_ctx = io_iopoll_owner(req);
+	req->file->f_op->uring_cmd_iopoll(io_req_cmd(req), iob, BLK_POLL_ONESHOT);
+}
+
 /*
  * Ask for a request, unless its queue has been asked.  That it is not done and
  * what it is asked by are seen in one RCU section: a bio that is found there is
@@ -106,12 +112,10 @@ static bool io_iopoll_ask(struct io_iopoll_round *round, struct io_kiocb *req)
 			return true;
 		if (!io_iopoll_worth(round, req))
 			return false;
-		if (req->flags & REQ_F_POLL_CMD) {
-			iob.poll_ctx = io_iopoll_owner(req);
-			req->file->f_op->uring_cmd_iopoll(io_req_cmd(req), &iob, BLK_POLL_ONESHOT);
-		} else {
+		if (req->flags & REQ_F_POLL_CMD)
+			io_iopoll_ask_cmd(req, &iob);
+		else
 			req->file->f_op->iopoll(io_req_kiocb(req), &iob, BLK_POLL_ONESHOT);
-		}
 	}
 	/* what the driver can finish as a batch it has left there */
 	if (!rq_list_empty(&iob.req_list))

@@ -49,7 +49,7 @@
 /* values of req->iopoll_done, which all rings use for commands */
 #define IO_CMD_DRIVER	0	/* with the driver; on polled rings who polls looks at it */
 #define IO_CMD_DONE	1	/* the driver has something to tell, or has ended it */
-#define IO_CMD_UNPOLLED	2	/* on polled rings: with the driver, and not, or not any more, polled for */
+#define IO_CMD_UNPOLLED	2	/* with the driver; it is not polled for, or not any more */
 
 /* in cmd->flags: a worker was told to end before it could mark the command as cancelable */
 #define IO_CMD_UNMARKED	BIT(29)
