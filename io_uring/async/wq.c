@@ -8,9 +8,9 @@
  *
  * Data: a pool has two lanes with a limit each: bounded for work that ends by itself
  * (storage), unbounded for work that may wait for another task.  A lane queues plain work in
- * one FIFO, and hashed work in a FIFO for each key (an inode).  Work of a key runs one at a
- * time and in order, and does not keep other work from running: all workers would only wait
- * for the inode's lock.  So it does not matter that another task's pool may have work on the
+ * one FIFO, and hashed work in a FIFO for each key (an inode or an open file).  Work of a key
+ * runs one at a time and in order, and does not keep other work from running: all workers would
+ * only wait for the inode's lock.  So it does not matter that another task's pool may have work on the
  * same inode.  There are as many keys at a time as a word has bits.  More keys wait in one
  * more FIFO, in order, until a key is free.
  *
@@ -455,20 +455,6 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 	io_wq_fifo_push_front(fifo, worker->cur);
 	io_wq_unassign(worker);
 	return true;
-}
-
-/**
- * io_wq_heed_cancel - end work that was cancelled before the worker began it
- * @worker: current, with work that io_wq_give_back() has refused
- *
- * A cancel has found the work running and has sent a signal.  The worker has cleared that
- * signal since, so the work would not notice.
- */
-void io_wq_heed_cancel(struct io_wq_worker *worker)
-{
-	guard(spinlock)(&worker->lane->lock);
-	if (worker->cancelled)
-		worker->cur->flags |= IO_WQ_WORK_CANCEL;
 }
 
 /**

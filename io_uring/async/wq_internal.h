@@ -245,10 +245,10 @@ bool io_wq_has_work_for(struct io_wq_worker *worker);
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done);
 void io_wq_let_go(struct io_wq_worker *worker);
 bool io_wq_give_back(struct io_wq_worker *worker);
-void io_wq_heed_cancel(struct io_wq_worker *worker);
 void io_wq_queue_reap(struct io_wq_lane *lane);
 
 /* wq_worker.c */
+void io_wq_heed_cancel(struct io_wq_worker *worker);
 void io_wq_lane_init_workers(struct io_wq_lane *lane, unsigned int max);
 void io_wq_kick(struct io_wq_lane *lane, bool concurrent);
 void io_wq_dismiss_idle(struct io_wq_lane *lane);

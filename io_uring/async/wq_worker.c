@@ -620,6 +620,20 @@ static void io_wq_worker_run_pending(struct io_wq_worker *worker)
 	io_wq_worker_apply_cpus(worker);
 }
 
+/**
+ * io_wq_heed_cancel - end work that was cancelled before the worker began it
+ * @worker: current, with work that io_wq_give_back() has refused
+ *
+ * A cancel has found the work running and has sent a signal.  The worker has cleared that
+ * signal since, so the work would not notice.
+ */
+void io_wq_heed_cancel(struct io_wq_worker *worker)
+{
+	guard(spinlock)(&worker->lane->lock);
+	if (worker->cancelled)
+		worker->cur->flags |= IO_WQ_WORK_CANCEL;
+}
+
 /* Run one work.  Return: the next, unless there is none or something to update first. */
 static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct io_wq_work *work)
 {

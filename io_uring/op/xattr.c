@@ -55,7 +55,7 @@ static int io_xattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	attr->kvalue = NULL;
 	attr->size = READ_ONCE(sqe->len);
 	attr->flags = READ_ONCE(sqe->xattr_flags);
-	attr->kname = kmalloc(sizeof(*attr->kname), GFP_KERNEL_ACCOUNT);
+	attr->kname = kmalloc_obj(*attr->kname, GFP_KERNEL_ACCOUNT);
 	if (!attr->kname)
 		return -ENOMEM;
 	req->flags |= REQ_F_NEED_CLEANUP;

@@ -49,7 +49,7 @@ int io_uring_may_setup(void)
 	return security_uring_allowed();
 }
 
-static struct ctl_table io_sysctls[] = {
+static const struct ctl_table io_sysctls[] = {
 	{
 		.procname = "io_uring_disabled",
 		.mode = 0644,

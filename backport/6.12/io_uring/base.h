@@ -18,6 +18,7 @@
 #endif
 
 #define security_uring_allowed()	0
+#define kmalloc_obj(obj, gfp)		kmalloc(sizeof(obj), gfp)
 #define mem_cgroup_from_virt(p)		mem_cgroup_from_slab_obj(p)
 #define alloc_pages_bulk(gfp, nr, pages)	alloc_pages_bulk_array(gfp, nr, pages)
 #define mm_get_unmapped_area(file, ...)	mm_get_unmapped_area(current->mm, file, __VA_ARGS__)
