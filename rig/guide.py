@@ -22,7 +22,7 @@ TOP, OUT = base.TOP, base.OUT
 SRC, OBJ = OUT / "ours/src", OUT / "ours/check"
 GUIDE = "Documentation/io_uring/adding-an-op.rst"
 TABLE = "Documentation/io_uring/interface/operations.csv"
-COPIED = ("io_uring", "include/uapi/linux", "include/linux/io_uring", "include/linux/io_uring.h",
+COPIED = ("io_uring", "include/uapi/linux/io_uring.h", "include/linux/io_uring", "include/linux/io_uring.h",
           "include/linux/io_uring_types.h", "include/trace/events/io_uring.h", "Documentation/io_uring",
           "tools/testing/selftests/io_uring", "rig/interface")
 

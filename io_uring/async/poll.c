@@ -139,7 +139,7 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 	unseen = atomic_read(&poll->wants) & IO_POLL_NEWS;
 	if (unseen & IO_POLL_AGAIN && io_poll_is_notified(poll))
 		return unseen;
-	/* the owner polls the file once it has seen the bit: the event comes first; model: NO_BEFORE */
+	/* the owner asks the file after it has seen the bit; model: NO_BEFORE */
 	smp_mb__before_atomic();
 	atomic_or(IO_POLL_AGAIN, &poll->wants);
 	/* pairs with the barrier in io_poll_recheck_slow(); model: NO_AFTER */

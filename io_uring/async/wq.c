@@ -10,9 +10,9 @@
  * (storage), unbounded for work that may wait for another task.  A lane queues plain work in
  * one FIFO, and hashed work in a FIFO for each key (an inode or an open file).  Work of a key
  * runs one at a time and in order, and does not keep other work from running: all workers would
- * only wait for the inode's lock.  So it does not matter that another task's pool may have work on the
- * same inode.  There are as many keys at a time as a word has bits.  More keys wait in one
- * more FIFO, in order, until a key is free.
+ * only wait for the inode's lock.  So it does not matter that another task's pool may have work
+ * on the same inode.  There are as many keys at a time as a word has bits.  More keys wait in
+ * one more FIFO, in order, until a key is free.
  *
  * Locks, none of which is held while another of these is taken:
  *

@@ -59,7 +59,7 @@ const char *io_uring_get_opcode(u8 opcode)
 	if (opcode == IORING_OP_EPOLL_CTL)
 		return "EPOLL";
 	switch (opcode) {
-#define IO_OP(opcode, ...)	case IORING_OP_##opcode: return #opcode;
+#define IO_OP(opcode, ...)	case IORING_OP_##opcode: { return #opcode; }
 #include "op/list.h"
 	}
 	return "INVALID";

@@ -45,7 +45,7 @@ int io_req_cache_init(struct io_ring_ctx *ctx)
  * @req: the request, without resources, not on the stack
  *
  * Drops the request's reference to the ring, which the holder of the lock keeps alive.  Of a ring
- * that ends, notifications may stay for as long as a peer does not read; they use no slot of a table.
+ * that ends, notifications may stay until a peer reads; they use no slot of a table.
  */
 void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {

@@ -35,7 +35,7 @@ struct io_cqe_entry *io_entry_refill(struct io_ring_ctx *ctx)
 	struct io_cqe_entry *entry;
 
 	if (!store) {
-		store = kzalloc(sizeof(*store), GFP_KERNEL_ACCOUNT);
+		store = kzalloc_obj(*store, GFP_KERNEL_ACCOUNT);
 		if (!store)
 			return NULL;
 		ctx->entries = store;

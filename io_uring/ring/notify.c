@@ -279,7 +279,7 @@ int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
 	eventfd = eventfd_ctx_fdget(fd);
 	if (IS_ERR(eventfd))
 		return PTR_ERR(eventfd);
-	ev = kzalloc(sizeof(*ev), GFP_KERNEL_ACCOUNT);
+	ev = kzalloc_obj(*ev, GFP_KERNEL_ACCOUNT);
 	if (!ev) {
 		eventfd_ctx_put(eventfd);
 		return -ENOMEM;
@@ -291,7 +291,7 @@ int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
 	if (ctx->cq.single_writer) {
 		set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
 	} else {
-		/* a worker that posts now has published, or sees the bit; cq_weak.pml: NO_REGISTER */
+		/* a worker that posts has published, or sees the bit; cq_weak.pml: NO_REGISTER */
 		guard(spinlock)(&ctx->cq.lock);
 		set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
 	}

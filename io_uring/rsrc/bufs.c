@@ -87,7 +87,7 @@ static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const stru
 		return ERR_PTR(err);
 	if (!iov->iov_base)
 		return NULL;
-	buf = kmalloc(sizeof(*buf), GFP_KERNEL_ACCOUNT);
+	buf = kmalloc_obj(*buf, GFP_KERNEL_ACCOUNT);
 	if (!buf)
 		return ERR_PTR(-ENOMEM);
 	map = io_map_pin(ctx, (unsigned long)iov->iov_base, iov->iov_len);

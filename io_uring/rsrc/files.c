@@ -41,7 +41,7 @@ static struct io_rsrc_node *io_file_node_make(struct file *file)
 
 	if (io_is_uring_fops(file))
 		goto refuse;
-	fnode = kmalloc(sizeof(*fnode), GFP_KERNEL_ACCOUNT);
+	fnode = kmalloc_obj(*fnode, GFP_KERNEL_ACCOUNT);
 	err = -ENOMEM;
 	if (!fnode)
 		goto refuse;

@@ -314,7 +314,7 @@ static bool io_cancel_until_gone(struct io_cancel_wait *w)
 	while (io_cancel_left(w->tctx, w->cancel_all)) {
 		long timeout;
 
-		/* a killed exec left its requests behind and removed the nodes; or the last one ended now */
+		/* a killed exec has removed the nodes; or the last request just ended */
 		if (xa_empty(&w->tctx->nodes))
 			return !io_cancel_left(w->tctx, w->cancel_all);
 		io_cancel_pass(w);

@@ -277,7 +277,7 @@ static bool io_ring_end_now(struct io_ring_ctx *ctx)
 void io_ring_kill(struct io_ring_ctx *ctx)
 {
 	WRITE_ONCE(ctx->dying, true);
-	/* set the flag before retired requests are reclaimed; pairs with the push in io_req_retire() */
+	/* before retired requests are reclaimed; pairs with the push in io_req_retire() */
 	smp_mb();
 	ctx->reqs.all_gone = io_ring_all_gone;
 	INIT_RCU_WORK(&ctx->exit.free_work, io_ring_free_work);

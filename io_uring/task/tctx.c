@@ -161,7 +161,7 @@ static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 
 	if (xa_load(&tctx->nodes, (unsigned long)ctx))
 		return 0;
-	node = kmalloc(sizeof(*node), GFP_KERNEL_ACCOUNT);
+	node = kmalloc_obj(*node, GFP_KERNEL_ACCOUNT);
 	if (!node)
 		return -ENOMEM;
 	node->tctx = tctx;

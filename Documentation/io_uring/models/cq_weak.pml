@@ -2,7 +2,7 @@
 /*
  * Model: the CQ and those who wait for it, with weakly ordered memory
  *
- * What is modelled, with the memory of weak.h, one of these at a time:
+ * What is modelled, with the memory of weak.pml, one of these at a time:
  *   REAP	A and B of io_uring/ring/cq.c: the kernel puts two CQEs through a CQ with one slot,
  *		a program reads them
  *   SLEEP	C: two tasks post to a multi-writer ring, a third one sleeps for both CQEs
@@ -102,7 +102,7 @@
 #endif
 #endif
 
-#include "weak.h"
+#include "weak.pml"
 
 /* io_cq_publish() */
 inline publish(c, n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Test of weak.h: litmus tests, whose results are known from tools/memory-model
+ * Test of weak.pml: litmus tests, whose results are known from tools/memory-model
  *
  *   SB		store X, load Y || store Y, load X: may both loads miss the store?
  *   SB_RMW	RMW of X, load Y by an acquire || full RMW of Y, load X
@@ -17,7 +17,7 @@
 #define LATE_LOADS
 #define X	0
 #define Y	1
-#include "weak.h"
+#include "weak.pml"
 
 #define NOTHING	0
 #define MB	1

@@ -2,7 +2,7 @@
 /*
  * Model: a mailbox, its sleeping owner and IORING_SQ_TASKRUN, with weakly ordered memory
  *
- * What is modelled: as in mailbox.pml, with the memory of weak.h.  Two senders push one item
+ * What is modelled: as in mailbox.pml, with the memory of weak.pml.  Two senders push one item
  * each, the owner waits for two CQEs.  A third task is there with
  *   LOST	it loses the CQE of the second item (io_cq_lost()), and no second sender comes
  *   TAG	it makes two CQEs of the first item's one (io_ring_is_urgent()), or, if that has
@@ -67,7 +67,7 @@
 #endif
 #endif
 
-#include "weak.h"
+#include "weak.pml"
 
 #define ITEM	3
 #define ARMED	4

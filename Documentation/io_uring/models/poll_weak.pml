@@ -3,7 +3,7 @@
  * Model: who goes on with a poll, with weakly ordered memory
  *
  * What is modelled: the two words of io_uring/async/poll.c as in poll.pml, with the memory of
- * weak.h.  A task runs the task work of a multishot poll, releases the poll and rechecks it.  Two
+ * weak.pml.  A task runs the task work of a multishot poll, releases the poll and rechecks it.  Two
  * wakers have one event each.  They store it under the waitqueue's lock, and the task asks the file
  * by a plain load without the lock, as that of an eventfd is asked.  The first waker knows its
  * event, the second does not.
@@ -85,7 +85,7 @@ bool released;			/* it is on ctx->polls.released, under the ring lock */
 byte told;			/* events that CQEs were posted for */
 byte others;			/* wakers and others that are not done */
 
-#include "weak.h"
+#include "weak.pml"
 
 #define OWNED	1
 #define MASK_OF	2		/* the waker knew its event */

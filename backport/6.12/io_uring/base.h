@@ -17,8 +17,11 @@
 #include "../kernel/futex/futex.h"
 #endif
 
-#define security_uring_allowed()	0
+#ifndef kmalloc_obj
 #define kmalloc_obj(obj, gfp)		kmalloc(sizeof(obj), gfp)
+#define kzalloc_obj(obj, gfp)		kzalloc(sizeof(obj), gfp)
+#endif
+#define security_uring_allowed()	0
 #define mem_cgroup_from_virt(p)		mem_cgroup_from_slab_obj(p)
 #define alloc_pages_bulk(gfp, nr, pages)	alloc_pages_bulk_array(gfp, nr, pages)
 #define mm_get_unmapped_area(file, ...)	mm_get_unmapped_area(current->mm, file, __VA_ARGS__)

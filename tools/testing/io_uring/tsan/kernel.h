@@ -134,6 +134,7 @@ static inline void guard_rcu(void)
 #define GFP_KERNEL_ACCOUNT	0
 
 void *kzalloc(size_t size, gfp_t gfp);
+#define kzalloc_obj(obj, gfp)	((typeof(&(obj)))kzalloc(sizeof(obj), gfp))
 void kfree(const void *memory);
 
 /* Sleeping.  A state of 0 is TASK_RUNNING. */
