@@ -680,23 +680,37 @@ TEST_F(end, writes_of_a_thread)
 	}
 }
 
-#define SLOW_DISK	"/sys/kernel/config/nullb/nullb8/"
+#define DISKS		"/sys/kernel/config/nullb/"
 #define LAST_READS	4
+
+/* Make a disk that takes @nsec for each request, unless it is there.  Return: opened, or -1. */
+static int open_timed_disk(const char *name, const char *nsec, int flags)
+{
+	char dir[64], path[96], dev[32];
+
+	iou_scratch();
+	snprintf(dir, sizeof(dir), DISKS "%s", name);
+	snprintf(dev, sizeof(dev), "/dev/%s", name);
+	if (access(dir, F_OK) && !mkdir(dir, 0700)) {
+		const char *const settings[][2] = {
+			{ "size", "16" }, { "memory_backed", "1" }, { "irqmode", "2" },
+			{ "completion_nsec", nsec }, { "power", "1" },
+		};
+		unsigned int i;
+
+		for (i = 0; i < ARRAY_LEN(settings); i++) {
+			snprintf(path, sizeof(path), "%s/%s", dir, settings[i][0]);
+			iou_put(path, settings[i][1]);
+		}
+	}
+	return open(dev, flags);
+}
 
 /* A disk that takes 20 ms for each request, and none of which is in memory.  Return: opened */
 static int open_slow_disk(void)
 {
-	int fd;
+	int fd = open_timed_disk("nullb8", "20000000", O_RDONLY);
 
-	iou_scratch();
-	if (access(SLOW_DISK, F_OK) && !mkdir(SLOW_DISK, 0700)) {
-		iou_put(SLOW_DISK "size", "16");
-		iou_put(SLOW_DISK "memory_backed", "1");
-		iou_put(SLOW_DISK "irqmode", "2");
-		iou_put(SLOW_DISK "completion_nsec", "20000000");
-		iou_put(SLOW_DISK "power", "1");
-	}
-	fd = open("/dev/nullb8", O_RDONLY);
 	if (fd >= 0 && ioctl(fd, BLKFLSBUF)) {
 		close(fd);
 		return -1;
@@ -1066,23 +1080,8 @@ static void ignore_signal(int sig)
 {
 }
 
-#define STUCK_DISK	"/sys/kernel/config/nullb/nullb7/"
 #define STUCK_TASKS	24
 #define STUCK_RINGS	32
-
-/* A disk that takes 12 s for a request.  Return: opened, or -1. */
-static int open_stuck_disk(void)
-{
-	iou_scratch();
-	if (access(STUCK_DISK, F_OK) && !mkdir(STUCK_DISK, 0700)) {
-		iou_put(STUCK_DISK "size", "16");
-		iou_put(STUCK_DISK "hw_queue_depth", "128");
-		iou_put(STUCK_DISK "irqmode", "2");
-		iou_put(STUCK_DISK "completion_nsec", "12000000000");
-		iou_put(STUCK_DISK "power", "1");
-	}
-	return open("/dev/nullb7", O_RDONLY | O_DIRECT);
-}
 
 /* With many rings, of which one has a read that cannot be cancelled.  The exec waits for it. */
 static void exec_behind_a_read(int disk, int told)
@@ -1108,7 +1107,9 @@ static void exec_behind_a_read(int disk, int told)
  */
 TEST(exec_is_killed_at_any_time)
 {
-	int disk = open_stuck_disk(), nr = iou_slow_kernel() ? STUCK_TASKS / 4 : STUCK_TASKS;
+	/* it takes 12 s, and is not waited for */
+	int disk = open_timed_disk("nullb7", "12000000000", O_RDONLY | O_DIRECT);
+	int nr = iou_slow_kernel() ? STUCK_TASKS / 4 : STUCK_TASKS;
 	int pids[STUCK_TASKS], p[2], i, status, left = nr;
 	unsigned long long end;
 	char c;
