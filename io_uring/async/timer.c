@@ -59,14 +59,10 @@ enum {
 
 static clockid_t io_timer_clock(unsigned int flags)
 {
-	switch (flags & IORING_TIMEOUT_CLOCK_MASK) {
-	case IORING_TIMEOUT_BOOTTIME:
-		return CLOCK_BOOTTIME;
-	case IORING_TIMEOUT_REALTIME:
+	/* an SQE with both flags was refused */
+	if (flags & IORING_TIMEOUT_REALTIME)
 		return CLOCK_REALTIME;
-	default:
-		return CLOCK_MONOTONIC;
-	}
+	return flags & IORING_TIMEOUT_BOOTTIME ? CLOCK_BOOTTIME : CLOCK_MONOTONIC;
 }
 
 /**

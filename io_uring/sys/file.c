@@ -53,20 +53,16 @@ static int io_ring_release(struct inode *inode, struct file *file)
 static struct io_mapped_region *io_ring_region(struct io_ring_ctx *ctx, u64 offset,
 					       struct io_buf_group **group)
 {
+	u64 what = offset & IORING_OFF_MMAP_MASK;
+
 	*group = NULL;
-	switch (offset & IORING_OFF_MMAP_MASK) {
-	case IORING_OFF_SQ_RING:
-	case IORING_OFF_CQ_RING:
-		return &ctx->ring_region;
-	case IORING_OFF_SQES:
-		return &ctx->sqe_region;
-	case IORING_OFF_PBUF_RING:
-		offset &= ~IORING_OFF_MMAP_MASK;
-		*group = io_group_get(ctx, offset >> IORING_OFF_PBUF_SHIFT);
+	if (what == IORING_OFF_PBUF_RING) {
+		*group = io_group_get(ctx, (offset ^ what) >> IORING_OFF_PBUF_SHIFT);
 		return *group ? &(*group)->region : NULL;
-	default:
-		return NULL;
 	}
+	if (what == IORING_OFF_SQES)
+		return &ctx->sqe_region;
+	return what == IORING_OFF_SQ_RING || what == IORING_OFF_CQ_RING ? &ctx->ring_region : NULL;
 }
 
 static int io_ring_mmap(struct file *file, struct vm_area_struct *vma)
