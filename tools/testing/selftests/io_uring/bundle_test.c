@@ -177,7 +177,7 @@ TEST_F(bundle, send_waits)
 TEST_F(bundle, send_meets_a_fault)
 {
 	char *bad = mmap(NULL, IOU_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int *fds = self->pair[TCP_STREAM], small = 4096, part = BYTES / 2;
+	int *fds = self->pair[TCP_STREAM], large = 2 * BYTES, part = BYTES / 2;
 	unsigned long long end = iou_now_us() + 1000ULL * IOU_PATIENCE;
 	ssize_t n, filled = 0, have = 0;
 	struct io_uring_cqe cqe;
@@ -185,10 +185,10 @@ TEST_F(bundle, send_meets_a_fault)
 
 	ASSERT_NE(MAP_FAILED, bad);
 	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
-	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	/* full when the send comes; what drains makes room for all of the first buffer */
+	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
 	while ((n = send(fds[0], self->out, BYTES, MSG_DONTWAIT)) > 0)
 		filled += n;
-	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &(int){ 2 * BYTES }, sizeof(int));
 	add(self->ring, self->out, part, 1);
 	add(self->ring, bad, IOU_PAGE, 2);
 	prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);

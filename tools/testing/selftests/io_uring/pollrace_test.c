@@ -593,7 +593,7 @@ TEST(file_of_a_chosen_poll)
 
 	ASSERT_LE(0, pid);
 	if (!pid)
-		_exit(poll_own_mounts(iou_rounds(20)));
+		_exit(poll_own_mounts(iou_rounds(200)));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	if (status == 4 << 8)
 		SKIP(return, "needs to be root");
