@@ -2,47 +2,60 @@
 /* io_uring: requests that wait until a file is ready */
 
 /*
- * Data: a poll has an entry on each waitqueue of its file (most have one) and two words.
- * @owner is claimed by the context that continues the request.  @wants has the events that
- * the request waits for and, for the owner, AGAIN (there was another event) and CANCEL (the
- * request has to end).
+ * A request that would block on a pollable file, or a POLL_ADD, waits here for the file's
+ * waitqueue to wake it.  Wakers run in any context and must not take the ring lock, so a wake
+ * only claims the poll and queues task work.  A wake must neither get lost nor queue the
+ * task work twice.
  *
- * Rules: wakers run under the waitqueue's lock, in any context.  A waker that finds no owner
- * claims the poll and pushes the request's task work; otherwise it sets AGAIN.  All others
- * hold the ring lock.
+ * Data: a poll has an entry on each waitqueue of its file (most files have one) and two words.
+ * @owner is nonzero while a context has claimed the poll to continue its request.  @wants has
+ * the events that the request waits for, and two bits for the owner: AGAIN (another event has
+ * arrived) and CANCEL (the request has to end).
  *
- * @owner leaves 0 only under a waitqueue's lock.  With one waitqueue, that lock makes wakers
- * and other claimants (cancel, update, the recheck) exclude each other, and a plain store
- * claims the poll.  With two waitqueues a claim takes a compare-and-exchange.
+ * Rules: wakers hold the waitqueue's lock.  A waker that finds no owner claims the poll and
+ * pushes the request's task work; otherwise it sets AGAIN.  All other code that claims or
+ * releases a poll (task work, cancel, update, the recheck) holds the ring lock.
  *
- * Ordering: an event that comes while the owner releases the poll must not be lost.
+ * While a poll is on one waitqueue, @owner leaves 0 only under that waitqueue's lock, so a
+ * waker claims the poll by a plain store.  With two waitqueues a claim takes a
+ * compare-and-exchange.
+ *
+ * Ordering: an event that arrives while the owner releases the poll must not be lost:
+ *
+ *	owner					waker
+ *	AGAIN in @wants?  no
+ *						@owner == 0?  no: set AGAIN, return
+ *	@owner = 0
+ *
+ * The request would now wait for an event that has already arrived.  So the owner and the
+ * waker both check once more:
  *
  *	owner					waker
  *	@owner = 0				set AGAIN in @wants
  *	smp_mb()				smp_mb__after_atomic()
  *	AGAIN in @wants? claim again		@owner == 0? claim
  *
- * At least one of them sees the other.  The polls that are released in a run of task work
- * share the owner's barrier (ctx->polls.released), so an event costs one atomic operation,
- * the push.
+ * At least one of them sees the other's store.  All polls that one run of task work releases
+ * share the owner's barrier (ctx->polls.released), so an event usually costs a
+ * single atomic operation, the push.
  *
- * Documentation/io_uring/models/poll_weak.pml is the model of all barriers here and in poll.h.  A
- * name behind "model:" is its option that removes that barrier.
+ * Documentation/io_uring/models/poll_weak.pml models all barriers here and in poll.h.  A name
+ * after "model:" is the option of the model that removes the barrier.
  *
- * The events of the wake are stored in @owner, so that the file need not be asked.  That is
- * not enough if the waker did not know them, or if there were several wakes.  Then the owner
- * clears AGAIN before it asks the file, so that AGAIN shows later events.  For a poll that
- * waits for a single event they are enough; its entry may be off the waitqueue.
+ * The waker stores its events in @owner, so that the owner need not call ->poll().  The owner
+ * has to call it if the waker did not know the events, or if there were several wakes.  It
+ * clears AGAIN before the call, so that AGAIN shows later events.  A single-shot poll never
+ * calls ->poll() once its waker knew an event; its entry may be off the waitqueue already.
  *
- * A waitqueue may be freed before its file is (POLLFREE).  It wakes all entries first.  They
- * take themselves off, cancel the poll, and forget the waitqueue as their last step.  The
- * waitqueue's memory stays for a grace period, so its lock can be taken within an RCU
- * read-side section.
+ * A waitqueue may be freed before its file is (POLLFREE).  It wakes all its entries first.
+ * Each entry cancels its poll, removes itself, and clears its pointer to the waitqueue last.
+ * The waitqueue is freed after a grace period, so an RCU read-side section is enough to take
+ * its lock.
  *
- * An event wakes one exclusive waiter.  If that ends without having consumed the event, it
- * wakes another one, as long as the file is ready (io_poll_pass_on()).  A waiter does not know
- * for how many events it was woken, so a waiter that was woken that way does so as well.  Each
- * end wakes one waiter, and scans only those that wait for other events.
+ * An event wakes one exclusive waiter.  If that waiter ends without consuming the event, it
+ * wakes another one, provided that the file is ready (io_poll_pass_on()).  A waiter woken in
+ * this way cannot tell how many events it stands for, so it wakes another one at its own end
+ * too.  Each end wakes one waiter, and skips only those that wait for other events.
  */
 #include <linux/net.h>
 #include <linux/poll.h>
@@ -62,25 +75,26 @@
 static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 
 /*
- * How often a file may be found ready that then is not, before the retry blocks: 8 times, or
- * io_poll_progress() and over a hundred times if it does a part each time.
+ * Limit of successive attempts on a file that ->poll() reports ready but that would block; the
+ * next attempt blocks.  The limit is 8 attempts, or over a hundred that each transfer a part,
+ * see io_poll_progress().
  */
 #define IO_POLL_TRIES	(8 * IO_POLL_IN_VAIN)
 
-/* In the key of a wake: an exclusive waiter passes events on. */
+/* In the key of a wake: an exclusive waiter has ended and passes its events on. */
 #define IO_POLL_PASSED	((__force __poll_t)BIT(26))
 
-/* tasks and epoll instances that are woken by the end of an exclusive waiter, at most */
+/* limit of tasks and epoll instances that the end of an exclusive waiter wakes */
 #define IO_POLL_STRANGERS	16
 
 /*
- * Bits of an entry's ->flags that waitqueues have no use for, under the waitqueue's lock: it
- * was chosen for an event, or woken by the end of one that was.
+ * Bits of an entry's ->flags that waitqueues do not use, under the waitqueue's lock: a wake has
+ * chosen this exclusive waiter for an event, or the end of such a waiter has woken it.
  */
 #define IO_WAIT_CHOSEN		BIT(15)
 #define IO_WAIT_PASSED		BIT(16)
 
-/* events of which a reader or a writer is told */
+/* events that a reader waits for, and those of a writer */
 #define IO_POLL_INS		(EPOLLIN | EPOLLRDNORM | EPOLLRDBAND)
 #define IO_POLL_OUTS		(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND)
 
@@ -89,14 +103,14 @@ static u32 io_poll_mask_bits(__poll_t mask)
 	return (__force u32)mask << IO_POLL_MASK_SHIFT;
 }
 
-/* One event of many: its waker is exclusive, or may wake a whole chain of CQEs. */
+/* Return: IO_PUSH_NOW if an exclusive waiter must handle the event without delay, else 0. */
 static unsigned int io_poll_urgency(__poll_t events)
 {
-	/* it has been chosen to handle the event, others have not been told */
+		/* the event woke this waiter instead of others */
 	return unlikely(events & EPOLLEXCLUSIVE) ? IO_PUSH_NOW : 0;
 }
 
-/* Does the poll end with one event, and is another one for the next waiter? */
+/* Return: true if the poll is exclusive and single-shot: a second event is for another waiter. */
 static bool io_poll_takes_one(__poll_t events)
 {
 	const __poll_t one = EPOLLEXCLUSIVE | EPOLLONESHOT;
@@ -113,22 +127,23 @@ static bool io_poll_try_claim(struct io_poll *poll, u32 bits)
 	       atomic_try_cmpxchg(&poll->owner, &nobody, bits | IO_POLL_OWNED);
 }
 
-/* Return: true if AGAIN, which was set, still is: then the owner will find the caller's event. */
+/* Return: true if AGAIN is still set, so that the owner will find the caller's event. */
 static bool io_poll_is_notified(const struct io_poll *poll)
 {
 	/*
-	 * The event, then this check; pairs with io_poll_check(), which clears AGAIN, then asks.
-	 * Model: NO_NOTIFIED.
+	 * Order the event before this check; pairs with io_poll_check(), which clears AGAIN, then
+	 * calls ->poll().  Model: NO_NOTIFIED.
 	 */
 	smp_mb();
 	return atomic_read(&poll->wants) & IO_POLL_AGAIN;
 }
 
 /*
- * Claim the poll while others may do so, or let go of it; else tell its owner, which takes
- * nothing but a look where an event before has done so.
+ * Claim a poll that another context may claim or release at the same time.  If it has an owner,
+ * set AGAIN.  If AGAIN is set already, only read it: a write would take the cache line.
  *
- * Return: IO_POLL_OWNED if it is claimed, otherwise the news that its owner had not seen yet.
+ * Return: IO_POLL_OWNED if the caller has claimed the poll, otherwise the bits of IO_POLL_NEWS
+ * that were set before this call.
  */
 static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 {
@@ -139,7 +154,7 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 	unseen = atomic_read(&poll->wants) & IO_POLL_NEWS;
 	if (unseen & IO_POLL_AGAIN && io_poll_is_notified(poll))
 		return unseen;
-	/* the owner asks the file after it has seen the bit; model: NO_BEFORE */
+	/* the owner calls ->poll() after it has seen the bit; model: NO_BEFORE */
 	smp_mb__before_atomic();
 	atomic_or(IO_POLL_AGAIN, &poll->wants);
 	/* pairs with the barrier in io_poll_recheck_slow(); model: NO_AFTER */
@@ -147,20 +162,20 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 	return io_poll_try_claim(poll, bits) ? IO_POLL_OWNED : unseen;
 }
 
-/* Claim the poll for an event, or tell its owner of the event.  Under the waitqueue's lock. */
+/* Claim the poll for an event, or set AGAIN for its owner.  Call with the waitqueue's lock held. */
 static u32 io_poll_claim(struct io_poll *poll, u32 bits)
 {
-	/* in this order: its owner may be about to add the second waitqueue; model: NO_ACQUIRE */
+	/* read @owner first: its owner may be about to add the second entry; model: NO_ACQUIRE */
 	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))
 		return io_poll_claim_slow(poll, bits);
-	/* @owner leaves 0 only under the lock that we hold */
+	/* @owner leaves 0 only under the lock that the caller holds */
 	atomic_set(&poll->owner, bits | IO_POLL_OWNED);
 	return IO_POLL_OWNED;
 }
 
 /*
- * A waker takes its entry off the waitqueue, whose lock it holds.  An owner may go
- * on, and free the poll, from here.
+ * Remove the entry of a waker that holds the waitqueue's lock.  Unless the waker has claimed
+ * the poll, the poll's owner may free it right after the store to @head.
  */
 static void io_poll_wake_dequeue(struct io_poll *poll, struct wait_queue_entry *wait)
 {
@@ -173,13 +188,13 @@ static void io_poll_wake_dequeue(struct io_poll *poll, struct wait_queue_entry *
 	smp_store_release(head, NULL);
 }
 
-/* The waitqueue is freed: nothing will ever wake this poll again. */
+/* Handle POLLFREE: cancel the poll, because this waitqueue is about to be freed. */
 static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_entry *wait)
 {
 	struct io_kiocb *req = wait->private;
 	bool claimed;
 
-	/* before it is claimed, which may be all that its next owner sees */
+	/* before the claim: the next owner may see nothing but the claim */
 	atomic_or(IO_POLL_CANCEL, &poll->wants);
 	/* pairs with the barrier in io_poll_recheck_slow(); model: NO_FREE */
 	smp_mb__after_atomic();
@@ -190,10 +205,11 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
 }
 
 /*
- * The wake is an echo of a CQE on some ring.  A poll that posts to the same
- * ring, or to one that is polled by the other, must not go on for ever, and must
- * not announce anything while the first ring's waitqueue is locked.  An op whose
- * poll is held takes the event from its file, and goes on only if there are others.
+ * Handle a wake that a CQE of some ring has caused.  A multishot POLL_ADD whose own CQEs wake
+ * it, directly or through another ring, would repeat for ever, so it becomes a single-shot
+ * poll.  Any other request consumes the event from its file, and repeats only while the file
+ * has more.  The waitqueue of the first ring is locked here, so the push must not notify
+ * listeners now: IO_PUSH_LATE.
  */
 static unsigned int io_poll_wake_recursive(struct io_kiocb *req, struct io_poll *poll)
 {
@@ -202,7 +218,10 @@ static unsigned int io_poll_wake_recursive(struct io_kiocb *req, struct io_poll 
 	return io_eventfd_is(req->ctx, req->file) ? IO_PUSH_LATE | IO_PUSH_NOTIFIED : IO_PUSH_LATE;
 }
 
-/* Everything that a wake can be.  Return: an exclusive waiter has taken the event. */
+/*
+ * Handle a wake of any kind.  Return: 0 if the poll does not take the event, so that the waker
+ * tries the next exclusive waiter; otherwise 1.
+ */
 static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_entry *wait,
 				     __poll_t mask)
 {
@@ -222,24 +241,24 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 		return 0;
 	if (mask & EPOLL_URING_WAKE)
 		push_flags |= io_poll_wake_recursive(req, poll);
-	/* sockets say EPOLLPRI of all data: the file knows better */
+	/* sockets report EPOLLPRI with any data: let the owner call ->poll() */
 	if (!(mask & events & ~EPOLLPRI))
 		mask = 0;
 	if (events & EPOLLEXCLUSIVE)
 		wait->flags |= passed ? IO_WAIT_PASSED : IO_WAIT_CHOSEN;
 	claim = io_poll_claim(poll, io_poll_mask_bits(mask));
 	/*
-	 * One that has been told of one event, and ends with it, is not enough for two.  On a
-	 * second waitqueue AGAIN may come too late to say that it has been told.  But what
-	 * was passed to it is passed on when it ends.
+	 * An exclusive single-shot poll that has an event already must not take another one.  On
+	 * a second waitqueue, AGAIN may be set too late to tell, so any owner counts.  An event
+	 * that was passed on is taken in any case: this poll passes it on again when it ends.
 	 */
 	if (claim != IO_POLL_OWNED)
 		return passed ||
 		       !(io_poll_takes_one(events) && (claim & IO_POLL_AGAIN || poll->second));
-	/* it stays on a waitqueue: the next waker sees that it has been told */
+	/* the entry stays on a waitqueue: let the next waker see that the poll has an event */
 	if (unlikely((!mask || poll->second) && io_poll_takes_one(events)))
 		atomic_or(IO_POLL_AGAIN, &poll->wants);
-	/* spares the owner the lock */
+	/* save the owner from taking the waitqueue's lock */
 	if (mask && events & EPOLLONESHOT)
 		io_poll_wake_dequeue(poll, wait);
 	trace_io_uring_task_add(req, (__force int)mask);
@@ -248,10 +267,10 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 }
 
 /*
- * The wait function: io_poll_wake_any(), and without further calls what nearly all
- * wakes are: one event, which the waker knows, for a poll that has no owner.
+ * The wait function of the first waitqueue.  It handles the most frequent wake without further
+ * calls: one event, which the waker knows, for a poll without an owner.
  *
- * It must not look at req->poll: while a multishot request is issued its result is there.
+ * Do not read req->poll here: the result of a multishot request overlays it during ->issue().
  */
 static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
 {
@@ -263,7 +282,7 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	if (unlikely(mask & (POLLFREE | EPOLL_URING_WAKE) ||
 		     wants & ((__force u32)(EPOLLEXCLUSIVE | EPOLLPRI) | IO_POLL_AGAIN) ||
 		     tracepoint_enabled(io_uring_task_add))) {
-		/* events that come faster than they are looked at take no more than this */
+		/* fast exit: the owner has still to handle an earlier event, and finds this one */
 		if (wants & IO_POLL_AGAIN && !(wants & (__force u32)EPOLLEXCLUSIVE) &&
 		    !(mask & (POLLFREE | EPOLL_URING_WAKE)) && io_poll_is_notified(poll))
 			return 1;
@@ -271,7 +290,7 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	}
 	if (!((__force u32)mask & wants))
 		return mask ? 0 : io_poll_wake_any(poll, wait, mask);
-	/* as io_poll_claim(); one that is not exclusive takes no event from others */
+	/* like io_poll_claim(); wakers ignore the return value of entries that are not exclusive */
 	if (likely(!atomic_read_acquire(&poll->owner) && !poll->second))
 		atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
 	else if (io_poll_claim_slow(poll, io_poll_mask_bits(mask)) != IO_POLL_OWNED)
@@ -291,13 +310,13 @@ static int io_poll_wake_second(struct wait_queue_entry *wait, unsigned int mode,
 	return io_poll_wake_any(second->poll, wait, key_to_poll(key));
 }
 
-/* Take an entry off its waitqueue, if that is still there. */
+/* Take an entry off its waitqueue, unless the entry has left it. */
 static void io_poll_dequeue_entry(struct wait_queue_head **at, struct wait_queue_entry *wait)
 {
 	struct wait_queue_head *head;
 
 	guard(rcu)();
-	/* NULL: the waker that has stored it does not touch the poll any more; model: NO_LOOK */
+	/* NULL: a waker stored it as its last access to the poll; model: NO_LOOK */
 	head = smp_load_acquire(at);
 	if (!head)
 		return;
@@ -307,7 +326,7 @@ static void io_poll_dequeue_entry(struct wait_queue_head **at, struct wait_queue
 	*at = NULL;
 }
 
-/* Note what the end of an exclusive waiter has to pass on. */
+/* Save in the request's flags whether its end has to pass events on. */
 static void io_poll_note_chosen(struct io_kiocb *req, const struct wait_queue_entry *wait)
 {
 	if (wait->flags & IO_WAIT_CHOSEN)
@@ -316,7 +335,7 @@ static void io_poll_note_chosen(struct io_kiocb *req, const struct wait_queue_en
 		req->flags |= REQ_F_POLL_PASSED;
 }
 
-/* No more wakes after this; a result takes the place of req->poll. */
+/* Take the poll off its waitqueues: no wake follows, and a result may overlay req->poll. */
 static void io_poll_dequeue(struct io_kiocb *req)
 {
 	struct io_poll *poll = req->poll;
@@ -334,11 +353,11 @@ static void io_poll_dequeue(struct io_kiocb *req)
 }
 
 /**
- * struct io_poll_table - what the file's ->poll() is called with
+ * struct io_poll_table - argument of a ->poll() that adds a request to waitqueues
  * @pt: first
  * @req: the request
- * @first: waitqueue that its poll was put on, NULL so far
- * @error: why it could not be put on all of them
+ * @first: the waitqueue of its first entry, NULL until that is added
+ * @error: -EINVAL or -ENOMEM if it could not be added to all waitqueues, else 0
  */
 struct io_poll_table {
 	struct poll_table_struct	pt;
@@ -353,7 +372,7 @@ static void io_poll_queue_entry(struct wait_queue_head *head, struct wait_queue_
 	init_waitqueue_func_entry(wait, wake);
 	wait->private = req;
 	if (io_poll_events(req->poll) & EPOLLEXCLUSIVE) {
-		/* the file is asked next, and says what it was chosen for before */
+		/* ->poll() checks the file after this, and covers earlier events of this waiter */
 		req->flags &= ~(REQ_F_POLL_CHOSEN | REQ_F_POLL_PASSED);
 		add_wait_queue_exclusive(head, wait);
 	} else {
@@ -361,7 +380,7 @@ static void io_poll_queue_entry(struct wait_queue_head *head, struct wait_queue_
 	}
 }
 
-/* Queue on a second waitqueue.  No file has a third one. */
+/* Add the poll to a second waitqueue.  More than two are not supported. */
 static void io_poll_queue_second(struct io_poll_table *table, struct wait_queue_head *head)
 {
 	struct io_poll *poll = table->req->poll;
@@ -377,14 +396,14 @@ static void io_poll_queue_second(struct io_poll_table *table, struct wait_queue_
 		table->error = -ENOMEM;
 		return;
 	}
-	/* wakers look at it, but not while the poll is owned, as now */
+	/* wakers read ->second, but not before the poll is released */
 	poll->second = second;
 	second->poll = poll;
 	second->head = head;
 	io_poll_queue_entry(head, &second->wait, io_poll_wake_second, table->req);
 }
 
-/* poll_wait() */
+/* The callback of poll_wait(). */
 static void io_poll_queue(struct file *file, struct wait_queue_head *head,
 			  struct poll_table_struct *pt)
 {
@@ -402,7 +421,7 @@ static void io_poll_queue(struct file *file, struct wait_queue_head *head,
 	io_poll_queue_entry(head, &poll->wait, io_poll_wake, table->req);
 }
 
-/* Ask the file, and be told by it from now on if @pt says so. */
+/* Call ->poll(), which also adds the request to the waitqueues if @pt has a callback. */
 static __poll_t io_poll_check_file(struct file *file, struct poll_table_struct *pt, __poll_t events)
 {
 	pt->_key = events;
@@ -410,8 +429,8 @@ static __poll_t io_poll_check_file(struct file *file, struct poll_table_struct *
 }
 
 /*
- * An armed poll is to wait.  A worker lets go of the request first.
- * Return: false if it was cancelled.
+ * Make an armed poll wait.  A worker detaches the request from its pool first.
+ * Return: false if the request was cancelled, or may not wait any more.
  */
 static bool io_poll_wait(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -428,14 +447,14 @@ static bool io_poll_wait(struct io_kiocb *req, unsigned int issue_flags)
  * io_poll_arm - let a request wait for its file
  * @req: the request; ring lock held, not waiting
  * @poll: with its events set
- * @run: what to do at an event, or when it is cancelled; then the caller of @run
+ * @run: task work that runs at an event, or when the request is cancelled; its caller
  *	owns the poll, and the request still waits
  * @issue_flags: IO_URING_F_UNLOCKED for workers
- * @ready: events that are there already
+ * @ready: set to the events that ->poll() has reported
  *
- * Return: 0 if the request waits; 1 if it is not, because of an event, and
- * what it waits for is a single one, or the file has no waitqueue; -EINVAL for
- * files with no waitqueue or with more than two, -ENOMEM, -ECANCELED.
+ * Return: 0 if the request waits; 1 if there are events in @ready and the request does not
+ * wait, because the poll is single-shot or could not be queued.  Without events: -EINVAL if
+ * the file has no waitqueue or more than two, -ENOMEM, or -ECANCELED if it may not wait.
  */
 int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready)
@@ -472,9 +491,9 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 }
 
 /*
- * Wake one exclusive waiter, from the end of the queue, where they stand: the others were told
- * by the event itself.  One that is no request, but a task or an epoll instance, passes
- * nothing on, so several of those are woken.
+ * Wake one exclusive waiter.  Exclusive entries are at the end of the queue; the event itself
+ * has woken all others.  Tasks and epoll instances do not pass events on, so wake several of
+ * them before the first request.
  */
 static void io_poll_wake_another(struct file *file, struct wait_queue_head *head,
 				 struct poll_table_struct *pt)
@@ -485,7 +504,7 @@ static void io_poll_wake_another(struct file *file, struct wait_queue_head *head
 
 	guard(spinlock_irqsave)(&head->lock);
 	list_for_each_entry_safe_reverse(wait, next, &head->head, entry) {
-		/* the entry may be gone when it was woken */
+		/* read it first: the entry may be freed once it is woken */
 		wait_queue_func_t func = wait->func;
 
 		if (!(wait->flags & WQ_FLAG_EXCLUSIVE))
@@ -499,15 +518,15 @@ static void io_poll_wake_another(struct file *file, struct wait_queue_head *head
 
 /**
  * io_poll_pass_on - wake another waiter for an exclusive one that took an event and ended
- * @file: what it has waited for, it is on no waitqueue any more
- * @events: that it has waited for
+ * @file: the file it has waited for; it is on no waitqueue any more
+ * @events: the events it has waited for
  *
  * If @file is still ready, wake one exclusive waiter for each kind of events: a waiter for
  * one kind may ignore the others.
  *
  * Only for sockets, except AF_VSOCK.  The caller may be the fallback worker, where a ->poll()
- * must not sleep.  FUSE's sleeps for as long as its server likes, AF_VSOCK's while a receiver
- * is in a page fault.
+ * must not sleep.  That of FUSE sleeps until its server responds, that of AF_VSOCK while a
+ * receiver handles a page fault.
  */
 void io_poll_pass_on(struct file *file, __poll_t events)
 {
@@ -527,12 +546,12 @@ void io_poll_pass_on(struct file *file, __poll_t events)
 	}
 }
 
-/* The poll ends with the event that was found.  One that came meanwhile is for the others. */
+/* Before an exclusive single-shot poll ends with its event, pass a later event on. */
 static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
 {
 	struct io_poll *poll = req->poll;
 
-	/* sockets, whose events are passed on, have one waitqueue: no more wakes after this */
+	/* only events of sockets are passed on; these have one waitqueue: no wake follows */
 	io_poll_dequeue_entry(&poll->head, &poll->wait);
 	if (atomic_read(&poll->wants) & IO_POLL_AGAIN)
 		io_poll_pass_on(req->file, events);
@@ -541,12 +560,12 @@ static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
 /**
  * io_poll_check - check for an event that the poll waits for
  * @req: waiting; ring lock held, the caller owns its poll
- * @issue_flags: IO_URING_F_TASK_DEAD: no task is left to continue it
+ * @issue_flags: IO_URING_F_TASK_DEAD if no task is left to continue the request
  *
- * May sleep.
+ * Context: May sleep.
  *
- * Return: the verdict; unless that is the end of the request, io_poll_try_unclaim()
- * comes next.
+ * Return: IO_POLL_READY, IO_POLL_NOTHING or IO_POLL_CANCELLED.  Unless the request ends, the
+ * caller has to call io_poll_try_unclaim() next.
  */
 enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -556,10 +575,10 @@ enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flag
 	u32 news = atomic_read(&poll->wants);
 
 	io_assert_ring(req->ctx);
-	/* what comes from here on is not in the file's answer for sure */
+	/* ->poll() may miss an event from here on, so clear AGAIN first */
 	if (news & IO_POLL_AGAIN) {
 		atomic_andnot(IO_POLL_AGAIN, &poll->wants);
-		/* before the file is asked; pairs with io_poll_claim_slow(); model: NO_CLEAR */
+		/* order this before ->poll(); pairs with io_poll_claim_slow(); model: NO_CLEAR */
 		smp_mb__after_atomic();
 		news |= atomic_read(&poll->wants);
 	}
@@ -578,14 +597,14 @@ enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flag
 }
 
 /**
- * io_poll_pause - leave a poll alone for a moment
- * @req: waiting; ring lock held, the caller owns its poll and goes on owning it
+ * io_poll_pause - let a request keep its poll claimed for a moment
+ * @req: waiting; ring lock held, the caller owns its poll, and stays the owner
  * @resume: calls io_poll_resume(); the ring's fallback work runs it
  *
- * For a poll that is woken again and again for nothing, faster than its file can be asked.
- * Task work runs until there is none left, so each round of looks would be followed by the
- * next, and the task would see neither the end of its wait nor a signal.  The wakes of a jiffy
- * then count as one.
+ * Call this for a poll that useless wakes reach faster than ->poll() can check its file.
+ * Task work runs until none is left.  Without a pause each check would be followed by the
+ * next one, and the task would neither end its wait nor handle a signal.  All wakes before
+ * the fallback work runs then count as one.
  */
 void io_poll_pause(struct io_kiocb *req, io_poll_run resume)
 {
@@ -595,9 +614,9 @@ void io_poll_pause(struct io_kiocb *req, io_poll_run resume)
 }
 
 /**
- * io_poll_resume - go on with a poll that was paused
- * @req: the request
- * @run: what to do with it, in its own context
+ * io_poll_resume - continue a request that was paused
+ * @req: the request, see io_poll_pause()
+ * @run: its task work
  */
 void io_poll_resume(struct io_kiocb *req, io_poll_run run)
 {
@@ -606,7 +625,7 @@ void io_poll_resume(struct io_kiocb *req, io_poll_run run)
 }
 
 /**
- * io_poll_recheck_slow - io_poll_recheck() when there are any
+ * io_poll_recheck_slow - check the released polls once more, if there are any
  * @ctx: the ring, its lock held
  */
 void io_poll_recheck_slow(struct io_ring_ctx *ctx)
@@ -615,7 +634,7 @@ void io_poll_recheck_slow(struct io_ring_ctx *ctx)
 
 	io_assert_ring(ctx);
 	ctx->polls.nr_released = 0;
-	/* between the release of all of them and the look; pairs with wakers'; model: NO_RECHECK */
+	/* between releases and checks; pairs with io_poll_claim_slow(); model: NO_RECHECK */
 	smp_mb();
 	for (i = 0; i < nr; i++) {
 		struct io_poll *poll = ctx->polls.released[i];
@@ -643,8 +662,8 @@ bool io_poll_own(struct io_kiocb *req)
 	io_poll_recheck(req->ctx);
 	guard(rcu)();
 	/*
-	 * NULL: woken for the last time, wakers that claim by a store have done so.  Model: NO_OWN,
-	 * which holds.
+	 * NULL: the last wake is over, and no waker claims by a plain store any more.  Model:
+	 * NO_OWN, which shows that the acquire is not needed.
 	 */
 	head = smp_load_acquire(&poll->head);
 	if (!head)
@@ -658,7 +677,7 @@ bool io_poll_own(struct io_kiocb *req)
 }
 
 /**
- * io_poll_end - take a request off its waitqueues for good
+ * io_poll_end - take a request off its waitqueues and out of the wait table
  * @req: waiting; ring lock held, the caller owns its poll
  */
 void io_poll_end(struct io_kiocb *req)
@@ -668,19 +687,19 @@ void io_poll_end(struct io_kiocb *req)
 }
 
 /**
- * io_poll_cancel - end a request that waits for its file, with -ECANCELED
+ * io_poll_cancel - cancel a request that waits for its file
  * @req: waiting, with a poll; ring lock held
  *
- * Does not end it here: its task work does.  Any task.
+ * Any task may call this.  The request's task work ends it with -ECANCELED.
  *
- * Return: true, also if that was done before, or if there was an event that it
- * has not seen yet.
+ * Return: true, also if the request was cancelled before, or has an event that its owner has
+ * not handled yet.
  */
 bool io_poll_cancel(struct io_kiocb *req)
 {
 	bool own = io_poll_own(req);
 
-	/* if there is an owner it stays one as long as we have the ring lock */
+	/* an owner keeps its claim until it has the ring lock, which is held here */
 	atomic_or(IO_POLL_CANCEL, &req->poll->wants);
 	if (own)
 		io_req_push(req, req->tw.run, IO_PUSH_NOW);
@@ -694,7 +713,7 @@ static void io_poll_retry_put(struct io_ring_ctx *ctx, struct io_poll *poll)
 	io_spare_free(&ctx->polls.spares, &retry->spare);
 }
 
-/* Has the file been ready too often without being so? */
+/* Count an attempt on a ready file.  Return: true if the limit of futile attempts is reached. */
 static bool io_poll_retries_used_up(struct io_kiocb *req)
 {
 	if (!(req->flags & REQ_F_POLL_TRIED)) {
@@ -707,8 +726,8 @@ static bool io_poll_retries_used_up(struct io_kiocb *req)
 }
 
 /*
- * Has the socket a queue of errors, which MSG_ERRQUEUE reads?  Sockets of other families do not
- * know the flag, and receive data.
+ * Return: true if the file is a socket with an error queue, which MSG_ERRQUEUE reads.  Other
+ * families ignore the flag and receive data.
  */
 static bool io_poll_has_errors(struct file *file)
 {
@@ -728,7 +747,7 @@ static bool io_poll_has_errors(struct file *file)
 	}
 }
 
-/* What the op of a request waits for.  The entry of a multishot request stays. */
+/* Return: the events for a retry.  A multishot request stays on the waitqueue after an event. */
 static __poll_t io_poll_retry_events(const struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
@@ -747,12 +766,12 @@ static __poll_t io_poll_retry_events(const struct io_kiocb *req)
 }
 
 /**
- * io_poll_is_ready - ask the file of a request whether it is ready
- * @req: whose op waits for its file; ring lock held
+ * io_poll_is_ready - check whether the file of a request is ready
+ * @req: the request, whose op can wait for its file; ring lock held
  *
- * May sleep.
+ * Context: May sleep.
  *
- * Return: true if it is, also if the file has failed, or come to its end.
+ * Return: true if the file is ready, at its end, or has failed.
  */
 bool io_poll_is_ready(const struct io_kiocb *req)
 {
@@ -762,7 +781,7 @@ bool io_poll_is_ready(const struct io_kiocb *req)
 	return vfs_poll(req->file, &pt) & events;
 }
 
-/* req->poll has covered what an earlier attempt has said: that it has taken a buffer. */
+/* Restore cqe.flags, which req->poll overlaid: an earlier attempt has picked a buffer. */
 static void io_poll_uncover(struct io_kiocb *req)
 {
 	if (unlikely(req->flags & REQ_F_PICKED))
@@ -775,7 +794,7 @@ static void io_poll_uncover(struct io_kiocb *req)
  * @run: as for io_poll_arm(); has to call io_poll_disarm_retry()
  * @issue_flags: as for io_poll_arm()
  *
- * Return: whether it waits, can go on, or has to block.
+ * Return: IO_POLL_HOLD, IO_POLL_RETRY, IO_POLL_BLOCK or IO_POLL_END.
  */
 enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned int issue_flags)
 {

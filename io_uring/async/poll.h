@@ -12,26 +12,26 @@
 
 #include "req/req.h"
 
-/* io_poll->owner: 0 if unclaimed; the upper half has the low half of the events that woke it */
+/* io_poll->owner: 0 if unclaimed; the upper half has the low half of the waker's events */
 #define IO_POLL_OWNED		BIT(0)
 #define IO_POLL_MASK_SHIFT	16
 
-/* io_poll->wants has events in its low half and from bit 27 on; between them, news for the owner */
-#define IO_POLL_AGAIN		BIT(16)	/* it was woken while it had one */
-#define IO_POLL_CANCEL		BIT(17)	/* it has to end; stays */
+/* io_poll->wants: events in the low half and from bit 27 on; between them, bits for the owner */
+#define IO_POLL_AGAIN		BIT(16)	/* woken while it had an owner */
+#define IO_POLL_CANCEL		BIT(17)	/* has to end; its owner does not clear it */
 #define IO_POLL_NEWS		(IO_POLL_AGAIN | IO_POLL_CANCEL)
 
 /**
  * struct io_poll - a request that waits until a file is ready
- * @owner: (A) claimed by the context that continues the request?  See async/poll.c
- * @wants: (A) events that it waits for, with EPOLLONESHOT unless it goes on after
- *	one, and IO_POLL_NEWS.  Wakers add bits
+ * @owner: (A) nonzero while a context has claimed the poll to continue its request, see
+ *	async/poll.c
+ * @wants: (A) the events it waits for, and IO_POLL_NEWS.  Wakers set bits.
+ *	Without EPOLLONESHOT the poll continues after an event
  * @head: (A) the file's waitqueue, NULL once @wait is not on it any more
  * @second: (R) entry of the second waitqueue, for files that have two
  * @wait: on @head, under its lock
  *
- * POLL_ADD keeps it in the op's own storage, others take one from the ring, see
- * struct io_poll_retry.
+ * POLL_ADD keeps it in its op data; other requests allocate a struct io_poll_retry.
  */
 struct io_poll {
 	atomic_t		owner;
@@ -42,7 +42,7 @@ struct io_poll {
 };
 
 /**
- * struct io_poll_second - the second waitqueue of a file
+ * struct io_poll_second - entry on the second waitqueue of a file
  * @poll: (-) the poll that it belongs to
  * @head: (A) as in struct io_poll
  * @wait: on @head, under its lock
@@ -54,7 +54,7 @@ struct io_poll_second {
 };
 
 /**
- * struct io_poll_retry - for requests that are no polls, but wait to be issued again
+ * struct io_poll_retry - poll of a request that waits to be issued again, not a POLL_ADD
  * @spare: first, for ctx->polls.spares
  * @poll: the poll
  */
@@ -64,10 +64,10 @@ struct io_poll_retry {
 };
 
 /**
- * enum io_poll_verdict - what the owner of a poll finds
- * @IO_POLL_NOTHING: no event that it waits for
+ * enum io_poll_verdict - result of io_poll_check()
+ * @IO_POLL_NOTHING: no event that the request waits for
  * @IO_POLL_READY: an event
- * @IO_POLL_CANCELLED: it has to end with -ECANCELED
+ * @IO_POLL_CANCELLED: the request has to end with -ECANCELED
  */
 enum io_poll_verdict {
 	IO_POLL_NOTHING,
@@ -76,11 +76,11 @@ enum io_poll_verdict {
 };
 
 /**
- * enum io_poll_hold - what becomes of a request that would have blocked
- * @IO_POLL_HOLD: it waits for its file, the caller must not touch it any more
- * @IO_POLL_RETRY: the file is ready by now, try again
+ * enum io_poll_hold - result of io_poll_hold(), for a request that would have blocked
+ * @IO_POLL_HOLD: it waits for its file, the caller must not access it any more
+ * @IO_POLL_RETRY: the file has become ready, issue the request again
  * @IO_POLL_BLOCK: waiting for the file does not help, block
- * @IO_POLL_END: it was cancelled, its end is the caller's
+ * @IO_POLL_END: it was cancelled, the caller ends it
  */
 enum io_poll_hold {
 	IO_POLL_HOLD,
@@ -89,7 +89,7 @@ enum io_poll_hold {
 	IO_POLL_END,
 };
 
-/* What a poll is told of whether it asked or not. */
+/* Events that each poll reports, whether the program requested them or not. */
 #define IO_POLL_UNASKED	(EPOLLERR | EPOLLHUP | EPOLLNVAL | EPOLLRDHUP)
 
 static inline __poll_t io_poll_events(const struct io_poll *poll)
@@ -97,22 +97,22 @@ static inline __poll_t io_poll_events(const struct io_poll *poll)
 	return (__force __poll_t)(atomic_read(&poll->wants) & ~IO_POLL_NEWS);
 }
 
-/* For a poll that is on no waitqueue. */
+/* Set the events of a poll that is on no waitqueue. */
 static inline void io_poll_set_events(struct io_poll *poll, __poll_t events)
 {
 	atomic_set(&poll->wants, (__force int)events);
 }
 
 /*
- * The low half of the events that came with the wake, 0 if the waker knew none; once
- * io_poll_check() has found it ready, of those that it has found.
+ * Return: the low half of the events that the last claim brought, 0 if its waker knew none.  After
+ * io_poll_check() has called ->poll(), the events that it returned.
  */
 static inline __poll_t io_poll_woken_by(const struct io_poll *poll)
 {
 	return (__force __poll_t)((u32)atomic_read(&poll->owner) >> IO_POLL_MASK_SHIFT);
 }
 
-/* The events have been dealt with: the next look asks the file.  The caller owns the poll. */
+/* Forget events that were handled: the next io_poll_check() calls ->poll().  Owner only. */
 static inline void io_poll_forget_events(struct io_poll *poll)
 {
 	atomic_set(&poll->owner, IO_POLL_OWNED);
@@ -122,7 +122,8 @@ static inline void io_poll_forget_events(struct io_poll *poll)
  * io_poll_check_fast - do the work of io_poll_check() for a single wake
  * @poll: waiting; ring lock held, the caller owns it
  *
- * Return: the events; 0 if there were more wakes, or one without events.
+ * Return: the events, or 0 if io_poll_check() has to decide: there were several wakes, the
+ * waker knew no events, or the request is cancelled.
  */
 static inline __poll_t io_poll_check_fast(const struct io_poll *poll)
 {
@@ -139,7 +140,7 @@ typedef void (*io_poll_run)(struct io_ring_ctx *ctx, struct io_tw *tw,
 int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready);
 enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flags);
-/* looks in vain in one go, each of which was followed by a wake, before a poll is paused */
+/* successive checks without an event, each followed by a wake, after which a poll is paused */
 #define IO_POLL_VAIN	4
 
 void io_poll_pause(struct io_kiocb *req, io_poll_run resume);
@@ -160,8 +161,8 @@ bool io_poll_cancel(struct io_kiocb *req);
  * io_poll_recheck - check the released polls once more
  * @ctx: the ring, its lock held
  *
- * Call it before any of them can end: before task work runs, before a poll is
- * claimed without an event, and with io_ring_unlock().
+ * Call this before one of them can end: before task work runs, before io_poll_own() claims
+ * a poll, and in io_ring_unlock().
  */
 static inline void io_poll_recheck(struct io_ring_ctx *ctx)
 {
@@ -169,7 +170,7 @@ static inline void io_poll_recheck(struct io_ring_ctx *ctx)
 		io_poll_recheck_slow(ctx);
 }
 
-/* Release the poll.  From here on the next waker claims it. */
+/* Release the poll: the next waker claims it. */
 static inline void io_poll_unclaim(struct io_ring_ctx *ctx, struct io_poll *poll)
 {
 	ctx->polls.released[ctx->polls.nr_released++] = poll;
@@ -180,10 +181,10 @@ static inline void io_poll_unclaim(struct io_ring_ctx *ctx, struct io_poll *poll
 }
 
 /**
- * io_poll_try_unclaim - wait for the next event
- * @req: waiting; ring lock held, the caller owns its poll and has looked
+ * io_poll_try_unclaim - release the poll to wait for the next event
+ * @req: waiting; ring lock held, the caller owns its poll and has checked it
  *
- * Return: false if there was one already, or a cancel: look again.
+ * Return: false if there was another event or a cancel, so that the caller has to check again.
  */
 static inline bool io_poll_try_unclaim(struct io_kiocb *req)
 {
@@ -201,19 +202,18 @@ bool io_poll_is_ready(const struct io_kiocb *req);
 enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned int issue_flags);
 void io_poll_disarm_retry(struct io_kiocb *req);
 
-/* What a request wants of its file comes as an error: data does not wake it. */
+/* Let a retry wait for errors only: data does not wake it. */
 static inline void io_poll_errors_only(struct io_kiocb *req)
 {
 	req->flags |= REQ_F_POLL_ERRORS;
 }
 
-/* what an attempt in vain counts, where one that has done a part counts one */
+/* an attempt without progress counts this much, one with progress counts 1 */
 #define IO_POLL_IN_VAIN	16
 
 /*
- * The file was ready, and has done a part: it has not been asked in vain.  It still counts
- * a little, since who retries holds the ring lock, and a part that was peeked at comes again
- * and again.
+ * Count an attempt that has transferred a part as 1 instead of IO_POLL_IN_VAIN.  It is not free:
+ * a retry holds the ring lock, and MSG_PEEK finds the same part again and again.
  */
 static inline void io_poll_progress(struct io_kiocb *req)
 {
@@ -221,7 +221,7 @@ static inline void io_poll_progress(struct io_kiocb *req)
 		req->poll_tries -= IO_POLL_IN_VAIN - 1;
 }
 
-/* May a request that would block wait for its file instead? */
+/* Return: true if a request that would block can wait for its file instead. */
 static inline bool io_poll_may_retry(const struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
