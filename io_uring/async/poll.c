@@ -562,7 +562,7 @@ static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
  * @req: waiting; ring lock held, the caller owns its poll
  * @issue_flags: IO_URING_F_TASK_DEAD if no task is left to continue the request
  *
- * Context: May sleep.
+ * Context: Task context.  Holds the ring lock.  May sleep.
  *
  * Return: IO_POLL_READY, IO_POLL_NOTHING or IO_POLL_CANCELLED.  Unless the request ends, the
  * caller has to call io_poll_try_unclaim() next.
@@ -769,7 +769,7 @@ static __poll_t io_poll_retry_events(const struct io_kiocb *req)
  * io_poll_is_ready - check whether the file of a request is ready
  * @req: the request, whose op can wait for its file; ring lock held
  *
- * Context: May sleep.
+ * Context: Task context.  Holds the ring lock.  May sleep.
  *
  * Return: true if the file is ready, at its end, or has failed.
  */

@@ -8,36 +8,39 @@
  *
  * Data: a pool has two lanes with a limit each: bounded for work that ends by itself
  * (storage), unbounded for work that may wait for another task.  A lane queues plain work in
- * one FIFO, and hashed work in a FIFO for each key (an inode or an open file).  Work of a key
- * runs one at a time and in order, and does not keep other work from running: all workers would
- * only wait for the inode's lock.  So it does not matter that another task's pool may have work
- * on the same inode.  There are as many keys at a time as a word has bits.  More keys wait in
- * one more FIFO, in order, until a key is free.
+ * one FIFO, and hashed work in a FIFO for each key (an inode or an open file).  Work of one key
+ * runs one at a time and in order; otherwise all workers might block on the inode's lock and
+ * keep other work waiting.  Work on the same inode in another task's pool is not serialised:
+ * it cannot block more than its own lane.  A lane has as many keys at a time as a word has
+ * bits.  Work of further keys waits in one more FIFO, in order, until a key is free.
  *
- * Locks, none of which is held while another of these is taken:
+ * Locks, none of which is held while another one is taken:
  *
- *	lane->lock	the queue, and which work each worker runs.  Work moves from the
- *			queue to a worker inside one section, and cancel searches the queue
- *			first, so that it cannot miss it.  The match callback is called under
- *			it.  A search drops it now and then; removing work from a queue
- *			updates the searches that are at that work
- *	lane->workers_lock	idle workers and counts.  Raw, a leaf: the scheduler's hook
- *			takes it.  Tasks are woken without it
+ *	lane->lock	the queues, and which work each worker runs.  Work moves from a
+ *			queue to a worker inside one section, and a cancel searches the queues
+ *			first, so that it cannot miss work.  It calls @match under this lock.
+ *			A long search drops the lock now and then; code that removes work
+ *			from a queue updates the searches that point to this work
+ *	lane->workers_lock	idle workers and counts.  A raw lock, because the scheduler's
+ *			hook takes it.  Tasks are woken after it is dropped
  *	wq->cpus.lock	a mutex: CPUs of the workers
  *
- * Ordering: two pairs of "write, full barrier, read" keep wake-ups from being lost.
+ * Ordering: queued work must not wait for a worker that goes to sleep at the same time, and
+ * must not stay in a pool that ends.  Two pairs of "write, full barrier, read" prevent this:
  *
  *	A	submitter: io_wq_kick()		worker: io_wq_worker_wait(),
  *						io_wq_worker_sleeping()
  *		queue work			count itself as idle, or asleep
+ *		full barrier			full barrier
  *		idle or running workers?	work in the queue?
  *
  *	B	exit				submitter
  *		set ->exiting, under lane->lock	queue work, under lane->lock
  *		take and drop workers_lock	->exiting? have the work reaped
  *
- * A worker that gives back a key makes the next work of that key runnable, and checks the
- * queue before it sleeps.  After B no worker goes idle or is counted in.
+ * In A, either the submitter sees the worker as idle and wakes it, or the worker sees the work.
+ * A worker that releases a key makes the next work of that key runnable, and checks the
+ * queue before it sleeps.  After B no worker becomes idle, and none is created.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpuset.h>
@@ -79,7 +82,7 @@ static struct io_wq_work *io_wq_fifo_pop(struct io_wq_fifo *fifo)
 	return work;
 }
 
-/* @work has left a queue: searches that stand at it go to @next, those behind it to @before. */
+/* Move searches that point to @work, which has left a queue: to @next, or back to @before. */
 static noinline void io_wq_move_searches(struct io_wq_lane *lane, struct io_wq_work *work,
 					 struct io_wq_work *before, struct io_wq_work *next)
 {
@@ -101,7 +104,7 @@ static void io_wq_left(struct io_wq_lane *lane, struct io_wq_work *work,
 		io_wq_move_searches(lane, work, before, next);
 }
 
-/* Take @work, which stands behind @before or first, out of a queue of the lane. */
+/* Remove @work, which is behind @before or the first, from a queue of the lane. */
 static void io_wq_remove(struct io_wq_lane *lane, struct io_wq_fifo *fifo,
 			 struct io_wq_work *before, struct io_wq_work *work)
 {
@@ -117,7 +120,7 @@ static void io_wq_remove(struct io_wq_lane *lane, struct io_wq_fifo *fifo,
 	io_wq_left(lane, work, before, next);
 }
 
-/* The oldest work of a queue of the lane. */
+/* Remove the oldest work of a queue of the lane.  Return: the work, or NULL. */
 static struct io_wq_work *io_wq_pop(struct io_wq_lane *lane, struct io_wq_fifo *fifo)
 {
 	struct io_wq_work *work = io_wq_fifo_pop(fifo);
@@ -127,7 +130,7 @@ static struct io_wq_work *io_wq_pop(struct io_wq_lane *lane, struct io_wq_fifo *
 	return work;
 }
 
-/* Work of a key has come or gone, or a worker has: what does that make of it? */
+/* Update the bits of a key whose queue or worker has changed. */
 static void io_wq_key_update(struct io_wq_lane *lane, unsigned int n)
 {
 	bool held = lane->held & BIT(n), work = lane->key[n].fifo.first;
@@ -137,7 +140,7 @@ static void io_wq_key_update(struct io_wq_lane *lane, unsigned int n)
 	WRITE_ONCE(lane->ready, (lane->ready & ~BIT(n)) | (work && !held ? BIT(n) : 0));
 }
 
-/* Put hashed work at its place.  Return: false if all keys are in use by others. */
+/* Queue hashed work behind its key.  Return: false if all keys are in use by others. */
 static bool io_wq_key_push(struct io_wq_lane *lane, struct io_wq_work *work)
 {
 	const void *key = lane->wq->key(work);
@@ -157,7 +160,7 @@ static bool io_wq_key_push(struct io_wq_lane *lane, struct io_wq_work *work)
 	return true;
 }
 
-/* A key may be free: those that wait for one follow, each work moves once. */
+/* Move work from lane->others to keys that have become free.  Each work moves once. */
 static void io_wq_keys_refill(struct io_wq_lane *lane)
 {
 	struct io_wq_work *work;
@@ -174,7 +177,7 @@ static noinline void io_wq_push_hashed(struct io_wq_lane *lane, struct io_wq_wor
 		io_wq_fifo_push(&lane->others, work);
 }
 
-/* Queue work at its place.  Return: false if the pool ends, so that no worker may take it */
+/* Queue work.  Return: false if the pool ends, so that no worker may take the work. */
 static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work, bool hashed)
 {
 	guard(spinlock)(&lane->lock);
@@ -199,20 +202,20 @@ bool io_wq_lane_runnable(struct io_wq_lane *lane)
 	return READ_ONCE(lane->plain.first) || READ_ONCE(lane->ready);
 }
 
-/* Is there a worker of this generation that comes for its work? */
+/* Return: true if a worker of this generation is going to look for work. */
 static bool io_wq_is_awaited(struct io_wq_lane *lane, unsigned int generation)
 {
 	struct io_wq_worker *worker;
 
 	list_for_each_entry(worker, &lane->workers, link) {
-		/* one that sleeps may wait for what this work does: the open of a FIFO */
+		/* a worker that sleeps may depend on this work, like an open() of a FIFO */
 		if (worker->generation == generation && !READ_ONCE(worker->asleep))
 			return true;
 	}
 	return false;
 }
 
-/* A worker never takes newer work; it takes older work that no other worker comes for. */
+/* A worker never takes newer work, and older work only if no worker of that age will. */
 static noinline bool io_wq_may_take_other(const struct io_wq_worker *worker,
 					  const struct io_wq_work *work)
 {
@@ -227,7 +230,7 @@ static bool io_wq_may_take(const struct io_wq_worker *worker, const struct io_wq
 	       io_wq_may_take_other(worker, work);
 }
 
-/* The next key with work that @worker may take, else IO_WQ_KEYS. */
+/* Return: the next key with work that @worker may take, or IO_WQ_KEYS. */
 static unsigned int io_wq_next_key(struct io_wq_lane *lane, const struct io_wq_worker *worker)
 {
 	unsigned int n;
@@ -239,7 +242,7 @@ static unsigned int io_wq_next_key(struct io_wq_lane *lane, const struct io_wq_w
 	return IO_WQ_KEYS;
 }
 
-/* The oldest work of a key that no worker has; @worker has it then. */
+/* Take the oldest work of a key that no worker holds.  @worker holds the key then. */
 static noinline struct io_wq_work *io_wq_take_hashed(struct io_wq_lane *lane,
 						     struct io_wq_worker *worker)
 {
@@ -259,7 +262,7 @@ static noinline struct io_wq_work *io_wq_take_hashed(struct io_wq_lane *lane,
 	return work;
 }
 
-/* The queues of hashed and plain work, in the order in which work moves, then none. */
+/* Return: the nth queue, in the order in which work moves between them; NULL after the last. */
 static struct io_wq_fifo *io_wq_nth_fifo(struct io_wq_lane *lane, unsigned int n)
 {
 	if (!n)
@@ -269,7 +272,7 @@ static struct io_wq_fifo *io_wq_nth_fifo(struct io_wq_lane *lane, unsigned int n
 	return n == IO_WQ_KEYS + 1 ? &lane->plain : NULL;
 }
 
-/* Some work was taken out of that queue. */
+/* Update the key of the nth queue after work was removed from it. */
 static void io_wq_fifo_update(struct io_wq_lane *lane, unsigned int n)
 {
 	if (!n || n > IO_WQ_KEYS)
@@ -278,7 +281,7 @@ static void io_wq_fifo_update(struct io_wq_lane *lane, unsigned int n)
 	io_wq_keys_refill(lane);
 }
 
-/* Any work, for the end: what is cancelled need not be serialised. */
+/* Take any work of a lane that ends: cancelled work need not be serialised. */
 static struct io_wq_work *io_wq_take_any(struct io_wq_lane *lane)
 {
 	struct io_wq_fifo *fifo;
@@ -305,10 +308,10 @@ static struct io_wq_work *io_wq_take_plain(struct io_wq_lane *lane,
 
 /**
  * io_wq_has_work_for - check for work that this worker could take
- * @worker: current, which has told that it is idle, see io_wq_lane_runnable()
+ * @worker: current, which has counted itself as idle, see io_wq_lane_runnable()
  *
- * Return: true or false, which may be outdated.  What is left to other workers, these take,
- * or kick the lane when they go to sleep or leave.
+ * Return: true or false, which may be outdated.  Other workers take the work that this one
+ * must not take, or kick the lane when they go to sleep or leave.
  */
 bool io_wq_has_work_for(struct io_wq_worker *worker)
 {
@@ -321,7 +324,7 @@ bool io_wq_has_work_for(struct io_wq_worker *worker)
 	       (lane->plain.first && io_wq_may_take(worker, lane->plain.first));
 }
 
-/* Plain and hashed work take turns. */
+/* Take work for @worker, alternating between plain and hashed work.  Return: it, or NULL. */
 static struct io_wq_work *io_wq_take_next(struct io_wq_lane *lane, struct io_wq_worker *worker)
 {
 	struct io_wq_work *work = NULL;
@@ -336,7 +339,7 @@ static struct io_wq_work *io_wq_take_next(struct io_wq_lane *lane, struct io_wq_
 	return work ?: io_wq_take_plain(lane, worker);
 }
 
-/* @worker runs @work from now on; @work was found under the same lock, or is nowhere else. */
+/* Let @worker run @work, which was removed from a queue under the lock that is still held. */
 static void io_wq_assign(struct io_wq_worker *worker, struct io_wq_work *work)
 {
 	lockdep_assert_held(&worker->lane->lock);
@@ -357,7 +360,7 @@ static noinline void io_wq_give_key_back(struct io_wq_worker *worker)
 	io_wq_keys_refill(lane);
 }
 
-/* @worker does not have its work any more; the opposite of io_wq_assign(). */
+/* Detach the work of @worker, and release its key; undoes io_wq_assign(). */
 static void io_wq_unassign(struct io_wq_worker *worker)
 {
 	lockdep_assert_held(&worker->lane->lock);
@@ -372,7 +375,7 @@ static void io_wq_let_go_locked(struct io_wq_worker *worker)
 	io_wq_unassign(worker);
 }
 
-/* The pool's owner may wait for works to be done; no lock is held. */
+/* Wake the pool's owner if it waits for works to be done.  Call without a lock. */
 static void io_wq_tell_owner(struct io_wq *wq)
 {
 	if (unlikely(READ_ONCE(wq->owner_waits)))
@@ -383,8 +386,8 @@ static void io_wq_tell_owner(struct io_wq *wq)
  * io_wq_let_go - detach the finished work of a worker
  * @worker: current
  *
- * No search finds the work through the pool any more.  Its key is given back: the
- * first worker that comes, perhaps current, takes the next work of that key.
+ * No search finds the work through the pool any more.  Its key is released: the next
+ * worker that looks for work, perhaps current, takes the next work of that key.
  */
 void io_wq_let_go(struct io_wq_worker *worker)
 {
@@ -398,15 +401,15 @@ void io_wq_let_go(struct io_wq_worker *worker)
 /**
  * io_wq_take - take work from the queue
  * @worker: current
- * @done: it has run work, which is done now, as by io_wq_let_go()
+ * @done: the worker has finished its work: detach it first, as io_wq_let_go() does
  *
- * A cancel signals the worker under the lane's lock, so that a signal for finished work has
- * arrived by then.  The worker clears it before it takes the next work.
+ * A cancel sends its signal under the lane's lock, so a signal for finished work is pending
+ * before this returns.  The worker clears it before it begins the next work.
  *
  * Once the pool ends, all work can be taken and is marked as cancelled.
  *
- * Return: work, which is findable as the worker's, or NULL; after work also if the worker has
- * something to update first
+ * Return: the work, assigned to @worker; NULL if there is none, or if @done and the worker has
+ * to handle a signal, task work or a change of CPUs first
  */
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
 {
@@ -435,9 +438,10 @@ struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
  * io_wq_give_back - requeue work that the worker should not begin yet
  * @worker: current
  *
- * The work is the first of its kind again.
+ * The work becomes the first of its queue again.
  *
- * Return: false if the worker keeps it, since a search may have left that place behind
+ * Return: false if the worker keeps the work, because a running search may have passed the
+ * head of that queue already
  */
 bool io_wq_give_back(struct io_wq_worker *worker)
 {
@@ -449,7 +453,7 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 		return false;
 	if (worker->key != IO_WQ_NO_KEY)
 		fifo = &lane->key[worker->key].fifo;
-	/* it has not begun: who has meant to end it has found it running */
+		/* a cancel found this work running, but it has not begun: mark it */
 	if (worker->cancelled)
 		worker->cur->flags |= IO_WQ_WORK_CANCEL;
 	io_wq_fifo_push_front(fifo, worker->cur);
@@ -461,10 +465,10 @@ bool io_wq_give_back(struct io_wq_worker *worker)
  * io_wq_disown - detach the work that current runs from the pool
  *
  * Called by a worker from inside params->run(), with the lock held under which
- * searches for the work find it elsewhere.  params->put() follows all the
- * same.
+ * searches for the work find it elsewhere.  The worker still calls params->put() when
+ * params->run() returns.
  *
- * Return: false if the work was told to end before; from here on it cannot be.
+ * Return: false if the work was cancelled before; from here on the pool does not cancel it.
  */
 bool io_wq_disown(void)
 {
@@ -474,7 +478,7 @@ bool io_wq_disown(void)
 	return !worker->cancelled;
 }
 
-/* End work that is in no queue. */
+/* Run work as cancelled that was removed from the queues. */
 static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
 {
 	struct io_wq_work *work;
@@ -492,10 +496,12 @@ static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
  * @wq: pool
  * @work: in no list
  *
- * May be called in the context of any task that may sleep; a worker that has to
- * be made is made at once if that is the pool's owner.  If the pool ends, or if
- * no worker can be had, the work ends as cancelled; never within this call, which
- * the ring lock may be held for.
+ * If a worker has to be created, the pool's owner does it within this call; other callers
+ * queue task work to the owner.  If the pool ends, or no worker can be created, a kernel
+ * worker ends the work as cancelled.  That never happens within this call, whose caller may
+ * hold the ring lock.
+ *
+ * Context: Task context.  May sleep.
  */
 void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 {
@@ -510,17 +516,17 @@ void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 	work->generation = READ_ONCE(wq->generation);
 	if (concurrent && !READ_ONCE(lane->concurrent))
 		WRITE_ONCE(lane->concurrent, true);
-	/* may run and be freed from here */
+	/* the work may run and be freed from here on */
 	if (io_wq_push(lane, work, flags & IO_WQ_WORK_HASHED))
 		io_wq_kick(lane, concurrent);
 	else
 		io_wq_queue_reap(lane);
 }
 
-/* works that are looked at before others get the lock */
+/* works that a search checks before it drops the lock */
 #define IO_WQ_SEARCH_STEP	256
 
-/* Let others have the lock; the search goes on where it was. */
+/* Drop the lock for a moment.  lane->searches keeps the position of the search valid. */
 static void io_wq_search_pause(struct io_wq_lane *lane)
 {
 	spin_unlock(&lane->lock);
@@ -529,11 +535,11 @@ static void io_wq_search_pause(struct io_wq_lane *lane)
 }
 
 /*
- * Take matching work out of a lane's queues, one or all of it, and put it at the end
- * of @out.  Work that moves on meanwhile goes to queues that are scanned later, or to a
- * worker, which requeues none during a search.
+ * Remove matching work from a lane's queues, the first or all of it, and append it to @out.
+ * While the lock is dropped, work moves only to queues that are scanned later, or to a worker;
+ * workers requeue none during a search.
  *
- * Return: how many.
+ * Return: the number of removed works.
  */
 static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *out,
 				  io_wq_match_fn match, void *data, bool all)
@@ -543,7 +549,7 @@ static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *ou
 	struct io_wq_fifo *fifo;
 
 	lockdep_assert_held(&lane->lock);
-	/* a pool without work is asked each time that a program cancels anything */
+	/* fast exit: each cancel of a program searches the pool, which is mostly empty */
 	if (!lane->plain.first && !lane->keys && !lane->others.first)
 		return 0;
 	list_add(&search.link, &lane->searches);
@@ -571,8 +577,8 @@ static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *ou
 }
 
 /*
- * Tell workers to end what they run if it matches.  A work may have been handed over, and its
- * memory serve another purpose by now: it is only read.  Return: how many.
+ * Mark running work that matches as cancelled, and signal its worker.  @cur is read only: its
+ * owner may have changed, and may use the memory otherwise.  Return: the number of works.
  */
 static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn match,
 					 void *data, bool all)
@@ -584,7 +590,7 @@ static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn
 	list_for_each_entry(worker, &lane->workers, link) {
 		if (!worker->cur || !match(worker->cur, data))
 			continue;
-		/* the flag first: a worker that wakes up looks at it */
+		/* set the flag first: the signal makes the worker check it */
 		WRITE_ONCE(worker->cancelled, true);
 		set_notify_signal(worker->task);
 		found++;
@@ -595,17 +601,18 @@ static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn
 }
 
 /**
- * io_wq_cancel - end work, queued or running
+ * io_wq_cancel - cancel work, queued or running
  * @wq: pool
- * @match: is this the work? called under a spinlock, may take irq-safe ones
+ * @match: returns true for work to cancel; called under a spinlock, may take irq-safe ones
  * @data: for @match
- * @all: all that matches, else the first that is found
+ * @all: cancel all work that matches, not only the first
  *
- * May sleep.  Queued work is run as cancelled before this returns, in the caller's
- * context, which may hold the ring lock.  Running work is marked, and its worker leaves
- * interruptible waits.
+ * Queued work is run as cancelled before this returns, in the caller's context, which may
+ * hold the ring lock.  Running work is marked, and its worker leaves interruptible waits.
  *
- * Return: how many of each there were.
+ * Context: Task context.  May sleep.
+ *
+ * Return: the numbers of queued and of running works that were cancelled.
  */
 struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all)
 {
@@ -633,7 +640,7 @@ static bool io_wq_match_any(struct io_wq_work *work, void *data)
 	return true;
 }
 
-/* End all that waits in a lane. */
+/* Cancel all work that is queued in a lane. */
 static void io_wq_cancel_queued(struct io_wq_lane *lane)
 {
 	struct io_wq_fifo list = {};
@@ -643,7 +650,7 @@ static void io_wq_cancel_queued(struct io_wq_lane *lane)
 	io_wq_run_cancelled(lane->wq, &list);
 }
 
-/* Cancel queued work, for callers that hold the ring lock or are in the scheduler's hook. */
+/* Cancel queued work on behalf of callers that hold the ring lock, or of the scheduler's hook. */
 static void io_wq_reap(struct work_struct *work)
 {
 	struct io_wq_lane *lane = container_of(work, struct io_wq_lane, reap);
@@ -653,11 +660,11 @@ static void io_wq_reap(struct work_struct *work)
 }
 
 /**
- * io_wq_queue_reap - let a kernel worker end all that waits in a lane
+ * io_wq_queue_reap - let a kernel worker cancel all work that is queued in a lane
  * @lane: of a pool that the caller has a reference to
  *
- * Has a reference of its own: it may be queued so late that the pool's end does not
- * wait for it.  It finds the queues empty then.
+ * The queued reap holds a reference: a late one may run after the pool's end, and then
+ * finds the queues empty.
  */
 void io_wq_queue_reap(struct io_wq_lane *lane)
 {
@@ -666,7 +673,7 @@ void io_wq_queue_reap(struct io_wq_lane *lane)
 		io_wq_unref(lane->wq);
 }
 
-/* What a limit becomes: @want, but not more than the user may have threads, and never none. */
+/* Clamp a limit of workers to the range from 1 to @nproc, the user's limit of threads. */
 static unsigned int io_wq_limit(unsigned int want, unsigned long nproc)
 {
 	return clamp_t(unsigned long, want, 1, clamp_t(unsigned long, nproc, 1, INT_MAX));
@@ -675,10 +682,10 @@ static unsigned int io_wq_limit(unsigned int want, unsigned long nproc)
 /**
  * io_wq_set_max_workers - set the limits of the lanes
  * @wq: pool
- * @counts: bounded, unbounded; 0 leaves a limit as it is.  Old values come back
+ * @counts: new limits, bounded and unbounded, 0 to keep one; set to the old limits
  *
- * Takes effect when the next worker would be made; surplus workers go when they
- * have been idle.
+ * New limits apply when the next worker would be created; surplus workers leave once
+ * they are idle for long enough.
  *
  * Return: 0
  */
@@ -703,13 +710,13 @@ int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2])
 }
 
 /**
- * io_wq_set_affinity - CPUs of the workers
+ * io_wq_set_affinity - set the CPUs of the workers
  * @wq: pool
  * @mask: NULL for all CPUs that the owner's cpuset allows
  *
  * Each worker moves before it takes more work.
  *
- * Return: 0; -EINVAL if the cpuset does not allow all of them
+ * Return: 0; -EINVAL if the cpuset does not allow all CPUs of @mask
  */
 int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask)
 {
@@ -724,7 +731,7 @@ int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask)
 	return 0;
 }
 
-/* While a CPU was away, the scheduler may have taken other CPUs than those that were asked for. */
+/* The scheduler may have moved workers off a CPU that was offline: let them apply @cpus again. */
 static int io_wq_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct io_wq *wq = hlist_entry(node, struct io_wq, cpuhp_node);
@@ -755,7 +762,8 @@ static void io_wq_free(struct io_wq *wq)
  * io_wq_tryget - take a reference to a pool that its owner may end
  * @wq: found within RCU
  *
- * Keeps its memory, and its task's.  There is no work in it once it has ended.
+ * The reference keeps the memory of the pool and of its task.  A pool that has ended has no
+ * work.
  *
  * Return: false if the last reference is gone
  */
@@ -765,7 +773,7 @@ bool io_wq_tryget(struct io_wq *wq)
 }
 
 /**
- * io_wq_unref - give up a reference to the pool's memory
+ * io_wq_unref - drop a reference to the pool's memory
  * @wq: must not be used afterwards
  */
 void io_wq_unref(struct io_wq *wq)
@@ -774,7 +782,7 @@ void io_wq_unref(struct io_wq *wq)
 		io_wq_free(wq);
 }
 
-/* Allocate a pool. */
+/* Allocate a pool.  Return: the pool, or NULL without memory. */
 static struct io_wq *io_wq_alloc(const struct io_wq_params *p)
 {
 	unsigned long nproc = rlimit(RLIMIT_NPROC);
@@ -803,12 +811,12 @@ static struct io_wq *io_wq_alloc(const struct io_wq_params *p)
 }
 
 /**
- * io_wq_create - make a pool, without workers
- * @p: what it is made of
+ * io_wq_create - create a pool, without workers
+ * @p: parameters
  *
- * May sleep.
+ * Context: Task context.  May sleep.
  *
- * Return: pool, or ERR_PTR(-ENOMEM), or an error of CPU hotplug
+ * Return: the pool, ERR_PTR(-ENOMEM), or an error of CPU hotplug
  */
 struct io_wq *io_wq_create(const struct io_wq_params *p)
 {
@@ -828,9 +836,9 @@ struct io_wq *io_wq_create(const struct io_wq_params *p)
 /**
  * io_wq_bounded_busy - check for queued or running bounded work
  * @wq: pool
- * @done: works of this kind that have ended so far
+ * @done: set to the number of bounded works that have ended so far
  *
- * Return: true if there is some; a snapshot, final once no task queues any more
+ * Return: true if there is such work.  The value is final once no task queues any more.
  */
 bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 {
@@ -851,9 +859,9 @@ bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 /**
  * io_wq_wait_done - have the owner woken whenever a work is done
  * @wq: pool, of current
- * @wait: from now on, or not any more
+ * @wait: true from now on, false not any more
  *
- * Call it before setting current's state and before io_wq_bounded_busy(), which takes
+ * Call this before setting current's state and before io_wq_bounded_busy(), which takes
  * the locks that a worker drops after a work and before it wakes the owner.
  */
 void io_wq_wait_done(struct io_wq *wq, bool wait)
@@ -862,10 +870,10 @@ void io_wq_wait_done(struct io_wq *wq, bool wait)
 }
 
 /**
- * io_wq_bounded_nudge - work that ends by itself leaves interruptible waits
+ * io_wq_bounded_nudge - make bounded work leave interruptible waits
  * @wq: pool
  *
- * It is not cancelled: what waits for a disk does not notice.
+ * The work is not cancelled, and work that waits for a disk is not disturbed.
  */
 void io_wq_bounded_nudge(struct io_wq *wq)
 {
@@ -883,9 +891,11 @@ void io_wq_bounded_nudge(struct io_wq *wq)
  * io_wq_exit_start - begin to end a pool
  * @wq: pool
  *
- * From here no worker is made, and no work is begun: what is queued, now or later,
- * ends soon as cancelled, and workers leave.  Does not sleep; may be called more
- * than once, and by a worker.  io_wq_put_and_exit() has to follow.
+ * From here on no worker is created and no work begins.  Work that is queued, now or later,
+ * soon ends as cancelled, and workers leave.  May be called more than once, also by a
+ * worker.  io_wq_put_and_exit() has to follow.
+ *
+ * Context: Task context.  Does not sleep.
  */
 void io_wq_exit_start(struct io_wq *wq)
 {
@@ -905,7 +915,7 @@ void io_wq_exit_start(struct io_wq *wq)
 	}
 }
 
-/* What runs is told to end, once; from here on ->drained will come. */
+/* Cancel running work, once.  From here on, ->drained completes when the last thread exits. */
 static void io_wq_exit_tell(struct io_wq *wq)
 {
 	struct io_wq_worker *worker;
@@ -920,7 +930,7 @@ static void io_wq_exit_tell(struct io_wq *wq)
 		io_wq_stop_creation(lane);
 		guard(spinlock)(&lane->lock);
 		io_wq_cancel_running(lane, io_wq_match_any, NULL, true);
-		/* the file that went with the last work may linger in a worker that has none */
+		/* a worker without work may still be in the final fput() of its last file */
 		list_for_each_entry(worker, &lane->workers, link)
 			set_notify_signal(worker->task);
 	}
@@ -929,13 +939,14 @@ static void io_wq_exit_tell(struct io_wq *wq)
 
 /**
  * io_wq_exit_wait - wait for a while until the workers of a pool are gone
- * @wq: io_wq_exit_start() was called; the caller ends it
+ * @wq: pool, after io_wq_exit_start(); the caller ends it
  * @timeout: jiffies
  *
- * Running work is told to end.  For a caller that has to do something between two
- * calls.
+ * Cancels running work.  For a caller that has other work to do between two calls.
  *
- * Return: no worker is left
+ * Context: Task context.  May sleep.
+ *
+ * Return: true if no worker is left
  */
 bool io_wq_exit_wait(struct io_wq *wq, unsigned long timeout)
 {
@@ -947,9 +958,10 @@ bool io_wq_exit_wait(struct io_wq *wq, unsigned long timeout)
  * io_wq_put_and_exit - end a pool
  * @wq: must not be used afterwards
  *
- * Running work is told to end, queued work is cancelled.  Sleeps until no worker
- * is left, without a time limit, since a device may hold pages of running work;
- * this is no reason for a report of a hung task.
+ * Cancels running and queued work, and waits until no worker is left.  There is no time
+ * limit, because a device may hold pages of running work, and no report of a hung task.
+ *
+ * Context: Task context.  Sleeps.
  */
 void io_wq_put_and_exit(struct io_wq *wq)
 {
@@ -960,7 +972,7 @@ void io_wq_put_and_exit(struct io_wq *wq)
 	wait_for_completion_state(&wq->drained, TASK_IDLE);
 
 	for (i = 0; i < IO_WQ_NR_LANES; i++) {
-		/* one that runs holds requests, whose ring may go with our caller */
+		/* a running reap holds requests, whose ring the caller may free next */
 		if (cancel_work_sync(&wq->lane[i].reap))
 			io_wq_unref(wq);
 		io_wq_cancel_queued(&wq->lane[i]);

@@ -17,15 +17,15 @@ struct cpumask;
 
 /**
  * enum io_wq_work_flags - bits of io_wq_work->flags
- * @IO_WQ_WORK_CANCEL: it has to end with -ECANCELED, without being begun; see also
- *	io_wq_worker_stopped()
+ * @IO_WQ_WORK_CANCEL: params->run() has to end the work with -ECANCELED instead of beginning
+ *	it; see also io_wq_worker_stopped()
  * @IO_WQ_WORK_HASHED: serialised with work of the same key, see struct io_wq_params
  * @IO_WQ_WORK_UNBOUND: may take for ever, is counted against the limit of unbounded workers
- * @IO_WQ_WORK_CONCURRENT: is known to block: if no worker is idle, start one now
- *	rather than when those that run go to sleep, up to one for each CPU
+ * @IO_WQ_WORK_CONCURRENT: expected to block: if no worker is idle, start one now
+ *	rather than when the running ones go to sleep, up to one for each CPU
  *
- * The owner of the work sets them before io_wq_enqueue().  Later IO_WQ_WORK_CANCEL alone is
- * added, by the pool before it calls params->run(), or by that.
+ * The owner of the work sets them before io_wq_enqueue().  Later only IO_WQ_WORK_CANCEL is
+ * added, by the pool before it calls params->run(), or by params->run().
  */
 enum io_wq_work_flags {
 	IO_WQ_WORK_CANCEL	= BIT(0),
@@ -35,13 +35,13 @@ enum io_wq_work_flags {
 };
 
 /**
- * struct io_wq_env - what threads share with the task that made them, and it can get anew
+ * struct io_wq_env - what workers share with the task that created them, but the task can replace
  * @fs: root and working directory
  * @files: descriptors
  * @ns: namespaces
  *
- * Only compared.  A thread holds references to its own, so an address is not reused
- * while the thread lives.
+ * These pointers are compared, never dereferenced.  Workers hold references to the objects
+ * that they share, so no address is reused while such a worker lives.
  */
 struct io_wq_env {
 	const struct fs_struct		*fs;
@@ -64,8 +64,8 @@ static inline bool io_wq_env_is_current(const struct io_wq_env *env)
 
 /**
  * struct io_wq_found - what io_wq_cancel() found
- * @queued: works in the queue; they have ended
- * @running: works that a worker runs; they were told to end
+ * @queued: number of queued works; they have ended
+ * @running: number of works that a worker runs; they have been told to end
  */
 struct io_wq_found {
 	unsigned int	queued;
@@ -77,15 +77,16 @@ typedef const void *(*io_wq_key_fn)(const struct io_wq_work *work);
 typedef bool (*io_wq_match_fn)(struct io_wq_work *work, void *data);
 
 /**
- * struct io_wq_params - what a pool is made of
- * @task: owner: workers are threads of it, created in its context
- * @run: do the work, on a worker.  With IO_WQ_WORK_CANCEL set, end it, on a worker, in the
- *	context that cancels or ends the pool, with its locks, or on a kernel worker; never
- *	inside io_wq_enqueue().  May hand the work over to another owner
- * @put: drop the pool's reference to the work.  Called where @run was, by a worker
- *	perhaps after it took its next work: does not wait
- * @key: what hashed work is serialised by, an address that is only compared; it does not
- *	change from the queueing of the work until the pool drops it
+ * struct io_wq_params - parameters of a pool
+ * @task: owner: workers are threads of its process, created in its context
+ * @run: do the work, on a worker; may hand it over to another owner.  With
+ *	IO_WQ_WORK_CANCEL set, end the work: on a worker, on a kernel worker, or in the context
+ *	that cancels work or ends the pool, with its locks held.  Never called within
+ *	io_wq_enqueue()
+ * @put: drop the pool's reference to the work, in the context that has called @run.  Must not
+ *	wait: a worker may have taken its next work already
+ * @key: return the address that hashed work is serialised by.  It is only compared, and
+ *	must not change until the pool drops the work
  * @bounded: limit of workers for work that ends by itself, 0 counts as 1
  */
 struct io_wq_params {

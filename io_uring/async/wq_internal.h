@@ -19,7 +19,7 @@
 
 #include "async/wq.h"
 
-/* keys that have work waiting or running in a lane at a time; work of others waits behind them */
+/* limit of keys with queued or running work in a lane; work of further keys waits behind them */
 #define IO_WQ_KEYS	BITS_PER_LONG
 
 /**
@@ -43,10 +43,10 @@ struct io_wq_key {
 };
 
 /**
- * struct io_wq_search - where a search through a lane's queues is
+ * struct io_wq_search - position of a search through a lane's queues
  * @link: (Q) in lane->searches
- * @before: (Q) the work before @at, NULL for none
- * @at: (Q) what is looked at next, NULL at the end of the queue
+ * @before: (Q) the work before @at, NULL if @at is the first
+ * @at: (Q) the next work to check, NULL at the end of the queue
  */
 struct io_wq_search {
 	struct list_head	link;
@@ -57,32 +57,32 @@ struct io_wq_search {
 /**
  * struct io_wq_lane - one kind of work and the workers that run it
  * @wq: pool
- * @lock: (Q) queue and what workers run
+ * @lock: (Q) queues, and what workers run
  * @plain: (Q) work that is not hashed
  * @key: (Q) hashed work
- * @keys: (Q) bit n: key[n] is in use: it has work, or a worker has it
+ * @keys: (Q) bit n: key[n] is in use: it has work, or a worker holds it
  * @held: (Q) bit n: a worker runs work of key[n]
- * @ready: (Q) bit n: key[n] has work and no worker has it; read without the lock
- * @others: (Q) hashed work that came when all keys were in use, or behind such work
- * @next_key: (Q) where to look next, so that no key starves
+ * @ready: (Q) bit n: key[n] has work and no worker holds it; read without the lock
+ * @others: (Q) hashed work that was queued when all keys were in use, or behind such work
+ * @next_key: (Q) key at which the next scan begins, so that no key starves
  * @plain_next: (Q) plain work has its turn
- * @searches: (Q) those that have let go of the lock on their way
- * @workers: (Q) all of them
- * @nr_done: (Q) works that workers have ended
+ * @searches: (Q) searches in progress, which drop the lock now and then
+ * @workers: (Q) all workers
+ * @nr_done: (Q) number of works that workers have ended
  * @reap: cancels what is queued
- * @workers_lock: (W) who is idle, who is counted, who is being made; a leaf, taken in
- *	the scheduler's hook; io_wq_kick() looks at these without it
- * @idle: (W) workers without work, the last one that came is the first
- * @nr_workers: (W) workers, the one that is being made included
- * @max_workers: (W) limit
- * @creating: (W) a worker is being made; its maker owns @tries, @create and @retry
- * @tries: how often making it has failed
+ * @workers_lock: (W) idle workers, and the counts of workers.  A leaf, taken in the
+ *	scheduler's hook; io_wq_kick() reads the fields under it without the lock
+ * @idle: (W) stack of workers without work: the last to come is the first to go
+ * @nr_workers: (W) number of workers, with the one that is being created
+ * @max_workers: (W) limit of @nr_workers
+ * @creating: (W) a worker is being created; the creation owns @tries, @create and @retry
+ * @tries: failed attempts to create it
  * @nr_running: workers that are neither idle nor asleep in their work
- * @create: task work of the owner
- * @retry: the same, later
- * @concurrent: (A) work that wants to run side by side has been queued
- * @late: makes or wakes a worker if those that run keep concurrent work waiting
- * @late_done: @nr_done when @late looked last; its own
+ * @create: task work of the owner, which creates a worker
+ * @retry: queues @create again after a failure
+ * @concurrent: (A) set once concurrent work has been queued
+ * @late: wakes or creates a worker if the running ones keep concurrent work waiting
+ * @late_done: @nr_done at the last run of @late, which alone reads it
  */
 struct io_wq_lane {
 	struct io_wq		*wq;
@@ -118,15 +118,15 @@ struct io_wq_lane {
 enum { IO_WQ_BOUNDED, IO_WQ_UNBOUNDED, IO_WQ_NR_LANES };
 
 /**
- * struct io_wq_cpus - where workers may run
- * @lock: of all but @seq
- * @seq: changes when workers have to look again
- * @set: the user wants @wanted, else what the owner's cpuset allows
+ * struct io_wq_cpus - CPUs of the workers
+ * @lock: protects all fields but @seq
+ * @seq: changes when workers have to apply the other fields again
+ * @set: true if the user has set @wanted; false for all CPUs of the owner's cpuset
  * @wanted: as given by the user
- * @allowed: scratch: those of them that the cpuset allows now
+ * @allowed: scratch: those of @wanted that the cpuset allows now
  */
 struct io_wq_cpus {
-	struct mutex	lock;	/* of what follows */
+	struct mutex	lock;	/* protects the fields that follow, but @seq */
 	cpumask_var_t	wanted;
 	cpumask_var_t	allowed;
 	bool		set;
@@ -140,17 +140,19 @@ struct io_wq_cpus {
  * @put: see struct io_wq_params
  * @key: see struct io_wq_params
  * @task: owner, referenced
- * @env: the owner's, when @generation was last raised; owner only
- * @generation: (A) work of it is for workers of it, older ones leave; raised by the owner
- * @exiting: no more workers, all work is cancelled; set under each lane's lock and
+ * @env: the owner's, when @generation was last raised; accessed by the owner only
+ * @generation: (A) workers take work of their own generation, and older ones leave; raised
+ *	by the owner
+ * @exiting: no worker is created, and all work is cancelled; set under each lane's lock and
  *	followed by a section under each workers_lock, never cleared
- * @rings: (A) that the owner uses
- * @refs: memory: the pool's creator, each lane's pending creation, @reap and @late
+ * @rings: (A) number of rings that the owner uses
+ * @refs: references to the memory: the pool's creator, and in each lane a pending creation,
+ *	@reap and @late
  * @owner_waits: (A) the owner wants to be woken when a work is done
- * @told: the pool's exit has told running work to end, and waits for the threads
- * @live: threads, and one until @told
- * @drained: @live has reached zero
- * @cpus: where workers may run
+ * @told: the pool's exit has cancelled running work, and waits for the threads
+ * @live: number of threads, and one more until @told
+ * @drained: completed when @live reaches zero
+ * @cpus: CPUs of the workers
  * @cpuhp_node: CPU hotplug
  */
 struct io_wq {
@@ -178,18 +180,18 @@ struct io_wq {
 
 /**
  * struct io_wq_worker - a thread of a lane
- * @lane: for its whole life
+ * @lane: the lane, for the whole life of the worker
  * @task: the thread
  * @link: (Q) in lane->workers
- * @cur: (Q) what it runs, or has handed over; written by the thread alone
- * @cancelled: (Q) what it runs was told to end; read without the lock by the thread
- * @key: (Q) index of the key that it has, or IO_WQ_NO_KEY
- * @generation: (-) wq->generation when it was made
- * @cpus_seq: own thread: wq->cpus.seq when it last set its CPUs
- * @working: own thread: if it sleeps now, it sleeps in its work
- * @asleep: own thread: sleeps in its work, is not counted as running
+ * @cur: (Q) the work that it runs, or has handed over; written by the thread only
+ * @cancelled: (Q) @cur was cancelled; read without the lock by the thread
+ * @key: (Q) index of the key that it holds, or IO_WQ_NO_KEY
+ * @generation: (-) wq->generation when it was created
+ * @cpus_seq: wq->cpus.seq when it last set its CPUs; own thread only
+ * @working: a sleep counts as sleep in its work; own thread only
+ * @asleep: it sleeps in its work, and is not counted as running; written by its own thread
  * @idle: (W) in lane->idle
- * @called: (W) it was taken from there, counted as running and woken
+ * @called: (W) it was taken off lane->idle, counted as running and woken
  */
 struct io_wq_worker {
 	struct io_wq_lane	*lane;
@@ -211,7 +213,7 @@ static inline bool io_wq_exiting(const struct io_wq *wq)
 	return READ_ONCE(wq->exiting);
 }
 
-/* Was it made before the owner got another root, descriptors or namespaces? */
+/* Return: true if the owner has replaced its root, descriptors or namespaces since. */
 static inline bool io_wq_worker_is_old(const struct io_wq_worker *worker)
 {
 	return worker->generation != READ_ONCE(worker->lane->wq->generation);
@@ -220,8 +222,8 @@ static inline bool io_wq_worker_is_old(const struct io_wq_worker *worker)
 void io_wq_renew(struct io_wq *wq);
 
 /*
- * Workers shall see what their owner, which is current, sees: what is queued from here on is
- * run by workers that share its root, descriptors and namespaces of now.
+ * Begin a new generation if the owner, which is current, has replaced its root, descriptors or
+ * namespaces.  New workers, which share the new ones, run all work that is queued from here on.
  */
 static inline void io_wq_follow_owner(struct io_wq *wq)
 {
@@ -229,7 +231,7 @@ static inline void io_wq_follow_owner(struct io_wq *wq)
 		io_wq_renew(wq);
 }
 
-/* Has current nothing to do but work?  Signals, task work, others that want the CPU are rare. */
+/* Return: false in the rare case that current has to handle a signal, task work or a reschedule. */
 static inline bool io_wq_worker_is_settled(const struct io_wq_worker *worker)
 {
 	unsigned long flags = _TIF_NEED_RESCHED | _TIF_NOTIFY_SIGNAL | _TIF_SIGPENDING |

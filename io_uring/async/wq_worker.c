@@ -2,47 +2,50 @@
 /* io_uring: the worker pool: threads, their making, sleeping and leaving */
 
 /*
- * How many workers run is decided as for workqueues: as many as do not sleep
- * should be one.  Work that is queued wakes an idle worker; without one, a
- * worker is made only if none runs.  When the last one that runs goes to sleep
- * in its work, the scheduler calls us, and we wake or make another if work is
- * there that can be run.
+ * A pool needs a worker that makes progress while others sleep in their work, but no more
+ * threads than that.
  *
- * Concurrent work (IOSQE_ASYNC) gets a worker each, but no more of them run than there are
- * CPUs, until those that run have ended no work for IO_WQ_LATE: then one more runs.
+ * Data: as with workqueues, the aim is one worker that runs and does not sleep.  Queued work
+ * wakes an idle worker; without one, a worker is created only if none runs.  When the last
+ * running worker goes to sleep in its work, the scheduler calls io_wq_worker_sleeping().  That
+ * function wakes or creates another worker if there is work that can run.
  *
- * Idle workers are on a stack.  A task that wakes one takes it off and counts it as
- * running at once, so that no other task relies on it.  A worker that was idle
- * for five seconds leaves, except the last of its lane.  That one leaves, too, when it
- * finds that the owner uses no ring any more, or has left what it shares with the worker:
+ * Concurrent work (IOSQE_ASYNC) gets a worker each, but at most one for each CPU runs.  If the
+ * running workers end no work for IO_WQ_LATE, one more worker runs.
+ *
+ * Idle workers are on a stack.  A task that wakes one removes it from the stack and counts it
+ * as running at once, so that no other task relies on it.  A worker that has been idle for
+ * more than five seconds leaves, except the last of its lane.  The last one leaves, too, when
+ * it finds that the owner uses no ring any more, or has replaced what both shared.  Otherwise
  * it would keep unused descriptors, mounts and namespaces.
  *
- * A worker is made by create_io_thread(), in the owner's context: by the owner
- * when it queues work, else in a task work of the owner, which the scheduler's
- * hook can queue since lane->create is there for it, one a lane.  ->creating says
- * that it is taken; from then to its end it has a reference to the pool's memory,
- * and goes through these stations:
+ * create_io_thread() creates workers in the owner's context: the owner calls it when it queues
+ * work.  Any other task, or the scheduler's hook, queues lane->create as task work of the
+ * owner.  Each lane has one, so ->creating is set while it is in use.  From then on the
+ * creation holds a reference to the pool's memory, and passes through these functions:
  *
  *	io_wq_kick()		decides, takes the reference
- *	io_wq_request()		owner: straight to io_wq_spawn(); else task work
- *	io_wq_spawn()		looks again whether it is needed, makes the thread
- *	io_wq_spawn_failed()	later once more through lane->retry, or gives up;
+ *	io_wq_request()		owner: calls io_wq_spawn(); else queues task work
+ *	io_wq_spawn()		checks again whether a worker is needed, creates the thread
+ *	io_wq_spawn_failed()	tries again later through lane->retry, or gives up;
  *				while the lane has workers it does not give up
  *	io_wq_stop_creation()	exit: takes it from either queue
  *	io_wq_creation_over()	end, before the thread runs
  *
- * Giving up means: if the lane has no worker at all, its work is cancelled.
+ * If a creation gives up and the lane has no worker at all, the lane's work is cancelled.
  *
- * Workers share root, descriptors and namespaces with their owner; when it unshares
- * them, or joins others, those that it had are none of its any more.  The owner
- * looks when it queues work and when it makes a worker, and raises ->generation.  Work
- * belongs to the generation in which it was queued: older workers run what was queued
- * before, take nothing newer, and leave.  A newer worker runs older work only if all older
- * workers are gone or sleep in their work: no older worker can be made any more.
+ * Rules: workers share root, descriptors and namespaces with their owner, until the owner
+ * calls unshare() or setns().  The owner compares them when it queues work and when it creates a
+ * worker, and raises ->generation if they differ.  Work belongs to the generation in which it
+ * was queued: older workers run earlier work, take nothing newer, and leave.  No older worker
+ * can be created any more, so a newer worker runs older work if all older workers are gone
+ * or sleep in their work.
  *
- * A worker sees SIGKILL of its process in get_signal().  Its owner is dying then
- * (or the dumper of a core waits for all threads), so it ends the pool: no work is
- * begun any more, queued work is cancelled by whichever worker comes first.
+ * A worker sees SIGKILL of its process in get_signal().  Its owner is dying then, or waits for
+ * a core dump, so the worker ends the pool: no work begins any more, and the next worker
+ * that looks for work cancels what is queued.
+ *
+ * Ordering: see pairs A and B in wq.c.
  */
 #include <linux/cpumask.h>
 #include <linux/cpuset.h>
@@ -58,15 +61,15 @@
 #include "io-wq.h"
 
 #define IO_WQ_IDLE		(5 * HZ)
-/* idle workers look so often whether the owner needs any */
+/* interval at which idle workers check whether the owner needs any */
 #define IO_WQ_IDLE_LOOK		(2 * HZ)
 #define IO_WQ_CREATE_TRIES	9
-/* interval of looks whether the owner may have more threads */
+/* interval of checks whether RLIMIT_NPROC allows the owner another thread */
 #define IO_WQ_LIMIT_LOOK	(HZ / 2)
-/* how long workers that run may keep concurrent work waiting, before one more is used */
+/* time for which running workers may keep concurrent work waiting, before one more runs */
 #define IO_WQ_LATE		(HZ / 100 ?: 1)
 
-/* The worker that current is, or NULL. */
+/* Return: the worker that current is, or NULL. */
 static struct io_wq_worker *io_wq_current_worker(void)
 {
 	return current->flags & PF_IO_WORKER ? current->worker_private : NULL;
@@ -75,9 +78,9 @@ static struct io_wq_worker *io_wq_current_worker(void)
 /**
  * io_wq_worker_stopped - check whether current has to end the work that it runs
  *
- * For params->run(), before it tries again.
+ * params->run() calls this before it tries again.
  *
- * Return: true also if its pool or its process ends
+ * Return: true if the work was cancelled, or if its pool or its process ends
  */
 bool io_wq_worker_stopped(void)
 {
@@ -87,7 +90,7 @@ bool io_wq_worker_stopped(void)
 			  fatal_signal_pending(current));
 }
 
-/* The next one may begin.  The caller gives up the pending creation's reference. */
+/* Allow the next creation.  The caller drops the reference of the one that ends. */
 static void io_wq_creation_end(struct io_wq_lane *lane)
 {
 	lockdep_assert_held(&lane->workers_lock);
@@ -103,8 +106,8 @@ static void io_wq_creation_over(struct io_wq_lane *lane)
 }
 
 /*
- * No worker can be had, ever.  Those that are there have to do; if there are none,
- * what is queued is cancelled.  What is queued later begins a creation of its own.
+ * No thread can be created.  If the lane has workers, they run its work; otherwise queued work
+ * is cancelled.  Work that is queued later starts a new creation.
  */
 static void io_wq_give_up(struct io_wq_lane *lane)
 {
@@ -114,15 +117,15 @@ static void io_wq_give_up(struct io_wq_lane *lane)
 		io_wq_creation_end(lane);
 		none = !lane->nr_workers;
 	}
-	/* while the creation's reference keeps the pool */
+	/* before io_wq_unref(): the creation's reference may be the last one */
 	if (none)
 		io_wq_queue_reap(lane);
 	io_wq_unref(lane->wq);
 }
 
 /*
- * Take a worker off the stack of those that are idle.  Return: its task, which the caller wakes
- * without the lock, but within RCU: the worker goes on as soon as it sees ->called.
+ * Remove a worker from the stack of idle ones.  Return: its task, or NULL.  The caller wakes it
+ * without the lock but within RCU, because the worker may exit once it sees ->called.
  */
 static struct task_struct *io_wq_call_idle(struct io_wq_lane *lane)
 {
@@ -136,20 +139,20 @@ static struct task_struct *io_wq_call_idle(struct io_wq_lane *lane)
 	task = worker->task;
 	list_del(&worker->idle);
 	atomic_inc(&lane->nr_running);
-	/* pairs with io_wq_worker_idle_end(), which does not take the lock then */
+	/* pairs with io_wq_worker_idle_end(), which then does not take the lock */
 	smp_store_release(&worker->called, true);
 	return task;
 }
 
 /**
- * io_wq_dismiss_idle - wake all that are idle, to leave
+ * io_wq_dismiss_idle - wake all idle workers, which then leave
  * @lane: of a pool that is exiting, or whose workers are all of an older generation
  */
 void io_wq_dismiss_idle(struct io_wq_lane *lane)
 {
 	struct task_struct *task;
 
-	/* there may be thousands */
+	/* one lock section for each: there may be thousands of workers */
 	do {
 		guard(rcu)();
 		scoped_guard(raw_spinlock, &lane->workers_lock)
@@ -159,7 +162,7 @@ void io_wq_dismiss_idle(struct io_wq_lane *lane)
 	} while (task);
 }
 
-/* Has the lane workers?  Then work may wait until there can be one more. */
+/* Return: true if the lane has workers, so that its work can wait until another one is created. */
 static bool io_wq_has_workers(struct io_wq_lane *lane)
 {
 	guard(raw_spinlock)(&lane->workers_lock);
@@ -168,14 +171,14 @@ static bool io_wq_has_workers(struct io_wq_lane *lane)
 
 static bool io_wq_should_retry(struct io_wq_lane *lane, int err)
 {
-	/* a thread that exits cannot make others */
+	/* a thread that exits cannot create others */
 	if (fatal_signal_pending(current) || current->flags & PF_POSTCOREDUMP)
 		return false;
 	switch (err) {
 	case -ERESTARTSYS:
 	case -ERESTARTNOINTR:
 	case -ERESTARTNOHAND:
-		/* the signal will be handled, though the next may be there by then */
+		/* the owner will handle the signal, although the next one may be pending by then */
 		return true;
 	case -EAGAIN:
 	case -ENOMEM:
@@ -185,9 +188,9 @@ static bool io_wq_should_retry(struct io_wq_lane *lane, int err)
 }
 
 /*
- * Try again later.  Without signals and without any worker, try for half a second in all.
- * With workers, which may be stuck for long, try twice a second for as long as work waits:
- * there is no notification when a limit is lifted.
+ * Try again later.  Without any worker, give up after half a second in all, unless signals
+ * cause the failures.  With workers, which may be stuck for long, try twice a second for
+ * as long as work waits: there is no notification when a limit is lifted.
  */
 static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
 {
@@ -206,8 +209,8 @@ static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
 static int io_wq_worker_main(void *data);
 
 /*
- * Make a thread and start it.  The creation is over before the thread runs: if it
- * falls asleep in its first work, it may need the next one.
+ * Create a thread and start it.  The creation is over before the thread runs: if the thread
+ * sleeps in its first work, the next creation may be needed.
  */
 static int io_wq_spawn_thread(struct io_wq_lane *lane)
 {
@@ -235,14 +238,14 @@ static int io_wq_spawn_thread(struct io_wq_lane *lane)
 	return 0;
 }
 
-/* Is a worker needed still?  Then count it in.  An idle one does as well: @called. */
+/* If a worker is still needed, wake an idle one (@called), or count a new one in: return true. */
 static bool io_wq_spawn_count(struct io_wq_lane *lane, struct task_struct **called)
 {
 	guard(raw_spinlock)(&lane->workers_lock);
 	WRITE_ONCE(lane->creating, false);
 	/*
-	 * Pair A: a task that queues work and still sees @creating relies on us, and we see its
-	 * work.
+	 * Pair A: a task that queues work and still sees @creating does nothing more, so check for
+	 * its work.
 	 */
 	smp_mb();
 	if (!io_wq_exiting(lane->wq) && io_wq_lane_runnable(lane)) {
@@ -271,7 +274,7 @@ static bool io_wq_spawn_begin(struct io_wq_lane *lane)
 	return begun;
 }
 
-/* A worker is no longer there to take work. */
+/* Remove a worker from the counts of its lane. */
 static void io_wq_count_out(struct io_wq_lane *lane)
 {
 	lockdep_assert_held(&lane->workers_lock);
@@ -290,13 +293,13 @@ void io_wq_renew(struct io_wq *wq)
 	unsigned int i;
 
 	wq->env = io_wq_current_env();
-	/* a worker that takes later work sees this by the lane's lock */
+	/* a worker that takes later work sees the new generation through the lane's lock */
 	WRITE_ONCE(wq->generation, wq->generation + 1);
 	for (i = 0; i < IO_WQ_NR_LANES; i++)
 		io_wq_dismiss_idle(&wq->lane[i]);
 }
 
-/* Make a worker; current is the owner and has the lane's pending creation. */
+/* Create a worker; current is the owner and has the lane's pending creation. */
 static void io_wq_spawn(struct io_wq_lane *lane)
 {
 	struct io_wq *wq = lane->wq;
@@ -312,7 +315,7 @@ static void io_wq_spawn(struct io_wq_lane *lane)
 		return;
 	scoped_guard(raw_spinlock, &lane->workers_lock)
 		io_wq_count_out(lane);
-	/* may give up the reference: from there ->live keeps the pool */
+	/* may drop the creation's reference: from there on ->live keeps the pool */
 	io_wq_spawn_failed(lane, err);
 	io_wq_live_put(wq);
 }
@@ -323,8 +326,8 @@ static void io_wq_create_task_work(struct callback_head *cb)
 }
 
 /*
- * Has the owner as many threads as RLIMIT_NPROC allows?  Then a try would be in vain, and interrupt
- * a system call of the owner.  The conditions are those of copy_process().
+ * Return: true if RLIMIT_NPROC allows the owner no more threads.  Then an attempt would fail, and
+ * would interrupt a system call of the owner.  The conditions are those of copy_process().
  */
 static bool io_wq_owner_is_at_limit(const struct io_wq *wq)
 {
@@ -352,7 +355,7 @@ static void io_wq_create_retry(struct work_struct *work)
 		io_wq_give_up(lane);
 }
 
-/* Have a worker made.  May be called in the scheduler's hook, but then current is not the owner. */
+/* Have the owner create a worker.  In the scheduler's hook, current is not the owner. */
 static void io_wq_request(struct io_wq_lane *lane)
 {
 	struct io_wq *wq = lane->wq;
@@ -363,7 +366,7 @@ static void io_wq_request(struct io_wq_lane *lane)
 		schedule_delayed_work(&lane->retry, 0);
 }
 
-/* May a worker be made, and does no task make one yet?  Final with the lock alone. */
+/* Return: true if a worker may be created now.  Reliable only under the lock. */
 static bool io_wq_may_create(struct io_wq_lane *lane, bool concurrent)
 {
 	if (io_wq_exiting(lane->wq) || READ_ONCE(lane->creating) ||
@@ -372,15 +375,15 @@ static bool io_wq_may_create(struct io_wq_lane *lane, bool concurrent)
 	return concurrent || !atomic_read(&lane->nr_running);
 }
 
-/* Would one more worker that runs only wait for a CPU? */
+/* Return: true if one more running worker would only wait for a CPU. */
 static bool io_wq_workers_are_busy(int running)
 {
 	return running >= (int)num_online_cpus();
 }
 
 /*
- * Wake an idle worker, or claim the making of one.  @late: even if each CPU has a worker that
- * runs.  Return: it was claimed.
+ * Wake an idle worker, or claim the lane's creation.  @late: even if each CPU has a running
+ * worker.  Return: true if the caller has to create a worker.
  */
 static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent, bool late)
 {
@@ -389,7 +392,7 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent, bool l
 
 	guard(rcu)();
 	scoped_guard(raw_spinlock, &lane->workers_lock) {
-		/* pair A: the queue was written */
+		/* pair A: queued work, then the check of the workers */
 		smp_mb__after_spinlock();
 		if (!io_wq_lane_runnable(lane) ||
 		    (!late && io_wq_workers_are_busy(atomic_read(&lane->nr_running))))
@@ -406,12 +409,12 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent, bool l
 	return create;
 }
 
-/* Look after IO_WQ_LATE whether concurrent work of the lane still waits. */
+/* Check after IO_WQ_LATE whether concurrent work of the lane still waits. */
 static noinline void io_wq_watch(struct io_wq_lane *lane)
 {
 	if (io_wq_exiting(lane->wq) || !io_wq_lane_runnable(lane))
 		return;
-	/* two tasks may race here: the look comes to less then, and is repeated */
+	/* two tasks may race here: that shortens one interval, and the check is repeated */
 	WRITE_ONCE(lane->late_done, READ_ONCE(lane->nr_done));
 	refcount_inc(&lane->wq->refs);
 	if (!queue_delayed_work(system_unbound_wq, &lane->late, IO_WQ_LATE))
@@ -419,8 +422,8 @@ static noinline void io_wq_watch(struct io_wq_lane *lane)
 }
 
 /*
- * Each CPU has a worker that runs, and concurrent work waits.  If these workers have ended
- * none since the last look, use one more worker.
+ * Each CPU has a running worker, and concurrent work waits.  If no work has ended since the last
+ * check, use one more worker.
  */
 static void io_wq_late(struct work_struct *work)
 {
@@ -433,14 +436,14 @@ static void io_wq_late(struct work_struct *work)
 	io_wq_unref(lane->wq);
 }
 
-/* What is to be done about the workers of a lane? */
+/* Result of io_wq_need(), for queued work. */
 enum io_wq_need {
-	IO_WQ_SUFFICE,		/* nothing */
-	IO_WQ_BUSY,		/* each CPU has a worker that runs; work may wait for these */
-	IO_WQ_WANTED,		/* an idle worker is to be woken, or one to be made */
+	IO_WQ_SUFFICE,		/* the lane needs no other worker, or must not have one */
+	IO_WQ_BUSY,		/* each CPU has a running worker; work may wait for these */
+	IO_WQ_WANTED,		/* wake an idle worker, or create one */
 };
 
-/* To be asked after a barrier. */
+/* Return: what queued work needs.  Final only after a full barrier, see pair A. */
 static enum io_wq_need io_wq_need(struct io_wq_lane *lane, bool concurrent)
 {
 	if (io_wq_workers_are_busy(atomic_read(&lane->nr_running)))
@@ -453,15 +456,17 @@ static enum io_wq_need io_wq_need(struct io_wq_lane *lane, bool concurrent)
 
 /**
  * io_wq_kick - make sure that a worker takes queued work
- * @lane: was changed, see pair A
- * @concurrent: make a worker even if another runs
+ * @lane: the lane, after a change to its queue or its workers (pair A)
+ * @concurrent: create a worker even if another one runs
  *
- * Wakes an idle worker or makes one if that is needed.  If not, there is a
- * running worker for each CPU, which looks at the queue before it sleeps, or
- * the limit is reached, or what is queued has to wait for other work of its key.  If the
- * running workers keep concurrent work waiting, io_wq_late() uses another one.  All who
- * queue come here, so nothing is written, and no lock taken, unless a worker is to be had.
- * Sleeps only if current is the pool's owner.
+ * Wakes an idle worker or creates one if necessary.  It is not if each CPU has a running
+ * worker, which checks the queue before it sleeps; if the limit is reached; or if all queued
+ * work waits for other work of its key.  If the running workers keep concurrent work waiting,
+ * io_wq_late() uses another one.
+ *
+ * All submitters call this, so it writes nothing, and takes no lock, unless a worker can be had.
+ *
+ * Context: Any, also the scheduler's hook.  May sleep if current is the pool's owner.
  */
 void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 {
@@ -483,10 +488,12 @@ void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 }
 
 /**
- * io_wq_stop_creation - take back a pending creation
+ * io_wq_stop_creation - stop a pending creation
  * @lane: of a pool that is exiting
  *
- * If it is about to run it ends by itself, when it sees the exit.  May sleep.
+ * A creation that is about to run ends by itself, when it sees ->exiting.
+ *
+ * Context: Task context.  May sleep.
  */
 void io_wq_stop_creation(struct io_wq_lane *lane)
 {
@@ -512,7 +519,7 @@ void io_wq_lane_init_workers(struct io_wq_lane *lane, unsigned int max)
 }
 
 /**
- * io_wq_live_put - drop a thread, or the task that waits for them
+ * io_wq_live_put - drop the count of a thread, or that of the pool until its exit
  * @wq: a thread must not use it afterwards
  */
 void io_wq_live_put(struct io_wq *wq)
@@ -525,8 +532,8 @@ void io_wq_live_put(struct io_wq *wq)
  * io_wq_worker_sleeping - account for a worker that is about to block
  * @tsk: current; its state is set, so this must not sleep
  *
- * Called by the scheduler for every PF_IO_WORKER task, also for the SQPOLL
- * thread, which is no worker.
+ * The scheduler calls this for every PF_IO_WORKER task, also for the SQPOLL thread, which is no
+ * worker.
  */
 void io_wq_worker_sleeping(struct task_struct *tsk)
 {
@@ -537,7 +544,7 @@ void io_wq_worker_sleeping(struct task_struct *tsk)
 		return;
 	lane = worker->lane;
 	worker->asleep = true;
-	/* pair A: a full barrier */
+	/* pair A: atomic_dec_return() is a full barrier */
 	if (!io_wq_workers_are_busy(atomic_dec_return(&lane->nr_running)) &&
 	    io_wq_lane_runnable(lane))
 		io_wq_kick(lane, READ_ONCE(lane->concurrent));
@@ -547,7 +554,7 @@ void io_wq_worker_sleeping(struct task_struct *tsk)
  * io_wq_worker_running - account for a worker that runs again
  * @tsk: current
  *
- * Called by the scheduler, as io_wq_worker_sleeping().
+ * The scheduler calls this as it calls io_wq_worker_sleeping().
  */
 void io_wq_worker_running(struct task_struct *tsk)
 {
@@ -559,7 +566,7 @@ void io_wq_worker_running(struct task_struct *tsk)
 	atomic_inc(&worker->lane->nr_running);
 }
 
-/* Go where the user, or hotplug, wants the workers to be. */
+/* Apply the CPUs that the user or the cpuset allows, if they have changed. */
 static void io_wq_worker_apply_cpus(struct io_wq_worker *worker)
 {
 	struct io_wq *wq = worker->lane->wq;
@@ -573,13 +580,13 @@ static void io_wq_worker_apply_cpus(struct io_wq_worker *worker)
 	cpuset_cpus_allowed(wq->task, wq->cpus.allowed);
 	if (wq->cpus.set && cpumask_intersects(wq->cpus.allowed, wq->cpus.wanted))
 		cpumask_and(wq->cpus.allowed, wq->cpus.allowed, wq->cpus.wanted);
-	/* fails if none of them is online, then it stays where it is */
+	/* fails if none of them is online; the worker then keeps its CPUs */
 	set_cpus_allowed_ptr(current, wq->cpus.allowed);
 }
 
 /*
- * Take the signals of a worker during its work.  The pool ends with the signal that
- * ends the process: no other thread sees it once it is taken.
+ * Handle pending signals of a worker.  No other thread sees a fatal signal that was dequeued
+ * here, so it ends the pool.
  *
  * Return: true if the process ends.
  */
@@ -595,18 +602,18 @@ static bool io_wq_worker_killed(void)
 }
 
 /*
- * What a task does on its way to user space, where a worker never comes.  A
- * signal that was sent to end the last work must not disturb the next.
+ * Handle what other tasks handle on their way to user space, where a worker never returns to.
+ * A signal that was sent to end the last work must not disturb the next one.
  */
 static void io_wq_worker_run_pending(struct io_wq_worker *worker)
 {
 	if (likely(io_wq_worker_is_settled(worker)))
 		return;
-	/* a program may queue work that never sleeps for as long as it likes */
+	/* a program may queue work that never sleeps, without an end */
 	cond_resched();
 	if (test_thread_flag(TIF_NOTIFY_SIGNAL)) {
 		clear_notify_signal();
-		/* a file that lingers below does not hold the end of the pool up */
+		/* a file with SO_LINGER that is closed below must not delay the end of the pool */
 		if (io_wq_exiting(worker->lane->wq))
 			set_thread_flag(TIF_NOTIFY_SIGNAL);
 	}
@@ -621,11 +628,11 @@ static void io_wq_worker_run_pending(struct io_wq_worker *worker)
 }
 
 /**
- * io_wq_heed_cancel - end work that was cancelled before the worker began it
+ * io_wq_heed_cancel - mark work that was cancelled before the worker began it
  * @worker: current, with work that io_wq_give_back() has refused
  *
- * A cancel has found the work running and has sent a signal.  The worker has cleared that
- * signal since, so the work would not notice.
+ * A cancel found the work running and sent a signal.  The worker has cleared this signal
+ * since, so the work would not notice the cancel.
  */
 void io_wq_heed_cancel(struct io_wq_worker *worker)
 {
@@ -634,7 +641,7 @@ void io_wq_heed_cancel(struct io_wq_worker *worker)
 		worker->cur->flags |= IO_WQ_WORK_CANCEL;
 }
 
-/* Run one work.  Return: the next, unless there is none or something to update first. */
+/* Run a work.  Return: the next one; NULL if there is none or the worker has to check first. */
 static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct io_wq_work *work)
 {
 	struct io_wq *wq = worker->lane->wq;
@@ -645,7 +652,7 @@ static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct i
 	next = io_wq_take(worker, true);
 	wq->put(work);
 	worker->working = false;
-	/* a file that went with the old work ends before the next, which may never end */
+		/* run task work, such as a final fput(), before the next work, which may block */
 	if (likely(!next || !task_work_pending(current)))
 		return next;
 	if (io_wq_give_back(worker))
@@ -655,7 +662,7 @@ static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct i
 	return next;
 }
 
-/* Take work, and what follows on it.  Return: there may be more, and something to update first. */
+/* Take and run work until there is none.  Return: true if the worker has to check once more. */
 static bool io_wq_worker_run_some(struct io_wq_worker *worker)
 {
 	struct io_wq_work *work;
@@ -680,7 +687,7 @@ void io_wq_count_ring(struct io_wq *wq, int change)
 	atomic_add(change, &wq->rings);
 }
 
-/* Does nothing need a worker like current any more?  What is compared is not looked at. */
+/* Return: true if a worker like current is of no use any more.  Pointers are only compared. */
 static bool io_wq_worker_is_abandoned(const struct io_wq_worker *worker)
 {
 	const struct io_wq *wq = worker->lane->wq;
@@ -691,13 +698,13 @@ static bool io_wq_worker_is_abandoned(const struct io_wq_worker *worker)
 	       READ_ONCE(owner->nsproxy) != current->nsproxy;
 }
 
-/* Sleep until called or signalled, for some time.  Return: false when that is over. */
+/* Sleep until called or signalled, at most @left jiffies.  Return: 0 if that time is over. */
 static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
 {
 	while (left) {
 		/*
-		 * The waiter for the last work may have the next: let it run first.  As long as
-		 * we are runnable, its call costs no search for us in the run queue.
+		 * The waiter for the last work may queue the next: let it run first.  A wake is
+		 * cheap as long as this worker has not gone to sleep.
 		 */
 		cond_resched();
 		set_current_state(TASK_INTERRUPTIBLE);
@@ -709,7 +716,7 @@ static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
 	return left;
 }
 
-/* Sleep until woken, signalled, abandoned or five seconds idle.  Return: true in the first two. */
+/* Sleep until called or signalled: return true; or until idle for too long or abandoned: false. */
 static bool io_wq_worker_sleep(struct io_wq_worker *worker)
 {
 	unsigned long end = jiffies + IO_WQ_IDLE;
@@ -721,7 +728,7 @@ static bool io_wq_worker_sleep(struct io_wq_worker *worker)
 	return true;
 }
 
-/* Get on the stack of idle workers, unless the worker has to leave. */
+/* Push the worker on the stack of idle ones.  Return: false if it leaves, and is counted out. */
 static bool io_wq_worker_idle_begin(struct io_wq_worker *worker)
 {
 	struct io_wq_lane *lane = worker->lane;
@@ -738,12 +745,12 @@ static bool io_wq_worker_idle_begin(struct io_wq_worker *worker)
 	return true;
 }
 
-/* Get off it.  Return: false if the worker leaves, and has been counted out */
+/* Leave the stack of idle workers.  Return: false if the worker leaves, and is counted out. */
 static bool io_wq_worker_idle_end(struct io_wq_worker *worker, bool may_leave)
 {
 	struct io_wq_lane *lane = worker->lane;
 
-	/* no other task looks at the worker then */
+	/* no other task accesses the worker once ->called is set */
 	if (smp_load_acquire(&worker->called)) {
 		worker->called = false;
 		return true;
@@ -761,7 +768,7 @@ static bool io_wq_worker_idle_end(struct io_wq_worker *worker, bool may_leave)
 	return false;
 }
 
-/* Nothing to do: wait.  Return: false if the worker has to leave */
+/* Wait for work.  Return: false if the worker has to leave. */
 static bool io_wq_worker_wait(struct io_wq_worker *worker)
 {
 	bool stay = true;
@@ -789,7 +796,7 @@ static int io_wq_worker_main(void *data)
 
 	scoped_guard(spinlock, &lane->lock)
 		list_del(&worker->link);
-	/* a submitter may have relied on this worker, or left older work to it; pair A */
+	/* pair A: a submitter may have relied on this worker, or left older work to it */
 	io_wq_kick(lane, READ_ONCE(lane->concurrent));
 	current->worker_private = NULL;
 	kfree(worker);
