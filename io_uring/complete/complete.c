@@ -2,14 +2,18 @@
 /* io_uring: completing requests */
 
 /*
- * The order is fixed: CQE, then the chain behind the request, then what it
- * holds, then its memory.  On multi-writer rings a worker posts the CQE at once under
- * cq.lock; on single-writer rings it hands the request to the owner.
+ * A request may end in a context that must not write CQEs, and with requests linked behind it.
  *
- * A chain goes on with the next request, which is pushed to where it may be
- * issued (tw.run was set when the chain was built), or it is broken: all that
- * follows ends with -ECANCELED, or with the error it met while the chain was
- * built.
+ * Rules: io_complete() needs the ring lock, and on single-writer rings it is called by the
+ * writer (io_cq_is_writer()).  A worker has no ring lock: on multi-writer rings it posts the
+ * CQE at once under cq.lock, on single-writer rings it pushes the request to the owner.
+ *
+ * Ordering: first the CQE is posted, then the chain continues, then the request releases its
+ * resources, and last its memory.
+ *
+ * If the chain continues, its next request is pushed to a context that may issue it (the
+ * submission has set tw.run).  If it is broken, all requests behind the head end with
+ * -ECANCELED, or with the error that the submission found in them.
  */
 #include <trace/events/io_uring.h>
 
@@ -18,19 +22,19 @@
 #include "req/linked_timeout.h"
 #include "req/link.h"
 
-/* Does this end show as a CQE?  IOSQE_CQE_SKIP_SUCCESS hides successes only. */
+/* Return: true if this end posts a CQE.  IOSQE_CQE_SKIP_SUCCESS hides successes only. */
 static bool io_req_wants_cqe(struct io_kiocb *req)
 {
 	if (likely(!(req->flags & REQ_F_CQE_SKIP)))
 		return true;
 	if (!(req->flags & REQ_F_FAIL) || req->flags & REQ_F_SKIP_LINK_CQES)
 		return false;
-	/* the failure is told; those behind it are cancelled in silence */
+	/* the failure is reported; the requests behind it are cancelled without CQEs */
 	req->flags |= REQ_F_SKIP_LINK_CQES;
 	return true;
 }
 
-/* Tell tracers of a CQE. */
+/* Trace the CQE of a request. */
 static void io_trace_complete(struct io_kiocb *req)
 {
 	if (trace_io_uring_complete_enabled())
@@ -38,7 +42,7 @@ static void io_trace_complete(struct io_kiocb *req)
 					req->cqe.flags, 0, 0);
 }
 
-/* What breaks a chain decides the result of each request behind it. */
+/* Set the result of a request of a broken chain. */
 static void io_link_fail_one(struct io_kiocb *req, bool silent)
 {
 	if (!(req->flags & REQ_F_FAIL)) {
@@ -51,7 +55,7 @@ static void io_link_fail_one(struct io_kiocb *req, bool silent)
 		req->flags &= ~REQ_F_CQE_SKIP;
 }
 
-/* The chain is broken: all that follows ends. */
+/* End all requests of a broken chain. */
 static noinline void io_link_fail_rest(struct io_kiocb *next, struct io_kiocb *head,
 				       void (*end)(struct io_kiocb *req))
 {
@@ -68,8 +72,8 @@ static noinline void io_link_fail_rest(struct io_kiocb *next, struct io_kiocb *h
 }
 
 /*
- * The head of a chain has ended.  @end completes what is cancelled, in the way
- * that suits the caller's context.
+ * Continue or break the chain of a @head that has ended.  @end completes cancelled requests in
+ * a way that suits the caller's context.
  */
 static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct io_kiocb *req))
 {
@@ -89,7 +93,7 @@ static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct i
 	io_req_go_on(next, end == io_complete);
 }
 
-/* The rest of the end of a request, after its CQE. */
+/* Finish the end of a request whose CQE is posted. */
 static void io_complete_posted(struct io_kiocb *req)
 {
 	if (unlikely(req->flags & REQ_F_HAS_LINK))
@@ -102,7 +106,7 @@ static void io_complete_posted(struct io_kiocb *req)
  * io_complete - end a request whose result is known
  * @req: the request, its result is in req->cqe; ring lock held
  *
- * On single-writer rings the writer calls it.
+ * On single-writer rings only the writer may call this.
  */
 void io_complete(struct io_kiocb *req)
 {
@@ -116,7 +120,7 @@ void io_complete(struct io_kiocb *req)
 }
 
 /**
- * io_complete_large - io_complete() that fills all of a 32-byte CQE
+ * io_complete_large - complete a request with all words of a 32-byte CQE
  * @req: the request, as for io_complete()
  * @extra: the two extra words
  */
@@ -134,7 +138,7 @@ void io_complete_large(struct io_kiocb *req, const u64 *extra)
 }
 
 /**
- * io_complete_uncounted - io_complete() of a timeout, whose CQE no other timeout counts
+ * io_complete_uncounted - complete a timeout, whose CQE other timeouts do not count
  * @req: the request, as for io_complete()
  */
 void io_complete_uncounted(struct io_kiocb *req)
@@ -148,10 +152,10 @@ void io_complete_uncounted(struct io_kiocb *req)
 }
 
 /**
- * io_complete_tw - io_complete() as what to do with a request from a mailbox
+ * io_complete_tw - complete a request from a mailbox
  * @ctx: the ring, its lock held
  * @tw: of the request
- * @issue_flags: not looked at
+ * @issue_flags: unused
  */
 void io_complete_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
@@ -159,10 +163,10 @@ void io_complete_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issu
 }
 
 /**
- * io_complete_later - end a request in a context that may complete it
+ * io_complete_later - push a request to a context that may complete it
  * @req: the request, its result is in req->cqe
  *
- * Any context.
+ * Context: Any.
  */
 void io_complete_later(struct io_kiocb *req)
 {
@@ -170,10 +174,10 @@ void io_complete_later(struct io_kiocb *req)
 }
 
 /**
- * io_req_put_unlocked - give up a holder of a request without the ring lock
+ * io_req_put_unlocked - drop a holder of a request without the ring lock
  * @req: the request
  *
- * Task context, may sleep.
+ * Context: Task context.  May sleep.
  */
 void io_req_put_unlocked(struct io_kiocb *req)
 {
@@ -181,7 +185,7 @@ void io_req_put_unlocked(struct io_kiocb *req)
 		io_req_retire(req);
 }
 
-/* The rest of io_complete_unlocked(), with the ring lock. */
+/* Do the part of io_complete_unlocked() that needs the ring lock, as task work. */
 static void io_complete_rest(struct io_ring_ctx *ctx, struct io_tw *tw,
 			     unsigned int issue_flags)
 {
@@ -197,8 +201,10 @@ static void io_complete_rest(struct io_ring_ctx *ctx, struct io_tw *tw,
  * io_complete_unlocked - end a request that a worker has finished
  * @req: the request, its result is in req->cqe
  *
- * Task context without the ring lock, may sleep.  The CQE is posted at once; ending
- * a linked timeout behind it needs the lock.
+ * The CQE is posted at once on multi-writer rings.  A linked timeout behind the request has to
+ * end under the ring lock, so task work does the rest then.
+ *
+ * Context: Task context.  No ring lock is held.  May sleep.
  */
 void io_complete_unlocked(struct io_kiocb *req)
 {
@@ -243,11 +249,11 @@ void io_req_fail(struct io_kiocb *req, s32 res)
 }
 
 /**
- * io_req_fail_later - fail a request in a context that may complete it
- * @req: the request, not the caller's any more afterwards
+ * io_req_fail_later - push a failed request to a context that may complete it
+ * @req: the request; the caller must not access it afterwards
  * @res: negative errno
  *
- * Any context.
+ * Context: Any.
  */
 void io_req_fail_later(struct io_kiocb *req, s32 res)
 {

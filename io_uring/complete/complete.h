@@ -13,16 +13,16 @@
 #include "ring/mailbox.h"
 
 /*
- * Three verbs:
+ * All CQEs are posted by one of these functions, with the ring lock held:
  *
- *	io_complete()		this request is finished: its CQE, its chain, its end
- *	io_post_more()		one more CQE for a request that lives on
- *	io_post_to()		a CQE for a ring that no request asked for: tags
- *				(io_message_post(), complete/message.h: the same without
- *				the ring's lock)
+ *	io_complete()		end a request: post its CQE, continue its chain, free it
+ *	io_post_more()		post one more CQE for a request that continues
+ *	io_post_to()		post a CQE that belongs to no request: the tag of a resource
+ *				(without the ring lock: io_message_post(),
+ *				complete/message.h)
  *
- * The ring lock is held.  What is not in its right context gets there by
- * io_complete_later() (any context) or io_complete_unlocked() (workers).
+ * In a context that must not call io_complete(), call io_complete_later(), which works in any
+ * context, or io_complete_unlocked(), which is for workers.
  */
 void io_complete(struct io_kiocb *req);
 void io_complete_large(struct io_kiocb *req, const u64 *extra);

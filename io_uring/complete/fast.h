@@ -14,16 +14,16 @@
 #include "ring/cq_write.h"
 
 /*
- * These write CQEs without a call.  Only submit/, task/ and a few hot places may
- * include this file; all others call the functions of complete/complete.h.
+ * These functions write CQEs without a call.  Only submit/, task/ and a few hot places may
+ * include this file; all other code calls the functions of complete/complete.h.
  */
 DECLARE_TRACEPOINT(io_uring_complete);
 
-/* What a request may have that its end has to look after, besides registered resources. */
+/* flags of a request that the fast path cannot end; it handles registered resources itself */
 #define IO_REQ_END_FLAGS	(IO_REQ_CLEAN_FLAGS | REQ_F_CQE_SKIP | REQ_F_HAS_LINK | \
 				 REQ_F_REFCOUNT)
 
-/* Does what io_complete_fast() does; 32-byte CQEs have two words @extra. */
+/* Implement io_complete_fast().  @extra: two more words for 32-byte CQEs, else NULL. */
 static __always_inline bool io_complete_fast_with(struct io_ring_ctx *ctx,
 						  struct io_kiocb *req, const u64 *extra)
 {
@@ -50,10 +50,10 @@ static __always_inline bool io_complete_fast_with(struct io_ring_ctx *ctx,
  * @ctx: the ring
  * @req: the request, its result is in req->cqe; ring lock held, as io_complete()
  *
- * Does what io_complete() does except that the request's memory and charge stay
- * with the caller, which may use it for the next one.
+ * Does what io_complete() does, except that the caller keeps the request's memory and charge,
+ * and may use them for the next request.
  *
- * Return: true if the request has ended; false, and nothing was done, if it needs
+ * Return: true if the request has ended; false, without a side effect, if it needs
  * io_complete().
  */
 static inline bool io_complete_fast(struct io_ring_ctx *ctx, struct io_kiocb *req)
@@ -62,7 +62,7 @@ static inline bool io_complete_fast(struct io_ring_ctx *ctx, struct io_kiocb *re
 }
 
 /**
- * io_complete_collected - io_complete() for a caller that collects many finished requests
+ * io_complete_collected - complete one of many finished requests that the caller collects
  * @ctx: the ring
  * @req: the request, as for io_complete()
  */
@@ -74,7 +74,7 @@ static inline void io_complete_collected(struct io_ring_ctx *ctx, struct io_kioc
 		io_complete(req);
 }
 
-/* As io_complete_collected(), for CQEs of 32 bytes. */
+/* Complete one of many finished requests with all words of a 32-byte CQE. */
 static inline void io_complete_large_collected(struct io_ring_ctx *ctx, struct io_kiocb *req,
 					       const u64 *extra)
 {
@@ -84,7 +84,7 @@ static inline void io_complete_large_collected(struct io_ring_ctx *ctx, struct i
 		io_complete_large(req, extra);
 }
 
-/* io_post_more(), if that is simple.  Return: whether it was posted. */
+/* Post one more CQE on the fast path.  Return: true if posted; else use io_post_more(). */
 static __always_inline bool io_post_more_fast(struct io_kiocb *req, s32 res, u32 cflags)
 {
 	struct io_cqe_val val = {

@@ -2,10 +2,10 @@
 /* io_uring: CQEs that travel as entries: messages from ring to ring */
 
 /*
- * One task writes a single-writer ring's CQEs.  Other tasks put theirs into an entry
- * (ring/entry.c) and push it onto the ring's mailbox, from which the writer takes it.
- * That needs no lock of the target.  Any task may write a multi-writer ring's CQEs, so
- * a message to it needs no entry.
+ * Only one task, the writer, may write the CQEs of a single-writer ring.  Another task that
+ * sends a CQE to such a ring puts it into an entry (ring/entry.c) and pushes the entry onto the
+ * ring's mailbox.  The writer takes it from there.  The sender needs no lock of the target.
+ * Any task may write CQEs of a multi-writer ring, so a message to it needs no entry.
  */
 #include <linux/sched.h>
 #include <trace/events/io_uring.h>
@@ -13,7 +13,7 @@
 #include "complete/message.h"
 #include "ring/cq_write.h"
 
-/* Entries that go home together: one way for all that have the same home. */
+/* Entries that return to the same store in one operation. */
 struct io_entry_batch {
 	struct io_cqe_entry	*first;
 	struct io_cqe_entry	*last;
@@ -38,13 +38,14 @@ static void io_entry_batch_add(struct io_entry_batch *home, struct io_cqe_entry 
 }
 
 /**
- * io_post_entries - stored CQEs have reached the writer of a single-writer ring
+ * io_post_entries - post stored CQEs that have reached the writer of a single-writer ring
  * @ctx: the ring, its lock held
  * @tw: the first of them, of a list that was taken from a mailbox
  *
- * No more than fit into the queue, and one, so that a run of the mailbox keeps its share.
+ * Posts successive entries until the queue is full.  The one that finds it full goes to the
+ * overflow list and is the last, so that one run of the mailbox does not handle them all.
  *
- * Return: the item behind the last of those that were posted
+ * Return: the item behind the last entry that was posted, or NULL
  */
 struct io_tw *io_post_entries(struct io_ring_ctx *ctx, struct io_tw *tw)
 {
@@ -66,7 +67,7 @@ struct io_tw *io_post_entries(struct io_ring_ctx *ctx, struct io_tw *tw)
 }
 
 /**
- * io_entry_tw - mark a stored CQE in a mailbox
+ * io_entry_tw - post a stored CQE from a mailbox
  * @ctx: the ring, its lock held
  * @tw: of the entry
  * @issue_flags: unused
@@ -78,11 +79,11 @@ void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
 }
 
 /**
- * io_message_post_now - io_message_post() without an entry
- * @target: a multi-writer ring, or a single-writer one that current holds
+ * io_message_post_now - post a message without an entry
+ * @target: a multi-writer ring; or a single-writer ring whose lock current holds as its writer
  * @val: user_data, res and flags
  *
- * Return: as io_message_post()
+ * Return: 0, or -EOVERFLOW if a multi-writer ring had neither room nor memory
  */
 int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val)
 {

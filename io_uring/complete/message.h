@@ -19,11 +19,11 @@ void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
 int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val);
 
 /**
- * io_message_prepare - get what a message needs, while it can still fail
- * @target: the ring that it is for, kept alive by the caller
- * @sender: the ring that it comes from if the caller holds its lock, else NULL
+ * io_message_prepare - allocate what a message needs, while it can still fail
+ * @target: the ring that receives it, kept alive by the caller
+ * @sender: the ring that sends it if the caller holds its lock, else NULL
  *
- * May sleep.
+ * Context: Task context.  May sleep.
  *
  * Return: an entry for io_message_post() or io_entry_put(); NULL if none is
  * needed; ERR_PTR(-ENOMEM)
@@ -45,9 +45,11 @@ static inline struct io_cqe_entry *io_message_prepare(struct io_ring_ctx *target
  * @entry: from io_message_prepare()
  * @val: user_data, res and flags
  *
- * Task context.  Messages of one sender arrive in their order.
+ * Messages of one sender arrive in the order in which they were posted.
  *
- * Return: 0, or -EOVERFLOW if a multi-writer ring had neither room nor memory.
+ * Context: Task context.
+ *
+ * Return: 0, or -EOVERFLOW if a multi-writer ring had neither room nor memory
  */
 static inline int io_message_post(struct io_ring_ctx *target, struct io_cqe_entry *entry,
 				  struct io_cqe_val val)

@@ -2,12 +2,12 @@
 /* io_uring: CQEs that do not end a request */
 
 /*
- * io_post_more() is for requests that go on.  It fails before any side effect when
- * the CQE would not fit, so that the op can make it its last.
+ * io_post_more() posts a CQE for a request that continues.  It fails before any side effect if
+ * the CQE would not fit.  The op then ends the request, and this CQE becomes its last one.
  *
- * io_post_to() is for CQEs without a request: a registered resource's tag.  It is
- * called with the ring lock held, but not always by the writer of a single-writer
- * ring; then the CQE travels as a message does.
+ * io_post_to() posts a CQE without a request: the tag of a registered resource.  Its caller
+ * holds the ring lock, but is not always the writer of a single-writer ring.  If it is not,
+ * the CQE is pushed to the writer as a message.
  */
 #include <trace/events/io_uring.h>
 
@@ -29,13 +29,13 @@ static bool io_post_more_any(struct io_kiocb *req, s32 res, u32 cflags, bool cou
 }
 
 /**
- * io_post_more - post a CQE with IORING_CQE_F_MORE for a live request
+ * io_post_more - post a CQE with IORING_CQE_F_MORE for a request that continues
  * @req: the request; ring lock held, single-writer rings: called by the writer
  * @res: result
  * @cflags: IORING_CQE_F_* besides F_MORE
  *
- * Return: false, and nothing was done, if there is no room: the caller ends the
- * request with this result.
+ * Return: true if it was posted; false, without a side effect, if there is no room.  Then the
+ * caller has to end the request with this result.
  */
 bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags)
 {
@@ -43,11 +43,11 @@ bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags)
 }
 
 /**
- * io_post_more_uncounted - io_post_more() of a timeout
- * @req: the request
+ * io_post_more_uncounted - post one more CQE of a timeout, which other timeouts do not count
+ * @req: the request, as for io_post_more()
  * @res: result
  *
- * Return: as io_post_more()
+ * Return: true or false, as io_post_more()
  */
 bool io_post_more_uncounted(struct io_kiocb *req, s32 res)
 {
@@ -55,14 +55,14 @@ bool io_post_more_uncounted(struct io_kiocb *req, s32 res)
 }
 
 /**
- * io_post_to - post a CQE that no request asked for
+ * io_post_to - post a CQE that belongs to no request
  * @ctx: the ring, its lock held
- * @user_data: shown as it is
+ * @user_data: of the CQE
  * @res: result
  * @cflags: IORING_CQE_F_*
  *
- * Never refuses; if there is no memory for a CQE that has to travel, it counts
- * as lost, as an overflowed one would.
+ * Always posts.  If there is no memory for a CQE that has to be pushed to the writer, the CQE
+ * is counted as lost, like an overflowed one.
  */
 void io_post_to(struct io_ring_ctx *ctx, u64 user_data, s32 res, u32 cflags)
 {
