@@ -2,12 +2,13 @@
 /* io_uring: io_uring_enter(2) */
 
 /*
- * Submit, then wait.  If anything was submitted its number is the result, and
- * whatever the wait meets is not told; fewer SQEs taken than asked for means no
- * waiting at all.
+ * io_uring_enter() submits SQEs, then waits for CQEs.
  *
- * On single-writer rings the owner runs its mailbox here, under the lock that it
- * has for submitting.  On IOPOLL rings waiting means polling the devices.
+ * Rules: if the call has submitted SQEs, it returns their number, and the result of the wait is
+ * lost.  If it has submitted fewer SQEs than requested, it does not wait.
+ *
+ * On single-writer rings the owner runs its mailbox here, in the section of the ring lock that
+ * submits.  On IOPOLL rings, waiting means polling the devices.
  */
 #include <linux/file.h>
 #include <linux/io_uring.h>
@@ -28,7 +29,7 @@
 			 IORING_ENTER_EXT_ARG | IORING_ENTER_REGISTERED_RING | \
 			 IORING_ENTER_ABS_TIMER)
 
-/* What keeps the poll loop from going on, looked at in each round. */
+/* Return: true if the poll loop has to stop polling for other work.  Checked in each round. */
 static bool io_poll_loop_interrupted(struct io_ring_ctx *ctx)
 {
 	return !io_iopoll_pending(ctx) || ctx->ready.first || io_local_pending(ctx) ||
@@ -36,9 +37,9 @@ static bool io_poll_loop_interrupted(struct io_ring_ctx *ctx)
 }
 
 /*
- * Others have to get the lock, or work has to be done that does not poll.
- * Return: 1 if CQEs or the end of the list say that the loop is over, 0 if not, or
- * %IO_RING_LOST.
+ * Run work that does not poll, without the ring lock where that is necessary.
+ * Return: 1 if the poll loop is over, because of new CQEs or because no polled request is
+ * left; 0 if not; or %IO_RING_LOST.
  */
 static int io_poll_loop_yield(struct io_ring_ctx *ctx)
 {
@@ -56,7 +57,7 @@ static int io_poll_loop_yield(struct io_ring_ctx *ctx)
 	return READ_ONCE(ctx->rings->cq_tail) != tail || !io_iopoll_pending(ctx);
 }
 
-/* Poll the devices until @nr requests are there.  Return: 0, -EINTR or %IO_RING_LOST. */
+/* Poll the devices until @nr requests have ended.  Return: 0, -EINTR or %IO_RING_LOST. */
 static int io_poll_loop(struct io_ring_ctx *ctx, u32 nr)
 {
 	u32 reaped = 0;
@@ -76,12 +77,12 @@ static int io_poll_loop(struct io_ring_ctx *ctx, u32 nr)
 	return 0;
 }
 
-/* GETEVENTS on an IOPOLL ring; ring lock held, may be lost. */
+/* Wait on an IOPOLL ring.  Called with the ring lock, which may be lost (%IO_RING_LOST). */
 static int io_enter_poll_locked(struct io_ring_ctx *ctx, u32 nr)
 {
 	if (!io_may_wait(ctx))
 		return -EEXIST;
-	/* a program that waits for more than there is would never see the rest */
+	/* before ready CQEs end the call: a program that always calls for more would miss these */
 	if (ctx->cq.single_writer && io_local_pending(ctx))
 		io_run_local_locked(ctx, 0);
 	io_cq_commit(ctx);
@@ -95,7 +96,7 @@ static int io_enter_poll_locked(struct io_ring_ctx *ctx, u32 nr)
 	return io_poll_loop(ctx, min(nr, ctx->cq_entries));
 }
 
-/* Poll for requests, then drop the ring lock. */
+/* Wait on an IOPOLL ring, then drop the ring lock. */
 static int io_enter_poll(struct io_ring_ctx *ctx, u32 nr)
 {
 	int ret = io_enter_poll_locked(ctx, nr);
@@ -107,8 +108,8 @@ static int io_enter_poll(struct io_ring_ctx *ctx, u32 nr)
 }
 
 /*
- * SQPOLL rings: the thread submits, we only see to it that it does.  What the
- * program asked for comes back to it, whatever that is.
+ * Wake the SQPOLL thread, or wait for it, as @flags say.  The thread submits, so the program gets
+ * the number that it has passed.
  */
 static long io_enter_sqpoll(struct io_ring_ctx *ctx, u32 to_submit, u32 flags)
 {
@@ -121,19 +122,19 @@ static long io_enter_sqpoll(struct io_ring_ctx *ctx, u32 to_submit, u32 flags)
 	return to_submit;
 }
 
-/* Is enough there, so that nothing of a wait needs to be set up? */
+/* Return: true if enough CQEs are ready, so that no wait has to be set up. */
 static bool io_enough_ready(struct io_ring_ctx *ctx, u32 min_complete)
 {
 	return io_cq_ready(ctx) >= min_complete && likely(!READ_ONCE(ctx->check_cq)) &&
 	       !task_work_pending(current);
 }
 
-/* Make CQEs of what has arrived.  Return: enough of them are there. */
+/* Run the mailbox and publish CQEs.  Return: true if there are enough of them. */
 static bool io_enter_collect(struct io_ring_ctx *ctx, u32 min_complete)
 {
 	if (ctx->cq.single_writer && io_local_pending(ctx)) {
 		io_run_local_locked(ctx, min_complete);
-		/* the wait runs the rest */
+		/* io_enter_wait() runs the rest */
 		if (unlikely(io_mailbox_leftover(&ctx->mailbox)))
 			return false;
 	}
@@ -142,8 +143,8 @@ static bool io_enter_collect(struct io_ring_ctx *ctx, u32 min_complete)
 }
 
 /*
- * Submit, and while the lock is held do what else needs it.  Return: SQEs taken
- * or a negative errno; *@waited says that nothing is left to wait for.
+ * Submit, and do other work that needs the ring lock while it is held.  *@waited is set if
+ * there is nothing left to wait for.  Return: the number of SQEs taken, or a negative errno.
  */
 static int io_enter_submit(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u32 flags,
 			   bool *waited)
@@ -174,7 +175,7 @@ static int io_enter_wait(struct io_ring_ctx *ctx, u32 min_complete, u32 flags,
 	struct io_wait_arg arg __uninitialized;
 	int ret;
 
-	/* nothing that could be wrong about the argument, nothing to wait for */
+	/* fast exit: without EXT_ARG there is no argument to check, and enough CQEs are ready */
 	if (!(flags & IORING_ENTER_EXT_ARG) && !ctx->syscall_iopoll && io_may_wait(ctx) &&
 	    !io_local_pending(ctx) && io_enough_ready(ctx, min_complete))
 		return 0;
@@ -213,13 +214,13 @@ static long io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u
 		ret = io_enter_wait(ctx, min_complete, flags, argp, size);
 	if (taken)
 		return taken;
-	/* the program is told once; a call that submits cannot tell */
+	/* report a lost CQE once; a call that submits returns a number, and cannot report it */
 	if (unlikely(ret == -EBADR))
 		clear_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq);
 	return ret;
 }
 
-/* Not inlined twice, into the stub of each kind of system call. */
+/* noinline: each kind of system call has a stub, which would get a copy. */
 static noinline long io_enter_fd(unsigned int fd, u32 to_submit, u32 min_complete, u32 flags,
 				 const void __user *argp, size_t argsz)
 {

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring: what /proc/PID/fdinfo shows of a ring */
 /*
- * A picture for people who look for the reason why a program hangs, so it must come
- * out whatever the ring is doing, and must not make things worse:
+ * People read this file to find out why a program hangs, so it must work in any state of the
+ * ring, and must not make things worse:
  *
- * - The ring lock is only tried.  Its holder may sleep, in a page fault for
- *   instance that the reader of this file is to handle.  Without the lock what it
- *   guards is left out: the lists of files, buffers and personalities, and on
- *   single-writer rings the overflow list.
- * - Of lists that a program can make megabytes long no more than IO_SHOW_MOST lines are
- *   shown: they are written, and their reader gets memory for them, with a lock held.
+ * - The ring lock is only tried.  Its holder may sleep, for instance in a page fault that the
+ *   reader of this file has to handle.  Without the lock, the data that it protects is left
+ *   out: the lists of files, buffers and personalities, and on single-writer rings the
+ *   overflow list.
+ * - A program can make some lists very long.  No more than IO_SHOW_MOST lines of these are
+ *   shown, because they are formatted, and memory for them is allocated, with a lock held.
  * - cq.lock of multi-writer rings is taken: its holders do not sleep.
- * - The words and entries of the two queues are shared with the program and are read
- *   without a lock; whatever they say, no more than a queue's size is listed.
- * - The SQPOLL thread may end at any time; what is known about it is asked of
- *   task/sqpoll.c, which copes with that.
+ * - The words and entries of the two queues are shared with the program, and are read without
+ *   a lock.  Whatever their values are, no more than a queue's size is shown.
+ * - The SQPOLL thread may end at any time; io_sq_stat() in task/sqpoll.c handles this.
  *
- * Order and form of the lines are what programs parse.  One difference to older
- * kernels is meant: SQEs that wait are listed with IORING_SETUP_NO_SQARRAY, too.
+ * Programs parse the lines, so their order and format stay.  One difference to older kernels
+ * is intended: pending SQEs are shown with IORING_SETUP_NO_SQARRAY, too.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -37,10 +36,10 @@
 #include "sys/fdinfo.h"
 #include "task/sqpoll.h"
 
-/* overflowed CQEs, polls, registered files, personalities and groups of one that are shown */
+/* limit of lines for overflowed CQEs, polls, files and personalities; of groups of a personality */
 #define IO_SHOW_MOST	256
 
-/* One SQE that waits, from memory that the program may be writing to. */
+/* Show a pending SQE, whose memory the program may write to at the same time. */
 static void io_show_sqe(struct seq_file *m, struct io_ring_ctx *ctx, u32 index)
 {
 	bool big = ctx->flags & IORING_SETUP_SQE128;
@@ -88,7 +87,7 @@ static void io_show_cqes(struct seq_file *m, struct io_ring_ctx *ctx, u32 head, 
 
 		seq_printf(m, "%5u: user_data:%llu, res:%d, flag:%x", slot,
 			   READ_ONCE(cqe->user_data), READ_ONCE(cqe->res), READ_ONCE(cqe->flags));
-		/* an empty line follows, as ever */
+		/* an empty line follows, as in older kernels */
 		if (big)
 			seq_printf(m, ", extra1:%llu, extra2:%llu\n",
 				   READ_ONCE(cqe->big_cqe[0]), READ_ONCE(cqe->big_cqe[1]));
@@ -96,7 +95,7 @@ static void io_show_cqes(struct seq_file *m, struct io_ring_ctx *ctx, u32 head, 
 	}
 }
 
-/* Both queues, as user space sees them and as the kernel does. */
+/* Show the heads and tails of both queues, as the program and as the kernel know them. */
 static void io_show_queues(struct seq_file *m, struct io_ring_ctx *ctx)
 {
 	struct io_rings *rings = ctx->rings;
@@ -113,7 +112,7 @@ static void io_show_queues(struct seq_file *m, struct io_ring_ctx *ctx)
 	seq_printf(m, "CqMask:\t0x%x\n", ctx->cq_entries - 1);
 	seq_printf(m, "CqHead:\t%u\n", cq_head);
 	seq_printf(m, "CqTail:\t%u\n", cq_tail);
-	/* likewise */
+	/* a snapshot, too */
 	seq_printf(m, "CachedCqTail:\t%u\n", data_race(ctx->cq.tail));
 	io_show_sqes(m, ctx, sq_head, sq_tail);
 	io_show_cqes(m, ctx, cq_head, cq_tail);
@@ -159,7 +158,7 @@ static void io_show_bufs(struct seq_file *m, struct io_ring_ctx *ctx, bool locke
 	seq_printf(m, "UserBufs:\t%u\n", nr);
 	for (i = 0; locked && i < nr && !seq_has_overflowed(m); i++) {
 		struct io_rsrc_node *node = io_rsrc_find(table, i);
-		/* an empty slot is told by values that no buffer can have */
+		/* an empty slot is shown by values that no buffer can have */
 		u64 ubuf = node ? io_buf_node(node)->ubuf : U64_MAX;
 		u32 len = node ? io_buf_node(node)->len : U32_MAX;
 
@@ -168,7 +167,7 @@ static void io_show_bufs(struct seq_file *m, struct io_ring_ctx *ctx, bool locke
 	}
 }
 
-/* Ids as the reader's user namespace knows them. */
+/* Show credentials, with ids of the reader's user namespace. */
 static void io_show_cred(struct seq_file *m, const struct cred *cred)
 {
 	struct user_namespace *ns = seq_user_ns(m);
@@ -206,7 +205,7 @@ static void io_show_personalities(struct seq_file *m, struct io_ring_ctx *ctx)
 	}
 }
 
-/* Requests that wait for their file, polls and others. */
+/* Show requests that wait for their file: POLL_ADD and retries of other ops. */
 static void io_show_polls(struct seq_file *m, struct io_ring_ctx *ctx, bool locked)
 {
 	struct io_kiocb *req, *tmp;
@@ -228,7 +227,7 @@ static void io_show_polls(struct seq_file *m, struct io_ring_ctx *ctx, bool lock
 	}
 }
 
-/* CQEs that the program has not made room for, the first of them. */
+/* Show the first CQEs for which the program has not made room. */
 static void io_show_overflow(struct seq_file *m, struct io_ring_ctx *ctx)
 {
 	const struct io_tw *tw = ctx->cq.overflow;
@@ -264,7 +263,7 @@ static void io_show_napi(struct seq_file *m, const struct io_napi *napi)
 		return;
 	}
 	seq_puts(m, "NAPI:\tenabled\n");
-	/* in nanoseconds, as ever */
+	/* in nanoseconds, as in older kernels */
 	seq_printf(m, "napi_busy_poll_dt:\t%llu\n", READ_ONCE(napi->time_us) * 1000ULL);
 	seq_printf(m, "napi_prefer_busy_poll:\t%s\n",
 		   READ_ONCE(napi->prefer) ? "true" : "false");

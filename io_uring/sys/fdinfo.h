@@ -11,11 +11,11 @@ struct file;
 struct seq_file;
 
 /**
- * io_uring_show_fdinfo - ->show_fdinfo() of a ring
- * @m: where to print
+ * io_uring_show_fdinfo - show the state of a ring, as ->show_fdinfo()
+ * @m: output
  * @file: the ring, private_data is its struct io_ring_ctx
  *
- * Context: task context, no lock of io_uring.  Waits for none either.
+ * Context: Task context.  No ring lock is held.  Does not wait for one.
  */
 void io_uring_show_fdinfo(struct seq_file *m, struct file *file);
 

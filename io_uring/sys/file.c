@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring: the ring as a file: poll, mmap, release */
-
+/*
+ * A ring is an anonymous file.  A program polls it for CQEs, maps the memory that it shares with
+ * the kernel, and ends the ring when it closes the last descriptor.
+ *
+ * Ordering: io_ring_poll() queues its caller, then checks the queues.  A commit publishes the
+ * tail, then checks for pollers (D in ring/cq.c).
+ */
 #include <linux/anon_inodes.h>
 #include <linux/fs.h>
 #include <linux/io_uring.h>
@@ -29,7 +35,7 @@ static __poll_t io_ring_poll(struct file *file, poll_table *wait)
 	smp_mb();
 	if (!io_sq_full(ctx))
 		mask |= EPOLLOUT | EPOLLWRNORM;
-	/* overflowed CQEs and mailbox items become visible when the program enters */
+	/* the next io_uring_enter() makes overflowed CQEs and mailbox items visible */
 	if (io_cq_ready(ctx) || test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq) ||
 	    (ctx->cq.single_writer && io_local_pending(ctx)))
 		mask |= EPOLLIN | EPOLLRDNORM;
@@ -46,9 +52,9 @@ static int io_ring_release(struct inode *inode, struct file *file)
 }
 
 /*
- * Which memory an mmap offset means, or NULL.  Other bits have never counted;
- * the mapping starts where the region does.  A group of buffers may be unregistered
- * at any time, so that it comes with a reference.
+ * Find the region that an mmap offset selects.  Its other bits are ignored: a mapping starts where
+ * the region does.  A buffer group may be unregistered at any time, so *@group gets a
+ * reference.  Return: the region, or NULL.
  */
 static struct io_mapped_region *io_ring_region(struct io_ring_ctx *ctx, u64 offset,
 					       struct io_buf_group **group)
@@ -86,7 +92,7 @@ static unsigned long io_ring_get_unmapped_area(struct file *file, unsigned long 
 	struct io_buf_group *group;
 	void *ptr = NULL;
 
-	/* the kernel's own mapping may decide the colour: no wishes */
+	/* the kernel's mapping may determine the cache colour, so accept no address hint */
 	if (addr)
 		return -EINVAL;
 	region = io_ring_region(file->private_data, (u64)pgoff << PAGE_SHIFT, &group);
@@ -113,10 +119,10 @@ const struct file_operations io_ring_fops = {
 };
 
 /**
- * io_is_uring_fops - see include/linux/io_uring.h
- * @file: see there
+ * io_is_uring_fops - check whether a file is a ring
+ * @file: any open file
  *
- * Return: see there
+ * Return: true if io_uring_setup(2) has created the file
  */
 bool io_is_uring_fops(struct file *file)
 {
@@ -125,7 +131,7 @@ bool io_is_uring_fops(struct file *file)
 
 /**
  * io_ring_open_file - open the file of a new ring
- * @ctx: the ring; belongs to the file if there is no error
+ * @ctx: the ring; the file owns it unless there is an error
  *
  * Return: the file or ERR_PTR()
  */

@@ -2,9 +2,9 @@
 /* io_uring: io_uring_register(2) */
 
 /*
- * One line of io_reg_ops[] an opcode: its handler and what its two arguments
- * have to be.  Handlers run under the ring lock; those that have to meet other
- * tasks let go of it for a while.
+ * io_reg_ops[] has one line for each opcode: its handler, and conditions for the two arguments.
+ * Handlers are called with the ring lock.  A handler that has to wait for other tasks drops
+ * the lock and takes it again; if that fails it returns %IO_RING_LOST.
  */
 #include <linux/compat.h>
 #include <linux/cpumask.h>
@@ -31,9 +31,9 @@
 #include "task/sqpoll.h"
 #include "task/tctx.h"
 
-/* what the user pointer has to be */
+/* condition for the user pointer */
 enum io_reg_arg {
-	IO_ARG_ANY,		/* the handler looks */
+	IO_ARG_ANY,		/* the handler checks it */
 	IO_ARG_NULL,		/* NULL, else -EINVAL */
 	IO_ARG_SET,		/* not NULL, else -EINVAL */
 	IO_ARG_FAULT,		/* not NULL, else -EFAULT */
@@ -44,7 +44,7 @@ enum io_reg_arg {
  * @run_nr: handler; ring lock held
  * @run_arg: a handler that does not need the number
  * @run_ring: a handler without arguments
- * @arg: what the pointer has to be
+ * @arg: condition for the pointer
  * @nr_min: smallest number
  * @nr_max: largest number, else -EINVAL
  */
@@ -93,8 +93,8 @@ static int io_reg_no_personality(struct io_ring_ctx *ctx, void __user *arg, unsi
 }
 
 /*
- * Which opcodes can be used.  The program hands in zeroes; what it has room for
- * behind the last opcode is left alone.
+ * Report the supported opcodes.  The program passes zeroes; entries behind the last opcode stay
+ * unchanged.
  */
 static int io_reg_probe(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {
@@ -116,7 +116,7 @@ static int io_reg_probe(struct io_ring_ctx *ctx, void __user *arg, unsigned int 
 	return copy_to_user(arg, probe, size) ? -EFAULT : 0;
 }
 
-/* One restriction.  Return: 0 or -EINVAL. */
+/* Add one restriction.  Return: 0 or -EINVAL. */
 static int io_restrict_one(struct io_restriction *r, const struct io_uring_restriction *res)
 {
 	switch (res->opcode) {
@@ -172,7 +172,7 @@ static int io_reg_enable(struct io_ring_ctx *ctx)
 	if (!ctx->stops.disabled)
 		return -EBADFD;
 	if (ctx->flags & IORING_SETUP_SINGLE_ISSUER && !ctx->submitter_task) {
-		/* the owner's end has to find the ring, even if it never submits */
+		/* so that the owner's exit finds the ring, even if the owner never submits */
 		int ret = io_tctx_attach(ctx);
 
 		if (ret)
@@ -190,8 +190,8 @@ static int io_reg_enable(struct io_ring_ctx *ctx)
 }
 
 /*
- * CPUs of the workers: of current's, or of the SQPOLL thread's, which the ring
- * lock must not be held for.
+ * Set the CPUs of the workers of current, or of the SQPOLL thread.  The latter must be done
+ * without the ring lock.
  */
 static int io_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
 {
@@ -207,7 +207,7 @@ static int io_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
 	return io_ring_lock(ctx) ? IO_RING_LOST : ret;
 }
 
-/* A 32-bit program's words are in another order on big endian machines. */
+/* Copy the bitmap of a 32-bit program, whose words are swapped on 64-bit big endian machines. */
 static int io_copy_compat_bits(unsigned long *bits, void __user *arg, unsigned int len)
 {
 #ifdef CONFIG_COMPAT
@@ -246,7 +246,7 @@ static int io_reg_no_affinity(struct io_ring_ctx *ctx)
 	return io_set_affinity(ctx, NULL);
 }
 
-/* Limits of the workers: bounded, unbounded.  What they were comes back. */
+/* Set the limits of the bounded and unbounded workers, and return the old ones to the program. */
 static int io_reg_max_workers(struct io_ring_ctx *ctx, void __user *arg)
 {
 	u32 limits[2];
@@ -271,7 +271,7 @@ static int io_reg_max_workers(struct io_ring_ctx *ctx, void __user *arg)
 	return copy_to_user(arg, limits, sizeof(limits)) ? -EFAULT : 0;
 }
 
-/* The clock of waits. */
+/* Set the clock of waits. */
 static int io_reg_clock(struct io_ring_ctx *ctx, void __user *arg)
 {
 	struct io_uring_clock_register reg;
@@ -286,7 +286,7 @@ static int io_reg_clock(struct io_ring_ctx *ctx, void __user *arg)
 	return 0;
 }
 
-/* a handler of the pointer and the number, of the pointer alone, of neither */
+/* a handler of pointer and number; of the pointer only; without arguments */
 #define IO_REG_NR(fn, what, min, max)	\
 	{ .run_nr = (fn), .arg = IO_ARG_##what, .nr_min = (min), .nr_max = (max) }
 #define IO_REG_ARG(fn, what, nr)	\
@@ -337,7 +337,7 @@ static int io_reg_check(const struct io_reg_op *op, const void __user *arg, unsi
 	return nr < op->nr_min || nr > op->nr_max ? -EINVAL : 0;
 }
 
-/* The ring lock is held, and still is afterwards unless %IO_RING_LOST comes back. */
+/* Run a handler.  Called with the ring lock, which is held afterwards unless %IO_RING_LOST. */
 static int io_register_locked(struct io_ring_ctx *ctx, unsigned int opcode, void __user *arg,
 			      unsigned int nr)
 {
@@ -358,7 +358,7 @@ static int io_register_locked(struct io_ring_ctx *ctx, unsigned int opcode, void
 		return op->run_nr(ctx, arg, nr);
 	if (op->run_arg)
 		return op->run_arg(ctx, arg);
-	/* none if it is not built */
+	/* an opcode has no handler if it is not built in */
 	return op->run_ring ? op->run_ring(ctx) : -EINVAL;
 }
 
@@ -393,7 +393,7 @@ SYSCALL_DEFINE4(io_uring_register, unsigned int, fd, unsigned int, opcode, void 
 		file = io_ringfd_get(fd);
 		if (IS_ERR(file))
 			return PTR_ERR(file);
-		/* the call may take it out of its slot */
+		/* the handler may remove the file from its slot */
 		get_file(file);
 	} else {
 		file = fget(fd);

@@ -2,10 +2,9 @@
 /* io_uring: io_uring_setup(2) */
 
 /*
- * Parameters are checked in the order that programs have come to know, then the
- * ring is built: struct, memory, SQPOLL thread, file, descriptor. What was
- * built goes again by io_ring_kill() until there is a file, after that by
- * releasing the file.
+ * Parameters are checked in the order that programs expect.  Then the ring is built in this
+ * order: struct, memory, SQPOLL thread, file, descriptor.  After an error, io_ring_kill()
+ * frees the parts that exist.  Once there is a file, its release calls io_ring_kill().
  */
 #include <linux/compat.h>
 #include <linux/cred.h>
@@ -19,7 +18,7 @@
 #include <linux/slab.h>
 #include <linux/syscalls.h>
 #include <linux/uaccess.h>
-/* one event tells a flag of the ring */
+/* a trace event reads fields of the ring */
 #include "ctx.h"
 #define CREATE_TRACE_POINTS
 #include <trace/events/io_uring.h>
@@ -56,7 +55,7 @@
 	 IORING_SETUP_NO_MMAP | IORING_SETUP_REGISTERED_FD_ONLY |		\
 	 IORING_SETUP_NO_SQARRAY)
 
-/* promises: each bit comes with its behaviour */
+/* features that programs may rely on; a bit is set only together with its behaviour */
 #define IO_FEATURES							\
 	(IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP |				\
 	 IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_RW_CUR_POS |			\
@@ -74,7 +73,7 @@ static_assert(sizeof(struct io_uring_cqe) == 16);
 static_assert(sizeof(struct io_kiocb) <= 192);
 #endif
 
-/* Entries of both queues: fills in p->sq_entries and p->cq_entries. */
+/* Compute the entries of both queues: p->sq_entries and p->cq_entries. */
 static int io_setup_sizes(struct io_uring_params *p, unsigned int entries)
 {
 	bool clamp = p->flags & IORING_SETUP_CLAMP;
@@ -94,7 +93,7 @@ static int io_setup_sizes(struct io_uring_params *p, unsigned int entries)
 	return p->cq_entries < p->sq_entries ? -EINVAL : 0;
 }
 
-/* Combinations of flags that mean nothing. */
+/* Refuse flags that contradict each other. */
 static int io_setup_check_flags(unsigned int flags)
 {
 	unsigned int taskrun = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_DEFER_TASKRUN;
@@ -108,7 +107,7 @@ static int io_setup_check_flags(unsigned int flags)
 	return 0;
 }
 
-/* A ring without memory to share yet. */
+/* Allocate a ring, still without memory to share. */
 static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 {
 	struct io_ring_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
@@ -145,7 +144,7 @@ static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 	return ctx;
 }
 
-/* What follows from the flags, and from the task that sets the ring up. */
+/* Set the fields that depend on the flags, and on the task that sets up the ring. */
 static void io_ring_identify(struct io_ring_ctx *ctx)
 {
 	unsigned int flags = ctx->flags;
@@ -173,7 +172,7 @@ static void io_ring_identify(struct io_ring_ctx *ctx)
 		ctx->submitter_task = get_task_struct(current);
 }
 
-/* Where the index array starts, SIZE_MAX without one, and the size of it all. */
+/* Compute the offset of the index array (SIZE_MAX if there is none), and the size of the region. */
 static int io_ring_layout(const struct io_uring_params *p, size_t *size, size_t *array)
 {
 	size_t cqes = array_size(p->cq_entries, sizeof(struct io_uring_cqe));
@@ -220,7 +219,7 @@ static void io_ring_fill_offsets(struct io_uring_params *p, size_t array)
 	};
 }
 
-/* The memory that is shared with user space. */
+/* Allocate or pin the memory that the ring shares with user space. */
 static int io_ring_memory(struct io_ring_ctx *ctx, struct io_uring_params *p)
 {
 	size_t size, array, sqes;
@@ -234,7 +233,7 @@ static int io_ring_memory(struct io_ring_ctx *ctx, struct io_uring_params *p)
 	if (ret)
 		return ret;
 	rings = ctx->ring_region.ptr;
-	/* the program's own memory holds whatever it holds */
+	/* memory of the program may contain anything */
 	memset(rings, 0, sizeof(*rings));
 	rings->sq_ring_entries = p->sq_entries;
 	rings->sq_ring_mask = p->sq_entries - 1;
@@ -256,7 +255,7 @@ static int io_ring_memory(struct io_ring_ctx *ctx, struct io_uring_params *p)
 	return 0;
 }
 
-/* The ring as a file and a descriptor, or a registered index. */
+/* Install the ring as a descriptor or a registered ring.  Return: its number, or an errno. */
 static int io_ring_install(struct io_ring_ctx *ctx, struct file *file)
 {
 	int fd, ret;
@@ -305,7 +304,7 @@ static int io_ring_create(unsigned int entries, struct io_uring_params *p,
 	ret = io_ring_build(ctx, p, params);
 	file = ret ? ERR_PTR(ret) : io_ring_open_file(ctx);
 	if (IS_ERR(file)) {
-		/* a SQPOLL thread may have begun to work already */
+		/* io_ring_kill() also stops a SQPOLL thread that may be running already */
 		io_ring_kill(ctx);
 		return PTR_ERR(file);
 	}

@@ -2,12 +2,18 @@
 /* io_uring: IORING_REGISTER_SYNC_CANCEL - end requests and wait until they have */
 
 /*
- * What is queued or waits ends as soon as it is found.  If the only match runs
- * on a worker, the worker is told, and the caller waits until it has let go.
+ * Requests that are queued, or wait, end as soon as the search finds them.  If the only match
+ * runs on a worker, the search tells the worker to end it, and the caller waits until the
+ * worker has detached the request.
  *
- * Workers wake ctx->work_wait when they let go of a request.  We get on that
- * queue, then search.  Both letting go and searching take the lane's lock: either
- * the search does not find the request any more, or the worker finds us.
+ * Ordering: the caller queues itself on ctx->work_wait, then searches.  A worker detaches a
+ * request, then wakes ctx->work_wait.  Both the search and the detach take the lane's lock:
+ *
+ *	caller					worker
+ *	queue on ctx->work_wait			detach the request, under lane->lock
+ *	search, under lane->lock		ctx->work_wait active?  wake
+ *
+ * Either the search misses the request, or the worker finds the caller on the queue.
  */
 #include <linux/cleanup.h>
 #include <linux/file.h>
@@ -34,7 +40,7 @@ static int io_sync_read(struct io_uring_sync_cancel_reg *reg, const void __user 
 	return 0;
 }
 
-/* The time is relative; all ones stand for none, less than nothing for no wait. */
+/* Return: the deadline of a relative time; KTIME_MAX if both fields are -1, 0 for no wait. */
 static ktime_t io_sync_deadline(const struct __kernel_timespec *t)
 {
 	struct timespec64 after = { .tv_sec = t->tv_sec, .tv_nsec = t->tv_nsec };
@@ -48,7 +54,7 @@ static ktime_t io_sync_deadline(const struct __kernel_timespec *t)
 	return time > 0 ? ktime_add_safe(time, ktime_get()) : 0;
 }
 
-/* Search once.  A slot is looked up each time, its file may change while we wait. */
+/* Search once.  A slot is looked up each time, because its file may change during the wait. */
 static int io_sync_search(struct io_ring_ctx *ctx, const struct io_uring_sync_cancel_reg *reg,
 			  const struct file *file)
 {
@@ -86,7 +92,7 @@ static int io_sync_sleep(struct wait_queue_entry *wait, ktime_t deadline)
 	return 0;
 }
 
-/* Found on a worker: search until it is not there any more.  May lose the ring lock. */
+/* Search until no worker runs the request any more.  May lose the ring lock (%IO_RING_LOST). */
 static int io_sync_wait(struct io_ring_ctx *ctx, const struct io_uring_sync_cancel_reg *reg,
 			const struct file *file)
 {
@@ -108,12 +114,12 @@ static int io_sync_wait(struct io_ring_ctx *ctx, const struct io_uring_sync_canc
 }
 
 /**
- * io_sync_cancel - IORING_REGISTER_SYNC_CANCEL
- * @ctx: the ring, its lock held
+ * io_sync_cancel - handle IORING_REGISTER_SYNC_CANCEL
+ * @ctx: the ring, its lock held; dropped while this sleeps
  * @arg: user pointer to struct io_uring_sync_cancel_reg
- * @nr: not looked at
+ * @nr: unused
  *
- * May sleep, without the lock.
+ * Context: Task context.  Holds the ring lock.  May sleep.
  *
  * Return: as io_cancel_by_key(), but never -EALREADY; -EFAULT, -EINVAL for bad
  * arguments, -EBADF for a descriptor or slot that names no file, -ETIME, -EINTR,

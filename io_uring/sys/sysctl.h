@@ -8,13 +8,14 @@
 #endif
 
 /**
- * io_uring_may_setup - may the current task create a ring?
+ * io_uring_may_setup - check whether the current task may create a ring
  *
- * Asked by io_uring_setup(2) before anything else.  Rings that exist are not
- * affected by a later change of the settings.
+ * io_uring_setup(2) calls this first.  A later change of the settings does not affect rings
+ * that exist.
  *
- * Context: task context, any lock.
- * Return: 0, or -EPERM.
+ * Context: Task context.
+ *
+ * Return: 0, -EPERM, or an error of the security module
  */
 int io_uring_may_setup(void);
 

@@ -2,14 +2,14 @@
 /* io_uring: IORING_UNREGISTER_BUFFERS - until no request uses them */
 
 /*
- * A program that takes its buffers back will use the memory for something else:
- * when the call returns nothing reads from it or writes to it any more.  So the
- * call waits for the requests that use a buffer.  They are not cancelled; one that
- * never ends is waited for until a signal comes, and then nothing has changed.
+ * A program that unregisters its buffers will use the memory for something else, so nothing may
+ * access the memory after the call.  The call waits for the requests that use a buffer.  It
+ * does not cancel them: if one never ends, a signal ends the call, and all buffers stay
+ * registered.
  *
- * The waiter may be the one that has to complete them, so it does all that a waiter
- * in io_uring_enter() does: run task work and the ring's mailbox, reap polled
- * requests, and all that without the ring lock in between.
+ * The caller may be the task that has to complete these requests.  So it does all that a
+ * waiter in io_uring_enter() does: it runs task work and the ring's mailbox, reaps polled
+ * requests, and drops the ring lock in between.
  */
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
@@ -23,8 +23,8 @@
 #include "task/run.h"
 
 /*
- * Sleep once.  An IOPOLL ring is polled at least each jiffy: a worker that hands a request
- * to a device does not wake the sleeper.
+ * Sleep once.  On an IOPOLL ring, sleep for a jiffy at most: a worker that passes a request to a
+ * device does not wake the sleeper.
  */
 static void io_leave_sleep(struct io_ring_ctx *ctx)
 {
@@ -45,7 +45,7 @@ static void io_leave_sleep(struct io_ring_ctx *ctx)
 }
 
 /*
- * Do our part, then sleep; the ring lock is dropped meanwhile.  Return: 0, -EINTR or
+ * Run what has arrived, then drop the ring lock and sleep once.  Return: 0, -EINTR or
  * %IO_RING_LOST.
  */
 static int io_leave_step(struct io_ring_ctx *ctx)
@@ -69,13 +69,13 @@ static int io_leave_step(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_unregister_buffers - IORING_UNREGISTER_BUFFERS
+ * io_unregister_buffers - handle IORING_UNREGISTER_BUFFERS
  * @ctx: the ring, its lock held; dropped and taken again if requests use its buffers
  *
- * May sleep.
+ * Context: Task context.  Holds the ring lock.  May sleep.
  *
- * Return: 0; -ENXIO if there is no table; -EINTR for a signal, or %IO_RING_LOST: the
- * buffers are still registered then.
+ * Return: 0; -ENXIO if there is no table; -EINTR for a signal, or %IO_RING_LOST.  With an
+ * error the buffers are still registered.
  */
 int io_unregister_buffers(struct io_ring_ctx *ctx)
 {
@@ -86,7 +86,7 @@ int io_unregister_buffers(struct io_ring_ctx *ctx)
 	while (ctx->bufs.awaited && !ret)
 		ret = io_leave_step(ctx);
 	if (ret == IO_RING_LOST) {
-		/* others may go on with the ring, and want its buffers back */
+		/* other tasks may continue to use the ring, and need its buffers back */
 		io_bufs_abandon(ctx);
 		io_fallback_kick(ctx);
 		return ret;

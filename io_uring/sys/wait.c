@@ -2,16 +2,24 @@
 /* io_uring: sleeping for CQEs */
 
 /*
- * Single-writer rings have one possible sleeper, the owner.  It runs its mailbox,
- * and when that is empty it arms it with the number of items that are missing:
- * the pusher of the last one wakes it (ring/mailbox.h).
+ * A task waits until its ring has a number of CQEs, and must not miss one that is posted while
+ * it goes to sleep.
  *
- * Multi-writer rings may have many sleepers, each with a target, the tail at which it
- * has what it wants.  A sleeper registers under cq.lock, where posters look for
- * sleepers too (C in ring/cq.c); its wake function wakes it only at its target.
+ * Single-writer rings have one possible sleeper, the owner.  It runs its mailbox until that is
+ * empty, then arms it with the number of items that are missing.  The task that pushes the
+ * last of these items wakes the owner (ring/mailbox.h).
  *
- * Task work interrupts the sleep like a signal, so both kinds look for it each time they wake; and
- * before they sleep, as what the owner has run may have left some that interrupts nothing.
+ * Multi-writer rings may have many sleepers, each with a target: the tail at which its wait
+ * ends.  The wake function of a sleeper wakes it only at its target.  The order of sleeper
+ * and poster is decided by cq.lock (C in ring/cq.c):
+ *
+ *	sleeper, with cq.lock			poster, with cq.lock
+ *	queue on ctx->cq_wait			publish the tail
+ *	target reached?  do not sleep		sleepers?  wake them after the unlock
+ *
+ * Task work interrupts the sleep like a signal, so sleepers of both kinds run it whenever they
+ * wake.  They also check for it before they sleep: items that the owner has run may have
+ * queued task work that does not interrupt a sleep.
  */
 #include <linux/compat.h>
 #include <linux/hrtimer.h>
@@ -35,9 +43,9 @@
  * @entry: on ctx->cq_wait, multi-writer rings
  * @ctx: the ring
  * @target: tail at which the wait ends
- * @timeouts: IORING_OP_TIMEOUTs that had come when it began, one more ends it
+ * @timeouts: number of ended IORING_OP_TIMEOUTs when the wait began; another one ends it
  * @deadline: end of the wait, KTIME_MAX for never
- * @min_deadline: from here on one CQE is enough, 0 if that does not apply
+ * @min_deadline: time after which one CQE ends the wait, 0 if there is none
  */
 struct io_waiter {
 	struct wait_queue_entry	entry;
@@ -68,7 +76,7 @@ static int io_read_ext_arg(struct io_wait_arg *arg, const void __user *argp, siz
  * @arg: result
  * @enter_flags: IORING_ENTER_*
  * @argp: a signal mask, or with EXT_ARG a struct io_uring_getevents_arg
- * @size: of what @argp points to
+ * @size: size of the object at @argp
  *
  * Return: 0, -EINVAL for a wrong size, -EFAULT
  */
@@ -90,7 +98,7 @@ static ktime_t io_wait_now(const struct io_ring_ctx *ctx)
 	return ctx->clockid == CLOCK_BOOTTIME ? ktime_get_boottime() : ktime_get();
 }
 
-/* A program that computes "deadline minus now" may come too late: that is over at once. */
+/* A program may compute "deadline minus now" too late: a time below 0 ends the wait at once. */
 static ktime_t io_wait_until(struct timespec64 after, ktime_t now)
 {
 	ktime_t time = io_time_of(after);
@@ -113,7 +121,7 @@ static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *ar
 		return 0;
 	if (get_timespec64(&ts, arg->ts))
 		return -EFAULT;
-	/* also for a clock that has not begun: timers take less than 0 for never */
+	/* an absolute time below 0 becomes 0, which is past: hrtimers take less than 0 for never */
 	if (arg->absolute)
 		w->deadline = io_time_to_host(ctx->clockid, io_wait_until(ts, 0));
 	else
@@ -123,19 +131,19 @@ static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *ar
 
 static bool io_waiter_ready(const struct io_waiter *w)
 {
-	/* first, so that a waiter that returns for a timeout finds its CQE */
+	/* before the tail, so that a waiter that a timeout has ended finds its CQE */
 	bool timeout = io_cq_timeouts(w->ctx) != w->timeouts;
 
 	return (s32)(READ_ONCE(w->ctx->rings->cq_tail) - w->target) >= 0 || timeout;
 }
 
-/* Return: number of CQEs, with those that were not reaped, that ends the wait. */
+/* Return: the number of ready CQEs, old ones included, at which the wait ends. */
 static u32 io_waiter_wanted(const struct io_waiter *w)
 {
 	return w->target - READ_ONCE(w->ctx->rings->cq_head);
 }
 
-/* The task that posted calls this, without cq.lock. */
+/* The wake function of a sleeper.  The poster calls it without cq.lock. */
 static int io_waiter_wake(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
 {
 	struct io_waiter *w = container_of(entry, struct io_waiter, entry);
@@ -145,15 +153,15 @@ static int io_waiter_wake(struct wait_queue_entry *entry, unsigned int mode, int
 	return autoremove_wake_function(entry, mode, flags, key);
 }
 
-/* Arm the mailbox. */
+/* Arm the mailbox.  Return: true if the owner has to sleep. */
 static bool io_waiter_arm(struct io_waiter *w)
 {
 	struct io_ring_ctx *ctx = w->ctx;
 
 	/*
-	 * The state before the count: a pusher of an earlier wait may still decrement the new
-	 * count to zero, and its wake-up must not be overwritten.  Model: NO_STATE of
-	 * models/mailbox_weak.pml.
+	 * Set the state before the count: a pusher of an earlier wait may still decrement
+	 * the new count to zero, and its wake-up must not be overwritten.  Model: NO_STATE
+	 * of models/mailbox_weak.pml.
 	 */
 	set_current_state(TASK_INTERRUPTIBLE);
 	if (unlikely(!io_mailbox_arm(&ctx->mailbox, w->target - READ_ONCE(ctx->rings->cq_tail)))) {
@@ -164,7 +172,7 @@ static bool io_waiter_arm(struct io_waiter *w)
 	return likely(!test_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq));
 }
 
-/* Tell our wakers what we wait for, set our state.  Return: really sleep? */
+/* Register with the wakers, and set the state of the task.  Return: true if it has to sleep. */
 static bool io_waiter_register(struct io_waiter *w)
 {
 	struct io_ring_ctx *ctx = w->ctx;
@@ -173,7 +181,7 @@ static bool io_waiter_register(struct io_waiter *w)
 		return io_waiter_arm(w);
 	guard(spinlock)(&ctx->cq.lock);
 	prepare_to_wait(&ctx->cq_wait, &w->entry, TASK_INTERRUPTIBLE);
-	/* later CQEs on the overflow list wake no waiter */
+	/* a CQE that goes to the overflow list wakes no waiter: flush the list first */
 	return !io_waiter_ready(w) && !test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
 }
 
@@ -187,18 +195,18 @@ static void io_waiter_unregister(struct io_waiter *w)
 }
 
 /*
- * Is the wait one for I/O?  Not while all that is in flight waits for an event or a time, as
- * the requests of an idle server do, or for such requests.
+ * Return: true if the wait counts as one for I/O.  It does not if all requests in flight wait
+ * for an event or a time, as those of an idle server do, or are drained behind such requests.
  *
- * A snapshot, without the ring lock.  The task may have requests on other rings; and on this
- * one there may be some that workers have finished, which are still to be freed.
+ * The values are a snapshot, without the ring lock.  The task may have requests on other rings,
+ * and requests that workers have finished may still have to be freed.
  */
 static bool io_wait_is_io(const struct io_ring_ctx *ctx)
 {
 	struct io_uring_task *tctx = current->io_uring;
 	/* a snapshot is good enough for statistics */
 	unsigned int idle = data_race(io_wait_table_nr(ctx) + ctx->drain.nr);
-	/* likewise */
+	/* a snapshot, too */
 	unsigned int alive = data_race(io_reqs_alive(ctx));
 
 	return tctx && io_tctx_inflight(tctx) > idle && alive > idle;
@@ -221,12 +229,12 @@ static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
 }
 
 /*
- * Run what arrived, then check the ring for errors.  The caller waits for @wanted CQEs.
+ * Run what has arrived, then check the ring for errors.  The caller waits for @wanted CQEs.
  * Return: 0, -EBADR or -EINTR.
  */
 static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 {
-	/* first, what it completes is in the mailbox */
+	/* before the mailbox, which gets the items that task work completes */
 	io_run_task_work();
 	if (ctx->cq.single_writer && io_local_pending(ctx))
 		io_run_local(ctx, wanted);
@@ -243,7 +251,7 @@ static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 	return 0;
 }
 
-/* Catch up where mostly nothing arrived. */
+/* Call io_wait_do_catch_up() unless nothing has arrived, as is mostly the case. */
 static int io_wait_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 {
 	if (likely(!io_local_pending(ctx) && !READ_ONCE(ctx->check_cq) &&
@@ -253,9 +261,9 @@ static int io_wait_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 }
 
 /*
- * The time is up.  After the first of two deadlines one CQE is enough, until the
- * second, which may have passed already.  If there is no second one, the first
- * ends the wait.
+ * Handle the end of a deadline.  After @min_deadline one CQE ends the wait, until @deadline, which
+ * may have passed already.  Without @deadline, @min_deadline ends the wait.  Return: 0 to
+ * continue the wait, or -ETIME.
  */
 static int io_waiter_timeout(struct io_waiter *w)
 {
@@ -268,15 +276,15 @@ static int io_waiter_timeout(struct io_waiter *w)
 
 /**
  * struct io_busy_wait - a task that polls network devices before it sleeps
- * @w: what it waits for
- * @until: when it has polled for long enough, on the ring's clock
+ * @w: its wait
+ * @until: end of the polling, on the ring's clock
  */
 struct io_busy_wait {
 	struct io_waiter	*w;
 	ktime_t			until;
 };
 
-/* Is it over?  Also if there is anything to do before it is known what has come. */
+/* Return: true if the task has to stop polling, because its wait is over or it has work to run. */
 static bool io_wait_busy_end(void *data, unsigned long start)
 {
 	const struct io_busy_wait *busy = data;
@@ -287,7 +295,7 @@ static bool io_wait_busy_end(void *data, unsigned long start)
 	       io_wait_now(ctx) >= busy->until;
 }
 
-/* Poll the ring's network devices for a while.  Return: as io_wait_catch_up(). */
+/* Poll the ring's network devices for a while.  Return: 0, -EBADR or -EINTR. */
 static noinline int io_wait_busy(struct io_waiter *w)
 {
 	struct io_ring_ctx *ctx = w->ctx;
@@ -300,7 +308,7 @@ static noinline int io_wait_busy(struct io_waiter *w)
 	return io_wait_catch_up(ctx, io_waiter_wanted(w));
 }
 
-/* Is it later than @until?  For a loop that found something to do each time, and did not sleep. */
+/* Return: -ETIME after @until, for a loop that had work each time and did not sleep; else 0. */
 static int io_waiter_late(const struct io_waiter *w, ktime_t until)
 {
 	return until != KTIME_MAX && io_wait_now(w->ctx) >= until ? -ETIME : 0;
@@ -333,7 +341,7 @@ static int io_wait_loop(struct io_waiter *w)
 			timeout = io_waiter_late(w, until);
 		if (timeout)
 			timeout = io_waiter_timeout(w);
-		/* a lower target may be reached already */
+		/* io_waiter_timeout() may have lowered the target to one that is reached */
 		if (timeout || io_waiter_ready(w))
 			return timeout;
 		cond_resched();
@@ -353,8 +361,10 @@ static int io_wait_set_sigmask(const struct io_wait_arg *arg)
 /**
  * io_wait_cqes - wait until there are CQEs
  * @ctx: the ring, its lock not held
- * @nr: number of CQEs; more than the ring has count as all
+ * @nr: number of CQEs, at most that of the ring's entries
  * @arg: signal mask and times
+ *
+ * Context: Task context.  May sleep.
  *
  * Return: 0 if there is any CQE in the end; else -EINTR, -ETIME, -EFAULT,
  * -EINVAL for the signal mask, -EEXIST for a task that is not the single writer;
@@ -367,7 +377,7 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 
 	if (!io_may_wait(ctx))
 		return -EEXIST;
-	/* its owner has become another program: it takes from the mailbox again, until its end */
+	/* exec() of the owner has closed its mailbox: attach the ring, which reopens the mailbox */
 	if (unlikely(ctx->cq.single_writer && io_mailbox_dead(&ctx->mailbox))) {
 		ret = io_tctx_attach_slow(ctx);
 		if (ret)

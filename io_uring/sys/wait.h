@@ -11,9 +11,9 @@
 #include "ctx.h"
 
 /**
- * struct io_wait_arg - what io_uring_enter() was told about waiting
+ * struct io_wait_arg - the arguments of io_uring_enter() for its wait
  * @sig: user pointer to a signal mask, or NULL
- * @sig_size: its size
+ * @sig_size: size of the mask
  * @ts: user pointer to a struct __kernel_timespec, or NULL
  * @min_wait: nanoseconds during which only min_complete CQEs end the wait
  * @absolute: @ts is a point in time on the ring's clock
@@ -30,7 +30,7 @@ int io_wait_arg_read(struct io_wait_arg *arg, unsigned int enter_flags, const vo
 		     size_t size);
 int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg);
 
-/* May current wait here?  Single-writer rings: only their owner. */
+/* Return: true if current may wait.  On single-writer rings, only their owner may. */
 static inline bool io_may_wait(const struct io_ring_ctx *ctx)
 {
 	return !ctx->cq.single_writer || READ_ONCE(ctx->submitter_task) == current;
