@@ -2,19 +2,19 @@
 /* io_uring: reaping of IORING_SETUP_IOPOLL rings */
 
 /*
- * Devices that are polled raise no interrupt.  A request that such a device
- * works on is on ctx->polled.first, in the order of submission.  io_uring_enter(),
- * the SQPOLL thread or a cancel polls for it.
+ * Polled devices raise no interrupt.  While such a device works on a request, the request is on
+ * ctx->polled.first, in the order of submission.  io_uring_enter(), the SQPOLL thread or a
+ * cancel polls for it.
  *
- * One round scans the list.  A round polls the queue of each request that is not
- * done, at most once.  The driver calls ->ki_complete of all requests that have
- * finished on that queue, in any order.  That callback notes the result and sets
- * req->iopoll_done.  The round completes such requests wherever they stand, so a
- * slow request or device does not delay those behind it.
+ * One round scans the list, and polls the queue of each request that is not done, at most
+ * once for each queue.  The driver calls ->ki_complete() of all requests that have finished on
+ * that queue, in any order.  This callback stores the result and sets req->iopoll_done.  The
+ * round completes such requests at any place in the list, so a slow request or device does
+ * not delay the requests behind it.
  *
  * The value of ->iopoll() is ignored: for a running task it is 1 even if nothing
- * was found.  A round does not wait for a queue, so that the waiter can handle
- * messages, signals and the ring lock between rounds.
+ * was found.  A round does not wait for a queue, so that its caller can run task work,
+ * handle signals and drop the ring lock between rounds.
  */
 #include <linux/blk-mq.h>
 #include <linux/fs.h>
@@ -23,16 +23,16 @@
 #include "async/iopoll.h"
 #include "complete/fast.h"
 
-/* queues that a round remembers, one after the other */
+/* number of queues that a round remembers */
 #define IO_IOPOLL_QUEUES	4
 
 /**
- * struct io_iopoll_round - what has been asked in this round
+ * struct io_iopoll_round - queues that were polled in this round
  * @queue: the last queues; those of one device differ in their cookie
- * @cookie: see @queue
- * @next: which of them is overwritten next
+ * @cookie: of each queue
+ * @next: index that is overwritten next
  *
- * A queue that is not remembered any more is asked again, which costs only time.
+ * A queue that was overwritten is polled again, which costs only time.
  */
 struct io_iopoll_round {
 	struct request_queue	*queue[IO_IOPOLL_QUEUES];
@@ -40,7 +40,7 @@ struct io_iopoll_round {
 	unsigned int		next;
 };
 
-/* Remember a queue.  Return: it was not asked yet. */
+/* Remember a queue.  Return: true if it was not polled in this round yet. */
 static bool io_iopoll_note(struct io_iopoll_round *round, struct request_queue *queue,
 			   blk_qc_t cookie)
 {
@@ -56,8 +56,8 @@ static bool io_iopoll_note(struct io_iopoll_round *round, struct request_queue *
 }
 
 /*
- * Is it of use to ask for a request?  Within RCU, which keeps the bio if there is
- * one.  Only queues of blk-mq stand for all that is on them.
+ * Return: true if it is useful to poll for a request.  Called within RCU, which keeps the bio.
+ * Only with blk-mq does one poll find all requests of a queue.
  */
 static bool io_iopoll_worth(struct io_iopoll_round *round, struct io_kiocb *req)
 {
@@ -80,8 +80,9 @@ static bool io_iopoll_worth(struct io_iopoll_round *round, struct io_kiocb *req)
 }
 
 /*
- * A driver that is told the ring ends its commands at once, and copies data to the memory of
- * current: it is told only where current has submitted all of them.
+ * Return: the ring for the driver, or NULL.  A driver that has the ring ends its commands
+ * within the poll, and copies data to the memory of current.  So it gets the ring only if
+ * current has submitted all of them.
  */
 static void *io_iopoll_owner(const struct io_kiocb *req)
 {
@@ -97,11 +98,11 @@ static void io_iopoll_ask_cmd(struct io_kiocb *req, struct io_comp_batch *iob)
 }
 
 /*
- * Ask for a request, unless its queue has been asked.  That it is not done and
- * what it is asked by are seen in one RCU section: a bio that is found there is
- * freed after it at the earliest.
+ * Poll for a request, unless its queue was polled in this round.  The check that the request is
+ * not done and the load of its bio are in one RCU section, so that the bio is not freed
+ * before the end of the section.
  *
- * Return: the request is done.
+ * Return: true if the request is done.
  */
 static bool io_iopoll_ask(struct io_iopoll_round *round, struct io_kiocb *req)
 {
@@ -117,15 +118,15 @@ static bool io_iopoll_ask(struct io_iopoll_round *round, struct io_kiocb *req)
 		else
 			req->file->f_op->iopoll(io_req_kiocb(req), &iob, BLK_POLL_ONESHOT);
 	}
-	/* what the driver can finish as a batch it has left there */
+	/* complete the requests that the driver has collected in a batch */
 	if (!rq_list_empty(&iob.req_list))
 		iob.complete(&iob);
 	return io_iopoll_is_done(req);
 }
 
 /*
- * What came back is not simply completed, but its task work run, by its submitter.  Return:
- * requests that were completed.
+ * Run the task work of a request, in its submitter, instead of completing it: a reissue, or a
+ * driver's command.  Return: the number of requests that were completed.
  */
 static noinline unsigned int io_iopoll_run(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
@@ -144,7 +145,7 @@ static noinline unsigned int io_iopoll_run(struct io_ring_ctx *ctx, struct io_ki
  * io_iopoll_reap - scan the polled requests in flight once
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  *
- * Does not wait.
+ * Does not wait for the devices.
  *
  * Return: the number of requests that were completed.
  */
@@ -179,16 +180,16 @@ unsigned int io_iopoll_reap(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_iopoll_add_later - io_iopoll_add() for a worker that could not get the ring lock
- * @req: the request, not the caller's any more
+ * io_iopoll_add_later - list a request for a worker that could not get the ring lock
+ * @req: the request; the caller must not access it afterwards
  */
 void io_iopoll_add_later(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 
-	/* it may be reaped at once, and the ring go */
+	/* the request may be reaped at once, and the ring freed */
 	guard(rcu)();
-	/* ->ki_complete may be about to set tw.run, so that the mailbox of a task won't do */
+	/* not to a task's mailbox, which calls tw.run: ->ki_complete() may still set that */
 	io_mailbox_push(&ctx->polled.unlisted, &req->tw);
 	io_fallback_kick(ctx);
 }
@@ -216,7 +217,7 @@ void io_iopoll_add_unlisted(struct io_ring_ctx *ctx)
  * No task polls for such requests, and others may wait for the device's tags that
  * they hold.
  *
- * Return: true if there is one, also if its task is about to exit
+ * Return: true if there is one, or if the task of one is about to exit
  */
 bool io_iopoll_orphaned(struct io_ring_ctx *ctx)
 {

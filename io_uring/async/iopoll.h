@@ -13,7 +13,7 @@
 struct io_uring_cmd;
 struct kiocb;
 
-/* Ops that can be polled keep their kiocb at the start of the op's storage. */
+/* Ops that can be polled have their kiocb at the start of the op data. */
 static inline struct kiocb *io_req_kiocb(struct io_kiocb *req)
 {
 	return (struct kiocb *)req->data;
@@ -24,7 +24,7 @@ static inline struct io_kiocb *io_kiocb_to_req(struct kiocb *kiocb)
 	return container_of((void *)kiocb, struct io_kiocb, data);
 }
 
-/* So do commands of URING_CMD with what their drivers see. */
+/* URING_CMD has the command, as its driver sees it, at the start of the op data. */
 static inline struct io_uring_cmd *io_req_cmd(struct io_kiocb *req)
 {
 	return (struct io_uring_cmd *)req->data;
@@ -48,9 +48,9 @@ static inline bool io_iopoll_pending(const struct io_ring_ctx *ctx)
 
 /**
  * io_iopoll_done - mark a polled request that its driver has finished
- * @req: the request, its result is set; belongs to the task that reaps it afterwards
+ * @req: the request, its result is set; afterwards the task that reaps it owns it
  *
- * Any context.
+ * Context: Any.
  */
 static inline void io_iopoll_done(struct io_kiocb *req)
 {
@@ -58,10 +58,10 @@ static inline void io_iopoll_done(struct io_kiocb *req)
 	smp_store_release(&req->iopoll_done, 1);
 }
 
-/* Has the driver called back? */
+/* Return: true if the driver has finished the request. */
 static inline bool io_iopoll_is_done(const struct io_kiocb *req)
 {
-	/* what the driver noted before io_iopoll_done() is seen afterwards */
+	/* after this, the caller sees what the driver stored before io_iopoll_done() */
 	return smp_load_acquire(&req->iopoll_done);
 }
 
@@ -69,8 +69,8 @@ static inline bool io_iopoll_is_done(const struct io_kiocb *req)
  * io_iopoll_add - list a request that a polled device works on
  * @req: the request; ring lock held
  *
- * Its tw.run is called instead of completing it if it ends with REQ_F_REISSUE,
- * or has REQ_F_POLL_CMD.
+ * If the request ends with REQ_F_REISSUE, or has REQ_F_POLL_CMD, its tw.run is called instead
+ * of completing it.
  */
 static inline void io_iopoll_add(struct io_kiocb *req)
 {

@@ -2,9 +2,9 @@
 /* io_uring: a task that waits for sockets polls their network devices */
 
 /*
- * A ring knows the NAPI IDs of the last IO_NAPI_MAX queues that its sockets used.  An ID is a
- * number: if its queue is gone, it polls nothing until a later one overwrites it.  So the ring
- * holds no reference to a queue, and a poll reads the IDs without a lock.
+ * A ring stores the NAPI IDs of the last IO_NAPI_MAX queues that its sockets used.  An ID is a
+ * number: if its queue is gone, polling it does nothing, and a later ID overwrites it.  So the
+ * ring holds no reference to a queue, and a poll reads the IDs without a lock.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -19,14 +19,14 @@
 DEFINE_STATIC_KEY_FALSE(io_napi_used);
 
 /*
- * Longest busy poll before a sleep, in microseconds.  No other task can poll the queue meanwhile,
- * and ifdown waits for the end of the poll with a lock of all networks.
+ * Longest busy poll before a sleep, in microseconds.  Meanwhile no other task can poll the queue,
+ * and ifdown waits for the end of the poll with the RTNL held.
  */
 #define IO_NAPI_TIME_MAX	10000U
 
 /**
- * io_napi_meet_file - note the queue of a file that a request waits for
- * @ctx: its ring, which has registered; lock held
+ * io_napi_meet_file - store the NAPI ID of a file that a request waits for
+ * @ctx: the ring, with IORING_REGISTER_NAPI; lock held
  * @file: if it is a socket, the queue of its packets will be polled
  */
 void io_napi_meet_file(struct io_ring_ctx *ctx, struct file *file)
@@ -53,19 +53,19 @@ void io_napi_meet_file(struct io_ring_ctx *ctx, struct file *file)
 }
 
 /**
- * io_napi_poll - poll the queues that a ring knows
+ * io_napi_poll - poll the queues whose IDs a ring has stored
  * @ctx: the ring
- * @end: is it over?  NULL for one round
+ * @end: returns true to end the poll; NULL for one round
  * @arg: for @end
  *
- * Task context without locks that a device's driver could need, may sleep.
+ * Context: Task context.  No lock that a network driver could need is held.  May sleep.
  */
 void io_napi_poll(struct io_ring_ctx *ctx, bool (*end)(void *arg, unsigned long start), void *arg)
 {
 	bool prefer = READ_ONCE(ctx->napi.prefer);
 	unsigned int i, nr = READ_ONCE(ctx->napi.nr);
 
-	/* a single queue stays claimed for the whole time of the poll */
+	/* napi_busy_loop() keeps a single queue claimed until the end of the poll */
 	if (nr == 1) {
 		napi_busy_loop(READ_ONCE(ctx->napi.ids[0]), end, arg, prefer, BUSY_POLL_BUDGET);
 		return;
@@ -78,7 +78,7 @@ void io_napi_poll(struct io_ring_ctx *ctx, bool (*end)(void *arg, unsigned long 
 	} while (end && !end(arg, 0));
 }
 
-/* Tell what holds until now. */
+/* Copy the current settings to the program. */
 static int io_napi_tell(const struct io_napi *napi, void __user *arg)
 {
 	struct io_uring_napi old = {
@@ -90,11 +90,11 @@ static int io_napi_tell(const struct io_napi *napi, void __user *arg)
 }
 
 /**
- * io_napi_register - IORING_REGISTER_NAPI
+ * io_napi_register - handle IORING_REGISTER_NAPI
  * @ctx: the ring, its lock held
- * @arg: struct io_uring_napi in user space; in: what is to be, out: what was
+ * @arg: struct io_uring_napi in user space, with the new settings; receives the old ones
  *
- * A time that is too long becomes the longest.
+ * A time above the limit is lowered to the limit.
  *
  * Return: 0, -EINVAL for a ring with IORING_SETUP_IOPOLL or a reserved field, -EFAULT.
  */
@@ -115,16 +115,16 @@ int io_napi_register(struct io_ring_ctx *ctx, void __user *arg)
 	WRITE_ONCE(napi->time_us, min(reg.busy_poll_to, IO_NAPI_TIME_MAX));
 	WRITE_ONCE(napi->prefer, reg.prefer_busy_poll);
 	napi->enabled = true;
-	/* for good: no program makes others wait for the code to be changed again and again */
+	/* never disabled: programs could patch the code, and make others wait, in a loop */
 	if (!static_key_enabled(&io_napi_used))
 		static_branch_enable(&io_napi_used);
 	return 0;
 }
 
 /**
- * io_napi_unregister - IORING_UNREGISTER_NAPI
+ * io_napi_unregister - handle IORING_UNREGISTER_NAPI
  * @ctx: the ring, its lock held
- * @arg: struct io_uring_napi in user space, out: what was; or NULL
+ * @arg: struct io_uring_napi in user space, receives the old settings; or NULL
  *
  * Return: 0 or -EFAULT.
  */

@@ -13,13 +13,12 @@
 #include "ctx.h"
 
 /*
- * A ring with IORING_REGISTER_NAPI remembers from which queues of devices the sockets get
- * their packets that its requests wait for.  Before who waits for CQEs sleeps, and in each
- * round of a SQPOLL thread, these queues are polled, so that a packet is found without
- * an interrupt.
+ * A ring with IORING_REGISTER_NAPI stores the NAPI IDs of the sockets that its requests wait for.
+ * A task that waits for CQEs polls these queues before it sleeps, and an SQPOLL thread polls
+ * them in each round.  So they find packets without an interrupt.
  */
 #ifdef CONFIG_NET_RX_BUSY_POLL
-/* some ring has registered, since the machine was started */
+/* true once a ring has registered, until reboot */
 DECLARE_STATIC_KEY_FALSE(io_napi_used);
 
 void io_napi_meet_file(struct io_ring_ctx *ctx, struct file *file);
@@ -27,14 +26,14 @@ void io_napi_poll(struct io_ring_ctx *ctx, bool (*end)(void *arg, unsigned long 
 int io_napi_register(struct io_ring_ctx *ctx, void __user *arg);
 int io_napi_unregister(struct io_ring_ctx *ctx, void __user *arg);
 
-/* A request waits for a file; ring lock held. */
+/* Store the NAPI ID of a file that a request waits for; ring lock held. */
 static inline void io_napi_meet(struct io_ring_ctx *ctx, struct file *file)
 {
 	if (static_branch_unlikely(&io_napi_used) && ctx->napi.enabled)
 		io_napi_meet_file(ctx, file);
 }
 
-/* Is there something to poll? */
+/* Return: true if the ring has queues to poll. */
 static inline bool io_napi_polls(const struct io_ring_ctx *ctx)
 {
 	return static_branch_unlikely(&io_napi_used) && READ_ONCE(ctx->napi.time_us) &&

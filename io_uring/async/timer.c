@@ -2,22 +2,29 @@
 /* io_uring: requests with a timer of their own */
 
 /*
- * A timer that expires does nothing but hand its request to the context that
- * may end it.  Everything else happens there, and in the ops, under the ring
- * lock.  So there is one question only that is not decided by a lock: has the
- * timer expired before it was stopped?  hrtimer_try_to_cancel() decides it once:
- * the caller that gets 1 owns the request, otherwise its task work is on its way.
+ * The timer of a request may expire while another context, such as a cancel, ends the request.
+ * Only one of them may own the request.
  *
- * A callback may still be on its way out while its request ends, and while the
- * memory is used for the next timer: hrtimers allow that for callbacks that do
- * not restart their timer.
+ * Rules: the callback of an expired timer runs in interrupt context, and only pushes the
+ * request to the context that may end it.  That context and the ops do everything else under
+ * the ring lock.
  *
- * Timers that expire together run one after the other in one interrupt, and a program
- * may have as many as it likes.  So in a ring where many requests wait, further ones
- * stand in a queue of the ring, which has one hrtimer for each clock.  Its interrupt
- * expires a limited number.  What is due beyond that is expired by the task that gets the
- * task work of those, see io_timers_catch_up(), or by the next interrupt.  There the lock of the
- * queue says who owns a request.
+ * Ordering: hrtimer_try_to_cancel() decides whether the timer has expired before it was
+ * stopped:
+ *
+ *	io_timer_stop(), ring lock held		interrupt
+ *	hrtimer_try_to_cancel()			callback: push the request
+ *	1: the caller owns the request		the callback is not called
+ *	0 or -1: the caller leaves it alone	the task work owns the request
+ *
+ * A callback may still be running when its request ends, and when the memory is used for
+ * the next timer.  hrtimers allow that for callbacks that do not restart their timer.
+ *
+ * Timers that expire together run one after the other in one interrupt, and a program may have
+ * any number of them.  So once many requests wait in a ring, further timers go to a queue of
+ * the ring, which has one hrtimer for each clock.  Its interrupt expires a limited number of
+ * timers.  The task work of these expires others that are due (io_timers_catch_up()), or the
+ * next interrupt does.  For timers in a queue, the lock of the queue decides the race above.
  */
 #include <linux/bitops.h>
 #include <linux/slab.h>
@@ -27,23 +34,23 @@
 #define IO_TIMER_FLAGS	(IORING_TIMEOUT_ABS | IORING_TIMEOUT_CLOCK_MASK | \
 			 IORING_TIMEOUT_ETIME_SUCCESS | IORING_TIMEOUT_MULTISHOT)
 
-/* timers of a queue that one interrupt expires, and the pause before the next */
+/* timers of a queue that one interrupt expires, and the time until the next interrupt */
 #define IO_TIMERS_BATCH	64
 #define IO_TIMERS_PAUSE	NSEC_PER_MSEC
-/* timers that a task expires with each task work item */
+/* timers that each task work item expires */
 #define IO_TIMERS_STEP	16
 /* above IORING_TIMEOUT_*, see io_timer_flags(): 1 + the queue that the timer is in */
 #define IO_TIMER_QUEUE	8
 
 /**
- * struct io_timer_queue - timers of a ring that have none of their own, on one clock
- * @lock: a leaf but for the timer's own; also taken in interrupts
+ * struct io_timer_queue - timers of a ring on one clock, which share an hrtimer
+ * @lock: also taken in interrupts; only the lock of @hrtimer's base nests inside
  * @timers: under @lock
  * @hrtimer: expires with the first of @timers, or later if @behind; started under @lock
- * @behind: (A) an interrupt has left some that were due
+ * @behind: (A) an interrupt has left timers that were due
  */
 struct io_timer_queue {
-	/* see above */
+	/* see the kernel-doc above */
 	spinlock_t		lock;
 	struct timerqueue_head	timers;
 	struct hrtimer		hrtimer;
@@ -67,10 +74,10 @@ static clockid_t io_timer_clock(unsigned int flags)
 
 /**
  * io_timer_read - read a time from user memory
- * @ts: where it is
+ * @ts: user pointer
  * @time: result
  *
- * Return: 0, -EFAULT, or -EINVAL for one below zero.
+ * Return: 0, -EFAULT, or -EINVAL for a time below zero.
  */
 int io_timer_read(const struct __kernel_timespec __user *ts, ktime_t *time)
 {
@@ -85,11 +92,11 @@ int io_timer_read(const struct __kernel_timespec __user *ts, ktime_t *time)
 }
 
 /**
- * io_timer_prep - read what TIMEOUT and LINK_TIMEOUT have in common
+ * io_timer_prep - read the SQE fields that TIMEOUT and LINK_TIMEOUT have in common
  * @req: the request
  * @sqe: its SQE
  *
- * Return: 0 or a negative errno for ->prep.
+ * Return: 0, -EINVAL or -EFAULT, for ->prep().
  */
 int io_timer_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
@@ -102,7 +109,7 @@ int io_timer_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	if (flags & ~IO_TIMER_FLAGS || hweight32(flags & IORING_TIMEOUT_CLOCK_MASK) > 1)
 		return -EINVAL;
-	/* an absolute time comes once */
+	/* an absolute time cannot repeat */
 	if (!(~flags & (IORING_TIMEOUT_MULTISHOT | IORING_TIMEOUT_ABS)))
 		return -EINVAL;
 	req->buf_index = flags;
@@ -111,8 +118,8 @@ int io_timer_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 }
 
 /*
- * Expire what is due, but no more than @left.  A request that was taken out of the queue
- * stays until its function has been called.
+ * Expire timers that are due, but no more than @left.  A request whose timer was removed from the
+ * queue lives until its callback is called.
  */
 static void io_timer_queue_run(struct io_timer_queue *queue, unsigned int left)
 {
@@ -149,7 +156,7 @@ static enum hrtimer_restart io_timer_queue_expired(struct hrtimer *hrtimer)
 }
 
 /**
- * io_timers_run - run expired timers that the interrupt has left
+ * io_timers_run - expire timers that an interrupt has left
  * @ctx: the ring, its lock held; with queues
  */
 void io_timers_run(struct io_ring_ctx *ctx)
@@ -175,7 +182,7 @@ void io_timers_free(struct io_ring_ctx *ctx)
 	kfree(ctx->timers);
 }
 
-/* The queues of a ring, made if there are none.  Return: NULL without memory. */
+/* Return: the queues of a ring, which the first call allocates; NULL without memory. */
 static struct io_timer_queue *io_timer_queues(struct io_ring_ctx *ctx)
 {
 	static const clockid_t clocks[IO_QUEUES] = {
@@ -209,7 +216,7 @@ static bool io_timer_is_queued(const struct io_kiocb *req)
 	return req->buf_index >> IO_TIMER_QUEUE;
 }
 
-/* Put a timer into the ring's queue.  Return: false without memory. */
+/* Add a timer to the ring's queue of its clock.  Return: false without memory. */
 static bool io_timer_enqueue(struct io_kiocb *req, clockid_t clock, ktime_t time,
 			     enum hrtimer_mode mode,
 			     enum hrtimer_restart (*expired)(struct hrtimer *hrtimer))
@@ -237,7 +244,7 @@ static bool io_timer_enqueue(struct io_kiocb *req, clockid_t clock, ktime_t time
 	return true;
 }
 
-/* Return: as io_timer_stop(). */
+/* Remove a timer from its queue.  Return: 1 or 0, as io_timer_stop(). */
 static int io_timer_dequeue(struct io_kiocb *req)
 {
 	struct timerqueue_node *node = &io_timer(req)->node;
@@ -246,15 +253,14 @@ static int io_timer_dequeue(struct io_kiocb *req)
 	guard(spinlock_irqsave)(&queue->lock);
 	if (RB_EMPTY_NODE(&node->node))
 		return 0;
-	/* the hrtimer may come too early then */
+	/* the hrtimer stays armed: if it finds no due timer, it is started again */
 	timerqueue_del(&queue->timers, node);
 	return 1;
 }
 
 /*
- * Relative timers of CLOCK_REALTIME are timers of CLOCK_MONOTONIC, so the mode
- * is known from the beginning.  Absolute times are those of the time namespace
- * that they were said in.
+ * Start a timer.  A relative timer of CLOCK_REALTIME is one of CLOCK_MONOTONIC, so hrtimer_setup()
+ * has to know the mode.  An absolute time is a time of current's time namespace.
  */
 static void io_timer_go(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode,
 			enum hrtimer_restart (*expired)(struct hrtimer *hrtimer))
@@ -275,8 +281,7 @@ static void io_timer_go(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mo
 /**
  * io_timer_start - start the timer of a request that was prepared
  * @req: the request, waiting; ring lock held
- * @expired: called when it expires, in interrupt context; returns
- *	HRTIMER_NORESTART
+ * @expired: callback of the timer, in interrupt context; returns HRTIMER_NORESTART
  */
 void io_timer_start(struct io_kiocb *req,
 		    enum hrtimer_restart (*expired)(struct hrtimer *hrtimer))
@@ -290,24 +295,25 @@ void io_timer_start(struct io_kiocb *req,
 /**
  * io_timer_restart - start a timer again that was stopped or has expired
  * @req: the request; ring lock held
- * @time: when it expires, on the same clock as before
+ * @time: when it expires, on the clock that the request has chosen
  * @mode: HRTIMER_MODE_REL or HRTIMER_MODE_ABS
  * @expired: as for io_timer_start()
  */
 void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode,
 		      enum hrtimer_restart (*expired)(struct hrtimer *hrtimer))
 {
-	/* what it was in before */
+	/* clear the queue of the last start */
 	req->buf_index = (u8)req->buf_index;
 	io_timer_go(req, time, mode, expired);
 }
 
 /**
- * io_timer_stop - take a request from its timer
- * @req: the request, waiting; ring lock held, or what else keeps its end from running
+ * io_timer_stop - stop the timer of a request
+ * @req: the request, waiting; the caller keeps its task work from ending it, for instance by
+ *	the ring lock
  *
- * Return: 1 if the request is the caller's now; 0 if the timer has expired, or
- * was stopped before; -1 if it is about to expire.
+ * Return: 1 if the caller owns the request now; 0 if the timer has expired, or
+ * was stopped before; -1 if its callback is running.
  */
 int io_timer_stop(struct io_kiocb *req)
 {
@@ -318,7 +324,7 @@ int io_timer_stop(struct io_kiocb *req)
 		return io_timer_dequeue(req);
 	for (;;) {
 		ret = hrtimer_try_to_cancel(hrtimer);
-		/* a timer that is queued has not expired: an earlier callback is on its way out */
+		/* a queued timer has not expired, so an earlier callback is still running: wait */
 		if (ret >= 0 || !hrtimer_is_queued(hrtimer))
 			return ret;
 		hrtimer_cancel_wait_running(hrtimer);
@@ -330,12 +336,12 @@ static bool io_timer_is_active(struct io_kiocb *req)
 	const struct io_timer *timer = io_timer(req);
 
 	if (unlikely(io_timer_is_queued(req)))
-		/* it may expire after that look as well */
+		/* the timer may also expire right after this check */
 		return !data_race(RB_EMPTY_NODE(&timer->node.node));
 	return hrtimer_active(&timer->hrtimer);
 }
 
-/* Is it one that can still be stopped? */
+/* Return: true if the timer repeats or can still be stopped.  Hide the request otherwise. */
 static bool io_timer_runs(struct io_kiocb *req, void *data)
 {
 	if (req->flags & REQ_F_MULTISHOT || io_timer_is_active(req))
@@ -347,14 +353,13 @@ static bool io_timer_runs(struct io_kiocb *req, void *data)
 /**
  * io_timer_find - find a running timer
  * @ctx: the ring, its lock held
- * @kind: of the request
- * @user_data: likewise
+ * @kind: kind of the request
+ * @user_data: user_data of the request
  *
  * Timers that repeat are found between two expiries, too.  The search hides timers
- * whose task work is on its way, so that it does not find them again.
+ * whose task work was pushed, so that later searches do not find them again.
  *
- * Return: the oldest such request, or ERR_PTR(): -ENOENT, -EINTR for a task that
- * is to die.
+ * Return: the oldest such request; ERR_PTR(-ENOENT); or ERR_PTR(-EINTR) if current was killed.
  */
 struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_wait_kind kind, u64 user_data)
 {

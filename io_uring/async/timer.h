@@ -20,17 +20,17 @@
 /**
  * struct io_timer - the timer of a TIMEOUT or a LINK_TIMEOUT
  * @hrtimer: from io_timer_start() on, unless the timer is in a queue of the ring
- * @node: from then on, of a timer in a queue
- * @expired: of a timer in a queue, the function of @hrtimer otherwise
- * @time: before: when it expires, relative unless IORING_TIMEOUT_ABS is set
- * @nr: before: for a TIMEOUT how many CQEs end it, or how often it repeats
+ * @node: from io_timer_start() on, if the timer is in a queue
+ * @expired: callback of a timer in a queue
+ * @time: until io_timer_start(): when it expires, relative unless IORING_TIMEOUT_ABS is set
+ * @nr: until io_timer_start(): the number of CQEs that end a TIMEOUT, or of its repetitions
  *
  * A timer needs no memory of its own.  The flags of the SQE are in req->buf_index, see
  * io_timer_flags().
  *
- * The end of @hrtimer, with its function and the start of its range, lies in req->tw: it is
- * overwritten when the timer has expired or was stopped, and its request is pushed.  Until the
- * next io_timer_restart() it may only be asked whether it is queued or running.
+ * The end of @hrtimer, with its function and its soft expiry, overlays req->tw.  It is
+ * overwritten when the request is pushed, after the timer has expired or was stopped.  From
+ * then until io_timer_restart(), only hrtimer_active() and hrtimer_try_to_cancel() may be called.
  */
 struct io_timer {
 	union {
@@ -50,12 +50,12 @@ static inline struct io_timer *io_timer(struct io_kiocb *req)
 {
 	static_assert(sizeof(struct io_timer) <= sizeof(req->timer));
 	static_assert(offsetofend(struct io_timer, expired) <= IO_OP_DATA_SIZE);
-	/* what hrtimer_active() and hrtimer_try_to_cancel() look at: this, and the flags behind */
+	/* hrtimer_active() and hrtimer_try_to_cancel() read the fields up to here, and flags */
 	static_assert(offsetofend(struct hrtimer, base) + sizeof(u64) <= IO_OP_DATA_SIZE);
 	return (struct io_timer *)req->timer;
 }
 
-/* sqe->timeout_flags of a request, and what async/timer.c adds; neither op uses a buffer. */
+/* Return: sqe->timeout_flags, with bits that async/timer.c adds.  Neither op uses buf_index. */
 static inline unsigned int io_timer_flags(const struct io_kiocb *req)
 {
 	return req->buf_index;
@@ -67,8 +67,8 @@ static inline struct io_kiocb *io_hrtimer_to_req(struct hrtimer *hrtimer)
 }
 
 /*
- * A time from user space of zero or more seconds; what is beyond the clock's end, as its
- * nanoseconds may be any number, is for ever.
+ * Convert a time from user space, of zero or more seconds and any number of nanoseconds.
+ * Return: the time, KTIME_MAX if it is beyond the clock's end.
  */
 static inline ktime_t io_time_of(struct timespec64 t)
 {
@@ -79,7 +79,7 @@ static inline ktime_t io_time_of(struct timespec64 t)
 	return time;
 }
 
-/* An absolute time of current's time namespace; an offset below zero must not wrap it. */
+/* Convert an absolute time of current's time namespace.  A negative offset must not wrap it. */
 static inline ktime_t io_time_to_host(clockid_t clock, ktime_t time)
 {
 	ktime_t host = timens_ktime_to_host(clock, time);
@@ -98,7 +98,7 @@ void io_timers_run(struct io_ring_ctx *ctx);
 void io_timers_free(struct io_ring_ctx *ctx);
 struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_wait_kind kind, u64 user_data);
 
-/* Expire what an interrupt has left, as task work of an expired timer.  Ring lock held. */
+/* Expire timers that an interrupt has left.  For the task work of timers; ring lock held. */
 static inline void io_timers_catch_up(struct io_ring_ctx *ctx)
 {
 	if (unlikely(ctx->timers))
