@@ -3,8 +3,8 @@
 
 /*
  * Polled devices raise no interrupt.  While such a device works on a request, the request is on
- * ctx->polled.first, in the order of submission.  io_uring_enter(), the SQPOLL thread or a
- * cancel polls for it.
+ * ctx->polled.first, in the order of submission.  The device is polled by io_uring_enter(), by
+ * the SQPOLL thread or by a cancel.
  *
  * One round scans the list, and polls the queue of each request that is not done, at most
  * once for each queue.  The driver calls ->ki_complete() of all requests that have finished on
@@ -98,9 +98,8 @@ static void io_iopoll_ask_cmd(struct io_kiocb *req, struct io_comp_batch *iob)
 }
 
 /*
- * Poll for a request, unless its queue was polled in this round.  The check that the request is
- * not done and the load of its bio are in one RCU section, so that the bio is not freed
- * before the end of the section.
+ * Poll for a request, unless its queue was polled in this round.  One RCU section both checks that
+ * the request is not done and loads its bio.  So the bio is not freed before the section ends.
  *
  * Return: true if the request is done.
  */

@@ -55,7 +55,7 @@
  * An event wakes one exclusive waiter.  If that waiter ends without consuming the event, it
  * wakes another one, provided that the file is ready (io_poll_pass_on()).  A waiter woken in
  * this way cannot tell how many events it stands for, so it wakes another one at its own end
- * too.  Each end wakes one waiter, and skips only those that wait for other events.
+ * too.  Each end wakes a bounded number of waiters, and skips those that wait for other events.
  */
 #include <linux/net.h>
 #include <linux/poll.h>
@@ -84,12 +84,13 @@ static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 /* In the key of a wake: an exclusive waiter has ended and passes its events on. */
 #define IO_POLL_PASSED	((__force __poll_t)BIT(26))
 
-/* limit of tasks and epoll instances that the end of an exclusive waiter wakes */
+/* limit of tasks and epoll instances that the end of a waiter wakes, for each kind of events */
 #define IO_POLL_STRANGERS	16
 
 /*
- * Bits of an entry's ->flags that waitqueues do not use, under the waitqueue's lock: a wake has
- * chosen this exclusive waiter for an event, or the end of such a waiter has woken it.
+ * Bits of an entry's ->flags that waitqueues do not use, under the waitqueue's lock.  CHOSEN: a
+ * wake has chosen this exclusive waiter for an event.  PASSED: the end of such a waiter has
+ * woken it.
  */
 #define IO_WAIT_CHOSEN		BIT(15)
 #define IO_WAIT_PASSED		BIT(16)
@@ -106,7 +107,7 @@ static u32 io_poll_mask_bits(__poll_t mask)
 /* Return: IO_PUSH_NOW if an exclusive waiter must handle the event without delay, else 0. */
 static unsigned int io_poll_urgency(__poll_t events)
 {
-		/* the event woke this waiter instead of others */
+	/* the event woke this waiter instead of others */
 	return unlikely(events & EPOLLEXCLUSIVE) ? IO_PUSH_NOW : 0;
 }
 
@@ -452,9 +453,9 @@ static bool io_poll_wait(struct io_kiocb *req, unsigned int issue_flags)
  * @issue_flags: IO_URING_F_UNLOCKED for workers
  * @ready: set to the events that ->poll() has reported
  *
- * Return: 0 if the request waits; 1 if there are events in @ready and the request does not
- * wait, because the poll is single-shot or could not be queued.  Without events: -EINVAL if
- * the file has no waitqueue or more than two, -ENOMEM, or -ECANCELED if it may not wait.
+ * Return: 0 if the request waits.  1 if it does not, because there are events in @ready and
+ * the poll is single-shot or could not be queued.  Without events: -EINVAL if the file has
+ * no waitqueue or more than two, -ENOMEM, or -ECANCELED if the request may not wait.
  */
 int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready)

@@ -18,7 +18,7 @@
  *	0 or -1: the caller leaves it alone	the task work owns the request
  *
  * A callback may still be running when its request ends, and when the memory is used for
- * the next timer.  hrtimers allow that for callbacks that do not restart their timer.
+ * the next timer.  The hrtimer code allows this if callbacks do not restart their timer.
  *
  * Timers that expire together run one after the other in one interrupt, and a program may have
  * any number of them.  So once many requests wait in a ring, further timers go to a queue of

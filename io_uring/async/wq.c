@@ -6,13 +6,13 @@
  * io_uring has its own pool.  The workers are threads of that task's process, so that they
  * have its memory, files and limits.
  *
- * Data: a pool has two lanes with a limit each: bounded for work that ends by itself
- * (storage), unbounded for work that may wait for another task.  A lane queues plain work in
- * one FIFO, and hashed work in a FIFO for each key (an inode or an open file).  Work of one key
- * runs one at a time and in order; otherwise all workers might block on the inode's lock and
- * keep other work waiting.  Work on the same inode in another task's pool is not serialised:
- * it cannot block more than its own lane.  A lane has as many keys at a time as a word has
- * bits.  Work of further keys waits in one more FIFO, in order, until a key is free.
+ * Data: a pool has two lanes with a limit each.  The bounded lane is for work that ends by
+ * itself (storage), the unbounded lane for work that may wait for another task.  A lane queues
+ * plain work in one FIFO, and hashed work in a FIFO for each key (an inode or an open file).
+ * Work of one key runs one at a time and in order.  Otherwise all workers might block on the
+ * inode's lock and keep other work waiting.  Work on that inode in another task's pool is
+ * not serialised: it cannot block more than its own lane.  A lane has as many keys at a time as
+ * a word has bits.  Work of further keys waits in one more FIFO, in order, until a key is free.
  *
  * Locks, none of which is held while another one is taken:
  *
@@ -25,8 +25,8 @@
  *			hook takes it.  Tasks are woken after it is dropped
  *	wq->cpus.lock	a mutex: CPUs of the workers
  *
- * Ordering: queued work must not wait for a worker that goes to sleep at the same time, and
- * must not stay in a pool that ends.  Two pairs of "write, full barrier, read" prevent this:
+ * Ordering: queued work must not wait for a worker that goes to sleep at the same time, nor
+ * stay in a pool that ends.  Two pairs of "write, full barrier, read" prevent this:
  *
  *	A	submitter: io_wq_kick()		worker: io_wq_worker_wait(),
  *						io_wq_worker_sleeping()
@@ -453,7 +453,7 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 		return false;
 	if (worker->key != IO_WQ_NO_KEY)
 		fifo = &lane->key[worker->key].fifo;
-		/* a cancel found this work running, but it has not begun: mark it */
+	/* a cancel found this work running, but it has not begun: mark it */
 	if (worker->cancelled)
 		worker->cur->flags |= IO_WQ_WORK_CANCEL;
 	io_wq_fifo_push_front(fifo, worker->cur);
@@ -861,8 +861,8 @@ bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
  * @wq: pool, of current
  * @wait: true from now on, false not any more
  *
- * Call this before setting current's state and before io_wq_bounded_busy(), which takes
- * the locks that a worker drops after a work and before it wakes the owner.
+ * Call this before setting current's state and before io_wq_bounded_busy().  That function
+ * takes the locks that a worker drops after a work and before it wakes the owner.
  */
 void io_wq_wait_done(struct io_wq *wq, bool wait)
 {

@@ -38,11 +38,11 @@
  * calls unshare() or setns().  The owner compares them when it queues work and when it creates a
  * worker, and raises ->generation if they differ.  Work belongs to the generation in which it
  * was queued: older workers run earlier work, take nothing newer, and leave.  No older worker
- * can be created any more, so a newer worker runs older work if all older workers are gone
+ * can be created any more.  So a newer worker runs older work if all older workers are gone
  * or sleep in their work.
  *
  * A worker sees SIGKILL of its process in get_signal().  Its owner is dying then, or waits for
- * a core dump, so the worker ends the pool: no work begins any more, and the next worker
+ * a core dump, so the worker ends the pool.  From then on no work begins, and the next worker
  * that looks for work cancels what is queued.
  *
  * Ordering: see pairs A and B in wq.c.
@@ -189,8 +189,8 @@ static bool io_wq_should_retry(struct io_wq_lane *lane, int err)
 
 /*
  * Try again later.  Without any worker, give up after half a second in all, unless signals
- * cause the failures.  With workers, which may be stuck for long, try twice a second for
- * as long as work waits: there is no notification when a limit is lifted.
+ * cause the failures.  Workers may be stuck for long, so with workers try twice a second for
+ * as long as work waits.  There is no notification when a limit is lifted.
  */
 static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
 {
@@ -326,7 +326,7 @@ static void io_wq_create_task_work(struct callback_head *cb)
 }
 
 /*
- * Return: true if RLIMIT_NPROC allows the owner no more threads.  Then an attempt would fail, and
+ * Return: true if RLIMIT_NPROC allows the owner no more threads.  An attempt would fail then, but
  * would interrupt a system call of the owner.  The conditions are those of copy_process().
  */
 static bool io_wq_owner_is_at_limit(const struct io_wq *wq)
@@ -422,8 +422,8 @@ static noinline void io_wq_watch(struct io_wq_lane *lane)
 }
 
 /*
- * Each CPU has a running worker, and concurrent work waits.  If no work has ended since the last
- * check, use one more worker.
+ * Use one more worker if each CPU has a running worker, concurrent work waits, and no work has
+ * ended since the last check.
  */
 static void io_wq_late(struct work_struct *work)
 {
@@ -459,10 +459,10 @@ static enum io_wq_need io_wq_need(struct io_wq_lane *lane, bool concurrent)
  * @lane: the lane, after a change to its queue or its workers (pair A)
  * @concurrent: create a worker even if another one runs
  *
- * Wakes an idle worker or creates one if necessary.  It is not if each CPU has a running
- * worker, which checks the queue before it sleeps; if the limit is reached; or if all queued
- * work waits for other work of its key.  If the running workers keep concurrent work waiting,
- * io_wq_late() uses another one.
+ * Wakes an idle worker or creates one, except in these cases: each CPU has a running worker,
+ * which checks the queue before it sleeps; the limit is reached; all queued work waits for
+ * other work of its key.  If the running workers keep concurrent work waiting, io_wq_late()
+ * uses another one.
  *
  * All submitters call this, so it writes nothing, and takes no lock, unless a worker can be had.
  *
@@ -473,7 +473,7 @@ void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 	enum io_wq_need need = io_wq_need(lane, concurrent);
 
 	if (need != IO_WQ_WANTED) {
-		/* pair A: the queue was written */
+		/* pair A: the caller has written the queue */
 		smp_mb();
 		need = io_wq_need(lane, concurrent);
 	}
@@ -602,7 +602,7 @@ static bool io_wq_worker_killed(void)
 }
 
 /*
- * Handle what other tasks handle on their way to user space, where a worker never returns to.
+ * Handle what other tasks handle when they return to user space, which a worker never does.
  * A signal that was sent to end the last work must not disturb the next one.
  */
 static void io_wq_worker_run_pending(struct io_wq_worker *worker)
@@ -652,7 +652,7 @@ static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct i
 	next = io_wq_take(worker, true);
 	wq->put(work);
 	worker->working = false;
-		/* run task work, such as a final fput(), before the next work, which may block */
+	/* run task work, such as a final fput(), before the next work, which may block */
 	if (likely(!next || !task_work_pending(current)))
 		return next;
 	if (io_wq_give_back(worker))

@@ -5,7 +5,7 @@
  * A request may end in a context that must not write CQEs, and with requests linked behind it.
  *
  * Rules: io_complete() needs the ring lock, and on single-writer rings it is called by the
- * writer (io_cq_is_writer()).  A worker has no ring lock: on multi-writer rings it posts the
+ * writer (io_cq_is_writer()).  A worker has no ring lock.  On multi-writer rings it posts the
  * CQE at once under cq.lock, on single-writer rings it pushes the request to the owner.
  *
  * Ordering: first the CQE is posted, then the chain continues, then the request releases its

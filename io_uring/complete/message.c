@@ -42,8 +42,8 @@ static void io_entry_batch_add(struct io_entry_batch *home, struct io_cqe_entry 
  * @ctx: the ring, its lock held
  * @tw: the first of them, of a list that was taken from a mailbox
  *
- * Posts successive entries until the queue is full.  The one that finds it full goes to the
- * overflow list and is the last, so that one run of the mailbox does not handle them all.
+ * Posts successive entries until one of them finds the queue full and goes to the overflow list.
+ * This one is the last, so that a run of the mailbox does not exceed its share.
  *
  * Return: the item behind the last entry that was posted, or NULL
  */

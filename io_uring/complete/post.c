@@ -61,8 +61,8 @@ bool io_post_more_uncounted(struct io_kiocb *req, s32 res)
  * @res: result
  * @cflags: IORING_CQE_F_*
  *
- * Always posts.  If there is no memory for a CQE that has to be pushed to the writer, the CQE
- * is counted as lost, like an overflowed one.
+ * Does not fail.  A CQE that has to be pushed to the writer needs memory; without memory it is
+ * counted as lost, like an overflowed one.
  */
 void io_post_to(struct io_ring_ctx *ctx, u64 user_data, s32 res, u32 cflags)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring: what /proc/PID/fdinfo shows of a ring */
 /*
- * People read this file to find out why a program hangs, so it must work in any state of the
+ * People read this file to find out why a program hangs.  So it must work in any state of the
  * ring, and must not make things worse:
  *
  * - The ring lock is only tried.  Its holder may sleep, for instance in a page fault that the

@@ -3,8 +3,8 @@
 
 /*
  * Requests that are queued, or wait, end as soon as the search finds them.  If the only match
- * runs on a worker, the search tells the worker to end it, and the caller waits until the
- * worker has detached the request.
+ * runs on a worker, the search tells the worker to end it.  The caller waits until the worker
+ * has detached the request.
  *
  * Ordering: the caller queues itself on ctx->work_wait, then searches.  A worker detaches a
  * request, then wakes ctx->work_wait.  Both the search and the detach take the lane's lock:

@@ -7,9 +7,9 @@
  * does not cancel them: if one never ends, a signal ends the call, and all buffers stay
  * registered.
  *
- * The caller may be the task that has to complete these requests.  So it does all that a
- * waiter in io_uring_enter() does: it runs task work and the ring's mailbox, reaps polled
- * requests, and drops the ring lock in between.
+ * The caller may be the task that has to complete these requests.  So it does what a waiter
+ * in io_uring_enter() does: it runs task work and the mailbox, reaps polled requests, and
+ * drops the ring lock in between.
  */
 #include <linux/sched/signal.h>
 #include <linux/wait.h>

@@ -159,7 +159,7 @@ static bool io_waiter_arm(struct io_waiter *w)
 	struct io_ring_ctx *ctx = w->ctx;
 
 	/*
-	 * Set the state before the count: a pusher of an earlier wait may still decrement
+	 * Set the state before the count.  A pusher of an earlier wait may still decrement
 	 * the new count to zero, and its wake-up must not be overwritten.  Model: NO_STATE
 	 * of models/mailbox_weak.pml.
 	 */
@@ -196,7 +196,7 @@ static void io_waiter_unregister(struct io_waiter *w)
 
 /*
  * Return: true if the wait counts as one for I/O.  It does not if all requests in flight wait
- * for an event or a time, as those of an idle server do, or are drained behind such requests.
+ * for an event or a time, as in an idle server, or are drained behind such requests.
  *
  * The values are a snapshot, without the ring lock.  The task may have requests on other rings,
  * and requests that workers have finished may still have to be freed.
@@ -366,9 +366,8 @@ static int io_wait_set_sigmask(const struct io_wait_arg *arg)
  *
  * Context: Task context.  May sleep.
  *
- * Return: 0 if there is any CQE in the end; else -EINTR, -ETIME, -EFAULT,
- * -EINVAL for the signal mask, -EEXIST for a task that is not the single writer;
- * -EBADR if a CQE was lost.
+ * Return: 0 if there is any CQE in the end.  Otherwise -EINTR, -ETIME, -EFAULT, -EINVAL for the
+ * signal mask, or -EEXIST for a task that is not the single writer.  -EBADR if a CQE was lost.
  */
 int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 {
