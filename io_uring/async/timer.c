@@ -253,7 +253,7 @@ static int io_timer_dequeue(struct io_kiocb *req)
 	guard(spinlock_irqsave)(&queue->lock);
 	if (RB_EMPTY_NODE(&node->node))
 		return 0;
-	/* the hrtimer stays armed: if it finds no due timer, it is started again */
+	/* the hrtimer stays armed, and is started again if it finds no due timer but a later one */
 	timerqueue_del(&queue->timers, node);
 	return 1;
 }

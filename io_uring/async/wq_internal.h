@@ -82,7 +82,7 @@ struct io_wq_search {
  * @retry: queues @create again after a failure
  * @concurrent: (A) set once concurrent work has been queued
  * @late: wakes or creates a worker if the running ones keep concurrent work waiting
- * @late_done: @nr_done at the last run of @late, which alone reads it
+ * @late_done: @nr_done when io_wq_watch() last queued @late; read by @late
  */
 struct io_wq_lane {
 	struct io_wq		*wq;
@@ -119,14 +119,14 @@ enum { IO_WQ_BOUNDED, IO_WQ_UNBOUNDED, IO_WQ_NR_LANES };
 
 /**
  * struct io_wq_cpus - CPUs of the workers
- * @lock: protects all fields but @seq
+ * @lock: protects all other fields except @seq
  * @seq: changes when workers have to apply the other fields again
  * @set: true if the user has set @wanted; false for all CPUs of the owner's cpuset
  * @wanted: as given by the user
  * @allowed: scratch: those of @wanted that the cpuset allows now
  */
 struct io_wq_cpus {
-	struct mutex	lock;	/* protects the fields that follow, but @seq */
+	struct mutex	lock;	/* protects the fields that follow, not @seq */
 	cpumask_var_t	wanted;
 	cpumask_var_t	allowed;
 	bool		set;
@@ -146,8 +146,8 @@ struct io_wq_cpus {
  * @exiting: no worker is created, and all work is cancelled; set under each lane's lock and
  *	followed by a section under each workers_lock, never cleared
  * @rings: (A) number of rings that the owner uses
- * @refs: references to the memory: the pool's creator, and in each lane a pending creation,
- *	@reap and @late
+ * @refs: references to the memory: the pool's creator, io_wq_tryget(), and in each lane a
+ *	pending creation, @reap and @late
  * @owner_waits: (A) the owner wants to be woken when a work is done
  * @told: the pool's exit has cancelled running work, and waits for the threads
  * @live: number of threads, and one more until @told
@@ -231,7 +231,7 @@ static inline void io_wq_follow_owner(struct io_wq *wq)
 		io_wq_renew(wq);
 }
 
-/* Return: false in the rare case that current has to handle a signal, task work or a reschedule. */
+/* Return: false if current has to handle a signal, task work, a reschedule or new CPUs first. */
 static inline bool io_wq_worker_is_settled(const struct io_wq_worker *worker)
 {
 	unsigned long flags = _TIF_NEED_RESCHED | _TIF_NOTIFY_SIGNAL | _TIF_SIGPENDING |

@@ -13,7 +13,7 @@
 #include "ring/mailbox.h"
 
 /*
- * All CQEs are posted by one of these functions, with the ring lock held:
+ * Three functions and their variants post CQEs, with the ring lock held:
  *
  *	io_complete()		end a request: post its CQE, continue its chain, free it
  *	io_post_more()		post one more CQE for a request that continues

@@ -4,8 +4,8 @@
 /*
  * io_uring_enter() submits SQEs, then waits for CQEs.
  *
- * Rules: if the call has submitted SQEs, it returns their number, and the result of the wait is
- * lost.  If it has submitted fewer SQEs than requested, it does not wait.
+ * Rules: if the call has submitted SQEs, it returns their number, and does not report the result
+ * of the wait.  If it has submitted fewer SQEs than requested, it does not wait.
  *
  * On single-writer rings the owner runs its mailbox here, in the section of the ring lock that
  * submits.  On IOPOLL rings, waiting means polling the devices.

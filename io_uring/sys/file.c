@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring: the ring as a file: poll, mmap, release */
 /*
- * A ring is an anonymous file.  A program polls it for CQEs, maps the memory that it shares with
- * the kernel, and ends the ring when it closes the last descriptor.
+ * A ring is an anonymous file.  A program polls it for CQEs, and maps the memory that it shares
+ * with the kernel.  The ring ends with the last reference to its file.
  *
  * Ordering: io_ring_poll() queues its caller, then checks the queues.  A commit publishes the
  * tail, then checks for pollers (D in ring/cq.c).

@@ -361,7 +361,7 @@ static int io_wait_set_sigmask(const struct io_wait_arg *arg)
 /**
  * io_wait_cqes - wait until there are CQEs
  * @ctx: the ring, its lock not held
- * @nr: number of CQEs, at most that of the ring's entries
+ * @nr: number of CQEs; clamped to the number of the CQ's entries
  * @arg: signal mask and times
  *
  * Context: Task context.  May sleep.
