@@ -80,9 +80,8 @@ static bool io_iopoll_worth(struct io_iopoll_round *round, struct io_kiocb *req)
 }
 
 /*
- * Return: the ring for the driver, or NULL.  A driver that has the ring ends its commands
- * within the poll, and copies data to the memory of current.  So it gets the ring only if
- * current has submitted all of them.
+ * A driver that is told the ring ends its commands at once, and copies data to the memory of
+ * current: it is told only where current has submitted all of them.
  */
 static void *io_iopoll_owner(const struct io_kiocb *req)
 {
