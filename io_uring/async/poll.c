@@ -2,10 +2,8 @@
 /* io_uring: requests that wait until a file is ready */
 
 /*
- * A request that would block on a pollable file, or a POLL_ADD, waits here for the file's
- * waitqueue to wake it.  Wakers run in any context and must not take the ring lock, so a wake
- * only claims the poll and queues task work.  A wake must neither get lost nor queue the
- * task work twice.
+ * A request waits for a wake of its file's waitqueue.  Wakers run in any context, without the ring
+ * lock: a wake claims the poll and pushes task work.  It must neither get lost nor push twice.
  *
  * Data: a poll has an entry on each waitqueue of its file (most files have one) and two words.
  * @owner is nonzero while a context has claimed the poll to continue its request.  @wants has
@@ -27,8 +25,7 @@
  *						@owner == 0?  no: set AGAIN, return
  *	@owner = 0
  *
- * The request would now wait for an event that has already arrived.  So the owner and the
- * waker both check once more:
+ * The request would now wait for an event that has arrived.  So both check once more:
  *
  *	owner					waker
  *	@owner = 0				set AGAIN in @wants
@@ -36,8 +33,8 @@
  *	AGAIN in @wants? claim again		@owner == 0? claim
  *
  * At least one of them sees the other's store.  All polls that one run of task work releases
- * share the owner's barrier (ctx->polls.released), so an event usually costs a
- * single atomic operation, the push.
+ * share the owner's barrier (ctx->polls.released).  So the push is usually an event's only
+ * atomic operation.
  *
  * Documentation/io_uring/models/poll_weak.pml models all barriers here and in poll.h.  A name
  * after "model:" is the option of the model that removes the barrier.
@@ -75,9 +72,8 @@
 static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 
 /*
- * Limit of successive attempts on a file that ->poll() reports ready but that would block; the
- * next attempt blocks.  The limit is 8 attempts, or over a hundred that each transfer a part,
- * see io_poll_progress().
+ * Limit of successive attempts on a ready file that would still block.  After 8 of them, or over
+ * a hundred that each transfer a part (io_poll_progress()), the next attempt blocks.
  */
 #define IO_POLL_TRIES	(8 * IO_POLL_IN_VAIN)
 
@@ -88,9 +84,8 @@ static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 #define IO_POLL_STRANGERS	16
 
 /*
- * Bits of an entry's ->flags that waitqueues do not use, under the waitqueue's lock.  CHOSEN: a
- * wake has chosen this exclusive waiter for an event.  PASSED: the end of such a waiter has
- * woken it.
+ * Bits of an entry's ->flags that waitqueues do not use, under the waitqueue's lock.  CHOSEN: an
+ * event has woken this exclusive waiter.  PASSED: the end of such a waiter has woken it.
  */
 #define IO_WAIT_CHOSEN		BIT(15)
 #define IO_WAIT_PASSED		BIT(16)
@@ -131,10 +126,7 @@ static bool io_poll_try_claim(struct io_poll *poll, u32 bits)
 /* Return: true if AGAIN is still set, so that the owner will find the caller's event. */
 static bool io_poll_is_notified(const struct io_poll *poll)
 {
-	/*
-	 * Order the event before this check; pairs with io_poll_check(), which clears AGAIN, then
-	 * calls ->poll().  Model: NO_NOTIFIED.
-	 */
+	/* event, then check; in io_poll_check(): clear AGAIN, then ->poll(); model: NO_NOTIFIED */
 	smp_mb();
 	return atomic_read(&poll->wants) & IO_POLL_AGAIN;
 }
@@ -174,10 +166,7 @@ static u32 io_poll_claim(struct io_poll *poll, u32 bits)
 	return IO_POLL_OWNED;
 }
 
-/*
- * Remove the entry of a waker that holds the waitqueue's lock.  Unless the waker has claimed
- * the poll, the poll's owner may free it right after the store to @head.
- */
+/* Remove a waker's entry, under the waitqueue's lock.  An owner may free the poll right after. */
 static void io_poll_wake_dequeue(struct io_poll *poll, struct wait_queue_entry *wait)
 {
 	struct wait_queue_head **head = &poll->head;
@@ -206,11 +195,10 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
 }
 
 /*
- * Handle a wake that a CQE of some ring has caused.  A multishot POLL_ADD whose own CQEs wake
- * it, directly or through another ring, would repeat for ever, so it becomes a single-shot
- * poll.  Any other request consumes the event from its file, and repeats only while the file
- * has more.  The waitqueue of the first ring is locked here, so the push must not notify
- * listeners now: IO_PUSH_LATE.
+ * Handle a wake that a CQE of some ring has caused.  A POLL_ADD whose own CQEs wake it, perhaps
+ * through another ring, would repeat for ever, so it becomes single-shot.  A retry consumes the
+ * event from its file, and repeats only while the file has more.  The first ring's waitqueue is
+ * locked, so the push must not notify listeners now: IO_PUSH_LATE.
  */
 static unsigned int io_poll_wake_recursive(struct io_kiocb *req, struct io_poll *poll)
 {
@@ -219,10 +207,7 @@ static unsigned int io_poll_wake_recursive(struct io_kiocb *req, struct io_poll 
 	return io_eventfd_is(req->ctx, req->file) ? IO_PUSH_LATE | IO_PUSH_NOTIFIED : IO_PUSH_LATE;
 }
 
-/*
- * Handle a wake of any kind.  Return: 0 if the poll does not take the event, so that the waker
- * tries the next exclusive waiter; otherwise 1.
- */
+/* Handle a wake of any kind.  Return: 0 to let the waker try the next exclusive waiter, else 1. */
 static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_entry *wait,
 				     __poll_t mask)
 {
@@ -429,10 +414,7 @@ static __poll_t io_poll_check_file(struct file *file, struct poll_table_struct *
 	return vfs_poll(file, pt) & events;
 }
 
-/*
- * Make an armed poll wait.  A worker detaches the request from its pool first.
- * Return: false if the request was cancelled, or may not wait any more.
- */
+/* Make a poll wait; a worker detaches the request first.  Return: false if it was cancelled. */
 static bool io_poll_wait(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (issue_flags & IO_URING_F_UNLOCKED && !io_wq_disown())
@@ -453,7 +435,7 @@ static bool io_poll_wait(struct io_kiocb *req, unsigned int issue_flags)
  * @issue_flags: IO_URING_F_UNLOCKED for workers
  * @ready: set to the events that ->poll() has reported
  *
- * Return: 0 if the request waits.  1 if it does not, because there are events in @ready and
+ * Return: 0 if the request waits.  1 if it does not: there are events in @ready, and
  * the poll is single-shot or could not be queued.  Without events: -EINVAL if the file has
  * no waitqueue or more than two, -ENOMEM, or -ECANCELED if the request may not wait.
  */
@@ -525,9 +507,8 @@ static void io_poll_wake_another(struct file *file, struct wait_queue_head *head
  * If @file is still ready, wake one exclusive waiter for each kind of events: a waiter for
  * one kind may ignore the others.
  *
- * Only for sockets, except AF_VSOCK.  The caller may be the fallback worker, where a ->poll()
- * must not sleep.  That of FUSE sleeps until its server responds, that of AF_VSOCK while a
- * receiver handles a page fault.
+ * Only for sockets, except AF_VSOCK.  In the fallback worker ->poll() must not sleep.  FUSE sleeps
+ * until its server responds, AF_VSOCK while a receiver handles a page fault.
  */
 void io_poll_pass_on(struct file *file, __poll_t events)
 {
@@ -564,7 +545,6 @@ static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
  * @issue_flags: IO_URING_F_TASK_DEAD if no task is left to continue the request
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
- *
  * Return: IO_POLL_READY, IO_POLL_NOTHING or IO_POLL_CANCELLED.  Unless the request ends, the
  * caller has to call io_poll_try_unclaim() next.
  */
@@ -602,10 +582,9 @@ enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flag
  * @req: waiting; ring lock held, the caller owns its poll, and stays the owner
  * @resume: calls io_poll_resume(); the ring's fallback work runs it
  *
- * Call this for a poll that useless wakes reach faster than ->poll() can check its file.
- * Task work runs until none is left.  Without a pause each check would be followed by the
- * next one, and the task would neither end its wait nor handle a signal.  All wakes before
- * the fallback work runs then count as one.
+ * Call this for a poll that useless wakes reach faster than ->poll() can check its file.  Task
+ * work runs until none is left, so without a pause the task would neither end its wait nor handle
+ * a signal.  All wakes before the fallback work runs count as one.
  */
 void io_poll_pause(struct io_kiocb *req, io_poll_run resume)
 {
@@ -662,10 +641,7 @@ bool io_poll_own(struct io_kiocb *req)
 	io_assert_ring(req->ctx);
 	io_poll_recheck(req->ctx);
 	guard(rcu)();
-	/*
-	 * NULL: the last wake is over, and no waker claims by a plain store any more.  Model:
-	 * NO_OWN, which shows that the acquire is not needed.
-	 */
+	/* NULL: after the last wake; no waker claims by a store.  Model: NO_OWN, not needed */
 	head = smp_load_acquire(&poll->head);
 	if (!head)
 		return atomic_try_cmpxchg(&poll->owner, &nobody, IO_POLL_OWNED);
@@ -726,10 +702,7 @@ static bool io_poll_retries_used_up(struct io_kiocb *req)
 	return req->poll_tries > IO_POLL_TRIES;
 }
 
-/*
- * Return: true if the file is a socket with an error queue, which MSG_ERRQUEUE reads.  Other
- * families ignore the flag and receive data.
- */
+/* Return: true for a socket with an error queue.  Other families ignore MSG_ERRQUEUE. */
 static bool io_poll_has_errors(struct file *file)
 {
 	struct socket *sock = IS_ENABLED(CONFIG_NET) ? sock_from_file(file) : NULL;
@@ -771,7 +744,6 @@ static __poll_t io_poll_retry_events(const struct io_kiocb *req)
  * @req: the request, whose op can wait for its file; ring lock held
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
- *
  * Return: true if the file is ready, at its end, or has failed.
  */
 bool io_poll_is_ready(const struct io_kiocb *req)

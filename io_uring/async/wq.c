@@ -9,18 +9,16 @@
  * Data: a pool has two lanes with a limit each.  The bounded lane is for work that ends by
  * itself (storage), the unbounded lane for work that may wait for another task.  A lane queues
  * plain work in one FIFO, and hashed work in a FIFO for each key (an inode or an open file).
- * Work of one key runs one at a time and in order.  Otherwise all workers might block on the
- * inode's lock and keep other work waiting.  Work on that inode in another task's pool is
- * not serialised: it cannot block more than its own lane.  A lane has as many keys at a time as
- * a word has bits.  Work of further keys waits in one more FIFO, in order, until a key is free.
+ * Work of one key runs one at a time and in order.  Otherwise all workers of the lane might block
+ * on the inode's lock; another task's pool cannot cause this.  A lane has as many keys at a time
+ * as a word has bits.  Work of further keys waits in one more FIFO, in order, until a key is free.
  *
  * Locks, none of which is held while another one is taken:
  *
- *	lane->lock	the queues, and which work each worker runs.  Work moves from a
- *			queue to a worker inside one section, and a cancel searches the queues
- *			first, so that it cannot miss work.  It calls @match under this lock.
- *			A long search drops the lock now and then; code that removes work
- *			from a queue updates the searches that point to this work
+ *	lane->lock	the queues, and which work each worker runs.  Work moves from a queue
+ *			to a worker inside one section, and a cancel searches the queues first,
+ *			so that it misses no work.  A long search drops the lock now and then;
+ *			code that removes work updates the searches that point to this work
  *	lane->workers_lock	idle workers and counts.  A raw lock, because the scheduler's
  *			hook takes it.  Tasks are woken after it is dropped
  *	wq->cpus.lock	a mutex: CPUs of the workers
@@ -38,9 +36,8 @@
  *		set ->exiting, under lane->lock	queue work, under lane->lock
  *		take and drop workers_lock	->exiting? have the work reaped
  *
- * In A, either the submitter sees the worker as idle and wakes it, or the worker sees the work.
- * A worker that releases a key makes the next work of that key runnable, and checks the
- * queue before it sleeps.  After B no worker becomes idle, and none is created.
+ * In A, the submitter sees the idle worker, or the worker sees the work.  A worker that releases a
+ * key checks the queue before it sleeps.  After B no worker becomes idle, and none is created.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpuset.h>
@@ -192,8 +189,7 @@ static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work, bool ha
  * io_wq_lane_runnable - check for work that a worker could take now
  * @lane: its lock need not be held
  *
- * The caller has executed a full barrier after it changed what submitters check
- * (pair A).
+ * The caller has executed a full barrier after it changed what submitters check (pair A).
  *
  * Return: true or false; if the value is outdated, a submitter or worker kicks the lane.
  */
@@ -440,8 +436,7 @@ struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
  *
  * The work becomes the first of its queue again.
  *
- * Return: false if the worker keeps the work, because a running search may have passed the
- * head of that queue already
+ * Return: false if the worker keeps the work: a running search may have passed that queue's head
  */
 bool io_wq_give_back(struct io_wq_worker *worker)
 {
@@ -464,9 +459,8 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 /**
  * io_wq_disown - detach the work that current runs from the pool
  *
- * Called by a worker from inside params->run(), with the lock held under which
- * searches for the work find it elsewhere.  The worker still calls params->put() when
- * params->run() returns.
+ * Called by params->run(), with the lock held under which searches for the work find it
+ * elsewhere.  The worker still calls params->put() when params->run() returns.
  *
  * Return: false if the work was cancelled before; from here on the pool does not cancel it.
  */
@@ -497,9 +491,8 @@ static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
  * @work: in no list
  *
  * If a worker has to be created, the pool's owner does it within this call; other callers
- * queue task work to the owner.  If the pool ends, or no worker can be created, a kernel
- * worker ends the work as cancelled.  That never happens within this call, whose caller may
- * hold the ring lock.
+ * queue task work to the owner.  If the pool ends, or no worker can be created, a kernel worker
+ * ends the work as cancelled.  This call never does, as its caller may hold the ring lock.
  *
  * Context: Task context.  May sleep.
  */
@@ -611,7 +604,6 @@ static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn
  * hold the ring lock.  Running work is marked, and its worker leaves interruptible waits.
  *
  * Context: Task context.  May sleep.
- *
  * Return: the numbers of queued and of running works that were cancelled.
  */
 struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all)
@@ -762,8 +754,7 @@ static void io_wq_free(struct io_wq *wq)
  * io_wq_tryget - take a reference to a pool that its owner may end
  * @wq: found within RCU
  *
- * The reference keeps the memory of the pool and of its task.  A pool that has ended has no
- * work.
+ * The reference keeps the memory of the pool and of its task.  After its end it has no work.
  *
  * Return: false if the last reference is gone
  */
@@ -815,7 +806,6 @@ static struct io_wq *io_wq_alloc(const struct io_wq_params *p)
  * @p: parameters
  *
  * Context: Task context.  May sleep.
- *
  * Return: the pool, ERR_PTR(-ENOMEM), or an error of CPU hotplug
  */
 struct io_wq *io_wq_create(const struct io_wq_params *p)
@@ -891,9 +881,8 @@ void io_wq_bounded_nudge(struct io_wq *wq)
  * io_wq_exit_start - begin to end a pool
  * @wq: pool
  *
- * From here on no worker is created and no work begins.  Work that is queued, now or later,
- * soon ends as cancelled, and workers leave.  May be called more than once, also by a
- * worker.  io_wq_put_and_exit() has to follow.
+ * From here on no worker is created, and no work begins.  Queued work soon ends as cancelled, and
+ * workers leave.  Any task may call this, repeatedly; io_wq_put_and_exit() has to follow.
  *
  * Context: Task context.  Does not sleep.
  */
@@ -945,7 +934,6 @@ static void io_wq_exit_tell(struct io_wq *wq)
  * Cancels running work.  For a caller that has other work to do between two calls.
  *
  * Context: Task context.  May sleep.
- *
  * Return: true if no worker is left
  */
 bool io_wq_exit_wait(struct io_wq *wq, unsigned long timeout)

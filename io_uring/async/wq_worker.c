@@ -459,10 +459,9 @@ static enum io_wq_need io_wq_need(struct io_wq_lane *lane, bool concurrent)
  * @lane: the lane, after a change to its queue or its workers (pair A)
  * @concurrent: create a worker even if another one runs
  *
- * Wakes an idle worker or creates one, except in these cases: each CPU has a running worker,
- * which checks the queue before it sleeps; the limit is reached; all queued work waits for
- * other work of its key.  If the running workers keep concurrent work waiting, io_wq_late()
- * uses another one.
+ * Wakes an idle worker or creates one, unless the limit is reached or all queued work waits for
+ * other work of its key.  If each CPU has a running worker, these check the queue before they
+ * sleep.  If they keep concurrent work waiting, io_wq_late() uses another worker.
  *
  * All submitters call this, so it writes nothing, and takes no lock, unless a worker can be had.
  *

@@ -8,8 +8,8 @@
  * registered.
  *
  * The caller may be the task that has to complete these requests.  So it does what a waiter
- * in io_uring_enter() does: it runs task work and the mailbox, reaps polled requests, and
- * drops the ring lock in between.
+ * in io_uring_enter() does: run task work and the mailbox, reap polled requests, and drop the
+ * ring lock in between.
  */
 #include <linux/sched/signal.h>
 #include <linux/wait.h>

@@ -195,8 +195,8 @@ static void io_waiter_unregister(struct io_waiter *w)
 }
 
 /*
- * Return: true if the wait counts as one for I/O.  It does not if all requests in flight wait
- * for an event or a time, as in an idle server, or are drained behind such requests.
+ * Return: true if the wait counts as one for I/O.  It does not if all requests in flight wait for
+ * an event or a time (an idle server), or are drained behind such requests.
  *
  * The values are a snapshot, without the ring lock.  The task may have requests on other rings,
  * and requests that workers have finished may still have to be freed.
