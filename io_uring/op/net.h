@@ -17,32 +17,31 @@
 #include "op/result.h"
 #include "rsrc/groups.h"
 
-/* io_net->how: what the attempt has moved is all, more would not fit the buffer's account */
+/* io_net->how: a part ends the request even with MSG_WAITALL, as its buffer is incremental */
 #define IO_NET_NO_RETRY	BIT(15)
-/* io_net->how: a SEND to an address, which may be an empty one */
+/* io_net->how: SEND has a destination address, whose length may be 0 */
 #define IO_NET_NAMED	BIT(14)
-/* io_net->how: the notification of a zero copy send has its pages or its buffer */
+/* io_net->how: io_notif_bind() has charged the pages, or has found the registered buffer */
 #define IO_NET_BOUND	BIT(13)
 
 /**
  * struct io_net - a send or a receive
- * @addr: user address of the data, if it is in one piece; of the provided buffer once that
- *	is picked
- * @len: bytes wanted
+ * @addr: user address of data in one piece, or of the provided buffer once one is selected
+ * @len: bytes to transfer
  * @done: bytes that earlier attempts have moved; MSG_WAITALL only
  * @msg_flags: MSG_*
- * @how: IORING_RECVSEND_*, IORING_RECV_MULTISHOT, IO_NET_*
- * @name_len: sends: bytes of the address that they go to
- * @umsg: RECVMSG: the program's msghdr, for what comes beside the data
- * @uname: RECVMSG: where the sender's address goes, or NULL
- * @control: SENDMSG, RECVMSG: the program's ancillary data
- * @control_len: bytes of it, or room
- * @name_room: multishot RECVMSG: bytes of each buffer for the sender's address
- * @name: SEND: the address, if it fits
- * @notif: zero copy, with REQ_F_NEED_CLEANUP: what will be told of the memory
+ * @how: IORING_RECVSEND_*, IORING_RECV_MULTISHOT, IORING_SEND_ZC_REPORT_USAGE, IO_NET_*
+ * @name_len: sends: length of the destination address
+ * @umsg: RECVMSG: the program's msghdr, into which lengths and flags are written
+ * @uname: RECVMSG: user address for the sender's address, or NULL
+ * @control: SENDMSG, RECVMSG: user address of the ancillary data
+ * @control_len: length of the ancillary data, or of the room for it
+ * @name_room: multishot RECVMSG: bytes that each buffer reserves for the sender's address
+ * @name: SEND: the destination address, if it fits
+ * @notif: zero copy, with REQ_F_NEED_CLEANUP: the request that will post the notification
  *
- * Enough to make the msghdr of any attempt anew, so that nothing else has to be kept
- * when a request leaves the submitter.  What does not fit is in struct io_net_async.
+ * Each attempt builds its msghdr from these fields, so a request that waits or moves to a
+ * worker keeps no msghdr.  Longer addresses and vectors are in struct io_net_async.
  */
 struct io_net {
 	u64	addr;
@@ -67,10 +66,10 @@ struct io_net {
 IO_OP_DATA(io_net);
 
 /**
- * struct io_net_async - the part of a send or receive that few of them need
- * @name: sends: the address
- * @nr_segs: entries of @iov, 0 if the data is in one piece
- * @iov: our copy of the program's vector
+ * struct io_net_async - memory for what few sends and receives need
+ * @name: sends: the destination address
+ * @nr_segs: number of entries in @iov, 0 if the data is in one piece
+ * @iov: copy of the program's vector, or of the segments of a bundle
  */
 struct io_net_async {
 	struct sockaddr_storage	name;
@@ -106,7 +105,7 @@ int io_notif_bind(struct io_kiocb *req, unsigned int issue_flags);
 void io_notif_attach(struct io_kiocb *req, struct msghdr *msg);
 void io_notif_put(struct io_kiocb *req);
 
-/* The fields that all have; of ioprio, the bits in @valid are allowed. */
+/* Read the fields that all sends and receives use.  @valid: flags that sqe->ioprio may have. */
 static __always_inline int io_net_prep_fields(struct io_kiocb *req,
 					      const struct io_uring_sqe *sqe, u16 valid)
 {
@@ -125,7 +124,7 @@ static __always_inline int io_net_prep_fields(struct io_kiocb *req,
 	return 0;
 }
 
-/* Read the SQE of an op whose length is a size. */
+/* As io_net_prep_fields(), for ops whose sqe->len must not exceed INT_MAX. */
 static __always_inline int io_net_prep_sqe(struct io_kiocb *req, const struct io_uring_sqe *sqe,
 					   u16 valid)
 {
@@ -136,13 +135,13 @@ static __always_inline int io_net_prep_sqe(struct io_kiocb *req, const struct io
 	return unlikely(io_net(req)->len > INT_MAX) ? -EINVAL : 0;
 }
 
-/* Flags of this attempt. */
+/* Return: MSG_* flags for an attempt; an inline one must not block. */
 static inline unsigned int io_net_flags(const struct io_net *net, unsigned int issue_flags)
 {
 	return net->msg_flags | (issue_flags & IO_URING_F_NONBLOCK ? MSG_DONTWAIT : 0);
 }
 
-/* The request's socket.  NULL if its file is none, then *@result is for ->issue() to return. */
+/* Return: the request's socket; NULL if its file is no socket, with the end in *@result. */
 static __always_inline struct socket *io_net_sock(struct io_kiocb *req, enum io_result *result)
 {
 	struct socket *sock = sock_from_file(req->file);
@@ -152,7 +151,7 @@ static __always_inline struct socket *io_net_sock(struct io_kiocb *req, enum io_
 	return sock;
 }
 
-/* Is the request to wait for its socket before the first attempt?  Asked once. */
+/* Return: true if the request waits before its first attempt.  Clears the flag. */
 static inline bool io_net_poll_first(struct io_net *net)
 {
 	if (likely(!(net->how & IORING_RECVSEND_POLL_FIRST)))
@@ -161,11 +160,11 @@ static inline bool io_net_poll_first(struct io_net *net)
 	return true;
 }
 
-/* Wait for the socket if that is asked for.  Return: there is no attempt, only *@result. */
+/* Handle IORING_RECVSEND_POLL_FIRST.  Return: true if ->issue() has to return *@result. */
 static __always_inline bool io_net_holds(struct io_kiocb *req, struct socket *sock,
 					 unsigned int issue_flags, enum io_result *result)
 {
-	/* its poll is armed already if it is multishot and was issued by an event */
+	/* a multishot request that an event has issued has an armed poll already */
 	if (likely(!io_net_poll_first(io_net(req)) || issue_flags & IO_URING_F_MULTISHOT))
 		return false;
 	*result = io_net_incomplete(req, sock, -EAGAIN, 0, IO_URING_F_NONBLOCK);
@@ -173,8 +172,8 @@ static __always_inline bool io_net_holds(struct io_kiocb *req, struct socket *so
 }
 
 /*
- * What each attempt begins with.  Return: the socket; NULL if there is no attempt, then
- * *@result is for ->issue() to return.
+ * Begin an attempt.  Return: the socket; NULL if no attempt is to be made, and ->issue() has to
+ * return *@result.
  */
 static __always_inline struct socket *io_net_begin(struct io_kiocb *req, unsigned int issue_flags,
 						   enum io_result *result)
@@ -186,14 +185,14 @@ static __always_inline struct socket *io_net_begin(struct io_kiocb *req, unsigne
 	return sock;
 }
 
-/* The next attempt uses a provided buffer.  Return: 0 or a negative errno. */
+/* Select a provided buffer for the next attempt.  Return: 0 or a negative errno. */
 static inline int io_net_pick(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_net *net = io_net(req);
 	struct io_buf buf;
 	int ret;
 
-	/* a buffer that an attempt has used in part */
+	/* an earlier attempt has consumed a buffer, and may have used a part of it */
 	if (unlikely(req->flags & REQ_F_PICKED))
 		return 0;
 	ret = io_buf_pick(req, &buf, issue_flags);
@@ -206,13 +205,13 @@ static inline int io_net_pick(struct io_kiocb *req, unsigned int issue_flags)
 	return 0;
 }
 
-/* Has an attempt done what it was to do, without a look at what was done before? */
+/* Return: true if an attempt completes the request, whatever earlier attempts have moved. */
 static inline bool io_net_complete(const struct io_net *net, int ret)
 {
 	return ret >= 0 && !(net->msg_flags & MSG_WAITALL);
 }
 
-/* Was there nothing for an attempt, and does the request wait for it? */
+/* Return: true if an attempt would have blocked, and the request has to wait for its socket. */
 static inline bool io_net_waits(const struct io_net *net, int ret, unsigned int issue_flags)
 {
 	return ret == -EAGAIN && issue_flags & IO_URING_F_NONBLOCK &&
@@ -220,9 +219,9 @@ static inline bool io_net_waits(const struct io_net *net, int ret, unsigned int 
 }
 
 /*
- * A msghdr without an address and ancillary data, which is all that most attempts have.  Callers
- * declare it __uninitialized, so that the compiler does not clear it as well
- * (CONFIG_INIT_STACK_ALL_ZERO, 14 instructions), and set msg_iter and msg_flags themselves.
+ * Initialize a msghdr without address and ancillary data, except msg_iter and msg_flags.  Callers
+ * declare it __uninitialized, so that the compiler does not clear the memory a second time with
+ * CONFIG_INIT_STACK_ALL_ZERO (14 instructions).
  */
 static inline void io_net_msg_init(struct msghdr *msg)
 {
@@ -237,14 +236,14 @@ static inline void io_net_msg_init(struct msghdr *msg)
 	msg->sg_from_iter = NULL;
 }
 
-/* Ask the socket to say how much more there is. */
+/* Ask the socket to report how many bytes remain.  -1 stays if the protocol cannot. */
 static inline void io_net_ask_inq(struct msghdr *msg)
 {
 	msg->msg_get_inq = 1;
 	msg->msg_inq = -1;
 }
 
-/* For an attempt to SEND, all but where the data is. */
+/* Initialize a msghdr for a SEND, except msg_iter. */
 static inline void io_send_msg_init(struct io_kiocb *req, struct msghdr *msg,
 				    unsigned int issue_flags)
 {
@@ -256,7 +255,7 @@ static inline void io_send_msg_init(struct io_kiocb *req, struct msghdr *msg,
 
 int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct msghdr *msg);
 
-/* SEND what @msg says, to the address that the request has. */
+/* Send @msg, to the request's destination address if it has one.  Return: as sock_sendmsg(). */
 static inline int io_send_msg(struct io_kiocb *req, struct socket *sock, struct msghdr *msg)
 {
 	if (unlikely(io_net(req)->how & IO_NET_NAMED))
@@ -264,7 +263,7 @@ static inline int io_send_msg(struct io_kiocb *req, struct socket *sock, struct 
 	return sock_sendmsg(sock, msg);
 }
 
-/* An attempt to send is over. */
+/* Handle the result @ret of an attempt to send.  Return: what ->issue() has to return. */
 static inline enum io_result io_net_sent(struct io_kiocb *req, struct socket *sock, int ret,
 					 unsigned int issue_flags)
 {
@@ -273,7 +272,7 @@ static inline enum io_result io_net_sent(struct io_kiocb *req, struct socket *so
 	return io_net_incomplete(req, sock, ret, 0, issue_flags);
 }
 
-/* For an attempt to RECV, all but where the data goes. */
+/* Initialize a msghdr for a RECV, except msg_iter. */
 static inline void io_recv_msg_init(struct msghdr *msg)
 {
 	io_net_msg_init(msg);
@@ -282,8 +281,8 @@ static inline void io_recv_msg_init(struct msghdr *msg)
 }
 
 /*
- * Return: true if the next attempt takes as many buffers as it needs.  It has none yet, and
- * the ring lock is held, so that no other request picks them.
+ * Return: true if the next attempt uses a bundle.  That needs the ring lock, so that no other
+ * request selects the same buffers, and a request that has no buffer yet.
  */
 static inline bool io_net_bundles(const struct io_kiocb *req, const struct io_net *net,
 				  unsigned int issue_flags)
@@ -292,7 +291,7 @@ static inline bool io_net_bundles(const struct io_kiocb *req, const struct io_ne
 	       !(issue_flags & IO_URING_F_UNLOCKED);
 }
 
-/* An attempt to receive is over.  @msg is what it has filled in. */
+/* Handle the result @ret of an attempt to receive, which has filled in @msg. */
 static inline enum io_result io_net_received(struct io_kiocb *req, struct socket *sock,
 					     const struct msghdr *msg, int ret,
 					     unsigned int issue_flags)
@@ -303,7 +302,7 @@ static inline enum io_result io_net_received(struct io_kiocb *req, struct socket
 	return io_net_incomplete(req, sock, ret, msg->msg_flags, issue_flags);
 }
 
-/* An iterator over what is still to be moved, for requests that may have a vector. */
+/* Initialize an iterator over the rest of the data, for a request that may have a vector. */
 static inline void io_net_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 {
 	struct io_net *net = io_net(req);
@@ -321,7 +320,7 @@ static inline void io_net_iter(struct io_kiocb *req, int ddir, struct iov_iter *
  * io_sendmsg_attempt - attempt a SENDMSG once
  * @req: the request
  * @sock: its socket
- * @msg: as io_net_msg_init() has left it, but for a notification
+ * @msg: initialized by io_net_msg_init(), possibly with a notification attached
  * @issue_flags: IO_URING_F_*
  *
  * Return: as sock_sendmsg()
@@ -339,7 +338,7 @@ static __always_inline int io_sendmsg_attempt(struct io_kiocb *req, struct socke
 	}
 	io_net_iter(req, ITER_SOURCE, &msg->msg_iter);
 	msg->msg_flags = io_net_flags(net, issue_flags);
-	/* ancillary data goes with the first part */
+	/* ancillary data is sent once, with the first part */
 	if (likely(!net->control_len || net->done))
 		return sock_sendmsg(sock, msg);
 	msg->msg_control_user = net->control;

@@ -2,13 +2,12 @@
 /* io_uring: IORING_OP_ACCEPT - take connections from a listening socket */
 
 /*
- * Asking a listener whether a connection waits costs much less than trying to take
- * one, for which a socket and a file are made first.  So the first attempt asks, and
- * the next ones have been told.  A connection is for one of those that wait.
+ * An attempt allocates a socket and a file before it looks for a connection.  Polling the listener
+ * is much cheaper, so the first attempt polls it.  Later attempts follow an event.  A connection
+ * wakes one waiter only (poll_exclusive in struct io_op), see io_accept_cleanup().
  *
- * With IORING_ACCEPT_MULTISHOT it takes one connection after the other and posts a CQE for each,
- * until an attempt fails, the CQ is full or it is cancelled.  When it is issued:
- * submit/multishot.c.
+ * A request with IORING_ACCEPT_MULTISHOT posts a CQE for each connection, until an attempt fails,
+ * the CQ is full or the request is cancelled.  See submit/multishot.c for when it is issued.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -23,17 +22,17 @@
 #include "op/result.h"
 #include "rsrc/files.h"
 
-/* limit of connections that an attempt of a multishot request takes */
+/* maximum number of connections that one ->issue() of a multishot request accepts */
 #define IO_ACCEPT_SHARE	4
 
-/* io_accept->how: it has waited for a connection; there was no slot for one */
+/* io_accept->how: no poll is needed before the attempt; a connection has found no slot */
 #define IO_ACCEPT_NOTIFIED	BIT(15)
 #define IO_ACCEPT_NO_SLOT	BIT(14)
 
 /**
- * struct io_accept - what to do with a connection
- * @addr: where the peer's address goes, or NULL
- * @addr_len: room there, and the length
+ * struct io_accept - arguments and state of an ACCEPT
+ * @addr: user address for the peer's address, or NULL
+ * @addr_len: user address of the room at @addr; receives the length
  * @flags: SOCK_CLOEXEC and SOCK_NONBLOCK
  * @file_index: slot + 1, IORING_FILE_INDEX_ALLOC, or 0 for a descriptor
  * @how: IORING_ACCEPT_*, IO_ACCEPT_NOTIFIED and IO_ACCEPT_NO_SLOT
@@ -64,30 +63,30 @@ static int io_accept_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	if (accept->flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
 		return -EINVAL;
-	/* a slot is no descriptor that exec could close */
+	/* exec does not close registered files */
 	if (accept->file_index && accept->flags & SOCK_CLOEXEC)
 		return -EINVAL;
 	if (accept->how & IORING_ACCEPT_MULTISHOT) {
-		/* many do not fit into one slot */
+		/* one slot cannot hold several connections */
 		if (accept->file_index && accept->file_index != IORING_FILE_INDEX_ALLOC)
 			return -EINVAL;
 		req->flags |= REQ_F_MULTISHOT;
-		/* a worker would wait for the first event */
+		/* a worker would wait for the first event before it makes an attempt */
 		if (accept->how & IORING_ACCEPT_DONTWAIT)
 			req->flags &= ~REQ_F_FORCE_ASYNC;
 	}
-	/* a worker lets it wait before any attempt */
+	/* a worker may arm the poll before any attempt, and ->cleanup() has to pass events on */
 	if (req->flags & REQ_F_FORCE_ASYNC)
 		req->flags |= REQ_F_NEED_CLEANUP;
 	return 0;
 }
 
 /*
- * A listener tells one of those that wait of a connection, and a multishot request of all
- * that come until it ends.  One that has ended with a connection in its place, or with none,
- * leaves what else it was told of to the next.  An attempt that has failed is told to its
- * program, which knows that the connection is there.  A worker that was interrupted may have
- * been chosen by the socket itself.
+ * Wake another waiter for a connection that the request was woken for and has left in the backlog.
+ * A cancelled request may leave one.  So may a multishot request that ends with a connection, since
+ * it may have been woken for several.  A request that ends with another error wakes no waiter: its
+ * program learns from the CQE that a connection is there.  A worker that ends with -EINTR slept in
+ * do_accept(), where the socket itself may have woken it.
  */
 static void io_accept_cleanup(struct io_kiocb *req)
 {
@@ -96,7 +95,7 @@ static void io_accept_cleanup(struct io_kiocb *req)
 	bool taken = res >= 0 || io_accept(req)->file_index;
 	bool chosen = req->flags & REQ_F_POLL_CHOSEN || (req->file && res == -EINTR);
 
-	/* there may be a connection for each of those that have ended */
+	/* a request that was woken like this wakes the next: there may be several connections */
 	if (req->flags & REQ_F_POLL_PASSED ||
 	    (chosen && (cancelled || (taken && req->flags & REQ_F_MULTISHOT))))
 		io_poll_pass_on(req->file, EPOLLIN | EPOLLRDNORM);
@@ -109,7 +108,7 @@ static bool io_accept_is_ready(struct file *file)
 	return vfs_poll(file, &pt) & (EPOLLIN | EPOLLERR | EPOLLHUP);
 }
 
-/* The first attempt: is it known that there is no connection? */
+/* Return: true if the request has to wait instead of its first attempt. */
 static bool io_accept_early(struct io_kiocb *req)
 {
 	struct io_accept *accept = io_accept(req);
@@ -121,12 +120,15 @@ static bool io_accept_early(struct io_kiocb *req)
 	if (accept->how & IORING_ACCEPT_POLL_FIRST)
 		return true;
 	sock = sock_from_file(req->file);
-	/* what does not listen, or is no socket, will say so; TCP counts what waits */
+	/*
+	 * do_accept() reports a file that is no listener.  TCP counts its connections in
+	 * sk_ack_backlog, which often makes the poll unnecessary.
+	 */
 	return sock && READ_ONCE(sock->sk->sk_state) == TCP_LISTEN &&
 	       !READ_ONCE(sock->sk->sk_ack_backlog) && !io_accept_is_ready(req->file);
 }
 
-/* Take one connection.  Return: as io_install_file(), or why there is none. */
+/* Accept one connection.  Return: as io_install_file(), or a negative errno. */
 static int io_accept_one(struct io_kiocb *req, struct proto_accept_arg *arg,
 			 unsigned int issue_flags)
 {
@@ -155,7 +157,7 @@ static int io_accept_one(struct io_kiocb *req, struct proto_accept_arg *arg,
 	return ret;
 }
 
-/* @ret is what an attempt has come to.  Return: what becomes of the request. */
+/* Report the result @ret of an attempt.  Return: what ->issue() has to return. */
 static enum io_result io_accept_tell(struct io_kiocb *req, const struct proto_accept_arg *arg,
 				     int ret)
 {
@@ -163,12 +165,12 @@ static enum io_result io_accept_tell(struct io_kiocb *req, const struct proto_ac
 
 	if (req->flags & REQ_F_MULTISHOT && ret >= 0 &&
 	    likely(io_post_more_fast(req, ret, cflags) || io_post_more(req, ret, cflags))) {
-		/* one that does not wait ends by an attempt in vain */
+		/* a request that does not wait ends with the attempt that finds no connection */
 		if (!arg->is_empty || io_accept(req)->how & IORING_ACCEPT_DONTWAIT)
 			return IO_MORE;
 		if (arg->is_empty > 0)
 			return IO_AGAIN;
-		/* the protocol does not say whether there is another one: ask */
+		/* the protocol does not tell whether there is another connection: poll again */
 		io_accept(req)->how &= ~IO_ACCEPT_NOTIFIED;
 		return IO_MORE_IF_READY;
 	}
@@ -185,12 +187,12 @@ static enum io_result io_accept_issue(struct io_kiocb *req, unsigned int issue_f
 	bool asked = issue_flags & IO_URING_F_NONBLOCK || !waits;
 	struct proto_accept_arg arg = {
 		.flags = asked ? O_NONBLOCK : 0,
-		/* for protocols that do not say */
+		/* stays if the protocol does not tell */
 		.is_empty = -1,
 	};
 	unsigned int left = IO_ACCEPT_SHARE;
 	enum io_result result;
-	/* its poll has told one that waits already */
+	/* with IO_URING_F_MULTISHOT the armed poll has reported an event */
 	bool early = asked && !(issue_flags & IO_URING_F_MULTISHOT) && io_accept_early(req);
 
 	do {
@@ -201,7 +203,7 @@ static enum io_result io_accept_issue(struct io_kiocb *req, unsigned int issue_f
 		else
 			result = io_accept_tell(req, &arg, ret);
 	} while (result == IO_MORE && --left);
-	/* it is going to wait: what it is told of there may be for others */
+	/* a request that waits may be woken for connections that it does not accept */
 	if (result != IO_DONE)
 		req->flags |= REQ_F_NEED_CLEANUP;
 	return result;

@@ -2,20 +2,20 @@
 /* io_uring: SEND and RECV of bundles - several provided buffers by one attempt and one CQE */
 
 /*
- * The CQE tells how many bytes were moved, and of the first buffer; the program finds the
- * others in the order in which it has provided them.
+ * The CQE has the number of bytes and the number of the first buffer.  The program finds the other
+ * buffers in the order in which it has provided them.
  *
- * A SEND takes all buffers that there are, up to sqe->len bytes if that is not 0, and
- * sends them as one.  If others are behind these it goes on with all of them and says
- * IORING_CQE_F_MORE.  So it is issued as a multishot request (submit/multishot.c), which ends
- * when its group is empty.  A stream that takes only a part keeps what it has picked until the
- * rest is sent, so that nothing else gets between.
+ * A SEND selects all buffers of its group, up to IO_BUNDLE_MAX, and sends them by one sendmsg.  If
+ * sqe->len is not 0, it limits the bytes of the first CQE.  If the group has more buffers, the CQE
+ * gets IORING_CQE_F_MORE and the request is issued again.  So it is a multishot request, see
+ * submit/multishot.c, and ends when its group is empty.  If a stream socket sends only a part, the
+ * request keeps its buffers until the rest is sent.  So no other data is sent in between.
  *
- * A RECV picks as many buffers as it expects bytes.  TCP knows how many there are before
- * it is asked to hand them over; of others a guess has to do.  If the guess was too low and the
- * socket says that there is more, that is received too, and told by the same CQE.
+ * A RECV selects buffers for the bytes that it expects.  TCP reports how many bytes are queued; for
+ * other protocols IO_RECV_GUESS is the limit.  If the buffers were too few and the socket reports
+ * more bytes, another attempt receives these for the same CQE.
  *
- * Workers, who do not hold the ring lock, move one buffer.
+ * A worker does not hold the ring lock, so it moves only one buffer.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -23,9 +23,9 @@
 #include "complete/complete.h"
 #include "op/net.h"
 
-/* buffers that a RECV picks when it does not know how much there is */
+/* maximum number of buffers that a RECV selects if it does not know how many bytes are queued */
 #define IO_RECV_GUESS	64
-/* attempts that one RECV makes for one CQE */
+/* maximum number of attempts that a RECV makes for one CQE */
 #define IO_RECV_ROUNDS	4
 
 static void io_bundle_iter(const struct io_bundle *bundle, int ddir, struct iov_iter *iter)
@@ -37,29 +37,29 @@ static void io_bundle_iter(const struct io_bundle *bundle, int ddir, struct iov_
 }
 
 /*
- * A stream has sent a part: keep the segments for the rest.  Return: false without memory, or if
- * the rest is not waited for, and its buffers are better left to the group.
+ * Keep the segments of a bundle of which a stream has sent a part.  Return: true if the request
+ * has them; false if it does not wait, or without memory.  Then the group keeps the rest.
  */
 static noinline bool io_send_keep(struct io_kiocb *req, const struct io_bundle *bundle)
 {
 	struct io_net *net = io_net(req);
 	struct io_net_async *async;
 
-	/* one that has a long address is no stream */
+	/* a stream socket takes no address that is longer than io_net->name */
 	if (req->flags & REQ_F_ASYNC_DATA || net->msg_flags & MSG_DONTWAIT)
 		return false;
 	async = io_net_async_alloc(req, bundle->nr_segs);
 	if (!async)
 		return false;
 	memcpy(async->iov, bundle->segs, flex_array_size(async, iov, bundle->nr_segs));
-	/* io_send_to_name() reads it here from now on */
+	/* with REQ_F_ASYNC_DATA, io_send_to_name() reads the address here */
 	memcpy(&async->name, net->name, net->name_len);
 	net->len = bundle->len;
 	io_bundle_take(req, bundle);
 	return true;
 }
 
-/* All was sent, or a part that is all there will be.  Return: what becomes of the request. */
+/* Report a sent bundle, or a part that is the last.  Return: what ->issue() has to return. */
 static enum io_result io_send_bundle_tell(struct io_kiocb *req, const struct io_bundle *bundle,
 					  int ret)
 {
@@ -67,7 +67,7 @@ static enum io_result io_send_bundle_tell(struct io_kiocb *req, const struct io_
 	u32 cflags = all ? io_bundle_sent(req, bundle) : io_bundle_used(req, bundle, ret);
 
 	if (unlikely(ret && all && io_bundle_more(req) && io_post_more(req, ret, cflags))) {
-		/* sqe->len was for the first CQE */
+		/* sqe->len limits the first CQE only */
 		req->picked.max = 0;
 		return IO_MORE;
 	}
@@ -76,12 +76,14 @@ static enum io_result io_send_bundle_tell(struct io_kiocb *req, const struct io_
 }
 
 /**
- * io_send_bundle - send the buffers that a group has
- * @req: a SEND without a buffer; ring lock held
+ * io_send_bundle - send the buffers of a group
+ * @req: a SEND that has selected no buffer
  * @sock: its socket
  * @issue_flags: IO_URING_F_*
  *
- * Return: what becomes of the request.
+ * Context: Task context.  Holds the ring lock.  May sleep.
+ *
+ * Return: what ->issue() has to return.
  */
 enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags)
 {
@@ -101,7 +103,7 @@ enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigne
 	if (ret < 0)
 		return io_net_incomplete(req, sock, ret, 0, issue_flags);
 	if (!io_send_keep(req, bundle)) {
-		/* a part is all that there will be */
+		/* the request ends with this part, which breaks its chain */
 		req->flags |= REQ_F_FAIL;
 		return io_send_bundle_tell(req, bundle, ret);
 	}
@@ -109,7 +111,7 @@ enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigne
 				 issue_flags);
 }
 
-/* How many bytes may there be?  0: it is not known. */
+/* Return: how many bytes a socket may have to receive, 0 if that is not known. */
 static u32 io_recv_expected(const struct sock *sk)
 {
 	const struct tcp_sock *tp;
@@ -117,34 +119,35 @@ static u32 io_recv_expected(const struct sock *sk)
 	if (!sk_is_tcp(sk))
 		return 0;
 	tp = tcp_sk(sk);
-	/* no more than a hint: it is not locked, and urgent data counts */
+	/* only a hint: the socket is not locked, and urgent data is included */
 	return max_t(int, READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq), 1);
 }
 
 /**
- * struct io_recv_sum - what the attempts of a RECV have come to
- * @moved: bytes
- * @cflags: of the buffers that have them
+ * struct io_recv_sum - the result of all attempts of a RECV for one CQE
+ * @moved: number of received bytes
+ * @cflags: CQE flags of the buffers that have these bytes
  */
 struct io_recv_sum {
 	u32	moved;
 	u32	cflags;
 };
 
-/* Pick what the next attempt may need.  @expected: bytes that there are, 0 if it is not known. */
+/* Select buffers for the next attempt.  @expected: number of queued bytes, 0 if not known. */
 static struct io_bundle *io_recv_pick(struct io_kiocb *req, u32 moved, u32 expected)
 {
 	u32 most = (req->picked.max ?: MAX_RW_COUNT) - moved;
 
-	/* what is asked for as a whole needs room for all of it */
+	/* MSG_WAITALL needs room for all bytes, not only for those that are queued */
 	if (expected && !(io_net(req)->msg_flags & MSG_WAITALL))
 		return io_bundle_pick(req, IO_BUNDLE_MAX, expected, most);
 	return io_bundle_pick(req, req->picked.max ? IO_BUNDLE_MAX : IO_RECV_GUESS, most, most);
 }
 
 /*
- * One attempt, which adds to *@sum.  Return: as sock_recvmsg(), or why there was none; 0 as well
- * if it has not filled all that was picked for it, or is the only one for its CQE.
+ * Make one attempt, and add its result to *@sum.  Return: as sock_recvmsg(), or a negative errno
+ * without a buffer; also 0 if no other attempt may follow for the same CQE.  That is after an
+ * attempt that has not filled its buffers, and for a group that is no ring.
  */
 static int io_recv_round(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 			 struct io_recv_sum *sum, u32 expected, unsigned int issue_flags)
@@ -161,7 +164,7 @@ static int io_recv_round(struct io_kiocb *req, struct socket *sock, struct msghd
 	if (unlikely(ret <= 0))
 		return ret;
 	cflags = io_bundle_used(req, bundle, min_t(u32, ret, bundle->len));
-	/* of the first buffer, and whether the last one is used again */
+	/* the buffer number is that of the first buffer, F_BUF_MORE describes the last one */
 	if (sum->moved)
 		cflags = (sum->cflags & ~IORING_CQE_F_BUF_MORE) | (cflags & IORING_CQE_F_BUF_MORE);
 	sum->cflags = cflags;
@@ -169,7 +172,10 @@ static int io_recv_round(struct io_kiocb *req, struct socket *sock, struct msghd
 	return ret < bundle->len || bundle->single ? 0 : ret;
 }
 
-/* Is there more for the same CQE?  Only where the next attempt has no error to tell. */
+/*
+ * Return: true if another attempt is to add to the same CQE.  The socket has to have more bytes,
+ * because an error of that attempt could not be reported.
+ */
 static bool io_recv_goes_on(const struct io_kiocb *req, const struct io_net *net,
 			    const struct msghdr *msg, u32 moved)
 {
@@ -177,7 +183,7 @@ static bool io_recv_goes_on(const struct io_kiocb *req, const struct io_net *net
 	       !(net->msg_flags & MSG_PEEK);
 }
 
-/* The attempts of a single RECV have moved something. */
+/* Complete a single-shot RECV that has received data. */
 static enum io_result io_recv_bundle_end(struct io_kiocb *req, const struct msghdr *msg,
 					 const struct io_recv_sum *sum)
 {
@@ -193,12 +199,14 @@ static enum io_result io_recv_bundle_end(struct io_kiocb *req, const struct msgh
 }
 
 /**
- * io_recv_bundle - receive into the buffers that a group has
- * @req: a RECV without a buffer; ring lock held
+ * io_recv_bundle - receive into the buffers of a group
+ * @req: a RECV that has selected no buffer
  * @sock: its socket
  * @issue_flags: IO_URING_F_*
  *
- * Return: what becomes of the request.
+ * Context: Task context.  Holds the ring lock.  May sleep.
+ *
+ * Return: what ->issue() has to return.
  */
 enum io_result io_recv_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags)
 {

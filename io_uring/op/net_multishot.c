@@ -3,22 +3,22 @@
 
 /*
  * Each part of a stream, or each message, goes into the next buffer of a group and gets its
- * own CQE.  The request ends at the end of the stream, with an error, without a buffer,
- * when the CQ is full, or when it is cancelled.  See submit/multishot.c for when it is issued.
+ * own CQE.  The request ends at the end of the stream, with an error, if the group is empty,
+ * if the CQ is full, or if it is cancelled.  See submit/multishot.c for when it is issued.
  *
  * The next message may arrive before the program reaps the CQE of the last one, so the shared
  * msghdr of RECVMSG cannot describe it.  A header in the buffer does:
  *
  *	struct io_uring_recvmsg_out | name | control | payload
  *
- * The program's msghdr says how much room the middle two have.
+ * The program's msghdr has the sizes of name and control, which are fixed for all messages.
  */
 #include <net/sock.h>
 
 #include "complete/fast.h"
 #include "op/net.h"
 
-/* Tell of a message of @ret bytes, with the name in @msg, in front of it. */
+/* Write the header and the sender's address in front of a message.  Return: 0 or -EFAULT. */
 static int io_recvmsg_tell(struct io_net *net, const struct msghdr *msg, int ret)
 {
 	struct io_uring_recvmsg_out __user *out = u64_to_user_ptr(net->addr);
@@ -36,20 +36,21 @@ static int io_recvmsg_tell(struct io_net *net, const struct msghdr *msg, int ret
 	return 0;
 }
 
-/* Where the payload begins in a buffer. */
+/* Return: offset of the payload in a buffer. */
 static u32 io_recvmsg_head(const struct io_net *net)
 {
 	return sizeof(struct io_uring_recvmsg_out) + net->name_room + net->control_len;
 }
 
 /**
- * io_recvmsg_pick - pick the buffer for an attempt of a multishot RECVMSG
+ * io_recvmsg_pick - select the buffer for an attempt of a multishot RECVMSG
  * @req: the request
  * @issue_flags: IO_URING_F_*
  *
- * Others may have left too little of an incremental buffer: then it is the turn of the next one.
+ * Other requests may have left too little of an incremental buffer for the header.  Such a rest is
+ * dropped, and the next buffer is selected.
  *
- * Return: as io_net_pick().
+ * Return: as io_net_pick(), or -EFAULT if an unused buffer is too short for the header.
  */
 int io_recvmsg_pick(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -68,12 +69,12 @@ int io_recvmsg_pick(struct io_kiocb *req, unsigned int issue_flags)
 
 /**
  * io_recvmsg_multishot - attempt a multishot RECVMSG once
- * @req: has picked a buffer by io_recvmsg_pick()
+ * @req: has selected a buffer by io_recvmsg_pick()
  * @sock: its socket
- * @msg: filled in
+ * @msg: msghdr that the attempt fills in
  * @issue_flags: IO_URING_F_*
  *
- * Return: bytes that are used in the buffer, or a negative errno.
+ * Return: number of used bytes in the buffer, or a negative errno.
  */
 int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 			 unsigned int issue_flags)
@@ -87,7 +88,7 @@ int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghd
 		return -EFAULT;
 	io_net_msg_init(msg);
 	msg->msg_name = &name;
-	/* the protocol looks here when it fills in ancillary data */
+	/* the protocol reads these flags when it writes ancillary data */
 	msg->msg_flags = net->msg_flags & (MSG_CMSG_CLOEXEC | MSG_CMSG_COMPAT);
 	msg->msg_control_is_user = true;
 	msg->msg_control_user = u64_to_user_ptr(net->addr + head - net->control_len);
@@ -98,7 +99,7 @@ int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghd
 	ret = sock_recvmsg(sock, msg, io_net_flags(net, issue_flags));
 	if (unlikely(ret < 0))
 		return ret;
-	/* end of the stream: the last CQE, with an empty payload in the buffer */
+	/* end of the stream: this CQE is the last, and its buffer has an empty payload */
 	if (unlikely(!ret))
 		req->flags &= ~REQ_F_MULTISHOT;
 	err = io_recvmsg_tell(net, msg, ret);
@@ -107,9 +108,8 @@ int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghd
 }
 
 /*
- * Return: true if the stream has come to its end, or failed.  msg_inq does not count that.  An
- * end that comes after this check is an event for the poll, but it may have come before, with
- * the data.
+ * Return: true if the stream has ended or failed, which msg_inq does not report.  An end after
+ * this check wakes the poll.  An end that came together with the data may have woken it already.
  */
 static bool io_recv_has_ended(const struct sock *sk)
 {
@@ -117,8 +117,8 @@ static bool io_recv_has_ended(const struct sock *sk)
 }
 
 /*
- * AF_UNIX does not report how much there is: check its queue.  A socket in a BPF sockmap has a
- * second queue, which sk_is_readable() checks.
+ * Return: true if an AF_UNIX socket is empty.  AF_UNIX does not report msg_inq, so this checks its
+ * queue.  A socket in a BPF sockmap has a second queue, which sk_is_readable() checks.
  */
 static bool io_recv_is_empty(struct sock *sk)
 {
@@ -168,7 +168,7 @@ static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *ms
  * @req: the request
  * @msg: what the attempt has filled in
  * @ret: its result
- * @cflags: of the buffers that were used
+ * @cflags: CQE flags of the used buffers
  * @issue_flags: IO_URING_F_*
  *
  * Return: the request's next step.
@@ -186,9 +186,9 @@ enum io_result io_recv_multishot_post(struct io_kiocb *req, const struct msghdr 
 }
 
 /*
- * An attempt with one buffer has come to @ret.  What RECVMSG leaves of an incremental one must be
- * enough for the head of another message, or the buffer is used up, which its CQE tells.
- * Return: flags of that.
+ * Consume the buffer of an attempt with the result @ret.  RECVMSG also drops the rest of an
+ * incremental buffer that is too short for another header; the CQE does not have
+ * IORING_CQE_F_BUF_MORE then.  Return: flags for the CQE.
  */
 static u32 io_recv_used(struct io_kiocb *req, int ret, unsigned int issue_flags)
 {
@@ -203,7 +203,7 @@ static u32 io_recv_used(struct io_kiocb *req, int ret, unsigned int issue_flags)
 
 /**
  * io_net_received_multishot - handle an attempt of a multishot receive with one buffer
- * @req: a multishot receive that has picked it
+ * @req: a multishot receive that has selected the buffer
  * @msg: what the attempt has filled in
  * @ret: its result
  * @issue_flags: IO_URING_F_*

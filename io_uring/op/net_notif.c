@@ -2,21 +2,21 @@
 /* io_uring: notifications of zero copy sends - the memory is the program's again */
 
 /*
- * What the network stack calls a struct ubuf_info: each packet that has some of the memory
- * holds a reference to it, and so does the request until its CQE is posted.  The last one to
- * let go, in whatever context a packet is freed, makes the notification's CQE.
+ * A notification tells the program that the network stack does not read the memory of a zero copy
+ * send any more.  It has a struct ubuf_info.  Each packet with some of the memory holds a reference
+ * to that, and so does the send until its CQE is posted.  The last holder queues the notification's
+ * CQE, in any context in which packets are freed.
  *
- * The CQE is that of a request without a SQE (io_req_take_notif()), because all that it
- * needs is what a request has: it goes to the right context by the mailbox of the ring or of
- * the task, or to the fallback worker if that is gone; it keeps the ring's memory; and it
- * gives back a registered buffer, whose tag may follow, after its CQE.  It does not wait, so
- * that nothing finds it: there is no way to end it but to free the packets.  It may outlive
- * the request, the socket's descriptor, the ring's file and the task.
+ * The notification is a request without an SQE (io_req_take_notif()), as it needs what a request
+ * has.  It reaches its context by the mailbox of the ring or of the task, or by the fallback worker
+ * if the task is gone.  It keeps the ring's memory.  It drops a registered buffer after its CQE, so
+ * that the CQE of the buffer's tag follows.  It is not in the wait table, so a cancel does not find
+ * it, and only the end of its packets ends it.  It may outlive the send, the socket's descriptor,
+ * the ring's file and the task.
  *
- * Pages are held by packets: each has references to those that are in it, or, if they are of a
- * registered buffer, relies on the notification, which holds the buffer.  The first kind is
- * charged to the ring's user until the packets are gone; the second is charged with its
- * registration.
+ * Packets have references to the program's pages.  These pages are charged to the ring's user until
+ * the packets are gone.  For a registered buffer packets have no references: the notification holds
+ * the buffer, and its pages are charged since it was registered.
  */
 #include <linux/bvec.h>
 #include <linux/sched/user.h>
@@ -28,12 +28,12 @@
 #include "rsrc/bufs.h"
 
 /**
- * struct io_notif - what a notification will tell, in a request of its own
- * @ubuf: references of packets, and of the send
- * @pinned: what is charged to whom
- * @report: (-) say whether the data was copied all the same
- * @sent: (A) a packet was sent as it is
- * @copied: (A) the data of one was copied
+ * struct io_notif - a notification, in the storage of a request of its own
+ * @ubuf: counts the references of the packets and of the send
+ * @pinned: number of charged pages, and the user they are charged to
+ * @report: (-) report in cqe.res whether data was copied
+ * @sent: (A) a packet was sent without a copy
+ * @copied: (A) the data of a packet was copied
  */
 struct io_notif {
 	struct ubuf_info	ubuf;
@@ -45,14 +45,14 @@ struct io_notif {
 
 IO_OP_DATA(io_notif);
 
-/* Post the CQE. */
+/* Post the notification's CQE. */
 static void io_notif_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
 	ctx->reqs.nr_notifs--;
 	io_complete(io_tw_to_req(tw));
 }
 
-/* Post the notification: the memory is not read any more.  Any context. */
+/* Queue a notification without references.  Any context. */
 static void io_notif_post(struct io_notif *notif)
 {
 	struct io_kiocb *req = container_of((void *)notif, struct io_kiocb, data);
@@ -64,7 +64,7 @@ static void io_notif_post(struct io_notif *notif)
 	io_req_push(req, io_notif_tw, 0);
 }
 
-/* ubuf_info_ops->complete: a packet lets go, or, without one, who holds a reference. */
+/* ubuf_info_ops->complete: drop the reference of @skb, or of another holder if @skb is NULL. */
 static void io_notif_complete(struct sk_buff *skb, struct ubuf_info *ubuf, bool success)
 {
 	struct io_notif *notif = container_of(ubuf, struct io_notif, ubuf);
@@ -73,7 +73,7 @@ static void io_notif_complete(struct sk_buff *skb, struct ubuf_info *ubuf, bool 
 		WRITE_ONCE(notif->sent, true);
 	else if (!success)
 		WRITE_ONCE(notif->copied, true);
-	/* fully ordered: the last one sees what others have found */
+	/* release, and acquire for the last holder: it sees the stores of the others above */
 	if (refcount_dec_and_test(&ubuf->refcnt))
 		io_notif_post(notif);
 }
@@ -82,7 +82,7 @@ static const struct ubuf_info_ops io_notif_ops = {
 	.complete = io_notif_complete,
 };
 
-/* The registered buffer that a send names.  Return: NULL if it does not have the data. */
+/* Find the registered buffer of a send.  Return: its node, NULL if it does not cover the data. */
 static struct io_rsrc_node *io_notif_buf(struct io_kiocb *req)
 {
 	struct io_rsrc_node *node = io_rsrc_find(&req->ctx->buf_table, req->buf_index);
@@ -92,11 +92,13 @@ static struct io_rsrc_node *io_notif_buf(struct io_kiocb *req)
 }
 
 /**
- * io_notif_make - make a send's notification
- * @req: a zero copy send whose SQE is read, ring lock held
+ * io_notif_make - allocate the notification of a send
+ * @req: a zero copy send in ->prep()
  * @report: as in struct io_notif
  *
- * From here on the request's CQE has IORING_CQE_F_MORE, and io_notif_put() has to follow it.
+ * Afterwards the CQE of @req has IORING_CQE_F_MORE, and ->cleanup() has to call io_notif_put().
+ *
+ * Context: Task context.  Holds the ring lock.  May sleep.
  *
  * Return: 0 or -ENOMEM
  */
@@ -120,7 +122,7 @@ int io_notif_make(struct io_kiocb *req, bool report)
 	return 0;
 }
 
-/* Have the notification hold the registered buffer.  Return: 0, -EFAULT or -ECANCELED. */
+/* Let the notification hold the registered buffer.  Return: 0, -EFAULT or -ECANCELED. */
 static int io_notif_hold_buf(struct io_kiocb *req, struct io_kiocb *notif,
 			     unsigned int issue_flags)
 {
@@ -142,12 +144,14 @@ static int io_notif_hold_buf(struct io_kiocb *req, struct io_kiocb *notif,
 }
 
 /**
- * io_notif_bind - charge a send's pages, or find its registered buffer
- * @req: a zero copy send about to reach its socket for the first time
+ * io_notif_bind - charge the pages of a send, or find its registered buffer
+ * @req: a zero copy send before its first attempt
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
+ * Context: Task context.  May sleep.
+ *
  * Return: 0; -ENOMEM when RLIMIT_MEMLOCK is reached; -EFAULT for data that is not in the
- * registered buffer; -ECANCELED for a worker that is killed.
+ * registered buffer; -ECANCELED if a worker is killed while it waits for the lock.
  */
 int io_notif_bind(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -162,7 +166,7 @@ int io_notif_bind(struct io_kiocb *req, unsigned int issue_flags)
 			return ret;
 	} else if (user && net->len) {
 		struct mmpin *pinned = &io_notif(notif)->pinned;
-		/* the worst case */
+		/* the worst case: the data begins and ends within a page */
 		unsigned int nr = (net->len >> PAGE_SHIFT) + 2;
 
 		if (io_user_charge(user, nr))
@@ -173,14 +177,14 @@ int io_notif_bind(struct io_kiocb *req, unsigned int issue_flags)
 	return 0;
 }
 
-/* msghdr->sg_from_iter for memory that packets hold themselves. */
+/* msghdr->sg_from_iter: add pages of the program, with references, to a packet. */
 static int io_notif_fill(struct sk_buff *skb, struct iov_iter *from, size_t length)
 {
 	skb_zcopy_downgrade_managed(skb);
 	return zerocopy_fill_skb_from_iter(skb, from, length);
 }
 
-/* Fill an skb from a registered buffer, whose pages the notification holds. */
+/* msghdr->sg_from_iter: add pages of a registered buffer, without references, to a packet. */
 static int io_notif_fill_fixed(struct sk_buff *skb, struct iov_iter *from, size_t length)
 {
 	struct skb_shared_info *shinfo = skb_shinfo(skb);
@@ -189,7 +193,7 @@ static int io_notif_fill_fixed(struct sk_buff *skb, struct iov_iter *from, size_
 	if (!frag)
 		shinfo->flags |= SKBFL_MANAGED_FRAG_REFS;
 	else if (unlikely(!skb_zcopy_managed(skb)))
-		/* it holds others by references */
+		/* the packet has references to its other pages: take them for these, too */
 		return zerocopy_fill_skb_from_iter(skb, from, length);
 	length = min(length, iov_iter_count(from));
 	for (; length && frag < MAX_SKB_FRAGS; frag++) {
@@ -209,11 +213,11 @@ static int io_notif_fill_fixed(struct sk_buff *skb, struct iov_iter *from, size_
 }
 
 /**
- * io_notif_attach - tell the socket of the notification
- * @req: has made it
- * @msg: for an attempt, with an iterator
+ * io_notif_attach - attach a notification to the msghdr of an attempt
+ * @req: the send, after io_notif_bind()
+ * @msg: the msghdr, initialized for SEND_ZC or by io_net_msg_init()
  *
- * The iterator of a registered buffer is made here.
+ * For data in a registered buffer it also initializes the iterator.
  */
 void io_notif_attach(struct io_kiocb *req, struct msghdr *msg)
 {
@@ -232,10 +236,10 @@ void io_notif_attach(struct io_kiocb *req, struct msghdr *msg)
 }
 
 /**
- * io_notif_put - drop the reference of a send whose CQE is posted
- * @req: has made a notification
+ * io_notif_put - drop a send's reference to its notification
+ * @req: the send, whose CQE is posted
  *
- * Task context.
+ * Context: Task context.
  */
 void io_notif_put(struct io_kiocb *req)
 {

@@ -2,14 +2,13 @@
 /* io_uring: sends and receives: from the SQE to what an attempt needs, and their end */
 
 /*
- * ->prep takes over everything that belongs to the program and may change once the
- * SQE is given back: the SQE's fields, the msghdr, its vector and the address.  A
- * vector of one piece is the same as a buffer and is kept as one; long addresses and
- * longer vectors are copied to the heap.  The data and the ancillary data are read,
- * or written, when the message goes or comes.
+ * A program may reuse the SQE, the msghdr, its vector and the address once the request is
+ * submitted.  So ->prep() copies them.  A vector with one entry is stored as a plain buffer.
+ * Long addresses, and vectors with more entries, are copied to the heap.  The data and the
+ * ancillary data stay in user memory: each attempt reads or writes them there.
  *
- * With MSG_WAITALL a stream goes on after a part, for as long as it takes; nothing
- * else is retried.
+ * A stream socket may move less than the request has asked for.  With MSG_WAITALL further attempts
+ * follow until all is moved, and io_net->done counts the bytes.  Any other part ends the request.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -18,11 +17,11 @@
 #include "op/net.h"
 
 /**
- * io_net_async_alloc - make room for what does not fit into a request
- * @req: a send or receive that has no such room
- * @nr_segs: entries of the vector
+ * io_net_async_alloc - allocate memory for a long address or a vector
+ * @req: a send or receive that has no such memory yet
+ * @nr_segs: number of entries in the vector
  *
- * Return: it, freed with the request, or NULL.
+ * Return: the memory, which is freed with the request, or NULL.
  */
 struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_segs)
 {
@@ -46,19 +45,22 @@ static int io_recv_prep_flags(struct io_kiocb *req)
 		io_poll_errors_only(req);
 	if (likely(!(net->how & IORING_RECV_MULTISHOT)))
 		return 0;
-	/* one CQE for all, and one for each part, exclude each other */
+	/* MSG_WAITALL asks for one CQE for all data, multishot for one CQE for each part */
 	if (!(req->flags & REQ_F_BUFFER_SELECT) || net->msg_flags & MSG_WAITALL)
 		return -EINVAL;
 	if (req->opcode == IORING_OP_RECV && net->len)
 		return -EINVAL;
 	req->flags |= REQ_F_MULTISHOT;
-	/* a worker would wait for the first event */
+	/* a worker would wait for the first event before it makes an attempt */
 	if (net->msg_flags & MSG_DONTWAIT)
 		req->flags &= ~REQ_F_FORCE_ASYNC;
 	return 0;
 }
 
-/* SEND and RECV: data in one piece, in the buffer that is named, or in one of a group. */
+/*
+ * Check the buffer of a SEND or RECV.  A provided buffer is checked when it is selected, so only
+ * the length counts here.  Return: 0 or -EFAULT.
+ */
 static int io_net_prep_buf(struct io_kiocb *req)
 {
 	struct io_net *net = io_net(req);
@@ -71,7 +73,7 @@ static int io_net_prep_buf(struct io_kiocb *req)
 	return likely(access_ok(u64_to_user_ptr(net->addr), net->len)) ? 0 : -EFAULT;
 }
 
-/* SEND to an address. */
+/* Copy the destination address of a SEND.  Return: 0 or a negative errno. */
 static noinline int io_send_prep_name(struct io_kiocb *req, void __user *uname, u16 len)
 {
 	struct io_net *net = io_net(req);
@@ -106,7 +108,7 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	if (unlikely(net->how & IORING_RECVSEND_BUNDLE)) {
 		if (!(req->flags & REQ_F_BUFFER_SELECT))
 			return -EINVAL;
-		/* a part is no end: what comes next would get between */
+		/* after a part the next buffers must not be sent before the rest */
 		net->msg_flags |= MSG_WAITALL;
 		req->flags |= REQ_F_MULTISHOT;
 	}
@@ -119,8 +121,8 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 }
 
 /*
- * Check and read the fields of both zero copy ops.  As on 6.12, what is refused here before the
- * notification is made has one CQE, and any later error has two.
+ * Check and read the fields of both zero copy ops.  As on 6.12, a request that is refused before
+ * its notification is made posts one CQE; after any later error it posts two.
  */
 static int io_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 valid)
 {
@@ -129,7 +131,7 @@ static int io_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 
 
 	if (unlikely(READ_ONCE(sqe->__pad2[0]) || READ_ONCE(sqe->addr3)))
 		return -EINVAL;
-	/* a program that hides the CQE cannot know that a notification comes */
+	/* without the first CQE the program cannot know that a notification follows */
 	if (unlikely(req->flags & REQ_F_CQE_SKIP))
 		return -EINVAL;
 	ret = io_notif_make(req, READ_ONCE(sqe->ioprio) & IORING_SEND_ZC_REPORT_USAGE);
@@ -160,13 +162,13 @@ int io_send_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		if (ret)
 			return ret;
 	}
-	/* where a registered buffer lies is asked when it is looked up */
+	/* the address is checked against the registered buffer when the buffer is looked up */
 	return io_net(req)->how & IORING_RECVSEND_FIXED_BUF ? 0 : io_net_prep_buf(req);
 }
 
 int io_recv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
-	/* without a group of buffers a bundle is one buffer */
+	/* a bundle without IOSQE_BUFFER_SELECT is a plain receive */
 	u16 valid = IORING_RECVSEND_POLL_FIRST | IORING_RECV_MULTISHOT | IORING_RECVSEND_BUNDLE;
 	int ret;
 
@@ -179,7 +181,7 @@ int io_recv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return unlikely(ret) ? ret : io_net_prep_buf(req);
 }
 
-/* The msghdr of a 32-bit program. */
+/* Copy the msghdr of a 32-bit program.  Return: 0 or -EFAULT. */
 static noinline int io_net_read_compat(struct user_msghdr *umsg, const void __user *from)
 {
 	struct compat_msghdr compat;
@@ -197,7 +199,7 @@ static noinline int io_net_read_compat(struct user_msghdr *umsg, const void __us
 	return 0;
 }
 
-/* The program's msghdr, of which its flags mean nothing. */
+/* Copy the program's msghdr, except its flags, which are ignored.  Return: 0 or -EFAULT. */
 static int io_net_read_msghdr(struct io_kiocb *req, struct user_msghdr *umsg)
 {
 	const struct user_msghdr __user *from = u64_to_user_ptr(io_net(req)->addr);
@@ -220,7 +222,7 @@ fault:
 	return -EFAULT;
 }
 
-/* A vector of one piece is a buffer. */
+/* Store a vector with one entry as a plain buffer.  Return: 0 or a negative errno. */
 static int io_net_prep_one(struct io_net *net, const struct iovec __user *uiov)
 {
 	void __user *base;
@@ -242,8 +244,8 @@ fault:
 }
 
 /*
- * RECVMSG into provided buffers: of the vector, the length of its one piece counts, as the
- * most that is wanted.
+ * Prepare a RECVMSG into provided buffers: the length of the only vector entry limits each
+ * transfer, its address is ignored.  Return: 0 or a negative errno.
  */
 static noinline int io_net_prep_picked(struct io_kiocb *req, const struct user_msghdr *umsg)
 {
@@ -260,7 +262,7 @@ static noinline int io_net_prep_picked(struct io_kiocb *req, const struct user_m
 	return 0;
 }
 
-/* Multishot RECVMSG: the msghdr says how much room each buffer has for what. */
+/* Store how many bytes a multishot RECVMSG reserves in each buffer.  Return: 0 or -EOVERFLOW. */
 static int io_net_prep_multishot(struct io_kiocb *req, const struct user_msghdr *umsg)
 {
 	struct io_net *net = io_net(req);
@@ -275,7 +277,7 @@ static int io_net_prep_multishot(struct io_kiocb *req, const struct user_msghdr 
 	return 0;
 }
 
-/* Take over the vector. */
+/* Copy the vector, or store it as a plain buffer.  Return: 0 or a negative errno. */
 static int io_net_prep_vec(struct io_kiocb *req, int ddir, const struct user_msghdr *umsg)
 {
 	struct io_net_async *async = req->flags & REQ_F_ASYNC_DATA ? req->async_data : NULL;
@@ -300,8 +302,8 @@ static int io_net_prep_vec(struct io_kiocb *req, int ddir, const struct user_msg
 }
 
 /*
- * SENDMSG, and RECVMSG with @uname: take over what the program's msghdr says.  A short
- * vector without an address to send to needs no memory.
+ * Copy the program's msghdr; @uname is set for RECVMSG and NULL for SENDMSG.  Only a destination
+ * address or a vector with several entries needs memory.  Return: 0 or a negative errno.
  */
 static int io_net_prep_msg(struct io_kiocb *req, int ddir, struct sockaddr __user **uname)
 {
@@ -331,7 +333,7 @@ static int io_net_prep_msg(struct io_kiocb *req, int ddir, struct sockaddr __use
 		return ret;
 	net->name_len = msg.msg_namelen;
 	net->control = msg.msg_control_user;
-	/* more than fits into an int is too much to send, and enough to receive */
+	/* 32 bits are enough: sends refuse more than INT_MAX, and no receive needs that much */
 	net->control_len = min(msg.msg_controllen, U32_MAX);
 	if (unlikely(req->flags & REQ_F_BUFFER_SELECT)) {
 		ret = io_net_prep_picked(req, &umsg);
@@ -385,8 +387,8 @@ int io_recvmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 }
 
 /*
- * Is less than all a failure?  Not where ancillary data may be what has ended a part: a
- * later one would hide it.
+ * Return: true if the request has to move all bytes.  A RECVMSG with room for ancillary data does
+ * not: such data may have ended the part, and another attempt would overwrite it.
  */
 static bool io_net_wants_all(struct io_kiocb *req)
 {
@@ -396,7 +398,7 @@ static bool io_net_wants_all(struct io_kiocb *req)
 	       !(req->opcode == IORING_OP_RECVMSG && net->control_len);
 }
 
-/* Has a stream moved a part, so that the rest is waited for? */
+/* Return: true if a stream has moved a part of the data, so that another attempt has to follow. */
 static bool io_net_goes_on(const struct io_net *net, const struct socket *sock, int ret)
 {
 	return ret > 0 && net->done + ret < net->len &&
@@ -411,8 +413,7 @@ static bool io_net_goes_on(const struct io_net *net, const struct socket *sock, 
  * @got_flags: MSG_* of what was received
  * @issue_flags: IO_URING_F_*
  *
- * Return: IO_AGAIN, or IO_MORE_IF_READY, if there is to be another one; otherwise the request
- * has ended.
+ * Return: IO_AGAIN or IO_MORE_IF_READY if another attempt has to follow, otherwise IO_DONE.
  */
 enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int ret,
 				 unsigned int got_flags, unsigned int issue_flags)
@@ -426,7 +427,7 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 	if (all && io_net_goes_on(net, sock, ret)) {
 		net->done += ret;
 		io_poll_progress(req);
-		/* the socket may have room still: if the poll is armed no wake is sure to come */
+		/* the socket may still be ready, and then no wake-up follows for an armed poll */
 		if (waits)
 			return issue_flags & IO_URING_F_MULTISHOT ? IO_MORE_IF_READY : IO_AGAIN;
 		ret = 0;
@@ -441,9 +442,9 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 }
 
 /**
- * io_net_picked_end - handle the end of an attempt with a provided buffer
- * @req: a single send or receive that has picked one
- * @result: of the attempt
+ * io_net_picked_end - consume or keep the provided buffer after an attempt
+ * @req: has selected a buffer or consumed a bundle; no multishot receive
+ * @result: result of the attempt
  * @issue_flags: IO_URING_F_*
  *
  * Return: @result
@@ -456,12 +457,12 @@ enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result,
 	else if (!io_net(req)->done || req->picked.taken)
 		io_buf_unused(req);
 	else
-		/* with a part in it, it is of no use to others */
+		/* the buffer has a part of the data, so no other request may use it */
 		io_buf_take(req);
 	return result;
 }
 
-/* What was moved before a request is cancelled is its result. */
+/* Report the bytes that were moved before the request was cancelled. */
 void io_net_fail(struct io_kiocb *req)
 {
 	if (io_net(req)->done)

@@ -3,7 +3,7 @@
 
 #include "op/net.h"
 
-/* One attempt.  Return: as sock_recvmsg(). */
+/* Attempt a RECV once.  Return: as sock_recvmsg(). */
 static int io_recv_attempt(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 			   unsigned int issue_flags)
 {
@@ -15,7 +15,7 @@ static int io_recv_attempt(struct io_kiocb *req, struct socket *sock, struct msg
 	return sock_recvmsg(sock, msg, io_net_flags(net, issue_flags));
 }
 
-/* A receive into a provided buffer is over, with @ret. */
+/* Handle the result @ret of a receive into a provided buffer. */
 static enum io_result io_recv_picked_end(struct io_kiocb *req, struct socket *sock,
 					 const struct msghdr *msg, int ret,
 					 unsigned int issue_flags)
@@ -25,7 +25,7 @@ static enum io_result io_recv_picked_end(struct io_kiocb *req, struct socket *so
 	if (io_net(req)->how & IORING_RECV_MULTISHOT)
 		return io_net_received_multishot(req, msg, ret, issue_flags);
 	result = io_net_received(req, sock, msg, ret, issue_flags);
-	/* nothing has come into it */
+	/* nothing was received, so an unconsumed buffer stays in its group */
 	if (unlikely(result == IO_DONE && !req->cqe.res && !req->picked.taken)) {
 		io_buf_unused(req);
 		return result;
@@ -33,7 +33,7 @@ static enum io_result io_recv_picked_end(struct io_kiocb *req, struct socket *so
 	return io_net_picked_end(req, result, issue_flags);
 }
 
-/* RECV into a provided buffer. */
+/* Issue a RECV into one provided buffer, or into a bundle. */
 static noinline enum io_result io_recv_picked(struct io_kiocb *req, struct socket *sock,
 					      unsigned int issue_flags)
 {
@@ -64,7 +64,7 @@ static enum io_result io_recv_issue(struct io_kiocb *req, unsigned int issue_fla
 	return io_net_received(req, sock, &msg, ret, issue_flags);
 }
 
-/* One attempt.  Return: as sock_recvmsg(). */
+/* Attempt a single-shot RECVMSG once.  Return: as sock_recvmsg(). */
 static int io_recvmsg_attempt(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 			      unsigned int issue_flags)
 {
@@ -80,7 +80,7 @@ static int io_recvmsg_attempt(struct io_kiocb *req, struct socket *sock, struct 
 				  io_net_flags(net, issue_flags));
 }
 
-/* RECVMSG into a provided buffer. */
+/* Issue a RECVMSG into a provided buffer. */
 static noinline enum io_result io_recvmsg_picked(struct io_kiocb *req, struct socket *sock,
 						 unsigned int issue_flags)
 {

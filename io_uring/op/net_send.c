@@ -4,8 +4,8 @@
 #include "op/net.h"
 
 /*
- * SEND to an address.  The protocol gets a copy with room for any address: a BPF program of the
- * control group may put another one in its place.  Return: as sock_sendmsg().
+ * Send to the request's destination address.  The protocol gets a copy with room for any address,
+ * because a BPF program of the cgroup may replace it.  Return: as sock_sendmsg().
  */
 noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct msghdr *msg)
 {
@@ -20,7 +20,7 @@ noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct m
 	return sock_sendmsg(sock, msg);
 }
 
-/* SEND of a provided buffer, or of the rest of several. */
+/* Issue a SEND of a bundle, of one provided buffer, or of the rest of a bundle. */
 static noinline enum io_result io_send_picked(struct io_kiocb *req, struct socket *sock,
 					      unsigned int issue_flags)
 {

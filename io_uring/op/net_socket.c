@@ -2,11 +2,11 @@
 /* io_uring: IORING_OP_SOCKET, BIND, LISTEN, CONNECT, SHUTDOWN - sockets without their data */
 
 /*
- * Addresses are copied when the SQE is read, so that the program may reuse their
- * memory.  Those of the internet fit into the request, others go on the heap.
+ * ->prep() copies addresses, so that the program may reuse their memory.  Short ones, such as
+ * those of IPv4 and IPv6, are stored in the request, others on the heap.
  *
- * CONNECT starts connecting without blocking, waits until the socket can be
- * written, and asks again how it went.
+ * CONNECT starts the connection without blocking, and waits until the socket is writable.
+ * Then it connects again, which returns the result of the first attempt.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -19,10 +19,10 @@
 #include "rsrc/files.h"
 
 /**
- * struct io_socket - a socket to be made
+ * struct io_socket - arguments of SOCKET
  * @domain: AF_*
  * @type: SOCK_*, with SOCK_CLOEXEC and SOCK_NONBLOCK
- * @protocol: IPPROTO_* or what the domain has instead
+ * @protocol: protocol number within @domain, such as IPPROTO_*
  * @file_index: slot + 1, IORING_FILE_INDEX_ALLOC, or 0 for a descriptor
  */
 struct io_socket {
@@ -33,10 +33,10 @@ struct io_socket {
 };
 
 /**
- * struct io_sockaddr - BIND and CONNECT
- * @len: bytes of the address
- * @connecting: an earlier attempt has begun to connect
- * @data: the address, if it fits; otherwise it is in ->async_data
+ * struct io_sockaddr - arguments of BIND and CONNECT
+ * @len: length of the address
+ * @connecting: an earlier attempt has started the connection
+ * @data: the address, if it fits; otherwise req->async_data has it
  */
 struct io_sockaddr {
 	int	len;
@@ -44,7 +44,7 @@ struct io_sockaddr {
 	u8	data[48] __aligned(8);
 };
 
-/* LISTEN and SHUTDOWN: their only argument. */
+/* The only argument of LISTEN (backlog) and SHUTDOWN (how). */
 struct io_sock_arg {
 	int	arg;
 };
@@ -63,7 +63,7 @@ static int io_socket_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	s->type = READ_ONCE(sqe->off);
 	s->protocol = READ_ONCE(sqe->len);
 	s->file_index = READ_ONCE(sqe->file_index);
-	/* a slot is no descriptor that exec could close */
+	/* exec does not close registered files */
 	if (s->file_index && s->type & SOCK_CLOEXEC)
 		return -EINVAL;
 	if (s->type & ~(SOCK_TYPE_MASK | SOCK_CLOEXEC | SOCK_NONBLOCK))
@@ -89,11 +89,11 @@ static enum io_result io_socket_issue(struct io_kiocb *req, unsigned int issue_f
 		return io_done(req, io_no_restart(PTR_ERR(file)));
 	}
 	ret = io_install_file(req->ctx, file, fd, s->file_index, issue_flags);
-	/* only a slot can fail, which does not break a chain on 6.12 */
+	/* this fails only for a slot, and on 6.12 such a failure does not break a chain */
 	return io_done_unbroken(req, ret);
 }
 
-/* BIND and CONNECT */
+/* Read the SQE of BIND or CONNECT. */
 static int io_sockaddr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	void __user *uaddr = u64_to_user_ptr(READ_ONCE(sqe->addr));
@@ -111,7 +111,7 @@ static int io_sockaddr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	return move_addr_to_kernel(uaddr, sa->len, req->async_data);
 }
 
-/* Protocols may look at, and write, the whole of @addr, whatever the length is. */
+/* Copy the address to @addr, as protocols may read and write all of a sockaddr_storage. */
 static void io_sockaddr_get(struct io_kiocb *req, struct sockaddr_storage *addr)
 {
 	struct io_sockaddr *sa = io_sockaddr(req);
@@ -132,7 +132,7 @@ static enum io_result io_bind_issue(struct io_kiocb *req, unsigned int issue_fla
 	return io_done(req, io_no_restart(ret));
 }
 
-/* Does an attempt that was not to block have to go on later? */
+/* Return: true if a non-blocking attempt has to be continued later. */
 static bool io_connect_goes_on(struct io_sockaddr *sa, int ret)
 {
 	if (ret == -EINPROGRESS)
@@ -144,14 +144,14 @@ static bool io_connect_goes_on(struct io_sockaddr *sa, int ret)
 	return true;
 }
 
-/* What another connect() says of a connection that the first one has begun. */
+/* Return: result of a started connection, from the result @ret of another connect(). */
 static int io_connect_outcome(struct io_kiocb *req, int ret)
 {
 	switch (ret) {
 	case -EISCONN:
 		return 0;
 	case -EBADFD:
-		/* protocols that cannot be asked twice, such as bluetooth's */
+		/* some protocols, such as bluetooth, refuse a second connect() */
 		return sock_error(sock_from_file(req->file)->sk);
 	default:
 		return ret;
@@ -193,7 +193,7 @@ static enum io_result io_listen_issue(struct io_kiocb *req, unsigned int issue_f
 	return io_done(req, io_no_restart(ret));
 }
 
-/* Some protocols wait until what was sent has arrived. */
+/* Not inline, as some protocols wait until the sent data has arrived. */
 static enum io_result io_shutdown_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct socket *sock = sock_from_file(req->file);

@@ -2,22 +2,23 @@
 /* io_uring: IORING_OP_SEND_ZC, SENDMSG_ZC - send the program's own pages */
 
 /*
- * They are SEND and SENDMSG whose data stays where it is.  The CQE with the result comes
- * when the socket has taken the data; as it may still read it then, that CQE has
- * IORING_CQE_F_MORE, and a second one tells when the memory is the program's again
+ * These ops send without a copy of the data.  The first CQE has the result, as soon as the socket
+ * has accepted the data.  The network stack may still read the data then, so this CQE has
+ * IORING_CQE_F_MORE.  A second CQE, the notification, tells that the program may reuse the memory
  * (net_notif.c).
  *
- * The SQE makes the notification, before its flags and addresses are checked.  So a failure and
- * a cancel have one too, as on 6.12: programs count two CQEs for each send.  It serves for all
- * attempts; the first one charges the pages, or finds the registered buffer.
+ * ->prep() allocates the notification before it checks flags and addresses.  So a send that fails
+ * or is cancelled posts a notification, too, as on 6.12: programs count two CQEs for each send.
+ * All attempts share one notification.  The first attempt charges the pages to it, or lets it hold
+ * the registered buffer.
  */
 #include <linux/net.h>
 
 #include "op/net.h"
 
 /*
- * What each attempt begins with.  That a socket cannot do without a copy is said before it is
- * waited for.  Return: as io_net_begin().
+ * Begin an attempt.  A socket without support for zero copy is refused before the request waits
+ * for it.  Return: as io_net_begin().
  */
 static struct socket *io_zc_begin(struct io_kiocb *req, unsigned int issue_flags,
 				  enum io_result *result)
@@ -35,13 +36,13 @@ static struct socket *io_zc_begin(struct io_kiocb *req, unsigned int issue_flags
 	}
 	if (likely(!ret))
 		return sock;
-	/* a wait for the socket has put its poll in their place */
+	/* if the request has waited, req->poll has overwritten the flags */
 	req->cqe.flags = IORING_CQE_F_MORE;
 	*result = io_done(req, ret);
 	return NULL;
 }
 
-/* An attempt is over.  A wait for the socket has put its poll in the place of the flags. */
+/* As io_net_sent().  Restores the CQE flags, which req->poll overwrites in a wait. */
 static enum io_result io_zc_sent(struct io_kiocb *req, struct socket *sock, int ret,
 				 unsigned int issue_flags)
 {
@@ -95,7 +96,7 @@ const struct io_op io_op_send_zc = {
 	.borrows_file		= 1,
 	.prep			= io_send_zc_prep,
 	.issue			= io_send_zc_issue,
-	/* after the CQE: so the notification is never the first of the two */
+	/* called after the CQE is posted, so the notification is never the first of the two */
 	.cleanup		= io_notif_put,
 	.fail			= io_zc_fail,
 };
