@@ -2,32 +2,43 @@
 /* io_uring: IORING_OP_URING_CMD - commands that a file's driver defines */
 
 /*
- * Who owns a command:
+ * A command has one owner at a time:
  *
- *	io_uring	until ->uring_cmd() is called, and again from
- *			io_uring_cmd_done() on, or when ->uring_cmd() returns anything but
- *			-EIOCBQUEUED
- *	the driver	in between.  It may call back in the submitter any number of
- *			times, one after the other
+ *	io_uring	until it calls ->uring_cmd(); and again after io_uring_cmd_done(), or if
+ *			->uring_cmd() does not return -EIOCBQUEUED
+ *	the driver	in between; it may ask for callbacks in the submitter, one at a time
  *
- * The driver may end its command in any context at any time: before ->uring_cmd() has
- * returned, while the ring cancels it, when the task is gone.  So io_uring_cmd_done() only
- * notes the result and sends the request to where it may be completed, which needs the
- * ring lock.  Under that lock the memory of a command stays, even if the driver ends it
- * meanwhile.  The issuer relies on that inline, and so does a cancel.
+ * The driver may end a command in any context at any time: before ->uring_cmd() has returned,
+ * while the ring cancels it, or after its task has exited.  So io_uring_cmd_done() only stores the
+ * result and pushes the request:
  *
- * There is one short cut.  A callback runs under the ring lock in the right context, and
- * nearly always ends commands of that ring: these are completed at once.  The ring is
- * noted in tctx->cmd_ring, rather than believed from issue_flags, because a
- * driver ends other commands too in its callback, and these may be another ring's.
+ *	submitter, holds the ring lock		driver
+ *	->uring_cmd()
+ *	  queue the command to the device
+ *						io_uring_cmd_done()
+ *						  req->cqe.res = ret
+ *						  io_req_push(req, io_cmd_end_tw)
+ *	  return -EIOCBQUEUED
+ *	io_cmd_accepted() accesses the request
+ *	io_ring_unlock()
+ *						io_cmd_end_tw(), under the ring lock
+ *						  complete and free the request
  *
- * On polled rings the task that polls finds what a driver has to tell, and runs it if it is
- * the submitter.  A file without ->uring_cmd_iopoll() is not polled for: its commands end as on
- * other rings.
+ * io_cmd_end_tw() needs the ring lock.  So the submitter and a cancel, which hold the lock, may
+ * access the request until they release it.
  *
- * A command's bytes are in the SQE.  While the submitter issues it the first time they are
- * read there.  Everybody else needs a copy: those who issue it later, and block devices,
- * which find out that they would block after they have accepted a command.
+ * There is one short cut.  A driver's callback runs under the ring lock, in a context that may
+ * post CQEs, and nearly always ends commands of its own ring.  These are completed at once.  The
+ * callback may also end commands of other rings, so issue_flags do not suffice: tctx->cmd_ring
+ * names the locked ring.
+ *
+ * On polled rings the task that polls finds a finished command or a requested callback, and runs
+ * it if that task is the submitter.  A file without ->uring_cmd_iopoll() is not polled: its
+ * commands end as on other rings.
+ *
+ * The bytes of a command are in its SQE.  Only the first ->issue(), by the submitter, may read them
+ * there; later ones need a copy.  A block device also needs a copy, because it may find out that it
+ * would block after it has accepted the command.
  */
 #include <linux/export.h>
 #include <linux/fs.h>
@@ -47,16 +58,16 @@
 #include "task/sqpoll.h"
 
 /* values of req->iopoll_done, which all rings use for commands */
-#define IO_CMD_DRIVER	0	/* with the driver; on polled rings who polls looks at it */
-#define IO_CMD_DONE	1	/* the driver has something to tell, or has ended it */
-#define IO_CMD_UNPOLLED	2	/* with the driver; it is not polled for, or not any more */
+#define IO_CMD_DRIVER	0	/* the driver owns it; on polled rings it is polled for */
+#define IO_CMD_DONE	1	/* the driver has ended it, or has asked for a callback */
+#define IO_CMD_UNPOLLED	2	/* the driver owns it; it is not polled for, or not any more */
 
-/* in cmd->flags: a worker was told to end before it could mark the command as cancelable */
+/* cmd->flags: a cancel came before the worker could mark the command as cancelable */
 #define IO_CMD_UNMARKED	BIT(29)
 
 static_assert(sizeof(struct io_uring_cmd) <= IO_OP_DATA_SIZE);
 
-/* The slot of the SQE is about to be given back.  Return: 0 or -ENOMEM */
+/* Copy the SQE, before the program may reuse it.  Return: 0 or -ENOMEM. */
 static int io_cmd_keep_sqe(struct io_kiocb *req)
 {
 	size_t size = sizeof(struct io_uring_sqe) << req->ctx->sq.shift;
@@ -74,7 +85,7 @@ static int io_cmd_keep_sqe(struct io_kiocb *req)
 	return 0;
 }
 
-/* Will the request be issued right after ->prep(), by the submitter? */
+/* Return: true if the submitter issues the request right after ->prep(). */
 static bool io_cmd_is_next(const struct io_kiocb *req)
 {
 	return !(req->flags & IO_REQ_SLOW_FLAGS) &&
@@ -94,7 +105,7 @@ static int io_cmd_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	if (cmd->flags & IORING_URING_CMD_FIXED) {
 		if (req->buf_index >= ctx->buf_table.nr)
 			return -EFAULT;
-		/* an empty slot is the affair of the driver that imports it */
+		/* an empty slot is an error only if the driver imports the buffer */
 		io_buf_assign(req, 0);
 	}
 	cmd->cmd_op = READ_ONCE(sqe->cmd_op);
@@ -104,7 +115,7 @@ static int io_cmd_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return likely(io_cmd_is_next(req)) ? 0 : io_cmd_keep_sqe(req);
 }
 
-/* The driver has accepted a command on a polled ring. */
+/* Poll for a command that its driver has accepted on a polled ring. */
 static void io_cmd_poll(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (issue_flags & IO_URING_F_UNLOCKED)
@@ -115,7 +126,7 @@ static void io_cmd_poll(struct io_kiocb *req, unsigned int issue_flags)
 
 static bool io_cmd_cancel(struct io_kiocb *req);
 
-/* The driver has accepted a command, and may have ended it already. */
+/* Handle -EIOCBQUEUED.  The driver may have ended the command already. */
 static enum io_result io_cmd_accepted(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_uring_cmd *cmd = io_req_cmd(req);
@@ -126,7 +137,7 @@ static enum io_result io_cmd_accepted(struct io_kiocb *req, unsigned int issue_f
 		if (unlikely(READ_ONCE(cmd->flags) & IO_CMD_UNMARKED))
 			io_cmd_cancel(req);
 	} else if (S_ISBLK(file_inode(req->file)->i_mode)) {
-		/* without memory, io_uring_cmd_issue_blocking() says so */
+		/* without memory io_uring_cmd_issue_blocking() fails with -ENOMEM */
 		io_cmd_keep_sqe(req);
 		io_req_keep_creds(req);
 	}
@@ -163,7 +174,7 @@ static enum io_result io_cmd_issue(struct io_kiocb *req, unsigned int issue_flag
 	return ret ? io_done(req, ret) : IO_AGAIN;
 }
 
-/* The driver has ended a command; ring lock held, as for io_complete(). */
+/* Complete a command that its driver has ended; ring lock held, as for io_complete(). */
 static void io_cmd_end(struct io_kiocb *req)
 {
 	u64 extra[2] = { io_req_cmd(req)->res2 };
@@ -183,13 +194,13 @@ static void io_cmd_end_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned in
 	io_cmd_end(io_tw_to_req(tw));
 }
 
-/* Does the task that polls the ring look at the command? */
+/* Return: true if the task that polls the ring checks the command. */
 static bool io_cmd_is_polled(const struct io_kiocb *req)
 {
 	return req->ctx->iopoll && READ_ONCE(req->iopoll_done) == IO_CMD_DRIVER;
 }
 
-/* Send a request to where @run may be run. */
+/* Pass a request to the context in which @run may be called. */
 static void io_cmd_send(struct io_kiocb *req,
 			void (*run)(struct io_ring_ctx *ctx, struct io_tw *tw,
 				    unsigned int issue_flags),
@@ -197,14 +208,14 @@ static void io_cmd_send(struct io_kiocb *req,
 {
 	if (io_cmd_is_polled(req)) {
 		req->tw.run = run;
-		/* from here on it belongs to the task that polls */
+		/* the task that polls owns the request after this */
 		io_iopoll_done(req);
 	} else {
 		io_req_push(req, run, push_flags);
 	}
 }
 
-/* Does current hold this ring's lock while it runs a callback? */
+/* Return: true if current runs a callback of this ring, so that it holds the ring lock. */
 static bool io_cmd_at_home(const struct io_kiocb *req, unsigned int issue_flags)
 {
 	return !(issue_flags & IO_URING_F_UNLOCKED) && in_task() && current->io_uring &&
@@ -219,7 +230,7 @@ void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned i
 
 	req->cqe.res = ret;
 	cmd->res2 = res2;
-	/* the driver is not asked to end it any more */
+	/* after this io_cmd_cancel() does not call the driver */
 	if (!io_cmd_is_polled(req))
 		WRITE_ONCE(req->iopoll_done, IO_CMD_DONE);
 	if (likely(io_cmd_at_home(req, issue_flags)) &&
@@ -231,15 +242,17 @@ void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned i
 EXPORT_SYMBOL_GPL(__io_uring_cmd_done);
 
 /*
- * A driver that was asked to end its commands has seen to what programs had of it by then: what
- * it gives out later is lost, and an answer to what it has taken back crashes ublk.  It knows
- * by PF_EXITING, or by its caller, that a task is on its way out.  An SQPOLL thread is
- * not marked yet while it ends its requests, a task that execs or has only closed the ring
- * never is: the fallback worker calls the driver for them.
+ * Return: true if the fallback worker has to call the driver back, instead of current.
  *
- * A command whose driver was not asked to end it, for a task that exits or a ring that was
- * closed, is still run by its task: ublk takes the task that issues the first commands of a
- * queue for its server, and a kernel worker would never exit.
+ * A driver that was asked to end its commands takes back the work that programs have got from it.
+ * Work that a later callback hands out is lost, and ublk crashes if a program answers work that
+ * was taken back.  A driver recognizes the end of a task by PF_EXITING, or by a callback in the
+ * fallback worker.  An SQPOLL thread that ends its requests does not have PF_EXITING yet.  A task
+ * that calls exec, or has only closed the ring, never has it.
+ *
+ * If the driver was not asked to end the command, current calls it, even if the task exits or the
+ * ring is closed.  ublk takes the task that issues the first commands of a queue for its server,
+ * and a kernel worker would be a server that never exits.
  */
 static bool io_cmd_is_abandoned(struct io_kiocb *req)
 {
@@ -282,7 +295,7 @@ void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd, io_req_tw_func_t task_w
 			       unsigned int flags)
 {
 	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
-	/* a block device may have to try again first, and no CQE comes of the callback */
+	/* the callback of a block device may queue it to a worker, and post no CQE */
 	bool lazy = flags & IOU_F_TWQ_LAZY_WAKE && !S_ISBLK(file_inode(req->file)->i_mode);
 
 	cmd->task_work_cb = task_work_cb;
@@ -290,7 +303,7 @@ void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd, io_req_tw_func_t task_w
 }
 EXPORT_SYMBOL_GPL(__io_uring_cmd_do_in_task);
 
-/* The buffer was registered after the SQE was read.  Return: 0 or a negative errno. */
+/* Find a buffer that was not registered at ->prep().  Return: 0 or a negative errno. */
 static noinline int io_cmd_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (!(io_req_cmd(req)->flags & IORING_URING_CMD_FIXED))
@@ -330,16 +343,16 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 
 	if (io_cmd_is_polled(req) || cmd->flags & IORING_URING_CMD_CANCELABLE)
 		return;
-	/* ublk takes the fallback worker for its server, and warns when it is asked to end this */
+	/* ublk takes the fallback worker for its server, and a cancel would make it warn */
 	if (unlikely(!(issue_flags & IO_URING_F_UNLOCKED) && !current->io_uring))
 		return;
 	if (io_issue_lock(ctx, issue_flags)) {
-		/* for io_cmd_accepted() */
+		/* io_cmd_accepted() cancels the command */
 		cmd->flags |= IO_CMD_UNMARKED;
 		return;
 	}
 	cmd->flags |= IORING_URING_CMD_CANCELABLE;
-	/* a cancel that has found the worker does not look among the waiting requests as well */
+	/* an earlier cancel does not find the command in the wait table: repeat it later */
 	if (issue_flags & IO_URING_F_UNLOCKED && (!io_wq_disown() || !io_may_add_waiting(req)))
 		cmd->flags |= IO_CMD_UNMARKED;
 	else
@@ -348,7 +361,7 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 }
 EXPORT_SYMBOL_GPL(io_uring_cmd_mark_cancelable);
 
-/* Ask the driver to end a command; it may take more than once. */
+/* Ask the driver to end a command.  It may ignore that, so callers ask until it has ended. */
 static bool io_cmd_cancel(struct io_kiocb *req)
 {
 	struct io_uring_cmd *cmd = io_req_cmd(req);
@@ -366,7 +379,7 @@ void io_uring_cmd_issue_blocking(struct io_uring_cmd *cmd)
 {
 	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
 
-	/* the fallback worker may be here, which posts nothing while a ring has its owner */
+	/* the fallback worker may be the caller, and may not post while the ring has its owner */
 	if (!io_issue_allowed(req, 0)) {
 		io_req_fail_later(req, -ECANCELED);
 		return;

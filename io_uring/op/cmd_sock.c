@@ -2,8 +2,8 @@
 /* io_uring: IORING_OP_URING_CMD on sockets */
 
 /*
- * The queries that a server makes for each connection, without a system call.  They
- * wait for the socket's lock at most, as the calls do.
+ * These commands serve the queries and settings that a server makes for each connection, without
+ * system calls.  Like those calls they wait at most for the socket's lock.
  */
 #include <asm/ioctls.h>
 #include <linux/errno.h>
@@ -15,7 +15,7 @@
 #include <linux/sockptr.h>
 #include <net/sock.h>
 
-/* SIOCINQ and SIOCOUTQ.  Return: bytes, or a negative errno. */
+/* Handle SIOCINQ and SIOCOUTQ.  Return: number of bytes, or a negative errno. */
 static int io_cmd_sock_queue(struct socket *sock, int op)
 {
 	struct proto *prot = READ_ONCE(sock->sk->sk_prot);
@@ -27,7 +27,7 @@ static int io_cmd_sock_queue(struct socket *sock, int op)
 	return ret ?: bytes;
 }
 
-/* Return: bytes of the option, or a negative errno. */
+/* Get a socket option of SOL_SOCKET.  Return: length of its value, or a negative errno. */
 static int io_cmd_sock_getopt(struct socket *sock, const struct io_uring_sqe *sqe, bool compat)
 {
 	void __user *val = u64_to_user_ptr(READ_ONCE(sqe->optval));

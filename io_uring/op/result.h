@@ -13,8 +13,8 @@
 #include "op.h"
 
 /*
- * Codes that ask the entry code to restart a system call mean nothing in a CQE:
- * there is no call to restart.  Programs see -EINTR and may try again.
+ * Replace a code that asks the entry code to restart the system call, since a CQE cannot do that.
+ * Return: -EINTR instead of such a code, otherwise @ret.
  */
 static inline ssize_t io_no_restart(ssize_t ret)
 {

@@ -2,24 +2,23 @@
 /* io_uring: IORING_OP_READ, WRITE, READV, WRITEV, READ_FIXED, WRITE_FIXED - data of files */
 
 /*
- * A read or write is a row of attempts on the rest of the data.  The first is
- * made inline and asks the file not to block.  If it would, or if a regular
- * file or a block device moved only a part, the next attempt is made
+ * A read or write consists of attempts, each on the rest of the data.  The first one is made
+ * inline and must not block (IOCB_NOWAIT).  If it would have blocked, or if a regular file or a
+ * block device has moved only a part, the next attempt is made
  *
- *	buffered reads		again by the submitter, once the folio that is
- *				missing has been read (io_read_wait_folio())
- *	all others		by a worker, which may block
+ *	for buffered reads	by the submitter, when the missing folio has been read
+ *				(io_read_wait_folio())
+ *	otherwise		by a worker, which may block
  *
- * Files that can be polled are not blocked on: the request waits until they are
- * ready and asks again (async/poll.c).  They, and blocking attempts, may move
- * less than wanted; that is the result.
+ * A request for a file that can be polled waits until the file is ready instead (async/poll.c).
+ * A part that such a file, or a blocking attempt, has moved is the result.  Files of procfs and
+ * sysfs are exceptions, see io_rw_goes_on().
  *
- * Offset -1 is the current position of the file.  It is read before each attempt, until
- * one has moved something, since other requests may have moved it while this one waited.
+ * Offset -1 means the current position of the file.  Each attempt reads it, until one has moved
+ * data, since other requests may have changed it while this one waited.
  *
- * An attempt that returned -EIOCBQUEUED continues at the device, see rw_end.c.  The
- * issuer does not access the request any more, except on polled rings, where only
- * the task that polls completes it.
+ * After -EIOCBQUEUED the device completes the request, see rw_end.c.  The issuer must not access
+ * the request any more, except on polled rings, where only the task that polls completes it.
  */
 #include <linux/fsnotify.h>
 #include <linux/poll.h>
@@ -33,11 +32,11 @@
 #include "task/sqpoll.h"
 
 /**
- * io_rw_nonblocking - check whether a file without FMODE_NOWAIT would not block either
- * @file: the file
- * @events: what it has to be ready for
+ * io_rw_nonblocking - check whether a transfer would not block
+ * @file: a file without FMODE_NOWAIT
+ * @events: events of which one has to be ready
  *
- * Return: true if it would not block
+ * Return: true if the file has O_NONBLOCK or is ready.
  */
 noinline bool io_rw_nonblocking(struct file *file, __poll_t events)
 {
@@ -50,8 +49,8 @@ noinline bool io_rw_nonblocking(struct file *file, __poll_t events)
 }
 
 /*
- * Before each attempt but the first: it finds nothing of the one before it.  Return: 0, or the
- * error that the request ends with.
+ * Prepare a later attempt, and clear what the previous one has left in the request.  Return: 0, or
+ * a negative errno with which the request ends.
  */
 static int io_rw_start_again(struct io_kiocb *req, int ddir)
 {
@@ -59,7 +58,7 @@ static int io_rw_start_again(struct io_kiocb *req, int ddir)
 
 	kiocb->ki_flags &= ~IOCB_WAITQ;
 	if (req->ctx->iopoll) {
-		/* the file takes IOCB_HIPRI away for what it cannot poll */
+		/* the file clears IOCB_HIPRI for an attempt that it cannot poll for */
 		kiocb->ki_flags |= IOCB_HIPRI;
 		kiocb->private = NULL;
 		req->iopoll_done = 0;
@@ -69,7 +68,7 @@ static int io_rw_start_again(struct io_kiocb *req, int ddir)
 	return 0;
 }
 
-/* An attempt on a polled ring goes on without us. */
+/* Handle -EIOCBQUEUED on a polled ring.  Return: what ->issue() has to return. */
 static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (unlikely(io_iopoll_is_done(req))) {
@@ -86,8 +85,8 @@ static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flag
 }
 
 /*
- * A worker makes the attempt, which may block.  One at the current position ends in it: the
- * next in turn uses the position that it leaves.
+ * Let the attempt of a worker block.  At the current position it is also synchronous, since the
+ * next request of that file starts where this one ends.
  */
 static void io_rw_let_block(struct io_kiocb *req)
 {
@@ -101,9 +100,9 @@ static void io_rw_let_block(struct io_kiocb *req)
 }
 
 /*
- * Return: true if a short transfer goes on; for other files it is the result.  A file without
- * FMODE_NOWAIT did not end it because it was asked not to block.  trace_pipe and /proc/kmsg have no
- * more than a part then, other files of /proc and /sys go on until their end.
+ * Return: true if another attempt follows a short transfer, which needs a regular file or a block
+ * device.  A file without FMODE_NOWAIT was not short because of IOCB_NOWAIT.  Those of /proc and
+ * /sys continue until their end, but trace_pipe and /proc/kmsg only while they are ready.
  */
 static bool io_rw_goes_on(const struct io_kiocb *req, bool write)
 {
@@ -116,15 +115,15 @@ static bool io_rw_goes_on(const struct io_kiocb *req, bool write)
 }
 
 /*
- * An attempt has not moved all that was wanted.  Return: IO_AGAIN if there is
- * to be another one; otherwise the request has ended.
+ * Handle an attempt that has failed or moved a part.  Return: IO_AGAIN if another attempt has to
+ * follow, otherwise IO_DONE.
  */
 static noinline enum io_result io_rw_incomplete(struct io_kiocb *req, ssize_t ret)
 {
 	struct io_rw *rw = io_rw(req);
 	bool asked = rw->kiocb.ki_flags & IOCB_NOWAIT;
 
-	/* what some files answer when they are asked not to block */
+	/* some files return this because they do not support IOCB_NOWAIT */
 	if (ret == -EOPNOTSUPP && asked)
 		ret = -EAGAIN;
 	if (ret == -EAGAIN && !(req->flags & REQ_F_NOWAIT) && (asked || req->ctx->iopoll))
@@ -139,14 +138,14 @@ static noinline enum io_result io_rw_incomplete(struct io_kiocb *req, ssize_t re
 	return IO_AGAIN;
 }
 
-/* A folio is there.  Until now the task has not exited. */
+/* Attempt again after a folio has been read.  tctx->reading has kept the task from exiting. */
 static void io_read_go_on(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
 	atomic_dec(&io_tw_to_req(tw)->tctx->reading);
 	io_issue_tw(ctx, tw, issue_flags);
 }
 
-/* The folio that a buffered read waits for has been unlocked; any context. */
+/* Wait function of a buffered read, called when a folio is unlocked.  Any context. */
 static int io_read_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *arg)
 {
 	struct wait_page_queue *wpq = container_of(wait, struct wait_page_queue, wait);
@@ -168,8 +167,8 @@ static bool io_read_may_wait_folio(struct io_kiocb *req)
 }
 
 /*
- * A buffered read met a folio that is not there: attempt again in a way that
- * does not block but calls back.
+ * Repeat a buffered read that has missed a folio.  With IOCB_WAITQ the attempt does not block:
+ * io_read_wake() is called when the folio has been read.  Return: what ->issue() has to return.
  */
 static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 {
@@ -204,12 +203,12 @@ static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 	return ret == -EAGAIN ? IO_AGAIN : io_rw_end(req, ret);
 }
 
-/* One more of issue_flags: a provided buffer was picked, the data's place is known. */
+/* additional issue flag, private to this file: a provided buffer has been selected */
 #define IO_READ_PLACED	BIT(16)
 
 static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_flags);
 
-/* Into a provided buffer; what becomes of that: rsrc/groups.c. */
+/* Issue a read into a provided buffer.  rsrc/groups.c describes who owns that afterwards. */
 static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_rw *rw = io_rw(req);
@@ -217,7 +216,7 @@ static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int
 	bool lent;
 	int ret;
 
-	/* later rw->len is that of the buffer of the attempt before */
+	/* in later attempts rw->len is the length of the previous buffer */
 	if (!io_rw_begun(req))
 		req->picked.max = rw->len;
 	if (!(req->flags & REQ_F_PICKED)) {
@@ -225,7 +224,7 @@ static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int
 		if (ret)
 			return io_done(req, ret);
 	}
-	/* else it may be gone when another context completes it */
+	/* read this before the attempt, as another context may complete and free the request */
 	lent = !req->picked.taken;
 	result = io_read_issue(req, issue_flags | IO_READ_PLACED);
 	if (result == IO_DONE)
@@ -233,7 +232,7 @@ static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int
 	else if (result == IO_AGAIN && !(lent && rw->done))
 		io_buf_unused(req);
 	else if (lent)
-		/* others must not use it: a device fills it, or it has a part of the data */
+		/* no other request may use it: a device fills it, or it has a part of the data */
 		io_buf_take(req);
 	return result;
 }
@@ -270,7 +269,7 @@ static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_fla
 	return result;
 }
 
-/* Buffered writes that cannot be asked not to block. */
+/* Return: true for a buffered write to a file that does not support IOCB_NOWAIT for it. */
 static bool io_write_blocks(const struct kiocb *kiocb)
 {
 	const struct file *file = kiocb->ki_filp;
@@ -310,7 +309,7 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 	return io_rw_incomplete(req, ret);
 }
 
-/* What the records below have in common. */
+/* Fields that have the same values in all struct io_op below. */
 #define IO_RW_RECORD			\
 	.needs_file		= 1,	\
 	.iopoll			= 1,	\

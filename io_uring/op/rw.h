@@ -20,16 +20,15 @@
 
 /**
  * struct io_rw - a read or a write
- * @kiocb: what the file sees; ki_filp says whether the request has begun, see
- *	io_rw_begun(); ki_pos moves with what is done
- * @addr: user address of the data, the registered buffer included; several
- *	pieces are in struct io_rw_async
- * @len: bytes wanted
- * @flags: RWF_*, until it has begun
- * @done: from then on: bytes that earlier attempts have moved
+ * @kiocb: passed to the file.  ki_filp is NULL until the request has begun, see
+ *	io_rw_begun(); each attempt advances ki_pos
+ * @addr: user address of data in one piece, also of data in a registered buffer
+ * @len: bytes to transfer
+ * @flags: RWF_*, until the request has begun
+ * @done: afterwards: bytes that earlier attempts have moved
  *
- * Enough to make the iterator of any attempt anew, so that nothing else has to
- * be kept when a request leaves the submitter.
+ * Each attempt builds its iterator from these fields, so a request that waits or moves to a worker
+ * keeps no iterator.  Vectors are in struct io_rw_async.
  */
 struct io_rw {
 	struct kiocb	kiocb;
@@ -45,10 +44,10 @@ IO_OP_DATA(io_rw);
 static_assert(!offsetof(struct io_rw, kiocb));
 
 /**
- * struct io_rw_async - the part of a read or write that not all of them need
- * @wpq: buffered reads: waits for a folio
- * @nr_segs: entries of @iov, 0 if the data is in one piece
- * @iov: our copy of the program's vector
+ * struct io_rw_async - memory for what few reads and writes need
+ * @wpq: buffered reads: the wait for a folio
+ * @nr_segs: number of entries in @iov, 0 if the data is in one piece
+ * @iov: copy of the program's vector
  */
 struct io_rw_async {
 	struct wait_page_queue	wpq;
@@ -56,7 +55,7 @@ struct io_rw_async {
 	struct iovec		iov[] __counted_by(nr_segs);
 };
 
-/* events of a file that does not block then; a hang-up or an error is a result as well */
+/* with one of these events a file does not block, as a hang-up or an error is reported at once */
 #define IO_READ_EVENTS	(EPOLLIN | EPOLLHUP | EPOLLERR)
 #define IO_WRITE_EVENTS	(EPOLLOUT | EPOLLHUP | EPOLLERR)
 
@@ -81,7 +80,7 @@ enum io_result io_rw_end(struct io_kiocb *req, ssize_t ret);
 void io_rw_fail(struct io_kiocb *req);
 bool io_rw_in_turn(struct io_kiocb *req);
 
-/* Writes to a filesystem that is being frozen wait, or would block. */
+/* Get write access to the filesystem.  Return: false if it is frozen and IOCB_NOWAIT is set. */
 static inline bool io_write_start(struct kiocb *kiocb)
 {
 	struct super_block *sb;
@@ -95,19 +94,19 @@ static inline bool io_write_start(struct kiocb *kiocb)
 	sb = file_inode(kiocb->ki_filp)->i_sb;
 	if (!sb_start_write_trylock(sb))
 		return false;
-	/* for lockdep it ends here; the end of the write takes it over */
+	/* tell lockdep that another context may release it, see kiocb_end_write() */
 	__sb_writers_release(sb, SB_FREEZE_WRITE);
 	return true;
 }
 
-/* Undo io_write_start(); any context. */
+/* Undo io_write_start().  Any context. */
 static inline void io_write_end(struct kiocb *kiocb)
 {
 	if (S_ISREG(file_inode(kiocb->ki_filp)->i_mode))
 		kiocb_end_write(kiocb);
 }
 
-/* get_current_ioprio(), without the arithmetic for tasks with default priorities. */
+/* As get_current_ioprio(), but without its arithmetic for tasks with default priorities. */
 static inline u16 io_rw_current_ioprio(void)
 {
 	if (likely(!current->io_context && current->static_prio == DEFAULT_PRIO &&
@@ -119,7 +118,7 @@ static inline u16 io_rw_current_ioprio(void)
 /**
  * io_rw_prep_sqe - read the fields that all reads and writes have
  * @req: a read or write
- * @sqe: in shared memory
+ * @sqe: the SQE, in shared memory
  *
  * Return: 0 or a negative errno.
  */
@@ -141,7 +140,7 @@ static __always_inline int io_rw_prep_sqe(struct io_kiocb *req, const struct io_
 	return ioprio_check_cap(ioprio);
 }
 
-/* Within the request's registered buffer, which covers it (io_rw_fixed_prep()). */
+/* Iterate over the registered buffer, which covers the data, as io_rw_fixed_prep() has checked. */
 static inline void io_rw_buf_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 {
 	const struct io_buf_node *buf = io_buf_node(req->buf_node);
@@ -151,10 +150,10 @@ static inline void io_rw_buf_iter(struct io_kiocb *req, int ddir, struct iov_ite
 }
 
 /**
- * io_rw_iter - set up an iterator over the data that is still to be moved
+ * io_rw_iter - set up an iterator over the rest of the data
  * @req: a read or write
  * @ddir: %READ or %WRITE
- * @iter: filled in
+ * @iter: the iterator
  */
 static inline void io_rw_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 {
@@ -173,10 +172,10 @@ static inline void io_rw_iter(struct io_kiocb *req, int ddir, struct iov_iter *i
  * io_rw_begun - check whether io_rw_start() has succeeded
  * @req: a read or write
  *
- * Only then rw->done is valid instead of rw->flags, the file's checks have been passed
- * and ki_complete is set, so that an attempt may be made.
+ * An attempt needs what io_rw_start() has done: it has checked the file, has set ki_complete, and
+ * has replaced rw->flags by rw->done.
  *
- * Return: true if it has
+ * Return: true if io_rw_start() has succeeded.
  */
 static inline bool io_rw_begun(struct io_kiocb *req)
 {
@@ -221,12 +220,12 @@ static __always_inline int __io_rw_start(struct io_kiocb *req, int ddir)
 }
 
 /**
- * io_rw_start - before the first attempt: the file is known now
+ * io_rw_start - prepare the first attempt, with the request's file
  * @req: a read or write that has not begun
  * @ddir: %READ or %WRITE
  *
- * If it fails the request has not begun and the caller ends it with the error: the SQE's
- * flags are lost then, so it cannot be started another time.
+ * After a failure the caller has to end the request.  It cannot be started again, because
+ * rw->done may have replaced rw->flags.
  *
  * Return: 0 or a negative errno.
  */
@@ -240,8 +239,8 @@ static __always_inline int io_rw_start(struct io_kiocb *req, int ddir)
 }
 
 /**
- * io_rw_attempt - attempt to move the data that is still to be moved
- * @req: a read or write; ki_flags say whether it may block
+ * io_rw_attempt - attempt to move the rest of the data
+ * @req: a read or write; IOCB_NOWAIT in ki_flags forbids to block
  * @ddir: %READ or %WRITE
  *
  * Return: as ->read_iter().
@@ -250,7 +249,7 @@ static __always_inline ssize_t io_rw_attempt(struct io_kiocb *req, int ddir)
 {
 	const struct file_operations *f_op = req->file->f_op;
 	struct kiocb *kiocb = &io_rw(req)->kiocb;
-	/* all of it is written by io_rw_iter() */
+	/* io_rw_iter() initializes all of it */
 	struct iov_iter iter __uninitialized;
 
 	io_rw_iter(req, ddir, &iter);

@@ -2,17 +2,31 @@
 /* io_uring: reads and writes: the end */
 
 /*
- * A read or write ends in one of three places:
+ * The result of a read or write is set in one of three places:
  *
- *	in the attempt itself		io_rw_end(), the issuer completes it
- *	in ->ki_complete, any context	the result is noted and the request pushed
- *					to where it may be completed
- *	in ->ki_complete, polled	the result is noted for the task that reaps
+ *	in the attempt			io_rw_end(); the issuer completes the request
+ *	in ->ki_complete()		in any context; pushes the request to the context that may
+ *					complete it
+ *	in ->ki_complete(), polled	leaves the request to the task that reaps
  *
- * ->ki_complete may run before ->read_iter() has returned -EIOCBQUEUED.  fsnotify needs
- * task context and is done when the pushed request arrives.  Protection against a
- * freezing filesystem is given up as soon as the device is through with the data:
- * a task that freezes it must not have to wait for the program to fetch the result.
+ * ->ki_complete() may run before ->read_iter() has returned:
+ *
+ *	submitter, holds the ring lock		interrupt
+ *	->read_iter()
+ *	  submit_bio()
+ *						->ki_complete()
+ *						  req->cqe.res = res
+ *						  io_req_push(req, io_rw_end_tw)
+ *	  return -EIOCBQUEUED
+ *	io_ring_unlock()
+ *						io_rw_end_tw(), under the ring lock
+ *						  complete and free the request
+ *
+ * So the submitter may access the request until it releases the ring lock.
+ *
+ * io_rw_end_tw() also calls fsnotify, which needs task context.  ->ki_complete() itself releases
+ * the write access to the filesystem: a task that freezes it must not wait until the program
+ * reaps the CQE.
  */
 #include <linux/fsnotify.h>
 
@@ -22,8 +36,8 @@
 #include "submit/submit.h"
 
 /*
- * The last attempt has ended with @ret: make the result of all attempts from
- * it.  What was moved counts, an error after that does not.
+ * Set the result of all attempts after the last one has returned @ret.  An error is reported only
+ * if no attempt has moved data.
  */
 static void io_rw_set_result(struct io_kiocb *req, ssize_t ret)
 {
@@ -35,13 +49,13 @@ static void io_rw_set_result(struct io_kiocb *req, ssize_t ret)
 		ret = rw->done;
 	else
 		ret = io_no_restart(ret);
-	/* less than wanted is a failure for those linked behind */
+	/* a short transfer breaks the chain */
 	if (ret != rw->len)
 		req->flags |= REQ_F_FAIL;
 	req->cqe.res = ret;
 }
 
-/* What follows a transfer; task context. */
+/* Update the file's position, and call fsnotify, after a transfer.  Task context. */
 static void io_rw_tell(struct io_kiocb *req)
 {
 	struct kiocb *kiocb = &io_rw(req)->kiocb;
@@ -57,13 +71,13 @@ static void io_rw_tell(struct io_kiocb *req)
 }
 
 /**
- * io_rw_end - end a read or write in its attempt
- * @req: the request, its issuer's
- * @ret: what the last attempt returned
+ * io_rw_end - set the result of a read or write that ends in its attempt
+ * @req: the request
+ * @ret: what the last attempt has returned
  *
- * Task context.
+ * Context: Task context.
  *
- * Return: IO_DONE
+ * Return: IO_DONE.
  */
 enum io_result io_rw_end(struct io_kiocb *req, ssize_t ret)
 {
@@ -76,10 +90,10 @@ enum io_result io_rw_end(struct io_kiocb *req, ssize_t ret)
 }
 
 /**
- * io_rw_fail - fail a read or write that is not attempted again
+ * io_rw_fail - correct the result of a read or write that fails without another attempt
  * @req: the request
  *
- * The result is the number of bytes that earlier attempts have moved, if any.
+ * If earlier attempts have moved data, the number of bytes is the result instead of the error.
  */
 void io_rw_fail(struct io_kiocb *req)
 {
@@ -96,16 +110,17 @@ void io_rw_fail(struct io_kiocb *req)
  * io_rw_in_turn - check whether a request uses and moves its file's position
  * @req: a read or write that has not begun, but has its file
  *
- * Two workers would read the same position before one of them moves it.  A stream has none.
+ * Workers serialise such requests.  Otherwise two of them would read the same position before one
+ * of them moves it.  A stream has no position.
  *
- * Return: true if it does
+ * Return: true if the request uses the position.
  */
 bool io_rw_in_turn(struct io_kiocb *req)
 {
 	return io_rw(req)->kiocb.ki_pos == -1 && !(req->file->f_mode & FMODE_STREAM);
 }
 
-/* Attempt again, by a worker, what must not block here. */
+/* Let a worker repeat an attempt that would have blocked. */
 static void io_rw_again_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 			   unsigned int issue_flags)
 {
@@ -125,7 +140,7 @@ static void io_rw_end_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int
 		fsnotify_access(req->file);
 	else
 		io_rw_tell(req);
-	/* it may have taken more of a provided buffer than it has filled */
+	/* the request may have consumed more of a provided buffer than it has filled */
 	if (unlikely(req->flags & REQ_F_FAIL) && req->flags & REQ_F_PICKED)
 		req->cqe.flags = io_buf_used(req, req->cqe.res, 0);
 	io_complete_collected(ctx, req);
@@ -139,7 +154,7 @@ static noinline bool io_rw_odd(struct io_kiocb *req, long res)
 {
 	if ((res == -EAGAIN || res == -EOPNOTSUPP) && !(req->flags & REQ_F_NOWAIT) &&
 	    io_rw(req)->kiocb.ki_flags & IOCB_NOWAIT) {
-		/* it is refused in the call that hands it over; later they cannot be known */
+		/* the file refuses within the submitter's call; no other context has the creds */
 		if (in_task() && current->io_uring == req->tctx)
 			io_req_keep_creds(req);
 		req->flags |= REQ_F_REISSUE;
@@ -149,13 +164,13 @@ static noinline bool io_rw_odd(struct io_kiocb *req, long res)
 	return false;
 }
 
-/* What is linked behind a request waits for it, whatever the ring's owner waits for. */
+/* Return: flags for io_req_push(): the next request of a chain must not wait for more CQEs. */
 static unsigned int io_rw_urgency(const struct io_kiocb *req)
 {
 	return unlikely(req->flags & REQ_F_HAS_LINK) ? IO_PUSH_NOW : 0;
 }
 
-/* Hand a request to where it may be completed, or attempted again. */
+/* Push a request to the context that may complete or repeat it. */
 static void io_rw_push(struct io_kiocb *req, long res)
 {
 	if (likely(res == io_rw(req)->len)) {
@@ -168,11 +183,11 @@ static void io_rw_push(struct io_kiocb *req, long res)
 }
 
 /**
- * io_read_complete - ->ki_complete of reads
- * @kiocb: of the request
- * @res: bytes or negative errno
+ * io_read_complete - end a read; its ->ki_complete()
+ * @kiocb: the kiocb of the request
+ * @res: number of bytes or a negative errno
  *
- * Any context.
+ * Context: Any context.
  */
 void io_read_complete(struct kiocb *kiocb, long res)
 {
@@ -180,11 +195,11 @@ void io_read_complete(struct kiocb *kiocb, long res)
 }
 
 /**
- * io_write_complete - ->ki_complete of writes
- * @kiocb: of the request
- * @res: bytes or negative errno
+ * io_write_complete - end a write; its ->ki_complete()
+ * @kiocb: the kiocb of the request
+ * @res: number of bytes or a negative errno
  *
- * Any context.
+ * Context: Any context.
  */
 void io_write_complete(struct kiocb *kiocb, long res)
 {
@@ -195,11 +210,11 @@ void io_write_complete(struct kiocb *kiocb, long res)
 }
 
 /**
- * io_rw_complete_polled - ->ki_complete on polled rings
- * @kiocb: of the request
- * @res: bytes or negative errno
+ * io_rw_complete_polled - end a read or write of a polled ring; its ->ki_complete()
+ * @kiocb: the kiocb of the request
+ * @res: number of bytes or a negative errno
  *
- * Any context.
+ * Context: Any context.
  */
 void io_rw_complete_polled(struct kiocb *kiocb, long res)
 {

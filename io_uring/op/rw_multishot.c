@@ -2,10 +2,10 @@
 /* io_uring: IORING_OP_READ_MULTISHOT - read into provided buffers until the end */
 
 /*
- * A read for files that can be polled, such as pipes: each time that there is data it goes into
- * the next buffer of a group, and is told by a CQE with IORING_CQE_F_MORE.  It ends at
- * the end of the file, with an error, without a buffer, when the CQ is full, or
- * when it is cancelled.  When it is issued: submit/multishot.c.
+ * This read is for files that can be polled, such as pipes.  Whenever the file has data, the
+ * request reads it into the next buffer of a group and posts a CQE with IORING_CQE_F_MORE.  It ends
+ * at the end of the file, with an error, if the group is empty, if the CQ is full, or if it is
+ * cancelled.  See submit/multishot.c for when it is issued.
  */
 #include <linux/fsnotify.h>
 #include <linux/poll.h>
@@ -31,19 +31,19 @@ static int io_read_multishot_prep(struct io_kiocb *req, const struct io_uring_sq
 	return 0;
 }
 
-/* Before the first attempt.  Return: 0, or what the request ends with. */
+/* Prepare the first attempt.  Return: 0, or a negative errno with which the request ends. */
 static noinline int io_read_multishot_start(struct io_kiocb *req)
 {
 	int ret = io_rw_start(req, READ);
 
-	/* completed by this function alone */
+	/* all attempts are synchronous: the file must not return -EIOCBQUEUED */
 	io_rw(req)->kiocb.ki_complete = NULL;
 	return ret;
 }
 
 /*
- * Before another attempt, which may be made long after the first: whether it is allowed is asked
- * anew, and others may have moved the current position.  Return: as io_read_multishot_start().
+ * Prepare a later attempt.  It may come long after the first one, so check the permission and read
+ * the current position again.  Return: as io_read_multishot_start().
  */
 static int io_read_multishot_again(struct io_kiocb *req)
 {
@@ -54,7 +54,7 @@ static int io_read_multishot_again(struct io_kiocb *req)
 	return rw_verify_area(READ, req->file, &rw->kiocb.ki_pos, rw->len);
 }
 
-/* One attempt.  Return: as ->read_iter(). */
+/* Make one attempt.  Return: as ->read_iter(). */
 static ssize_t io_read_multishot_try(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct kiocb *kiocb = &io_rw(req)->kiocb;
@@ -70,7 +70,7 @@ static ssize_t io_read_multishot_try(struct io_kiocb *req, unsigned int issue_fl
 	return io_rw_attempt(req, READ);
 }
 
-/* @ret is what an attempt has come to.  Return: what becomes of the request. */
+/* Report the result @ret of an attempt.  Return: what ->issue() has to return. */
 static enum io_result io_read_multishot_tell(struct io_kiocb *req, ssize_t ret,
 					     unsigned int issue_flags)
 {
@@ -102,7 +102,7 @@ static enum io_result io_read_multishot_issue(struct io_kiocb *req, unsigned int
 		ret = io_read_multishot_again(req);
 	else
 		ret = io_read_multishot_start(req);
-	/* not an answer of the file that another attempt could change */
+	/* this error does not come from the file, so another attempt would not help */
 	if (unlikely(ret))
 		return io_read_multishot_tell(req, ret, issue_flags);
 	ret = io_read_multishot_try(req, issue_flags);

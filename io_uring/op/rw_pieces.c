@@ -2,12 +2,12 @@
 /* io_uring: reads and writes of files without ->read_iter() or ->write_iter() */
 
 /*
- * Drivers with ->read() and ->write() only: each piece of the data is one call,
- * until one moves less than it was asked to.  They take user addresses, so a
- * registered buffer is passed as the address that it was registered with, which
- * they check as any other; the pinned pages behind it are not used.
+ * Some drivers have ->read() and ->write() only.  Each segment of the data is one call, until a
+ * call moves less than its segment.  These methods take user addresses.  So for a registered buffer
+ * they get the address at which it was registered, and access it like any other; its pinned pages
+ * are not used.
  *
- * They cannot be asked not to block, but files that are O_NONBLOCK do not.
+ * The methods have no IOCB_NOWAIT, so a non-blocking attempt needs a file with O_NONBLOCK.
  */
 #include "op/rw.h"
 
@@ -15,9 +15,9 @@
  * io_rw_pieces - attempt a transfer on a file without ->read_iter() or ->write_iter()
  * @req: a read or write
  * @ddir: %READ or %WRITE
- * @iter: what is still to be moved
+ * @iter: iterator over the rest of the data
  *
- * Return: bytes moved or a negative errno.
+ * Return: number of moved bytes or a negative errno.
  */
 ssize_t io_rw_pieces(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 {

@@ -2,13 +2,12 @@
 /* io_uring: reads and writes: from the SQE to an iterator */
 
 /*
- * ->prep takes over everything that belongs to the program and may change once
- * the SQE is given back: the SQE's fields, and the vector of READV and WRITEV.
- * A vector of one piece is the same as a buffer and is kept as one, so that a
- * copy on the heap is made for longer vectors only.
+ * A program may reuse the SQE, and the vector of READV and WRITEV, once the request is submitted.
+ * So ->prep() copies them.  A vector with one entry is stored as a plain buffer; only vectors with
+ * more entries need memory on the heap.
  *
- * Addresses are checked here and bad ones refused; the data itself may fault at
- * any later time.  The file is not known yet.
+ * ->prep() refuses addresses outside of user space.  An attempt may still fault on the data.  The
+ * file is not known yet, so what depends on it follows in io_rw_start().
  */
 #include <linux/compat.h>
 #include <linux/slab.h>
@@ -16,13 +15,13 @@
 #include "op/rw.h"
 
 /**
- * io_rw_async_alloc - memory for what does not fit into a request
- * @req: a read or write that has none
- * @nr_segs: entries of its vector
+ * io_rw_async_alloc - allocate memory for a vector or the wait for a folio
+ * @req: a read or write that has no such memory yet
+ * @nr_segs: number of entries in the vector
  *
- * Freed with the request.
+ * The memory is freed with the request.
  *
- * Return: NULL if there is no memory.
+ * Return: the memory, or NULL.
  */
 struct io_rw_async *io_rw_async_alloc(struct io_kiocb *req, unsigned int nr_segs)
 {
@@ -34,8 +33,8 @@ struct io_rw_async *io_rw_async_alloc(struct io_kiocb *req, unsigned int nr_segs
 }
 
 /*
- * READV into a provided buffer: of the vector only the length of its single entry counts,
- * 0 for as much as there is.
+ * Read the vector of a READV into a provided buffer.  The length of its only entry limits the
+ * transfer, 0 means no limit.  Its address is ignored.  Return: 0 or a negative errno.
  */
 static int io_rw_prep_select(struct io_kiocb *req)
 {
@@ -49,7 +48,7 @@ static int io_rw_prep_select(struct io_kiocb *req)
 	if (req->ctx->compat) {
 		if (copy_from_user(&compat, vec, sizeof(compat)))
 			return -EFAULT;
-		/* as for any other vector of 32 bits */
+		/* as for any other 32-bit vector */
 		if ((compat_ssize_t)compat.iov_len < 0)
 			return -EINVAL;
 		iov.iov_len = compat.iov_len;
@@ -60,7 +59,7 @@ static int io_rw_prep_select(struct io_kiocb *req)
 	return 0;
 }
 
-/* READV and WRITEV: take over the vector, whose length is in rw->len. */
+/* Copy the vector with rw->len entries of a READV or WRITEV.  Return: 0 or a negative errno. */
 static noinline int io_rw_prep_vec(struct io_kiocb *req, int ddir)
 {
 	struct io_rw *rw = io_rw(req);
@@ -92,7 +91,7 @@ static noinline int io_rw_prep_vec(struct io_kiocb *req, int ddir)
 	return 0;
 }
 
-/* READV and WRITEV */
+/* Read the SQE of a READV. */
 int io_readv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	int ret = io_rw_prep_sqe(req, sqe);
@@ -107,7 +106,7 @@ int io_writev_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return unlikely(ret) ? ret : io_rw_prep_vec(req, WRITE);
 }
 
-/* READ and WRITE: data in one piece. */
+/* Read the SQE of a READ or WRITE. */
 int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	struct io_rw *rw = io_rw(req);
@@ -118,11 +117,11 @@ int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	rw->len = min(rw->len, MAX_RW_COUNT);
 	if (likely(access_ok(u64_to_user_ptr(rw->addr), rw->len)))
 		return 0;
-	/* a provided buffer has an address of its own */
+	/* with IOSQE_BUFFER_SELECT the address in the SQE is ignored */
 	return req->flags & REQ_F_BUFFER_SELECT ? 0 : -EFAULT;
 }
 
-/* READ_FIXED and WRITE_FIXED: data within a registered buffer. */
+/* Read the SQE of a READ_FIXED or WRITE_FIXED, and find the registered buffer. */
 int io_rw_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	struct io_rw *rw = io_rw(req);
@@ -137,8 +136,8 @@ int io_rw_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 }
 
 /**
- * io_rw_set_flags - look at RWF_* of the SQE
- * @req: has a file now
+ * io_rw_set_flags - apply RWF_* of the SQE to the kiocb
+ * @req: a read or write that has its file
  * @ddir: %READ or %WRITE
  *
  * Return: 0 or a negative errno.
@@ -158,10 +157,10 @@ int io_rw_set_flags(struct io_kiocb *req, int ddir)
 }
 
 /**
- * io_rw_current_pos - offset -1 is the file's position
- * @req: has a file now
+ * io_rw_current_pos - use the current position of the file
+ * @req: a read or write with offset -1 that has its file
  *
- * Return: where it is kept, NULL for files that have none.
+ * Return: pointer to the position in the kiocb; NULL for a stream, which has no position.
  */
 loff_t *io_rw_current_pos(struct io_kiocb *req)
 {
@@ -178,11 +177,11 @@ loff_t *io_rw_current_pos(struct io_kiocb *req)
 
 /**
  * io_rw_follow_pos - update the position of a request that has waited
- * @req: has REQ_F_CUR_POS, and has moved nothing yet
+ * @req: a read or write with REQ_F_CUR_POS that has moved no data yet
  * @ddir: %READ or %WRITE
  *
- * A request starts at the position that the file has when data is moved.  Other requests may
- * have moved it while this one waited for a worker or for data.
+ * Other requests may have changed the file's position while this one waited for a worker or for
+ * data.  The transfer starts at the position that the file has at the attempt that moves data.
  *
  * Return: 0 or a negative errno.
  */
@@ -198,10 +197,10 @@ int io_rw_follow_pos(struct io_kiocb *req, int ddir)
 }
 
 /**
- * io_rw_iter_slow - io_rw_iter() for requests that have a struct io_rw_async
+ * io_rw_iter_slow - set up an iterator for a request that has a struct io_rw_async
  * @req: a read or write
  * @ddir: %READ or %WRITE
- * @iter: filled in
+ * @iter: the iterator
  */
 void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 {
@@ -210,7 +209,7 @@ void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 
 	if (async->nr_segs) {
 		iov_iter_init(iter, ddir, async->iov, async->nr_segs, rw->len);
-		/* an empty piece at the start stays: to a file without iterators it is a call */
+		/* keep an empty first entry: io_rw_pieces() makes a call for it */
 		if (rw->done)
 			iov_iter_advance(iter, rw->done);
 	} else {
@@ -220,7 +219,7 @@ void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 }
 
 /**
- * io_rw_pick - pick a buffer of a group for a read
+ * io_rw_pick - select a provided buffer for a read
  * @req: a read with REQ_F_BUFFER_SELECT and without a buffer
  * @issue_flags: IO_URING_F_*
  *
