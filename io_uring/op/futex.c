@@ -2,22 +2,32 @@
 /* io_uring: IORING_OP_FUTEX_WAIT, FUTEX_WAITV, FUTEX_WAKE - futexes without a thread that sleeps */
 
 /*
- * A wait queues an entry on each of its futexes.  A task that wakes one of them calls
- * the entry's ->wake with the lock of that futex's hash bucket held.  It takes the entry
- * off, and pushes the request's task work, which completes it.
+ * A wait queues an entry (struct futex_q) on each of its futexes.  A task that wakes a futex calls
+ * the entry's ->wake() with the lock of the futex's hash bucket held.  ->wake() takes the entry off
+ * the futex and pushes the request's task work, which completes the request.
  *
- * A FUTEX_WAIT has one entry.  The waker or the cancel that takes it off the futex, under the
- * bucket's lock, decides how the wait ends.
+ * A FUTEX_WAIT has one entry.  Either a waker or a cancel takes that off, under the bucket's lock,
+ * and decides the result.
  *
- * A FUTEX_WAITV may have several wakers at the same time.  The first that changes ->state
- * decides how the wait ends, and pushes the request's task work; that takes the other entries
- * off their futexes.  A waker changes ->state before it takes its entry off.
+ * A FUTEX_WAITV may have several wakers at once.  The first waker or cancel that changes ->state
+ * decides the result and pushes the task work, which takes the other entries off:
  *
- * Once an entry is off, its waker does not touch the request any more, with one exception:
- * the waker that has decided still pushes the task work, and the request lives until that has run.
+ *	first waker				second waker
+ *	->state: IO_FUTEX_WAITS -> 0
+ *						->state is 0: not the first
+ *						take entry 1 off
+ *	take entry 0 off
+ *	io_req_push(req, io_futex_vector_tw)
+ *	io_futex_vector_tw()
+ *	  take the other entries off
+ *	  complete and free the request
  *
- * Futexes are known by the memory of the task.  A wait counts as one that has to end
- * with its task (io_req_track()), so that none is left when the memory goes.
+ * io_futex_vector_tw() needs the lock of a bucket only for an entry that is still queued.  So a
+ * waker changes ->state before it takes its entry off, and does not access the request afterwards.
+ * Only the first waker may: the request exists until its task work has run.
+ *
+ * The keys of private futexes contain the mm of the task.  So io_req_track() makes the task end all
+ * waits before it drops its mm.
  */
 #include <linux/errno.h>
 #include <linux/mutex.h>
@@ -34,15 +44,15 @@
 
 /* io_futex_vector->state, if it is not the index of the futex that was woken */
 enum {
-	IO_FUTEX_CANCELLED	= -3,	/* ends with -ECANCELED */
-	IO_FUTEX_SETUP		= -2,	/* is being queued: its issuer ends it */
-	IO_FUTEX_WAITS		= -1,	/* the first waker, or a cancel, ends it */
+	IO_FUTEX_CANCELLED	= -3,	/* the request ends with -ECANCELED */
+	IO_FUTEX_SETUP		= -2,	/* entries are being queued; the issuer handles a wake */
+	IO_FUTEX_WAITS		= -1,	/* the first waker, or a cancel, decides the result */
 };
 
 /**
- * struct io_futex_entry - what waits on a futex
- * @spare: for ctx->futexes
- * @q: on the futex
+ * struct io_futex_entry - the entry of a FUTEX_WAIT
+ * @spare: links an unused entry into ctx->futexes
+ * @q: queued on the futex
  */
 struct io_futex_entry {
 	struct io_spare	spare;
@@ -50,14 +60,14 @@ struct io_futex_entry {
 };
 
 /**
- * struct io_futex - a wait on one futex, or a wake
- * @uaddr: the futex
+ * struct io_futex - a FUTEX_WAIT or a FUTEX_WAKE
+ * @uaddr: user address of the futex
  * @flags: FLAGS_*
- * @val: waits: what it has to contain
- * @cancelled: waits: a cancel has taken the entry off; by the ring lock
- * @entry: waits: on the futex
- * @mask: wakes: whom to wake
- * @wake: wakes: how many
+ * @val: waits: value that the futex has to contain
+ * @cancelled: (R) waits: a cancel has taken the entry off
+ * @entry: waits: the entry on the futex
+ * @mask: wakes: bitset that a wait has to match
+ * @wake: wakes: maximum number of waits to wake
  */
 struct io_futex {
 	u32 __user	*uaddr;
@@ -76,10 +86,10 @@ struct io_futex {
 };
 
 /**
- * struct io_futex_vector - a wait on several futexes
- * @futexes: with their entries, freed by ->cleanup
- * @nr: their number
- * @state: IO_FUTEX_*, or the first that was woken
+ * struct io_futex_vector - a FUTEX_WAITV
+ * @futexes: the futexes and their entries, freed by ->cleanup()
+ * @nr: number of @futexes
+ * @state: (A) IO_FUTEX_*, or the index of the first futex that was woken
  */
 struct io_futex_vector {
 	struct futex_vector	*futexes;
@@ -90,7 +100,7 @@ struct io_futex_vector {
 IO_OP_DATA(io_futex);
 IO_OP_DATA(io_futex_vector);
 
-/* A wait on one futex has ended. */
+/* Complete a FUTEX_WAIT that a waker or a cancel has ended. */
 static void io_futex_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
 	struct io_kiocb *req = io_tw_to_req(tw);
@@ -103,7 +113,7 @@ static void io_futex_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int 
 	io_complete(req);
 }
 
-/* The futex was woken; futex_q->wake.  Its bucket's lock is held. */
+/* The futex_q->wake() of a FUTEX_WAIT, called with the bucket's lock held. */
 static void io_futex_woken(struct wake_q_head *wake_q, struct futex_q *q)
 {
 	struct io_kiocb *req = q->wake_data;
@@ -116,9 +126,9 @@ static bool io_futex_cancel(struct io_kiocb *req)
 {
 	struct io_futex *futex = io_futex(req);
 
-	/* a waker may have been first, but in both cases the request ends */
+	/* a waker may have been first, but the request ends in any case */
 	io_wait_table_hide(req);
-	/* a limit may expire later, and an entry that is off must not be taken off again */
+	/* a LINK_TIMEOUT may cancel again, but futex_unqueue() must not succeed twice */
 	if (!futex->cancelled && futex_unqueue(&futex->entry->q)) {
 		futex->cancelled = true;
 		io_req_push(req, io_futex_tw, 0);
@@ -126,13 +136,13 @@ static bool io_futex_cancel(struct io_kiocb *req)
 	return futex->cancelled;
 }
 
-/* It never came to wait. */
+/* Free the entry of a request that has not waited. */
 static void io_futex_cleanup(struct io_kiocb *req)
 {
 	kfree(io_futex(req)->entry);
 }
 
-/* A wait on several futexes has ended: its result is decided, and it waits on some still. */
+/* Complete a FUTEX_WAITV whose result is decided.  Its other entries may still be queued. */
 static void io_futex_vector_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 			       unsigned int issue_flags)
 {
@@ -147,7 +157,7 @@ static void io_futex_vector_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 	io_complete(req);
 }
 
-/* One of several futexes was woken; futex_q->wake.  Its bucket's lock is held. */
+/* The futex_q->wake() of a FUTEX_WAITV, called with the bucket's lock held. */
 static void io_futex_vector_woken(struct wake_q_head *wake_q, struct futex_q *q)
 {
 	struct futex_vector *one = container_of(q, struct futex_vector, q);
@@ -158,7 +168,7 @@ static void io_futex_vector_woken(struct wake_q_head *wake_q, struct futex_q *q)
 	while (state == IO_FUTEX_SETUP || state == IO_FUTEX_WAITS)
 		if (atomic_try_cmpxchg(&vector->state, &state, one - vector->futexes))
 			break;
-	/* afterwards the request may be gone, unless it waits for our task work */
+	/* after this the request may be freed, unless this waker pushes its task work */
 	__futex_wake_mark(q);
 	if (state == IO_FUTEX_WAITS)
 		io_req_push(req, io_futex_vector_tw, 0);
@@ -172,7 +182,7 @@ static bool io_futex_vector_cancel(struct io_kiocb *req)
 	io_wait_table_hide(req);
 	old = atomic_cmpxchg(&vector->state, IO_FUTEX_WAITS, IO_FUTEX_CANCELLED);
 	if (old == IO_FUTEX_WAITS) {
-		/* now: until its task work runs it would take wakes that are for others */
+		/* not in the task work: until then, entries would consume wakes of other waits */
 		futex_unqueue_multiple(vector->futexes, vector->nr);
 		io_req_push(req, io_futex_vector_tw, 0);
 	}
@@ -184,15 +194,15 @@ static void io_futex_vector_cleanup(struct io_kiocb *req)
 	kfree(io_futex_vector(req)->futexes);
 }
 
-/* A wait has memory that ->cleanup frees. */
+/* Let ->cleanup() free the memory of a wait. */
 static void io_futex_has_memory(struct io_kiocb *req)
 {
 	req->flags |= REQ_F_NEED_CLEANUP;
-	/* queueing does not block */
+	/* a worker is not needed, as queueing an entry does not block */
 	req->flags &= ~REQ_F_FORCE_ASYNC;
 }
 
-/* One futex, of FUTEX_WAIT or FUTEX_WAKE.  Return: its FLAGS_*, or a negative errno. */
+/* Check the SQE of FUTEX_WAIT or FUTEX_WAKE.  Return: FLAGS_*, or a negative errno. */
 static int io_futex_check(struct io_kiocb *req, const struct io_uring_sqe *sqe, u64 val, u64 mask)
 {
 	unsigned int flags = READ_ONCE(sqe->fd);
@@ -218,7 +228,7 @@ static int io_futex_wait_prep(struct io_kiocb *req, const struct io_uring_sqe *s
 
 	if (flags < 0)
 		return flags;
-	/* no waker could match it */
+	/* no wake matches an empty bitset */
 	if (!mask)
 		return -EINVAL;
 	futex->entry = io_spare_alloc(&req->ctx->futexes, sizeof(*futex->entry));
@@ -256,13 +266,16 @@ static int io_futex_waitv_prep(struct io_kiocb *req, const struct io_uring_sqe *
 				 nr, io_futex_vector_woken, req);
 }
 
-/* Add it before it is queued: wakers and searches have to find it.  Return: true if it may wait. */
+/*
+ * Add a request to the wait table, before a waker can end it.  Return: true; false if the task or
+ * the ring is ending, so that the request must not wait.
+ */
 static bool io_futex_add_waiting(struct io_kiocb *req)
 {
 	if (!io_may_add_waiting(req))
 		return false;
 	io_req_track(req);
-	/* now: room for it may have to be made */
+	/* this may have to grow the table */
 	io_wait_table_add(req);
 	return true;
 }
@@ -274,7 +287,7 @@ static enum io_result io_futex_wait_issue(struct io_kiocb *req, unsigned int iss
 
 	if (!io_futex_add_waiting(req))
 		return io_done(req, -ECANCELED);
-	/* now: once it is queued, which no task sleeps on, a waker may end it */
+	/* before the entry is queued, as a waker may end the request from then on */
 	io_req_move(req, IO_REQ_WAITING);
 	ret = futex_wait_setup(futex->uaddr, futex->val, futex->flags,
 			       &futex->entry->q, NULL, NULL);
@@ -285,8 +298,8 @@ static enum io_result io_futex_wait_issue(struct io_kiocb *req, unsigned int iss
 }
 
 /*
- * Queue the wait on its futexes.  Return: 0 if it waits, else 1 with the index of one
- * that was woken meanwhile, or a negative errno; it is on none of them then.
+ * Queue the entries of a FUTEX_WAITV.  Return: 0 if the request waits; 1 if a futex was woken
+ * meanwhile, whose index is in *@woken; or a negative errno.  If not 0, no entry is queued.
  */
 static int io_futex_vector_queue(struct io_kiocb *req, int *woken)
 {
@@ -295,7 +308,7 @@ static int io_futex_vector_queue(struct io_kiocb *req, int *woken)
 
 	atomic_set(&vector->state, IO_FUTEX_SETUP);
 	ret = futex_wait_multiple_setup(vector->futexes, vector->nr, woken);
-	/* it is set up for a task that sleeps on them */
+	/* the setup has prepared current to sleep, which it does not do here */
 	__set_current_state(TASK_RUNNING);
 	if (ret)
 		return ret;
@@ -331,7 +344,7 @@ static int io_futex_wake_prep(struct io_kiocb *req, const struct io_uring_sqe *s
 	futex->uaddr = u64_to_user_ptr(READ_ONCE(sqe->addr));
 	futex->mask = mask;
 	futex->wake = val;
-	/* none are woken if none are to be, unlike with futex(2) */
+	/* FLAGS_STRICT: a count of 0 wakes no wait, unlike with futex(2) */
 	futex->flags = flags | FLAGS_STRICT;
 	return 0;
 }
@@ -341,7 +354,7 @@ static enum io_result io_futex_wake_issue(struct io_kiocb *req, unsigned int iss
 	struct io_futex *futex = io_futex(req);
 	int ret = futex_wake(futex->uaddr, futex->flags, NULL, futex->wake, futex->mask);
 
-	/* the scan of a long hash bucket takes milliseconds */
+	/* the scan of a long hash bucket may take milliseconds */
 	if (unlikely(need_resched()))
 		cond_resched();
 	return io_done(req, ret);

@@ -2,15 +2,21 @@
 /* io_uring: IORING_OP_LINK_TIMEOUT - limits the time of the request before it in a chain */
 
 /*
- * What the chain has to know of it is in req/linked_timeout.h; this is its timer.  Either
- * the head ends first: it lets go of the LINK_TIMEOUT, which ends with
- * -ECANCELED.  Or the timer has expired: then the LINK_TIMEOUT leaves the chain
- * and cancels the head, this very request, wherever it is.  If the head ends
- * while the task work of the expired timer is under way, it finds that there is
- * no head any more.
+ * req/linked_timeout.h describes how a LINK_TIMEOUT is part of its chain; this file has its timer.
+ * If the head ends first, the LINK_TIMEOUT ends with -ECANCELED.  If the timer expires first, the
+ * LINK_TIMEOUT leaves the chain and cancels the head.  The head may end in between:
  *
- * Whether there is a CQE is decided by IOSQE_CQE_SKIP_SUCCESS alone, however it
- * ends: it counts as a success.
+ *	timer interrupt				end of the head, holds the ring lock
+ *	io_req_push(req, io_link_timeout_tw)
+ *						io_linked_timeout_end()
+ *						  req->timed = NULL
+ *						  io_timer_stop() does not return 1
+ *						io_ring_unlock()
+ *	io_link_timeout_tw(), under the ring lock
+ *	  no head: complete with -ENOENT
+ *
+ * A LINK_TIMEOUT counts as a success, whatever its result is.  So IOSQE_CQE_SKIP_SUCCESS alone
+ * decides whether it posts a CQE.
  */
 #include "async/timer.h"
 #include "complete/complete.h"
@@ -22,15 +28,15 @@ static int io_link_timeout_prep(struct io_kiocb *req, const struct io_uring_sqe 
 {
 	int ret;
 
-	/* there is nothing to count; the upper half has never been looked at */
+	/* a LINK_TIMEOUT counts no CQEs.  The upper half was never checked, so ignore it. */
 	if ((u32)READ_ONCE(sqe->off))
 		return -EINVAL;
-	/* there is nothing to repeat, but the flag has always been taken */
+	/* IORING_TIMEOUT_MULTISHOT has no effect, but was always accepted */
 	ret = io_timer_prep(req, sqe);
 	return ret ?: io_linked_timeout_attach(req);
 }
 
-/* The time is up. */
+/* Handle an expired timer: cancel the head, if there still is one. */
 static void io_link_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 			       unsigned int issue_flags)
 {
@@ -40,7 +46,7 @@ static void io_link_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 	io_timers_catch_up(ctx);
 	io_wait_table_del(req);
 	head = io_linked_timeout_expire(req);
-	/* if its task is gone, too: a head that waited keeps waiting */
+	/* cancel the head even if its task is gone, as it may still be waiting */
 	if (head)
 		ret = io_cancel_request(head);
 	req->cqe.res = ret ?: -ETIME;
@@ -49,7 +55,7 @@ static void io_link_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 
 static enum hrtimer_restart io_link_timeout_expired(struct hrtimer *hrtimer)
 {
-	/* what ends may be more than this */
+	/* run the task work at once: the head and its chain may end as well */
 	io_req_push(io_hrtimer_to_req(hrtimer), io_link_timeout_tw, IO_PUSH_NOW);
 	return HRTIMER_NORESTART;
 }
@@ -63,7 +69,7 @@ static enum io_result io_link_timeout_issue(struct io_kiocb *req, unsigned int i
 	return IO_PENDING;
 }
 
-/* It goes with its head. */
+/* A cancel does not end a LINK_TIMEOUT, which ends together with its head. */
 static bool io_link_timeout_cancel(struct io_kiocb *req)
 {
 	return false;

@@ -2,14 +2,13 @@
 /* io_uring: IORING_OP_POLL_ADD, IORING_OP_POLL_REMOVE - wait for events of files */
 
 /*
- * POLL_ADD waits for one event, or with IORING_POLL_ADD_MULTI tells each in a
- * CQE of its own until there is no room for it, or the poll is removed.  What
- * waits and who goes on with it: async/poll.c, submit/multishot.c.
+ * POLL_ADD waits for one event.  With IORING_POLL_ADD_MULTI it posts a CQE for each event, until
+ * the CQ is full or the poll is removed.  async/poll.c and submit/multishot.c describe how it waits
+ * and which context handles an event.
  *
- * POLL_REMOVE finds a POLL_ADD by its user_data and ends it, or gives it other
- * events or another user_data.  A poll whose event is about to be told is left
- * alone (-EALREADY).  One that gets other events is taken off its file and armed
- * anew, as files may look at what is waited for.
+ * POLL_REMOVE finds a POLL_ADD by its user_data, and ends it or changes its events or user_data.
+ * If task work is about to report an event of the poll, it fails with -EALREADY.  A changed poll
+ * is taken off the waitqueue and armed again, as ->poll() may depend on the requested events.
  */
 #include <linux/poll.h>
 #include <linux/swab.h>
@@ -20,16 +19,16 @@
 #include "req/wait_table.h"
 #include "submit/submit.h"
 
-/* what a program may ask for besides events in the lower half */
+/* flags above the lower half of the events that a program may set */
 #define IO_POLL_MODES	(EPOLLEXCLUSIVE | EPOLLONESHOT | EPOLLET)
 
 IO_OP_DATA(io_poll);
 
-/* Events from a SQE, of which older programs know the lower half only. */
+/* Convert the events in an SQE, of which older programs set only the lower half. */
 static __poll_t io_poll_sqe_events(u32 events)
 {
 #ifdef __BIG_ENDIAN
-	/* that half comes first in memory, where sqe->poll_events has been */
+	/* that half is at the lower address, where sqe->poll_events has been */
 	events = swahw32(events);
 #endif
 	return demangle_poll(events) | ((__force __poll_t)events & IO_POLL_MODES);
@@ -51,10 +50,10 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	} else {
 		events |= EPOLLONESHOT;
 	}
-	/* the program may have asked for both */
+	/* EPOLLONESHOT overrides IORING_POLL_ADD_MULTI */
 	if (!(events & EPOLLONESHOT)) {
 		req->flags |= REQ_F_MULTISHOT;
-		/* a pipe that is not empty tells of a write only if it was asked so */
+		/* a pipe that is not empty wakes a poll at a write only with EPOLLET */
 		events |= EPOLLET;
 	}
 	io_poll_set_events(io_poll(req), events);
@@ -64,9 +63,9 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 }
 
 /*
- * An exclusive poll that was ended was chosen for an event that it has not told, or that it tells
- * a ring that is closed.  One that was told by the end of such a poll is not the only one to be
- * told.
+ * Wake another exclusive waiter, if this poll was woken for an event that it has not reported, or
+ * has reported to a closed ring.  A poll that was woken by another poll's cleanup does that in any
+ * case, since more waiters may be missing the event.
  */
 static void io_poll_add_cleanup(struct io_kiocb *req)
 {
@@ -76,7 +75,7 @@ static void io_poll_add_cleanup(struct io_kiocb *req)
 		io_poll_pass_on(req->file, io_poll_events(io_poll(req)));
 }
 
-/* A waiting poll ends.  A call, so that code that only tells an event saves no registers. */
+/* End a waiting poll.  noinline, so that a caller that only reports an event saves no registers. */
 static noinline void io_poll_add_end(struct io_kiocb *req, s32 res)
 {
 	io_poll_end(req);
@@ -84,7 +83,7 @@ static noinline void io_poll_add_end(struct io_kiocb *req, s32 res)
 	io_complete(req);
 }
 
-/* The poll is armed, and there are events. */
+/* Report the events of an armed poll.  Return: what ->issue() has to return. */
 static enum io_result io_poll_add_tell(struct io_kiocb *req)
 {
 	struct io_poll *poll = io_poll(req);
@@ -96,7 +95,7 @@ static enum io_result io_poll_add_tell(struct io_kiocb *req)
 	return IO_AGAIN;
 }
 
-/* Tell events: straight where there is room for a CQE, else on the way of multishot requests. */
+/* Report events: directly if the CQ has room, otherwise by way of io_multishot_tw(). */
 static void io_poll_add_post(struct io_kiocb *req, __poll_t mask, unsigned int issue_flags)
 {
 	struct io_poll *poll = io_poll(req);
@@ -111,7 +110,7 @@ static void io_poll_add_post(struct io_kiocb *req, __poll_t mask, unsigned int i
 	}
 }
 
-/* There were several events, or one that its waker did not know, or it has to end. */
+/* Handle several events, an event that the waker has not reported, or a cancel. */
 static noinline void io_poll_add_look(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_poll *poll = io_poll(req);
@@ -131,8 +130,8 @@ static noinline void io_poll_add_look(struct io_kiocb *req, unsigned int issue_f
 }
 
 /*
- * The tw.run of a waiting poll.  Nothing is called before its last call, so that an event
- * that its waker knew saves no registers.
+ * The tw.run of a waiting poll.  Its only calls are tail calls, so that it saves no registers for
+ * an event that the waker has reported.
  */
 static void io_poll_add_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 			   unsigned int issue_flags)
@@ -165,11 +164,11 @@ static enum io_result io_poll_add_issue(struct io_kiocb *req, unsigned int issue
 }
 
 /**
- * struct io_poll_remove - a change of a poll
- * @user_data: of the poll
- * @new_user_data: what it gets
- * @events: what it gets, lower half
- * @flags: IORING_POLL_UPDATE_*, 0 to end it
+ * struct io_poll_remove - arguments of POLL_REMOVE
+ * @user_data: user_data of the poll
+ * @new_user_data: its new user_data
+ * @events: its new events, of which only the lower half is used
+ * @flags: IORING_POLL_UPDATE_*, 0 to end the poll
  */
 struct io_poll_remove {
 	u64		user_data;
@@ -203,13 +202,13 @@ static int io_poll_remove_prep(struct io_kiocb *req, const struct io_uring_sqe *
 	return 0;
 }
 
-/* Is it a poll, and not a request that waits for its file? */
+/* Return: true for a POLL_ADD; false for another request that waits for its file. */
 static bool io_poll_is_poll(struct io_kiocb *req, void *data)
 {
 	return req->opcode == IORING_OP_POLL_ADD;
 }
 
-/* Change a poll that does not wait and not armed, and arm it again. */
+/* Change a poll that was taken off its waitqueue, and arm it again. */
 static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove *rm)
 {
 	struct io_poll *poll = io_poll(target);
@@ -221,7 +220,7 @@ static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove 
 		__poll_t half = (__force __poll_t)0xffff, was = io_poll_events(poll);
 
 		io_poll_set_events(poll, (was & ~half) | (rm->events & half) | IO_POLL_UNASKED);
-		/* an event that chose it since we own it, and that it drops, is for others */
+		/* wake another waiter for an event that the poll does not wait for any more */
 		if (target->flags & (REQ_F_POLL_CHOSEN | REQ_F_POLL_PASSED) &&
 		    was & half & ~io_poll_events(poll))
 			io_poll_pass_on(target->file, was);
@@ -235,12 +234,12 @@ static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove 
 	}
 }
 
-/* Ring lock held.  Return: result of the request. */
+/* Find a poll, and change or end it.  Ring lock held.  Return: result of the POLL_REMOVE. */
 static int io_poll_remove_find(struct io_ring_ctx *ctx, const struct io_poll_remove *rm)
 {
 	struct io_kiocb *target;
 
-	/* the youngest */
+	/* of several polls with one user_data this is the youngest */
 	target = io_wait_table_find(ctx, IO_WAIT_POLL, rm->user_data, io_poll_is_poll, NULL);
 	if (IS_ERR_OR_NULL(target))
 		return target ? PTR_ERR(target) : -ENOENT;

@@ -2,14 +2,23 @@
 /* io_uring: IORING_OP_TIMEOUT, TIMEOUT_REMOVE - a CQE at a time, or after a number of CQEs */
 
 /*
- * A timeout ends when its time has come, when a number of CQEs was posted, or
- * when it is removed.  Each of the three first stops the timer; the one that
- * succeeds decides the result and pushes io_timeout_tw(), which ends the request.
- * It stays in the wait table until then.
+ * A TIMEOUT ends when its timer expires, when a number of CQEs has been posted, or when it is
+ * removed.  Only one of these contexts may set the result.  So the latter two first stop the timer
+ * (io_timer_stop()), which fails once the timer has expired or was stopped:
  *
- * One that repeats is started again by its task work.  What is done to it while that
- * is under way counts for the time after: an update changes the interval, a
- * removal makes this time the last.
+ *	removal, holds the ring lock		timer interrupt
+ *						io_timeout_expired()
+ *	io_timer_stop() returns -1
+ *						  req->cqe.res = -ETIME
+ *						  io_req_push(req, io_timeout_tw)
+ *	return -EALREADY
+ *	io_ring_unlock()
+ *						io_timeout_tw(), under the ring lock
+ *						  complete the request
+ *
+ * The request stays in the wait table until io_timeout_tw() runs.  For a repeating timeout, that
+ * posts a CQE and starts the timer again.  An update between the expiry and io_timeout_tw() changes
+ * the next interval.  A removal in this time ends the request with -ECANCELED.
  */
 #include "async/timer.h"
 #include "complete/complete.h"
@@ -17,11 +26,11 @@
 #include "ring/cq.h"
 
 /**
- * struct io_timeout_more - what not every timeout has
- * @target: CQEs that end it
- * @interval: time until the next CQE of one that repeats
- * @repeats: CQEs that it has left, 0 for no limit
- * @stopped: it was removed while its task work was under way
+ * struct io_timeout_more - memory for a TIMEOUT that counts CQEs or repeats
+ * @target: number of CQEs that end the timeout
+ * @interval: time between the CQEs of a repeating timeout
+ * @repeats: number of CQEs that a repeating timeout has left, 0 for no limit
+ * @stopped: (R) a repeating timeout was removed, also after its timer has expired
  * @req: the request
  */
 struct io_timeout_more {
@@ -32,7 +41,7 @@ struct io_timeout_more {
 	struct io_kiocb		*req;
 };
 
-/* What a TIMEOUT_REMOVE asks for. */
+/* Arguments of a TIMEOUT_REMOVE. */
 struct io_timeout_change {
 	u64		user_data;
 	ktime_t		time;
@@ -52,7 +61,7 @@ static bool io_timeout_repeats(const struct io_kiocb *req)
 	return req->flags & REQ_F_MULTISHOT;
 }
 
-/* Does the time's coming count as a failure?  -ECANCELED always does. */
+/* Return: true if the result breaks the chain.  -ECANCELED always does, -ETIME by default. */
 static bool io_timeout_failed(const struct io_kiocb *req)
 {
 	if (req->cqe.res == -ETIME)
@@ -60,7 +69,7 @@ static bool io_timeout_failed(const struct io_kiocb *req)
 	return req->cqe.res < 0;
 }
 
-/* A timeout that is the caller's waits for no CQEs any more. */
+/* Stop counting CQEs for a timeout that the caller owns. */
 static void io_timeout_unlist(struct io_kiocb *req)
 {
 	if (req->flags & REQ_F_ASYNC_DATA && !io_timeout_repeats(req))
@@ -82,7 +91,7 @@ static void io_timeout_end(struct io_kiocb *req)
 
 static enum hrtimer_restart io_timeout_expired(struct hrtimer *hrtimer);
 
-/* Post a CQE and start again.  Return: false if this time is the last. */
+/* Post a CQE and start the timer again.  Return: false if the request has to end instead. */
 static bool io_timeout_again(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_timeout_more *more = io_timeout_more(req);
@@ -103,7 +112,7 @@ static bool io_timeout_again(struct io_kiocb *req, unsigned int issue_flags)
 	return true;
 }
 
-/* A timeout has come to where it may be ended. */
+/* Handle an expired or stopped timer: end the request, or start the timer again. */
 static void io_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 			  unsigned int issue_flags)
 {
@@ -116,11 +125,11 @@ static void io_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 	io_timeout_end(req);
 }
 
-/* The caller has stopped the timer, or it has expired: any context. */
+/* Set the result and push the request.  The caller has stopped the timer, or is its callback. */
 static void io_timeout_send(struct io_kiocb *req, s32 res)
 {
 	req->cqe.res = res;
-	/* ends a wait, for however many CQEs it is */
+	/* a TIMEOUT ends the wait for CQEs, however many of them are missing */
 	io_req_push(req, io_timeout_tw, IO_PUSH_NOW);
 }
 
@@ -130,7 +139,7 @@ static enum hrtimer_restart io_timeout_expired(struct hrtimer *hrtimer)
 	return HRTIMER_NORESTART;
 }
 
-/* The CQEs are there; called under (C), which io_cq_target_remove() waits for. */
+/* io_cq_target->reached(); called under (C), see ctx.h, so io_cq_target_remove() waits for it. */
 static void io_timeout_reached(struct io_cq_target *target)
 {
 	struct io_kiocb *req = container_of(target, struct io_timeout_more, target)->req;
@@ -148,7 +157,7 @@ static int io_timeout_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	ret = io_timer_prep(req, sqe);
 	if (ret)
 		return ret;
-	/* starting a timer does not block */
+	/* a worker is not needed, as starting a timer does not block */
 	req->flags &= ~REQ_F_FORCE_ASYNC;
 	if (io_timer_flags(req) & IORING_TIMEOUT_MULTISHOT)
 		req->flags |= REQ_F_MULTISHOT;
@@ -172,7 +181,7 @@ static enum io_result io_timeout_issue(struct io_kiocb *req, unsigned int issue_
 		return io_done(req, -ECANCELED);
 	io_wait_table_add_timer(req, IO_WAIT_TIMEOUT);
 	io_req_move(req, IO_REQ_WAITING);
-	/* first, so that a target which is reached at once has a timer to stop */
+	/* before the target is added: a target that is reached at once stops the timer */
 	io_timer_start(req, io_timeout_expired);
 	if (nr && !io_timeout_repeats(req)) {
 		struct io_timeout_more *more = io_timeout_more(req);
@@ -183,12 +192,15 @@ static enum io_result io_timeout_issue(struct io_kiocb *req, unsigned int issue_
 	return IO_PENDING;
 }
 
-/* Return: 0 if it ends with -ECANCELED, -ENOENT or -EALREADY if it has ended by itself. */
+/*
+ * Remove a timeout.  Return: 0 if it ends with -ECANCELED; -EALREADY if its timer is just expiring;
+ * -ENOENT if that has expired or was stopped before.
+ */
 static int io_timeout_remove(struct io_kiocb *req)
 {
 	int ret = io_timer_stop(req);
 
-	/* it ends, by us or by itself: there is nothing left to find */
+	/* the request ends in any case, so later searches need not find it */
 	io_wait_table_hide(req);
 	if (io_timeout_repeats(req)) {
 		if (io_timeout_more(req)->stopped)
@@ -197,7 +209,7 @@ static int io_timeout_remove(struct io_kiocb *req)
 	} else if (ret != 1) {
 		return ret ? -EALREADY : -ENOENT;
 	}
-	/* else its task work is under way, and finds that it was stopped */
+	/* otherwise the task work of a repeating timeout is on its way, and checks ->stopped */
 	if (ret == 1)
 		io_timeout_send(req, -ECANCELED);
 	return 0;
@@ -213,12 +225,12 @@ static enum hrtimer_mode io_change_mode(const struct io_timeout_change *change)
 	return change->flags & IORING_TIMEOUT_ABS ? HRTIMER_MODE_ABS : HRTIMER_MODE_REL;
 }
 
-/* Give a timeout another time.  Return: 0 or a negative errno. */
+/* Set a new time for a timeout.  Return: 0 or a negative errno. */
 static int io_timeout_update(struct io_kiocb *req, const struct io_timeout_change *change)
 {
 	int ret;
 
-	/* it would have to be an interval as well */
+	/* the time of a repeating timeout is also its interval */
 	if (io_timeout_repeats(req) && change->flags & IORING_TIMEOUT_ABS)
 		return -EINVAL;
 	ret = io_timer_stop(req);
@@ -255,7 +267,7 @@ static int io_timeout_change_prep(struct io_kiocb *req, const struct io_uring_sq
 	return io_timer_read(u64_to_user_ptr(READ_ONCE(sqe->addr2)), &change->time);
 }
 
-/* Give the timeout of a running link another time.  Return: 0 or a negative errno. */
+/* Set a new time for a LINK_TIMEOUT whose timer runs.  Return: 0 or a negative errno. */
 static int io_link_timeout_update(struct io_ring_ctx *ctx, const struct io_timeout_change *change)
 {
 	struct io_kiocb *req;
@@ -276,7 +288,7 @@ static int io_timeout_change_do(struct io_ring_ctx *ctx, const struct io_timeout
 	bool update = change->flags & IORING_TIMEOUT_UPDATE;
 	struct io_kiocb *req;
 
-	/* alone, the flag does not make an update of a removal */
+	/* IORING_LINK_TIMEOUT_UPDATE alone is ignored: the request is a removal */
 	if (update && change->flags & IORING_LINK_TIMEOUT_UPDATE)
 		return io_link_timeout_update(ctx, change);
 	req = io_timer_find(ctx, IO_WAIT_TIMEOUT, change->user_data);

@@ -2,19 +2,30 @@
 /* io_uring: IORING_OP_WAITID - wait for a child without a thread that sleeps */
 
 /*
- * Each task has one entry in the queue of the waiters for the process's children, which
- * every exit of a child walks with tasklist_lock held.  Behind it a tree finds the requests
- * that wait for a child.  Requests of one ring that wait for the same children hang from the
- * youngest of them, which alone is in the tree.
+ * Every exit of a child walks the waitqueue of its parent process, with tasklist_lock held.  Many
+ * entries there would delay other processes.  So each task has one entry, and a tree (tctx->waits)
+ * has its requests, sorted by what they wait for.  Of a ring's requests for the same children only
+ * the youngest is in the tree, and the others are linked to it.
  *
- * An event takes that one off the tree and sends it back to its task, where it looks:
- * children can be looked at by their parent alone.  There it also sends those that hang
- * from it, so that an event costs little, however many requests it ends.  If another waiter
- * was faster a request goes back into the tree.
+ * An event takes that request off the tree and pushes it to its task, because only the parent can
+ * look at a child.  The task work pushes the requests that are linked to it, so an event costs
+ * little, however many requests wait.  Then it looks for a child.  If another waiter has already
+ * reaped the child, the request goes back into the tree.
  *
- * ->state says who sends it: the task itself, which looked while an event came and has to
- * look again; otherwise the event, the request that it hangs from, or a cancel, whichever
- * comes first.
+ * An event may come while the task is looking.  ->state ensures that it is not lost, and that the
+ * request is pushed once:
+ *
+ *	task, holds the ring lock		event, holds the waitqueue's lock
+ *	->state = IO_WAITID_LOOKS
+ *	io_waitid_enter()
+ *	__do_wait() finds no child
+ *						take the request off the tree
+ *						->state: LOOKS -> SENT, do not push
+ *	->state: LOOKS -> WAITS fails
+ *	io_req_push(), to look again
+ *
+ * Otherwise ->state becomes WAITS.  Then the first context that sets SENT pushes the request: an
+ * event, the task work of the request that it is linked to, or a cancel.
  */
 #include <linux/compat.h>
 #include <linux/errno.h>
@@ -32,21 +43,21 @@
 #include "req/wait_table.h"
 
 enum io_waitid_state {
-	IO_WAITID_LOOKS,	/* its task looks for a child */
-	IO_WAITID_WAITS,	/* for an event, or a cancel */
-	IO_WAITID_SENT,		/* either has come, maybe while its task looked */
+	IO_WAITID_LOOKS,	/* the task is looking for a child */
+	IO_WAITID_WAITS,	/* the request waits for an event or a cancel */
+	IO_WAITID_SENT,		/* one of them has come, perhaps while the task was looking */
 };
 
 /**
- * struct io_waitid - arguments of waitid(2)
- * @infop: where the answer goes
- * @head: the queue, of the process that has submitted it, whose task the request holds;
- *	its lock guards tctx->waits
- * @state: enum io_waitid_state
+ * struct io_waitid - arguments and state of a WAITID
+ * @infop: user address for the result, or NULL
+ * @head: waitqueue of the submitting process, which stays because the request has a reference to
+ *	the task; its lock protects tctx->waits
+ * @state: (A) enum io_waitid_state
  * @which: P_*
- * @upid: the process, or group
+ * @upid: what @which needs, such as a pid
  * @options: W*
- * @cancelled: (R) ends with -ECANCELED
+ * @cancelled: (R) the request ends with -ECANCELED
  */
 struct io_waitid {
 	struct siginfo __user	*infop;
@@ -60,17 +71,17 @@ struct io_waitid {
 
 IO_OP_DATA(io_waitid);
 
-/* requests that one of them sends on */
+/* maximum number of linked requests that one request pushes */
 #define IO_WAITID_STEP	64
 
 /**
- * struct io_waitid_wait - ->async_data
- * @opts: what is waited for
- * @info: the answer
+ * struct io_waitid_wait - the wait of a WAITID, in req->async_data
+ * @opts: what the request waits for
+ * @info: the result
  * @req: the request
- * @key: its ring, and whether it waits for children of other threads
- * @node: in tctx->waits, under the queue's lock
- * @same: (R) requests with the same key, type and pid; younger ones come first
+ * @key: address of its ring, plus 1 with __WNOTHREAD
+ * @node: in tctx->waits, under the lock of the waitqueue
+ * @same: (R) links requests with the same key, type and pid, from the youngest to the oldest
  */
 struct io_waitid_wait {
 	struct wait_opts	opts;
@@ -100,7 +111,7 @@ static int io_waitid_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	waitid->cancelled = false;
 	if (!io_req_alloc_async(req, sizeof(struct io_waitid_wait)))
 		return -ENOMEM;
-	/* looking does not block */
+	/* a worker is not needed, as looking for a child does not block */
 	req->flags &= ~REQ_F_FORCE_ASYNC;
 	return 0;
 }
@@ -115,7 +126,7 @@ static struct io_waitid_wait *io_node_to_wait(struct rb_node *node)
 	return rb_entry(node, struct io_waitid_wait, node);
 }
 
-/* By type and pid first, so that those that an event concerns are neighbours. */
+/* Compare pid and type first, so that the waits for one event are neighbours in the tree. */
 static int io_waitid_cmp(const struct io_waitid_wait *wait, enum pid_type type,
 			 const struct pid *pid, unsigned long key)
 {
@@ -131,17 +142,17 @@ static int io_waitid_cmp(const struct io_waitid_wait *wait, enum pid_type type,
 static void io_waitid_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 			 unsigned int issue_flags);
 
-/* Let a request look, unless that is under way. */
+/* Let a request look for a child, unless it is looking or was pushed already. */
 static void io_waitid_send(struct io_waitid_wait *wait)
 {
 	struct io_kiocb *req = wait->req;
 
-	/* it may find nothing, so it has to run for anything to come */
+	/* run the task work at once: it may find no child, and post no CQE */
 	if (atomic_xchg(&io_waitid(req)->state, IO_WAITID_SENT) == IO_WAITID_WAITS)
 		io_req_push(req, io_waitid_tw, IO_PUSH_NOW);
 }
 
-/* Something has happened to a child.  Send those that wait for it by this type and pid. */
+/* Handle an event of @child: push the requests that wait for it by @type and @pid. */
 static void io_waitid_wake(struct io_uring_task *tctx, struct task_struct *child,
 			   enum pid_type type, const struct pid *pid)
 {
@@ -168,7 +179,7 @@ static void io_waitid_wake(struct io_uring_task *tctx, struct task_struct *child
 	}
 }
 
-/* The task's entry; the queue's lock is held. */
+/* Wait function of the task's entry, called with the waitqueue's lock held. */
 static int io_waitid_event(struct wait_queue_entry *entry, unsigned int mode, int sync, void *key)
 {
 	struct io_uring_task *tctx = container_of(entry, struct io_uring_task, child_wait);
@@ -182,7 +193,7 @@ static int io_waitid_event(struct wait_queue_entry *entry, unsigned int mode, in
 	return 1;
 }
 
-/* From here on events are seen. */
+/* Put a request into the tree, so that events find it. */
 static void io_waitid_enter(struct io_kiocb *req)
 {
 	struct io_waitid_wait *at, *wait = io_waitid_wait(req);
@@ -212,7 +223,7 @@ static void io_waitid_enter(struct io_kiocb *req)
 	rb_insert_color(&wait->node, &tctx->waits);
 }
 
-/* An event has come for @req, and for those that hang from it. */
+/* Push the requests that are linked to @req, for which an event has come. */
 static void io_waitid_pass_on(struct io_kiocb *req)
 {
 	struct io_waitid_wait *next, *wait = io_waitid_wait(req);
@@ -220,13 +231,13 @@ static void io_waitid_pass_on(struct io_kiocb *req)
 
 	while (unlikely(!list_empty(&wait->same))) {
 		next = list_next_entry(wait, same);
-		/* the last of a step passes it on to the rest */
+		/* the last request of a step pushes the rest in its own task work */
 		list_del_init(--left ? &next->same : &wait->same);
 		io_waitid_send(next);
 	}
 }
 
-/* No event is to send it any more.  Return: none has, and it does not look. */
+/* Unlink a request.  Return: true if it waited; false if it was pushed, or its task is looking. */
 static bool io_waitid_leave(struct io_kiocb *req)
 {
 	struct io_waitid_wait *wait = io_waitid_wait(req);
@@ -270,7 +281,7 @@ static bool io_waitid_leave(struct io_kiocb *req)
 	_ok;								\
 })
 
-/* Tell about the child; by the task.  Return: done? */
+/* Write the result to user memory, in the task's context.  Return: true; false after a fault. */
 static bool io_waitid_tell(struct io_kiocb *req, int signo)
 {
 	const struct waitid_info *info = &io_waitid_wait(req)->info;
@@ -288,7 +299,7 @@ fault:
 	return false;
 }
 
-/* What waitid(2) makes of what it found.  Return: the result of the request. */
+/* Report what was found, as waitid(2) does.  Return: the result of the request. */
 static int io_waitid_result(struct io_kiocb *req, long found)
 {
 	bool told = io_waitid_tell(req, found > 0 ? SIGCHLD : 0);
@@ -299,11 +310,12 @@ static int io_waitid_result(struct io_kiocb *req, long found)
 }
 
 /*
- * Look for a child, in the task that waits for it.  An event that comes during the look
- * asks for another one.  That is made by the request's own task work: a child that stops and
- * goes on all the time must not keep the task here, with the ring lock held.
+ * Look for a child, in the task that waits for it.  After an event in this time the task has to
+ * look again.  It does that in task work: a child that stops and continues all the time must not
+ * keep the task here, with the ring lock held.
  *
- * Return: -ERESTARTSYS if it waits on; else no event sends it any more.
+ * Return: -ERESTARTSYS if the request waits; otherwise what __do_wait() has returned, and no event
+ * pushes the request any more.
  */
 static long io_waitid_look(struct io_kiocb *req)
 {
@@ -323,7 +335,7 @@ static long io_waitid_look(struct io_kiocb *req)
 	return found;
 }
 
-/* An event, or a cancel. */
+/* Handle an event or a cancel. */
 static void io_waitid_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 			 unsigned int issue_flags)
 {
@@ -332,7 +344,7 @@ static void io_waitid_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 	long found = -ECANCELED;
 
 	io_waitid_pass_on(req);
-	/* a task that is killed runs its task work first, and this may come again and again */
+	/* a killed task runs its task work before it exits, so it must not look again and again */
 	if (!dead && !io_waitid(req)->cancelled && io_may_add_waiting(req) &&
 	    !fatal_signal_pending(current))
 		found = io_waitid_look(req);
@@ -345,7 +357,7 @@ static void io_waitid_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 
 static bool io_waitid_cancel(struct io_kiocb *req)
 {
-	/* its task work, if that is under way already, looks at this */
+	/* task work that is already queued checks this flag */
 	io_waitid(req)->cancelled = true;
 	io_wait_table_hide(req);
 	if (io_waitid_leave(req))
