@@ -10,9 +10,9 @@
 #include "op/result.h"
 
 /**
- * struct io_advise - what is advised
- * @start: position or address
- * @len: bytes
+ * struct io_advise - arguments of FADVISE and MADVISE
+ * @start: file position or address
+ * @len: number of bytes
  * @advice: POSIX_FADV_* or MADV_*
  */
 struct io_advise {
@@ -23,7 +23,7 @@ struct io_advise {
 
 IO_OP_DATA(io_advise);
 
-/* @wide is the length, 64 bits in a field that has no other use; 0 if it is in sqe->len. */
+/* Read the SQE.  @wide: a length of 64 bits, from another field; 0 if it is in sqe->len. */
 static int io_advise_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u64 start, u64 wide)
 {
 	struct io_advise *adv = io_advise(req);
@@ -41,7 +41,7 @@ static int io_fadvise_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return io_advise_prep(req, sqe, READ_ONCE(sqe->off), READ_ONCE(sqe->addr));
 }
 
-/* The others read or drop pages. */
+/* Return: true for advice that reads or drops pages. */
 static bool io_fadvise_may_block(u32 advice)
 {
 	return advice == POSIX_FADV_WILLNEED || advice == POSIX_FADV_DONTNEED;
@@ -63,7 +63,7 @@ static int io_madvise_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return io_advise_prep(req, sqe, READ_ONCE(sqe->addr), READ_ONCE(sqe->off));
 }
 
-/* Whatever the advice is, the lock of the memory may be waited for. */
+/* Not inline, as all kinds of advice may have to wait for mmap_lock. */
 static enum io_result io_madvise_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_advise *adv = io_advise(req);

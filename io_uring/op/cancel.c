@@ -2,8 +2,8 @@
 /* io_uring: IORING_OP_ASYNC_CANCEL - end requests of this ring */
 
 /*
- * The result is there when the request is: what was found has been told to end,
- * and its CQE comes by its own way, which may be later.
+ * A cancel tells the requests that it finds to end, but does not wait for their end.  So their CQEs
+ * may be posted after its own.
  */
 #include <linux/errno.h>
 #include <linux/file.h>
@@ -12,6 +12,13 @@
 #include "rsrc/files.h"
 #include "task/cancel.h"
 
+/**
+ * struct io_cancel - arguments of ASYNC_CANCEL
+ * @user_data: user_data of the requests
+ * @fd: descriptor or slot of the file, with IORING_ASYNC_CANCEL_FD
+ * @flags: IORING_ASYNC_CANCEL_*
+ * @opcode: opcode of the requests, with IORING_ASYNC_CANCEL_OP
+ */
 struct io_cancel {
 	u64	user_data;
 	s32	fd;
@@ -41,7 +48,7 @@ static int io_cancel_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return 0;
 }
 
-/* The file whose requests are meant.  Return: found?  The request holds it. */
+/* Find the file whose requests are to be cancelled, and hold it.  Return: true if there is one. */
 static bool io_cancel_file(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_cancel *cancel = io_cancel(req);

@@ -2,21 +2,22 @@
 /* io_uring: IORING_OP_CLOSE - close a descriptor, or empty a slot of the registered files */
 
 /*
- * The descriptor is taken out of the table and its file looked at under one
- * hold of the table's lock, so that what was examined is what is closed.
- * Files that have to write something back when they are closed do that in a
- * worker.  Rings are refused: the request would close the ring it lives in.
+ * The file is checked and its descriptor removed under one hold of the table's lock, so the checked
+ * file is the one that is closed.  A file with ->flush() may have to write data back, so a worker
+ * closes it.  Rings are refused, since a request must not close its own ring.
  *
- * A request that is linked to a CLOSE may need the file to be gone: the port of a listener is
- * free, a pipe has no reader.  fput() lets the file go when the task leaves the kernel, which is
- * too late, and it must not go under the ring lock, as that may take long.  So a CLOSE in front
- * of others puts the last reference by itself, from task work or in a worker, and is done after
- * that.  Other holders keep the file: another descriptor, a request, and for an instant also a
- * worker that has just ended one.  A CLOSE that has a limit does not wait,
- * as the limit could not end it, nor does that of a socket that would linger.
+ * A request that is linked to a CLOSE may need the file to be released: the port of a listener has
+ * to be free, or a pipe has to be without readers.  fput() releases a file when the task returns to
+ * user space, which is too late.  A release under the ring lock could hold that lock for long.  So
+ * a CLOSE with a linked request drops the last reference itself, in task work or in a worker, and
+ * completes after that.
  *
- * A worker does the same for a regular file that is open for writing: when the result is there,
- * the program may execute what it has written.
+ * It does not wait for other holders of the file: another descriptor, a request, or, for a short
+ * time, a worker that has just completed a request.  A CLOSE with a LINK_TIMEOUT does not wait at
+ * all, as the timeout could not end the wait.  Nor does the CLOSE of a socket that would linger.
+ *
+ * A worker also waits for the release of a regular file that is open for writing.  So the program
+ * may execute the file as soon as it has the CQE.
  */
 #include <linux/errno.h>
 #include <linux/fdtable.h>
@@ -35,11 +36,11 @@
 #include "rsrc/files.h"
 
 /**
- * struct io_close - what to close
+ * struct io_close - arguments and state of a CLOSE
  * @fd: descriptor
  * @file_index: slot + 1, or 0 for a descriptor
- * @file: that was closed, counted, if the CLOSE is done only when it is gone
- * @gone: puts @file
+ * @file: closed file, with a reference, if the CLOSE waits for its release; otherwise NULL
+ * @gone: task work that puts @file
  * @req: the request, for @gone
  */
 struct io_close {
@@ -66,7 +67,7 @@ static int io_close_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return close->fd && close->file_index ? -EINVAL : 0;
 }
 
-/* Return: true if the CLOSE is done when the file is gone, unless others hold it. */
+/* Return: true if the CLOSE has to wait for the release of the file. */
 static bool io_close_waits(const struct io_kiocb *req, struct file *file, unsigned int issue_flags)
 {
 	if (req->flags & REQ_F_HAS_TIMEOUT)
@@ -76,14 +77,14 @@ static bool io_close_waits(const struct io_kiocb *req, struct file *file, unsign
 	return issue_flags & IO_URING_F_UNLOCKED && io_file_keeps_exec(file);
 }
 
-/* A reference that keeps the file until the end of the CLOSE, if that waits for it. */
+/* Get a reference to the file, if the CLOSE has to wait for its release. */
 static void io_close_keep(struct io_kiocb *req, struct file *file, unsigned int issue_flags)
 {
 	if (unlikely(io_close_waits(req, file, issue_flags)))
 		io_close(req)->file = get_file(file);
 }
 
-/* Task work: the last reference to the file goes, then the chain goes on. */
+/* Task work: release the file, then complete the request, so that its chain continues. */
 static void io_close_put(struct callback_head *gone)
 {
 	struct io_close *close = container_of(gone, struct io_close, gone);
@@ -92,7 +93,7 @@ static void io_close_put(struct callback_head *gone)
 	io_complete_later(close->req);
 }
 
-/* The descriptor or slot is empty.  Return: what becomes of the request. */
+/* Set the result after the descriptor or slot was emptied.  Return: what ->issue() returns. */
 static enum io_result io_close_end(struct io_kiocb *req, int ret, unsigned int issue_flags)
 {
 	struct io_close *close = io_close(req);
@@ -106,7 +107,7 @@ static enum io_result io_close_end(struct io_kiocb *req, int ret, unsigned int i
 	}
 	close->req = req;
 	init_task_work(&close->gone, io_close_put);
-	/* others have it, or current does not come that way any more */
+	/* other holders keep the file, or current is exiting and runs no more task work */
 	if (file_count(close->file) > 1 || task_work_add(current, &close->gone, TWA_RESUME)) {
 		fput(close->file);
 		return IO_DONE;
@@ -132,7 +133,10 @@ static enum io_result io_close_slot(struct io_kiocb *req, unsigned int issue_fla
 	return io_close_end(req, ret, issue_flags);
 }
 
-/* Take the file out of the table.  Return: the file, NULL, or -EAGAIN for a worker's turn. */
+/*
+ * Remove a file from the table of descriptors.  Return: the file; NULL if there is none that may
+ * be closed; ERR_PTR(-EAGAIN) if a worker has to do it.
+ */
 static struct file *io_close_take(int fd, bool may_flush)
 {
 	struct files_struct *files = current->files;

@@ -10,10 +10,10 @@
 
 /**
  * struct io_epoll - arguments of epoll_ctl(2)
- * @epfd: the instance
+ * @epfd: descriptor of the epoll instance
  * @op: EPOLL_CTL_*
- * @fd: what is watched
- * @event: for what; copied when the SQE is read, unless @op has none
+ * @fd: descriptor to watch
+ * @event: events to watch for, copied by ->prep(); unused if @op takes none
  */
 struct io_epoll {
 	int			epfd;

@@ -2,15 +2,21 @@
 /* io_uring: IORING_OP_FILES_UPDATE - change registered files from the ring */
 
 /*
- * Change registered files as IORING_REGISTER_FILES_UPDATE does, ordered with other
- * requests; rsrc/files.c does the work under the ring lock.  The result is the
- * number of slots that were changed.
+ * This op changes registered files like IORING_REGISTER_FILES_UPDATE, but in order with other
+ * requests.  rsrc/files.c does the work, under the ring lock.  The result is the number of slots
+ * that were changed.
  */
 #include <linux/errno.h>
 
 #include "op/list.h"
 #include "rsrc/files.h"
 
+/**
+ * struct io_fupdate - arguments of FILES_UPDATE
+ * @addr: user address of the descriptors
+ * @offset: the first slot
+ * @len: number of slots
+ */
 struct io_fupdate {
 	u64	addr;
 	u32	offset;

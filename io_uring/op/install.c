@@ -6,8 +6,11 @@
 
 #include "op/list.h"
 
+/**
+ * struct io_install - argument of FIXED_FD_INSTALL
+ * @o_flags: O_CLOEXEC or 0
+ */
 struct io_install {
-	/* O_CLOEXEC or 0 */
 	unsigned int	o_flags;
 };
 
@@ -25,7 +28,7 @@ static int io_install_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	flags = READ_ONCE(sqe->install_fd_flags);
 	if (flags & ~IORING_FIXED_FD_NO_CLOEXEC)
 		return -EINVAL;
-	/* whether a file may be received is asked with the task's own credentials */
+	/* receive_fd() has to check the task's own credentials */
 	if (req->flags & REQ_F_CREDS)
 		return -EPERM;
 	io_install(req)->o_flags = flags & IORING_FIXED_FD_NO_CLOEXEC ? 0 : O_CLOEXEC;

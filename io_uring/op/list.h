@@ -3,10 +3,11 @@
 
 /*
  * IO_OP(opcode, record, config): io_op_<record> implements IORING_OP_<opcode>, if
- * the option is set.  The lines are in the order of the opcodes.  An #include of
- * this file declares the records.  op/table.c includes it twice more, with an
- * IO_OP() of its own, for the table of operations and for their names.  An opcode
+ * the option <config> is set.  The lines are in the order of the opcodes.  An opcode
  * without a line is unsupported.
+ *
+ * An #include of this file declares the records.  op/table.c includes it twice more,
+ * with its own IO_OP(), for the table of operations and for their names.
  */
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_OP

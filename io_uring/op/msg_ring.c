@@ -2,22 +2,22 @@
 /* io_uring: IORING_OP_MSG_RING - post a CQE to another ring, or hand it a file */
 
 /*
- * IORING_MSG_DATA posts a CQE that the sender has written.  The message travels
- * as a stored CQE (ring/entry.h): into the mailbox of a single-writer ring, whose
- * owner makes the CQE of it when it comes; straight into the queue of a shared
- * one.  Neither needs the target's lock, so the sender is done at once.
+ * IORING_MSG_DATA posts a CQE with contents from the sender's SQE.  If the target is a
+ * single-writer ring, the message is stored in an entry (ring/entry.h) and pushed to the ring's
+ * mailbox, and its owner posts the CQE.  On a multi-writer ring the sender posts the CQE itself.
+ * Neither needs the target's ring lock, so the sender does not wait.
  *
- * IORING_MSG_SEND_FD puts a registered file of the sender into the target's
- * table, and posts a CQE like DATA.  That does need the target's lock: inline
- * it is only tried for, while the sender's own is held; a worker waits for it
- * and holds no other.
+ * IORING_MSG_SEND_FD puts a registered file of the sender into the target's table, and posts a CQE
+ * like DATA.  This needs the target's ring lock.  An inline attempt holds the sender's ring lock:
+ * two rings that send to each other would deadlock if it waited, so it only tries.  A worker holds
+ * no ring lock, so it may wait.
  *
- * Everything that can fail is done before anything can be seen, but for the memory of the CQE of a
- * SEND_FD: without it the file is in its slot although the request ends with -EOVERFLOW.
+ * All steps that can fail come before the first visible one, with one exception.  If the CQE of a
+ * SEND_FD finds neither room nor memory, the request ends with -EOVERFLOW, but the file stays in
+ * its slot.
  *
- * The target is looked up here and held for no longer than the message takes:
- * the request of a sender does not keep another ring alive, and a process with
- * one thread pays no reference count for it.
+ * ->issue() looks the target up and holds it only during the call.  So a request does not keep
+ * another ring alive, and a process with one thread takes no reference.
  */
 #include <linux/errno.h>
 #include <linux/file.h>
@@ -35,17 +35,17 @@
 #define IO_MSG_FLAGS	(IORING_MSG_RING_CQE_SKIP | IORING_MSG_RING_FLAGS_PASS)
 
 /**
- * struct io_msg - a message
- * @user_data: of the target's CQE
+ * struct io_msg - arguments and state of a MSG_RING
+ * @user_data: user_data of the target's CQE
  * @cmd: IORING_MSG_*
- * @src_slot: SEND_FD: the sender's slot
- * @res: DATA: of the target's CQE
- * @cqe_flags: DATA: of the target's CQE; SEND_FD: the target's slot + 1, or
+ * @src_slot: SEND_FD: slot of the file in the sender's table
+ * @res: DATA: result of the target's CQE
+ * @cqe_flags: DATA: flags of the target's CQE; SEND_FD: slot + 1 in the target's table, or
  *	IORING_FILE_INDEX_ALLOC
  * @flags: IORING_MSG_RING_*
- * @fd: target
- * @plain: DATA that sets nothing unusual
- * @src_file: SEND_FD: the file, once a worker has to finish; put by ->cleanup
+ * @fd: descriptor of the target
+ * @plain: DATA that uses no field but @user_data, @res and @fd
+ * @src_file: SEND_FD: the file until it is in its slot; otherwise put by ->cleanup()
  */
 struct io_msg {
 	u64		user_data;
@@ -71,7 +71,7 @@ static int io_msg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	msg->fd = READ_ONCE(sqe->fd);
 	msg->user_data = READ_ONCE(sqe->off);
 	msg->res = READ_ONCE(sqe->len);
-	/* the upper halves have no meaning */
+	/* the upper halves of the next two fields are ignored */
 	msg->cmd = READ_ONCE(sqe->addr);
 	msg->src_slot = READ_ONCE(sqe->addr3);
 	msg->cqe_flags = READ_ONCE(sqe->file_index);
@@ -87,7 +87,7 @@ static bool io_msg_disabled(const struct io_ring_ctx *target)
 	return READ_ONCE(target->stops.disabled);
 }
 
-/* What DATA may say, and what of it becomes of the CQE's flags. */
+/* Check the fields of DATA, and set the flags of the CQE.  Return: 0 or -EINVAL. */
 static int io_msg_data_flags(const struct io_msg *msg, u32 *flags)
 {
 	if (msg->src_slot || msg->flags & ~IORING_MSG_RING_FLAGS_PASS)
@@ -99,7 +99,7 @@ static int io_msg_data_flags(const struct io_msg *msg, u32 *flags)
 	return 0;
 }
 
-/* What the CQE travels in, see io_message_prepare(); workers do not hold the sender's lock. */
+/* Get an entry for the CQE, see io_message_prepare().  A worker does not hold the sender's lock. */
 static struct io_cqe_entry *io_msg_entry(struct io_kiocb *req, struct io_ring_ctx *target,
 					 unsigned int issue_flags)
 {
@@ -127,8 +127,8 @@ static int io_msg_data(struct io_kiocb *req, struct io_ring_ctx *target, unsigne
 }
 
 /*
- * The file to hand over, counted; NULL if the slot is empty or does not exist, or current is
- * killed.
+ * Get a reference to the file to be sent.  Return: the file; NULL if the slot is empty or does not
+ * exist, or if a worker is killed while it waits for the lock.
  */
 static struct file *io_msg_take_source(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -148,7 +148,7 @@ static struct file *io_msg_take_source(struct io_kiocb *req, unsigned int issue_
 	return msg->src_file;
 }
 
-/* The target's lock: inline it is not waited for, the sender's own is held. */
+/* Take the target's ring lock.  Inline this does not wait.  Return: 0 or a negative errno. */
 static int io_msg_lock_target(struct io_ring_ctx *target, unsigned int issue_flags)
 {
 	if (issue_flags & IO_URING_F_UNLOCKED)
@@ -156,7 +156,7 @@ static int io_msg_lock_target(struct io_ring_ctx *target, unsigned int issue_fla
 	return io_ring_trylock(target) ? 0 : -EAGAIN;
 }
 
-/* Install and post; the target's lock is taken here.  Return: as io_fixed_fd_install() */
+/* Install the file and post the CQE.  Return: as io_fixed_fd_install(), or a negative errno. */
 static int io_msg_install(struct io_kiocb *req, struct io_ring_ctx *target,
 			  unsigned int issue_flags)
 {
@@ -178,7 +178,7 @@ static int io_msg_install(struct io_kiocb *req, struct io_ring_ctx *target,
 			io_entry_put(entry);
 		return err;
 	}
-	/* the slot takes it over, whether there is one or not */
+	/* io_fixed_fd_install() consumes the reference, even if it fails */
 	file = msg->src_file;
 	msg->src_file = NULL;
 	req->flags &= ~REQ_F_NEED_CLEANUP;
@@ -232,7 +232,7 @@ static enum io_result io_msg_issue(struct io_kiocb *req, unsigned int issue_flag
 	struct fd target;
 	int ret;
 
-	/* no ring can be registered as a file */
+	/* a registered file is never a ring */
 	if (unlikely(req->flags & REQ_F_FIXED_FILE)) {
 		bool found = io_file_assign_fixed(req, msg->fd, issue_flags);
 
@@ -243,7 +243,7 @@ static enum io_result io_msg_issue(struct io_kiocb *req, unsigned int issue_flag
 		return io_done(req, -EBADF);
 	ret = io_msg_send(req, fd_file(target), issue_flags);
 	fdput(target);
-	/* only the target's lock can say so */
+	/* only io_msg_lock_target() returns this */
 	if (ret == -EAGAIN)
 		return IO_AGAIN;
 	return io_done(req, ret);

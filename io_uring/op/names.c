@@ -2,8 +2,8 @@
 /* io_uring: IORING_OP_RENAMEAT, UNLINKAT, MKDIRAT, SYMLINKAT, LINKAT - entries of directories */
 
 /*
- * Paths are read when the SQE is, so that the program may reuse their memory.  All of them
- * change a directory, for which its lock and a disk may be waited for: a worker runs them.
+ * ->prep() reads the paths, so that the program may reuse their memory.  All these ops change a
+ * directory, and may wait for its lock or for a disk.  So only workers run them.
  */
 #include <linux/errno.h>
 #include <linux/fcntl.h>
@@ -16,13 +16,13 @@
 #include "op/result.h"
 
 /**
- * struct io_names - one name or two
- * @old: the name that there is, or what a symbolic link says; may be unset
- * @new: the name that is made or, alone, the one that goes; may be unset
- * @old_dfd: where @old starts
- * @new_dfd: where @new starts
+ * struct io_names - arguments of an op on one name or two
+ * @old: existing name, or contents of a symbolic link; unset for MKDIRAT and UNLINKAT
+ * @new: name to create, or the name that UNLINKAT removes
+ * @old_dfd: directory where a relative @old starts
+ * @new_dfd: directory where a relative @new starts
  * @flags: RENAME_*, AT_*
- * @mode: of a directory
+ * @mode: mode of a new directory
  */
 struct io_names {
 	struct delayed_filename	old;
@@ -35,7 +35,7 @@ struct io_names {
 
 IO_OP_DATA(io_names);
 
-/* @used: fields that this operation has no use for.  Return: 0 or a negative errno. */
+/* Check that unused fields are 0; @used has some of them.  Return: 0 or a negative errno. */
 static int io_names_check(struct io_kiocb *req, const struct io_uring_sqe *sqe, u64 used)
 {
 	if (used || req->buf_index || READ_ONCE(sqe->splice_fd_in))
@@ -43,7 +43,7 @@ static int io_names_check(struct io_kiocb *req, const struct io_uring_sqe *sqe, 
 	return req->flags & REQ_F_FIXED_FILE ? -EBADF : 0;
 }
 
-/* Both names; @uflags with AT_EMPTY_PATH allows the old one to be empty. */
+/* Read both names.  AT_EMPTY_PATH in @uflags allows the old one to be empty. */
 static int io_names_get(struct io_kiocb *req, const struct io_uring_sqe *sqe, int uflags)
 {
 	struct io_names *names = io_names(req);
@@ -62,7 +62,7 @@ static void io_names_cleanup(struct io_kiocb *req)
 	dismiss_delayed_filename(&names->new);
 }
 
-/* The names have been completed, and are put by their scope. */
+/* End a request.  The caller's CLASS() puts the names, so there is nothing left to clean up. */
 static enum io_result io_names_done(struct io_kiocb *req, int ret)
 {
 	req->flags &= ~REQ_F_NEED_CLEANUP;
@@ -175,7 +175,7 @@ static int io_linkat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return ret;
 	names->old_dfd = READ_ONCE(sqe->fd);
 	names->new_dfd = READ_ONCE(sqe->len);
-	/* checked by filename_linkat() */
+	/* filename_linkat() checks them */
 	names->flags = READ_ONCE(sqe->hardlink_flags);
 	return io_names_get(req, sqe, names->flags);
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring: IORING_OP_RECV, RECVMSG - receive from a socket */
 
+/*
+ * A request makes attempts until it is complete, see net_prep.c.  An attempt without a provided
+ * buffer is handled here.  For provided buffers net_bundle.c has the attempts that use several,
+ * and net_multishot.c those that are followed by others.
+ */
 #include "op/net.h"
 
 /* Attempt a RECV once.  Return: as sock_recvmsg(). */

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring: IORING_OP_SEND, SENDMSG - send through a socket */
 
+/*
+ * A request makes attempts until it is complete, see net_prep.c.  A SEND may use a provided buffer,
+ * or several of them, see net_bundle.c.  Zero copy sends share the functions for one attempt, see
+ * net_zc.c.
+ */
 #include "op/net.h"
 
 /*

@@ -44,7 +44,10 @@ struct io_sockaddr {
 	u8	data[48] __aligned(8);
 };
 
-/* The only argument of LISTEN (backlog) and SHUTDOWN (how). */
+/**
+ * struct io_sock_arg - argument of LISTEN and SHUTDOWN
+ * @arg: LISTEN: the backlog; SHUTDOWN: SHUT_*
+ */
 struct io_sock_arg {
 	int	arg;
 };

@@ -2,14 +2,18 @@
 /* io_uring: IORING_OP_NOP - does nothing, for tests and measurements */
 
 /*
- * The shortest way through the whole subsystem.  With IORING_NOP_INJECT_RESULT
- * sqe->len becomes the result, so that a program can see how it deals with a
- * failure, links included.
+ * A NOP measures the cost of the other layers.  With IORING_NOP_INJECT_RESULT the
+ * value of sqe->len becomes the result.  So a program can test how it handles
+ * failures, also in a chain.
  */
 #include <linux/errno.h>
 
 #include "op/list.h"
 
+/**
+ * struct io_nop - argument of NOP
+ * @result: the result of the request
+ */
 struct io_nop {
 	s32	result;
 };

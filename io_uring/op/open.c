@@ -2,13 +2,13 @@
 /* io_uring: IORING_OP_OPENAT, IORING_OP_OPENAT2 - open a file, as a descriptor or into a slot */
 
 /*
- * Both take a struct open_how, OPENAT makes one of its flags and mode.  The
- * path is read when the SQE is, so that the program may reuse its memory.
+ * Both ops use a struct open_how, which OPENAT builds from its flags and mode.  ->prep() reads the
+ * path, so that the program may reuse its memory.
  *
- * Inline, only what the dentry cache knows can be opened, as with
- * RESOLVE_CACHED; what that cannot answer is for a worker, and what makes or
- * truncates a file goes there at once.  sqe->file_index asks for a slot of the
- * registered files instead of a descriptor.
+ * An inline attempt opens only files whose path is in the dentry cache, as with RESOLVE_CACHED.
+ * For other files a worker is needed, and also for requests that may create or truncate a file.
+ *
+ * sqe->file_index asks for a slot of the registered files instead of a descriptor.
  */
 #include <linux/errno.h>
 #include <linux/fcntl.h>
@@ -25,10 +25,10 @@
 #include "rsrc/files.h"
 
 /**
- * struct io_open - what to open
- * @path: from user space; put when the file is open, else by ->cleanup
- * @how: flags, mode and resolve rules
- * @dfd: where relative paths start
+ * struct io_open - arguments of OPENAT and OPENAT2
+ * @path: the path; put after the last attempt, otherwise by ->cleanup()
+ * @how: flags, mode and resolve flags
+ * @dfd: directory where a relative path starts
  * @file_index: slot + 1, IORING_FILE_INDEX_ALLOC, or 0 for a descriptor
  */
 struct io_open {
@@ -40,7 +40,7 @@ struct io_open {
 
 IO_OP_DATA(io_open);
 
-/* The fields that both have; ->how is filled in. */
+/* Read the fields that both ops use; ->how is set already.  Return: 0 or a negative errno. */
 static int io_open_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	struct io_open *open = io_open(req);
@@ -57,7 +57,7 @@ static int io_open_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	ret = io_path_get(req, &open->path, READ_ONCE(sqe->addr), 0);
 	if (ret)
 		return ret;
-	/* a slot is no descriptor that exec could close */
+	/* exec does not close registered files */
 	if (open->file_index && open->how.flags & O_CLOEXEC)
 		return -EINVAL;
 	return 0;

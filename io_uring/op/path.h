@@ -20,8 +20,8 @@
 #include "req/req.h"
 
 /*
- * getname() does not charge the caller's cgroup: a system call has a path or two, but a program
- * may have any number of requests wait.
+ * Charge a path to the caller's cgroup, which getname() does not do.  A system call has few paths,
+ * but any number of requests may wait with theirs.  Return: 0 or -ENOMEM.
  */
 static inline int io_path_charge(struct delayed_filename *path)
 {
@@ -42,17 +42,18 @@ static inline int io_path_charge(struct delayed_filename *path)
 }
 
 /**
- * io_path_get() - read a path from user space, on the account of the caller's cgroup
- * @req: the request, which is marked as having something to clean up
- * @path: filled in, for dismiss_delayed_filename()
- * @uaddr: where it is
- * @uflags: AT_EMPTY_PATH allows it to be empty
+ * io_path_get() - read a path from user space, and charge it to the caller's cgroup
+ * @req: the request, which gets REQ_F_NEED_CLEANUP
+ * @path: the path, to be released by dismiss_delayed_filename()
+ * @uaddr: user address of the path
+ * @uflags: AT_EMPTY_PATH allows an empty path
  *
- * The count of a struct filename is not atomic and audit takes references.  So the name is for
- * audit only from complete_getname() on, which the task that uses it calls.
+ * The reference count of a struct filename is not atomic, and audit takes references.  So audit
+ * gets the path only in complete_getname(), which the task that uses the path calls.
  *
- * Context: the submitter's; may sleep.
- * Return: 0, or a negative errno as of getname().
+ * Context: Task context of the submitter.  May sleep.
+ *
+ * Return: 0 or a negative errno as of getname().
  */
 static inline int io_path_get(struct io_kiocb *req, struct delayed_filename *path, u64 uaddr,
 			      int uflags)
@@ -65,7 +66,7 @@ static inline int io_path_get(struct io_kiocb *req, struct delayed_filename *pat
 	return io_path_charge(path);
 }
 
-/* The request has done what it needed its path for: its end has nothing to clean up. */
+/* Put the path of a request that does not need it any more, so that ->cleanup() is not called. */
 static inline void io_path_put(struct io_kiocb *req, struct filename *name)
 {
 	putname(name);
@@ -73,8 +74,8 @@ static inline void io_path_put(struct io_kiocb *req, struct filename *name)
 }
 
 /*
- * Another task will use the path: a copy of it if audit has taken a reference.
- * Return: what ->issue does.
+ * Keep the path for a worker; if audit has a reference to it, keep a copy.
+ * Return: IO_AGAIN, or IO_DONE without memory.
  */
 static inline enum io_result io_path_keep(struct io_kiocb *req, struct delayed_filename *path,
 					  struct filename *name)

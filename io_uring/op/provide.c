@@ -2,8 +2,8 @@
 /* io_uring: IORING_OP_PROVIDE_BUFFERS, REMOVE_BUFFERS - buffers for requests to choose from */
 
 /*
- * They add buffers to a group of the kernel's own, and take out what has not been used:
- * rsrc/groups.c.
+ * PROVIDE_BUFFERS adds buffers to a group that is no ring, REMOVE_BUFFERS takes unused buffers out.
+ * rsrc/groups.c does the work.
  */
 #include <linux/overflow.h>
 #include <linux/uaccess.h>
@@ -11,11 +11,11 @@
 #include "op/list.h"
 #include "rsrc/groups.h"
 
-/* as many as there are numbers for buffers */
+/* maximum number of buffers in a request: the number of values that a buffer number has */
 #define IO_PROVIDE_MAX	(U16_MAX + 1)
 
 /**
- * struct io_provide - a change of a group
+ * struct io_provide - arguments of PROVIDE_BUFFERS and REMOVE_BUFFERS
  * @first: the first buffer, PROVIDE_BUFFERS only
  * @nr: number of buffers
  */
@@ -26,7 +26,7 @@ struct io_provide {
 
 IO_OP_DATA(io_provide);
 
-/* The number of buffers is where others have a descriptor.  Return: 0 or @err. */
+/* Read the number of buffers from sqe->fd.  Return: 0; @err for a bad number; or -EINVAL. */
 static int io_provide_prep_nr(struct io_kiocb *req, const struct io_uring_sqe *sqe, int err)
 {
 	struct io_provide *provide = io_provide(req);

@@ -2,9 +2,9 @@
 /* io_uring: IORING_OP_SPLICE, IORING_OP_TEE - move data between a pipe and a file */
 
 /*
- * sqe->fd is where the data goes, sqe->splice_fd_in where it comes from.  Both may
- * be registered files.  Both are looked up when the request starts.  A pipe that
- * is empty or full is waited for, by a worker.
+ * sqe->fd is the destination of the data, sqe->splice_fd_in the source.  Both may be registered
+ * files, and are looked up when the request starts.  Only a worker moves the data, because it may
+ * have to wait for a pipe that is empty or full.
  */
 #include <linux/errno.h>
 #include <linux/file.h>
@@ -18,15 +18,15 @@
 #include "rsrc/files.h"
 
 /**
- * struct io_splice - what to move
- * @in: where from, NULL until it is looked up
- * @off_in: position in @in, -1 for none
- * @off_out: position in the request's file, -1 for none
- * @len: bytes
+ * struct io_splice - arguments of SPLICE and TEE
+ * @in: the source, NULL until it is looked up
+ * @off_in: position in @in, -1 to pass no offset
+ * @off_out: position in the request's file, -1 to pass no offset
+ * @len: number of bytes
  * @fd_in: descriptor or slot of @in
  * @flags: SPLICE_F_*
  *
- * A registered file is held as the request's second resource, in ->buf_node.
+ * If the source is a registered file, req->buf_node holds its node.
  */
 struct io_splice {
 	struct file	*in;
@@ -54,7 +54,7 @@ static int io_splice_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 
 static int io_tee_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
-	/* there are no positions in pipes */
+	/* pipes have no positions */
 	if (READ_ONCE(sqe->splice_off_in) || READ_ONCE(sqe->off))
 		return -EINVAL;
 	return io_splice_prep(req, sqe);
@@ -73,7 +73,7 @@ static bool io_splice_find_fixed(struct io_kiocb *req, unsigned int issue_flags)
 	return true;
 }
 
-/* Look up where the data comes from, once.  Return: found? */
+/* Look up the source, unless an earlier attempt has done so.  Return: true if there is a file. */
 static bool io_splice_find(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_splice *splice = io_splice(req);
@@ -118,7 +118,7 @@ static enum io_result io_splice_issue(struct io_kiocb *req, unsigned int issue_f
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
 	ret = io_splice_move(req);
-	/* what is short breaks a chain, like what fails */
+	/* a short transfer breaks the chain, like a failure */
 	if (ret != splice->len)
 		req->flags |= REQ_F_FAIL;
 	return io_done(req, io_no_restart(ret));

@@ -2,9 +2,9 @@
 /* io_uring: IORING_OP_STATX - what statx(2) tells about a file */
 
 /*
- * Inline, only what the dentry cache knows is answered, and only where the
- * attributes are in memory with the inode.  Others have to be asked for them, for
- * as long as a server likes (network, FUSE), which is for a worker.
+ * An inline attempt succeeds only if the path is in the dentry cache, and the attributes are in
+ * memory with the inode.  Some filesystems (network, FUSE) ask a server for attributes, which may
+ * take any time.  So a worker does that.
  */
 #include <linux/dcache.h>
 #include <linux/errno.h>
@@ -24,10 +24,10 @@
 #define IO_STATX_FLAGS	(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH)
 
 /**
- * struct io_statx - what to look at
- * @path: from user space; put after the look, else by ->cleanup
- * @buffer: where the answer goes
- * @dfd: where relative paths start
+ * struct io_statx - arguments of STATX
+ * @path: the path; put after the last attempt, otherwise by ->cleanup()
+ * @buffer: user address for the attributes
+ * @dfd: directory where a relative path starts
  * @flags: AT_*
  * @mask: STATX_*
  */
@@ -57,8 +57,8 @@ static int io_statx_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 }
 
 /*
- * Are the attributes in memory?  That a name need not be asked for (->d_revalidate) does
- * not say so: a root has none that could be wrong, and some never keep one.
+ * Return: true if the attributes are in memory.  A dentry without ->d_revalidate() is not enough:
+ * the root of a network filesystem may lack it, as it has no name that could become stale.
  */
 static bool io_statx_is_local(const struct path *path)
 {
@@ -71,8 +71,8 @@ static bool io_statx_is_local(const struct path *path)
 }
 
 /*
- * Look the path up in the dentry cache, and copy the attributes if they are in memory.  A second
- * look at the name could find something else, and wait for it.
+ * Look the path up in the dentry cache, and copy the attributes if they are in memory.  Both use
+ * one lookup, since a second one could find another file and block.
  *
  * Return: 0, -EAGAIN if a worker has to do it, or another negative errno.
  */
@@ -82,7 +82,7 @@ static int io_statx_cached(const struct io_statx *statx, struct filename *name)
 	struct path path __free(path_put) = {};
 	int ret;
 
-	/* wrong flags, and what only the server knows, are left to a worker */
+	/* a worker handles invalid arguments, and flags that ask to synchronize with a server */
 	if (statx->flags & ~IO_STATX_FLAGS || statx->mask & STATX__RESERVED)
 		return -EAGAIN;
 	if (!(statx->flags & AT_SYMLINK_NOFOLLOW))

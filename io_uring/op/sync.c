@@ -2,8 +2,8 @@
 /* io_uring: IORING_OP_FSYNC, SYNC_FILE_RANGE, FALLOCATE, FTRUNCATE - what files keep on disk */
 
 /*
- * All of them wait for a disk and cannot be asked not to, so they are never
- * tried inline: a worker runs them.
+ * All these ops may wait for a disk, and none has a non-blocking mode.  So only
+ * workers run them.
  */
 #include <linux/fs.h>
 
@@ -12,10 +12,15 @@
 #include "op/list.h"
 #include "op/result.h"
 
+/**
+ * struct io_sync - arguments of all four ops
+ * @off: start of the range
+ * @len: length of the range; FTRUNCATE: the new size
+ * @flags: FSYNC and SYNC_FILE_RANGE: their flags; FALLOCATE: the mode
+ */
 struct io_sync {
 	loff_t	off;
 	loff_t	len;
-	/* FSYNC and SYNC_FILE_RANGE: their flags; FALLOCATE: the mode */
 	int	flags;
 };
 
@@ -45,7 +50,7 @@ static enum io_result io_fsync_issue(struct io_kiocb *req, unsigned int issue_fl
 
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
-	/* no range means the whole file */
+	/* an offset and a length of 0 mean the whole file */
 	ret = vfs_fsync_range(req->file, sync->off, end > 0 ? end : LLONG_MAX,
 			      sync->flags & IORING_FSYNC_DATASYNC);
 	return io_done_unbroken(req, io_no_restart(ret));

@@ -2,12 +2,12 @@
 /* io_uring: from an opcode to its operation and its name */
 
 /*
- * io_ops has an entry for each line of op/list.h.  Other opcodes, and those whose
- * option is not set, refuse every SQE, so that a kernel with fewer operations is a
- * working io_uring; IORING_REGISTER_PROBE tells programs which those are.
+ * io_ops has an entry for each line of op/list.h.  The entry of any other opcode, and of an opcode
+ * whose option is not set, refuses every SQE.  So a kernel may support fewer operations, and
+ * IORING_REGISTER_PROBE tells programs which ones.
  *
- * The table has an entry for each value that the opcode's byte can have, so that
- * the submitter needs no check and no clamp against speculation.
+ * The table has an entry for each value of sqe->opcode, so the submitter needs neither a bounds
+ * check nor array_index_nospec().
  */
 #include <linux/bug.h>
 #include <linux/errno.h>
@@ -20,7 +20,7 @@ static int io_unsupported_prep(struct io_kiocb *req, const struct io_uring_sqe *
 	return -EOPNOTSUPP;
 }
 
-/* Not reached: what was refused is not issued. */
+/* Never called, as ->prep() refuses the request. */
 static enum io_result io_unsupported_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	WARN_ON_ONCE(1);
@@ -37,7 +37,7 @@ static int io_invalid_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return -EINVAL;
 }
 
-/* Numbers that are no opcode. */
+/* The entry for values that are no opcode. */
 static const struct io_op io_op_invalid = {
 	.prep	= io_invalid_prep,
 	.issue	= io_unsupported_issue,
@@ -52,10 +52,10 @@ const struct io_op *const io_ops[IO_OPS] = {
 #include "op/list.h"
 };
 
-/* Documented in linux/io_uring.h.  A number that two operations have does not compile. */
+/* Documented in linux/io_uring.h.  The build fails if two operations have the same opcode. */
 const char *io_uring_get_opcode(u8 opcode)
 {
-	/* traces and fdinfo of 6.12 have this name */
+	/* 6.12 uses this name in traces and fdinfo */
 	if (opcode == IORING_OP_EPOLL_CTL)
 		return "EPOLL";
 	switch (opcode) {

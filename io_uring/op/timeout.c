@@ -41,11 +41,15 @@ struct io_timeout_more {
 	struct io_kiocb		*req;
 };
 
-/* Arguments of a TIMEOUT_REMOVE. */
+/**
+ * struct io_timeout_change - arguments of a TIMEOUT_REMOVE
+ * @user_data: user_data of the TIMEOUT or LINK_TIMEOUT
+ * @time: its new time
+ * @flags: IORING_TIMEOUT_*
+ */
 struct io_timeout_change {
 	u64		user_data;
 	ktime_t		time;
-	/* IORING_TIMEOUT_* */
 	unsigned int	flags;
 };
 

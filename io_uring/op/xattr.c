@@ -2,9 +2,9 @@
 /* io_uring: IORING_OP_FSETXATTR, SETXATTR, FGETXATTR, GETXATTR - extended attributes */
 
 /*
- * None of them takes a registered file.  The name, the path and a value to be set
- * are read when the SQE is.  Filesystems keep attributes on disk and lock the inode
- * for them: a worker does the rest.
+ * None of these ops accepts a registered file.  ->prep() reads the name, the path and a value to
+ * be set.  Filesystems keep attributes on disk and lock the inode to access them, so a worker does
+ * the rest.
  */
 #include <linux/errno.h>
 #include <linux/fs.h>
@@ -22,9 +22,9 @@
 #include "op/result.h"
 
 /**
- * struct io_xattr - an attribute
- * @attr: its name and value, of which the memory belongs to the request
- * @path: of the file, unset for the two that have a descriptor
+ * struct io_xattr - arguments of all four ops
+ * @attr: name and value of the attribute, in memory that the request owns
+ * @path: path of the file; unset for FSETXATTR and FGETXATTR
  */
 struct io_xattr {
 	struct kernel_xattr_ctx	attr;
@@ -42,7 +42,7 @@ static void io_xattr_cleanup(struct io_kiocb *req)
 	kvfree(xattr->attr.kvalue);
 }
 
-/* What all four have.  Return: 0 or a negative errno. */
+/* Read the fields that all four ops use.  Return: 0 or a negative errno. */
 static int io_xattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	struct io_xattr *xattr = io_xattr(req);
@@ -73,8 +73,8 @@ static int io_xattr_name(struct xattr_name *kname, const struct io_uring_sqe *sq
 }
 
 /*
- * As setxattr_copy(), but charged: a system call has one value, but a program may have any
- * number of requests wait.
+ * Copy the value like setxattr_copy(), but charge it to the cgroup.  A system call has one value,
+ * but any number of requests may wait with theirs.  Return: 0 or a negative errno.
  */
 static int io_xattr_value(struct kernel_xattr_ctx *attr)
 {
