@@ -2,9 +2,9 @@
 /* io_uring: IORING_OP_CLOSE - close a descriptor, or empty a slot of the registered files */
 
 /*
- * The file is checked and its descriptor removed under one hold of the table's lock, so the checked
- * file is the one that is closed.  A file with ->flush() may have to write data back, so a worker
- * closes it.  Rings are refused, since a request must not close its own ring.
+ * The file is checked, and its descriptor removed, without dropping the table's lock in between.
+ * So the checked file is the one that is closed.  A file with ->flush() may have to write data
+ * back, so a worker closes it.  Rings are refused, since a request must not close its own ring.
  *
  * A request that is linked to a CLOSE may need the file to be released: the port of a listener has
  * to be free, or a pipe has to be without readers.  fput() releases a file when the task returns to

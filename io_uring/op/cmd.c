@@ -251,8 +251,8 @@ EXPORT_SYMBOL_GPL(__io_uring_cmd_done);
  * that calls exec, or has only closed the ring, never has it.
  *
  * If the driver was not asked to end the command, current calls it, even if the task exits or the
- * ring is closed.  ublk takes the task that issues the first commands of a queue for its server,
- * and a kernel worker would be a server that never exits.
+ * ring is closed.  ublk treats the task that issues the first commands of a queue as the server of
+ * that queue, and a kernel worker in this role would never exit.
  */
 static bool io_cmd_is_abandoned(struct io_kiocb *req)
 {
@@ -295,7 +295,7 @@ void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd, io_req_tw_func_t task_w
 			       unsigned int flags)
 {
 	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
-	/* the callback of a block device may queue it to a worker, and post no CQE */
+	/* the callback of a block device may queue the command to a worker, and post no CQE */
 	bool lazy = flags & IOU_F_TWQ_LAZY_WAKE && !S_ISBLK(file_inode(req->file)->i_mode);
 
 	cmd->task_work_cb = task_work_cb;
@@ -343,7 +343,7 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 
 	if (io_cmd_is_polled(req) || cmd->flags & IORING_URING_CMD_CANCELABLE)
 		return;
-	/* ublk takes the fallback worker for its server, and a cancel would make it warn */
+	/* ublk would treat the fallback worker as its server, and warn at a cancel */
 	if (unlikely(!(issue_flags & IO_URING_F_UNLOCKED) && !current->io_uring))
 		return;
 	if (io_issue_lock(ctx, issue_flags)) {

@@ -22,9 +22,9 @@
  *	  take the other entries off
  *	  complete and free the request
  *
- * io_futex_vector_tw() needs the lock of a bucket only for an entry that is still queued.  So a
- * waker changes ->state before it takes its entry off, and does not access the request afterwards.
- * Only the first waker may: the request exists until its task work has run.
+ * io_futex_vector_tw() waits for a bucket's lock only if the entry there is still queued.  So a
+ * waker changes ->state before it takes its entry off, and must not access the request afterwards.
+ * The first waker is an exception, as the request exists until its task work has run.
  *
  * The keys of private futexes contain the mm of the task.  So io_req_track() makes the task end all
  * waits before it drops its mm.

@@ -141,7 +141,7 @@ static inline unsigned int io_net_flags(const struct io_net *net, unsigned int i
 	return net->msg_flags | (issue_flags & IO_URING_F_NONBLOCK ? MSG_DONTWAIT : 0);
 }
 
-/* Return: the request's socket; NULL if its file is no socket, with the end in *@result. */
+/* Return: the socket; NULL if the file is not one, and ->issue() has to return *@result. */
 static __always_inline struct socket *io_net_sock(struct io_kiocb *req, enum io_result *result)
 {
 	struct socket *sock = sock_from_file(req->file);

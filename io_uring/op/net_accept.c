@@ -25,7 +25,7 @@
 /* maximum number of connections that one ->issue() of a multishot request accepts */
 #define IO_ACCEPT_SHARE	4
 
-/* io_accept->how: no poll is needed before the attempt; a connection has found no slot */
+/* io_accept->how: attempts need not poll first; there was no slot for a connection */
 #define IO_ACCEPT_NOTIFIED	BIT(15)
 #define IO_ACCEPT_NO_SLOT	BIT(14)
 
@@ -121,8 +121,8 @@ static bool io_accept_early(struct io_kiocb *req)
 		return true;
 	sock = sock_from_file(req->file);
 	/*
-	 * do_accept() reports a file that is no listener.  TCP counts its connections in
-	 * sk_ack_backlog, which often makes the poll unnecessary.
+	 * If the file is not a listener, do_accept() reports the error.  A TCP listener counts
+	 * its connections, so if there are any it need not be polled.
 	 */
 	return sock && READ_ONCE(sock->sk->sk_state) == TCP_LISTEN &&
 	       !READ_ONCE(sock->sk->sk_ack_backlog) && !io_accept_is_ready(req->file);

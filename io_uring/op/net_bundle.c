@@ -5,15 +5,16 @@
  * The CQE has the number of bytes and the number of the first buffer.  The program finds the other
  * buffers in the order in which it has provided them.
  *
- * A SEND selects all buffers of its group, up to IO_BUNDLE_MAX, and sends them by one sendmsg.  If
+ * A SEND selects all buffers of its group, up to IO_BUNDLE_MAX, for one call of sock_sendmsg().  If
  * sqe->len is not 0, it limits the bytes of the first CQE.  If the group has more buffers, the CQE
  * gets IORING_CQE_F_MORE and the request is issued again.  So it is a multishot request, see
  * submit/multishot.c, and ends when its group is empty.  If a stream socket sends only a part, the
  * request keeps its buffers until the rest is sent.  So no other data is sent in between.
  *
- * A RECV selects buffers for the bytes that it expects.  TCP reports how many bytes are queued; for
- * other protocols IO_RECV_GUESS is the limit.  If the buffers were too few and the socket reports
- * more bytes, another attempt receives these for the same CQE.
+ * A RECV selects buffers for the bytes that it expects.  TCP reports how many bytes are queued.
+ * For other protocols the limit is sqe->len or, if that is 0, IO_RECV_GUESS buffers.  If the
+ * buffers were too few and the socket reports more bytes, another attempt receives these for the
+ * same CQE.
  *
  * A worker does not hold the ring lock, so it moves only one buffer.
  */
@@ -147,7 +148,7 @@ static struct io_bundle *io_recv_pick(struct io_kiocb *req, u32 moved, u32 expec
 /*
  * Make one attempt, and add its result to *@sum.  Return: as sock_recvmsg(), or a negative errno
  * without a buffer; also 0 if no other attempt may follow for the same CQE.  That is after an
- * attempt that has not filled its buffers, and for a group that is no ring.
+ * attempt that has not filled its buffers, and for a group that is not a ring.
  */
 static int io_recv_round(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 			 struct io_recv_sum *sum, u32 expected, unsigned int issue_flags)

@@ -122,7 +122,7 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 
 /*
  * Check and read the fields of both zero copy ops.  As on 6.12, a request that is refused before
- * its notification is made posts one CQE; after any later error it posts two.
+ * its notification is allocated posts one CQE; one that fails later posts two.
  */
 static int io_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 valid)
 {
@@ -410,7 +410,7 @@ static bool io_net_goes_on(const struct io_net *net, const struct socket *sock, 
  * @req: a send or receive
  * @sock: its socket
  * @ret: what the attempt returned
- * @got_flags: MSG_* of what was received
+ * @got_flags: MSG_* flags that a receive has returned
  * @issue_flags: IO_URING_F_*
  *
  * Return: IO_AGAIN or IO_MORE_IF_READY if another attempt has to follow, otherwise IO_DONE.

@@ -2,9 +2,9 @@
 /* io_uring: IORING_OP_RECV, RECVMSG - receive from a socket */
 
 /*
- * A request makes attempts until it is complete, see net_prep.c.  An attempt without a provided
- * buffer is handled here.  For provided buffers net_bundle.c has the attempts that use several,
- * and net_multishot.c those that are followed by others.
+ * A request makes attempts until it is complete, see net_prep.c.  This file has the attempts that
+ * use one buffer.  net_bundle.c has those that use several provided buffers.  net_multishot.c posts
+ * the CQEs of multishot requests.
  */
 #include "op/net.h"
 

@@ -114,7 +114,7 @@ static int io_sockaddr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	return move_addr_to_kernel(uaddr, sa->len, req->async_data);
 }
 
-/* Copy the address to @addr, as protocols may read and write all of a sockaddr_storage. */
+/* Copy the address to @addr.  Protocols may read and write all of that, whatever the length. */
 static void io_sockaddr_get(struct io_kiocb *req, struct sockaddr_storage *addr)
 {
 	struct io_sockaddr *sa = io_sockaddr(req);

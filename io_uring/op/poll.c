@@ -19,7 +19,7 @@
 #include "req/wait_table.h"
 #include "submit/submit.h"
 
-/* flags above the lower half of the events that a program may set */
+/* flags that a program may set in the upper half of the events */
 #define IO_POLL_MODES	(EPOLLEXCLUSIVE | EPOLLONESHOT | EPOLLET)
 
 IO_OP_DATA(io_poll);

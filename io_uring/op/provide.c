@@ -2,7 +2,7 @@
 /* io_uring: IORING_OP_PROVIDE_BUFFERS, REMOVE_BUFFERS - buffers for requests to choose from */
 
 /*
- * PROVIDE_BUFFERS adds buffers to a group that is no ring, REMOVE_BUFFERS takes unused buffers out.
+ * PROVIDE_BUFFERS adds buffers to a group that is not a ring, REMOVE_BUFFERS removes unused ones.
  * rsrc/groups.c does the work.
  */
 #include <linux/overflow.h>

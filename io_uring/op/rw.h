@@ -240,7 +240,7 @@ static __always_inline int io_rw_start(struct io_kiocb *req, int ddir)
 
 /**
  * io_rw_attempt - attempt to move the rest of the data
- * @req: a read or write; IOCB_NOWAIT in ki_flags forbids to block
+ * @req: a read or write; IOCB_NOWAIT in ki_flags forbids blocking
  * @ddir: %READ or %WRITE
  *
  * Return: as ->read_iter().

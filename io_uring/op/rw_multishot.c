@@ -102,7 +102,7 @@ static enum io_result io_read_multishot_issue(struct io_kiocb *req, unsigned int
 		ret = io_read_multishot_again(req);
 	else
 		ret = io_read_multishot_start(req);
-	/* this error does not come from the file, so another attempt would not help */
+	/* even -EAGAIN ends the request here, as the file has not returned it */
 	if (unlikely(ret))
 		return io_read_multishot_tell(req, ret, issue_flags);
 	ret = io_read_multishot_try(req, issue_flags);

@@ -3,9 +3,9 @@
 
 /*
  * Some drivers have ->read() and ->write() only.  Each segment of the data is one call, until a
- * call moves less than its segment.  These methods take user addresses.  So for a registered buffer
- * they get the address at which it was registered, and access it like any other; its pinned pages
- * are not used.
+ * call moves less than its segment.  These methods take user addresses.  So for data in a
+ * registered buffer they get its user address, and access it like any other; the pinned pages are
+ * not used.
  *
  * The methods have no IOCB_NOWAIT, so a non-blocking attempt needs a file with O_NONBLOCK.
  */

@@ -82,7 +82,7 @@ static int io_statx_cached(const struct io_statx *statx, struct filename *name)
 	struct path path __free(path_put) = {};
 	int ret;
 
-	/* a worker handles invalid arguments, and flags that ask to synchronize with a server */
+	/* a worker handles invalid arguments, and AT_STATX_FORCE_SYNC and _DONT_SYNC */
 	if (statx->flags & ~IO_STATX_FLAGS || statx->mask & STATX__RESERVED)
 		return -EAGAIN;
 	if (!(statx->flags & AT_SYMLINK_NOFOLLOW))

@@ -37,7 +37,7 @@ static int io_invalid_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return -EINVAL;
 }
 
-/* The entry for values that are no opcode. */
+/* The entry for values that are not an opcode. */
 static const struct io_op io_op_invalid = {
 	.prep	= io_invalid_prep,
 	.issue	= io_unsupported_issue,

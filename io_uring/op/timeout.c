@@ -3,8 +3,8 @@
 
 /*
  * A TIMEOUT ends when its timer expires, when a number of CQEs has been posted, or when it is
- * removed.  Only one of these contexts may set the result.  So the latter two first stop the timer
- * (io_timer_stop()), which fails once the timer has expired or was stopped:
+ * removed or cancelled.  Only one of these contexts may set the result.  So all but the timer first
+ * call io_timer_stop(), which fails if the timer has expired or was stopped:
  *
  *	removal, holds the ring lock		timer interrupt
  *						io_timeout_expired()

@@ -8,9 +8,9 @@
  * the youngest is in the tree, and the others are linked to it.
  *
  * An event takes that request off the tree and pushes it to its task, because only the parent can
- * look at a child.  The task work pushes the requests that are linked to it, so an event costs
- * little, however many requests wait.  Then it looks for a child.  If another waiter has already
- * reaped the child, the request goes back into the tree.
+ * look at a child.  The request's task work pushes the linked requests, so the event itself costs
+ * little, however many requests wait.  Then the task work looks for a child.  If another waiter has
+ * already reaped that, the request goes back into the tree.
  *
  * An event may come while the task is looking.  ->state ensures that it is not lost, and that the
  * request is pushed once:
@@ -55,7 +55,7 @@ enum io_waitid_state {
  *	the task; its lock protects tctx->waits
  * @state: (A) enum io_waitid_state
  * @which: P_*
- * @upid: what @which needs, such as a pid
+ * @upid: pid, process group or pidfd, as @which says
  * @options: W*
  * @cancelled: (R) the request ends with -ECANCELED
  */
