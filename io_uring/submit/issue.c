@@ -591,9 +591,10 @@ void io_work_put(struct io_wq_work *work)
  * io_work_key - find the key that serialises hashed requests; io_wq_params->key
  * @work: of a request with a file
  *
- * Reads and writes at the current position have the key of their open file, as both move its
- * position.  Other writes have the key of their inode, so that they do not contend for its lock.
- * A read that waits for a write through another open file does not delay that write.
+ * What changes a file has the key of its inode: such requests are done in the order of
+ * submission, whichever open file or offset they use, and do not contend for the inode's lock.
+ * Reads at the current position have the key of their open file, whose position they move.  A
+ * read that waits for data delays neither writes nor reads through other open files.
  *
  * Return: the address of the file or of the inode.
  */
@@ -601,5 +602,7 @@ const void *io_work_key(const struct io_wq_work *work)
 {
 	struct io_kiocb *req = container_of(work, struct io_kiocb, work);
 
-	return io_work_in_turn(req) ? (void *)req->file : file_inode(req->file);
+	if (io_work_in_turn(req) && !io_ops[req->opcode]->serialize_writes)
+		return req->file;
+	return file_inode(req->file);
 }
