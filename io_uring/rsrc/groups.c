@@ -214,12 +214,15 @@ static void io_picked_use(struct io_kiocb *req, struct io_buf_group *group, u32 
  */
 static void io_picked_take(struct io_kiocb *req, struct io_buf_group *group)
 {
+	bool begun = group->begun;
+
 	io_picked_use(req, group, io_picked_len(req, group));
 	req->cqe.flags = io_picked_cflags(req);
 	if (unlikely(group->inc)) {
 		req->picked.taken = IO_TAKEN_PIECE;
 		group->taker = req;
 		group->whole = group->seen;
+		group->whole_begun = begun;
 	}
 }
 
@@ -243,6 +246,7 @@ static void io_picked_give_back(struct io_kiocb *req, u32 used)
 		group->head--;
 	}
 	group->seen = group->whole;
+	group->begun = group->whole_begun;
 	slot = io_group_slot(group, group->head);
 	WRITE_ONCE(slot->addr, group->seen.addr);
 	WRITE_ONCE(slot->len, group->seen.len);

@@ -29,6 +29,7 @@
  * @seen: (R) copy of the buffer at @head, read when it was selected
  * @taker: (R) with @inc: the request that has consumed a piece, if nothing was used after it
  * @whole: (R) with @taker: copy of the buffer before that piece was consumed
+ * @whole_begun: (R) with @taker: @begun of that time
  * @region: (-) with @ring: memory of @bufs
  * @pinned: (R) pages of @region if that is pinned user memory
  * @charged: (-) those of @pinned that are charged to the ring's user
@@ -39,6 +40,7 @@ struct io_buf_group {
 	bool				ring;
 	bool				inc;
 	bool				begun;
+	bool				whole_begun;
 	u32				min_left;
 	u32				size;
 	u32				head;
