@@ -380,6 +380,8 @@ struct io_uring_task {
 	struct xarray		nodes;
 	/** @cmd_ring: (O) ring whose lock is held while a driver is called back, else NULL */
 	struct io_ring_ctx	*cmd_ring;
+	/** @cmd_req: (O) the command of that driver; NULL if it was ended meanwhile */
+	struct io_kiocb		*cmd_req;
 	/** @cmds_asked: (A) a driver was asked to end this task's commands since @in_cancel */
 	bool			cmds_asked;
 	/** @exits: (A) the task does not come back to user mode, see task/sqpoll.c */

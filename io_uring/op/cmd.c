@@ -233,11 +233,13 @@ void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned i
 	/* after this io_cmd_cancel() does not call the driver */
 	if (!io_cmd_is_polled(req))
 		WRITE_ONCE(req->iopoll_done, IO_CMD_DONE);
-	if (likely(io_cmd_at_home(req, issue_flags)) &&
-	    READ_ONCE(req->iopoll_done) != IO_CMD_DRIVER)
-		io_cmd_end(req);
-	else
+	if (unlikely(!io_cmd_at_home(req, issue_flags)) ||
+	    READ_ONCE(req->iopoll_done) == IO_CMD_DRIVER)
 		io_cmd_send(req, io_cmd_end_tw, 0);
+	else if (current->io_uring->cmd_req == req)
+		current->io_uring->cmd_req = NULL;
+	else
+		io_cmd_end(req);
 }
 EXPORT_SYMBOL_GPL(__io_uring_cmd_done);
 
@@ -282,12 +284,18 @@ static void io_cmd_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int is
 	if (ctx->iopoll)
 		req->iopoll_done = IO_CMD_UNPOLLED;
 	token.cancel = issue_flags & IO_URING_F_TASK_DEAD || current->flags & PF_EXITING;
-	/* the fallback worker has no state: what ends there comes to it once more */
-	if (likely(tctx))
+	/* the fallback worker has no io_uring_task: a command that ends there comes back to it */
+	if (likely(tctx)) {
 		tctx->cmd_ring = ctx;
+		tctx->cmd_req = req;
+	}
 	cmd->task_work_cb((struct io_tw_req) { .req = req }, token);
-	if (likely(tctx))
+	if (likely(tctx)) {
 		tctx->cmd_ring = NULL;
+		/* not earlier: btrfs frees what the command points to after it has ended it */
+		if (!tctx->cmd_req)
+			io_cmd_end(req);
+	}
 }
 
 /* Documented in linux/io_uring/cmd.h. */
