@@ -195,6 +195,7 @@ static __always_inline int __io_rw_start(struct io_kiocb *req, int ddir)
 	kiocb->ki_filp = file;
 	kiocb->ki_flags = file->f_iocb_flags;
 	kiocb->private = NULL;
+	kiocb->ki_write_stream = 0;
 	if (unlikely(rw->flags)) {
 		ret = io_rw_set_flags(req, ddir);
 		if (ret)
