@@ -78,6 +78,7 @@ struct io_wq_search {
  * @creating: (W) a worker is being created; the creation owns @tries, @create and @retry
  * @tries: failed attempts to create it
  * @nr_running: workers that are neither idle nor asleep in their work
+ * @nr_coming: those of them that were woken or created and have not yet looked for work
  * @create: task work of the owner, which creates a worker
  * @retry: queues @create again after a failure
  * @concurrent: (A) set once concurrent work has been queued
@@ -108,6 +109,7 @@ struct io_wq_lane {
 	bool			creating;
 	unsigned int		tries;
 	atomic_t		nr_running;
+	atomic_t		nr_coming;
 	struct callback_head	create;
 	struct delayed_work	retry;
 	bool			concurrent;

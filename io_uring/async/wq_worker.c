@@ -139,6 +139,7 @@ static struct task_struct *io_wq_call_idle(struct io_wq_lane *lane)
 	task = worker->task;
 	list_del(&worker->idle);
 	atomic_inc(&lane->nr_running);
+	atomic_inc(&lane->nr_coming);
 	/* pairs with io_wq_worker_idle_end(), which then does not take the lock */
 	smp_store_release(&worker->called, true);
 	return task;
@@ -238,6 +239,20 @@ static int io_wq_spawn_thread(struct io_wq_lane *lane)
 	return 0;
 }
 
+/*
+ * Check for work that needs another worker.  One worker at a time serves a key, so a batch of
+ * writes to one file needs one worker.  Without @nr_coming each write that is queued before this
+ * worker runs would wake another one.  Plain work may block: each may need its own worker.
+ *
+ * A worker leaves @nr_coming before it takes lane->lock to look for work.  Work that is queued
+ * after this look sees the lower count.
+ */
+static bool io_wq_lane_waits(struct io_wq_lane *lane)
+{
+	return READ_ONCE(lane->plain.first) ||
+	       hweight_long(READ_ONCE(lane->ready)) > atomic_read(&lane->nr_coming);
+}
+
 /* If a worker is still needed, wake an idle one (@called), or count a new one in: return true. */
 static bool io_wq_spawn_count(struct io_wq_lane *lane, struct task_struct **called)
 {
@@ -248,12 +263,13 @@ static bool io_wq_spawn_count(struct io_wq_lane *lane, struct task_struct **call
 	 * its work.
 	 */
 	smp_mb();
-	if (!io_wq_exiting(lane->wq) && io_wq_lane_runnable(lane)) {
+	if (!io_wq_exiting(lane->wq) && io_wq_lane_waits(lane)) {
 		*called = io_wq_call_idle(lane);
 		if (!*called && lane->nr_workers < lane->max_workers) {
 			WRITE_ONCE(lane->creating, true);
 			WRITE_ONCE(lane->nr_workers, lane->nr_workers + 1);
 			atomic_inc(&lane->nr_running);
+			atomic_inc(&lane->nr_coming);
 			refcount_inc(&lane->wq->live);
 			return true;
 		}
@@ -313,6 +329,7 @@ static void io_wq_spawn(struct io_wq_lane *lane)
 	err = io_wq_spawn_thread(lane);
 	if (!err)
 		return;
+	atomic_dec(&lane->nr_coming);
 	scoped_guard(raw_spinlock, &lane->workers_lock)
 		io_wq_count_out(lane);
 	/* may drop the creation's reference: from there on ->live keeps the pool */
@@ -394,8 +411,8 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent, bool l
 	scoped_guard(raw_spinlock, &lane->workers_lock) {
 		/* pair A: queued work, then the check of the workers */
 		smp_mb__after_spinlock();
-		if (!io_wq_lane_runnable(lane) ||
-		    (!late && io_wq_workers_are_busy(atomic_read(&lane->nr_running))))
+		if (late ? !io_wq_lane_runnable(lane) :
+		    io_wq_workers_are_busy(atomic_read(&lane->nr_running)) || !io_wq_lane_waits(lane))
 			return false;
 		called = io_wq_call_idle(lane);
 		if (!called && io_wq_may_create(lane, concurrent)) {
@@ -417,7 +434,7 @@ static noinline void io_wq_watch(struct io_wq_lane *lane)
 	/* two tasks may race here: that shortens one interval, and the check is repeated */
 	WRITE_ONCE(lane->late_done, READ_ONCE(lane->nr_done));
 	refcount_inc(&lane->wq->refs);
-	if (!queue_delayed_work(system_unbound_wq, &lane->late, IO_WQ_LATE))
+	if (!queue_delayed_work(system_dfl_wq, &lane->late, IO_WQ_LATE))
 		io_wq_unref(lane->wq);
 }
 
@@ -448,7 +465,7 @@ static enum io_wq_need io_wq_need(struct io_wq_lane *lane, bool concurrent)
 {
 	if (io_wq_workers_are_busy(atomic_read(&lane->nr_running)))
 		return IO_WQ_BUSY;
-	if (!io_wq_lane_runnable(lane) ||
+	if (!io_wq_lane_waits(lane) ||
 	    (list_empty(&lane->idle) && !io_wq_may_create(lane, concurrent)))
 		return IO_WQ_SUFFICE;
 	return IO_WQ_WANTED;
@@ -744,6 +761,13 @@ static bool io_wq_worker_idle_begin(struct io_wq_worker *worker)
 	return true;
 }
 
+/* Leave @nr_coming: the worker looks for work next. */
+static void io_wq_worker_came(struct io_wq_worker *worker)
+{
+	worker->called = false;
+	atomic_dec(&worker->lane->nr_coming);
+}
+
 /* Leave the stack of idle workers.  Return: false if the worker leaves, and is counted out. */
 static bool io_wq_worker_idle_end(struct io_wq_worker *worker, bool may_leave)
 {
@@ -751,12 +775,12 @@ static bool io_wq_worker_idle_end(struct io_wq_worker *worker, bool may_leave)
 
 	/* no other task accesses the worker once ->called is set */
 	if (smp_load_acquire(&worker->called)) {
-		worker->called = false;
+		io_wq_worker_came(worker);
 		return true;
 	}
 	guard(raw_spinlock)(&lane->workers_lock);
 	if (worker->called) {
-		worker->called = false;
+		io_wq_worker_came(worker);
 		return true;
 	}
 	list_del(&worker->idle);
@@ -788,6 +812,7 @@ static int io_wq_worker_main(void *data)
 
 	snprintf(comm, sizeof(comm), "iou-wrk-%d", wq->task->pid);
 	set_task_comm(current, comm);
+	io_wq_worker_came(worker);
 	do {
 		while (io_wq_worker_run_some(worker))
 			;
