@@ -15,7 +15,8 @@ CMDLINE = ("console=ttyS0 quiet loglevel=5 panic=-1 nokaslr noreplace-smp slab_n
            "randomize_kstack_offset=off mitigations=off "
            "null_blk.poll_queues=1 null_blk.hw_queue_depth=1024 null_blk.submit_queues=1")
 # Where the clock is the host's, a busy host must not make the kernel doubt its timer.
-HOST_CLOCK = "no_timer_check"
+# The clocks' watchdog must not doubt the TSC: see APPEND of rig/boot.
+HOST_CLOCK = "no_timer_check tsc=reliable"
 # Rows about an NVMe drive, which answers at once and keeps nothing.
 DRIVE_ROWS = ("nvme-cmd/polled/b32", "nvme-cmd/irq/b32")
 DRIVE = ("-blockdev", "driver=null-co,node-name=drive,size=1073741824,read-zeroes=off",
