@@ -378,10 +378,10 @@ struct io_uring_task {
 	struct wait_queue_head	wait;
 	/** @nodes: rings that this task uses, see struct io_tctx_node */
 	struct xarray		nodes;
-	/** @cmd_ring: (O) ring whose lock is held while a driver is called back, else NULL */
-	struct io_ring_ctx	*cmd_ring;
-	/** @cmd_req: (O) the command of that driver; NULL if it was ended meanwhile */
+	/** @cmd_req: (O) the command that a driver is called back for, ring lock held; or NULL */
 	struct io_kiocb		*cmd_req;
+	/** @cmd_ended: (O) the driver has ended @cmd_req, which lives until the callback returns */
+	bool			cmd_ended;
 	/** @cmds_asked: (A) a driver was asked to end this task's commands since @in_cancel */
 	bool			cmds_asked;
 	/** @exits: (A) the task does not come back to user mode, see task/sqpoll.c */

@@ -29,8 +29,8 @@
  *
  * There is one short cut.  A driver's callback runs under the ring lock, in a context that may
  * post CQEs, and nearly always ends commands of its own ring.  These are completed at once.  The
- * callback may also end commands of other rings, so issue_flags do not suffice: tctx->cmd_ring
- * names the locked ring.
+ * callback may also end commands of other rings, so issue_flags do not suffice: the ring of
+ * tctx->cmd_req is the locked one.  That command itself lives until the callback has returned.
  *
  * On polled rings the task that polls finds a finished command or a requested callback, and runs
  * it if that task is the submitter.  A file without ->uring_cmd_iopoll() is not polled: its
@@ -215,31 +215,32 @@ static void io_cmd_send(struct io_kiocb *req,
 	}
 }
 
-/* Return: true if current runs a callback of this ring, so that it holds the ring lock. */
-static bool io_cmd_at_home(const struct io_kiocb *req, unsigned int issue_flags)
+/* Return: the command that current calls the driver back for, with its ring's lock, or NULL. */
+static struct io_kiocb *io_cmd_called_back(unsigned int issue_flags)
 {
-	return !(issue_flags & IO_URING_F_UNLOCKED) && in_task() && current->io_uring &&
-	       current->io_uring->cmd_ring == req->ctx;
+	if (issue_flags & IO_URING_F_UNLOCKED || !in_task() || !current->io_uring)
+		return NULL;
+	return current->io_uring->cmd_req;
 }
 
 /* Documented in linux/io_uring/cmd.h. */
 void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned int issue_flags,
 			 bool is_cqe32)
 {
-	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
+	struct io_kiocb *called, *req = cmd_to_io_kiocb(cmd);
 
 	req->cqe.res = ret;
 	cmd->res2 = res2;
 	/* after this io_cmd_cancel() does not call the driver */
 	if (!io_cmd_is_polled(req))
 		WRITE_ONCE(req->iopoll_done, IO_CMD_DONE);
-	if (unlikely(!io_cmd_at_home(req, issue_flags)) ||
-	    READ_ONCE(req->iopoll_done) == IO_CMD_DRIVER)
-		io_cmd_send(req, io_cmd_end_tw, 0);
-	else if (current->io_uring->cmd_req == req)
-		current->io_uring->cmd_req = NULL;
-	else
+	called = io_cmd_called_back(issue_flags);
+	if (likely(called == req))
+		current->io_uring->cmd_ended = true;
+	else if (called && called->ctx == req->ctx && READ_ONCE(req->iopoll_done) != IO_CMD_DRIVER)
 		io_cmd_end(req);
+	else
+		io_cmd_send(req, io_cmd_end_tw, 0);
 }
 EXPORT_SYMBOL_GPL(__io_uring_cmd_done);
 
@@ -285,16 +286,16 @@ static void io_cmd_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int is
 		req->iopoll_done = IO_CMD_UNPOLLED;
 	token.cancel = issue_flags & IO_URING_F_TASK_DEAD || current->flags & PF_EXITING;
 	/* the fallback worker has no io_uring_task: a command that ends there comes back to it */
-	if (likely(tctx)) {
-		tctx->cmd_ring = ctx;
+	if (likely(tctx))
 		tctx->cmd_req = req;
-	}
 	cmd->task_work_cb((struct io_tw_req) { .req = req }, token);
 	if (likely(tctx)) {
-		tctx->cmd_ring = NULL;
+		tctx->cmd_req = NULL;
 		/* not earlier: btrfs frees what the command points to after it has ended it */
-		if (!tctx->cmd_req)
+		if (likely(tctx->cmd_ended)) {
+			tctx->cmd_ended = false;
 			io_cmd_end(req);
+		}
 	}
 }
 
