@@ -77,12 +77,13 @@ struct io_wq_search {
  * @max_workers: (W) limit of @nr_workers
  * @creating: (W) a worker is being created; the creation owns @tries, @create and @retry
  * @tries: failed attempts to create it
+ * @limited: the owner has as many threads as RLIMIT_NPROC allows; owned as @tries
  * @nr_running: workers that are neither idle nor asleep in their work
  * @nr_coming: those of them that were woken or created and have not yet looked for work
  * @create: task work of the owner, which creates a worker
  * @retry: queues @create again after a failure
  * @concurrent: (A) set once concurrent work has been queued
- * @late: wakes or creates a worker if the running ones keep concurrent work waiting
+ * @late: wakes the spare worker if the running ones keep concurrent work waiting
  * @late_done: @nr_done when io_wq_watch() last queued @late; read by @late
  */
 struct io_wq_lane {
@@ -108,6 +109,7 @@ struct io_wq_lane {
 	unsigned int		max_workers;
 	bool			creating;
 	unsigned int		tries;
+	bool			limited;
 	atomic_t		nr_running;
 	atomic_t		nr_coming;
 	struct callback_head	create;
@@ -194,6 +196,7 @@ struct io_wq {
  * @asleep: it sleeps in its work, and is not counted as running; written by its own thread
  * @idle: (W) in lane->idle
  * @called: (W) it was taken off lane->idle, counted as running and woken
+ * @spare: it was created to be idle; own thread only
  */
 struct io_wq_worker {
 	struct io_wq_lane	*lane;
@@ -208,6 +211,7 @@ struct io_wq_worker {
 	bool			asleep;
 	struct list_head	idle;
 	bool			called;
+	bool			spare;
 };
 
 static inline bool io_wq_exiting(const struct io_wq *wq)

@@ -64,8 +64,6 @@
 /* interval at which idle workers check whether the owner needs any */
 #define IO_WQ_IDLE_LOOK		(2 * HZ)
 #define IO_WQ_CREATE_TRIES	9
-/* interval of checks whether RLIMIT_NPROC allows the owner another thread */
-#define IO_WQ_LIMIT_LOOK	(HZ / 2)
 /* time for which running workers may keep concurrent work waiting, before one more runs */
 #define IO_WQ_LATE		(HZ / 100 ?: 1)
 
@@ -188,6 +186,14 @@ static bool io_wq_should_retry(struct io_wq_lane *lane, int err)
 	return false;
 }
 
+/* Twice as late each time, up to half a second: limits may be over in milliseconds. */
+static void io_wq_retry_later(struct io_wq_lane *lane)
+{
+	schedule_delayed_work(&lane->retry, msecs_to_jiffies(1U << lane->tries));
+	if (lane->tries < IO_WQ_CREATE_TRIES)
+		lane->tries++;
+}
+
 /*
  * Try again later.  Without any worker, give up after half a second in all, unless signals
  * cause the failures.  Workers may be stuck for long, so with workers try twice a second for
@@ -195,16 +201,10 @@ static bool io_wq_should_retry(struct io_wq_lane *lane, int err)
  */
 static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
 {
-	unsigned int delay;
-
-	if (io_wq_exiting(lane->wq) || !io_wq_should_retry(lane, err)) {
+	if (io_wq_exiting(lane->wq) || !io_wq_should_retry(lane, err))
 		io_wq_give_up(lane);
-		return;
-	}
-	delay = 1U << lane->tries;
-	if (lane->tries < IO_WQ_CREATE_TRIES)
-		lane->tries++;
-	schedule_delayed_work(&lane->retry, msecs_to_jiffies(delay));
+	else
+		io_wq_retry_later(lane);
 }
 
 static int io_wq_worker_main(void *data);
@@ -213,7 +213,7 @@ static int io_wq_worker_main(void *data);
  * Create a thread and start it.  The creation is over before the thread runs: if the thread
  * sleeps in its first work, the next creation may be needed.
  */
-static int io_wq_spawn_thread(struct io_wq_lane *lane)
+static int io_wq_spawn_thread(struct io_wq_lane *lane, unsigned int generation, bool spare)
 {
 	struct io_wq_worker *worker;
 	struct task_struct *task;
@@ -223,7 +223,8 @@ static int io_wq_spawn_thread(struct io_wq_lane *lane)
 		return -ENOMEM;
 	worker->lane = lane;
 	worker->key = IO_WQ_NO_KEY;
-	worker->generation = lane->wq->generation;
+	worker->generation = generation;
+	worker->spare = spare;
 	INIT_LIST_HEAD(&worker->idle);
 	task = create_io_thread(io_wq_worker_main, worker, NUMA_NO_NODE);
 	if (IS_ERR(task)) {
@@ -253,6 +254,17 @@ static bool io_wq_lane_waits(struct io_wq_lane *lane)
 	       hweight_long(READ_ONCE(lane->ready)) > atomic_read(&lane->nr_coming);
 }
 
+/* Count in a worker that current creates. */
+static void io_wq_count_in(struct io_wq_lane *lane)
+{
+	lockdep_assert_held(&lane->workers_lock);
+	WRITE_ONCE(lane->creating, true);
+	WRITE_ONCE(lane->nr_workers, lane->nr_workers + 1);
+	atomic_inc(&lane->nr_running);
+	atomic_inc(&lane->nr_coming);
+	refcount_inc(&lane->wq->live);
+}
+
 /* If a worker is still needed, wake an idle one (@called), or count a new one in: return true. */
 static bool io_wq_spawn_count(struct io_wq_lane *lane, struct task_struct **called)
 {
@@ -266,11 +278,7 @@ static bool io_wq_spawn_count(struct io_wq_lane *lane, struct task_struct **call
 	if (!io_wq_exiting(lane->wq) && io_wq_lane_waits(lane)) {
 		*called = io_wq_call_idle(lane);
 		if (!*called && lane->nr_workers < lane->max_workers) {
-			WRITE_ONCE(lane->creating, true);
-			WRITE_ONCE(lane->nr_workers, lane->nr_workers + 1);
-			atomic_inc(&lane->nr_running);
-			atomic_inc(&lane->nr_coming);
-			refcount_inc(&lane->wq->live);
+			io_wq_count_in(lane);
 			return true;
 		}
 	}
@@ -296,6 +304,14 @@ static void io_wq_count_out(struct io_wq_lane *lane)
 	lockdep_assert_held(&lane->workers_lock);
 	WRITE_ONCE(lane->nr_workers, lane->nr_workers - 1);
 	atomic_dec(&lane->nr_running);
+}
+
+/* A worker that was counted in could not be created. */
+static void io_wq_count_unborn(struct io_wq_lane *lane)
+{
+	guard(raw_spinlock)(&lane->workers_lock);
+	atomic_dec(&lane->nr_coming);
+	io_wq_count_out(lane);
 }
 
 /**
@@ -326,12 +342,10 @@ static void io_wq_spawn(struct io_wq_lane *lane)
 		io_wq_unref(wq);
 		return;
 	}
-	err = io_wq_spawn_thread(lane);
+	err = io_wq_spawn_thread(lane, wq->generation, false);
 	if (!err)
 		return;
-	atomic_dec(&lane->nr_coming);
-	scoped_guard(raw_spinlock, &lane->workers_lock)
-		io_wq_count_out(lane);
+	io_wq_count_unborn(lane);
 	/* may drop the creation's reference: from there on ->live keeps the pool */
 	io_wq_spawn_failed(lane, err);
 	io_wq_live_put(wq);
@@ -363,12 +377,20 @@ static void io_wq_create_retry(struct work_struct *work)
 {
 	struct io_wq_lane *lane = container_of(to_delayed_work(work), struct io_wq_lane, retry);
 
-	if (!io_wq_exiting(lane->wq) && io_wq_has_workers(lane) &&
-	    io_wq_owner_is_at_limit(lane->wq)) {
-		schedule_delayed_work(&lane->retry, IO_WQ_LIMIT_LOOK);
-		return;
+	enum task_work_notify_mode how = TWA_SIGNAL;
+
+	if (!io_wq_exiting(lane->wq) && io_wq_has_workers(lane)) {
+		if (io_wq_owner_is_at_limit(lane->wq)) {
+			lane->limited = true;
+			io_wq_retry_later(lane);
+			return;
+		}
+		/* another limit: a cgroup's, say.  Do not interrupt the owner for ever */
+		if (lane->tries == IO_WQ_CREATE_TRIES && !lane->limited)
+			how = TWA_RESUME;
 	}
-	if (io_wq_exiting(lane->wq) || task_work_add(lane->wq->task, &lane->create, TWA_SIGNAL))
+	lane->limited = false;
+	if (io_wq_exiting(lane->wq) || task_work_add(lane->wq->task, &lane->create, how))
 		io_wq_give_up(lane);
 }
 
@@ -399,10 +421,10 @@ static bool io_wq_workers_are_busy(int running)
 }
 
 /*
- * Wake an idle worker, or claim the lane's creation.  @late: even if each CPU has a running
- * worker.  Return: true if the caller has to create a worker.
+ * Wake an idle worker, or claim the lane's creation.
+ * Return: true if the caller has to create a worker.
  */
-static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent, bool late)
+static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
 {
 	struct task_struct *called;
 	bool create = false;
@@ -411,8 +433,7 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent, bool l
 	scoped_guard(raw_spinlock, &lane->workers_lock) {
 		/* pair A: queued work, then the check of the workers */
 		smp_mb__after_spinlock();
-		if (late ? !io_wq_lane_runnable(lane) :
-		    io_wq_workers_are_busy(atomic_read(&lane->nr_running)) || !io_wq_lane_waits(lane))
+		if (io_wq_workers_are_busy(atomic_read(&lane->nr_running)) || !io_wq_lane_waits(lane))
 			return false;
 		called = io_wq_call_idle(lane);
 		if (!called && io_wq_may_create(lane, concurrent)) {
@@ -438,19 +459,64 @@ static noinline void io_wq_watch(struct io_wq_lane *lane)
 		io_wq_unref(lane->wq);
 }
 
+/* Wake an idle worker, even if each CPU has a running one. */
+static void io_wq_wake_spare(struct io_wq_lane *lane)
+{
+	struct task_struct *called = NULL;
+
+	guard(rcu)();
+	scoped_guard(raw_spinlock, &lane->workers_lock) {
+		if (io_wq_lane_runnable(lane))
+			called = io_wq_call_idle(lane);
+	}
+	if (called)
+		wake_up_process(called);
+}
+
 /*
- * Use one more worker if each CPU has a running worker, concurrent work waits, and no work has
- * ended since the last check.
+ * Use the spare worker if each CPU has a running worker, concurrent work waits, and no work has
+ * ended since the last check.  A running worker that falls asleep kicks the lane itself.
  */
 static void io_wq_late(struct work_struct *work)
 {
 	struct io_wq_lane *lane = container_of(to_delayed_work(work), struct io_wq_lane, late);
-	bool stuck = READ_ONCE(lane->nr_done) == READ_ONCE(lane->late_done);
 
-	if (stuck && io_wq_wake_or_claim(lane, true, true))
-		io_wq_request(lane);
-	io_wq_watch(lane);
+	if (READ_ONCE(lane->nr_done) == READ_ONCE(lane->late_done))
+		io_wq_wake_spare(lane);
+	if (io_wq_workers_are_busy(atomic_read(&lane->nr_running)))
+		io_wq_watch(lane);
 	io_wq_unref(lane->wq);
+}
+
+/* Claim the lane's creation for a spare worker.  Return: false if it is not needed, or in use. */
+static bool io_wq_claim_spare(struct io_wq_lane *lane)
+{
+	guard(raw_spinlock)(&lane->workers_lock);
+	if (!list_empty(&lane->idle) || !io_wq_may_create(lane, true))
+		return false;
+	io_wq_count_in(lane);
+	refcount_inc(&lane->wq->refs);
+	return true;
+}
+
+/*
+ * Keep one idle worker for io_wq_late() while each CPU has a running worker and concurrent work
+ * waits.  Only the pool's own tasks can create it: to have it created later would interrupt a
+ * system call of the owner, which may be an epoll_wait() that knows nothing of the pool.
+ * Without memory or threads the work waits for a running worker.
+ */
+static void io_wq_keep_spare(struct io_wq_lane *lane, unsigned int generation)
+{
+	struct io_wq *wq = lane->wq;
+
+	if (!list_empty(&lane->idle) || !READ_ONCE(lane->concurrent) || !io_wq_lane_waits(lane) ||
+	    !io_wq_workers_are_busy(atomic_read(&lane->nr_running)) || !io_wq_claim_spare(lane))
+		return;
+	if (io_wq_spawn_thread(lane, generation, true)) {
+		io_wq_count_unborn(lane);
+		io_wq_creation_over(lane);
+		io_wq_live_put(wq);
+	}
 }
 
 /* Result of io_wq_need(), for queued work. */
@@ -494,12 +560,16 @@ void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 		need = io_wq_need(lane, concurrent);
 	}
 	if (need == IO_WQ_WANTED) {
-		if (io_wq_wake_or_claim(lane, concurrent, false))
+		if (io_wq_wake_or_claim(lane, concurrent))
 			io_wq_request(lane);
 		else
 			need = io_wq_need(lane, concurrent);
 	}
-	if (unlikely(concurrent && need == IO_WQ_BUSY && !delayed_work_pending(&lane->late)))
+	if (likely(!concurrent || need != IO_WQ_BUSY))
+		return;
+	if (current == lane->wq->task)
+		io_wq_keep_spare(lane, lane->wq->generation);
+	if (!delayed_work_pending(&lane->late))
 		io_wq_watch(lane);
 }
 
@@ -798,9 +868,15 @@ static bool io_wq_worker_wait(struct io_wq_worker *worker)
 
 	if (!io_wq_worker_idle_begin(worker))
 		return false;
-	if (!io_wq_has_work_for(worker))
+	if (!io_wq_has_work_for(worker) ||
+	    (worker->spare && io_wq_workers_are_busy(atomic_read(&worker->lane->nr_running))))
 		stay = io_wq_worker_sleep(worker);
-	return io_wq_worker_idle_end(worker, !stay);
+	worker->spare = false;
+	if (!io_wq_worker_idle_end(worker, !stay))
+		return false;
+	if (!io_wq_worker_is_old(worker))
+		io_wq_keep_spare(worker->lane, worker->generation);
+	return true;
 }
 
 static int io_wq_worker_main(void *data)
@@ -809,14 +885,17 @@ static int io_wq_worker_main(void *data)
 	struct io_wq_lane *lane = worker->lane;
 	struct io_wq *wq = lane->wq;
 	char comm[TASK_COMM_LEN];
+	bool stay;
 
 	snprintf(comm, sizeof(comm), "iou-wrk-%d", wq->task->pid);
 	set_task_comm(current, comm);
 	io_wq_worker_came(worker);
-	do {
+	stay = !worker->spare || io_wq_worker_wait(worker);
+	while (stay) {
 		while (io_wq_worker_run_some(worker))
 			;
-	} while (io_wq_worker_wait(worker));
+		stay = io_wq_worker_wait(worker);
+	}
 
 	scoped_guard(spinlock, &lane->lock)
 		list_del(&worker->link);

@@ -359,6 +359,41 @@ TEST_F(wq, busy_workers_do_not_stop_others)
 }
 
 /*
+ * More long work than CPUs needs more workers.  Its owner waits elsewhere meanwhile, and no
+ * creation of a worker interrupts it.  Mutant: spare-by-owner.  differences: worker-interrupts
+ */
+TEST_F(wq, busy_workers_do_not_interrupt_their_owner)
+{
+	unsigned int i, nr = 3 * sysconf(_SC_NPROCESSORS_ONLN);
+	int zero = open("/dev/zero", O_RDONLY), ep = epoll_create1(0);
+	static struct iovec same[256];
+	struct epoll_event event;
+	char *page;
+
+	ASSERT_LE(0, zero);
+	page = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, page);
+	for (i = 0; i < ARRAY_SIZE(same); i++)
+		same[i] = (struct iovec){ page, 1 << 20 };
+	for (i = 0; i < nr; i++) {
+		struct io_uring_sqe *sqe;
+
+		sqe = iou_prep(&self->r, IORING_OP_READV, zero, same, ARRAY_SIZE(same), 0);
+		sqe->flags = IOSQE_ASYNC;
+	}
+	ASSERT_LE(0, iou_submit(&self->r));
+	for (i = 0; i < 15; i++) {
+		ASSERT_TRUE(!epoll_wait(ep, &event, 1, 20) || iou_on_stock()) {
+			TH_LOG("%s", strerror(errno));
+		}
+	}
+	EXPECT_EQ(0, iou_discard(&self->r, nr));
+	munmap(page, 1 << 20);
+	close(zero);
+	close(ep);
+}
+
+/*
  * A read at the current position stalls.  Only those at the position of the same open file wait
  * for it.  Mutant: position-holds-inode.
  */
@@ -765,6 +800,123 @@ static int wait_for_a_thread(struct hole *hole, int file)
 		return 7;
 	hole_give(hole, 0, 1);
 	return iou_discard(&r, 2) ? 8 : 0;
+}
+
+/* Like wait_for_a_thread(), but the limit is lifted after 20 ms: work follows soon. */
+static int wait_a_moment(struct hole *hole, int file)
+{
+	unsigned long long begin;
+	struct rlimit limit;
+	struct iou r;
+
+	if (hole_watch(hole) || syscall(__NR_setresuid, NOBODY, NOBODY, NOBODY))
+		return 1;
+	if (iou_init(&r, 8, 0) || set_limits(&r, 4, 4))
+		return 2;
+	busy_reads(&r, file, hole->mem, 1);
+	if (hole_faults(hole, 1) != 1)
+		return 3;
+	getrlimit(RLIMIT_NPROC, &limit);
+	limit.rlim_cur = 1;
+	if (setrlimit(RLIMIT_NPROC, &limit))
+		return 4;
+	begin = iou_now_us();
+	busy_reads(&r, file, hole->zero, 1);
+	usleep(20000);
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NPROC, &limit))
+		return 5;
+	if (iou_wait_ms(&r, 1, 2000))
+		return 6;
+	/* waits of 1, 2, 4, 8, 16 and perhaps 32 ms */
+	if (iou_now_us() - begin > 300000)
+		return 7;
+	hole_give(hole, 0, 1);
+	return iou_discard(&r, 2) ? 8 : 0;
+}
+
+/* A limit that is met for milliseconds delays work for about as long.  Mutant: limit-costs-half. */
+TEST_F(wq, limit_of_a_moment)
+{
+	int pid, status;
+
+	if (variant->flags)
+		SKIP(return, "the same on each kind");
+	if (getuid())
+		SKIP(return, "needs to be root");
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(wait_a_moment(&self->hole, self->file));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+#define CGROUPS		"/tmp/iou-cgroup"
+#define CGROUP		CGROUPS "/wq"
+
+/* Return: how often epoll_wait() was interrupted in @ms. */
+static unsigned int interrupts(int ep, unsigned int ms)
+{
+	unsigned long long end = iou_now_us() + ms * 1000ULL;
+	struct epoll_event event;
+	unsigned int nr = 0;
+
+	while (iou_now_us() < end)
+		nr += epoll_wait(ep, &event, 1, 100) < 0;
+	return nr;
+}
+
+/* What the child of the next test finds: 0, or where it went wrong. */
+static int wait_at_cgroup_limit(struct hole *hole, int file)
+{
+	int ep = epoll_create1(0);
+	char pid[32];
+	struct iou r;
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	if (hole_watch(hole) || iou_put(CGROUP "/cgroup.procs", pid))
+		return 1;
+	if (iou_init(&r, 8, 0) || set_limits(&r, 4, 4))
+		return 2;
+	busy_reads(&r, file, hole->mem, 1);
+	if (hole_faults(hole, 1) != 1)
+		return 3;
+	if (iou_put(CGROUP "/pids.max", "1"))
+		return 4;
+	busy_reads(&r, file, hole->zero, 1);
+	/* it is tried with patience at first */
+	interrupts(ep, 1200);
+	if (interrupts(ep, 1500))
+		return 5;
+	hole_give(hole, 0, 1);
+	return iou_discard(&r, 2) ? 6 : 0;
+}
+
+/* Tries to make a worker do not interrupt a task in a full cgroup.  Mutant: limit-interrupts. */
+TEST_F(wq, cgroup_has_no_threads_left)
+{
+	int pid, status;
+
+	if (variant->flags)
+		SKIP(return, "the same on each kind");
+	mkdir(CGROUPS, 0700);
+	if (mount("none", CGROUPS, "cgroup2", 0, NULL))
+		SKIP(return, "needs cgroups");
+	iou_put(CGROUPS "/cgroup.subtree_control", "+pids");
+	mkdir(CGROUP, 0700);
+	if (access(CGROUP "/pids.max", W_OK)) {
+		umount(CGROUPS);
+		SKIP(return, "needs the pids controller");
+	}
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(wait_at_cgroup_limit(&self->hole, self->file));
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	rmdir(CGROUP);
+	umount(CGROUPS);
 }
 
 /*
