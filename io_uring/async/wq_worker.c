@@ -254,6 +254,19 @@ static bool io_wq_lane_waits(struct io_wq_lane *lane)
 	       hweight_long(READ_ONCE(lane->ready)) > atomic_read(&lane->nr_coming);
 }
 
+/* Give the lane's creation up, but check for work that relies on it.  Return: false if none does */
+static bool io_wq_creation_is_needed(struct io_wq_lane *lane)
+{
+	lockdep_assert_held(&lane->workers_lock);
+	WRITE_ONCE(lane->creating, false);
+	/*
+	 * Pair A: a task that queues work and still sees @creating does nothing more, so check for
+	 * its work.
+	 */
+	smp_mb();
+	return !io_wq_exiting(lane->wq) && io_wq_lane_waits(lane);
+}
+
 /* Count in a worker that current creates. */
 static void io_wq_count_in(struct io_wq_lane *lane)
 {
@@ -269,13 +282,7 @@ static void io_wq_count_in(struct io_wq_lane *lane)
 static bool io_wq_spawn_count(struct io_wq_lane *lane, struct task_struct **called)
 {
 	guard(raw_spinlock)(&lane->workers_lock);
-	WRITE_ONCE(lane->creating, false);
-	/*
-	 * Pair A: a task that queues work and still sees @creating does nothing more, so check for
-	 * its work.
-	 */
-	smp_mb();
-	if (!io_wq_exiting(lane->wq) && io_wq_lane_waits(lane)) {
+	if (io_wq_creation_is_needed(lane)) {
 		*called = io_wq_call_idle(lane);
 		if (!*called && lane->nr_workers < lane->max_workers) {
 			io_wq_count_in(lane);
@@ -373,12 +380,28 @@ static bool io_wq_owner_is_at_limit(const struct io_wq *wq)
 	       task_rlimit(owner, RLIMIT_NPROC);
 }
 
+/* End a creation that no work needs any more.  Return: false if some does. */
+static bool io_wq_creation_drop(struct io_wq_lane *lane)
+{
+	scoped_guard(raw_spinlock, &lane->workers_lock) {
+		if (io_wq_creation_is_needed(lane)) {
+			WRITE_ONCE(lane->creating, true);
+			return false;
+		}
+		io_wq_creation_end(lane);
+	}
+	io_wq_unref(lane->wq);
+	return true;
+}
+
 static void io_wq_create_retry(struct work_struct *work)
 {
 	struct io_wq_lane *lane = container_of(to_delayed_work(work), struct io_wq_lane, retry);
 
 	enum task_work_notify_mode how = TWA_SIGNAL;
 
+	if (io_wq_creation_drop(lane))
+		return;
 	if (!io_wq_exiting(lane->wq) && io_wq_has_workers(lane)) {
 		if (io_wq_owner_is_at_limit(lane->wq)) {
 			lane->limited = true;

@@ -36,6 +36,7 @@
  * @since: time of the last progress, in jiffies
  * @killed: the process was killed
  * @killed_at: time at which @killed was set, in jiffies
+ * @mask: signals that current blocked before
  */
 struct io_cancel_wait {
 	struct io_uring_task	*tctx;
@@ -48,13 +49,45 @@ struct io_cancel_wait {
 	unsigned long		since;
 	bool			killed;
 	unsigned long		killed_at;
+	sigset_t		mask;
 };
+
+/* Return: true if another thread can handle the signals of the process. */
+static bool io_cancel_has_sibling(void)
+{
+	struct task_struct *task;
+
+	guard(rcu)();
+	for_each_thread(current, task) {
+		if (task != current && io_task_is_user(task))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Leave the signals of the process to its other threads.  An exiting task never handles one, but
+ * would be chosen for them until exit_signals(), since it sleeps and has none pending.  The last
+ * thread takes those that end the process.
+ */
+static void io_cancel_mask_signals(struct io_cancel_wait *w)
+{
+	sigset_t mask = w->mask;
+
+	if (io_cancel_has_sibling())
+		sigfillset(&mask);
+	sigdelsetmask(&mask, sigmask(SIGKILL) | sigmask(SIGSTOP));
+	if (!sigequalsets(&mask, &current->blocked))
+		set_current_blocked(&mask);
+}
 
 /* One pass over all rings of current. */
 static void io_cancel_pass(struct io_cancel_wait *w)
 {
 	struct io_cancel_scope what = { .tctx = w->tctx, .tracked = !w->cancel_all };
 
+	if (!w->cancel_all)
+		io_cancel_mask_signals(w);
 	w->found = false;
 	w->busy = false;
 	io_tctx_for_each_ring(w->tctx, what.ctx) {
@@ -94,18 +127,6 @@ static bool io_cancel_arm(struct io_uring_task *tctx, bool arm)
 			arrived = true;
 	}
 	return arrived;
-}
-
-/*
- * Leave the signals of the process to its other threads.  An exiting task never handles one, but
- * would be chosen for them until exit_signals(), since it sleeps and has none pending.
- */
-static void io_cancel_block_signals(void)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	set_current_blocked(&all);
 }
 
 /* Let pending signals not prevent the sleep.  New ones wake current for another pass. */
@@ -343,11 +364,13 @@ static bool io_cancel_until_gone(struct io_cancel_wait *w)
  */
 void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 {
-	struct io_cancel_wait w = { .tctx = tctx, .cancel_all = cancel_all };
+	struct io_cancel_wait w = {
+		.tctx = tctx, .cancel_all = cancel_all, .mask = current->blocked,
+	};
 	bool gone;
 
 	if (!cancel_all)
-		io_cancel_block_signals();
+		io_cancel_mask_signals(&w);
 	if (tctx->io_wq) {
 		if (!cancel_all)
 			io_cancel_after_workers(&w);

@@ -228,16 +228,6 @@ static int io_sq_user_wake(struct wait_queue_entry *wait, unsigned int mode, int
 	return 1;
 }
 
-/* Return: true for a live thread of the program.  Called within RCU. */
-static bool io_sq_is_user(struct task_struct *task)
-{
-	struct io_uring_task *tctx = READ_ONCE(task->io_uring);
-
-	if (READ_ONCE(task->flags) & (PF_USER_WORKER | PF_EXITING))
-		return false;
-	return !tctx || !READ_ONCE(tctx->exits);
-}
-
 /* Return: true if the end of a thread wakes waiters on ->wait_pidfd of its pid. */
 static bool io_sq_user_tells(struct task_struct *task)
 {
@@ -250,7 +240,7 @@ static struct task_struct *io_sq_find_user(void)
 	struct task_struct *task, *silent = NULL;
 
 	for_each_thread(current, task) {
-		if (!io_sq_is_user(task))
+		if (!io_task_is_user(task))
 			continue;
 		if (io_sq_user_tells(task))
 			return task;
@@ -286,7 +276,7 @@ static bool io_sq_watch_user(struct io_sq_data *sqd)
 		add_wait_queue(&pid->wait_pidfd, &sqd->user_wait);
 		/* pairs with io_sqpoll_user_left(), and with exit_notify(), which takes ->lock */
 		smp_mb();
-		if (io_sq_is_user(task))
+		if (io_task_is_user(task))
 			return true;
 	}
 	return false;

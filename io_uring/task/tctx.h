@@ -74,4 +74,14 @@ static inline long io_tctx_inflight(struct io_uring_task *tctx)
 	return atomic_long_read(&tctx->inflight) - tctx->credit;
 }
 
+/* Return: true for a live thread of the program.  Called within RCU. */
+static inline bool io_task_is_user(struct task_struct *task)
+{
+	struct io_uring_task *tctx = READ_ONCE(task->io_uring);
+
+	if (READ_ONCE(task->flags) & (PF_USER_WORKER | PF_EXITING))
+		return false;
+	return !tctx || !READ_ONCE(tctx->exits);
+}
+
 #endif

@@ -779,8 +779,11 @@ static void *go_on(void *arg)
 		pause();
 }
 
-/* The first thread of a process ends, and waits for reads by one worker that take a second. */
-static void end_before_others(unsigned int flags, int disk, int told)
+/*
+ * The first thread of a process ends, and waits for reads by one worker that take a second.  It
+ * has a sibling or not.
+ */
+static void end_before_others(unsigned int flags, int disk, int told, bool sibling)
 {
 	unsigned int i, limits[2] = { 1, 1 };
 	struct io_uring_sqe *sqe;
@@ -791,7 +794,7 @@ static void end_before_others(unsigned int flags, int disk, int told)
 	heard_by = told;
 	signal(SIGUSR1, hear);
 	buf = iou_map_anon(64 * IOU_PAGE);
-	if (pthread_create(&t, NULL, go_on, NULL) || iou_init(&r, 64, flags) ||
+	if ((sibling && pthread_create(&t, NULL, go_on, NULL)) || iou_init(&r, 64, flags) ||
 	    iou_register(&r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2))
 		_exit(2);
 	for (i = 0; i < 64; i++) {
@@ -821,7 +824,7 @@ TEST_F(end, signals_pass_a_thread_that_ends)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid)
-		end_before_others(variant->flags, disk, p[1]);
+		end_before_others(variant->flags, disk, p[1], true);
 	ASSERT_EQ(1, read(p[0], &c, 1));
 	iou_sleep_ms(100);
 	ASSERT_EQ(0, kill(pid, SIGUSR1));
@@ -829,6 +832,33 @@ TEST_F(end, signals_pass_a_thread_that_ends)
 	EXPECT_EQ(1, poll(&poll_in, 1, 400));
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	sock_close_pair(p);
+	close(disk);
+}
+
+/* A signal ends the last thread of a process, which waits.  Mutant: last-thread-is-deaf. */
+TEST_F(end, signal_ends_the_last_thread)
+{
+	int p[2], pid, status, disk = open_slow_disk();
+	unsigned long long begin;
+	char c;
+
+	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))
+		SKIP(return, "its requests are not the thread's");
+	if (disk < 0)
+		SKIP(return, "needs to be root, and null_blk");
+	ASSERT_EQ(0, pipe(p));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		end_before_others(variant->flags, disk, p[1], false);
+	ASSERT_EQ(1, read(p[0], &c, 1));
+	iou_sleep_ms(100);
+	begin = iou_now_us();
+	ASSERT_EQ(0, kill(pid, SIGTERM));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	EXPECT_LT(iou_now_us() - begin, 500000);
 	sock_close_pair(p);
 	close(disk);
 }

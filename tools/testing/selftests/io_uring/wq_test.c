@@ -836,18 +836,20 @@ static int wait_a_moment(struct hole *hole, int file)
 }
 
 /* A limit that is met for milliseconds delays work for about as long.  Mutant: limit-costs-half. */
-TEST_F(wq, limit_of_a_moment)
+TEST(limit_of_a_moment)
 {
-	int pid, status;
+	int pid, status, file = iou_file(4096, 1);
+	struct hole hole;
 
-	if (variant->flags)
-		SKIP(return, "the same on each kind");
+	ASSERT_LE(0, file);
+	if (hole_open(&hole, PAGES))
+		SKIP(return, "needs userfaultfd");
 	if (getuid())
 		SKIP(return, "needs to be root");
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid)
-		_exit(wait_a_moment(&self->hole, self->file));
+		_exit(wait_a_moment(&hole, file));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 }
@@ -894,12 +896,14 @@ static int wait_at_cgroup_limit(struct hole *hole, int file)
 }
 
 /* Tries to make a worker do not interrupt a task in a full cgroup.  Mutant: limit-interrupts. */
-TEST_F(wq, cgroup_has_no_threads_left)
+TEST(cgroup_has_no_threads_left)
 {
-	int pid, status;
+	int pid, status, file = iou_file(4096, 1);
+	struct hole hole;
 
-	if (variant->flags)
-		SKIP(return, "the same on each kind");
+	ASSERT_LE(0, file);
+	if (hole_open(&hole, PAGES))
+		SKIP(return, "needs userfaultfd");
 	mkdir(CGROUPS, 0700);
 	if (mount("none", CGROUPS, "cgroup2", 0, NULL))
 		SKIP(return, "needs cgroups");
@@ -912,7 +916,7 @@ TEST_F(wq, cgroup_has_no_threads_left)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid)
-		_exit(wait_at_cgroup_limit(&self->hole, self->file));
+		_exit(wait_at_cgroup_limit(&hole, file));
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	rmdir(CGROUP);
