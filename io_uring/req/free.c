@@ -32,7 +32,7 @@ static void io_tctx_drop_mm(struct io_uring_task *tctx)
 	/* a delayed worker may run this at the same time */
 	mm = xchg(&tctx->mm, NULL);
 	if (mm)
-		mmdrop(mm);
+		mmput_async(mm);
 }
 
 /* Stop counting a request that had to end with its task. */
@@ -46,8 +46,9 @@ static void io_tctx_untrack(struct io_uring_task *tctx)
  * io_tctx_keep_mm - keep the mm for requests that current leaves behind
  * @tctx: current's
  *
- * Until they end, the key of private futexes has the address of the mm.  Keep the mm, so
- * that no other process gets that address: the requests would consume its wake-ups.
+ * Until they end, private futexes are in the mm's hash, which goes with the last user of the
+ * mm, and their key has its address: the requests would consume wake-ups of another process at
+ * this address.
  */
 void io_tctx_keep_mm(struct io_uring_task *tctx)
 {
@@ -56,7 +57,7 @@ void io_tctx_keep_mm(struct io_uring_task *tctx)
 		return;
 	/* if an earlier exec has stored an mm, keep that one */
 	if (!tctx->mm) {
-		mmgrab(current->mm);
+		mmget(current->mm);
 		/* pairs with smp_load_acquire() in io_tctx_drop_mm() */
 		smp_store_release(&tctx->mm, current->mm);
 	}
