@@ -167,6 +167,23 @@ static void wait_for_drive(void)
 		usleep(10000);
 }
 
+/* The kernel was booted on the first CPU alone. */
+static void start_cpus(void)
+{
+	char path[64];
+	int cpu, fd;
+
+	for (cpu = 1;; cpu++) {
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+		fd = open(path, O_WRONLY);
+		if (fd < 0)
+			return;
+		if (write(fd, "1", 1) != 1)
+			report("fail cpu%d %d %s\n", cpu, errno, strerror(errno));
+		close(fd);
+	}
+}
+
 static void init_machine(void)
 {
 	mkdir("/proc", 0755);
@@ -178,6 +195,7 @@ static void init_machine(void)
 	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
 	mount("tmpfs", "/tmp", "tmpfs", 0, NULL);
 	mount("configfs", "/sys/kernel/config", "configfs", 0, NULL);
+	start_cpus();
 	make_timer_device();
 }
 
