@@ -525,6 +525,89 @@ TEST_F(wq, order_of_many_files)
 		close(fd[k]);
 }
 
+#define CHANGES		4
+
+/* A change of a file: what is done, at which offset, and through which of two open files. */
+struct change {
+	int op;
+	long long off;
+	bool second;
+};
+
+/*
+ * The first two write 'a', and stand in a fault with the inode locked.  If the fourth, which writes
+ * 'd', does not wait for its turn, it gets the inode before the third, which writes 'c'.
+ */
+static const struct {
+	const char *want;
+	int flags;
+	struct change change[CHANGES];
+} changes[] = {
+	{ "aad", 0, { { IORING_OP_WRITE, -1 }, { IORING_OP_WRITE, -1 },
+		      { IORING_OP_WRITE, -1 }, { IORING_OP_WRITE, 2 } } },
+	{ "da", 0, { { IORING_OP_WRITE, 0 }, { IORING_OP_WRITE, 1 },
+		     { IORING_OP_WRITE, 0 }, { IORING_OP_WRITE, -1 } } },
+	{ "d", 0, { { IORING_OP_WRITE, 0 }, { IORING_OP_WRITE, 1 },
+		    { IORING_OP_FTRUNCATE, 0 }, { IORING_OP_WRITE, -1 } } },
+	{ "aa", 0, { { IORING_OP_WRITE, -1 }, { IORING_OP_WRITE, -1 },
+		     { IORING_OP_WRITE, -1 }, { IORING_OP_FTRUNCATE, 2 } } },
+	{ "aacd", O_APPEND, { { IORING_OP_WRITE, -1 }, { IORING_OP_WRITE, -1 },
+			      { IORING_OP_WRITE, -1 }, { IORING_OP_WRITE, -1, true } } },
+};
+
+/* Submit the changes, each to a worker.  The first two get their pages, from @page on, by turns. */
+static int make_changes(struct iou *r, struct hole *hole, unsigned int page, const int *fd,
+			const struct change *change)
+{
+	static const char data[CHANGES] = "  cd";
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+
+	hole->zero[0] = 'a';
+	for (i = 0; i < CHANGES; i++) {
+		const char *from = i < 2 ? hole->mem + (page + i) * IOU_PAGE : &data[i];
+		bool write = change[i].op == IORING_OP_WRITE;
+
+		sqe = iou_prep(r, change[i].op, fd[change[i].second], write ? from : NULL, write,
+			       change[i].off);
+		sqe->flags = IOSQE_ASYNC;
+	}
+	if (iou_submit(r) != CHANGES)
+		return -ENODATA;
+	for (i = 0; i < 2; i++) {
+		if (hole_faults(hole, 1) != 1)
+			return -ETIME;
+		hole_give(hole, page + i, 1);
+	}
+	return iou_discard(r, CHANGES);
+}
+
+/*
+ * Requests that change one file are done in the order of submission, whichever open file and
+ * offset they use.  Mutant: position-leaves-the-order.
+ */
+TEST_F(wq, changes_of_a_file_keep_their_order)
+{
+	unsigned int c, i;
+
+	for (c = 0; c < ARRAY_LEN(changes); c++) {
+		char name[] = "/tmp/iou.XXXXXX", got[CHANGES + 1] = "";
+		int fd[2];
+
+		close(mkstemp(name));
+		for (i = 0; i < ARRAY_LEN(fd); i++) {
+			fd[i] = open(name, O_RDWR | changes[c].flags);
+			ASSERT_LE(0, fd[i]);
+		}
+		unlink(name);
+		ASSERT_EQ(0, make_changes(&self->r, &self->hole, 2 * c, fd, changes[c].change));
+		ASSERT_LE(0, pread(fd[0], got, CHANGES, 0));
+		EXPECT_STREQ(changes[c].want, got);
+		close(fd[0]);
+		close(fd[1]);
+	}
+}
+
 /* After seconds without work one worker stays, the rest have gone. */
 TEST_F(wq, idle_workers_leave)
 {
