@@ -1583,4 +1583,47 @@ TEST_F(rw, part_in_memory)
 	close(fd);
 }
 
+/*
+ * A direct write to a block device uses the memory of a request of another kind.  Linux 7.3 takes
+ * what that one has left in ki_write_stream for a stream of the device, and refuses the write.
+ */
+TEST_F(rw, direct_behind_another)
+{
+	int fd = open(iou_scratch(), O_RDWR | O_DIRECT), p[2];
+	struct __kernel_timespec ts = { .tv_nsec = 1000000 };
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i;
+
+	if (fd < 0)
+		SKIP(return, "needs a device in IOU_SCRATCH");
+	ASSERT_EQ(0, pipe(p));
+	for (i = 0; i < 3; i++) {
+		switch (i) {
+		case 0:
+			iou_prep(r, IORING_OP_TIMEOUT, -1, &ts, 1, 0);
+			EXPECT_EQ(-ETIME, iou_one(r));
+			break;
+		case 1:
+			iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events = POLLIN;
+			ASSERT_EQ(1, iou_submit(r));
+			ASSERT_EQ(1, write(p[1], "x", 1));
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			EXPECT_EQ(POLLIN, cqe.res);
+			break;
+		case 2:
+			/* an event that is there already */
+			iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events = POLLIN;
+			EXPECT_EQ(POLLIN, iou_one(r));
+		}
+		iou_prep(r, IORING_OP_WRITE, fd, self->page, IOU_PAGE, 0);
+		EXPECT_EQ(IOU_PAGE, iou_one(r)) {
+			TH_LOG("behind %u", i);
+		}
+	}
+	close(p[0]);
+	close(p[1]);
+	close(fd);
+}
+
 TEST_HARNESS_MAIN
