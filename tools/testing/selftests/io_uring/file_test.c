@@ -162,15 +162,17 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static int serve_begin(struct server *s, const char *dir)
+/* Mount the filesystem.  @device: what it pretends to be on, or NULL. */
+static int serve_begin(struct server *s, const char *device, const char *dir)
 {
-	char options[64];
+	char options[80];
 
 	s->fd = open("/dev/fuse", O_RDWR);
 	if (s->fd < 0)
 		return -errno;
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", s->fd);
-	if (mount("iou", dir, "fuse", 0, options))
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0%s", s->fd,
+		 device ? ",blksize=4096" : "");
+	if (mount(device ?: "iou", dir, device ? "fuseblk" : "fuse", 0, options))
 		return -errno;
 	return -pthread_create(&s->thread, NULL, serve, s);
 }
@@ -182,26 +184,19 @@ static void serve_end(struct server *s, const char *dir)
 	close(s->fd);
 }
 
-/*
- * The root of a filesystem, which is always in the dentry cache, has its attributes with a
- * server, for which no task waits in io_uring_enter().  Mutant: statx-waits-for-server.
- */
-TEST_F(file, statx_of_server)
+static void statx_of_root(struct __test_metadata *_metadata, struct _test_data_file *self,
+			  unsigned int f, const char *device)
 {
 	struct statx buf = {};
 	struct server s = {};
 	int above;
 
-	if (access("/dev/fuse", F_OK))
-		SKIP(return, "needs FUSE");
-	if (variant->flags & IORING_SETUP_SQPOLL)
-		SKIP(return, "another task waits");
 	/* the guest's own root is on a server as well */
 	above = openat(self->dfd, "..", O_PATH | O_DIRECTORY);
 	ASSERT_LE(0, above);
-	ASSERT_EQ(0, serve_begin(&s, self->dir));
+	ASSERT_EQ(0, serve_begin(&s, device, self->dir));
 	iou_prep(&self->r, IORING_OP_STATX, above, strrchr(self->dir, '/') + 1, STATX_NLINK,
-		 (uintptr_t)&buf)->flags = variant->sqe_flags;
+		 (uintptr_t)&buf)->flags = f;
 	EXPECT_EQ(1, iou_submit(&self->r));
 	/* a worker may have come as far as this, but not further */
 	EXPECT_EQ(0, buf.stx_nlink);
@@ -212,6 +207,29 @@ TEST_F(file, statx_of_server)
 	EXPECT_EQ(1, load_acq(&s.asked));
 	serve_end(&s, self->dir);
 	close(above);
+}
+
+/*
+ * The root of a filesystem, which is always in the dentry cache, has its attributes with a
+ * server, for which no task waits in io_uring_enter().  Mutant: statx-waits-for-server.
+ */
+TEST_F(file, statx_of_server)
+{
+	if (access("/dev/fuse", F_OK))
+		SKIP(return, "needs FUSE");
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "another task waits");
+	statx_of_root(_metadata, self, variant->sqe_flags, NULL);
+}
+
+/* A server's filesystem on a block device looks like a local one. */
+TEST_F(file, statx_of_server_with_device)
+{
+	if (access("/dev/fuse", F_OK))
+		SKIP(return, "needs FUSE");
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "another task waits");
+	statx_of_root(_metadata, self, variant->sqe_flags, iou_scratch());
 }
 
 struct exchange {
@@ -249,7 +267,7 @@ TEST_F(file, statx_of_a_changing_name)
 	snprintf(srv, sizeof(srv), "%s/srv", self->dir);
 	snprintf(there, sizeof(there), "%s/there", self->dir);
 	ASSERT_EQ(0, mkdir(srv, 0700));
-	ASSERT_EQ(0, serve_begin(&s, srv));
+	ASSERT_EQ(0, serve_begin(&s, NULL, srv));
 	ASSERT_EQ(0, symlink(srv, there));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, exchange, &x));
 	end = iou_race_end();
