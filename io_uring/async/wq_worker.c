@@ -929,3 +929,7 @@ static int io_wq_worker_main(void *data)
 	io_wq_live_put(wq);
 	do_exit(0);
 }
+
+#if IS_ENABLED(CONFIG_IO_URING_KUNIT_TEST)
+#include "async/tests/wq_worker_kunit.c"
+#endif
