@@ -411,3 +411,7 @@ const struct io_op io_op_uring_cmd = {
 	.issue			= io_cmd_issue,
 	.cancel			= io_cmd_cancel,
 };
+
+#if IS_ENABLED(CONFIG_IO_URING_KUNIT_TEST)
+#include "tests/cmd_kunit.c"
+#endif
