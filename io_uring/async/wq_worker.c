@@ -470,15 +470,20 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
 	return create;
 }
 
-/* Check after IO_WQ_LATE whether concurrent work of the lane still waits. */
+/*
+ * Check after IO_WQ_LATE whether concurrent work of the lane still waits.  Each worker that runs
+ * beyond the CPUs delays the end of the others' work, so the interval doubles with each of them.
+ */
 static noinline void io_wq_watch(struct io_wq_lane *lane)
 {
+	int beyond = atomic_read(&lane->nr_running) - (int)num_online_cpus();
+
 	if (io_wq_exiting(lane->wq) || !io_wq_lane_runnable(lane))
 		return;
 	/* two tasks may race here: that shortens one interval, and the check is repeated */
 	WRITE_ONCE(lane->late_done, READ_ONCE(lane->nr_done));
 	refcount_inc(&lane->wq->refs);
-	if (!queue_delayed_work(system_dfl_wq, &lane->late, IO_WQ_LATE))
+	if (!queue_delayed_work(system_dfl_wq, &lane->late, IO_WQ_LATE << clamp(beyond, 0, 8)))
 		io_wq_unref(lane->wq);
 }
 

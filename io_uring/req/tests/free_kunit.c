@@ -10,19 +10,19 @@ static void mm_is_kept_for_all(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, tctx);
 	KUNIT_ASSERT_NOT_NULL(test, mm);
-	atomic_set(&mm->mm_count, 2);
+	atomic_set(&mm->mm_users, 2);
 	/* another one came, and was left behind, before the last drops the mm */
 	atomic_set(&tctx->inflight_tracked, 1);
 	tctx->mm = mm;
 	io_tctx_drop_mm(tctx);
 	KUNIT_EXPECT_PTR_EQ(test, tctx->mm, mm);
-	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_count), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_users), 2);
 	io_tctx_untrack(tctx);
 	KUNIT_EXPECT_NULL(test, tctx->mm);
-	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_count), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_users), 1);
 	/* one that comes even later finds that it is done */
 	io_tctx_drop_mm(tctx);
-	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_count), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_users), 1);
 }
 
 static struct kunit_case free_cases[] = {

@@ -394,6 +394,40 @@ TEST_F(wq, busy_workers_do_not_interrupt_their_owner)
 }
 
 /*
+ * Work that runs for long on all CPUs gets few workers beyond these: with more of them, all of the
+ * work would end at the same late time.  Mutant: workers-crowd-cpus.
+ */
+TEST(long_work_does_not_crowd)
+{
+	unsigned int i, nr, cpus = sysconf(_SC_NPROCESSORS_ONLN), limits[2] = { 64, 0 };
+	int zero = open("/dev/zero", O_RDONLY);
+	static struct iovec same[1024];
+	struct io_uring_sqe *sqe;
+	struct iou r;
+	char *page;
+
+	ASSERT_LE(0, zero);
+	ASSERT_EQ(0, iou_init(&r, 128, 0));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2));
+	page = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, page);
+	for (i = 0; i < ARRAY_SIZE(same); i++)
+		same[i] = (struct iovec){ page, 1 << 20 };
+	for (i = 0; i < 40; i++) {
+		sqe = iou_prep(&r, IORING_OP_READV, zero, same, ARRAY_SIZE(same), 0);
+		sqe->flags = IOSQE_ASYNC;
+	}
+	ASSERT_EQ(40, iou_submit(&r));
+	iou_sleep_ms(500);
+	/* one of each is idle: the spare */
+	nr = iou_threads(getpid(), "iou-wrk-");
+	EXPECT_GE(cpus + 9, nr);
+	iou_exit(&r);
+	munmap(page, 1 << 20);
+	close(zero);
+}
+
+/*
  * A read at the current position stalls.  Only those at the position of the same open file wait
  * for it.  Mutant: position-holds-inode.
  */
