@@ -456,7 +456,8 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
 	scoped_guard(raw_spinlock, &lane->workers_lock) {
 		/* pair A: queued work, then the check of the workers */
 		smp_mb__after_spinlock();
-		if (io_wq_workers_are_busy(atomic_read(&lane->nr_running)) || !io_wq_lane_waits(lane))
+		if (io_wq_workers_are_busy(atomic_read(&lane->nr_running)) ||
+		    !io_wq_lane_waits(lane))
 			return false;
 		called = io_wq_call_idle(lane);
 		if (!called && io_wq_may_create(lane, concurrent)) {

@@ -428,20 +428,22 @@ TEST(long_work_does_not_crowd)
 }
 
 /*
- * A read at the current position stalls.  Only those at the position of the same open file wait
- * for it.  Mutant: position-holds-inode.
+ * A read at the current position of a file that is open for reading only stalls.  Only those at the
+ * position of the same open file wait for it.  Mutant: position-holds-inode.
  */
 TEST_F(wq, stalled_read_holds_its_file_alone)
 {
 	struct io_uring_cqe cqe;
 	struct io_uring_sqe *sqe;
 	char path[32];
-	int i, other;
+	int i, other, reader;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->file);
 	other = open(path, O_RDWR);
+	reader = open(path, O_RDONLY);
 	ASSERT_LE(0, other);
-	sqe = iou_prep(&self->r, IORING_OP_READ, self->file, self->hole.mem, 16, -1);
+	ASSERT_LE(0, reader);
+	sqe = iou_prep(&self->r, IORING_OP_READ, reader, self->hole.mem, 16, -1);
 	sqe->flags = IOSQE_ASYNC;
 	ASSERT_LE(0, iou_submit(&self->r));
 	ASSERT_EQ(1, hole_faults(&self->hole, 1));
@@ -458,6 +460,7 @@ TEST_F(wq, stalled_read_holds_its_file_alone)
 	hole_give(&self->hole, 0, 1);
 	EXPECT_EQ(0, iou_discard(&self->r, 1));
 	close(other);
+	close(reader);
 }
 
 /*
