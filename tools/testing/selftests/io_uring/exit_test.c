@@ -709,7 +709,7 @@ static int open_timed_disk(const char *name, const char *nsec, int flags)
 /* A disk that takes 20 ms for each request, and none of which is in memory.  Return: opened */
 static int open_slow_disk(void)
 {
-	int fd = open_timed_disk("nullb8", "20000000", O_RDONLY);
+	int fd = open_timed_disk("nullb6", "20000000", O_RDONLY);
 
 	if (fd >= 0 && ioctl(fd, BLKFLSBUF)) {
 		close(fd);
@@ -857,7 +857,9 @@ TEST_F(end, signal_ends_the_last_thread)
 	begin = iou_now_us();
 	ASSERT_EQ(0, kill(pid, SIGTERM));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) {
+		TH_LOG("status %x after %llu us", status, iou_now_us() - begin);
+	}
 	EXPECT_LT(iou_now_us() - begin, 500000);
 	sock_close_pair(p);
 	close(disk);
