@@ -594,12 +594,11 @@ void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 		else
 			need = io_wq_need(lane, concurrent);
 	}
-	if (likely(!concurrent || need != IO_WQ_BUSY))
-		return;
-	if (current == lane->wq->task)
-		io_wq_keep_spare(lane, lane->wq->generation);
-	if (!delayed_work_pending(&lane->late))
+	if (unlikely(concurrent && need == IO_WQ_BUSY && !delayed_work_pending(&lane->late))) {
+		if (current == lane->wq->task)
+			io_wq_keep_spare(lane, lane->wq->generation);
 		io_wq_watch(lane);
+	}
 }
 
 /**
