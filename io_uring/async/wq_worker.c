@@ -11,7 +11,8 @@
  * function wakes or creates another worker if there is work that can run.
  *
  * Concurrent work (IOSQE_ASYNC) gets a worker each, but at most one for each CPU runs.  If the
- * running workers end no work for IO_WQ_LATE, one more worker runs.
+ * running workers end no work for IO_WQ_LATE, io_wq_late() wakes one more worker.  It must not
+ * have to create that worker, so io_wq_keep_spare() keeps one idle worker in advance.
  *
  * Idle workers are on a stack.  A task that wakes one removes it from the stack and counts it
  * as running at once, so that no other task relies on it.  A worker that has been idle for
@@ -21,14 +22,17 @@
  *
  * create_io_thread() creates workers in the owner's context: the owner calls it when it queues
  * work.  Any other task, or the scheduler's hook, queues lane->create as task work of the
- * owner.  Each lane has one, so ->creating is set while it is in use.  From then on the
- * creation holds a reference to the pool's memory, and passes through these functions:
+ * owner.  A spare worker may also be created by a worker between two works, as it is a thread of
+ * the owner's process.  Each lane has one creation, so ->creating is set while it is in use.  It
+ * holds a reference to the pool's memory, and passes through these functions:
  *
  *	io_wq_kick()		decides, takes the reference
  *	io_wq_request()		owner: calls io_wq_spawn(); else queues task work
  *	io_wq_spawn()		checks again whether a worker is needed, creates the thread
  *	io_wq_spawn_failed()	tries again later through lane->retry, or gives up;
  *				while the lane has workers it does not give up
+ *	io_wq_create_retry()	interrupts the owner a few times, then waits for its way to
+ *				user space; ends a creation that no work needs any more
  *	io_wq_stop_creation()	exit: takes it from either queue
  *	io_wq_creation_over()	end, before the thread runs
  *
@@ -38,8 +42,8 @@
  * calls unshare() or setns().  The owner compares them when it queues work and when it creates a
  * worker, and raises ->generation if they differ.  Work belongs to the generation in which it
  * was queued: older workers run earlier work, take nothing newer, and leave.  No older worker
- * can be created any more.  So a newer worker runs older work if all older workers are gone
- * or sleep in their work.
+ * is created any more, except a spare, which leaves at once.  So a newer worker runs older work
+ * if all older workers are gone or sleep in their work.
  *
  * A worker sees SIGKILL of its process in get_signal().  Its owner is dying then, or waits for
  * a core dump, so the worker ends the pool.  From then on no work begins, and the next worker
