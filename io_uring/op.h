@@ -8,16 +8,16 @@
 #include "ctx.h"
 
 /**
- * enum io_result - result of ->issue
- * @IO_DONE: finished, the result is in req->cqe; its issuer completes it
- * @IO_MORE: posted a CQE with IORING_CQE_F_MORE, and there is more: issue it again.
- *	REQ_F_MULTISHOT only
- * @IO_MORE_IF_READY: as IO_MORE, but there may be no more: issue it again if the file is ready
- * @IO_MORE_ASK: as IO_MORE, but no attempt is made before the file is known to be ready
- * @IO_PENDING: another context completes it, or has already done so: the issuer
- *	must not access it any more
- * @IO_AGAIN: would have blocked; retry when the file is ready, or from a worker.  A
- *	multishot request waits for the next event, also if it has posted CQEs
+ * enum io_result - what the caller of ->issue has to do with the request
+ * @IO_DONE: complete it: the result is in req->cqe
+ * @IO_MORE: issue it again: it has posted a CQE with IORING_CQE_F_MORE, and there is more.
+ *	Only with REQ_F_MULTISHOT, as the next two
+ * @IO_MORE_IF_READY: it has posted a CQE, but there may be no more: issue it again if its file
+ *	is ready
+ * @IO_MORE_ASK: it has posted a CQE; issue it again only once its file is known to be ready
+ * @IO_PENDING: forget it: another context completes it, or has already done so
+ * @IO_AGAIN: it would have blocked: retry when its file is ready, or in a worker.  A multishot
+ *	request waits for the next event, also if it has posted CQEs
  */
 enum io_result {
 	IO_DONE,
@@ -29,8 +29,8 @@ enum io_result {
 };
 
 /**
- * enum io_wait_kind - which waiting requests are looked for together (req/wait_table.h)
- * @IO_WAIT_POLL: those that wait for a file
+ * enum io_wait_kind - groups of waiting requests that are searched apart (req/wait_table.h)
+ * @IO_WAIT_POLL: requests that wait for a file
  * @IO_WAIT_TIMEOUT: TIMEOUT
  * @IO_WAIT_LINK_TIMEOUT: LINK_TIMEOUT
  */
@@ -42,46 +42,50 @@ enum io_wait_kind {
 
 /**
  * struct io_op - an operation
- * @needs_file: sqe->fd is a file; it is looked up when the request starts
- * @iopoll: allowed on IORING_SETUP_IOPOLL rings
- * @ioprio: uses sqe->ioprio; otherwise it has to be zero
- * @buffer_select: allows IOSQE_BUFFER_SELECT
- * @audit_skip: moves data only, no audit record
- * @serialize_writes: writes: workers serialise requests on one regular file
- * @unbound_nonreg_file: may block forever on anything but a regular file
- * @plug: worth a block plug; for ops with a file
- * @blocks: cannot be tried inline: ->issue says IO_AGAIN to that at once
- * @cancel_returns_count: a cancel of it by name is told how many end, 1, as if it had asked for all
- * @cancel_at_end: a request that it lets wait ends with its task or its ring; a program
- *	cannot name it, nor a LINK_TIMEOUT end it
- * @ring_lock: ->issue needs the ring lock; a worker that issues it takes the lock first
+ * @needs_file: sqe->fd is a file; the core looks it up before the first ->issue
+ * @iopoll: IORING_SETUP_IOPOLL rings allow it
+ * @ioprio: it uses sqe->ioprio, which has to be zero otherwise
+ * @buffer_select: it allows IOSQE_BUFFER_SELECT
+ * @audit_skip: it moves data only and has no audit record
+ * @serialize_writes: it changes its file; workers serialise such requests on one regular file
+ * @unbound_nonreg_file: it may block for ever on any file but a regular one
+ * @plug: it gains from a block plug; for ops with a file
+ * @blocks: it has no inline attempt: ->issue returns IO_AGAIN to IO_URING_F_NONBLOCK at once
+ * @cancel_returns_count: a cancel that finds it by user_data returns 1, as with
+ *	IORING_ASYNC_CANCEL_ALL, and not 0
+ * @cancel_at_end: if it waits, it ends with its task or its ring; a program cannot cancel it, nor
+ *	can a LINK_TIMEOUT
+ * @ring_lock: ->issue needs the ring lock; a worker takes the lock first
  * @borrows_file: for ops with a file: ->issue never returns IO_PENDING.  After IO_DONE of
  *	the first attempt neither the core nor ->cleanup uses req->file, so the submitter
  *	needs no reference, see io_file_keep()
- * @no_creds: does not depend on credentials: its submitter's are not kept
- * @poll_in: on IO_AGAIN wait until the file can be read, if it can be polled
- * @poll_out: until it can be written
- * @poll_exclusive: of those that wait for one event, one is enough to handle it
- * @heeds_nonblock: says -EAGAIN of an O_NONBLOCK file behind a worker's request in its chain
- * @limit: limits the time of the request before it in its chain, see req/linked_timeout.h
- * @waiting: its kind while it waits
- * @prep: reads the SQE, each field once, and refuses unknown bits and unused
- *	fields; 0 or a negative errno. Ring lock held, must not look at req->file
- * @issue: does the work; issue_flags are IO_URING_F_*
- * @cleanup: frees what @prep or @issue left behind, called for requests with REQ_F_NEED_CLEANUP
- * @fail: called before a request that was prepared fails without being issued
- *	(again), may correct the result
- * @cancel: ends a request that the op lets wait (req/wait_table.h) with
- *	-ECANCELED; ring lock held, any task. It must not complete it here, but
- *	hand it to io_complete_later() or the like. True if the request will end
- *	like that, also when it was cancelled before; false if it has begun to end
- *	by itself. Needed by ops that let requests wait themselves
- * @unlinked: the request that a limit has limited has ended; ring lock held.
- *	True: the caller ends the limit with -ECANCELED; false: it ends by itself.
- *	Needed by limits
- * @expired: the function of the timer of a limit, for another op that gives it another time
- * @in_turn: of a request that was not issued yet: will it use and move the current position
- *	of its file?  Workers serialise these; later REQ_F_CUR_POS says so
+ * @no_creds: it does not depend on credentials, so the core does not keep the submitter's
+ * @poll_in: after IO_AGAIN it waits until its file can be read, if the file can be polled
+ * @poll_out: after IO_AGAIN it waits until its file can be written
+ * @poll_exclusive: one event wakes one of the requests that wait for it, as with EPOLLEXCLUSIVE
+ * @heeds_nonblock: behind a worker's request in its chain, an O_NONBLOCK file makes it fail with
+ *	-EAGAIN instead of waiting
+ * @limit: it limits the time of the request before it in its chain, see req/linked_timeout.h
+ * @waiting: enum io_wait_kind of the request while it waits
+ * @prep: Read the SQE, each field once, and refuse unknown bits and unused fields.  Called by the
+ *	submitter with the ring lock held; the request has no file yet.  Returns 0 or a negative
+ *	errno, which the request fails with
+ * @issue: Do the work.  Called inline by the submitter and in task work with the ring lock held
+ *	and IO_URING_F_NONBLOCK: it must not block then.  Called by a worker with
+ *	IO_URING_F_UNLOCKED.  Returns enum io_result
+ * @cleanup: Free what ->prep and ->issue have left.  Called once, in task context, for a request
+ *	with REQ_F_NEED_CLEANUP that has ended
+ * @fail: Correct the result of a request that fails without another ->issue, for example by bytes
+ *	that earlier attempts have moved.  Called after ->prep, before the CQE is posted
+ * @cancel: End a waiting request (req/wait_table.h) with -ECANCELED.  Called with the ring lock
+ *	held by any task.  It must not complete the request, but pass it to io_complete_later()
+ *	or a similar function.  Returns true if the request ends like that, also because of an
+ *	earlier cancel, and false if it has begun to end by itself.  For ops that wait themselves
+ * @unlinked: End a limit whose limited request has ended.  Called with the ring lock held.  Returns
+ *	true if the caller has to end the limit with -ECANCELED, false if it ends by itself
+ * @expired: function of a limit's timer, for another op that sets a new time
+ * @in_turn: Return true if a request that was not issued yet uses and moves the current position
+ *	of its file.  Workers serialise such requests, as those with REQ_F_CUR_POS
  */
 struct io_op {
 	bool		needs_file : 1, iopoll : 1, ioprio : 1, buffer_select : 1;
@@ -104,8 +108,8 @@ struct io_op {
 #define IO_OPS	256
 
 /*
- * The table, op/table.c.  Opcodes that are not built have an entry that answers
- * -EOPNOTSUPP; values that are none have one that answers -EINVAL.
+ * The table of op/table.c.  ->prep of opcodes that are not built returns -EOPNOTSUPP, that of
+ * numbers without an operation -EINVAL.
  */
 extern const struct io_op *const io_ops[IO_OPS];
 extern const struct io_op io_op_unsupported;
@@ -124,7 +128,7 @@ static_assert(true)
  * @req: the request
  * @res: its result; negative counts as a failure for links and IOSQE_CQE_SKIP_SUCCESS
  *
- * For ->issue to end with; does not complete anything.
+ * For the end of ->issue.  Does not complete the request.
  *
  * Return: %IO_DONE
  */
@@ -139,7 +143,7 @@ static inline enum io_result io_done(struct io_kiocb *req, s32 res)
 /**
  * io_done_unbroken - finish a request that does not break its chain
  * @req: the request
- * @res: its result; a negative one is told in spite of IOSQE_CQE_SKIP_SUCCESS
+ * @res: its result; IOSQE_CQE_SKIP_SUCCESS does not suppress the CQE of a negative one
  *
  * For the ops whose failures do not break a chain on 6.12: programs rely on that.  A request
  * that does not reach its work, without a file or because it is cancelled, breaks the chain.

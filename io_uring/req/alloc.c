@@ -129,7 +129,7 @@ static void io_tctx_charge_notif(struct io_uring_task *tctx, unsigned int batch)
 
 /**
  * io_req_take_notif - take a request for a notif, which has no SQE
- * @req: the issued request that the notif belongs to; ring lock held
+ * @req: the request that the notif belongs to; ring lock held
  *
  * The notif has the user_data of @req, and its task's charge, nothing else.  It ends
  * like any request, after its op has decremented ctx->reqs.nr_notifs.
