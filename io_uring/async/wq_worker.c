@@ -271,6 +271,30 @@ static bool io_wq_creation_is_needed(struct io_wq_lane *lane)
 	return !io_wq_exiting(lane->wq) && io_wq_lane_waits(lane);
 }
 
+/* Return: true if one more running worker would only wait for a CPU. */
+static bool io_wq_workers_are_busy(int running)
+{
+	return running >= (int)num_online_cpus();
+}
+
+/*
+ * End a creation that no work needs.  While each CPU has a running worker, none does: one of these
+ * kicks the lane when it falls asleep.  Return: false if work needs it.
+ */
+static bool io_wq_creation_drop(struct io_wq_lane *lane)
+{
+	scoped_guard(raw_spinlock, &lane->workers_lock) {
+		if (io_wq_creation_is_needed(lane) &&
+		    !io_wq_workers_are_busy(atomic_read(&lane->nr_running))) {
+			WRITE_ONCE(lane->creating, true);
+			return false;
+		}
+		io_wq_creation_end(lane);
+	}
+	io_wq_unref(lane->wq);
+	return true;
+}
+
 /* Count in a worker that current creates. */
 static void io_wq_count_in(struct io_wq_lane *lane)
 {
@@ -384,24 +408,9 @@ static bool io_wq_owner_is_at_limit(const struct io_wq *wq)
 	       task_rlimit(owner, RLIMIT_NPROC);
 }
 
-/* End a creation that no work needs any more.  Return: false if some does. */
-static bool io_wq_creation_drop(struct io_wq_lane *lane)
-{
-	scoped_guard(raw_spinlock, &lane->workers_lock) {
-		if (io_wq_creation_is_needed(lane)) {
-			WRITE_ONCE(lane->creating, true);
-			return false;
-		}
-		io_wq_creation_end(lane);
-	}
-	io_wq_unref(lane->wq);
-	return true;
-}
-
 static void io_wq_create_retry(struct work_struct *work)
 {
 	struct io_wq_lane *lane = container_of(to_delayed_work(work), struct io_wq_lane, retry);
-
 	enum task_work_notify_mode how = TWA_SIGNAL;
 
 	if (io_wq_creation_drop(lane))
@@ -439,12 +448,6 @@ static bool io_wq_may_create(struct io_wq_lane *lane, bool concurrent)
 	    READ_ONCE(lane->nr_workers) >= READ_ONCE(lane->max_workers))
 		return false;
 	return concurrent || !atomic_read(&lane->nr_running);
-}
-
-/* Return: true if one more running worker would only wait for a CPU. */
-static bool io_wq_workers_are_busy(int running)
-{
-	return running >= (int)num_online_cpus();
 }
 
 /*
@@ -541,15 +544,19 @@ static bool io_wq_claim_spare(struct io_wq_lane *lane)
 static void io_wq_keep_spare(struct io_wq_lane *lane, unsigned int generation)
 {
 	struct io_wq *wq = lane->wq;
+	int err;
 
 	if (!list_empty(&lane->idle) || !READ_ONCE(lane->concurrent) || !io_wq_lane_waits(lane) ||
 	    !io_wq_workers_are_busy(atomic_read(&lane->nr_running)) || !io_wq_claim_spare(lane))
 		return;
-	if (io_wq_spawn_thread(lane, generation, true)) {
-		io_wq_count_unborn(lane);
-		io_wq_creation_over(lane);
-		io_wq_live_put(wq);
-	}
+	err = io_wq_spawn_thread(lane, generation, true);
+	if (!err)
+		return;
+	io_wq_count_unborn(lane);
+	/* since the claim the last running worker may have gone to sleep */
+	if (!io_wq_creation_drop(lane))
+		io_wq_spawn_failed(lane, err);
+	io_wq_live_put(wq);
 }
 
 /* Result of io_wq_need(), for queued work. */

@@ -709,7 +709,7 @@ static int open_timed_disk(const char *name, const char *nsec, int flags)
 /* A disk that takes 20 ms for each request, and none of which is in memory.  Return: opened */
 static int open_slow_disk(void)
 {
-	int fd = open_timed_disk("nullb6", "20000000", O_RDONLY);
+	int fd = open_timed_disk("nullb4", "20000000", O_RDONLY);
 
 	if (fd >= 0 && ioctl(fd, BLKFLSBUF)) {
 		close(fd);
