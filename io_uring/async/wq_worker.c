@@ -147,22 +147,28 @@ static struct task_struct *io_wq_call_idle(struct io_wq_lane *lane)
 	return task;
 }
 
+/* Wake an idle worker, however many run.  Return: false if there is none. */
+static bool io_wq_wake_idle(struct io_wq_lane *lane)
+{
+	struct task_struct *task;
+
+	guard(rcu)();
+	scoped_guard(raw_spinlock, &lane->workers_lock)
+		task = io_wq_call_idle(lane);
+	if (task)
+		wake_up_process(task);
+	return task;
+}
+
 /**
  * io_wq_dismiss_idle - wake all idle workers, which then leave
  * @lane: of a pool that is exiting, or whose workers are all of an older generation
  */
 void io_wq_dismiss_idle(struct io_wq_lane *lane)
 {
-	struct task_struct *task;
-
 	/* one lock section for each: there may be thousands of workers */
-	do {
-		guard(rcu)();
-		scoped_guard(raw_spinlock, &lane->workers_lock)
-			task = io_wq_call_idle(lane);
-		if (task)
-			wake_up_process(task);
-	} while (task);
+	while (io_wq_wake_idle(lane))
+		;
 }
 
 /* Return: true if the lane has workers, so that its work can wait until another one is created. */
@@ -495,20 +501,6 @@ static noinline void io_wq_watch(struct io_wq_lane *lane)
 		io_wq_unref(lane->wq);
 }
 
-/* Wake an idle worker, even if each CPU has a running one. */
-static void io_wq_wake_spare(struct io_wq_lane *lane)
-{
-	struct task_struct *called = NULL;
-
-	guard(rcu)();
-	scoped_guard(raw_spinlock, &lane->workers_lock) {
-		if (io_wq_lane_runnable(lane))
-			called = io_wq_call_idle(lane);
-	}
-	if (called)
-		wake_up_process(called);
-}
-
 /*
  * Use the spare worker if each CPU has a running worker, concurrent work waits, and no work has
  * ended since the last check.  A running worker that falls asleep kicks the lane itself.
@@ -517,8 +509,8 @@ static void io_wq_late(struct work_struct *work)
 {
 	struct io_wq_lane *lane = container_of(to_delayed_work(work), struct io_wq_lane, late);
 
-	if (READ_ONCE(lane->nr_done) == READ_ONCE(lane->late_done))
-		io_wq_wake_spare(lane);
+	if (READ_ONCE(lane->nr_done) == READ_ONCE(lane->late_done) && io_wq_lane_runnable(lane))
+		io_wq_wake_idle(lane);
 	if (io_wq_workers_are_busy(atomic_read(&lane->nr_running)))
 		io_wq_watch(lane);
 	io_wq_unref(lane->wq);

@@ -807,6 +807,20 @@ static void end_before_others(unsigned int flags, int disk, int told, bool sibli
 	syscall(SYS_exit, 0);
 }
 
+/* Fork a process whose first thread ends as above.  Return: its pid, once that thread waits. */
+static int start_to_end(unsigned int flags, int disk, const int p[2], bool sibling)
+{
+	int pid = fork();
+	char c;
+
+	if (!pid)
+		end_before_others(flags, disk, p[1], sibling);
+	if (pid > 0 && read(p[0], &c, 1) != 1)
+		return -1;
+	iou_sleep_ms(100);
+	return pid;
+}
+
 /*
  * A signal for the process goes to a thread that can handle it.  Mutant: exit-takes-signals.
  */
@@ -814,19 +828,14 @@ TEST_F(end, signals_pass_a_thread_that_ends)
 {
 	int p[2], pid, status, disk = open_slow_disk();
 	struct pollfd poll_in;
-	char c;
 
 	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))
 		SKIP(return, "its requests are not the thread's");
 	if (disk < 0)
 		SKIP(return, "needs to be root, and null_blk");
 	ASSERT_EQ(0, pipe(p));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		end_before_others(variant->flags, disk, p[1], true);
-	ASSERT_EQ(1, read(p[0], &c, 1));
-	iou_sleep_ms(100);
+	pid = start_to_end(variant->flags, disk, p, true);
+	ASSERT_LT(0, pid);
 	ASSERT_EQ(0, kill(pid, SIGUSR1));
 	poll_in = (struct pollfd){ .fd = p[0], .events = POLLIN };
 	EXPECT_EQ(1, poll(&poll_in, 1, 400));
@@ -841,19 +850,14 @@ TEST_F(end, signal_ends_the_last_thread)
 {
 	int p[2], pid, status, disk = open_slow_disk();
 	unsigned long long begin;
-	char c;
 
 	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))
 		SKIP(return, "its requests are not the thread's");
 	if (disk < 0)
 		SKIP(return, "needs to be root, and null_blk");
 	ASSERT_EQ(0, pipe(p));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		end_before_others(variant->flags, disk, p[1], false);
-	ASSERT_EQ(1, read(p[0], &c, 1));
-	iou_sleep_ms(100);
+	pid = start_to_end(variant->flags, disk, p, false);
+	ASSERT_LT(0, pid);
 	begin = iou_now_us();
 	ASSERT_EQ(0, kill(pid, SIGTERM));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));

@@ -886,25 +886,39 @@ TEST(forced_to_a_worker_without_a_file)
 
 #define NOBODY	4243
 
+/* Open a ring that may have four workers, one of which is stuck in a read. */
+static int stick_worker(struct iou *r, struct hole *hole, int file)
+{
+	if (iou_init(r, 8, 0) || set_limits(r, 4, 4))
+		return -1;
+	busy_reads(r, file, hole->mem, 1);
+	return hole_faults(hole, 1) == 1 ? 0 : -1;
+}
+
+/* Allow current's user one thread, or as many as before. */
+static int limit_threads(bool limited)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NPROC, &limit))
+		return -1;
+	limit.rlim_cur = limited ? 1 : limit.rlim_max;
+	return setrlimit(RLIMIT_NPROC, &limit);
+}
+
 /* What the child of the next test finds: 0, or where it went wrong. */
 static int wait_for_a_thread(struct hole *hole, int file)
 {
 	int ep = epoll_create1(0);
 	struct epoll_event event;
-	struct rlimit limit;
 	struct iou r;
 
 	/* root has no limit; the watch over the memory is not inherited */
 	if (hole_watch(hole) || syscall(__NR_setresuid, NOBODY, NOBODY, NOBODY))
 		return 1;
-	if (iou_init(&r, 8, 0) || set_limits(&r, 4, 4))
+	if (stick_worker(&r, hole, file))
 		return 2;
-	busy_reads(&r, file, hole->mem, 1);
-	if (hole_faults(hole, 1) != 1)
-		return 3;
-	getrlimit(RLIMIT_NPROC, &limit);
-	limit.rlim_cur = 1;
-	if (setrlimit(RLIMIT_NPROC, &limit))
+	if (limit_threads(true))
 		return 4;
 	busy_reads(&r, file, hole->zero, 1);
 	/* the tries do not interrupt a program that waits elsewhere */
@@ -913,8 +927,7 @@ static int wait_for_a_thread(struct hole *hole, int file)
 	/* longer than it is tried with patience */
 	if (iou_wait_ms(&r, 1, 2000) != -ETIME || iou_ready(&r))
 		return 5;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NPROC, &limit))
+	if (limit_threads(false))
 		return 6;
 	if (iou_wait(&r, 1))
 		return 7;
@@ -926,25 +939,18 @@ static int wait_for_a_thread(struct hole *hole, int file)
 static int wait_a_moment(struct hole *hole, int file)
 {
 	unsigned long long begin;
-	struct rlimit limit;
 	struct iou r;
 
 	if (hole_watch(hole) || syscall(__NR_setresuid, NOBODY, NOBODY, NOBODY))
 		return 1;
-	if (iou_init(&r, 8, 0) || set_limits(&r, 4, 4))
+	if (stick_worker(&r, hole, file))
 		return 2;
-	busy_reads(&r, file, hole->mem, 1);
-	if (hole_faults(hole, 1) != 1)
-		return 3;
-	getrlimit(RLIMIT_NPROC, &limit);
-	limit.rlim_cur = 1;
-	if (setrlimit(RLIMIT_NPROC, &limit))
+	if (limit_threads(true))
 		return 4;
 	begin = iou_now_us();
 	busy_reads(&r, file, hole->zero, 1);
 	usleep(20000);
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NPROC, &limit))
+	if (limit_threads(false))
 		return 5;
 	if (iou_wait_ms(&r, 1, 2000))
 		return 6;
@@ -999,11 +1005,8 @@ static int wait_at_cgroup_limit(struct hole *hole, int file)
 	snprintf(pid, sizeof(pid), "%d", getpid());
 	if (hole_watch(hole) || iou_put(CGROUP "/cgroup.procs", pid))
 		return 1;
-	if (iou_init(&r, 8, 0) || set_limits(&r, 4, 4))
+	if (stick_worker(&r, hole, file))
 		return 2;
-	busy_reads(&r, file, hole->mem, 1);
-	if (hole_faults(hole, 1) != 1)
-		return 3;
 	if (iou_put(CGROUP "/pids.max", "1"))
 		return 4;
 	busy_reads(&r, file, hole->zero, 1);
