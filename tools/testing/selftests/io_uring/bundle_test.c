@@ -414,7 +414,7 @@ TEST_F(bundle, receive)
 		/* more than there is room for */
 		ASSERT_TRUE(give(fds, self->out, 75));
 		prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
-		EXPECT_CQE(r, 50, BUFFER(9) | (i ? 0 : IORING_CQE_F_SOCK_NONEMPTY));
+		EXPECT_CQE(r, 50, BUFFER(9) | sock_more(fds[1]));
 		prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
 		EXPECT_CQE(r, -ENOBUFS, 0U);
 		EXPECT_EQ(25, recv(fds[1], self->mem, 100, 0));
@@ -449,7 +449,7 @@ TEST_F(bundle, receive_some)
 		EXPECT_EQ((__u16)first, head(r, GROUP));
 		EXPECT_EQ(10, slot(self->ring, first + 3)->len);
 		ASSERT_EQ(100, send(fds[0], self->out, 100, 0));
-		EXPECT_CQE(r, 30, BUFFER(1) | (i ? 0 : IORING_CQE_F_SOCK_NONEMPTY));
+		EXPECT_CQE(r, 30, BUFFER(1) | sock_more(fds[1]));
 		EXPECT_EQ((__u16)(first + 3), head(r, GROUP));
 		EXPECT_EQ(-1, iou_verify(self->mem + 40, 10, 20, 5));
 		EXPECT_EQ(70, recv(fds[1], self->mem, 100, 0));

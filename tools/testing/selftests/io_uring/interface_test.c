@@ -719,12 +719,23 @@ static int event_form(const char *event, char *form, size_t size)
 	return 0;
 }
 
+/* The fields of an event on this kernel: one has another type and name on 6.12. */
+static const char *event_form_here(const char *form, char *here, size_t size)
+{
+	const char *now = "; bool hashed;", *at = strstr(form, now);
+
+	if (!at || iou_kernel_from("7"))
+		return form;
+	snprintf(here, size, "%.*s; int rw;%s", (int)(at - form), form, at + strlen(now));
+	return here;
+}
+
 TEST(events)
 {
 	const struct table *t = read_table("observe");
 	struct dirent *entry;
 	unsigned int i, nr = 0;
-	char form[400];
+	char form[400], want[400];
 	DIR *dir;
 
 	ASSERT_NE(NULL, t);
@@ -741,7 +752,7 @@ TEST(events)
 		nr--;
 		EXPECT_EQ(0, event_form(t->row[i].name, form, sizeof(form)));
 		/* 32-bit programs see the same */
-		EXPECT_STREQ(t->row[i].form, form) {
+		EXPECT_STREQ(event_form_here(t->row[i].form, want, sizeof(want)), form) {
 			TH_LOG("%s", t->row[i].name);
 		}
 	}

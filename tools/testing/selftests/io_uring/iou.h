@@ -38,6 +38,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 
 /* the header under test, not the one installed with the C library */
 #include "../../../../include/uapi/linux/io_uring.h"
@@ -124,6 +125,17 @@ static inline bool iou_on_stock(void)
 	const char *kernel = getenv("IOU_KERNEL");
 
 	return kernel && !strcmp(kernel, "stock");
+}
+
+/*
+ * Is the kernel of this release, or a later one?  Folders other than io_uring/ answer otherwise in
+ * some releases.
+ */
+static inline bool iou_kernel_from(const char *release)
+{
+	struct utsname kernel;
+
+	return !uname(&kernel) && strverscmp(kernel.release, release) >= 0;
 }
 
 static inline unsigned long iou_rounds(unsigned long rounds)

@@ -105,8 +105,8 @@ static bool give(int *fds, const char *buf, size_t len)
 	return send(fds[0], buf, len, MSG_NOSIGNAL) == (ssize_t)len && sock_readable(fds[1]);
 }
 
-/* What a receive says of more that is there; AF_UNIX does not know. */
-static unsigned int more_of(int kind)
+/* What a receive says at the end of the stream. */
+static unsigned int end_of(int kind)
 {
 	return kind == TCP_STREAM ? IORING_CQE_F_SOCK_NONEMPTY : 0;
 }
@@ -135,11 +135,11 @@ TEST_F(recvmulti, receive)
 		add_some(self->ring, self->mem, 4, 16);
 		ASSERT_TRUE(give(fds, self->out, 40));
 		prep_picked(r, f, IORING_OP_RECV, fds[1], 5);
-		EXPECT_CQE(r, 5, BUFFER(0) | more_of(i));
+		EXPECT_CQE(r, 5, BUFFER(0) | sock_more(fds[1]));
 		prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
-		EXPECT_CQE(r, 16, BUFFER(1) | more_of(i));
+		EXPECT_CQE(r, 16, BUFFER(1) | sock_more(fds[1]));
 		prep_picked(r, f, IORING_OP_RECV, fds[1], 100);
-		EXPECT_CQE(r, 16, BUFFER(2) | more_of(i));
+		EXPECT_CQE(r, 16, BUFFER(2) | sock_more(fds[1]));
 		prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
 		EXPECT_CQE(r, 3, BUFFER(3));
 		EXPECT_EQ(-1, iou_verify(self->mem, 5, 0, 5));
@@ -184,7 +184,7 @@ TEST_F(recvmulti, receive_waits)
 		shutdown(fds[0], SHUT_WR);
 		ASSERT_TRUE(sock_readable(fds[1]));
 		prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
-		EXPECT_CQE(r, 0, (f ? BUFFER(4) : 0) | more_of(i));
+		EXPECT_CQE(r, 0, (f ? BUFFER(4) : 0) | end_of(i));
 		EXPECT_EQ(self->ring->tail - !f, head(r, GROUP));
 		self->ring->tail -= !f;
 	}
@@ -238,7 +238,7 @@ TEST_F(recvmulti, receive_all)
 		iou_wait_ms(r, 1, 5);
 		EXPECT_EQ(0, iou_ready(r));
 		ASSERT_TRUE(send(fds[0], self->out + 10, 30, 0) == 30);
-		EXPECT_CQE(r, 32, BUFFER(0) | more_of(i));
+		EXPECT_CQE(r, 32, BUFFER(0) | sock_more(fds[1]));
 		EXPECT_EQ(-1, iou_verify(self->mem, 32, 0, 5));
 		prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
 		EXPECT_CQE(r, 8, BUFFER(1));
@@ -248,7 +248,7 @@ TEST_F(recvmulti, receive_all)
 		ASSERT_EQ(1, iou_submit(r));
 		iou_wait_ms(r, 1, 5);
 		shutdown(fds[0], SHUT_WR);
-		EXPECT_CQE(r, 7, BUFFER(2) | more_of(i));
+		EXPECT_CQE(r, 7, BUFFER(2) | end_of(i));
 	}
 }
 
@@ -506,12 +506,12 @@ TEST_F(recvmulti, many)
 		add_some(self->ring, self->mem, 6, 16);
 		ASSERT_TRUE(give(fds, self->out, 20));
 		prep_many(r, f, IORING_OP_RECV, fds[1]);
-		EXPECT_CQE(r, 16, BUFFER(0) | IORING_CQE_F_MORE | more_of(i));
+		EXPECT_CQE(r, 16, BUFFER(0) | IORING_CQE_F_MORE | sock_more(fds[1]));
 		EXPECT_CQE(r, 4, BUFFER(1) | IORING_CQE_F_MORE);
 		ASSERT_EQ(3, send(fds[0], self->out + 20, 3, 0));
 		EXPECT_CQE(r, 3, BUFFER(2) | IORING_CQE_F_MORE);
 		ASSERT_EQ(32, send(fds[0], self->out + 23, 32, 0));
-		EXPECT_CQE(r, 16, BUFFER(3) | IORING_CQE_F_MORE | more_of(i));
+		EXPECT_CQE(r, 16, BUFFER(3) | IORING_CQE_F_MORE | sock_more(fds[1]));
 		EXPECT_CQE(r, 16, BUFFER(4) | IORING_CQE_F_MORE);
 		EXPECT_EQ(-1, iou_verify(self->mem, 16, 0, 5));
 		EXPECT_EQ(-1, iou_verify(self->mem + PIECE, 4, 16, 5));
@@ -519,7 +519,7 @@ TEST_F(recvmulti, many)
 		EXPECT_EQ(-1, iou_verify(self->mem + 3 * PIECE, 16, 23, 5));
 		EXPECT_EQ(-1, iou_verify(self->mem + 4 * PIECE, 16, 39, 5));
 		shutdown(fds[0], SHUT_WR);
-		EXPECT_CQE(r, 0, more_of(i));
+		EXPECT_CQE(r, 0, end_of(i));
 		EXPECT_EQ((__u16)(before + 5), head(r, GROUP));
 		self->ring->tail--;
 	}
@@ -625,8 +625,8 @@ TEST_F(recvmulti, many_end)
 		add_some(self->ring, self->mem, 2, 16);
 		ASSERT_TRUE(give(fds, self->out, 40));
 		prep_many(r, f, IORING_OP_RECV, fds[1]);
-		EXPECT_CQE(r, 16, BUFFER(0) | IORING_CQE_F_MORE | more_of(i));
-		EXPECT_CQE(r, 16, BUFFER(1) | IORING_CQE_F_MORE | more_of(i));
+		EXPECT_CQE(r, 16, BUFFER(0) | IORING_CQE_F_MORE | sock_more(fds[1]));
+		EXPECT_CQE(r, 16, BUFFER(1) | IORING_CQE_F_MORE | sock_more(fds[1]));
 		EXPECT_CQE(r, -ENOBUFS, 0U);
 		ASSERT_EQ(8, recv(fds[1], self->mem, 16, 0));
 		add_some(self->ring, self->mem, 2, 16);
@@ -670,7 +670,7 @@ TEST_F(recvmulti, many_without_waiting)
 		add_some(self->ring, self->mem, 3, 16);
 		ASSERT_TRUE(give(fds, self->out, 20));
 		prep_many(r, 0, IORING_OP_RECV, fds[1])->msg_flags = MSG_DONTWAIT;
-		EXPECT_CQE(r, 16, BUFFER(0) | IORING_CQE_F_MORE | more_of(i));
+		EXPECT_CQE(r, 16, BUFFER(0) | IORING_CQE_F_MORE | sock_more(fds[1]));
 		EXPECT_CQE(r, 4, BUFFER(1) | IORING_CQE_F_MORE);
 		EXPECT_CQE(r, -EAGAIN, 0U);
 		EXPECT_EQ((__u16)(self->ring->tail - 1), head(r, GROUP));
@@ -678,12 +678,12 @@ TEST_F(recvmulti, many_without_waiting)
 		ASSERT_TRUE(give(fds, self->out, 3));
 		prep_many(r, 0, IORING_OP_RECV, fds[1])->msg_flags = MSG_DONTWAIT;
 		EXPECT_CQE(r, 3, BUFFER(2) | IORING_CQE_F_MORE);
-		EXPECT_CQE(r, i == TCP_STREAM ? -EAGAIN : -ENOBUFS, 0U);
+		EXPECT_CQE(r, sock_more(fds[1]) ? -EAGAIN : -ENOBUFS, 0U);
 	}
 }
 
 /*
- * The last buffer is used, and nothing more has come.  Only TCP says so; with another socket
+ * The last buffer is used, and nothing more has come.  A stream says so; with another socket
  * the next attempt finds no buffer at once.  Mutant: last-buffer-untold.
  */
 TEST_F(recvmulti, many_use_the_last_buffer)
@@ -708,12 +708,12 @@ TEST_F(recvmulti, many_use_the_last_buffer)
 				ASSERT_EQ(PIECE, send(fds[0], self->out, PIECE, 0));
 			EXPECT_CQE(r, PIECE, BUFFER(i) | IORING_CQE_F_MORE);
 		}
-		if (k / 2 == TCP_STREAM) {
+		if (sock_more(fds[1])) {
 			EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 5));
 			ASSERT_TRUE(give(fds, self->out, 10));
 		}
 		EXPECT_CQE(r, -ENOBUFS, 0U);
-		if (k / 2 == TCP_STREAM)
+		if (sock_more(fds[1]))
 			EXPECT_EQ(10, recv(fds[1], self->mem, PIECE, MSG_DONTWAIT));
 	}
 }
@@ -738,7 +738,7 @@ static void *send_pieces(void *arg)
 /* The same while another thread sends: an attempt takes what the next event told of. */
 TEST_F(recvmulti, many_race_for_the_last_buffer)
 {
-	struct pieces pieces = { self->pair[UNIX_STREAM][0], self->out };
+	struct pieces pieces = { self->pair[UDP][0], self->out };
 	unsigned long round, rounds = iou_rounds(300);
 	unsigned long long end = iou_race_end();
 	struct iou *r = &self->r;
@@ -749,7 +749,7 @@ TEST_F(recvmulti, many_race_for_the_last_buffer)
 	for (round = 0; round < rounds && iou_now_us() < end; round++) {
 		add_some(self->ring, self->mem, SLOTS, PIECE);
 		ASSERT_EQ(0, pthread_create(&thread, NULL, send_pieces, &pieces));
-		prep_many(r, variant->sqe_flags, IORING_OP_RECV, self->pair[UNIX_STREAM][1]);
+		prep_many(r, variant->sqe_flags, IORING_OP_RECV, self->pair[UDP][1]);
 		ASSERT_LE(0, iou_submit(r));
 		for (i = 0; i < SLOTS; i++)
 			EXPECT_CQE(r, PIECE, BUFFER(i) | IORING_CQE_F_MORE);
@@ -1167,11 +1167,11 @@ TEST_F(recvmulti, messages_of_a_stream)
 		add_some(self->ring, self->mem, 3, 16 + 16);
 		ASSERT_TRUE(give(fds, self->out, 20));
 		prep_messages(r, f, fds[1], &msg);
-		EXPECT_CQE(r, 16 + 16, BUFFER(0) | IORING_CQE_F_MORE | more_of(i));
+		EXPECT_CQE(r, 16 + 16, BUFFER(0) | IORING_CQE_F_MORE | sock_more(fds[1]));
 		EXPECT_EQ(16, got->out.payloadlen);
 		EXPECT_CQE(r, 16 + 4, BUFFER(1) | IORING_CQE_F_MORE);
 		shutdown(fds[0], SHUT_WR);
-		EXPECT_CQE(r, 16, BUFFER(2) | more_of(i));
+		EXPECT_CQE(r, 16, BUFFER(2) | end_of(i));
 		got = (void *)(self->mem + 2 * PIECE);
 		EXPECT_EQ(0, got->out.payloadlen);
 		got = (void *)self->mem;

@@ -110,4 +110,17 @@ static inline bool sock_readable(int fd)
 	return poll(&p, 1, IOU_PATIENCE) == 1;
 }
 
+/* What a receive says if more is there.  Streams know, but AF_UNIX of 6.12 does not. */
+static inline unsigned int sock_more(int fd)
+{
+	int domain = 0, type = 0;
+	socklen_t len = sizeof(int);
+
+	getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
+	getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len);
+	if (type != SOCK_STREAM || (domain == AF_UNIX && !iou_kernel_from("7")))
+		return 0;
+	return IORING_CQE_F_SOCK_NONEMPTY;
+}
+
 #endif
