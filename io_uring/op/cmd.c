@@ -334,7 +334,7 @@ int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw, struct iov_it
 			return ret;
 	}
 	buf = io_buf_node(req->buf_node);
-	if (unlikely(!io_buf_covers(buf, ubuf, len)))
+	if (unlikely(!io_buf_covers(buf, rw, ubuf, len)))
 		return -EFAULT;
 	if (likely(len))
 		io_buf_iter(buf, rw, ubuf - buf->ubuf, len, iter);

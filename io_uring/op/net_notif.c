@@ -88,7 +88,9 @@ static struct io_rsrc_node *io_notif_buf(struct io_kiocb *req)
 	struct io_rsrc_node *node = io_rsrc_find(&req->ctx->buf_table, req->buf_index);
 	struct io_net *net = io_net(req);
 
-	return node && io_buf_covers(io_buf_node(node), net->addr, net->len) ? node : NULL;
+	if (!node || !io_buf_covers(io_buf_node(node), ITER_SOURCE, net->addr, net->len))
+		return NULL;
+	return node;
 }
 
 /**

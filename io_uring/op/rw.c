@@ -356,10 +356,10 @@ const struct io_op io_op_writev = {
 
 const struct io_op io_op_read_fixed = {
 	IO_READ_RECORD,
-	.prep			= io_rw_fixed_prep,
+	.prep			= io_read_fixed_prep,
 };
 
 const struct io_op io_op_write_fixed = {
 	IO_WRITE_RECORD,
-	.prep			= io_rw_fixed_prep,
+	.prep			= io_write_fixed_prep,
 };

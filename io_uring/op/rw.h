@@ -63,7 +63,8 @@ struct io_rw_async *io_rw_async_alloc(struct io_kiocb *req, unsigned int nr_segs
 int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 int io_readv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 int io_writev_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
-int io_rw_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_read_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_write_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter);
 
 int io_rw_set_flags(struct io_kiocb *req, int ddir);
@@ -138,6 +139,23 @@ static __always_inline int io_rw_prep_sqe(struct io_kiocb *req, const struct io_
 	}
 	rw->kiocb.ki_ioprio = ioprio;
 	return ioprio_check_cap(ioprio);
+}
+
+/* Read the SQE of a READ_FIXED or WRITE_FIXED, and find the registered buffer. */
+static __always_inline int io_rw_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe,
+					    int ddir)
+{
+	struct io_rw *rw = io_rw(req);
+	int ret = io_rw_prep_sqe(req, sqe);
+
+	if (unlikely(ret))
+		return ret;
+	ret = io_buf_assign(req, 0);
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(!io_buf_covers(io_buf_node(req->buf_node), ddir, rw->addr, rw->len)))
+		return -EFAULT;
+	return 0;
 }
 
 /* Iterate over the registered buffer, which covers the data, as io_rw_fixed_prep() has checked. */

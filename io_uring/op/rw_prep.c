@@ -121,18 +121,14 @@ int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return req->flags & REQ_F_BUFFER_SELECT ? 0 : -EFAULT;
 }
 
-/* Read the SQE of a READ_FIXED or WRITE_FIXED, and find the registered buffer. */
-int io_rw_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+int io_read_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
-	struct io_rw *rw = io_rw(req);
-	int ret = io_rw_prep_sqe(req, sqe);
+	return io_rw_fixed_prep(req, sqe, ITER_DEST);
+}
 
-	if (unlikely(ret))
-		return ret;
-	ret = io_buf_assign(req, 0);
-	if (unlikely(ret))
-		return ret;
-	return likely(io_buf_covers(io_buf_node(req->buf_node), rw->addr, rw->len)) ? 0 : -EFAULT;
+int io_write_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	return io_rw_fixed_prep(req, sqe, ITER_SOURCE);
 }
 
 /**

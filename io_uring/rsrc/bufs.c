@@ -5,7 +5,9 @@
  * A registered buffer is user memory that stays pinned (rsrc/map.c), so that requests need not
  * pin its pages each time.
  *
- * Data: the node in the table has all that a request needs, in one cache line.  The pinned memory
+ * A driver can register its own memory instead (op/cmd_buf.c), until its last user is gone.
+ *
+ * Data: the node in the table has all that a request needs, in one cache line.  The memory
  * behind the node has references of its own: a ring may clone the buffers of another ring of the
  * same user and mm, without pinning or charging the memory again.
  *
@@ -15,6 +17,7 @@
 #include <linux/compat.h>
 #include <linux/file.h>
 #include <linux/io_uring.h>
+#include <linux/io_uring/cmd.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -74,6 +77,15 @@ static int io_buf_check(const struct iovec *iov, bool has_tag)
 	return check_add_overflow(addr, PAGE_ALIGN(iov->iov_len), &end) ? -EOVERFLOW : 0;
 }
 
+static void io_buf_node_set_map(struct io_ring_ctx *ctx, struct io_buf_node *buf,
+				struct io_mapped_ubuf *map)
+{
+	buf->shift = map->shift;
+	buf->bvec = map->bvec;
+	buf->map = map;
+	ctx->bufs.alive++;
+}
+
 /* Pin a buffer and make a node for it.  Return: the node, NULL for an empty slot, or an error. */
 static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const struct iovec *iov,
 					     bool has_tag)
@@ -97,13 +109,81 @@ static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const stru
 	}
 	io_rsrc_node_init(&buf->node, io_buf_node_release);
 	buf->ubuf = (unsigned long)iov->iov_base;
-	buf->len = iov->iov_len;
-	buf->shift = map->shift;
+	buf->len[ITER_DEST] = iov->iov_len;
+	buf->len[ITER_SOURCE] = iov->iov_len;
 	buf->head = (1UL << map->shift) - map->bvec[0].bv_len;
-	buf->bvec = map->bvec;
-	buf->map = map;
-	ctx->bufs.alive++;
+	io_buf_node_set_map(ctx, buf, map);
 	return &buf->node;
+}
+
+/**
+ * io_buf_iter_segments - io_buf_iter() for a driver's buffer, whose segments have any size
+ * @buf: the buffer
+ * @ddir: ITER_DEST or ITER_SOURCE
+ * @offset: of the first byte in the buffer
+ * @len: bytes
+ * @iter: result
+ */
+void io_buf_iter_segments(const struct io_buf_node *buf, int ddir, u32 offset, u32 len,
+			  struct iov_iter *iter)
+{
+	iov_iter_bvec(iter, ddir, buf->bvec, buf->map->nr_bvecs, (size_t)offset + len);
+	iov_iter_advance(iter, offset);
+}
+
+/**
+ * io_buf_set_driver - register a driver's memory in an empty slot
+ * @ctx: the ring, its lock held
+ * @slot: number of the slot, from the program
+ * @map: the memory; its reference passes to the slot with success
+ * @len: bytes
+ * @dirs: IO_BUF_DEST, IO_BUF_SOURCE
+ *
+ * Return: 0, -EINVAL if there is no such slot, -EBUSY if it is in use, or -ENOMEM.
+ */
+int io_buf_set_driver(struct io_ring_ctx *ctx, unsigned int slot, struct io_mapped_ubuf *map,
+		      u32 len, unsigned int dirs)
+{
+	struct io_rsrc_table *table = &ctx->buf_table;
+	struct io_buf_node *buf;
+
+	io_assert_ring(ctx);
+	if (slot >= table->nr)
+		return -EINVAL;
+	slot = array_index_nospec(slot, table->nr);
+	if (table->nodes[slot])
+		return -EBUSY;
+	buf = kmalloc_obj(*buf, GFP_KERNEL_ACCOUNT);
+	if (!buf)
+		return -ENOMEM;
+	io_rsrc_node_init(&buf->node, io_buf_node_release);
+	buf->ubuf = 0;
+	buf->len[ITER_DEST] = dirs & IO_BUF_DEST ? len : 0;
+	buf->len[ITER_SOURCE] = dirs & IO_BUF_SOURCE ? len : 0;
+	buf->head = 0;
+	io_buf_node_set_map(ctx, buf, map);
+	io_rsrc_set_slot(ctx, table, slot, &buf->node);
+	return 0;
+}
+
+/**
+ * io_buf_clear_driver - remove a driver's memory from its slot
+ * @ctx: the ring, its lock held
+ * @slot: number of the slot, from the program
+ *
+ * Return: 0, -EINVAL if there is no such slot or it is empty, -EBUSY if it has user memory.
+ */
+int io_buf_clear_driver(struct io_ring_ctx *ctx, unsigned int slot)
+{
+	struct io_rsrc_node *node = io_rsrc_find(&ctx->buf_table, slot);
+
+	io_assert_ring(ctx);
+	if (!node)
+		return -EINVAL;
+	if (!io_buf_node(node)->map->release)
+		return -EBUSY;
+	io_rsrc_set_slot(ctx, &ctx->buf_table, slot, NULL);
+	return 0;
 }
 
 /* Fill the slots of a new table.  Without iovecs they stay empty. */

@@ -21,17 +21,18 @@
 /**
  * struct io_buf_node - a registered buffer
  * @node: references and tag
- * @ubuf: (-) user address
- * @len: (-) bytes, at most IO_BUF_SIZE_MAX
+ * @ubuf: (-) user address; 0 for a driver's buffer, in which addresses are offsets
+ * @len: (-) bytes that may be read into (ITER_DEST) and written from (ITER_SOURCE); one of these
+ *	is 0 for a driver's buffer, the others are equal; at most IO_BUF_SIZE_MAX of user memory
  * @head: (-) bytes by which the first segment is shorter than a full one
- * @shift: (-) log2 of the bytes in a full segment
+ * @shift: (-) @map->shift
  * @bvec: (-) @map->bvec
  * @map: (-) the memory, with a reference
  */
 struct io_buf_node {
 	struct io_rsrc_node	node;
 	u64			ubuf;
-	u32			len;
+	u32			len[2];
 	u32			head;
 	u32			shift;
 	const struct bio_vec	*bvec;
@@ -74,18 +75,22 @@ static inline int io_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
 }
 
 /**
- * io_buf_covers - check whether a range of user memory is part of a registered buffer
+ * io_buf_covers - check whether a range is part of a registered buffer
  * @buf: the buffer
- * @addr: user address of the first byte
+ * @ddir: ITER_DEST or ITER_SOURCE
+ * @addr: address of the first byte
  * @len: bytes
  *
- * Return: true if all of it is.
+ * Return: true if all of it is, and data may flow in this direction.
  */
-static inline bool io_buf_covers(const struct io_buf_node *buf, u64 addr, size_t len)
+static inline bool io_buf_covers(const struct io_buf_node *buf, int ddir, u64 addr, size_t len)
 {
 	/* for an address below the buffer the difference wraps, and is too large as well */
-	return len <= buf->len && addr - buf->ubuf <= buf->len - len;
+	return len <= buf->len[ddir] && addr - buf->ubuf <= buf->len[ddir] - len;
 }
+
+void io_buf_iter_segments(const struct io_buf_node *buf, int ddir, u32 offset, u32 len,
+			  struct iov_iter *iter);
 
 /**
  * io_buf_iter - set up an iterator over part of a registered buffer
@@ -103,6 +108,10 @@ static inline void io_buf_iter(const struct io_buf_node *buf, int ddir, u32 offs
 	u32 pos = offset + buf->head;
 	u32 first = pos >> buf->shift;
 
+	if (unlikely(!buf->shift)) {
+		io_buf_iter_segments(buf, ddir, offset, len, iter);
+		return;
+	}
 	*iter = (struct iov_iter) {
 		.iter_type	= ITER_BVEC,
 		.data_source	= ddir,
@@ -112,6 +121,10 @@ static inline void io_buf_iter(const struct io_buf_node *buf, int ddir, u32 offs
 		.nr_segs	= ((pos + len - 1) >> buf->shift) - first + 1,
 	};
 }
+
+int io_buf_set_driver(struct io_ring_ctx *ctx, unsigned int slot, struct io_mapped_ubuf *map,
+		      u32 len, unsigned int dirs);
+int io_buf_clear_driver(struct io_ring_ctx *ctx, unsigned int slot);
 
 /* for io_uring_register(2) */
 int io_register_buffers(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr,

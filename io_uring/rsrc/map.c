@@ -78,6 +78,27 @@ static struct io_map_layout io_map_lay_out(struct page **pages, unsigned int nr)
 	return (struct io_map_layout){ segs, unit };
 }
 
+/**
+ * io_map_alloc - allocate the description of memory
+ * @nr_bvecs: number of segments, which the caller fills
+ *
+ * Return: the description with one reference and no account, or NULL.
+ */
+struct io_mapped_ubuf *io_map_alloc(unsigned int nr_bvecs)
+{
+	struct io_mapped_ubuf *map;
+
+	map = kvmalloc(struct_size(map, bvec, nr_bvecs), GFP_KERNEL_ACCOUNT);
+	if (!map)
+		return NULL;
+	refcount_set(&map->refs, 1);
+	map->nr_bvecs = nr_bvecs;
+	map->shift = 0;
+	map->account = NULL;
+	map->release = NULL;
+	return map;
+}
+
 /* Describe pinned pages by segments.  The memory starts at @offset in the first page. */
 static struct io_mapped_ubuf *io_map_build(struct page **pages, unsigned int nr,
 					   unsigned int offset, size_t len)
@@ -86,11 +107,9 @@ static struct io_mapped_ubuf *io_map_build(struct page **pages, unsigned int nr,
 	struct io_mapped_ubuf *map;
 	unsigned int seg;
 
-	map = kvmalloc(struct_size(map, bvec, layout.nr_segs), GFP_KERNEL_ACCOUNT);
+	map = io_map_alloc(layout.nr_segs);
 	if (!map)
 		return NULL;
-	refcount_set(&map->refs, 1);
-	map->nr_bvecs = layout.nr_segs;
 	map->shift = PAGE_SHIFT + ilog2(layout.unit);
 	for (seg = 0; seg < layout.nr_segs; seg++) {
 		unsigned int run = layout.unit == 1 ? 1 : io_page_run(pages, nr);
@@ -150,18 +169,10 @@ unpin:
 	return ERR_PTR(ret);
 }
 
-/**
- * io_map_put - drop a reference to pinned memory, unpin it with the last one
- * @map: the memory
- *
- * Context: Task context.  May sleep.
- */
-void io_map_put(struct io_mapped_ubuf *map)
+static void io_map_unpin(struct io_mapped_ubuf *map)
 {
 	unsigned int i;
 
-	if (!refcount_dec_and_test(&map->refs))
-		return;
 	io_account_uncharge(map->account, map);
 	io_account_put(map->account);
 	for (i = 0; i < map->nr_bvecs; i++) {
@@ -170,6 +181,22 @@ void io_map_put(struct io_mapped_ubuf *map)
 		unpin_user_folio(page_folio(bv->bv_page), io_seg_pages(bv));
 		cond_resched();
 	}
+}
+
+/**
+ * io_map_put - drop a reference to memory, unpin or release it with the last one
+ * @map: the memory
+ *
+ * Context: Task context.  May sleep.
+ */
+void io_map_put(struct io_mapped_ubuf *map)
+{
+	if (!refcount_dec_and_test(&map->refs))
+		return;
+	if (map->release)
+		map->release(map->priv);
+	else
+		io_map_unpin(map);
 	kvfree(map);
 }
 

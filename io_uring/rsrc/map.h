@@ -19,9 +19,11 @@ struct io_mem_account;
  * struct io_mapped_ubuf - pinned memory; rings that cloned their buffers share it
  * @refs: (A) nodes that use it
  * @nr_bvecs: (-) entries of @bvec
- * @shift: (-) log2 of the bytes in a full segment
+ * @shift: (-) log2 of the bytes in a full segment; 0 if segments have any size
  * @account: (-) account that the memory is charged to, with a reference
- * @bvec: (-) segments of the memory; all are full except the first, which has the
+ * @release: (-) for a driver's memory: called with @priv when the last node is gone, else NULL
+ * @priv: (-) the driver's
+ * @bvec: (-) segments of the memory.  With @shift all are full except the first, which has the
  *	end of a full one, and the last, which has the start of a full one
  */
 struct io_mapped_ubuf {
@@ -29,9 +31,12 @@ struct io_mapped_ubuf {
 	unsigned int	nr_bvecs;
 	unsigned int	shift;
 	struct io_mem_account	*account;
+	void		(*release)(void *priv);
+	void		*priv;
 	struct bio_vec	bvec[] __counted_by(nr_bvecs);
 };
 
+struct io_mapped_ubuf *io_map_alloc(unsigned int nr_bvecs);
 struct io_mapped_ubuf *io_map_pin(struct io_ring_ctx *ctx, unsigned long uaddr, size_t len);
 void io_map_put(struct io_mapped_ubuf *map);
 

@@ -160,7 +160,7 @@ static void io_show_bufs(struct seq_file *m, struct io_ring_ctx *ctx, bool locke
 		struct io_rsrc_node *node = io_rsrc_find(table, i);
 		/* an empty slot is shown by values that no buffer can have */
 		u64 ubuf = node ? io_buf_node(node)->ubuf : U64_MAX;
-		u32 len = node ? io_buf_node(node)->len : U32_MAX;
+		u32 len = node ? max(io_buf_node(node)->len[0], io_buf_node(node)->len[1]) : U32_MAX;
 
 		cond_resched();
 		seq_printf(m, "%5u: 0x%llx/%u\n", i, ubuf, len);

@@ -35,6 +35,7 @@
  * returned.  Programs cannot cancel such a command by name.
  */
 #include <linux/bits.h>
+#include <linux/blk-mq.h>	/* also for fs/fuse, which includes no more */
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/container_of.h>
@@ -265,6 +266,56 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd,
  * Context: a callback in the submitter.
  */
 void io_uring_cmd_issue_blocking(struct io_uring_cmd *cmd);
+
+/**
+ * io_buffer_register_request - register the data of a block request in a slot of the ring
+ * @cmd: a command of the ring
+ * @rq: the request; what is to be written can only be read from the buffer, and vice versa
+ * @release: called with @rq when the slot is empty again and nothing uses the buffer
+ * @index: an empty slot among the ring's registered buffers
+ * @issue_flags: as given to ->uring_cmd(), or in a callback
+ *
+ * @release may be called by any task, also within io_buffer_unregister().
+ *
+ * Context: ->uring_cmd(), or a callback.  May sleep.
+ * Return: 0; -EINVAL if there is no such slot or @rq has no data, -EBUSY if the slot is in use,
+ * -ENOMEM, or -ECANCELED if a worker is killed while it waits for the ring lock.  @release is not
+ * called then.
+ */
+int io_buffer_register_request(struct io_uring_cmd *cmd, struct request *rq,
+			       void (*release)(void *), unsigned int index,
+			       unsigned int issue_flags);
+
+/**
+ * io_buffer_register_bvec - register pages in a slot of the ring
+ * @cmd: a command of the ring
+ * @bvs: segments of the memory, which are copied
+ * @nr_bvecs: number of segments, at least one
+ * @release: called with @priv when the slot is empty again and nothing uses the buffer
+ * @priv: the driver's
+ * @dir: IO_BUF_DEST, IO_BUF_SOURCE
+ * @index: an empty slot among the ring's registered buffers
+ * @issue_flags: as given to ->uring_cmd(), or in a callback
+ *
+ * Context and return: as io_buffer_register_request(), and -EOVERFLOW beyond 4 GiB.
+ */
+int io_buffer_register_bvec(struct io_uring_cmd *cmd, const struct bio_vec *bvs,
+			    unsigned int nr_bvecs, void (*release)(void *), void *priv, u8 dir,
+			    unsigned int index, unsigned int issue_flags);
+
+/**
+ * io_buffer_unregister - empty a slot that a driver has filled
+ * @cmd: a command of the ring
+ * @index: number of the slot
+ * @issue_flags: as given to ->uring_cmd(), or in a callback
+ *
+ * Requests that use the buffer go on with it.
+ *
+ * Context: ->uring_cmd(), or a callback.  May sleep.
+ * Return: 0; -EINVAL if there is no such slot or it is empty, -EBUSY if it has a buffer of the
+ * program, or -ECANCELED if a worker is killed while it waits for the ring lock.
+ */
+int io_buffer_unregister(struct io_uring_cmd *cmd, unsigned int index, unsigned int issue_flags);
 #else
 static inline void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2,
 				       unsigned int issue_flags, bool is_cqe32)
@@ -291,19 +342,6 @@ static inline void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd,
 static inline void io_uring_cmd_issue_blocking(struct io_uring_cmd *cmd)
 {
 }
-#endif
-
-/*
- * What io_uring refuses: vectors within a registered buffer, registered buffers of the kernel's
- * pages, and commands that post several CQEs, which IORING_OP_URING_CMD does not accept.
- */
-static inline int io_uring_cmd_import_fixed_vec(struct io_uring_cmd *ioucmd,
-						const struct iovec __user *uvec, size_t uvec_segs,
-						int ddir, struct iov_iter *iter,
-						unsigned int issue_flags)
-{
-	return -EOPNOTSUPP;
-}
 
 static inline int io_buffer_register_request(struct io_uring_cmd *cmd, struct request *rq,
 					     void (*release)(void *), unsigned int index,
@@ -322,6 +360,19 @@ static inline int io_buffer_register_bvec(struct io_uring_cmd *cmd, const struct
 
 static inline int io_buffer_unregister(struct io_uring_cmd *cmd, unsigned int index,
 				       unsigned int issue_flags)
+{
+	return -EOPNOTSUPP;
+}
+#endif
+
+/*
+ * What io_uring refuses: vectors within a registered buffer, and commands that post several CQEs,
+ * which IORING_OP_URING_CMD does not accept.
+ */
+static inline int io_uring_cmd_import_fixed_vec(struct io_uring_cmd *ioucmd,
+						const struct iovec __user *uvec, size_t uvec_segs,
+						int ddir, struct iov_iter *iter,
+						unsigned int issue_flags)
 {
 	return -EOPNOTSUPP;
 }

@@ -164,7 +164,7 @@ static struct io_buf_node map_node(struct io_mapped_ubuf *map, u64 addr, u32 len
 {
 	return (struct io_buf_node){
 		.ubuf = addr,
-		.len = len,
+		.len = { len, len },
 		.shift = map->shift,
 		.head = BIT(map->shift) - map->bvec[0].bv_len,
 		.bvec = map->bvec,
@@ -175,7 +175,7 @@ static struct io_buf_node map_node(struct io_mapped_ubuf *map, u64 addr, u32 len
 /* Get an iterator as a read or write of a registered buffer does. */
 static int map_range(const struct io_buf_node *node, struct iov_iter *iter, u64 addr, size_t len)
 {
-	if (!io_buf_covers(node, addr, len))
+	if (!io_buf_covers(node, ITER_DEST, addr, len))
 		return -EFAULT;
 	if (len)
 		io_buf_iter(node, ITER_DEST, addr - node->ubuf, len, iter);
@@ -262,8 +262,8 @@ static void map_range_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, map_range(&node, &iter, ~0ULL, 2), -EFAULT);
 	KUNIT_EXPECT_EQ(test, map_range(&node, &iter, 0x1001, SIZE_MAX), -EFAULT);
 	KUNIT_EXPECT_EQ(test, map_range(&node, &iter, 0, 0x2000), -EFAULT);
-	KUNIT_EXPECT_EQ(test, map_range(&node, &iter, 0x1001 + node.len, 0), -EFAULT);
-	KUNIT_EXPECT_EQ(test, map_range(&node, &iter, 0x1000 + node.len, 0), 0);
+	KUNIT_EXPECT_EQ(test, map_range(&node, &iter, 0x1001 + node.len[ITER_DEST], 0), -EFAULT);
+	KUNIT_EXPECT_EQ(test, map_range(&node, &iter, 0x1000 + node.len[ITER_DEST], 0), 0);
 	kvfree(map);
 }
 
@@ -277,6 +277,48 @@ static struct io_mapped_ubuf *map_of(struct kunit *test, const struct map_case *
 	map = io_map_build(fix->pages, fix->nr, 0, fix->nr * PAGE_SIZE);
 	KUNIT_ASSERT_NOT_NULL(test, map);
 	return map;
+}
+
+/* Where a byte of a driver's buffer is: its segment, and how far from the segment's begin. */
+static const struct bio_vec *driver_seg(const struct io_mapped_ubuf *map, size_t *offset)
+{
+	const struct bio_vec *bv = map->bvec;
+
+	for (; *offset >= bv->bv_len; bv++)
+		*offset -= bv->bv_len;
+	return bv;
+}
+
+/* A driver's buffer has segments of any size, and data flows in one direction. */
+static void map_driver(struct kunit *test)
+{
+	static const unsigned int lens[] = { 1024, PAGE_SIZE, 1, 96 };
+	struct map_fixture *fix = test->priv;
+	struct io_mapped_ubuf *map = io_map_alloc(ARRAY_SIZE(lens));
+	struct io_buf_node node;
+	u32 i, from, len = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, map);
+	map_make_pages(fix, &map_cases[1]);
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		bvec_set_page(&map->bvec[i], fix->pages[i], lens[i], PAGE_SIZE - lens[i]);
+		len += lens[i];
+	}
+	node = (struct io_buf_node){ .len[ITER_SOURCE] = len, .bvec = map->bvec, .map = map };
+	KUNIT_EXPECT_FALSE(test, io_buf_covers(&node, ITER_DEST, 0, 1));
+	KUNIT_EXPECT_FALSE(test, io_buf_covers(&node, ITER_SOURCE, 1, len));
+	KUNIT_EXPECT_TRUE(test, io_buf_covers(&node, ITER_SOURCE, 0, len));
+	for (from = 0; from < len; from++) {
+		size_t offset = from;
+		const struct bio_vec *bv = driver_seg(map, &offset);
+		struct iov_iter iter;
+
+		io_buf_iter(&node, ITER_SOURCE, from, len - from, &iter);
+		KUNIT_ASSERT_PTR_EQ(test, iter.bvec, bv);
+		KUNIT_ASSERT_EQ(test, iter.iov_offset, offset);
+		KUNIT_ASSERT_EQ(test, iov_iter_count(&iter), len - from);
+	}
+	kvfree(map);
 }
 
 /* Single pages are charged each time, a compound page from its first user to its last. */
@@ -313,6 +355,7 @@ static struct kunit_case map_kunit_cases[] = {
 	KUNIT_CASE(map_layouts),
 	KUNIT_CASE(map_ranges),
 	KUNIT_CASE(map_range_limits),
+	KUNIT_CASE(map_driver),
 	KUNIT_CASE(map_charges),
 	{}
 };

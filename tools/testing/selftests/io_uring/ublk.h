@@ -30,6 +30,8 @@ struct ublk {
 	unsigned int ring_flags;
 	unsigned int sqe_flags;
 	void (*ready)(struct ublk_srv *s);	/* called in a server, before it serves */
+	int (*serve)(struct ublk_srv *s, unsigned int tag);	/* instead of ublk_serve_one() */
+	bool zero_copy;			/* requests have no buffers of the server */
 	pid_t server;
 	char *mem;			/* contents, shared with the servers */
 	unsigned int *fetched;		/* requests that were served, shared */
@@ -157,7 +159,7 @@ static inline struct io_uring_sqe *ublk_fetch(struct ublk_srv *s, unsigned int o
 	cmd->q_id = 0;
 	cmd->tag = tag;
 	cmd->result = result;
-	cmd->addr = (uintptr_t)s->buf + tag * UBLK_IO;
+	cmd->addr = s->u->zero_copy ? 0 : (uintptr_t)s->buf + tag * UBLK_IO;
 	return sqe;
 }
 
@@ -169,6 +171,8 @@ static inline int ublk_serve_one(struct ublk_srv *s, unsigned int tag)
 	size_t len = d->nr_sectors * 512UL;
 
 	__atomic_fetch_add(s->u->fetched, 1, __ATOMIC_RELAXED);
+	if (s->u->serve)
+		return s->u->serve(s, tag);
 	switch (ublksrv_get_op(d)) {
 	case UBLK_IO_OP_READ:
 		memcpy(buf, mem, len);

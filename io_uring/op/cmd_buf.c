@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: URING_CMD - registered buffers of a driver's memory */
+
+/*
+ * A program that serves a block device or a file system moves data between the requests of others
+ * and files or sockets.  Without a copy, its driver registers the pages of a request in a slot of
+ * the server's ring.  The server then reads into or writes from that slot, as from its own
+ * registered buffers, with offsets in place of addresses.
+ *
+ * Rules: the driver keeps the pages until @release is called: when the slot is empty again and no
+ * request or notification uses the buffer.  Data flows in one direction only, so that a server
+ * does not change what a writer has handed to it, and does not read what others left in the pages.
+ */
+#include <linux/blk-mq.h>
+#include <linux/bvec.h>
+#include <linux/io_uring/cmd.h>
+#include <linux/mm.h>
+
+#include "ring/locks.h"
+#include "rsrc/bufs.h"
+
+/* Register @map, or free it: its release is not called then. */
+static int io_cmd_set_buf(struct io_uring_cmd *cmd, struct io_mapped_ubuf *map, u32 len,
+			  unsigned int dirs, unsigned int index, unsigned int issue_flags)
+{
+	struct io_ring_ctx *ctx = cmd_to_io_kiocb(cmd)->ctx;
+	int ret = io_issue_lock(ctx, issue_flags);
+
+	if (!ret) {
+		ret = io_buf_set_driver(ctx, index, map, len, dirs);
+		io_issue_unlock(ctx, issue_flags);
+	}
+	if (ret)
+		kvfree(map);
+	return ret;
+}
+
+static struct io_mapped_ubuf *io_cmd_map(unsigned int nr, void (*release)(void *priv), void *priv)
+{
+	struct io_mapped_ubuf *map = nr ? io_map_alloc(nr) : ERR_PTR(-EINVAL);
+
+	if (!map)
+		return ERR_PTR(-ENOMEM);
+	if (!IS_ERR(map)) {
+		map->release = release;
+		map->priv = priv;
+	}
+	return map;
+}
+
+/* Documented in linux/io_uring/cmd.h. */
+int io_buffer_register_request(struct io_uring_cmd *cmd, struct request *rq,
+			       void (*release)(void *), unsigned int index,
+			       unsigned int issue_flags)
+{
+	struct io_mapped_ubuf *map;
+	struct req_iterator iter;
+	unsigned int nr = 0;
+	struct bio_vec bv;
+
+	rq_for_each_bvec(bv, rq, iter)
+		nr++;
+	map = io_cmd_map(nr, release, rq);
+	if (IS_ERR(map))
+		return PTR_ERR(map);
+	nr = 0;
+	rq_for_each_bvec(bv, rq, iter)
+		map->bvec[nr++] = bv;
+	return io_cmd_set_buf(cmd, map, blk_rq_bytes(rq),
+			      rq_data_dir(rq) == WRITE ? IO_BUF_SOURCE : IO_BUF_DEST,
+			      index, issue_flags);
+}
+EXPORT_SYMBOL_GPL(io_buffer_register_request);
+
+/* Documented in linux/io_uring/cmd.h. */
+int io_buffer_register_bvec(struct io_uring_cmd *cmd, const struct bio_vec *bvs,
+			    unsigned int nr_bvecs, void (*release)(void *), void *priv, u8 dir,
+			    unsigned int index, unsigned int issue_flags)
+{
+	struct io_mapped_ubuf *map;
+	unsigned int i;
+	u32 len = 0;
+
+	if (!dir || dir & ~(IO_BUF_DEST | IO_BUF_SOURCE))
+		return -EINVAL;
+	for (i = 0; i < nr_bvecs; i++) {
+		if (check_add_overflow(len, bvs[i].bv_len, &len))
+			return -EOVERFLOW;
+	}
+	map = io_cmd_map(nr_bvecs, release, priv);
+	if (IS_ERR(map))
+		return PTR_ERR(map);
+	memcpy(map->bvec, bvs, array_size(nr_bvecs, sizeof(*bvs)));
+	return io_cmd_set_buf(cmd, map, len, dir, index, issue_flags);
+}
+EXPORT_SYMBOL_GPL(io_buffer_register_bvec);
+
+/* Documented in linux/io_uring/cmd.h. */
+int io_buffer_unregister(struct io_uring_cmd *cmd, unsigned int index, unsigned int issue_flags)
+{
+	struct io_ring_ctx *ctx = cmd_to_io_kiocb(cmd)->ctx;
+	int ret = io_issue_lock(ctx, issue_flags);
+
+	if (ret)
+		return ret;
+	ret = io_buf_clear_driver(ctx, index);
+	io_issue_unlock(ctx, issue_flags);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(io_buffer_unregister);
+
+#if IS_ENABLED(CONFIG_IO_URING_KUNIT_TEST)
+#include "tests/cmd_buf_kunit.c"
+#endif

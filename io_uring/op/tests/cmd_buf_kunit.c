@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: tests of registered buffers of a driver's memory */
+#include "ring/tests/test_ring.h"
+#include "rsrc/table.h"
+
+#define CMD_BUF_SLOTS	3
+
+/**
+ * struct cmd_buf_fixture - a command whose ring has registered buffers
+ * @ctx: its ring
+ * @req: the command as a request
+ * @cmd: the command as its driver knows it
+ * @bvs: memory of its driver: 600 and 100 bytes
+ * @released: how often the driver has got it back
+ */
+struct cmd_buf_fixture {
+	struct io_ring_ctx	*ctx;
+	struct io_kiocb		*req;
+	struct io_uring_cmd	*cmd;
+	struct bio_vec		bvs[2];
+	unsigned int		released;
+};
+
+static void cmd_buf_release(void *priv)
+{
+	struct cmd_buf_fixture *fix = priv;
+
+	fix->released++;
+}
+
+static int cmd_buf_init(struct kunit *test)
+{
+	struct cmd_buf_fixture *fix = kunit_kzalloc(test, sizeof(*fix), GFP_KERNEL);
+	struct page *page = ZERO_PAGE(0);
+
+	KUNIT_ASSERT_NOT_NULL(test, fix);
+	test->priv = fix;
+	fix->ctx = test_ring(test, .flags = IORING_SETUP_DEFER_TASKRUN);
+	fix->req = kunit_kzalloc(test, sizeof(*fix->req), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fix->req);
+	fix->req->ctx = fix->ctx;
+	fix->cmd = (struct io_uring_cmd *)fix->req->data;
+	fix->cmd->flags = IORING_URING_CMD_FIXED;
+	bvec_set_page(&fix->bvs[0], page, 600, 40);
+	bvec_set_page(&fix->bvs[1], page, 100, 0);
+	KUNIT_ASSERT_EQ(test, io_rsrc_table_alloc(&fix->ctx->buf_table, CMD_BUF_SLOTS), 0);
+	return 0;
+}
+
+static void cmd_buf_exit(struct kunit *test)
+{
+	struct cmd_buf_fixture *fix = test->priv;
+
+	guard(mutex)(&fix->ctx->uring_lock.mutex);
+	io_rsrc_table_free(fix->ctx, &fix->ctx->buf_table);
+}
+
+static int cmd_buf_set(struct cmd_buf_fixture *fix, u8 dir, unsigned int slot)
+{
+	return io_buffer_register_bvec(fix->cmd, fix->bvs, ARRAY_SIZE(fix->bvs),
+				       cmd_buf_release, fix, dir, slot, 0);
+}
+
+static int cmd_buf_clear(struct cmd_buf_fixture *fix, unsigned int slot)
+{
+	return io_buffer_unregister(fix->cmd, slot, 0);
+}
+
+/* Import part of the buffer as a driver does, at the first attempt of a command. */
+static int cmd_buf_import(struct cmd_buf_fixture *fix, unsigned int slot, int ddir, u64 from,
+			  unsigned long len)
+{
+	struct io_kiocb *req = fix->req;
+	struct iov_iter iter;
+	int ret;
+
+	req->buf_index = slot;
+	ret = io_uring_cmd_import_fixed(from, len, ddir, &iter, fix->cmd, 0);
+	if (req->flags & REQ_F_BUF_NODE)
+		io_node_put(fix->ctx, req->buf_node);
+	req->flags &= ~REQ_F_BUF_NODE;
+	return ret ?: (int)iov_iter_count(&iter);
+}
+
+/* A slot has to exist and to be empty; only a driver's buffer is removed by a driver. */
+static void cmd_buf_slots(struct kunit *test)
+{
+	struct cmd_buf_fixture *fix = test->priv;
+
+	guard(mutex)(&fix->ctx->uring_lock.mutex);
+	KUNIT_EXPECT_EQ(test, cmd_buf_clear(fix, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, cmd_buf_clear(fix, CMD_BUF_SLOTS), -EINVAL);
+	KUNIT_EXPECT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, CMD_BUF_SLOTS), -EINVAL);
+	KUNIT_EXPECT_EQ(test, cmd_buf_set(fix, 0, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, cmd_buf_set(fix, 4, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 1), 0);
+	KUNIT_EXPECT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 1), -EBUSY);
+	KUNIT_EXPECT_EQ(test, fix->released, 0);
+	KUNIT_EXPECT_EQ(test, cmd_buf_clear(fix, 1), 0);
+	KUNIT_EXPECT_EQ(test, fix->released, 1);
+	KUNIT_EXPECT_EQ(test, cmd_buf_clear(fix, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, fix->released, 1);
+}
+
+/* Data flows in the directions that the driver allows, and within its memory. */
+static void cmd_buf_directions(struct kunit *test)
+{
+	struct cmd_buf_fixture *fix = test->priv;
+
+	guard(mutex)(&fix->ctx->uring_lock.mutex);
+	KUNIT_ASSERT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 0), 0);
+	KUNIT_ASSERT_EQ(test, cmd_buf_set(fix, IO_BUF_SOURCE, 1), 0);
+	KUNIT_ASSERT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST | IO_BUF_SOURCE, 2), 0);
+	KUNIT_EXPECT_EQ(test, cmd_buf_import(fix, 0, ITER_DEST, 0, 700), 700);
+	KUNIT_EXPECT_EQ(test, cmd_buf_import(fix, 0, ITER_SOURCE, 0, 1), -EFAULT);
+	KUNIT_EXPECT_EQ(test, cmd_buf_import(fix, 1, ITER_SOURCE, 599, 2), 2);
+	KUNIT_EXPECT_EQ(test, cmd_buf_import(fix, 1, ITER_DEST, 599, 2), -EFAULT);
+	KUNIT_EXPECT_EQ(test, cmd_buf_import(fix, 2, ITER_DEST, 699, 1), 1);
+	KUNIT_EXPECT_EQ(test, cmd_buf_import(fix, 2, ITER_SOURCE, 699, 1), 1);
+	KUNIT_EXPECT_EQ(test, cmd_buf_import(fix, 2, ITER_SOURCE, 699, 2), -EFAULT);
+	KUNIT_EXPECT_EQ(test, cmd_buf_import(fix, 2, ITER_SOURCE, ~0ULL, 1), -EFAULT);
+}
+
+/* The driver gets its memory back when the last request has ended that uses it. */
+static void cmd_buf_in_use(struct kunit *test)
+{
+	struct cmd_buf_fixture *fix = test->priv;
+	struct io_rsrc_node *node;
+
+	guard(mutex)(&fix->ctx->uring_lock.mutex);
+	KUNIT_ASSERT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 2), 0);
+	node = io_node_get(fix->ctx, fix->ctx->buf_table.nodes[2]);
+	KUNIT_EXPECT_EQ(test, cmd_buf_clear(fix, 2), 0);
+	KUNIT_EXPECT_EQ(test, fix->released, 0);
+	/* the slot can have another buffer meanwhile */
+	KUNIT_EXPECT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 2), 0);
+	io_node_put(fix->ctx, node);
+	KUNIT_EXPECT_EQ(test, fix->released, 1);
+	/* the end of the table */
+	io_rsrc_table_free(fix->ctx, &fix->ctx->buf_table);
+	KUNIT_EXPECT_EQ(test, fix->released, 2);
+}
+
+static struct kunit_case cmd_buf_cases[] = {
+	KUNIT_CASE(cmd_buf_slots),
+	KUNIT_CASE(cmd_buf_directions),
+	KUNIT_CASE(cmd_buf_in_use),
+	{}
+};
+
+static struct kunit_suite cmd_buf_suite = {
+	.name = "io_uring_cmd_buf",
+	.init = cmd_buf_init,
+	.exit = cmd_buf_exit,
+	.test_cases = cmd_buf_cases,
+};
+
+kunit_test_suite(cmd_buf_suite);
