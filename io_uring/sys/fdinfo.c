@@ -158,9 +158,10 @@ static void io_show_bufs(struct seq_file *m, struct io_ring_ctx *ctx, bool locke
 	seq_printf(m, "UserBufs:\t%u\n", nr);
 	for (i = 0; locked && i < nr && !seq_has_overflowed(m); i++) {
 		struct io_rsrc_node *node = io_rsrc_find(table, i);
+		const struct io_buf_node *buf = node ? io_buf_node(node) : NULL;
 		/* an empty slot is shown by values that no buffer can have */
-		u64 ubuf = node ? io_buf_node(node)->ubuf : U64_MAX;
-		u32 len = node ? max(io_buf_node(node)->len[0], io_buf_node(node)->len[1]) : U32_MAX;
+		u64 ubuf = buf ? buf->ubuf : U64_MAX;
+		u32 len = buf ? max(buf->len[ITER_DEST], buf->len[ITER_SOURCE]) : U32_MAX;
 
 		cond_resched();
 		seq_printf(m, "%5u: 0x%llx/%u\n", i, ubuf, len);

@@ -297,7 +297,8 @@ int io_buffer_register_request(struct io_uring_cmd *cmd, struct request *rq,
  * @index: an empty slot among the ring's registered buffers
  * @issue_flags: as given to ->uring_cmd(), or in a callback
  *
- * Context and return: as io_buffer_register_request(), and -EOVERFLOW beyond 4 GiB.
+ * Context: ->uring_cmd(), or a callback.  May sleep.
+ * Return: as io_buffer_register_request(), -EINVAL also for a bad @dir, -EOVERFLOW beyond 4 GiB.
  */
 int io_buffer_register_bvec(struct io_uring_cmd *cmd, const struct bio_vec *bvs,
 			    unsigned int nr_bvecs, void (*release)(void *), void *priv, u8 dir,

@@ -1223,7 +1223,7 @@ static unsigned int swept_ops(const struct _test_data_sweep *self, struct swept_
 	return ARRAY_LEN(ops);
 }
 
-/* FADVISE of a negative offset: files of later kernels than 6.12 refuse it, as their system call. */
+/* FADVISE of a negative offset: files of 7.3 refuse it, and so does the system call. */
 static int sweep_fadvise(int fd, __u64 off, int got)
 {
 	return got == -posix_fadvise(fd, off, 4096, POSIX_FADV_NORMAL) ? 0 : got;
