@@ -8,8 +8,9 @@
  * registered buffers, with offsets in place of addresses.
  *
  * Rules: the driver keeps the pages until @release is called: when the slot is empty again and no
- * request or notification uses the buffer.  Data flows in one direction only, so that a server
- * does not change what a writer has handed to it, and does not read what others left in the pages.
+ * request or notification uses the buffer.  Data flows only where the driver allows it.  The server
+ * of a block device must not change what a writer has handed to it, nor read what others left in
+ * the pages of a read.
  */
 #include <linux/blk-mq.h>
 #include <linux/bvec.h>
@@ -37,14 +38,15 @@ static int io_cmd_set_buf(struct io_uring_cmd *cmd, struct io_mapped_ubuf *map, 
 
 static struct io_mapped_ubuf *io_cmd_map(unsigned int nr, void (*release)(void *priv), void *priv)
 {
-	struct io_mapped_ubuf *map = nr ? io_map_alloc(nr) : ERR_PTR(-EINVAL);
+	struct io_mapped_ubuf *map;
 
+	if (!nr)
+		return ERR_PTR(-EINVAL);
+	map = io_map_alloc(nr);
 	if (!map)
 		return ERR_PTR(-ENOMEM);
-	if (!IS_ERR(map)) {
-		map->release = release;
-		map->priv = priv;
-	}
+	map->release = release;
+	map->priv = priv;
 	return map;
 }
 

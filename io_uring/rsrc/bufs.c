@@ -77,9 +77,11 @@ static int io_buf_check(const struct iovec *iov, bool has_tag)
 	return check_add_overflow(addr, PAGE_ALIGN(iov->iov_len), &end) ? -EOVERFLOW : 0;
 }
 
-static void io_buf_node_set_map(struct io_ring_ctx *ctx, struct io_buf_node *buf,
-				struct io_mapped_ubuf *map)
+/* Initialize what the nodes of all memory have in common.  The reference to @map is the node's. */
+static void io_buf_node_init(struct io_ring_ctx *ctx, struct io_buf_node *buf,
+			     struct io_mapped_ubuf *map)
 {
+	io_rsrc_node_init(&buf->node, io_buf_node_release);
 	buf->shift = map->shift;
 	buf->bvec = map->bvec;
 	buf->map = map;
@@ -107,12 +109,11 @@ static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const stru
 		kfree(buf);
 		return ERR_CAST(map);
 	}
-	io_rsrc_node_init(&buf->node, io_buf_node_release);
+	io_buf_node_init(ctx, buf, map);
 	buf->ubuf = (unsigned long)iov->iov_base;
 	buf->len[ITER_DEST] = iov->iov_len;
 	buf->len[ITER_SOURCE] = iov->iov_len;
 	buf->head = (1UL << map->shift) - map->bvec[0].bv_len;
-	io_buf_node_set_map(ctx, buf, map);
 	return &buf->node;
 }
 
@@ -156,12 +157,11 @@ int io_buf_set_driver(struct io_ring_ctx *ctx, unsigned int slot, struct io_mapp
 	buf = kmalloc_obj(*buf, GFP_KERNEL_ACCOUNT);
 	if (!buf)
 		return -ENOMEM;
-	io_rsrc_node_init(&buf->node, io_buf_node_release);
+	io_buf_node_init(ctx, buf, map);
 	buf->ubuf = 0;
 	buf->len[ITER_DEST] = dirs & IO_BUF_DEST ? len : 0;
 	buf->len[ITER_SOURCE] = dirs & IO_BUF_SOURCE ? len : 0;
 	buf->head = 0;
-	io_buf_node_set_map(ctx, buf, map);
 	io_rsrc_set_slot(ctx, table, slot, &buf->node);
 	return 0;
 }

@@ -22,8 +22,8 @@
  * struct io_buf_node - a registered buffer
  * @node: references and tag
  * @ubuf: (-) user address; 0 for a driver's buffer, in which addresses are offsets
- * @len: (-) bytes that may be read into (ITER_DEST) and written from (ITER_SOURCE); one of these
- *	is 0 for a driver's buffer, the others are equal; at most IO_BUF_SIZE_MAX of user memory
+ * @len: (-) bytes, at most IO_BUF_SIZE_MAX of user memory, for each direction, ITER_DEST and
+ *	ITER_SOURCE; 0 for a direction that a driver does not allow
  * @head: (-) bytes by which the first segment is shorter than a full one
  * @shift: (-) @map->shift
  * @bvec: (-) @map->bvec

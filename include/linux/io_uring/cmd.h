@@ -35,7 +35,7 @@
  * returned.  Programs cannot cancel such a command by name.
  */
 #include <linux/bits.h>
-#include <linux/blk-mq.h>	/* also for fs/fuse, which includes no more */
+#include <linux/blk-mq.h>	/* fs/fuse takes bio_vec and folios from here */
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/container_of.h>
@@ -44,10 +44,8 @@
 #include <linux/types.h>
 #include <linux/uio.h>
 
-struct bio_vec;
 struct io_buf_group;
 struct iovec;
-struct request;
 struct task_struct;
 
 /**

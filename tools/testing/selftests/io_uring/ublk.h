@@ -216,12 +216,18 @@ static inline int ublk_srv_init(struct ublk_srv *s, struct ublk *u)
 	return 0;
 }
 
+/* Close the device, which its mapping keeps open. */
+static inline void ublk_srv_close(struct ublk_srv *s)
+{
+	munmap((void *)s->desc, iou_page_up(UBLK_DEPTH * sizeof(*s->desc)));
+	close(s->fd);
+}
+
 /* Give back what keeps the device. */
 static inline void ublk_srv_exit(struct ublk_srv *s)
 {
-	munmap((void *)s->desc, iou_page_up(UBLK_DEPTH * sizeof(*s->desc)));
 	munmap(s->buf, UBLK_DEPTH * UBLK_IO);
-	close(s->fd);
+	ublk_srv_close(s);
 	iou_exit(&s->r[0]);
 	iou_exit(&s->r[1]);
 }

@@ -227,10 +227,8 @@ static void leave_by_close(int sig)
 {
 	iou_exit(&leaving->r[0]);
 	/* the driver of 7.3 waits for this, that of 6.12 does not */
-	if (iou_kernel_from("7")) {
-		munmap((void *)leaving->desc, iou_page_up(UBLK_DEPTH * sizeof(*leaving->desc)));
-		close(leaving->fd);
-	}
+	if (iou_kernel_from("7"))
+		ublk_srv_close(leaving);
 	for (;;)
 		pause();
 }
@@ -789,7 +787,7 @@ static int zc_move(struct ublk_srv *s, int op, unsigned int slot, int fd, size_t
 	return iou_one(&s->r[1]);
 }
 
-/* Return: @got, or a number that tells which expectation failed. */
+/* Tell of an answer that is not the expected one.  Return: 0 or -EPROTO. */
 static int zc_expect(int want, int got, int line)
 {
 	if (want != got)
