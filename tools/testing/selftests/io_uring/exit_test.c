@@ -1116,7 +1116,7 @@ static void ignore_signal(int sig)
 {
 }
 
-#define STUCK_TASKS	24
+#define STUCK_TASKS	48
 #define STUCK_RINGS	32
 
 /* With many rings, of which one has a read that cannot be cancelled.  The exec waits for it. */
@@ -1143,8 +1143,8 @@ static void exec_behind_a_read(int disk, int told)
  */
 TEST(exec_is_killed_at_any_time)
 {
-	/* it takes 12 s, and is not waited for */
-	int disk = open_timed_disk("nullb7", "12000000000", O_RDONLY | O_DIRECT);
+	/* it takes 20 s, and is not waited for */
+	int disk = open_timed_disk("nullb7", "20000000000", O_RDONLY | O_DIRECT);
 	int nr = iou_slow_kernel() ? STUCK_TASKS / 4 : STUCK_TASKS;
 	int pids[STUCK_TASKS], p[2], i, status, left = nr;
 	unsigned long long end;
@@ -1165,9 +1165,15 @@ TEST(exec_is_killed_at_any_time)
 	while (iou_now_us() < end)
 		for (i = 0; i < nr; i++)
 			kill(pids[i], SIGRTMIN);
+	/* alone, each 0.1 ms further on its way through the rings than the one before */
+	iou_sleep_ms(20);
 	for (i = 0; i < nr; i++) {
 		kill(pids[i], SIGRTMIN);
+		end = iou_now_us() + i * 100;
+		while (iou_now_us() < end)
+			;
 		kill(pids[i], SIGKILL);
+		iou_sleep_ms(2);
 	}
 	end = iou_now_us() + 8000000;
 	while (left && iou_now_us() < end) {
