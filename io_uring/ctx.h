@@ -298,7 +298,7 @@ struct io_sq {
  * @nr_free: (R) requests on that stack
  * @max_free: (R) as many are kept, none once the ring ends
  * @nr: (R) requests that were taken from the slab, free ones included
- * @nr_notifs: (R) those of them that no SQE has asked for, see op/net_notif.c
+ * @nr_notifs: (R) those of them that no SQE has asked for, see op/net/notif.c
  * @retired: (A) completed by workers, to be freed under the ring lock; linked by ->tw
  * @all_gone: (-) called when the last request of a ring ends that is closed; ring lock held
  */

@@ -226,19 +226,12 @@ class Objects:
         return False
 
 
-def family(path):
-    """A path up to the first word of the file's name."""
-    return re.match(r".*/[a-z0-9]*", path).group()
-
-
 def tests_for(change, rows):
     """The tests of a random mutant, by what the table's rows name for places near it."""
     ranked = collections.OrderedDict()
     folder = os.path.dirname(change.path)
     near = (lambda path, place: (path, place) == (change.path, change.place),
             lambda path, place: path == change.path,
-            # net_recv.c, net_prep.c and net.h
-            lambda path, place: family(path) == family(change.path),
             lambda path, place: os.path.dirname(path) == folder)
     for wanted in near:
         found = collections.Counter()

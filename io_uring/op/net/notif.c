@@ -23,7 +23,7 @@
 #include <linux/skbuff.h>
 
 #include "complete/complete.h"
-#include "op/net.h"
+#include "op/net/net.h"
 #include "rsrc/account.h"
 #include "rsrc/bufs.h"
 

@@ -18,7 +18,7 @@
 #include "../../fs/internal.h"
 
 #include "op/list.h"
-#include "op/path.h"
+#include "op/fs/path.h"
 #include "op/result.h"
 
 /**

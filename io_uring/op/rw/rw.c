@@ -17,7 +17,7 @@
  * Offset -1 means the current position of the file.  Each attempt reads it, until one has moved
  * data, since other requests may have changed it while this one waited.
  *
- * After -EIOCBQUEUED the device completes the request, see rw_end.c.  The issuer must not access
+ * After -EIOCBQUEUED the device completes the request, see op/rw/end_io.c.  The issuer must not access
  * the request any more, except on polled rings, where only the task that polls completes it.
  */
 #include <linux/fsnotify.h>
@@ -26,7 +26,7 @@
 #include <trace/events/io_uring.h>
 
 #include "op/result.h"
-#include "op/rw.h"
+#include "op/rw/rw.h"
 #include "ring/locks.h"
 #include "submit/submit.h"
 #include "task/sqpoll.h"

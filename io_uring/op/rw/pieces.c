@@ -9,7 +9,7 @@
  *
  * The methods have no IOCB_NOWAIT, so a non-blocking attempt needs a file with O_NONBLOCK.
  */
-#include "op/rw.h"
+#include "op/rw/rw.h"
 
 /**
  * io_rw_pieces - attempt a transfer on a file without ->read_iter() or ->write_iter()

@@ -2,11 +2,11 @@
 /* io_uring: IORING_OP_RECV, RECVMSG - receive from a socket */
 
 /*
- * A request makes attempts until it is complete, see net_prep.c.  This file has the attempts that
- * use one buffer.  net_bundle.c has those that use several provided buffers.  net_multishot.c posts
+ * A request makes attempts until it is complete, see op/net/msg_prep.c.  This file has the attempts that
+ * use one buffer.  op/net/msg_bundle.c has those that use several provided buffers.  op/net/recv_multishot.c posts
  * the CQEs of multishot requests.
  */
-#include "op/net.h"
+#include "op/net/net.h"
 
 /* Attempt a RECV once.  Return: as sock_recvmsg(). */
 static int io_recv_attempt(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,

@@ -5,7 +5,7 @@
  * These ops send without a copy of the data.  The first CQE has the result, as soon as the socket
  * has accepted the data.  The network stack may still read the data then, so this CQE has
  * IORING_CQE_F_MORE.  A second CQE, the notification, tells the program that it may reuse the
- * memory (net_notif.c).
+ * memory (op/net/notif.c).
  *
  * ->prep() allocates the notification before it checks flags and addresses.  So a send that fails
  * or is cancelled posts a notification, too, as on 6.12: programs count two CQEs for each send.
@@ -14,7 +14,7 @@
  */
 #include <linux/net.h>
 
-#include "op/net.h"
+#include "op/net/net.h"
 
 /*
  * Begin an attempt.  A socket without support for zero copy is refused before the request waits

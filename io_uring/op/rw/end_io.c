@@ -32,7 +32,7 @@
 
 #include "complete/fast.h"
 #include "op/result.h"
-#include "op/rw.h"
+#include "op/rw/rw.h"
 #include "submit/submit.h"
 
 /*

@@ -14,7 +14,7 @@
 #include <linux/uaccess.h>
 #include <net/compat.h>
 
-#include "op/net.h"
+#include "op/net/net.h"
 
 /**
  * io_net_async_alloc - allocate memory for a long address or a vector

@@ -2,11 +2,11 @@
 /* io_uring: IORING_OP_SEND, SENDMSG - send through a socket */
 
 /*
- * A request makes attempts until it is complete, see net_prep.c.  A SEND may use a provided buffer,
- * or several of them, see net_bundle.c.  Zero copy sends share the functions for one attempt, see
- * net_zc.c.
+ * A request makes attempts until it is complete, see op/net/msg_prep.c.  A SEND may use a provided buffer,
+ * or several of them, see op/net/msg_bundle.c.  Zero copy sends share the functions for one attempt, see
+ * op/net/zc.c.
  */
-#include "op/net.h"
+#include "op/net/net.h"
 
 /*
  * Send to the request's destination address.  The protocol gets a copy with room for any address,

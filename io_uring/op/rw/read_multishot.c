@@ -12,7 +12,7 @@
 
 #include "complete/complete.h"
 #include "op/result.h"
-#include "op/rw.h"
+#include "op/rw/rw.h"
 
 static int io_read_multishot_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {

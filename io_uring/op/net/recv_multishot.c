@@ -16,7 +16,7 @@
 #include <net/sock.h>
 
 #include "complete/fast.h"
-#include "op/net.h"
+#include "op/net/net.h"
 
 /* Write the header and the sender's address in front of a message.  Return: 0 or -EFAULT. */
 static int io_recvmsg_tell(struct io_net *net, const struct msghdr *msg, int ret)

@@ -22,7 +22,7 @@
 #include <net/tcp.h>
 
 #include "complete/complete.h"
-#include "op/net.h"
+#include "op/net/net.h"
 
 /* maximum number of buffers that a RECV selects if it does not know how many bytes are queued */
 #define IO_RECV_GUESS	64

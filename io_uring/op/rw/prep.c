@@ -12,7 +12,7 @@
 #include <linux/compat.h>
 #include <linux/slab.h>
 
-#include "op/rw.h"
+#include "op/rw/rw.h"
 
 /**
  * io_rw_async_alloc - allocate memory for a vector or the wait for a folio
