@@ -1,36 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: sends and receives: from the SQE to what an attempt needs, and their end */
+/* io_uring: sends and receives: from the SQE to what an attempt needs */
 
 /*
  * A program may reuse the SQE, the msghdr, its vector and the address once the request is
  * submitted.  So ->prep() copies them.  A vector with one entry is stored as a plain buffer.
  * Long addresses, and vectors with more entries, are copied to the heap.  The data and the
  * ancillary data stay in user memory: each attempt reads or writes them there.
- *
- * A stream socket may move less than the request has asked for.  With MSG_WAITALL further attempts
- * follow until all is moved, and io_net->done counts the bytes.  Any other part ends the request.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/compat.h>
 
 #include "op/net/net.h"
-
-/**
- * io_net_async_alloc - allocate memory for a long address or a vector
- * @req: a send or receive that has no such memory yet
- * @nr_segs: number of entries in the vector
- *
- * Return: the memory, which is freed with the request, or NULL.
- */
-struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_segs)
-{
-	struct io_net_async *async = io_req_alloc_async(req, struct_size(async, iov, nr_segs));
-
-	if (async)
-		async->nr_segs = nr_segs;
-	return async;
-}
 
 static void io_send_prep_flags(struct io_net *net)
 {
@@ -384,87 +365,4 @@ int io_recvmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return ret;
 	net->umsg = u64_to_user_ptr(net->addr);
 	return io_net_prep_msg(req, ITER_DEST, &net->uname);
-}
-
-/*
- * Return: true if the request has to move all bytes.  A RECVMSG with room for ancillary data does
- * not: such data may have ended the part, and another attempt would overwrite it.
- */
-static bool io_net_wants_all(struct io_kiocb *req)
-{
-	struct io_net *net = io_net(req);
-
-	return net->msg_flags & MSG_WAITALL && !(net->how & IO_NET_NO_RETRY) &&
-	       !(req->opcode == IORING_OP_RECVMSG && net->control_len);
-}
-
-/* Return: true if a stream has moved a part of the data, so that another attempt has to follow. */
-static bool io_net_goes_on(const struct io_net *net, const struct socket *sock, int ret)
-{
-	return ret > 0 && net->done + ret < net->len &&
-	       (sock->type == SOCK_STREAM || sock->type == SOCK_SEQPACKET);
-}
-
-/**
- * io_net_incomplete - handle an attempt that has failed or moved a part
- * @req: a send or receive
- * @sock: its socket
- * @ret: what the attempt returned
- * @got_flags: MSG_* flags that a receive has returned
- * @issue_flags: IO_URING_F_*
- *
- * Return: IO_AGAIN or IO_MORE_IF_READY if another attempt has to follow, otherwise IO_DONE.
- */
-enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int ret,
-				 unsigned int got_flags, unsigned int issue_flags)
-{
-	struct io_net *net = io_net(req);
-	bool waits = !(net->msg_flags & MSG_DONTWAIT);
-	bool all = io_net_wants_all(req);
-
-	if (io_net_waits(net, ret, issue_flags))
-		return IO_AGAIN;
-	if (all && io_net_goes_on(net, sock, ret)) {
-		net->done += ret;
-		io_poll_progress(req);
-		/* the socket may still be ready, and then no wake-up follows for an armed poll */
-		if (waits)
-			return issue_flags & IO_URING_F_MULTISHOT ? IO_MORE_IF_READY : IO_AGAIN;
-		ret = 0;
-	}
-	if ((all && net->done + ret < net->len) || got_flags & (MSG_TRUNC | MSG_CTRUNC))
-		req->flags |= REQ_F_FAIL;
-	if (ret >= 0)
-		ret += net->done;
-	else if (net->done)
-		ret = net->done;
-	return io_done(req, io_no_restart(ret));
-}
-
-/**
- * io_net_picked_end - consume or keep the provided buffer after an attempt
- * @req: has selected a buffer or consumed a bundle; no multishot receive
- * @result: result of the attempt
- * @issue_flags: IO_URING_F_*
- *
- * Return: @result
- */
-enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result,
-				 unsigned int issue_flags)
-{
-	if (likely(result == IO_DONE))
-		req->cqe.flags |= io_buf_used(req, req->cqe.res, issue_flags);
-	else if (!io_net(req)->done || req->picked.taken)
-		io_buf_unused(req);
-	else
-		/* the buffer has a part of the data, so no other request may use it */
-		io_buf_take(req);
-	return result;
-}
-
-/* Report the bytes that were moved before the request was cancelled. */
-void io_net_fail(struct io_kiocb *req)
-{
-	if (io_net(req)->done)
-		req->cqe.res = io_net(req)->done;
 }

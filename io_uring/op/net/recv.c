@@ -2,8 +2,8 @@
 /* io_uring: IORING_OP_RECV, RECVMSG - receive from a socket */
 
 /*
- * A request makes attempts until it is complete, see op/net/msg_prep.c.  This file has the attempts that
- * use one buffer.  op/net/msg_bundle.c has those that use several provided buffers.  op/net/recv_multishot.c posts
+ * A request makes attempts until it is complete, see net.c.  This file has the attempts that use
+ * one buffer.  msg_bundle.c has those that use several provided buffers.  recv_multishot.c posts
  * the CQEs of multishot requests.
  */
 #include "op/net/net.h"

@@ -2,28 +2,11 @@
 /* io_uring: IORING_OP_SEND, SENDMSG - send through a socket */
 
 /*
- * A request makes attempts until it is complete, see op/net/msg_prep.c.  A SEND may use a provided buffer,
- * or several of them, see op/net/msg_bundle.c.  Zero copy sends share the functions for one attempt, see
- * op/net/zc.c.
+ * A request makes attempts until it is complete, see net.c.  A SEND may use a provided buffer,
+ * or several of them, see msg_bundle.c.  Zero copy sends share the functions for one attempt, see
+ * zc.c.
  */
 #include "op/net/net.h"
-
-/*
- * Send to the request's destination address.  The protocol gets a copy with room for any address,
- * because a BPF program of the cgroup may replace it.  Return: as sock_sendmsg().
- */
-noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct msghdr *msg)
-{
-	struct io_net_async *async = req->async_data;
-	struct io_net *net = io_net(req);
-	struct sockaddr_storage name __uninitialized;
-
-	memcpy(&name, req->flags & REQ_F_ASYNC_DATA ? (void *)&async->name : net->name,
-	       net->name_len);
-	msg->msg_name = &name;
-	msg->msg_namelen = net->name_len;
-	return sock_sendmsg(sock, msg);
-}
 
 /* Issue a SEND of a bundle, of one provided buffer, or of the rest of a bundle. */
 static noinline enum io_result io_send_picked(struct io_kiocb *req, struct socket *sock,

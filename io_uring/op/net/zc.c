@@ -5,7 +5,7 @@
  * These ops send without a copy of the data.  The first CQE has the result, as soon as the socket
  * has accepted the data.  The network stack may still read the data then, so this CQE has
  * IORING_CQE_F_MORE.  A second CQE, the notification, tells the program that it may reuse the
- * memory (op/net/notif.c).
+ * memory (notif.c).
  *
  * ->prep() allocates the notification before it checks flags and addresses.  So a send that fails
  * or is cancelled posts a notification, too, as on 6.12: programs count two CQEs for each send.

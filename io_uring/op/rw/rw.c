@@ -17,7 +17,7 @@
  * Offset -1 means the current position of the file.  Each attempt reads it, until one has moved
  * data, since other requests may have changed it while this one waited.
  *
- * After -EIOCBQUEUED the device completes the request, see op/rw/end_io.c.  The issuer must not access
+ * After -EIOCBQUEUED the device completes the request, see end_io.c.  The issuer must not access
  * the request any more, except on polled rings, where only the task that polls completes it.
  */
 #include <linux/fsnotify.h>
