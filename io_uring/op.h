@@ -108,7 +108,7 @@ struct io_op {
 #define IO_OPS	256
 
 /*
- * The table of op/table.c.  ->prep of opcodes that are not built returns -EOPNOTSUPP, that of
+ * The table of op/ops.c.  ->prep of opcodes that are not built returns -EOPNOTSUPP, that of
  * numbers without an operation -EINVAL.
  */
 extern const struct io_op *const io_ops[IO_OPS];

@@ -6,7 +6,7 @@
  * the option <config> is set.  The lines are in the order of the opcodes.  An opcode
  * without a line is unsupported.
  *
- * An #include of this file declares the records.  op/table.c includes it twice more,
+ * An #include of this file declares the records.  op/ops.c includes it twice more,
  * with its own IO_OP(), for the table of operations and for their names.
  */
 #include "layer.h"

@@ -21,7 +21,7 @@
 #include "complete/complete.h"
 #include "req/free.h"
 #include "ring/sq.h"
-#include "submit/fast.h"
+#include "submit/fast_path.h"
 
 /*
  * SQEs between two checks for need_resched() and fatal signals.  Each of them may take long: a
