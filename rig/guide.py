@@ -96,7 +96,7 @@ def main():
         edit(tree / "io_uring/op/list.h", "\n#undef IO_OP\n", toy(line) + "\n#undef IO_OP\n")
         compile_file("io_uring/op/toy.c", "io_uring/op/nop.c", tree)
         compile_file("io_uring/op/ops.c", "io_uring/op/ops.c", tree)
-        if "U io_op_toy" not in subprocess.run(["nm", tree / "table.o"], text=True, capture_output=True, check=True).stdout:
+        if "U io_op_toy" not in subprocess.run(["nm", tree / "ops.o"], text=True, capture_output=True, check=True).stdout:
             sys.exit("guide: the table of operations does not refer to the new record")
         if "IORING_OP_TOY has none" not in interface(tree).stdout:
             sys.exit("guide: rig/interface does not miss the row of a new opcode")
