@@ -11,10 +11,9 @@
  * enum io_result - what the caller of ->issue has to do with the request
  * @IO_DONE: complete it: the result is in req->cqe
  * @IO_MORE: issue it again: it has posted a CQE with IORING_CQE_F_MORE, and there is more.
- *	Only with REQ_F_MULTISHOT, as the next two
+ *	Only with REQ_F_MULTISHOT, as the next one
  * @IO_MORE_IF_READY: it has posted a CQE, but there may be no more: issue it again if its file
  *	is ready
- * @IO_MORE_ASK: it has posted a CQE; issue it again only once its file is known to be ready
  * @IO_PENDING: forget it: another context completes it, or has already done so
  * @IO_AGAIN: it would have blocked: retry when its file is ready, or in a worker.  A multishot
  *	request waits for the next event, also if it has posted CQEs
@@ -23,7 +22,6 @@ enum io_result {
 	IO_DONE,
 	IO_MORE,
 	IO_MORE_IF_READY,
-	IO_MORE_ASK,
 	IO_PENDING,
 	IO_AGAIN,
 };

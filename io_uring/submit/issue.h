@@ -12,6 +12,7 @@
 #error "submit/ may not be seen from below, see io_uring/layer.h"
 #endif
 
+#include "async/poll.h"
 #include "op.h"
 #include "rsrc/files.h"
 #include "submit/submit.h"
@@ -23,6 +24,10 @@ enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 void io_issue_result(struct io_kiocb *req, enum io_result result);
 void io_issue_inline(struct io_kiocb *req);
 void io_queue_to_worker(struct io_kiocb *req);
+bool io_issue_find_file(struct io_kiocb *req, const struct io_op *op, unsigned int issue_flags);
+io_poll_run io_hold_run(const struct io_kiocb *req);
+bool io_work_in_turn(struct io_kiocb *req);
+enum io_result io_multishot_go_on(struct io_kiocb *req, enum io_result result);
 
 int io_init_slow(struct io_kiocb *req, u8 sqe_flags, u16 personality);
 void io_submit_chained(struct io_kiocb *req);
@@ -30,6 +35,12 @@ void io_submit_end_chain(struct io_ring_ctx *ctx);
 
 /* budget: attempts of a multishot request before others run, see multishot.c */
 #define IO_MULTISHOT_SHARE	32
+
+/* Return: true if a multishot request has posted, and is to be issued again. */
+static inline bool io_result_is_more(enum io_result result)
+{
+	return result == IO_MORE || result == IO_MORE_IF_READY;
+}
 
 /* Return: the issue flags of an attempt by the submitter, without blocking. */
 static inline unsigned int io_inline_flags(const struct io_ring_ctx *ctx)
@@ -119,6 +130,17 @@ static inline enum io_result io_issue_as_submitter(struct io_kiocb *req, const s
 		   (!(req->flags & REQ_F_CREDS) || req->creds == current_cred())))
 		return io_issue_op(req, op, issue_flags);
 	return io_issue_slow(req, op, issue_flags);
+}
+
+/* As io_issue_as_submitter(), for a request that may not have its file yet. */
+static inline enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	const struct io_op *op = io_ops[req->opcode];
+
+	io_req_move(req, IO_REQ_ISSUING);
+	if (op->needs_file && !req->file && !io_issue_find_file(req, op, issue_flags))
+		return io_done(req, -EBADF);
+	return io_issue_as_submitter(req, op, issue_flags);
 }
 
 /**

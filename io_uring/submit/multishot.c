@@ -10,12 +10,11 @@
  *	IO_MORE_IF_READY	it has posted, or moved a part, and there may be more: issue it
  *			again, if the file is ready; before its poll is armed, without
  *			that check
- *	IO_MORE_ASK	like IO_MORE_IF_READY, but with that check too, unless REQ_F_NOWAIT
  *	IO_AGAIN	it has found nothing, or nothing more: wait for the next event
  *	IO_DONE		its last CQE is in req->cqe
  *
  * The first time it is issued like any other request, and while it posts it is issued
- * again (submit/issue.c).  With IO_AGAIN its poll is armed (io_poll_hold()), which polls
+ * again, by io_multishot_go_on().  With IO_AGAIN its poll is armed (io_poll_hold()), which polls
  * the file once more, so that no event in between is lost.  From there on the poll stays
  * on the file's wait queue until the end.  Each event queues io_multishot_tw().  Its runner
  * has claimed the poll, and only the runner issues the request.  A wake-up meanwhile sets
@@ -36,6 +35,27 @@
 #include "async/poll.h"
 #include "complete/complete.h"
 #include "submit/issue.h"
+
+/**
+ * io_multishot_go_on - issue a request again that has no poll yet, within its budget
+ * @req: the request; ring lock held, task context of the submitter
+ * @result: IO_MORE or IO_MORE_IF_READY, which its first attempt has returned
+ *
+ * Return: the last result
+ */
+enum io_result io_multishot_go_on(struct io_kiocb *req, enum io_result result)
+{
+	unsigned int left = IO_MULTISHOT_SHARE, issue_flags = io_inline_flags(req->ctx);
+	const struct io_op *op = io_ops[req->opcode];
+
+	do {
+		/* the last CQE must not inherit flags of a posted one */
+		req->cqe.flags = 0;
+		io_req_move(req, IO_REQ_ISSUING);
+		result = io_issue_as_submitter(req, op, issue_flags);
+	} while (io_result_is_more(result) && --left);
+	return result;
+}
 
 /* End the wait of a request. */
 static void io_multishot_disarm(struct io_kiocb *req)

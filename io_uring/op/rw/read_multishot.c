@@ -10,6 +10,7 @@
 #include <linux/fsnotify.h>
 #include <linux/poll.h>
 
+#include "async/poll.h"
 #include "complete/complete.h"
 #include "op/result.h"
 #include "op/rw/rw.h"
@@ -70,6 +71,18 @@ static ssize_t io_read_multishot_try(struct io_kiocb *req, unsigned int issue_fl
 	return io_rw_attempt(req, READ);
 }
 
+/*
+ * Return: what ->issue() has to return after a posted CQE.  Without an armed poll the file is
+ * checked here: another attempt would select the next buffer, and a program has time to return
+ * its last buffer until there is data.
+ */
+static enum io_result io_read_multishot_more(const struct io_kiocb *req)
+{
+	if (likely(req->flags & (REQ_F_POLLED | REQ_F_NOWAIT)))
+		return IO_MORE_IF_READY;
+	return io_poll_is_ready(req) ? IO_MORE_IF_READY : IO_AGAIN;
+}
+
 /* Report the result @ret of an attempt.  Return: what ->issue() has to return. */
 static enum io_result io_read_multishot_tell(struct io_kiocb *req, ssize_t ret,
 					     unsigned int issue_flags)
@@ -81,7 +94,7 @@ static enum io_result io_read_multishot_tell(struct io_kiocb *req, ssize_t ret,
 	if (likely(ret > 0)) {
 		fsnotify_access(req->file);
 		if (req->flags & REQ_F_MULTISHOT && io_post_more(req, ret, cflags))
-			return IO_MORE_ASK;
+			return io_read_multishot_more(req);
 	}
 	req->cqe.flags = cflags;
 	return io_done(req, io_no_restart(ret));

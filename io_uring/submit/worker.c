@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: issue a request from a worker, the callbacks of the worker pool */
+
+/*
+ * A worker avoids to block on a file that can be polled.  It issues the request without blocking
+ * first.  If that fails, it arms a poll of the file and is free for other work.
+ */
+#include <linux/file.h>
+#include <linux/fs.h>
+
+#include "async/poll.h"
+#include "async/wq.h"
+#include "complete/complete.h"
+#include "req/put.h"
+#include "rsrc/files.h"
+#include "submit/issue.h"
+
+/* Let a worker's request wait for its file.  Return: false if it does, and is not ours any more. */
+static bool io_work_hold(struct io_kiocb *req, unsigned int *flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	enum io_poll_hold hold;
+
+	if (io_ring_lock(ctx)) {
+		req->work.flags |= IO_WQ_WORK_CANCEL;
+		return true;
+	}
+	hold = io_poll_hold(req, io_hold_run(req), IO_URING_F_UNLOCKED);
+	io_ring_unlock(ctx);
+	if (hold == IO_POLL_HOLD)
+		return false;
+	if (hold == IO_POLL_BLOCK)
+		*flags &= ~IO_URING_F_NONBLOCK;
+	else if (hold == IO_POLL_END)
+		req->work.flags |= IO_WQ_WORK_CANCEL;
+	return true;
+}
+
+/*
+ * Only the submitter posts CQEs for a multishot request.  So a worker lets it wait for its file
+ * before any attempt, and the submitter continues with the first event.  A request that cannot
+ * wait becomes a single-shot one.  Return: false if the request waits, and is not ours any more.
+ */
+static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
+{
+	const struct io_op *op = io_ops[req->opcode];
+
+	/* this excludes POLL_ADD, which arms its own poll */
+	if (likely(!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out)))
+		return true;
+	/* the context that ends it may be no worker, and may hold the ring lock */
+	if (req->work.flags & IO_WQ_WORK_CANCEL)
+		return true;
+	io_req_move(req, IO_REQ_ISSUING);
+	if (*flags & IO_URING_F_NONBLOCK && !io_work_hold(req, flags))
+		return false;
+	req->flags &= ~REQ_F_MULTISHOT;
+	return true;
+}
+
+/*
+ * Wait for the file after a worker's attempt that would have blocked.  Return: true to try
+ * again; false if the request waits, and is not ours any more.
+ */
+static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
+{
+	return !(*flags & IO_URING_F_NONBLOCK) || io_work_hold(req, flags);
+}
+
+/* As io_issue() for a worker: takes the ring lock for an op that needs it. */
+static enum io_result io_work_issue(struct io_kiocb *req, unsigned int flags)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	enum io_result result;
+
+	if (likely(!io_ops[req->opcode]->ring_lock))
+		return io_issue(req, flags);
+	if (io_ring_lock(ctx))
+		return io_done(req, -ECANCELED);
+	result = io_issue(req, flags & ~IO_URING_F_UNLOCKED);
+	io_ring_unlock(ctx);
+	return result;
+}
+
+/*
+ * Drop the file before the CQE of a worker's request.  A program that has closed the file as
+ * well may then execute it, or take a lease: it is not open for writing any more.  The release
+ * of a regular file waits for its filesystem alone.
+ */
+static void io_work_drop_file(struct io_kiocb *req)
+{
+	struct file *file = req->file;
+
+	if (!(req->flags & REQ_F_FILE_PUT) || !io_file_keeps_exec(file))
+		return;
+	/* ->cleanup passes an event on to the file's other waiters */
+	if (req->flags & (REQ_F_POLL_CHOSEN | REQ_F_POLL_PASSED))
+		return;
+	req->flags &= ~REQ_F_FILE_PUT;
+	/* a search by file may find the request until the worker drops it */
+	req->file = NULL;
+	__fput_sync(file);
+}
+
+/**
+ * io_work_run - issue a request from a worker; io_wq_params->run
+ * @work: of the request; with IO_WQ_WORK_CANCEL set it ends with -ECANCELED
+ *
+ * The next request of a chain goes through the mailbox, so that its submitter decides
+ * whether it needs a worker.
+ */
+void io_work_run(struct io_wq_work *work)
+{
+	struct io_kiocb *req = io_work_to_req(work);
+	unsigned int flags = IO_URING_F_UNLOCKED | IO_URING_F_IOWQ | req->ctx->issue_flags;
+
+	if (io_poll_may_retry(req))
+		flags |= IO_URING_F_NONBLOCK;
+	if (!io_work_take_multishot(req, &flags))
+		return;
+	for (;;) {
+		enum io_result result;
+
+		if (work->flags & IO_WQ_WORK_CANCEL) {
+			/* not at once, as the caller may hold the ring lock */
+			io_req_fail_later(req, -ECANCELED);
+			return;
+		}
+		result = io_work_issue(req, flags);
+		if (result == IO_DONE) {
+			io_work_drop_file(req);
+			io_complete_unlocked(req);
+		}
+		if (result != IO_AGAIN || !io_work_again(req, &flags))
+			return;
+		/* a polled device without a free tag: retry until others reap */
+		if (io_wq_worker_stopped())
+			work->flags |= IO_WQ_WORK_CANCEL;
+		cond_resched();
+	}
+}
+
+/**
+ * io_work_put - drop the pool's reference to a request; io_wq_params->put
+ * @work: of the request
+ *
+ * Does not wait for the ring lock: a worker may have started work of another ring.  If a
+ * task that holds the lock has just cancelled the work, the pool is not the last holder of the
+ * request.
+ */
+void io_work_put(struct io_wq_work *work)
+{
+	struct io_kiocb *req = io_work_to_req(work);
+
+	/* a waiter registers before it searches for the work: sys/sync_cancel.c */
+	if (unlikely(waitqueue_active(&req->ctx->work_wait)))
+		wake_up_all(&req->ctx->work_wait);
+	io_req_put_unlocked(req);
+}
+
+/**
+ * io_work_key - find the key that serialises hashed requests; io_wq_params->key
+ * @work: of a request with a file
+ *
+ * What changes a file has the key of its inode: such requests are done in the order of
+ * submission, whichever open file or offset they use, and do not contend for the inode's lock.
+ * Reads at the current position have that key, too, if writes may move the same position.  Reads
+ * through an open file that is read only have the key of that, so one that waits for data delays
+ * neither writes nor reads through other open files.
+ *
+ * Return: the address of the file or of the inode.
+ */
+const void *io_work_key(const struct io_wq_work *work)
+{
+	struct io_kiocb *req = container_of(work, struct io_kiocb, work);
+
+	if (io_work_in_turn(req) && !(req->file->f_mode & FMODE_WRITE))
+		return req->file;
+	return file_inode(req->file);
+}
