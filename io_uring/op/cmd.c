@@ -85,13 +85,6 @@ static int io_cmd_keep_sqe(struct io_kiocb *req)
 	return 0;
 }
 
-/* Return: true if the submitter issues the request right after ->prep(). */
-static bool io_cmd_is_next(const struct io_kiocb *req)
-{
-	return !(req->flags & IO_REQ_SLOW_FLAGS) &&
-	       !(req->ctx->submit_slow & (IO_SLOW_LINK | IO_SLOW_DRAIN));
-}
-
 static int io_cmd_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	struct io_ring_ctx *ctx = req->ctx;
@@ -106,13 +99,13 @@ static int io_cmd_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		if (req->buf_index >= ctx->buf_table.nr)
 			return -EFAULT;
 		/* an empty slot is an error only if the driver imports the buffer */
-		io_buf_assign(req, 0);
+		io_buf_assign_early(req, io_req_is_next(req));
 	}
 	cmd->cmd_op = READ_ONCE(sqe->cmd_op);
 	cmd->sqe = sqe;
 	req->iopoll_done = IO_CMD_DRIVER;
 	ctx->commands = true;
-	return likely(io_cmd_is_next(req)) ? 0 : io_cmd_keep_sqe(req);
+	return likely(io_req_is_next(req)) ? 0 : io_cmd_keep_sqe(req);
 }
 
 /* Poll for a command that its driver has accepted on a polled ring. */

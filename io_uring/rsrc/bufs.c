@@ -36,8 +36,10 @@ static void io_buf_node_release(struct io_ring_ctx *ctx, struct io_rsrc_node *no
 	struct io_buf_node *buf = io_buf_node(node);
 
 	io_rsrc_post_tag(ctx, node);
-	ctx->bufs.alive--;
-	io_buf_count_down(ctx);
+	if (!buf->map->release) {
+		ctx->bufs.alive--;
+		io_buf_count_down(ctx);
+	}
 	io_map_put(buf->map);
 	kfree(buf);
 }
@@ -85,7 +87,8 @@ static void io_buf_node_init(struct io_ring_ctx *ctx, struct io_buf_node *buf,
 	buf->shift = map->shift;
 	buf->bvec = map->bvec;
 	buf->map = map;
-	ctx->bufs.alive++;
+	if (!map->release)
+		ctx->bufs.alive++;
 }
 
 /* Pin a buffer and make a node for it.  Return: the node, NULL for an empty slot, or an error. */
@@ -115,6 +118,29 @@ static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const stru
 	buf->len[ITER_SOURCE] = iov->iov_len;
 	buf->head = (1UL << map->shift) - map->bvec[0].bv_len;
 	return &buf->node;
+}
+
+/**
+ * io_buf_assign_early - assign the registered buffer ->buf_index at ->prep(), if its slot has one
+ * @req: the request, io_buf_assign() at ->issue() assigns what is not assigned here
+ * @next: the request is issued right after ->prep()
+ *
+ * A request that waits has the user memory that was registered when it was submitted, as in 6.12.
+ * A driver's memory is assigned at ->issue() alone, as in 7.3: a request ahead in its chain may be
+ * the command that registers it, or gives it back and registers other memory.
+ *
+ * Return: 0, or -EFAULT for a slot that does not exist.
+ */
+int io_buf_assign_early(struct io_kiocb *req, bool next)
+{
+	struct io_rsrc_table *table = &req->ctx->buf_table;
+	struct io_rsrc_node *node = io_rsrc_find(table, req->buf_index);
+
+	if (req->buf_index >= table->nr)
+		return -EFAULT;
+	if (node && (next || !io_buf_node(node)->map->release))
+		return io_buf_assign(req, 0);
+	return 0;
 }
 
 /**
@@ -280,6 +306,9 @@ int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int
  * from their slots before.  Slots of such buffers drop their reference, so that the last user
  * that puts its own counts the buffer down.
  *
+ * A driver gets its memory back at once, or when the last request that uses it ends: it is not
+ * waited for, as the program cannot reuse it.
+ *
  * Return: 0, or -ENXIO if there is no table.
  */
 int io_bufs_begin_leave(struct io_ring_ctx *ctx)
@@ -296,6 +325,10 @@ int io_bufs_begin_leave(struct io_ring_ctx *ctx)
 		cond_resched();
 		if (!node)
 			continue;
+		if (io_buf_node(node)->map->release) {
+			io_rsrc_set_slot(ctx, table, i, NULL);
+			continue;
+		}
 		if (node->refs == 1) {
 			awaited--;
 			continue;
@@ -420,7 +453,8 @@ static struct io_rsrc_node *io_buf_node_clone(struct io_ring_ctx *ctx, struct io
 		return NULL;
 	io_rsrc_node_init(&buf->node, io_buf_node_release);
 	refcount_inc(&buf->map->refs);
-	ctx->bufs.alive++;
+	if (!buf->map->release)
+		ctx->bufs.alive++;
 	return &buf->node;
 }
 

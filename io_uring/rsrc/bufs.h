@@ -74,6 +74,8 @@ static inline int io_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
 	return likely(node) ? 0 : -EFAULT;
 }
 
+int io_buf_assign_early(struct io_kiocb *req, bool next);
+
 /**
  * io_buf_covers - check whether a range is part of a registered buffer
  * @buf: the buffer

@@ -162,4 +162,11 @@ static inline bool io_issue_allowed(const struct io_kiocb *req, unsigned int iss
 #define IO_REQ_SLOW_FLAGS	(IO_REQ_CHAIN_FLAGS | REQ_F_FORCE_ASYNC | REQ_F_IO_DRAIN | \
 				 REQ_F_FAIL)
 
+/* Return: true if the submitter issues the request right after ->prep(). */
+static inline bool io_req_is_next(const struct io_kiocb *req)
+{
+	return !(req->flags & IO_REQ_SLOW_FLAGS) &&
+	       !(req->ctx->submit_slow & (IO_SLOW_LINK | IO_SLOW_DRAIN));
+}
+
 #endif

@@ -309,6 +309,39 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 	return io_rw_incomplete(req, ret);
 }
 
+/*
+ * Find a registered buffer that ->prep() has left to the first attempt, see io_buf_assign_early().
+ * Return: 0 or a negative errno.
+ */
+static noinline int io_rw_buf_assign_late(struct io_kiocb *req, int ddir, unsigned int issue_flags)
+{
+	return io_rw_buf_assign(req, ddir, issue_flags);
+}
+
+static enum io_result io_read_fixed_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	int ret;
+
+	if (unlikely(!(req->flags & REQ_F_BUF_NODE))) {
+		ret = io_rw_buf_assign_late(req, ITER_DEST, issue_flags);
+		if (ret)
+			return io_done(req, ret);
+	}
+	return io_read_issue(req, issue_flags);
+}
+
+static enum io_result io_write_fixed_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	int ret;
+
+	if (unlikely(!(req->flags & REQ_F_BUF_NODE))) {
+		ret = io_rw_buf_assign_late(req, ITER_SOURCE, issue_flags);
+		if (ret)
+			return io_done(req, ret);
+	}
+	return io_write_issue(req, issue_flags);
+}
+
 /* Fields that have the same values in all struct io_op below. */
 #define IO_RW_RECORD			\
 	.needs_file		= 1,	\
@@ -323,43 +356,47 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 
 #define IO_READ_RECORD			\
 	IO_RW_RECORD,			\
-	.poll_in		= 1,	\
-	.issue			= io_read_issue
+	.poll_in		= 1
 
 #define IO_WRITE_RECORD			\
 	IO_RW_RECORD,			\
 	.serialize_writes	= 1,	\
-	.poll_out		= 1,	\
-	.issue			= io_write_issue
+	.poll_out		= 1
 
 const struct io_op io_op_read = {
 	IO_READ_RECORD,
 	.buffer_select		= 1,
 	.prep			= io_rw_buf_prep,
+	.issue			= io_read_issue,
 };
 
 const struct io_op io_op_write = {
 	IO_WRITE_RECORD,
 	.prep			= io_rw_buf_prep,
+	.issue			= io_write_issue,
 };
 
 const struct io_op io_op_readv = {
 	IO_READ_RECORD,
 	.buffer_select		= 1,
 	.prep			= io_readv_prep,
+	.issue			= io_read_issue,
 };
 
 const struct io_op io_op_writev = {
 	IO_WRITE_RECORD,
 	.prep			= io_writev_prep,
+	.issue			= io_write_issue,
 };
 
 const struct io_op io_op_read_fixed = {
 	IO_READ_RECORD,
 	.prep			= io_read_fixed_prep,
+	.issue			= io_read_fixed_issue,
 };
 
 const struct io_op io_op_write_fixed = {
 	IO_WRITE_RECORD,
 	.prep			= io_write_fixed_prep,
+	.issue			= io_write_fixed_issue,
 };

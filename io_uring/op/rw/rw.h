@@ -17,6 +17,7 @@
 #include "op/list.h"
 #include "rsrc/bufs.h"
 #include "rsrc/groups.h"
+#include "submit/issue.h"
 
 /**
  * struct io_rw - a read or a write
@@ -141,16 +142,13 @@ static __always_inline int io_rw_prep_sqe(struct io_kiocb *req, const struct io_
 	return ioprio_check_cap(ioprio);
 }
 
-/* Read the SQE of a READ_FIXED or WRITE_FIXED, and find the registered buffer. */
-static __always_inline int io_rw_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe,
-					    int ddir)
+/* Find the registered buffer of a READ_FIXED or WRITE_FIXED.  Return: 0 or a negative errno. */
+static __always_inline int io_rw_buf_assign(struct io_kiocb *req, int ddir,
+					    unsigned int issue_flags)
 {
 	struct io_rw *rw = io_rw(req);
-	int ret = io_rw_prep_sqe(req, sqe);
+	int ret = io_buf_assign(req, issue_flags);
 
-	if (unlikely(ret))
-		return ret;
-	ret = io_buf_assign(req, 0);
 	if (unlikely(ret))
 		return ret;
 	if (unlikely(!io_buf_covers(io_buf_node(req->buf_node), ddir, rw->addr, rw->len)))
@@ -158,7 +156,23 @@ static __always_inline int io_rw_fixed_prep(struct io_kiocb *req, const struct i
 	return 0;
 }
 
-/* Iterate over the registered buffer, which covers the data, as io_rw_fixed_prep() has checked. */
+/* Read the SQE of a READ_FIXED or WRITE_FIXED, and find the registered buffer. */
+static __always_inline int io_rw_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe,
+					    int ddir)
+{
+	int ret = io_rw_prep_sqe(req, sqe);
+
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(!io_req_is_next(req))) {
+		ret = io_buf_assign_early(req, false);
+		if (ret || !(req->flags & REQ_F_BUF_NODE))
+			return ret;
+	}
+	return io_rw_buf_assign(req, ddir, 0);
+}
+
+/* Iterate over the registered buffer, which covers the data, as io_rw_buf_assign() has checked. */
 static inline void io_rw_buf_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 {
 	const struct io_buf_node *buf = io_buf_node(req->buf_node);

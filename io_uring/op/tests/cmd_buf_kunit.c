@@ -141,10 +141,58 @@ static void cmd_buf_in_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix->released, 2);
 }
 
+/* A driver gets its memory back when the table goes, though other buffers are waited for. */
+static void cmd_buf_leaving(struct kunit *test)
+{
+	struct cmd_buf_fixture *fix = test->priv;
+	struct io_rsrc_node *node;
+
+	guard(mutex)(&fix->ctx->uring_lock.mutex);
+	KUNIT_ASSERT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 0), 0);
+	KUNIT_ASSERT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 2), 0);
+	node = io_node_get(fix->ctx, fix->ctx->buf_table.nodes[2]);
+	KUNIT_EXPECT_EQ(test, io_bufs_begin_leave(fix->ctx), 0);
+	KUNIT_EXPECT_EQ(test, fix->ctx->bufs.awaited, 0);
+	KUNIT_EXPECT_EQ(test, fix->released, 1);
+	io_node_put(fix->ctx, node);
+	KUNIT_EXPECT_EQ(test, fix->released, 2);
+	io_bufs_end_leave(fix->ctx);
+}
+
+/* Return: what ->prep() of a request gets for a slot, or 1 if the lookup is left to ->issue(). */
+static int cmd_buf_early(struct cmd_buf_fixture *fix, unsigned int slot, bool next)
+{
+	struct io_kiocb *req = fix->req;
+	int ret;
+
+	req->buf_index = slot;
+	ret = io_buf_assign_early(req, next);
+	if (!(req->flags & REQ_F_BUF_NODE))
+		return ret ?: 1;
+	io_node_put(fix->ctx, req->buf_node);
+	req->flags &= ~REQ_F_BUF_NODE;
+	return ret;
+}
+
+/* A request that waits for others in its chain looks a driver's buffer up when it is issued. */
+static void cmd_buf_in_a_chain(struct kunit *test)
+{
+	struct cmd_buf_fixture *fix = test->priv;
+
+	guard(mutex)(&fix->ctx->uring_lock.mutex);
+	KUNIT_ASSERT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 0), 0);
+	KUNIT_EXPECT_EQ(test, cmd_buf_early(fix, 0, true), 0);
+	KUNIT_EXPECT_EQ(test, cmd_buf_early(fix, 0, false), 1);
+	KUNIT_EXPECT_EQ(test, cmd_buf_early(fix, 1, false), 1);
+	KUNIT_EXPECT_EQ(test, cmd_buf_early(fix, CMD_BUF_SLOTS, false), -EFAULT);
+}
+
 static struct kunit_case cmd_buf_cases[] = {
 	KUNIT_CASE(cmd_buf_slots),
 	KUNIT_CASE(cmd_buf_directions),
 	KUNIT_CASE(cmd_buf_in_use),
+	KUNIT_CASE(cmd_buf_leaving),
+	KUNIT_CASE(cmd_buf_in_a_chain),
 	{}
 };
 

@@ -763,7 +763,8 @@ static int zc_register_slots(struct ublk_srv *s)
 }
 
 /* Command of a request's buffer, in the ring that moves the data. */
-static int zc_cmd(struct ublk_srv *s, unsigned int op, unsigned int tag, unsigned int slot)
+static struct io_uring_sqe *zc_prep_cmd(struct ublk_srv *s, unsigned int op, unsigned int tag,
+					unsigned int slot)
 {
 	struct io_uring_sqe *sqe = iou_prep(&s->r[1], IORING_OP_URING_CMD, s->fd, NULL, 0, 0);
 	struct ublksrv_io_cmd *cmd = (void *)sqe->cmd;
@@ -773,17 +774,31 @@ static int zc_cmd(struct ublk_srv *s, unsigned int op, unsigned int tag, unsigne
 	cmd->q_id = 0;
 	cmd->tag = tag;
 	cmd->addr = slot;
+	return sqe;
+}
+
+static int zc_cmd(struct ublk_srv *s, unsigned int op, unsigned int tag, unsigned int slot)
+{
+	zc_prep_cmd(s, op, tag, slot);
 	return iou_one(&s->r[1]);
 }
 
-/* Move a part of a registered request.  Return: bytes or a negative errno. */
-static int zc_move(struct ublk_srv *s, int op, unsigned int slot, int fd, size_t from, size_t len,
-		   off_t at)
+/* Move a part of a registered request to or from the backing file. */
+static struct io_uring_sqe *zc_prep_move(struct ublk_srv *s, int op, unsigned int slot,
+					 size_t from, size_t len, off_t at)
 {
-	struct io_uring_sqe *sqe = iou_prep(&s->r[1], op, fd, (void *)from, len, at);
+	struct io_uring_sqe *sqe = iou_prep(&s->r[1], op, backing, (void *)from, len, at);
 
 	sqe->flags = s->u->sqe_flags;
 	sqe->buf_index = slot;
+	return sqe;
+}
+
+/* Return: bytes or a negative errno. */
+static int zc_move(struct ublk_srv *s, int op, unsigned int slot, size_t from, size_t len,
+		   off_t at)
+{
+	zc_prep_move(s, op, slot, from, len, at);
 	return iou_one(&s->r[1]);
 }
 
@@ -796,6 +811,37 @@ static int zc_expect(int want, int got, int line)
 }
 
 #define ZC_EXPECT(want, got)	(err = err ?: zc_expect(want, got, __LINE__))
+
+/*
+ * As servers do: one chain registers the buffer, moves the data and removes the buffer.  A request
+ * behind that has none.
+ */
+static int zc_chain(struct ublk_srv *s, int op, unsigned int tag, size_t len, off_t at)
+{
+	int want[] = { 0, len, 0, -EFAULT }, err = 0;
+	struct io_uring_cqe cqe;
+	unsigned int i;
+
+	zc_prep_cmd(s, UBLK_U_IO_REGISTER_IO_BUF, tag, tag)->flags |= IOSQE_IO_HARDLINK;
+	zc_prep_move(s, op, tag, 0, len, at)->flags |= IOSQE_IO_HARDLINK;
+	zc_prep_cmd(s, UBLK_U_IO_UNREGISTER_IO_BUF, tag, tag)->flags |= IOSQE_IO_HARDLINK;
+	zc_prep_move(s, op, tag, 0, len, at);
+	ZC_EXPECT((int)ARRAY_LEN(want), iou_submit(&s->r[1]));
+	for (i = 0; i < ARRAY_LEN(want); i++) {
+		ZC_EXPECT(0, iou_reap(&s->r[1], &cqe));
+		ZC_EXPECT(want[i], cqe.res);
+	}
+	/* with a buffer that is there already, for the time until it is removed */
+	ZC_EXPECT(0, zc_cmd(s, UBLK_U_IO_REGISTER_IO_BUF, tag, tag));
+	zc_prep_cmd(s, UBLK_U_IO_UNREGISTER_IO_BUF, tag, tag)->flags |= IOSQE_IO_HARDLINK;
+	zc_prep_move(s, op, tag, 0, len, at);
+	ZC_EXPECT(2, iou_submit(&s->r[1]));
+	ZC_EXPECT(0, iou_reap(&s->r[1], &cqe));
+	ZC_EXPECT(0, cqe.res);
+	ZC_EXPECT(0, iou_reap(&s->r[1], &cqe));
+	ZC_EXPECT(-EFAULT, cqe.res);
+	return err;
+}
 
 /* Serve a request without a copy, and try what is refused. */
 static int zc_serve(struct ublk_srv *s, unsigned int tag)
@@ -817,16 +863,17 @@ static int zc_serve(struct ublk_srv *s, unsigned int tag)
 	ZC_EXPECT(0, zc_cmd(s, UBLK_U_IO_REGISTER_IO_BUF, tag, tag));
 	ZC_EXPECT(-EBUSY, zc_cmd(s, UBLK_U_IO_REGISTER_IO_BUF, tag, tag));
 	/* data flows in one direction, and within the request */
-	ZC_EXPECT(-EFAULT, zc_move(s, wrong, tag, backing, 0, 512, at));
-	ZC_EXPECT(-EFAULT, zc_move(s, op, tag, backing, 512, len, at));
-	ZC_EXPECT(-EFAULT, zc_move(s, op, tag, backing, len + 1, 0, at));
+	ZC_EXPECT(-EFAULT, zc_move(s, wrong, tag, 0, 512, at));
+	ZC_EXPECT(-EFAULT, zc_move(s, op, tag, 512, len, at));
+	ZC_EXPECT(-EFAULT, zc_move(s, op, tag, len + 1, 0, at));
 	/* the pieces begin and end within pages */
-	ZC_EXPECT((int)len - 700, zc_move(s, op, tag, backing, 700, len - 700, at + 700));
-	ZC_EXPECT(700, zc_move(s, op, tag, backing, 0, 700, at));
+	ZC_EXPECT((int)len - 700, zc_move(s, op, tag, 700, len - 700, at + 700));
+	ZC_EXPECT(700, zc_move(s, op, tag, 0, 700, at));
 	ZC_EXPECT(-EBUSY, zc_cmd(s, UBLK_U_IO_UNREGISTER_IO_BUF, tag, UBLK_DEPTH));
 	ZC_EXPECT(0, zc_cmd(s, UBLK_U_IO_UNREGISTER_IO_BUF, tag, tag));
 	ZC_EXPECT(-EINVAL, zc_cmd(s, UBLK_U_IO_UNREGISTER_IO_BUF, tag, tag));
-	ZC_EXPECT(-EFAULT, zc_move(s, op, tag, backing, 0, 512, at));
+	ZC_EXPECT(-EFAULT, zc_move(s, op, tag, 0, 512, at));
+	ZC_EXPECT(0, zc_chain(s, op, tag, len, at));
 	return err ?: (int)len;
 }
 
