@@ -392,11 +392,6 @@ static void io_wq_spawn(struct io_wq_lane *lane)
 	io_wq_live_put(wq);
 }
 
-static void io_wq_create_task_work(struct callback_head *cb)
-{
-	io_wq_spawn(container_of(cb, struct io_wq_lane, create));
-}
-
 /*
  * Return: true if RLIMIT_NPROC allows the owner no more threads.  An attempt would fail then, but
  * would interrupt a system call of the owner.  The conditions are those of copy_process().
@@ -602,6 +597,19 @@ void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 			io_wq_keep_spare(lane, lane->wq->generation);
 		io_wq_watch(lane);
 	}
+}
+
+/* Create the worker that another task has asked for, and those that work relies on by now. */
+static void io_wq_create_task_work(struct callback_head *cb)
+{
+	struct io_wq_lane *lane = container_of(cb, struct io_wq_lane, create);
+	bool concurrent = READ_ONCE(lane->concurrent);
+
+	/* work that was queued during this creation has asked for no other */
+	do {
+		io_wq_spawn(lane);
+	} while (io_wq_need(lane, concurrent) == IO_WQ_WANTED &&
+		 io_wq_wake_or_claim(lane, concurrent));
 }
 
 /**

@@ -164,9 +164,9 @@ void io_work_put(struct io_wq_work *work)
  *
  * What changes a file has the key of its inode: such requests are done in the order of
  * submission, whichever open file or offset they use, and do not contend for the inode's lock.
- * Reads at the current position have that key, too, if writes may move the same position.  Reads
- * through an open file that is read only have the key of that, so one that waits for data delays
- * neither writes nor reads through other open files.
+ * Reads at the current position have the key of their open file, whose position they move.  A
+ * read that waits for data (a page fault, a FUSE server) must not delay writes: what it waits for
+ * may depend on them.
  *
  * Return: the address of the file or of the inode.
  */
@@ -174,7 +174,7 @@ const void *io_work_key(const struct io_wq_work *work)
 {
 	struct io_kiocb *req = container_of(work, struct io_kiocb, work);
 
-	if (io_work_in_turn(req) && !(req->file->f_mode & FMODE_WRITE))
+	if (io_work_in_turn(req) && !io_ops[req->opcode]->serialize_writes)
 		return req->file;
 	return file_inode(req->file);
 }

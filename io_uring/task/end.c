@@ -218,6 +218,19 @@ static void io_cancel_await_workers(struct io_cancel_wait *w)
 		io_cancel_pass(w);
 }
 
+/*
+ * Wait for the workers as long as the process has other threads.  When the last of these ends,
+ * current has to take its signals: a worker may wait for something that only a kill ends.
+ */
+static void io_cancel_await_siblings(struct io_cancel_wait *w)
+{
+	struct io_wq *wq = w->tctx->io_wq;
+
+	while (wq && io_cancel_has_sibling() && !io_wq_exit_wait(wq, IO_CANCEL_NAP))
+		;
+	io_cancel_mask_signals(w);
+}
+
 /* Return: true if work is left that ends by itself, but needs the task or its workers. */
 static bool io_cancel_bounded(const struct io_uring_task *tctx, unsigned int *done)
 {
@@ -387,6 +400,8 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 	gone = io_cancel_until_gone(&w);
 	io_cancel_await_workers(&w);
 	io_cancel_leave_rings(&w);
+	if (!cancel_all)
+		io_cancel_await_siblings(&w);
 	io_tctx_detach_all(tctx);
 	io_tctx_put_credit(tctx);
 	if (cancel_all && gone) {

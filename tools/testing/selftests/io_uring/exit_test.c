@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include "fault.h"
 #include "iou_test.h"
 #include "sock.h"
 
@@ -867,6 +868,70 @@ TEST_F(end, signal_ends_the_last_thread)
 	EXPECT_LT(iou_now_us() - begin, 500000);
 	sock_close_pair(p);
 	close(disk);
+}
+
+struct leaver {
+	unsigned int flags;
+	int told;
+};
+
+/* End while a worker stands in a page fault, which only a kill ends. */
+static void *end_behind_a_fault(void *arg)
+{
+	struct leaver *l = arg;
+	struct hole hole;
+	struct iou r;
+	int fds[2];
+
+	if (hole_open(&hole, 1) || iou_init(&r, 8, l->flags) ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, fds) || write(fds[1], "data", 4) != 4)
+		_exit(2);
+	iou_prep(&r, IORING_OP_RECV, fds[0], hole.mem, 4, 0)->flags = IOSQE_ASYNC;
+	if (iou_submit(&r) != 1 || hole_faults(&hole, 1) != 1 || write(l->told, "r", 1) != 1)
+		_exit(3);
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+/*
+ * A thread ends before its last sibling, and waits for a worker.  The signals of the process are
+ * its own from then on.  Mutant: last-sibling-takes-signals.
+ */
+TEST_F(end, signal_behind_the_last_sibling)
+{
+	struct leaver l = { .flags = variant->flags };
+	unsigned long long until;
+	int p[2], pid, status, ret;
+	pthread_t t;
+	char c;
+
+	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))
+		SKIP(return, "its requests are not the thread's");
+	ASSERT_EQ(0, pipe(p));
+	l.told = p[1];
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (pthread_create(&t, NULL, end_behind_a_fault, &l))
+			_exit(4);
+		iou_sleep_ms(300);
+		syscall(SYS_exit, 0);
+	}
+	ASSERT_EQ(1, read(p[0], &c, 1));
+	iou_sleep_ms(600);
+	ASSERT_EQ(0, kill(pid, SIGTERM));
+	until = iou_now_us() + 5000000;
+	do {
+		ret = waitpid(pid, &status, WNOHANG);
+		iou_sleep_ms(10);
+	} while (!ret && iou_now_us() < until);
+	EXPECT_EQ(pid, ret);
+	if (!ret) {
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+	}
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	sock_close_pair(p);
 }
 
 static void *open_and_end(void *arg)

@@ -424,31 +424,6 @@ TEST_F(rw, positions_in_flight)
 }
 
 /*
- * Reads and writes by turns, which workers make: both move the position, one after the other.
- * Mutant: reads-have-a-key-of-their-own.
- */
-TEST_F(rw, positions_of_both_in_flight)
-{
-	unsigned int round, rounds = iou_rounds(100), i;
-	struct io_uring_cqe cqe;
-
-	for (round = 0; round < rounds; round++) {
-		ASSERT_EQ(0, lseek(self->fd, 0, SEEK_SET));
-		for (i = 0; i < IN_FLIGHT; i++)
-			iou_prep(&self->r, i % 2 ? IORING_OP_WRITE : IORING_OP_READ, self->fd,
-				 self->buf + i * SHARE, SHARE, -1ULL)->flags = IOSQE_ASYNC;
-		ASSERT_EQ(IN_FLIGHT, iou_submit(&self->r));
-		for (i = 0; i < IN_FLIGHT; i++) {
-			ASSERT_EQ(0, iou_reap(&self->r, &cqe));
-			ASSERT_EQ(SHARE, cqe.res);
-		}
-		ASSERT_EQ(FILE_SIZE, lseek(self->fd, 0, SEEK_CUR)) {
-			TH_LOG("round %u", round);
-		}
-	}
-}
-
-/*
  * Workers wait for the device then, although it need not be waited for.
  * differences: position-in-turn
  */

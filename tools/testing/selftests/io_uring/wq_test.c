@@ -428,22 +428,20 @@ TEST(long_work_does_not_crowd)
 }
 
 /*
- * A read at the current position of a file that is open for reading only stalls.  Only those at the
- * position of the same open file wait for it.  Mutant: position-holds-inode.
+ * A read at the current position stalls in a page fault.  Only reads at the position of the same
+ * open file wait for it, whether that is open for writing or not.  Mutant: position-holds-inode.
  */
 TEST_F(wq, stalled_read_holds_its_file_alone)
 {
 	struct io_uring_cqe cqe;
 	struct io_uring_sqe *sqe;
 	char path[32];
-	int i, other, reader;
+	int i, other;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->file);
 	other = open(path, O_RDWR);
-	reader = open(path, O_RDONLY);
 	ASSERT_LE(0, other);
-	ASSERT_LE(0, reader);
-	sqe = iou_prep(&self->r, IORING_OP_READ, reader, self->hole.mem, 16, -1);
+	sqe = iou_prep(&self->r, IORING_OP_READ, self->file, self->hole.mem, 16, -1);
 	sqe->flags = IOSQE_ASYNC;
 	ASSERT_LE(0, iou_submit(&self->r));
 	ASSERT_EQ(1, hole_faults(&self->hole, 1));
@@ -460,7 +458,54 @@ TEST_F(wq, stalled_read_holds_its_file_alone)
 	hole_give(&self->hole, 0, 1);
 	EXPECT_EQ(0, iou_discard(&self->r, 1));
 	close(other);
-	close(reader);
+}
+
+static void no_end(int sig)
+{
+}
+
+/*
+ * A signal that the task has raised delays the creation of a worker.  Work that was queued in the
+ * meantime has its own workers afterwards.  Mutant: creation-forgets-later-work.
+ */
+TEST(creation_behind_a_signal)
+{
+	static struct iovec iov[64];
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	int i, fds[2], zero = open("/dev/zero", O_RDONLY);
+	char *buf = iou_map_anon(8 << 20);
+	struct iou r;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "needs two CPUs");
+	ASSERT_LE(0, zero);
+	for (i = 0; i < 64; i++)
+		iov[i] = (struct iovec){ buf, 8 << 20 };
+	memset(buf, 1, 8 << 20);
+	signal(SIGIO, no_end);
+	ASSERT_EQ(0, iou_init(&r, 8, 0));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+	ASSERT_EQ(0, fcntl(fds[1], F_SETOWN, getpid()));
+	ASSERT_EQ(0, fcntl(fds[1], F_SETFL, O_ASYNC));
+	iou_prep(&r, IORING_OP_SEND, fds[0], "x", 1, 0)->user_data = 100;
+	/* the first one takes long */
+	for (i = 0; i < 4; i++) {
+		sqe = iou_prep(&r, IORING_OP_READV, zero, iov, i ? 1 : 64, 0);
+		sqe->flags = IOSQE_ASYNC;
+		sqe->user_data = i;
+	}
+	ASSERT_EQ(5, iou_submit(&r));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		if (!cqe.user_data)
+			EXPECT_LT(1, i);
+	}
+	iou_exit(&r);
+	close(fds[0]);
+	close(fds[1]);
+	munmap(buf, 8 << 20);
+	close(zero);
 }
 
 /*
