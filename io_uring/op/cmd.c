@@ -99,7 +99,7 @@ static int io_cmd_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		if (req->buf_index >= ctx->buf_table.nr)
 			return -EFAULT;
 		/* an empty slot is an error only if the driver imports the buffer */
-		io_buf_assign_early(req, io_req_is_next(req));
+		io_buf_assign(req, 0);
 	}
 	cmd->cmd_op = READ_ONCE(sqe->cmd_op);
 	cmd->sqe = sqe;

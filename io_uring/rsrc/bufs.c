@@ -121,26 +121,20 @@ static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const stru
 }
 
 /**
- * io_buf_assign_early - assign the registered buffer ->buf_index at ->prep(), if its slot has one
- * @req: the request, io_buf_assign() at ->issue() assigns what is not assigned here
- * @next: the request is issued right after ->prep()
+ * io_buf_forget_driver - take a driver's buffer from a request that is not issued yet
+ * @req: one that ->prep() has assigned a buffer; ring lock held
  *
  * A request that waits has the user memory that was registered when it was submitted, as in 6.12.
- * A driver's memory is assigned at ->issue() alone, as in 7.3: a request ahead in its chain may be
- * the command that registers it, or gives it back and registers other memory.
- *
- * Return: 0, or -EFAULT for a slot that does not exist.
+ * A driver's memory is looked up at ->issue(), as in 7.3: a request ahead in its chain may be the
+ * command that registers it, or gives it back and registers other memory.
  */
-int io_buf_assign_early(struct io_kiocb *req, bool next)
+void io_buf_forget_driver(struct io_kiocb *req)
 {
-	struct io_rsrc_table *table = &req->ctx->buf_table;
-	struct io_rsrc_node *node = io_rsrc_find(table, req->buf_index);
-
-	if (req->buf_index >= table->nr)
-		return -EFAULT;
-	if (node && (next || !io_buf_node(node)->map->release))
-		return io_buf_assign(req, 0);
-	return 0;
+	io_assert_ring(req->ctx);
+	if (!io_buf_node(req->buf_node)->map->release)
+		return;
+	io_node_put(req->ctx, req->buf_node);
+	req->flags &= ~REQ_F_BUF_NODE;
 }
 
 /**

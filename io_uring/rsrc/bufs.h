@@ -74,7 +74,7 @@ static inline int io_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
 	return likely(node) ? 0 : -EFAULT;
 }
 
-int io_buf_assign_early(struct io_kiocb *req, bool next);
+void io_buf_forget_driver(struct io_kiocb *req);
 
 /**
  * io_buf_covers - check whether a range is part of a registered buffer

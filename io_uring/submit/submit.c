@@ -21,6 +21,7 @@
 #include "complete/complete.h"
 #include "req/free.h"
 #include "ring/sq.h"
+#include "rsrc/bufs.h"
 #include "submit/fast_path.h"
 
 /*
@@ -99,6 +100,8 @@ noinline void io_submit_slow(struct io_kiocb *req, const struct io_uring_sqe *sq
 		io_submit_refused(req, sqe, err, batch);
 		return;
 	}
+	if (req->flags & REQ_F_BUF_NODE)
+		io_buf_forget_driver(req);
 	trace_io_uring_submit_req(req);
 	io_req_move(req, IO_REQ_PREPPED);
 	if (req->flags & IO_REQ_SLOW_FLAGS || batch->ctx->submit_slow)

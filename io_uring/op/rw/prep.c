@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 
 #include "op/rw/rw.h"
+#include "submit/issue.h"
 
 /**
  * io_rw_async_alloc - allocate memory for a vector or the wait for a folio
@@ -119,6 +120,25 @@ int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return 0;
 	/* with IOSQE_BUFFER_SELECT the address in the SQE is ignored */
 	return req->flags & REQ_F_BUFFER_SELECT ? 0 : -EFAULT;
+}
+
+/**
+ * io_rw_buf_later - check whether a request without its registered buffer may find it at ->issue()
+ * @req: a READ_FIXED or WRITE_FIXED; ring lock held
+ * @err: the error of the lookup
+ *
+ * A driver's command ahead in its chain may register the buffer, see io_buf_forget_driver().
+ *
+ * Return: 0 if it may, otherwise @err.
+ */
+int io_rw_buf_later(struct io_kiocb *req, int err)
+{
+	if (io_req_is_next(req) || req->buf_index >= req->ctx->buf_table.nr)
+		return err;
+	if (req->flags & REQ_F_BUF_NODE)
+		io_buf_forget_driver(req);
+	/* user memory that does not cover the data */
+	return req->flags & REQ_F_BUF_NODE ? err : 0;
 }
 
 int io_read_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)

@@ -309,37 +309,29 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 	return io_rw_incomplete(req, ret);
 }
 
-/*
- * Find a registered buffer that ->prep() has left to the first attempt, see io_buf_assign_early().
- * Return: 0 or a negative errno.
- */
-static noinline int io_rw_buf_assign_late(struct io_kiocb *req, int ddir, unsigned int issue_flags)
+/* Issue a request whose registered buffer ->prep() has not assigned, see io_rw_buf_later(). */
+static noinline enum io_result io_rw_fixed_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	return io_rw_buf_assign(req, ddir, issue_flags);
+	bool read = req->opcode == IORING_OP_READ_FIXED;
+	int ret = io_rw_buf_assign(req, read ? ITER_DEST : ITER_SOURCE, issue_flags);
+
+	if (ret)
+		return io_done(req, ret);
+	return read ? io_read_issue(req, issue_flags) : io_write_issue(req, issue_flags);
 }
 
 static enum io_result io_read_fixed_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	int ret;
-
-	if (unlikely(!(req->flags & REQ_F_BUF_NODE))) {
-		ret = io_rw_buf_assign_late(req, ITER_DEST, issue_flags);
-		if (ret)
-			return io_done(req, ret);
-	}
-	return io_read_issue(req, issue_flags);
+	if (likely(req->flags & REQ_F_BUF_NODE))
+		return io_read_issue(req, issue_flags);
+	return io_rw_fixed_issue(req, issue_flags);
 }
 
 static enum io_result io_write_fixed_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	int ret;
-
-	if (unlikely(!(req->flags & REQ_F_BUF_NODE))) {
-		ret = io_rw_buf_assign_late(req, ITER_SOURCE, issue_flags);
-		if (ret)
-			return io_done(req, ret);
-	}
-	return io_write_issue(req, issue_flags);
+	if (likely(req->flags & REQ_F_BUF_NODE))
+		return io_write_issue(req, issue_flags);
+	return io_rw_fixed_issue(req, issue_flags);
 }
 
 /* Fields that have the same values in all struct io_op below. */

@@ -17,7 +17,6 @@
 #include "op/list.h"
 #include "rsrc/bufs.h"
 #include "rsrc/groups.h"
-#include "submit/issue.h"
 
 /**
  * struct io_rw - a read or a write
@@ -142,6 +141,8 @@ static __always_inline int io_rw_prep_sqe(struct io_kiocb *req, const struct io_
 	return ioprio_check_cap(ioprio);
 }
 
+int io_rw_buf_later(struct io_kiocb *req, int err);
+
 /* Find the registered buffer of a READ_FIXED or WRITE_FIXED.  Return: 0 or a negative errno. */
 static __always_inline int io_rw_buf_assign(struct io_kiocb *req, int ddir,
 					    unsigned int issue_flags)
@@ -164,12 +165,8 @@ static __always_inline int io_rw_fixed_prep(struct io_kiocb *req, const struct i
 
 	if (unlikely(ret))
 		return ret;
-	if (unlikely(!io_req_is_next(req))) {
-		ret = io_buf_assign_early(req, false);
-		if (ret || !(req->flags & REQ_F_BUF_NODE))
-			return ret;
-	}
-	return io_rw_buf_assign(req, ddir, 0);
+	ret = io_rw_buf_assign(req, ddir, 0);
+	return likely(!ret) ? 0 : io_rw_buf_later(req, ret);
 }
 
 /* Iterate over the registered buffer, which covers the data, as io_rw_buf_assign() has checked. */

@@ -159,32 +159,21 @@ static void cmd_buf_leaving(struct kunit *test)
 	io_bufs_end_leave(fix->ctx);
 }
 
-/* Return: what ->prep() of a request gets for a slot, or 1 if the lookup is left to ->issue(). */
-static int cmd_buf_early(struct cmd_buf_fixture *fix, unsigned int slot, bool next)
-{
-	struct io_kiocb *req = fix->req;
-	int ret;
-
-	req->buf_index = slot;
-	ret = io_buf_assign_early(req, next);
-	if (!(req->flags & REQ_F_BUF_NODE))
-		return ret ?: 1;
-	io_node_put(fix->ctx, req->buf_node);
-	req->flags &= ~REQ_F_BUF_NODE;
-	return ret;
-}
-
 /* A request that waits for others in its chain looks a driver's buffer up when it is issued. */
 static void cmd_buf_in_a_chain(struct kunit *test)
 {
 	struct cmd_buf_fixture *fix = test->priv;
+	struct io_kiocb *req = fix->req;
 
 	guard(mutex)(&fix->ctx->uring_lock.mutex);
 	KUNIT_ASSERT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 0), 0);
-	KUNIT_EXPECT_EQ(test, cmd_buf_early(fix, 0, true), 0);
-	KUNIT_EXPECT_EQ(test, cmd_buf_early(fix, 0, false), 1);
-	KUNIT_EXPECT_EQ(test, cmd_buf_early(fix, 1, false), 1);
-	KUNIT_EXPECT_EQ(test, cmd_buf_early(fix, CMD_BUF_SLOTS, false), -EFAULT);
+	req->buf_index = 0;
+	KUNIT_ASSERT_EQ(test, io_buf_assign(req, 0), 0);
+	KUNIT_EXPECT_TRUE(test, req->flags & REQ_F_BUF_NODE);
+	io_buf_forget_driver(req);
+	KUNIT_EXPECT_FALSE(test, req->flags & REQ_F_BUF_NODE);
+	KUNIT_EXPECT_EQ(test, cmd_buf_clear(fix, 0), 0);
+	KUNIT_EXPECT_EQ(test, fix->released, 1);
 }
 
 static struct kunit_case cmd_buf_cases[] = {
