@@ -24,6 +24,13 @@
 
 #include "rsrc/bufs.h"
 
+/* Count a buffer that IORING_UNREGISTER_BUFFERS waits for: it does not wait for a driver's. */
+static void io_buf_count_up(struct io_ring_ctx *ctx, const struct io_mapped_ubuf *map)
+{
+	if (!map->release)
+		ctx->bufs.alive++;
+}
+
 /* Count down a buffer that has lost its last user.  The last one wakes the unregistering task. */
 static void io_buf_count_down(struct io_ring_ctx *ctx)
 {
@@ -87,8 +94,7 @@ static void io_buf_node_init(struct io_ring_ctx *ctx, struct io_buf_node *buf,
 	buf->shift = map->shift;
 	buf->bvec = map->bvec;
 	buf->map = map;
-	if (!map->release)
-		ctx->bufs.alive++;
+	io_buf_count_up(ctx, map);
 }
 
 /* Pin a buffer and make a node for it.  Return: the node, NULL for an empty slot, or an error. */
@@ -447,8 +453,7 @@ static struct io_rsrc_node *io_buf_node_clone(struct io_ring_ctx *ctx, struct io
 		return NULL;
 	io_rsrc_node_init(&buf->node, io_buf_node_release);
 	refcount_inc(&buf->map->refs);
-	if (!buf->map->release)
-		ctx->bufs.alive++;
+	io_buf_count_up(ctx, buf->map);
 	return &buf->node;
 }
 

@@ -11,8 +11,8 @@
 
 #include "../../fs/internal.h"
 
-#include "op/list.h"
 #include "op/fs/path.h"
+#include "op/list.h"
 #include "op/result.h"
 
 /**

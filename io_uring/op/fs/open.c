@@ -19,8 +19,8 @@
 
 #include "../../fs/internal.h"
 
-#include "op/list.h"
 #include "op/fs/path.h"
+#include "op/list.h"
 #include "op/result.h"
 #include "rsrc/files.h"
 

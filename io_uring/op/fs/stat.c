@@ -17,8 +17,8 @@
 
 #include "../../fs/internal.h"
 
-#include "op/list.h"
 #include "op/fs/path.h"
+#include "op/list.h"
 #include "op/result.h"
 
 #define IO_STATX_FLAGS	(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH)
