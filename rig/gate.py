@@ -5,15 +5,17 @@
     rig/gate.py judge SUMMARY     a line for each stage, what is wrong, and the sum
 
 A line of SUMMARY is 'STAGE PASSED FAILED SKIPPED SECONDS'; a stage that has said nothing has a
-'-' for each number but the last.
+'-' for each number but the last.  The log of a stage is test-STAGE.log beside SUMMARY.
 """
 import collections
 import os
+import re
 import sys
 
 STAGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stages")
 Stage = collections.namedtuple("Stage", "name minutes passed skipped")
 Result = collections.namedtuple("Result", "name passed failed skipped seconds")
+FAILURE = re.compile(r"\bFAIL\b|^\s*not ok\b|\bBUG:|\bWARNING:|(?<!\b0 )\bfailed\b")
 
 
 def rows(text, kind):
@@ -68,6 +70,17 @@ def read(path, kind):
         return list(rows(f.read(), kind))
 
 
+def failures(summary, name, most=8):
+    """The last lines of a stage's log that speak of a failure."""
+    try:
+        path = os.path.join(os.path.dirname(summary), f"test-{name}.log")
+        with open(path, encoding="utf-8", errors="replace") as f:
+            found = [line.rstrip()[:160] for line in f if FAILURE.search(line)]
+    except FileNotFoundError:
+        return []
+    return [f"    {line}" for line in found[-most:]]
+
+
 def main():
     stages = read(STAGES, Stage)
     if sys.argv[1:2] == ["budget"]:
@@ -76,6 +89,8 @@ def main():
     total = [0, 0, 0]
     for line, *counts in judge(stages, read(sys.argv[2], Result)):
         print(line)
+        if counts[1]:
+            print("\n".join(failures(sys.argv[2], line.split()[0])))
         total = [a + b for a, b in zip(total, counts)]
     print("%d passed, %d failed, %d skipped" % tuple(total))
     return total[1] > 0

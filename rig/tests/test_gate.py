@@ -1,6 +1,7 @@
 """The gate: what make test may not take for green."""
 import os
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -45,6 +46,14 @@ class Gate(unittest.TestCase):
     def test_strangers(self):
         self.assert_fails("not in rig/stages", "kernels 3 0 0 9\nkunit 71 0 0 9\nkunits 1 0 0 9\n")
         self.assert_fails("2 times", "kernels 3 0 0 9\nkunit 71 0 0 9\nkunit 71 0 0 9\n")
+
+    def test_what_failed_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder + "/test-kunit.log", "w", encoding="utf-8") as f:
+                f.write("ok 1 a\n    not ok 2 b\nrow c  1.2 <= 1.0 FAIL\n2 passed, 0 failed, 0 skipped\n")
+            found = gate.failures(folder + "/test-summary.log", "kunit")
+        self.assertEqual(found, ["        not ok 2 b", "    row c  1.2 <= 1.0 FAIL"])
+        self.assertEqual(gate.failures("nowhere/test-summary.log", "kunit"), [])
 
     def test_the_table_names_what_rig_test_runs(self):
         rig = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
