@@ -372,8 +372,12 @@ void io_wq_renew(struct io_wq *wq)
 		io_wq_dismiss_idle(&wq->lane[i]);
 }
 
-/* Create a worker; current is the owner and has the lane's pending creation. */
-static void io_wq_spawn(struct io_wq_lane *lane)
+/*
+ * Create a worker, unless it is not needed any more; current is the owner and has the lane's
+ * pending creation.
+ * Return: false if it could not be created, now or at all.
+ */
+static bool io_wq_spawn(struct io_wq_lane *lane)
 {
 	struct io_wq *wq = lane->wq;
 	int err;
@@ -381,15 +385,16 @@ static void io_wq_spawn(struct io_wq_lane *lane)
 	io_wq_follow_owner(wq);
 	if (!io_wq_spawn_begin(lane)) {
 		io_wq_unref(wq);
-		return;
+		return true;
 	}
 	err = io_wq_spawn_thread(lane, wq->generation, false);
 	if (!err)
-		return;
+		return true;
 	io_wq_count_unborn(lane);
 	/* may drop the creation's reference: from there on ->live keeps the pool */
 	io_wq_spawn_failed(lane, err);
 	io_wq_live_put(wq);
+	return false;
 }
 
 /*
@@ -604,12 +609,18 @@ static void io_wq_create_task_work(struct callback_head *cb)
 {
 	struct io_wq_lane *lane = container_of(cb, struct io_wq_lane, create);
 	bool concurrent = READ_ONCE(lane->concurrent);
+	struct io_wq *wq = lane->wq;
 
-	/* work that was queued during this creation has asked for no other */
-	do {
-		io_wq_spawn(lane);
-	} while (io_wq_need(lane, concurrent) == IO_WQ_WANTED &&
-		 io_wq_wake_or_claim(lane, concurrent));
+	/* current may be exiting, so the reference of each creation may be the last one */
+	refcount_inc(&wq->refs);
+	/*
+	 * Work that was queued during this creation has asked for no other.  A creation that fails
+	 * ends the loop: each one fails once the owner is killed.
+	 */
+	while (io_wq_spawn(lane) && io_wq_need(lane, concurrent) == IO_WQ_WANTED &&
+	       io_wq_wake_or_claim(lane, concurrent))
+		;
+	io_wq_unref(wq);
 }
 
 /**

@@ -52,30 +52,32 @@ struct io_cancel_wait {
 	sigset_t		mask;
 };
 
-/* Return: true if another thread can handle the signals of the process. */
-static bool io_cancel_has_sibling(void)
+/* Add the signals that end in the thread which is chosen for them: all but those that kill. */
+static void io_cancel_add_handled(sigset_t *mask)
 {
-	struct task_struct *task;
+	/* only current changes ->sighand */
+	struct sighand_struct *sighand = rcu_dereference_protected(current->sighand, true);
+	int sig;
 
-	guard(rcu)();
-	for_each_thread(current, task) {
-		if (task != current && io_task_is_user(task))
-			return true;
+	guard(spinlock_irq)(&sighand->siglock);
+	for (sig = 1; sig <= _NSIG; sig++) {
+		if (!sig_fatal(current, sig) || sig_kernel_coredump(sig))
+			sigaddset(mask, sig);
 	}
-	return false;
 }
 
 /*
  * Leave the signals of the process to its other threads.  An exiting task never handles one, but
- * would be chosen for them until exit_signals(), since it sleeps and has none pending.  The last
- * thread takes those that end the process.
+ * would be chosen for them until exit_signals(), since it sleeps and has none pending.  A signal
+ * that kills the process reaches all threads, so it is not blocked: its sender may find no thread
+ * but current, whose last sibling has just ended.
  */
 static void io_cancel_mask_signals(struct io_cancel_wait *w)
 {
 	sigset_t mask = w->mask;
 
-	if (io_cancel_has_sibling())
-		sigfillset(&mask);
+	if (!thread_group_empty(current))
+		io_cancel_add_handled(&mask);
 	sigdelsetmask(&mask, sigmask(SIGKILL) | sigmask(SIGSTOP));
 	if (!sigequalsets(&mask, &current->blocked))
 		set_current_blocked(&mask);
@@ -216,19 +218,6 @@ static void io_cancel_await_workers(struct io_cancel_wait *w)
 	while (tctx->io_wq && io_cancel_must_reap(tctx) &&
 	       !io_wq_exit_wait(tctx->io_wq, IO_CANCEL_NAP))
 		io_cancel_pass(w);
-}
-
-/*
- * Wait for the workers as long as the process has other threads.  When the last of these ends,
- * current has to take its signals: a worker may wait for something that only a kill ends.
- */
-static void io_cancel_await_siblings(struct io_cancel_wait *w)
-{
-	struct io_wq *wq = w->tctx->io_wq;
-
-	while (wq && io_cancel_has_sibling() && !io_wq_exit_wait(wq, IO_CANCEL_NAP))
-		;
-	io_cancel_mask_signals(w);
 }
 
 /* Return: true if work is left that ends by itself, but needs the task or its workers. */
@@ -400,8 +389,6 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 	gone = io_cancel_until_gone(&w);
 	io_cancel_await_workers(&w);
 	io_cancel_leave_rings(&w);
-	if (!cancel_all)
-		io_cancel_await_siblings(&w);
 	io_tctx_detach_all(tctx);
 	io_tctx_put_credit(tctx);
 	if (cancel_all && gone) {

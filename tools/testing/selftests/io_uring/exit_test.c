@@ -778,6 +778,7 @@ static void *go_on(void *arg)
 {
 	for (;;)
 		pause();
+	return NULL;
 }
 
 /*
@@ -893,45 +894,66 @@ static void *end_behind_a_fault(void *arg)
 	return NULL;
 }
 
+/* Fork a process whose threads end, all but the first behind a fault.  Return: its pid. */
+static int start_threads_to_end(struct leaver *l, unsigned int nr, const int p[2])
+{
+	int pid = fork();
+	pthread_t t;
+	char c;
+
+	if (pid)
+		return pid;
+	while (nr--) {
+		if (pthread_create(&t, NULL, end_behind_a_fault, l) || read(p[0], &c, 1) != 1)
+			_exit(4);
+	}
+	iou_sleep_ms(100);
+	if (write(p[1], "s", 1) != 1)
+		_exit(5);
+	syscall(SYS_exit, 0);
+	return -1;
+}
+
 /*
- * A thread ends before its last sibling, and waits for a worker.  The signals of the process are
- * its own from then on.  Mutant: last-sibling-takes-signals.
+ * One or two threads end before their last sibling, and wait for a worker each.  A signal that ends
+ * the process finds them, even right after the sibling's end.  Mutant: last-sibling-takes-signals.
  */
 TEST_F(end, signal_behind_the_last_sibling)
 {
+	static const unsigned int delays[] = { 0, 4, 10, 300 };
 	struct leaver l = { .flags = variant->flags };
 	unsigned long long until;
-	int p[2], pid, status, ret;
-	pthread_t t;
+	int told[2], p[2], pid, status, ret;
+	unsigned int i;
 	char c;
 
 	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))
 		SKIP(return, "its requests are not the thread's");
-	ASSERT_EQ(0, pipe(p));
-	l.told = p[1];
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid) {
-		if (pthread_create(&t, NULL, end_behind_a_fault, &l))
-			_exit(4);
-		iou_sleep_ms(300);
-		syscall(SYS_exit, 0);
+	for (i = 0; i < ARRAY_LEN(delays); i++) {
+		ASSERT_EQ(0, pipe(told));
+		ASSERT_EQ(0, pipe(p));
+		l.told = told[1];
+		pid = start_threads_to_end(&l, 1 + i % 2, (int[]){ told[0], p[1] });
+		ASSERT_LT(0, pid);
+		ASSERT_EQ(1, read(p[0], &c, 1));
+		iou_sleep_ms(delays[i]);
+		ASSERT_EQ(0, kill(pid, SIGTERM));
+		until = iou_now_us() + 5000000;
+		do {
+			ret = waitpid(pid, &status, WNOHANG);
+			iou_sleep_ms(10);
+		} while (!ret && iou_now_us() < until);
+		EXPECT_EQ(pid, ret) {
+			TH_LOG("%u ms after the last sibling's end", delays[i]);
+		}
+		if (!ret) {
+			kill(pid, SIGKILL);
+			waitpid(pid, &status, 0);
+		}
+		EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+		sock_close_pair(told);
+		sock_close_pair(p);
 	}
-	ASSERT_EQ(1, read(p[0], &c, 1));
-	iou_sleep_ms(600);
-	ASSERT_EQ(0, kill(pid, SIGTERM));
-	until = iou_now_us() + 5000000;
-	do {
-		ret = waitpid(pid, &status, WNOHANG);
-		iou_sleep_ms(10);
-	} while (!ret && iou_now_us() < until);
-	EXPECT_EQ(pid, ret);
-	if (!ret) {
-		kill(pid, SIGKILL);
-		waitpid(pid, &status, 0);
-	}
-	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-	sock_close_pair(p);
 }
 
 static void *open_and_end(void *arg)

@@ -1063,32 +1063,136 @@ static int wait_at_cgroup_limit(struct hole *hole, int file)
 	return iou_discard(&r, 2) ? 6 : 0;
 }
 
+/* Make the cgroup of the next tests.  Return: NULL, or what is missing. */
+static const char *open_cgroup(void)
+{
+	mkdir(CGROUPS, 0700);
+	if (mount("none", CGROUPS, "cgroup2", 0, NULL))
+		return "needs cgroups";
+	iou_put(CGROUPS "/cgroup.subtree_control", "+pids");
+	mkdir(CGROUP, 0700);
+	if (!access(CGROUP "/pids.max", W_OK))
+		return NULL;
+	umount(CGROUPS);
+	return "needs the pids controller";
+}
+
+static void close_cgroup(void)
+{
+	rmdir(CGROUP);
+	umount(CGROUPS);
+}
+
 /* Tries to make a worker do not interrupt a task in a full cgroup.  Mutant: limit-interrupts. */
 TEST(cgroup_has_no_threads_left)
 {
 	int pid, status, file = iou_file(4096, 1);
+	const char *missing;
 	struct hole hole;
 
 	ASSERT_LE(0, file);
 	if (hole_open(&hole, PAGES))
 		SKIP(return, "needs userfaultfd");
-	mkdir(CGROUPS, 0700);
-	if (mount("none", CGROUPS, "cgroup2", 0, NULL))
-		SKIP(return, "needs cgroups");
-	iou_put(CGROUPS "/cgroup.subtree_control", "+pids");
-	mkdir(CGROUP, 0700);
-	if (access(CGROUP "/pids.max", W_OK)) {
-		umount(CGROUPS);
-		SKIP(return, "needs the pids controller");
-	}
+	missing = open_cgroup();
+	if (missing)
+		SKIP(return, "%s", missing);
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid)
 		_exit(wait_at_cgroup_limit(&hole, file));
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	rmdir(CGROUP);
-	umount(CGROUPS);
+	close_cgroup();
+}
+
+/* Keep others from changing a file: write to it from memory that is never there. */
+static void hold_file(struct hole *hole, int file)
+{
+	_exit(hole_watch(hole) || write(file, hole->mem, 4096) != 4096);
+}
+
+/*
+ * Wait in a full cgroup for a worker that cannot be made; the only one sleeps in a write to @held,
+ * which not even a kill ends.
+ */
+static void wait_for_a_worker(int held, int file, int told)
+{
+	static char buf[4096];
+	char pid[32];
+	struct iou r;
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	if (iou_put(CGROUP "/cgroup.procs", pid) || iou_init(&r, 8, 0) || set_limits(&r, 4, 4))
+		_exit(1);
+	iou_prep(&r, IORING_OP_WRITE, held, buf, sizeof(buf), 0)->flags = IOSQE_ASYNC;
+	if (iou_submit(&r) != 1)
+		_exit(2);
+	iou_sleep_ms(200);
+	if (iou_put(CGROUP "/pids.max", "1"))
+		_exit(3);
+	busy_reads(&r, file, buf, 1);
+	if (write(told, "r", 1) != 1)
+		_exit(4);
+	for (;;)
+		pause();
+}
+
+/* Return: nanoseconds of CPU time that a process uses in @ms milliseconds. */
+static long long cpu_time_in(int pid, unsigned int ms)
+{
+	struct timespec before, after;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &before))
+		return -1;
+	iou_sleep_ms(ms);
+	if (clock_gettime(clock, &after))
+		return -1;
+	return (after.tv_sec - before.tv_sec) * 1000000000LL + after.tv_nsec - before.tv_nsec;
+}
+
+/*
+ * A killed task gives up the worker that it could not create.  Mutant: creation-fails-for-ever.
+ */
+TEST(killed_in_a_full_cgroup)
+{
+	int pid, holder, p[2], held = iou_file(4096, 1), file = iou_file(4096, 1);
+	const char *missing;
+	struct hole hole;
+	long long used;
+	char c;
+
+	ASSERT_LE(0, held);
+	ASSERT_LE(0, file);
+	ASSERT_EQ(0, pipe(p));
+	if (hole_open(&hole, 1))
+		SKIP(return, "needs userfaultfd");
+	missing = open_cgroup();
+	if (missing)
+		SKIP(return, "%s", missing);
+	holder = fork();
+	if (!holder)
+		hold_file(&hole, held);
+	iou_sleep_ms(200);
+	pid = fork();
+	if (!pid)
+		wait_for_a_worker(held, file, p[1]);
+	EXPECT_EQ(1, read(p[0], &c, 1));
+	/* longer than it is tried with patience */
+	iou_sleep_ms(2500);
+	EXPECT_EQ(0, kill(pid, SIGKILL));
+	used = cpu_time_in(pid, 500);
+	EXPECT_TRUE(used >= 0 && used < 100000000) {
+		TH_LOG("%lld ns of 500 ms", used);
+	}
+	EXPECT_EQ(0, kill(holder, SIGKILL));
+	EXPECT_EQ(holder, waitpid(holder, NULL, 0));
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	close(p[0]);
+	close(p[1]);
+	close(held);
+	close(file);
+	close_cgroup();
 }
 
 /*
@@ -1114,6 +1218,37 @@ TEST_F(wq, thread_limit_is_lifted)
 }
 
 /* Uses a ring for the first time, and tells how many workers it may have then. */
+/*
+ * A task exits while its worker, about to sleep, asks for another one.  KASAN sees a use of the pool
+ * after its end.  Mutant: creation-outlives-pool.
+ */
+TEST(exit_beside_a_creation)
+{
+	static const char name[] = "/tmp/iou-exit-fifo";
+	unsigned int round, i;
+	int pid;
+
+	unlink(name);
+	ASSERT_EQ(0, mkfifo(name, 0600));
+	for (round = 0; round < 60; round++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			struct iou r;
+
+			if (iou_init(&r, 8, 0))
+				_exit(1);
+			for (i = 0; i < 4; i++)
+				prep_fifo(&r, name, i);
+			iou_submit(&r);
+			usleep(round * 50);
+			_exit(0);
+		}
+		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	}
+	unlink(name);
+}
+
 static void *join_ring(void *arg)
 {
 	struct joiner *joiner = arg;
