@@ -133,7 +133,9 @@ int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
  */
 int io_rw_buf_later(struct io_kiocb *req, int err)
 {
-	if (io_req_is_next(req) || req->buf_index >= req->ctx->buf_table.nr)
+	struct io_ring_ctx *ctx = req->ctx;
+
+	if (io_req_is_next(req) || !ctx->commands || req->buf_index >= ctx->buf_table.nr)
 		return err;
 	if (req->flags & REQ_F_BUF_NODE)
 		io_buf_forget_driver(req);

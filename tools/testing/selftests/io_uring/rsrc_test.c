@@ -416,6 +416,32 @@ TEST_F(rsrc, buffers_sparse_and_update)
 	munmap(mem, 4 * IOU_PAGE);
 }
 
+/* Without a driver's command nothing can fill the slot.  Mutant: empty-slot-waits. */
+TEST_F(rsrc, empty_slot_in_a_chain)
+{
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	struct iou *r = &self->r;
+	char buf[16];
+	int i, res[3] = { 1, 1, 1 };
+
+	ASSERT_EQ(0, buffers2(r, 2, NULL, NULL, IORING_RSRC_REGISTER_SPARSE));
+	iou_nop(r, 0)->flags = IOSQE_IO_LINK;
+	sqe = iou_prep(r, IORING_OP_READ_FIXED, self->file[0], buf, sizeof(buf), 0);
+	sqe->flags = IOSQE_IO_LINK;
+	sqe->buf_index = 1;
+	sqe->user_data = 1;
+	iou_nop(r, 2);
+	ASSERT_EQ(3, iou_submit_wait(r, 3));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		res[cqe.user_data] = cqe.res;
+	}
+	EXPECT_EQ(-ECANCELED, res[0]);
+	EXPECT_EQ(-EFAULT, res[1]);
+	EXPECT_EQ(-ECANCELED, res[2]);
+}
+
 TEST_F(rsrc, buffer_tags)
 {
 	unsigned char *mem = iou_map_anon(4 * IOU_PAGE);
