@@ -207,7 +207,20 @@ def compare(known, text, stock, ours):
         in_chain(listing, sides, d, explained) or held(listing, sides, d, explained) or
         sent(listing, d, explained)))]
     rings = collections.Counter(key[0] for kind, key in explained if kind == "request")
+    left = [d for d in left if not (d.kind == "request" and rings[d.key[0]] and delayed(sides, d))]
     return reasons, [d for d in left if not follows(listing, d, explained, rings)]
+
+
+def delayed(sides, d):
+    """Do a request's CQEs come at another time alone, in a ring whose queue had no room?"""
+    full = any(ring == d.key[0] and words[4] & OVERFLOWN
+               for side in sides for (_, ring), words in side.words.items())
+    return full and untimed(d.stock) == untimed(d.ours)
+
+
+def untimed(words):
+    """What told() says, without the time."""
+    return words.removesuffix(" later").removesuffix(" earlier")
 
 
 def in_chain(listing, sides, d, explained):
@@ -255,7 +268,7 @@ def may_follow(listing, before, head, words):
     if not head:
         return words == NOTHING
     if head[-1].startswith("-") and not listing.has(before, "HARDLINK"):
-        return words == "-125"
+        return untimed(words) == "-125"
     return True
 
 
