@@ -15,8 +15,10 @@
 #include "task/run.h"
 #include "task/tctx.h"
 
-/* interval of checks for polled requests and drivers' commands; delay before work is nudged */
+/* interval of checks for polled requests and drivers' commands */
 #define IO_CANCEL_NAP	(HZ / 50 ?: 1)
+/* jiffies without progress after which work is nudged */
+#define IO_CANCEL_GRACE	1
 /*
  * Timeouts in jiffies: of an exit without progress, and of a killed task.  The latter counts from
  * the kill, and progress does not extend it.
@@ -52,7 +54,14 @@ struct io_cancel_wait {
 	sigset_t		mask;
 };
 
-/* Add the signals that end in the thread which is chosen for them: all but those that kill. */
+/* Return: true if the signal kills all threads of the process at once, and dumps no core. */
+static bool io_cancel_signal_kills(const struct sighand_struct *sighand, int sig)
+{
+	return sighand->action[sig - 1].sa.sa_handler == SIG_DFL && !sig_kernel_ignore(sig) &&
+	       !sig_kernel_stop(sig) && !sig_kernel_coredump(sig);
+}
+
+/* Add the signals that one thread of the process has to handle. */
 static void io_cancel_add_handled(sigset_t *mask)
 {
 	/* only current changes ->sighand */
@@ -61,7 +70,7 @@ static void io_cancel_add_handled(sigset_t *mask)
 
 	guard(spinlock_irq)(&sighand->siglock);
 	for (sig = 1; sig <= _NSIG; sig++) {
-		if (!sig_fatal(current, sig) || sig_kernel_coredump(sig))
+		if (!io_cancel_signal_kills(sighand, sig))
 			sigaddset(mask, sig);
 	}
 }
@@ -233,7 +242,7 @@ static bool io_cancel_bounded(const struct io_uring_task *tctx, unsigned int *do
  * Let bounded work of an exiting thread finish if its process goes on, and buffered reads that
  * wait for the disk.  Otherwise a write would be done or not, depending on whether the worker or
  * the exit is faster.  Work that waits for another task (the open of a FIFO) is interrupted after
- * IO_CANCEL_NAP without progress.  Work that still runs after IO_CANCEL_PATIENCE is cancelled
+ * IO_CANCEL_GRACE without progress.  Work that still runs after IO_CANCEL_PATIENCE is cancelled
  * with the other requests.
  */
 static void io_cancel_after_workers(struct io_cancel_wait *w)
@@ -241,6 +250,7 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 	struct io_wq *wq = w->tctx->io_wq;
 	unsigned long since = jiffies;
 	unsigned int done, before = 0;
+	long nap = IO_CANCEL_GRACE;
 	bool arrived;
 
 	if (!io_cancel_bounded(w->tctx, &done))
@@ -254,13 +264,16 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 		/* after the pass: it may have issued the next request of a chain */
 		if (!io_cancel_bounded(w->tctx, &done))
 			break;
-		if (done != before)
+		if (done != before) {
 			since = jiffies;
-		else if (time_after(jiffies, since + IO_CANCEL_NAP))
+			nap = IO_CANCEL_GRACE;
+		} else if (time_after_eq(jiffies, since + IO_CANCEL_GRACE)) {
 			io_wq_bounded_nudge(wq);
+			nap = IO_CANCEL_NAP;
+		}
 		before = done;
 		if (!w->found && !w->ran && (w->busy || !arrived) && !task_work_pending(current))
-			schedule_timeout(IO_CANCEL_NAP);
+			schedule_timeout(nap);
 		__set_current_state(TASK_RUNNING);
 		io_cancel_arm(w->tctx, false);
 		io_cancel_heed_signals();

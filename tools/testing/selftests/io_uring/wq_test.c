@@ -1218,18 +1218,59 @@ TEST_F(wq, thread_limit_is_lifted)
 }
 
 /* Uses a ring for the first time, and tells how many workers it may have then. */
+static const char exit_fifo[] = "/tmp/iou-exit-fifo";
+
+/* End while workers go to sleep in the opens of a FIFO, and more of these wait. */
+static void *end_beside_workers(void *arg)
+{
+	unsigned int *us = arg, i;
+	struct iou r;
+
+	if (iou_init(&r, 8, 0))
+		_exit(1);
+	for (i = 0; i < 4; i++) {
+		prep_fifo(&r, exit_fifo, i);
+	}
+	iou_submit(&r);
+	usleep(*us);
+	return NULL;
+}
+
 /*
- * A task exits while its worker, about to sleep, asks for another one.  KASAN sees a use of the pool
- * after its end.  Mutant: creation-outlives-pool.
+ * A thread ends while a worker asks it for another one, which it cannot create any more.
+ * Mutant: creation-fails-for-ever.
+ */
+TEST(thread_ends_beside_a_creation)
+{
+	unsigned int round, us;
+	struct timespec end;
+	pthread_t t;
+
+	unlink(exit_fifo);
+	ASSERT_EQ(0, mkfifo(exit_fifo, 0600));
+	for (round = 0; round < 40; round++) {
+		us = round * 20;
+		ASSERT_EQ(0, pthread_create(&t, NULL, end_beside_workers, &us));
+		clock_gettime(CLOCK_REALTIME, &end);
+		end.tv_sec += 5;
+		ASSERT_EQ(0, pthread_timedjoin_np(t, NULL, &end)) {
+			TH_LOG("round %u", round);
+		}
+	}
+	unlink(exit_fifo);
+}
+
+/*
+ * A task exits while its worker, about to sleep, asks for another one.  KASAN sees a use of the
+ * pool after its end.  Mutant: creation-outlives-pool.
  */
 TEST(exit_beside_a_creation)
 {
-	static const char name[] = "/tmp/iou-exit-fifo";
 	unsigned int round, i;
 	int pid;
 
-	unlink(name);
-	ASSERT_EQ(0, mkfifo(name, 0600));
+	unlink(exit_fifo);
+	ASSERT_EQ(0, mkfifo(exit_fifo, 0600));
 	for (round = 0; round < 60; round++) {
 		pid = fork();
 		ASSERT_LE(0, pid);
@@ -1239,14 +1280,14 @@ TEST(exit_beside_a_creation)
 			if (iou_init(&r, 8, 0))
 				_exit(1);
 			for (i = 0; i < 4; i++)
-				prep_fifo(&r, name, i);
+				prep_fifo(&r, exit_fifo, i);
 			iou_submit(&r);
 			usleep(round * 50);
 			_exit(0);
 		}
 		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
 	}
-	unlink(name);
+	unlink(exit_fifo);
 }
 
 static void *join_ring(void *arg)
