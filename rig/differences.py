@@ -9,8 +9,8 @@ comment directly before it:
     differences: ID[, ID]...    the row, or rows, that it is about
     differences: none, WHY      it is about no difference
 
-A macro that calls it says so in the comment before it.  A line of rig/stock/selftests has the
-same words behind its colon.
+A macro that calls it says so in the comment before it.  A line of rig/recorded/6.12/selftests has
+the same words behind its colon.
 """
 import os
 import re
@@ -19,7 +19,7 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = "Documentation/io_uring/differences.rst"
 TESTS = "tools/testing/selftests/io_uring"
-FAILS = "rig/stock/selftests"
+FAILS = "rig/recorded/6.12/selftests"
 CALL = re.compile(r"\biou_on_stock\(\)")
 ID = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 MENTION = re.compile(rf"differences:(?: (none), \w| ({ID}(?:, {ID})*)|)")

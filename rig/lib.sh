@@ -14,6 +14,9 @@ case $BASE in
 *) echo "error: BASE is 6.12 or 7.3, not '$BASE'" >&2; exit 1 ;;
 esac
 export BASE
+# stock's answers on this base, and what the rows of the benchmark cost
+# shellcheck disable=SC2034
+RECORDED=$TOP/rig/recorded/$BASE
 LOG=$OUT/log
 BUILD_LOCK=${BUILD_LOCK:-$TOP/out/build.lock}
 KERNEL=${KERNEL:-ours}

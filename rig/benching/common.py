@@ -10,8 +10,8 @@ TOP = Path(__file__).resolve().parents[2]
 OUT = base.OUT / "bench"
 QEMU = "qemu-system-x86_64"
 # Ours at the last landing.
-FIGURES = TOP / "rig" / "figures"
-STOCK_FIGURES = TOP / "rig" / "stock" / "figures"
+FIGURES = base.RECORDED / "figures"
+STOCK_FIGURES = base.RECORDED / "stock-figures"
 WANTED = tomllib.loads((Path(__file__).parent / "goals.toml").read_text())
 # What the names mean is said in goals.toml.
 LIMIT, GOALS, LOCKED, CYCLES = (WANTED[k] for k in ("other", "instructions", "locked", "cycles"))

@@ -10,6 +10,8 @@ import reports
 from benching.common import OUT, QEMU, die, cycles
 
 GUEST_TIMEOUT = 600
+# In the plugin's lines of instructions.
+FLAG_LOCKED = 1
 # The kernel's line: LOCK prefixes stay, addresses and stacks do not move.
 CMDLINE = ("console=ttyS0 quiet loglevel=5 panic=-1 nokaslr noreplace-smp slab_nomerge "
            "randomize_kstack_offset=off mitigations=off "
@@ -77,7 +79,7 @@ def read_regions(path, kernel):
         part = line.split()
         if part[0] == "region":
             region = {part[i]: int(part[i + 1]) for i in range(2, len(part), 2)}
-            region.update(functions={}, calls={})
+            region.update(functions={}, calls={}, locks={})
             regions.append(region)
         elif part[0] == "end":
             return regions
@@ -89,6 +91,8 @@ def read_regions(path, kernel):
             functions[name] = functions.get(name, 0) + count
             if entry:
                 region["calls"][name] = region["calls"].get(name, 0) + count
+            if int(part[2]) & FLAG_LOCKED:
+                region["locks"][name] = region["locks"].get(name, 0) + count
     raise RuntimeError(f"{path} ends early")
 
 
@@ -109,7 +113,8 @@ def settle(name, batch, ops, regions, kernel):
             "spread": (clean[-1]["kernel"] - clean[0]["kernel"]) / clean[0]["kernel"],
             "used": len(clean),
             "functions": {f: n / ops for f, n in pick["functions"].items()},
-            "calls": {f: n / ops for f, n in pick["calls"].items()}}
+            "calls": {f: n / ops for f, n in pick["calls"].items()},
+            "locks": {f: n / ops for f, n in pick["locks"].items()}}
 
 
 def count_boot(kernel, tag, initrd, append, devices=()):

@@ -319,3 +319,15 @@ def print_profile(kernels, results, part, top):
             star = "*" if f in kernels[0].ours or f in kernels[1].ours else " "
             print(f"  {a:8.1f} {calls[0].get(f, 0):6.2f} {b:8.1f} {calls[1].get(f, 0):6.2f} "
                   f"{b - a:+8.1f} {star}{f}")
+        print_locks(sides, top)
+
+
+def print_locks(sides, top):
+    """The functions in which locked operations run."""
+    locks = [row["locks"] if row else {} for row in sides]
+    names = sorted(set(locks[0]) | set(locks[1]),
+                   key=lambda f: (-max(side.get(f, 0) for side in locks), f))
+    print(f"  {'stock':>8} {'ours':>8} {'differ':>8}  locked operations in")
+    for f in names[:top]:
+        a, b = (side.get(f, 0) for side in locks)
+        print(f"  {a:8.2f} {b:8.2f} {b - a:+8.2f}  {f}")
