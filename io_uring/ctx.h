@@ -86,10 +86,10 @@ struct io_cqe_entry {
 
 /**
  * struct io_entry_store - entries for the messages of a ring (see io_uring/ring/entry.h)
- * @back: entries that have come home
+ * @back: entries that have returned
  * @free: (R) entries to be used next, linked by ->tw
  * @made: (R) entries that belong to the store
- * @away: (A) once the ring is gone: entries that have not come home
+ * @away: (A) once the ring is gone: entries that have not returned
  */
 struct io_entry_store {
 	struct io_mailbox	back;
@@ -129,11 +129,11 @@ struct io_cq_uncounted {
 #define IO_CQ_STAGE	16
 
 /**
- * struct io_cqring - the kernel's side of the completion queue, private to ring/cq.c
+ * struct io_cqring - the kernel's side of the completion queue, written by ring/cq*.[ch]
  *
- * Single-writer rings write into the slots as soon as a result is known; shared
- * rings stage up to %IO_CQ_STAGE CQEs under the ring lock and move them into
- * the ring under @lock.
+ * Single-writer rings write into the slots as soon as a result is known.  Multi-writer
+ * rings stage up to %IO_CQ_STAGE CQEs under the ring lock and move them into the ring
+ * under @lock.
  */
 struct io_cqring {
 	/** @tail: (C) next slot to be written */
@@ -156,7 +156,7 @@ struct io_cqring {
 	bool			direct;
 	/** @cqes: (-) the slots */
 	struct io_uring_cqe	*cqes;
-	/** @lock: multi-writer rings; innermost, task context only */
+	/** @lock: multi-writer rings; task context only, see ring/locks.h */
 	spinlock_t		lock;
 	/** @overflow: (C) first overflowed CQE */
 	struct io_tw		*overflow;
@@ -263,9 +263,9 @@ struct io_buf_groups {
 
 /**
  * struct io_ring_users - the tasks that use a ring (see io_uring/task/tctx.h)
- * @lock: a leaf; task context only
+ * @lock: see ring/locks.h; task context only
  * @nodes: struct io_tctx_node of each, under @lock
- * @next: where the one walk through @nodes goes on that the ring lock allows, under @lock
+ * @next: next node of the walk through @nodes, under @lock; the ring lock allows one walk
  * @used_workers: (R) a request of the ring has gone to a worker, ever: else no pool has one
  */
 struct io_ring_users {
@@ -300,7 +300,7 @@ struct io_sq {
  * @nr: (R) requests that were taken from the slab, free ones included
  * @nr_notifs: (R) those of them that no SQE has asked for, see op/net/notif.c
  * @retired: (A) completed by workers, to be freed under the ring lock; linked by ->tw
- * @all_gone: (-) called when the last request of a ring ends that is closed; ring lock held
+ * @all_gone: (R) set when the ring is closed, called when its last request ends; ring lock held
  */
 struct io_req_pool {
 	struct io_kiocb		**free;
@@ -313,7 +313,7 @@ struct io_req_pool {
 };
 
 /**
- * struct io_ready - chains to be issued before the ring lock is released (see io_uring/req/push.c)
+ * struct io_ready - chains and retries to issue before the ring lock is released (see req/push.c)
  * @first: (R) linked by ->tw
  * @tail: (R) where the next one is linked
  */
@@ -362,10 +362,10 @@ struct io_buf_life {
 /**
  * struct io_wait_table - requests that wait for an event or a time (see io_uring/req/wait_table.h)
  * @buckets: (R) a hash table, by user_data
- * @factor: (R) user_data times this ...
+ * @factor: (R) multiplier of the hash of user_data
  * @room: (R) requests that may still wait before the table grows
  * @steps: (R) of walks through it, see io_wait_table_walk()
- * @shift: (R) ... shifted by this is the bucket
+ * @shift: (R) right shift that turns the product into the index of a bucket
  */
 struct io_wait_table {
 	struct list_head	*buckets;
@@ -431,7 +431,7 @@ struct io_drain {
  * @items: (A) linked by ->tw
  * @work: runs @items, and the mailbox of a single-writer ring whose owner is gone
  * @tries: @work alone: how often it did not get the ring lock in a row
- * @orphans: (A) tasks have left requests behind that hold a ring's file
+ * @orphans: (A) tasks have left tracked requests behind
  */
 struct io_fallback {
 	struct io_mailbox	items;
@@ -455,7 +455,7 @@ struct io_notify {
 };
 
 /**
- * struct io_owner - whose files end one after the other (see io_uring/req/put.c)
+ * struct io_owner - user for whom files are released one after the other (see io_uring/req/put.c)
  * @uid: (-) who has made the ring
  * @pid_ns: (-) number of the pid namespace that stands for a container
  */
@@ -465,7 +465,7 @@ struct io_owner {
 };
 
 /**
- * struct io_account - whose a ring is (see io_uring/rsrc/account.h)
+ * struct io_account - user and mm that pay for the memory of a ring (see io_uring/rsrc/account.h)
  * @user: (-) whose RLIMIT_MEMLOCK is charged, NULL with CAP_IPC_LOCK
  * @mm: (-) whose pinned pages are counted
  * @charged: (R) what is charged to the two, NULL before the first buffer
@@ -569,8 +569,8 @@ union io_stops {
 /**
  * struct io_ring_ctx - a ring
  *
- * Lives from io_uring_setup() until the file is released and the exit worker
- * has found and ended everything in flight.
+ * Lives from io_uring_setup() until the file is released, all requests have ended,
+ * and two grace periods are over.
  */
 struct io_ring_ctx {
 	/* looked at by every call, hardly ever written */
@@ -700,7 +700,7 @@ struct io_ring_ctx {
 		/** @sqe_region: (-) SQEs */
 		struct io_mapped_region	sqe_region;
 	};
-	/** @work_wait: tasks that wait until workers let go of requests, or these of buffers */
+	/** @work_wait: tasks that wait until workers release requests, or requests buffers */
 	struct wait_queue_head	work_wait;
 	/** @users: tasks that use the ring */
 	struct io_ring_users	users;

@@ -19,8 +19,9 @@
  *	9  sys/		the three system calls and the file
  *
  * Upward calls go through function pointers at their types only: io_tw->run,
- * io_wq_params->run, ->put and ->key, io_op, io_rsrc_node->release, io_cq_target->reached,
- * and io_ring_ctx->polls.recheck.  Only io_is_uring_fops() is called from below by its name.
+ * io_wq_params->run, ->put and ->key, io_op, io_rsrc_node->release, io_timer->expired,
+ * io_cq_target->reached, io_ring_ctx->polls.recheck and ->reqs.all_gone, and those of work items.
+ * Only io_is_uring_fops() is called from below by its name.
  */
 #define IO_LAYER_RING		1
 #define IO_LAYER_REQ		2

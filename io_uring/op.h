@@ -12,8 +12,8 @@
  * @IO_DONE: complete it: the result is in req->cqe
  * @IO_MORE: issue it again: it has posted a CQE with IORING_CQE_F_MORE, and there is more.
  *	Only with REQ_F_MULTISHOT, as the next one
- * @IO_MORE_IF_READY: it has posted a CQE, but there may be no more: issue it again if its file
- *	is ready
+ * @IO_MORE_IF_READY: it has posted a CQE or moved a part, but there may be no more: issue it
+ *	again if its file is ready
  * @IO_PENDING: forget it: another context completes it, or has already done so
  * @IO_AGAIN: it would have blocked: retry when its file is ready, or in a worker.  A multishot
  *	request waits for the next event, also if it has posted CQEs
@@ -28,7 +28,7 @@ enum io_result {
 
 /**
  * enum io_wait_kind - groups of waiting requests that are searched apart (req/wait_table.h)
- * @IO_WAIT_POLL: requests that wait for a file
+ * @IO_WAIT_POLL: requests that wait for a file, a futex, a child or a driver
  * @IO_WAIT_TIMEOUT: TIMEOUT
  * @IO_WAIT_LINK_TIMEOUT: LINK_TIMEOUT
  */
@@ -46,10 +46,10 @@ enum io_wait_kind {
  * @buffer_select: it allows IOSQE_BUFFER_SELECT
  * @audit_skip: it moves data only and has no audit record
  * @serialize_writes: it changes its file; workers serialise such requests on one regular file
- * @unbound_nonreg_file: it may block for ever on any file but a regular one
+ * @unbound_nonreg_file: it may block for ever, but not on a regular file or a block device
  * @plug: it gains from a block plug; for ops with a file
  * @blocks: it has no inline attempt: ->issue returns IO_AGAIN to IO_URING_F_NONBLOCK at once
- * @cancel_returns_count: a cancel that finds it by user_data returns 1, as with
+ * @cancel_returns_count: a cancel that ends it while it waits returns 1, as with
  *	IORING_ASYNC_CANCEL_ALL, and not 0
  * @cancel_at_end: if it waits, it ends with its task or its ring; a program cannot cancel it, nor
  *	can a LINK_TIMEOUT

@@ -9,7 +9,7 @@
  * and one compare.  A forked task starts without.
  *
  * exit		io_uring_files_cancel(), before the task loses its signals and
- *		files.  May sleep for as long as the task's requests need to stop.
+ *		files.  May sleep until its workers and tracked requests have ended.
  * exec		io_uring_task_cancel(), before the other threads are killed,
  *		because task work that runs here may still start a worker.
  * fork		io_uring_fork(), for a child that may have to be denied; io_uring_free()
@@ -30,9 +30,9 @@ struct file;
  * @cancel_all: everything, as exec needs it; otherwise only requests that hold a
  *	file which may itself be a ring, as exit needs it
  *
- * Drops the task's registered rings, cancels its requests on every ring, waits
- * until they are gone and ends its workers.  With @cancel_all the task is left
- * without a context and may go on to use io_uring.
+ * Drops the task's registered rings, cancels these requests on every ring, waits
+ * for them and ends its workers.  With @cancel_all the task, unless it is killed,
+ * is left without a context and may use io_uring again.
  *
  * Context: task context, the caller is a live task without locks, may sleep.
  */

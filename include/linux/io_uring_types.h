@@ -12,7 +12,7 @@
  *	(-)  constant after setup
  *	(R)  the ring lock, ctx->uring_lock
  *	(C)  who may write CQEs: the ring lock on single-writer rings (together
- *	     with being the owner, see ring/cq.c), cq.lock on shared ones
+ *	     with being the owner, see ring/cq.c), cq.lock on multi-writer ones
  *	(O)  the submitting task only
  *	(A)  atomic, or READ_ONCE()/WRITE_ONCE() with the rule told at the field
  *	(U)  shared with user space: anything may be read from it at any time
@@ -41,7 +41,7 @@ struct mm_struct;
  * @IO_URING_F_UNLOCKED: the ring lock is not held
  * @IO_URING_F_MULTISHOT: the request is issued again after a poll event and may post more CQEs
  * @IO_URING_F_IOWQ: issued by a worker
- * @IO_URING_F_NONBLOCK: must not block; say "again" instead
+ * @IO_URING_F_NONBLOCK: must not block; return %IO_AGAIN or -EAGAIN instead
  * @IO_URING_F_SQE128: the ring's SQEs are 128 bytes long
  * @IO_URING_F_CQE32: the ring's CQEs are 32 bytes long
  * @IO_URING_F_IOPOLL: the ring polls for completions
@@ -109,8 +109,8 @@ struct io_wq_work {
 };
 
 /*
- * Request flags.  The first bits are IOSQE_*; groups name the owner: only the
- * folder that owns a group sets its bits.
+ * Request flags.  The first bits are IOSQE_*; groups name the folder that
+ * interprets the bits.
  */
 enum {
 	/* bits 0 to 7: as in the SQE */
@@ -133,7 +133,7 @@ enum {
 	REQ_F_CREDS_BIT,		/* ->creds is held */
 
 	/* op/rw: reads and writes */
-	REQ_F_NOWAIT_BIT,		/* RWF_NOWAIT or O_NONBLOCK: -EAGAIN is a result */
+	REQ_F_NOWAIT_BIT,		/* RWF_NOWAIT: -EAGAIN is a result */
 	REQ_F_CUR_POS_BIT,		/* at the file's current position */
 	REQ_F_REISSUE_BIT,		/* completion wants a second attempt by a worker */
 
@@ -141,8 +141,8 @@ enum {
 	REQ_F_POLLED_BIT,		/* ->poll is there: a retry waits for the file */
 	REQ_F_POLL_TRIED_BIT,		/* ->poll_tries counts */
 	REQ_F_POLL_ERRORS_BIT,		/* a retry waits for errors, not for data */
-	REQ_F_POLL_CHOSEN_BIT,		/* its poll was told of what others were not */
-	REQ_F_POLL_PASSED_BIT,		/* by the end of one that was */
+	REQ_F_POLL_CHOSEN_BIT,		/* an event woke this exclusive waiter alone */
+	REQ_F_POLL_PASSED_BIT,		/* woken by the end of such a waiter */
 	REQ_F_WAITING_BIT,		/* on ctx->waiting.buckets, written under the ring lock */
 	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
 	REQ_F_HAS_TIMEOUT_BIT,		/* the next of the chain limits its time */
@@ -305,7 +305,7 @@ struct io_kiocb {
 			/** @data: the op's own storage, see IO_OP_DATA() */
 			u8		data[IO_OP_DATA_SIZE] __aligned(8);
 			/**
-			 * @tw: for mailboxes, the ring's free list, the retired list and
+			 * @tw: for mailboxes, ctx->ready, ctx->drain, the retired list and
 			 * the list of polled requests
 			 */
 			struct io_tw	tw;
@@ -345,7 +345,7 @@ struct io_kiocb {
 /**
  * struct io_uring_task - a task's share of io_uring
  *
- * Freed with the task_struct.  Every request holds a reference to the task.
+ * Freed with the task_struct, or by an exec.  Every request holds a reference to the task.
  */
 struct io_uring_task {
 	/** @task: (-) the task */
@@ -355,9 +355,9 @@ struct io_uring_task {
 	 * references, but not in use
 	 */
 	int			credit;
-	/** @last: (O) ring that was used last, known to have a node in @nodes */
+	/** @last: (A) ring that was used last; the end of the ring clears it */
 	struct io_ring_ctx	*last;
-	/** @io_wq: (O) worker pool; others look at it under RCU */
+	/** @io_wq: (O) worker pool; others use it under ctx->users.lock */
 	struct io_wq		*io_wq;
 	/** @mailbox: (A) work for this task from multi-writer rings */
 	struct io_mailbox	mailbox;

@@ -3,8 +3,8 @@
 
 /*
  * Polled devices raise no interrupt.  While such a device works on a request, the request is on
- * ctx->polled.first, in the order of submission.  The device is polled by io_uring_enter(), by
- * the SQPOLL thread or by a cancel.
+ * ctx->polled.first, in the order of submission.  The device is polled by io_uring_enter(), the
+ * SQPOLL thread, a cancel, the fallback worker and IORING_UNREGISTER_BUFFERS.
  *
  * One round scans the list, and polls the queue of each request that is not done, at most
  * once for each queue.  The driver calls ->ki_complete() of all requests that have finished on

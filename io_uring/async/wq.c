@@ -24,7 +24,7 @@
  *	wq->cpus.lock	a mutex: CPUs of the workers
  *
  * Ordering: queued work must not wait for a worker that goes to sleep at the same time, nor
- * stay in a pool that ends.  Two pairs of "write, full barrier, read" prevent this:
+ * stay in a pool that ends.  Full barriers (A) and lane->lock (B) prevent this:
  *
  *	A	submitter: io_wq_kick()		worker: io_wq_worker_wait(),
  *						io_wq_worker_sleeping()

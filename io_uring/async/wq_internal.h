@@ -77,13 +77,13 @@ struct io_wq_search {
  * @max_workers: (W) limit of @nr_workers
  * @creating: (W) a worker is being created; the creation owns @tries, @create and @retry
  * @tries: failed attempts to create it
- * @limited: the owner has as many threads as RLIMIT_NPROC allows; owned as @tries
+ * @limited: the owner's user has as many threads as RLIMIT_NPROC allows; owned as @tries
  * @nr_running: workers that are neither idle nor asleep in their work
  * @nr_coming: those of them that were woken or created and have not yet looked for work
  * @create: task work of the owner, which creates a worker
  * @retry: queues @create again after a failure
  * @concurrent: (A) set once concurrent work has been queued
- * @late: wakes the spare worker if the running ones keep concurrent work waiting
+ * @late: wakes an idle worker if the running ones end no work
  * @late_done: @nr_done when io_wq_watch() last queued @late; read by @late
  */
 struct io_wq_lane {

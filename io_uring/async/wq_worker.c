@@ -29,8 +29,8 @@
  *	io_wq_kick()		decides, takes the reference
  *	io_wq_request()		owner: calls io_wq_spawn(); else queues task work
  *	io_wq_spawn()		checks again whether a worker is needed, creates the thread
- *	io_wq_spawn_failed()	tries again later through lane->retry, or gives up;
- *				while the lane has workers it does not give up
+ *	io_wq_spawn_failed()	tries again later through lane->retry, without end for
+ *				-EAGAIN and -ENOMEM if the lane has workers; or gives up
  *	io_wq_create_retry()	interrupts the owner a few times, then waits for its way to
  *				user space; ends a creation that no work needs any more
  *	io_wq_stop_creation()	exit: takes it from either queue
@@ -399,7 +399,8 @@ static bool io_wq_spawn(struct io_wq_lane *lane)
 
 /*
  * Return: true if RLIMIT_NPROC allows the owner no more threads.  An attempt would fail then, but
- * would interrupt a system call of the owner.  The conditions are those of copy_process().
+ * would interrupt a system call of the owner.  The conditions are those of copy_process(), without
+ * the limits of parent user namespaces.
  */
 static bool io_wq_owner_is_at_limit(const struct io_wq *wq)
 {
@@ -502,8 +503,8 @@ static noinline void io_wq_watch(struct io_wq_lane *lane)
 }
 
 /*
- * Use the spare worker if each CPU has a running worker, concurrent work waits, and no work has
- * ended since the last check.  A running worker that falls asleep kicks the lane itself.
+ * Wake an idle worker if work waits, and none has ended since the last check.  Check again while
+ * each CPU has a running worker.  A running worker that falls asleep kicks the lane itself.
  */
 static void io_wq_late(struct work_struct *work)
 {
@@ -578,7 +579,8 @@ static enum io_wq_need io_wq_need(struct io_wq_lane *lane, bool concurrent)
  * other work of its key.  If each CPU has a running worker, these check the queue before they
  * sleep.  If they keep concurrent work waiting, io_wq_late() uses another worker.
  *
- * All submitters call this, so it writes nothing, and takes no lock, unless a worker can be had.
+ * All submitters call this, so it writes nothing, and takes no lock, unless a worker can be had, or
+ * concurrent work finds all CPUs busy.
  *
  * Context: Any, also the scheduler's hook.  May sleep if current is the pool's owner.
  */
@@ -834,7 +836,7 @@ static bool io_wq_worker_is_abandoned(const struct io_wq_worker *worker)
 	       READ_ONCE(owner->nsproxy) != current->nsproxy;
 }
 
-/* Sleep until called or signalled, at most @left jiffies.  Return: 0 if that time is over. */
+/* Sleep until called or signalled, at most @left jiffies.  Return: false if that time is over. */
 static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
 {
 	while (left) {

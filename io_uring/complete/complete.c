@@ -238,7 +238,7 @@ static void io_req_set_failed(struct io_kiocb *req, s32 res)
 }
 
 /**
- * io_req_fail - end a prepared request with an error before it is issued
+ * io_req_fail - end a prepared request with an error, without another attempt
  * @req: the request; ring lock held
  * @res: negative errno
  */

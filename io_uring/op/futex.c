@@ -27,7 +27,7 @@
  * The first waker is an exception, as the request exists until its task work has run.
  *
  * The keys of private futexes contain the mm of the task.  So io_req_track() makes the task end all
- * waits before it drops its mm.
+ * waits before it drops its mm.  An exit that cannot end them keeps the mm (io_tctx_keep_mm()).
  */
 #include <linux/errno.h>
 #include <linux/mutex.h>

@@ -13,7 +13,7 @@
 /*
  * A chain is a singly linked list through req->link.  The submitter builds it
  * under the ring lock.  From then on it belongs to the context that completes the
- * head.  Only the head is issued; nothing accesses its successors before it ends.
+ * head.  Only the head is issued, and a LINK_TIMEOUT behind it, before the head ends.
  */
 
 /* Put @req behind @last. */

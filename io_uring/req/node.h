@@ -18,7 +18,7 @@
  *	cheaper than an atomic reference per request
  * @tag: posted as user_data after the last reference is dropped, 0 for none
  * @owed: (R) counted in ctx->tags_owed: it is in no slot, but requests use it
- * @release: frees the node, @tag has been dealt with; ring lock held
+ * @release: posts the CQE of @tag and frees the node; ring lock held
  */
 struct io_rsrc_node {
 	unsigned int	refs;

@@ -68,7 +68,7 @@ void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)
 }
 
 /**
- * io_req_push - go on with a request in the right context
+ * io_req_push - continue a request in the right context
  * @req: the request, belongs to that context afterwards
  * @run: called there with the ring lock held
  * @push_flags: IO_PUSH_*
@@ -88,7 +88,7 @@ void io_req_push(struct io_kiocb *req,
 }
 
 /**
- * io_req_run_soon - go on with a request before the ring lock is released
+ * io_req_run_soon - continue a request before the ring lock is released
  * @req: the request; ring lock held, by the task that submitted it
  * @run: called then
  */

@@ -24,7 +24,7 @@ static const u16 io_req_moves[IO_REQ_NR_STATES] = {
 	/* a driver may complete before the issuer has noted that it waits */
 	[IO_REQ_WAITING]	 = TO(TW_QUEUED) | TO(ISSUING) | TO(QUEUED) | TO(DONE),
 	[IO_REQ_QUEUED]	 = TO(ISSUING) | TO(TW_QUEUED) | TO(DONE),
-	/* to wait again: it was woken for nothing, or goes on after an event */
+	/* to wait again: a spurious wakeup, or a multishot request after an event */
 	[IO_REQ_TW_QUEUED]	 = TO(ISSUING) | TO(WAITING) | TO(QUEUED) | TO(DONE),
 	[IO_REQ_DONE]	 = TO(FREE) | TO(TW_QUEUED),
 };

@@ -86,7 +86,7 @@ static inline struct io_ring_ctx *io_wait_table_enter(struct io_kiocb *req)
 	return ctx;
 }
 
-/* Add a request that waits for a file; ring lock held, after io_may_add_waiting(). */
+/* Add a request of %IO_WAIT_POLL; ring lock held, after io_may_add_waiting(). */
 static inline void io_wait_table_add(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx = io_wait_table_enter(req);

@@ -6,8 +6,8 @@
  *
  * Single-writer rings (DEFER_TASKRUN): the result goes into its slot as soon as it is known.
  * Only one task may do that, the *writer*, with the ring lock held (io_cq_is_writer()): the
- * ring's owner; before there is an owner the registering task; after its death the exit or
- * fallback worker.  All others push onto ctx->mailbox.
+ * ring's owner; before there is an owner the registering task; once the mailbox is closed any
+ * holder of the ring lock.  All others push onto ctx->mailbox.
  *
  * Multi-writer rings (all others): the holder of the ring lock stages CQEs in cq.stage and
  * moves them into the ring under cq.lock, when the stage is full or at a commit.  Workers and
@@ -399,7 +399,7 @@ bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool
 }
 
 /**
- * io_cq_count_timeout - count a timeout that ends, or goes on
+ * io_cq_count_timeout - count a timeout that expires or ends
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @hidden: the timeout has no CQE; otherwise its CQE is posted in the same batch
  *

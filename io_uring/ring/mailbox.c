@@ -6,14 +6,14 @@
  * mailboxes of a ring.
  *
  * ctx->mailbox belongs to single-writer rings (DEFER_TASKRUN).  Its consumer is the
- * owner, which drains it when it enters the ring.  The first item after a drain
+ * owner, which empties it when it enters the ring.  The first item after that
  * notifies SQ_TASKRUN, eventfd and poll, because no CQE can appear before the
  * owner has run the item.
  *
  * Documentation/io_uring/models/mailbox_weak.pml is the model of the barriers here and in
  * mailbox.h.  A name behind "model:" is its option that weakens or removes that barrier.
  *
- * ctx->fallback.items receives items whose task is gone.  A kworker drains it, after
+ * ctx->fallback.items receives items whose task is gone.  A kworker empties it, after
  * the items that a single-writer ring's owner has left in the mailbox.  It serves other
  * rings, too, so it never waits for the ring lock: it tries, and retries with a delay.
  *

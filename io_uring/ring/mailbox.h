@@ -22,8 +22,8 @@
  *	or sees the mark.  Only a push that sees the mark pays for a second
  *	atomic operation, the count.
  * IO_MAILBOX_DEAD
- *	the consumer is gone for good.  Nothing can be pushed any more; the pusher
- *	takes its item elsewhere.
+ *	the consumer is gone, and nothing can be pushed: the pusher takes its item
+ *	elsewhere.  Only io_owner_mailbox_reopen() ends this state.
  * IO_MAILBOX_LEFTOVER
  *	the consumer has not run all items that it took (ctx->leftover).  The mailbox
  *	counts as not empty: the consumer does not sleep, and polls find it ready.

@@ -5,7 +5,8 @@
  * A registered buffer is user memory that stays pinned (rsrc/map.c), so that requests need not
  * pin its pages each time.
  *
- * A driver can register its own memory instead (op/cmd_buf.c), until its last user is gone.
+ * A driver can register its own memory instead (op/cmd_buf.c), and gets it back when its last user
+ * is gone.
  *
  * Data: the node in the table has all that a request needs, in one cache line.  The memory
  * behind the node has references of its own: a ring may clone the buffers of another ring of the

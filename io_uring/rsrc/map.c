@@ -14,7 +14,7 @@
  * io_map_put() unpins the pages, a segment at a time.  None is unpinned earlier.  See
  * rsrc/account.c for the charges.
  *
- * Context: Task context.  Holds a ring lock.  May sleep.  A buffer has up to 2^18 pages, so loops
+ * Context: Task context.  Holds a ring lock.  May sleep.  A buffer has 2^18 pages or so, so loops
  * call cond_resched().
  */
 #include <linux/log2.h>

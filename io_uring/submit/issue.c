@@ -11,7 +11,7 @@
  *	IO_PENDING	another context completes it; it must not be touched any more
  *	IO_AGAIN	if its file can be polled: wait until the file is ready, then
  *			issue it again, inline; otherwise queue it to a worker
- *	IO_MORE*	issue it again, with its poll armed: multishot.c
+ *	IO_MORE*	issue it again, before and after its poll is armed: multishot.c
  */
 #include <linux/audit.h>
 #include <linux/cred.h>
@@ -171,7 +171,7 @@ io_poll_run io_hold_run(const struct io_kiocb *req)
 
 /*
  * Return: true if a request ends with -EAGAIN instead of waiting for its file.  Programs rely
- * on this: ops that check O_NONBLOCK heed it after a request has been on a worker.
+ * on this for requests that are linked behind one that a worker has finished.
  */
 static bool io_issue_heeds_nonblock(struct io_kiocb *req)
 {

@@ -36,7 +36,7 @@ void io_submit_end_chain(struct io_ring_ctx *ctx);
 /* budget: attempts of a multishot request before others run, see multishot.c */
 #define IO_MULTISHOT_SHARE	32
 
-/* Return: true if a multishot request has posted, and is to be issued again. */
+/* Return: true if a multishot request has posted or moved a part, and is to be issued again. */
 static inline bool io_result_is_more(enum io_result result)
 {
 	return result == IO_MORE || result == IO_MORE_IF_READY;

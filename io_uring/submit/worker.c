@@ -2,7 +2,7 @@
 /* io_uring: issue a request from a worker, the callbacks of the worker pool */
 
 /*
- * A worker avoids to block on a file that can be polled.  It issues the request without blocking
+ * A worker avoids blocking on a file that can be polled.  It issues the request without blocking
  * first.  If that fails, it arms a poll of the file and is free for other work.
  */
 #include <linux/file.h>
@@ -166,7 +166,7 @@ void io_work_put(struct io_wq_work *work)
  * submission, whichever open file or offset they use, and do not contend for the inode's lock.
  * Reads at the current position have the key of their open file, whose position they move.  A
  * read that waits for data (a page fault, a FUSE server) must not delay writes: what it waits for
- * may depend on them.
+ * may depend on them.  All requests of IOPOLL rings have the key of their inode.
  *
  * Return: the address of the file or of the inode.
  */

@@ -372,8 +372,9 @@ void io_cancel_key_init(struct io_cancel_key *key, struct io_ring_ctx *ctx, u64 
  * io_cancel_by_key - end the requests that a program names
  * @key: which requests; the ring's lock is held
  *
- * Without IORING_ASYNC_CANCEL_ALL the first match ends.  A request that can be ended is preferred
- * to one that a worker runs; bounded workers are asked before unbounded ones.
+ * Without IORING_ASYNC_CANCEL_ALL the first match ends.  Workers are searched before waiting
+ * requests, bounded before unbounded.  A running match is signalled, and the search goes on to the
+ * waiting requests.
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  *

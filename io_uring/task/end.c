@@ -2,9 +2,10 @@
 /* io_uring: a task on its way out waits for the end of its requests */
 
 /*
- * The task repeats io_cancel_requests() on all of its rings until no request is left.  It sleeps
- * while a pass finds nothing to do.  New items in its mailboxes and the end of each of its
- * requests wake it.  It does not wait for a ring lock (see ring/locks.h), but tries again.
+ * The task repeats io_cancel_requests() on all of its rings, an exec until no request is left, an
+ * exit until no tracked one is.  It sleeps while a pass finds nothing to do.  New items in its
+ * mailboxes and the end of each of its requests wake it.  It does not wait for a ring lock (see
+ * ring/locks.h), but tries again.
  * After a timeout an exiting task leaves the rest to the rings' fallback work.
  */
 #include <linux/sched/signal.h>
@@ -15,7 +16,7 @@
 #include "task/run.h"
 #include "task/tctx.h"
 
-/* interval of checks for polled requests and drivers' commands */
+/* interval of checks for drivers' commands, and for workers that end */
 #define IO_CANCEL_NAP	(HZ / 50 ?: 1)
 /* jiffies without progress after which work is nudged */
 #define IO_CANCEL_GRACE	1
@@ -239,7 +240,7 @@ static bool io_cancel_bounded(const struct io_uring_task *tctx, unsigned int *do
 }
 
 /*
- * Let bounded work of an exiting thread finish if its process goes on, and buffered reads that
+ * Let bounded work of an exiting thread finish if its process lives on, and buffered reads that
  * wait for the disk.  Otherwise a write would be done or not, depending on whether the worker or
  * the exit is faster.  Work that waits for another task (the open of a FIFO) is interrupted after
  * IO_CANCEL_GRACE without progress.  Work that still runs after IO_CANCEL_PATIENCE is cancelled
@@ -287,7 +288,7 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 /*
  * Leave the rings of current to their fallback workers.  These run the items of single-writer
  * rings that current owned, and poll the devices of IOPOLL rings.  They also end tracked requests
- * that are left, since tasks that exit later may wait for them.
+ * that are left: a ring whose file they hold would never end.
  */
 static void io_cancel_leave_rings(struct io_cancel_wait *w)
 {

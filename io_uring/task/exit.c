@@ -209,7 +209,7 @@ static bool io_ring_end_locked(struct io_ring_ctx *ctx)
 	if (ctx->cq.single_writer)
 		io_owner_mailbox_close(ctx);
 	looked = io_ring_end_requests(ctx);
-	/* a task that goes on would have to release the requests' files itself, see req/put.c */
+	/* a task that lives on would have to release the requests' files itself, see req/put.c */
 	if (current->flags & (PF_EXITING | PF_KTHREAD))
 		io_fallback_run(ctx);
 	if (!io_reqs_alive(ctx))

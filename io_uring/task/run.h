@@ -46,7 +46,7 @@ static inline bool io_owns_mailbox(const struct io_ring_ctx *ctx)
 /* submitters yield for longer than a task sleeps between two attempts */
 static_assert(IO_GIVE_WAY > IO_BACKOFF_TASK);
 
-/* attempts without success after which submitters yield */
+/* failed attempts before the one whose failure makes submitters yield */
 #define IO_STARVED_TRIES	3
 
 /* Return: jiffies until the next attempt, twice as many each time up to @max. */
@@ -64,7 +64,7 @@ static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
  * @ctx: the ring
  * @tries: attempts of current without success so far, see io_lock_backoff()
  *
- * After IO_STARVED_TRIES attempts submitters yield (io_ring_yield()), until current has had
+ * After IO_STARVED_TRIES and one attempts submitters yield (io_ring_yield()), until current has had
  * the lock or stops trying (io_ring_try_end()).  Other waiters ask for that again.
  *
  * Return: true if the lock is held.

@@ -107,7 +107,7 @@ static void io_sq_update_idle(struct io_sq_data *sqd)
 	}
 }
 
-/* Remove a ring that has asked for it.  Its exit may go on at once, without sqd->lock. */
+/* Remove a ring that has asked for it.  Its exit may continue at once, without sqd->lock. */
 static void io_sq_remove(struct io_sq_data *sqd, struct io_ring_ctx *ctx)
 {
 	lockdep_assert_held(&sqd->lock);

@@ -2,8 +2,8 @@
 /* io_uring: per-task state, and which tasks use which ring */
 
 /*
- * A task gets a struct io_uring_task when it sets up its first ring, or submits to a ring for the
- * first time.  The struct is freed with the task_struct, or by an exec.
+ * A task gets a struct io_uring_task when it sets up, enables or submits to its first ring, or
+ * registers ring descriptors.  The struct is freed with the task_struct, or by an exec.
  *
  * A node (struct io_tctx_node) exists for each ring that a task uses.  The task adds the node, and
  * removes it when it exits or execs, or the end of the ring removes it.

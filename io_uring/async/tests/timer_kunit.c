@@ -53,7 +53,7 @@ static void timer_ring_end(struct kunit *test, struct timer_fixture *fix)
 	mutex_unlock(&fix->ctx.uring_lock.mutex);
 }
 
-/* An interrupt expires some of those that are due, the task goes on; in their order. */
+/* An interrupt expires some of the due timers, the task the others, in their order. */
 static void timer_takes_turns(struct kunit *test)
 {
 	struct timer_fixture *fix = timer_ring(test);

@@ -25,7 +25,7 @@
  * @most: most that ever ran at once
  * @ended: works that ran to their end
  * @cancelled: works that were run to be cancelled
- * @put: works that the pool has let go of
+ * @put: works that the pool has released
  * @order: numbers of the works in the order in which they began
  * @nr_order: entries of @order
  * @bound: limit of bounded workers
@@ -115,8 +115,8 @@ static struct pool_test *pool_make(struct kunit *test, unsigned int bounded)
 }
 
 /*
- * What still waits at the gate is signalled, what is queued is cancelled.  All that was
- * ever queued is let go of, once; threads and pool are gone.
+ * Signal the work that waits at the gate, and cancel queued work.  The pool has released each work
+ * once, and its threads are gone.
  */
 static void pool_end(struct kunit *test, struct pool_test *pool, int works)
 {

@@ -145,7 +145,7 @@ static void wq_extract_frees_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lane->keys | lane->held, 0);
 }
 
-/* What a search leaves to happen while it has let go of the lock. */
+/* What happens while a search has dropped the lock. */
 struct wq_meanwhile {
 	struct wq_rig	*rig;
 	unsigned int	looks;
@@ -175,7 +175,7 @@ static bool wq_meanwhile_match(struct io_wq_work *work, void *data)
 	return true;
 }
 
-/* Whatever is taken out while a search rests: it goes on with the next, misses none, loses none. */
+/* A search that dropped the lock continues with the next work, whichever works were removed. */
 static void wq_search_survives(struct kunit *test)
 {
 	unsigned int a, b, at, n;

@@ -117,8 +117,8 @@ static bool io_recv_has_ended(const struct sock *sk)
 }
 
 /*
- * Return: true if an AF_UNIX socket is empty.  AF_UNIX does not report msg_inq, so this checks its
- * queue.  A socket in a BPF sockmap has a second queue, which sk_is_readable() checks.
+ * Return: true if an AF_UNIX socket is empty.  On 6.12 AF_UNIX does not report msg_inq, so this
+ * checks its queue.  A socket in a BPF sockmap has a second queue, which sk_is_readable() checks.
  */
 static bool io_recv_is_empty(struct sock *sk)
 {
@@ -137,7 +137,7 @@ static enum io_result io_recv_rest(struct io_kiocb *req, unsigned int issue_flag
 }
 
 /*
- * Decide how to go on after a CQE.  A socket that is known to be empty needs neither another
+ * Decide what follows a CQE.  A socket that is known to be empty needs neither another
  * attempt nor a buffer, unless its end has to be reported.  For other sockets report -ENOBUFS
  * as soon as the group is empty, as 6.12 does.
  */

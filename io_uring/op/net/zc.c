@@ -8,7 +8,7 @@
  * memory (notif.c).
  *
  * ->prep() allocates the notification before it checks flags and addresses.  So a send that fails
- * or is cancelled posts a notification, too, as on 6.12: programs count two CQEs for each send.
+ * later, or is cancelled, posts a notification as well, as on 6.12: programs count two CQEs a send.
  * All attempts share one notification.  The first attempt charges the pages to it, or lets it hold
  * the registered buffer.
  */

@@ -147,7 +147,7 @@ static void io_rw_end_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int
 }
 
 /*
- * A transfer ended with something else than all that was wanted.  Return: it
+ * A transfer ended with something else than all that was wanted.  Return: true if it
  * was refused only because it would have blocked, and may block elsewhere.
  */
 static noinline bool io_rw_odd(struct io_kiocb *req, long res)

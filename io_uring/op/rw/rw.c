@@ -6,8 +6,8 @@
  * inline and must not block (IOCB_NOWAIT).  If it would have blocked, or if a regular file or a
  * block device has moved only a part, the next attempt is made
  *
- *	for buffered reads	by the submitter, when the missing folio has been read
- *				(io_read_wait_folio())
+ *	for buffered reads	by the submitter, when the missing folio has been read, if the file
+ *				has FOP_BUFFER_RASYNC (io_read_wait_folio())
  *	otherwise		by a worker, which may block
  *
  * A request for a file that can be polled waits until the file is ready instead (async/poll.c).
@@ -36,7 +36,7 @@
  * @file: a file without FMODE_NOWAIT
  * @events: events of which one has to be ready
  *
- * Return: true if the file has O_NONBLOCK or is ready.
+ * Return: true if the file is ready, or has O_NONBLOCK and is no regular file or block device.
  */
 noinline bool io_rw_nonblocking(struct file *file, __poll_t events)
 {

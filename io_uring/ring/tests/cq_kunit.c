@@ -35,7 +35,7 @@ static struct io_cqe_val cq_val(u64 nr)
 	return (struct io_cqe_val) { .user_data = nr, .res = -(s32)nr, .flags = nr << 16 };
 }
 
-/* Post CQEs number @first to @last, into a batch that goes on. */
+/* Post CQEs number @first to @last, and keep the batch open. */
 static void cq_post(struct io_ring_ctx *ctx, u64 first, u64 last)
 {
 	for (; first <= last; first++) {
