@@ -10,8 +10,7 @@
  * A node in a slot never changes its file or buffer: an update makes a new node
  * and drops the slot's reference to the old one.  The old file or buffer stays for
  * as long as requests use it.  The last of them releases it, and posts the CQE of
- * its tag, if there is one.  Only
- * IORING_UNREGISTER_BUFFERS waits for that.
+ * its tag, if there is one.  Only IORING_UNREGISTER_BUFFERS waits for that.
  *
  * Context: Task context.  Holds the ring lock.  May sleep.  The program chooses
  * the size of a table, so loops over slots call cond_resched().

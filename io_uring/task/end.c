@@ -5,8 +5,8 @@
  * The task repeats io_cancel_requests() on all of its rings, an exec until no request is left, an
  * exit until no tracked one is.  It sleeps while a pass finds nothing to do.  New items in its
  * mailboxes and the end of each of its requests wake it.  It does not wait for a ring lock (see
- * ring/locks.h), but tries again.
- * After a timeout an exiting task leaves the rest to the rings' fallback work.
+ * ring/locks.h), but tries again.  After a timeout an exiting task leaves the rest to the rings'
+ * fallback work.
  */
 #include <linux/sched/signal.h>
 

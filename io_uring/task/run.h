@@ -64,8 +64,8 @@ static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
  * @ctx: the ring
  * @tries: attempts of current without success so far, see io_lock_backoff()
  *
- * After IO_STARVED_TRIES and one attempts submitters yield (io_ring_yield()), until current has had
- * the lock or stops trying (io_ring_try_end()).  Other waiters ask for that again.
+ * If @tries is IO_STARVED_TRIES, a failure makes submitters yield (io_ring_yield()) until
+ * current has had the lock or stops trying (io_ring_try_end()).  Other waiters ask again.
  *
  * Return: true if the lock is held.
  */

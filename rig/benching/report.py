@@ -86,11 +86,10 @@ def worse_in(then, now):
             if now[k] > then[k] + max(units, part * then[k])]
 
 
-def fails(name, row, recorded, stock):
+def fails(goals, name, row, recorded, stock):
     """Whether a row costs more than it did, or than its goals allow."""
     if not_ours(name):
         return False
-    goals = Goals()
     return (name in recorded and (bool(worse_in(recorded[name], row))
                                   or goals.against_best(name, row, recorded[name]["best"])[0])
             or name in stock and goals.against_stock(name, stock[name], row)[0])
@@ -98,9 +97,9 @@ def fails(name, row, recorded, stock):
 
 def look_again(kernel, recorded, ours, part):
     """Rows that fail are counted in other boots too; the cheapest is told."""
-    _, stock = read_figures(STOCK_FIGURES)
+    goals, (_, stock) = Goals(), read_figures(STOCK_FIGURES)
     for boot in BOOTS[1:]:
-        bad = [n for n, row in ours["rows"].items() if fails(n, row, recorded, stock)]
+        bad = [n for n, row in ours["rows"].items() if fails(goals, n, row, recorded, stock)]
         if not bad:
             return
         say(f"  {len(bad)} rows cost more than they did, or than their goals allow: one more boot")

@@ -1217,7 +1217,6 @@ TEST_F(wq, thread_limit_is_lifted)
 	}
 }
 
-/* Uses a ring for the first time, and tells how many workers it may have then. */
 static const char exit_fifo[] = "/tmp/iou-exit-fifo";
 
 /* End while workers go to sleep in the opens of a FIFO, and more of these wait. */
@@ -1228,9 +1227,8 @@ static void *end_beside_workers(void *arg)
 
 	if (iou_init(&r, 8, 0))
 		_exit(1);
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < 4; i++)
 		prep_fifo(&r, exit_fifo, i);
-	}
 	iou_submit(&r);
 	usleep(*us);
 	return NULL;
@@ -1266,23 +1264,17 @@ TEST(thread_ends_beside_a_creation)
  */
 TEST(exit_beside_a_creation)
 {
-	unsigned int round, i;
+	unsigned int round, us;
 	int pid;
 
 	unlink(exit_fifo);
 	ASSERT_EQ(0, mkfifo(exit_fifo, 0600));
 	for (round = 0; round < 60; round++) {
+		us = round * 50;
 		pid = fork();
 		ASSERT_LE(0, pid);
 		if (!pid) {
-			struct iou r;
-
-			if (iou_init(&r, 8, 0))
-				_exit(1);
-			for (i = 0; i < 4; i++)
-				prep_fifo(&r, exit_fifo, i);
-			iou_submit(&r);
-			usleep(round * 50);
+			end_beside_workers(&us);
 			_exit(0);
 		}
 		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
@@ -1290,6 +1282,7 @@ TEST(exit_beside_a_creation)
 	unlink(exit_fifo);
 }
 
+/* Uses a ring for the first time, and tells how many workers it may have then. */
 static void *join_ring(void *arg)
 {
 	struct joiner *joiner = arg;
