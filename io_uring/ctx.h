@@ -665,6 +665,8 @@ struct io_ring_ctx {
 	struct {
 		/** @mailbox: single-writer rings: finished requests, retries, messages */
 		struct io_mailbox	mailbox;
+		/** @wake_early: a worker's next CQE may wake a task that waits for several */
+		bool			wake_early;
 		/** @cq_wait: multi-writer rings: tasks that sleep for CQEs */
 		struct wait_queue_head	cq_wait;
 		/** @notify: what is told of CQEs besides sleepers */

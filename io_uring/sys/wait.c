@@ -34,6 +34,7 @@
 #include "ring/cq.h"
 #include "ring/locks.h"
 #include "ring/mailbox.h"
+#include "ring/notify.h"
 #include "sys/wait.h"
 #include "task/run.h"
 #include "task/tctx.h"
@@ -148,7 +149,7 @@ static int io_waiter_wake(struct wait_queue_entry *entry, unsigned int mode, int
 {
 	struct io_waiter *w = container_of(entry, struct io_waiter, entry);
 
-	if (!io_waiter_ready(w))
+	if (!io_waiter_ready(w) && !io_notify_early(w->ctx, entry->private))
 		return 0;
 	return autoremove_wake_function(entry, mode, flags, key);
 }
@@ -391,6 +392,7 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 	w.ctx = ctx;
 	w.target = READ_ONCE(ctx->rings->cq_head) + nr;
 	w.timeouts = io_cq_timeouts(ctx);
+	WRITE_ONCE(ctx->wake_early, nr > 1);
 	if (!ctx->cq.single_writer) {
 		init_waitqueue_func_entry(&w.entry, io_waiter_wake);
 		INIT_LIST_HEAD(&w.entry.entry);

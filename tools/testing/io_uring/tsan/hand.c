@@ -8,7 +8,15 @@
 void io_notify_listeners(struct io_ring_ctx *ctx)
 {
 	(void)ctx;
-	fail("nobody listens");
+	fail("the ring has no listeners");
+}
+
+/* No thread of this program is a worker. */
+bool io_notify_early(struct io_ring_ctx *ctx, struct task_struct *waiter)
+{
+	(void)ctx;
+	(void)waiter;
+	return false;
 }
 
 void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told)

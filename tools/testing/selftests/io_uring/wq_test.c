@@ -393,6 +393,63 @@ TEST_F(wq, busy_workers_do_not_interrupt_their_owner)
 	close(ep);
 }
 
+#define SLOW	6
+
+static char slow_fifo[SLOW][32];
+
+/* Let the opens of all FIFOs end, one after the other. */
+static void *end_slow_opens(void *arg)
+{
+	unsigned int i;
+
+	for (i = 0; i < SLOW; i++) {
+		iou_sleep_ms(20);
+		close(meet_reader(slow_fifo[i]));
+	}
+	return NULL;
+}
+
+/*
+ * A task waits for CQEs that workers post one at a time.  It wakes up at the first one at the
+ * earliest, and again when it has all.  The first round creates the workers.
+ * Mutant: early-at-each-cqe.  differences: worker-wakes
+ */
+TEST_F(wq, slow_work_wakes_twice)
+{
+	struct rusage before, after;
+	struct io_uring_cqe cqe;
+	unsigned int i, round;
+	pthread_t other;
+	long woken = 0;
+
+	for (i = 0; i < SLOW; i++) {
+		snprintf(slow_fifo[i], sizeof(slow_fifo[i]), "/tmp/iou-slow%u", i);
+		unlink(slow_fifo[i]);
+		ASSERT_EQ(0, mkfifo(slow_fifo[i], 0600));
+	}
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < SLOW; i++)
+			prep_fifo(&self->r, slow_fifo[i], i);
+		ASSERT_EQ(0, pthread_create(&other, NULL, end_slow_opens, NULL));
+		ASSERT_LE(0, iou_submit(&self->r));
+		getrusage(RUSAGE_THREAD, &before);
+		ASSERT_LE(0, iou_enter(&self->r, 0, SLOW, IORING_ENTER_GETEVENTS));
+		getrusage(RUSAGE_THREAD, &after);
+		pthread_join(other, NULL);
+		for (i = 0; i < SLOW; i++) {
+			ASSERT_EQ(0, iou_reap(&self->r, &cqe));
+			ASSERT_LE(0, cqe.res);
+			close(cqe.res);
+		}
+		woken = after.ru_nvcsw - before.ru_nvcsw;
+	}
+	EXPECT_TRUE(woken <= 2 || iou_on_stock()) {
+		TH_LOG("%ld times", woken);
+	}
+	for (i = 0; i < SLOW; i++)
+		unlink(slow_fifo[i]);
+}
+
 /*
  * Work that runs for long on all CPUs gets few workers beyond these: with more of them, all of the
  * work would end at the same late time.  Mutant: workers-crowd-cpus.
