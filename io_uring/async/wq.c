@@ -848,20 +848,20 @@ bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 
 /**
  * io_wq_wait_done - have the owner woken whenever a work is done
- * @wq: pool, of current
- * @wait: true from now on, false not any more
+ * @wq: pool, of current, which io_wq_exit_start() ends soon
  *
- * Call this before setting current's state and before io_wq_bounded_busy().  That function
- * takes the locks that a worker drops after a work and before it wakes the owner.
+ * From here on the workers do not take part in a stop of the process.  Call this before setting
+ * current's state and before io_wq_bounded_busy().  That function takes the locks that a worker
+ * drops after a work and before it wakes the owner.
  */
-void io_wq_wait_done(struct io_wq *wq, bool wait)
+void io_wq_wait_done(struct io_wq *wq)
 {
-	WRITE_ONCE(wq->owner_waits, wait);
+	WRITE_ONCE(wq->owner_waits, true);
 }
 
 /**
- * io_wq_bounded_nudge - make bounded work leave interruptible waits
- * @wq: pool
+ * io_wq_bounded_nudge - make bounded work leave interruptible waits, from now on
+ * @wq: pool, after io_wq_wait_done()
  *
  * The work is not cancelled, and work that waits for a disk is not disturbed.
  */
@@ -870,11 +870,10 @@ void io_wq_bounded_nudge(struct io_wq *wq)
 	struct io_wq_lane *lane = &wq->lane[IO_WQ_BOUNDED];
 	struct io_wq_worker *worker;
 
+	WRITE_ONCE(lane->nudged, true);
 	guard(spinlock)(&lane->lock);
-	list_for_each_entry(worker, &lane->workers, link) {
-		if (worker->cur)
-			set_notify_signal(worker->task);
-	}
+	list_for_each_entry(worker, &lane->workers, link)
+		set_notify_signal(worker->task);
 }
 
 /**

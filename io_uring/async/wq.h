@@ -103,7 +103,7 @@ bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done);
 void io_wq_bounded_nudge(struct io_wq *wq);
 bool io_wq_exit_wait(struct io_wq *wq, unsigned long timeout);
 void io_wq_put_and_exit(struct io_wq *wq);
-void io_wq_wait_done(struct io_wq *wq, bool wait);
+void io_wq_wait_done(struct io_wq *wq);
 bool io_wq_tryget(struct io_wq *wq);
 void io_wq_unref(struct io_wq *wq);
 

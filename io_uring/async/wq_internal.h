@@ -69,6 +69,7 @@ struct io_wq_search {
  * @searches: (Q) searches in progress, which drop the lock now and then
  * @workers: (Q) all workers
  * @nr_done: (Q) number of works that workers have ended
+ * @nudged: (A) the owner exits, and work does not wait for other tasks; never cleared
  * @reap: cancels what is queued
  * @workers_lock: (W) idle workers, and the counts of workers.  A leaf, taken in the
  *	scheduler's hook; io_wq_kick() reads the fields under it without the lock
@@ -101,6 +102,7 @@ struct io_wq_lane {
 	struct list_head	searches;
 	struct list_head	workers;
 	unsigned int		nr_done;
+	bool			nudged;
 	struct work_struct	reap;
 
 	raw_spinlock_t		workers_lock;	/* (W) */
@@ -152,7 +154,7 @@ struct io_wq_cpus {
  * @rings: (A) number of rings that the owner uses
  * @refs: references to the memory: the pool's creator, io_wq_tryget(), and in each lane a
  *	pending creation, @reap and @late
- * @owner_waits: (A) the owner wants to be woken when a work is done
+ * @owner_waits: (A) the owner wants to be woken when a work is done; never cleared
  * @told: the pool's exit has cancelled running work, and waits for the threads
  * @live: number of threads, and one more until @told
  * @drained: completed when @live reaches zero
@@ -217,6 +219,12 @@ struct io_wq_worker {
 static inline bool io_wq_exiting(const struct io_wq *wq)
 {
 	return READ_ONCE(wq->exiting);
+}
+
+/* Return: true if the owner exits, and waits for the workers. */
+static inline bool io_wq_owner_waits(const struct io_wq *wq)
+{
+	return READ_ONCE(wq->owner_waits) || io_wq_exiting(wq);
 }
 
 /* Return: true if the owner has replaced its root, descriptors or namespaces since. */

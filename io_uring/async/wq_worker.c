@@ -723,6 +723,18 @@ static void io_wq_worker_apply_cpus(struct io_wq_worker *worker)
 }
 
 /*
+ * Return: true if current has a signal to act on.  While the owner waits for its workers to end,
+ * only a kill counts: a worker that stopped would make the owner wait for SIGCONT, and
+ * the owner, which has not stopped, would make a shell wait for the stop.
+ */
+static bool io_wq_worker_signalled(const struct io_wq_worker *worker)
+{
+	if (likely(!signal_pending(current)))
+		return false;
+	return !io_wq_owner_waits(worker->lane->wq) || __fatal_signal_pending(current);
+}
+
+/*
  * Handle pending signals of a worker.  No other thread sees a fatal signal that was dequeued
  * here, so it ends the pool.
  *
@@ -733,7 +745,7 @@ static bool io_wq_worker_killed(void)
 	struct io_wq_worker *worker = current->worker_private;
 	struct ksignal ksig __uninitialized;
 
-	if (!signal_pending(current) || !get_signal(&ksig))
+	if (!io_wq_worker_signalled(worker) || !get_signal(&ksig))
 		return false;
 	io_wq_exit_start(worker->lane->wq);
 	return true;
@@ -751,8 +763,11 @@ static void io_wq_worker_run_pending(struct io_wq_worker *worker)
 	cond_resched();
 	if (test_thread_flag(TIF_NOTIFY_SIGNAL)) {
 		clear_notify_signal();
-		/* a file with SO_LINGER that is closed below must not delay the end of the pool */
-		if (io_wq_exiting(worker->lane->wq))
+		/*
+		 * A file with SO_LINGER that is closed below must not delay the end of the pool.
+		 * The next work must not wait for other tasks if the owner exits.
+		 */
+		if (io_wq_exiting(worker->lane->wq) || READ_ONCE(worker->lane->nudged))
 			set_thread_flag(TIF_NOTIFY_SIGNAL);
 	}
 	worker->working = true;
@@ -845,8 +860,9 @@ static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
 		 * cheap as long as this worker has not gone to sleep.
 		 */
 		cond_resched();
-		set_current_state(TASK_INTERRUPTIBLE);
-		if (READ_ONCE(worker->called) || signal_pending(current))
+		set_current_state(io_wq_owner_waits(worker->lane->wq) ?
+				  TASK_KILLABLE | TASK_NOLOAD : TASK_INTERRUPTIBLE);
+		if (READ_ONCE(worker->called) || io_wq_worker_signalled(worker))
 			break;
 		left = schedule_timeout(left);
 	}
@@ -942,6 +958,9 @@ static int io_wq_worker_main(void *data)
 	snprintf(comm, sizeof(comm), "iou-wrk-%d", wq->task->pid);
 	set_task_comm(current, comm);
 	io_wq_worker_came(worker);
+	/* io_wq_bounded_nudge() does not find a worker that comes later */
+	if (unlikely(READ_ONCE(lane->nudged)))
+		set_thread_flag(TIF_NOTIFY_SIGNAL);
 	stay = !worker->spare || io_wq_worker_wait(worker);
 	while (stay) {
 		while (io_wq_worker_run_some(worker))

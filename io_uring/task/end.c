@@ -55,11 +55,17 @@ struct io_cancel_wait {
 	sigset_t		mask;
 };
 
-/* Return: true if the signal kills all threads of the process at once, and dumps no core. */
-static bool io_cancel_signal_kills(const struct sighand_struct *sighand, int sig)
+/*
+ * Return: true if one thread of the process has to act on the signal.  Others kill all threads at
+ * once, or are ignored; an ignored signal is not even queued unless it is blocked.
+ */
+static bool io_cancel_signal_needs_thread(const struct sighand_struct *sighand, int sig)
 {
-	return sighand->action[sig - 1].sa.sa_handler == SIG_DFL && !sig_kernel_ignore(sig) &&
-	       !sig_kernel_stop(sig) && !sig_kernel_coredump(sig);
+	__sighandler_t handler = sighand->action[sig - 1].sa.sa_handler;
+
+	if (handler != SIG_DFL)
+		return handler != SIG_IGN;
+	return sig_kernel_stop(sig) || sig_kernel_coredump(sig);
 }
 
 /* Add the signals that one thread of the process has to handle. */
@@ -71,7 +77,7 @@ static void io_cancel_add_handled(sigset_t *mask)
 
 	guard(spinlock_irq)(&sighand->siglock);
 	for (sig = 1; sig <= _NSIG; sig++) {
-		if (!io_cancel_signal_kills(sighand, sig))
+		if (io_cancel_signal_needs_thread(sighand, sig))
 			sigaddset(mask, sig);
 	}
 }
@@ -230,51 +236,54 @@ static void io_cancel_await_workers(struct io_cancel_wait *w)
 		io_cancel_pass(w);
 }
 
-/* Return: true if work is left that ends by itself, but needs the task or its workers. */
-static bool io_cancel_bounded(const struct io_uring_task *tctx, unsigned int *done)
+/*
+ * Return: true if work is left that ends by itself, but needs the task or its workers.  The last
+ * progress was at @since, in jiffies.
+ */
+static bool io_cancel_bounded(const struct io_uring_task *tctx, unsigned int *done,
+			      unsigned long since)
 {
-	bool busy = io_wq_bounded_busy(tctx->io_wq, done);
-
+	if (io_wq_bounded_busy(tctx->io_wq, done))
+		return true;
 	/* buffered reads that wait for a folio continue in current, so in the caller's passes */
-	return busy || atomic_read(&tctx->reading);
+	return atomic_read(&tctx->reading) && time_before(jiffies, since + IO_CANCEL_PATIENCE);
 }
 
 /*
  * Let bounded work of an exiting thread finish if its process lives on, and buffered reads that
  * wait for the disk.  Otherwise a write would be done or not, depending on whether the worker or
  * the exit is faster.  Work that waits for another task (the open of a FIFO) is interrupted after
- * IO_CANCEL_GRACE without progress.  Work that still runs after IO_CANCEL_PATIENCE is cancelled
- * with the other requests.
+ * IO_CANCEL_GRACE without progress, and so is all work that begins later.  A disk may take its
+ * time: io_wq_put_and_exit() would wait for a running write all the same, and only a kill drops
+ * those behind it.  Reads have IO_CANCEL_PATIENCE.
  */
 static void io_cancel_after_workers(struct io_cancel_wait *w)
 {
 	struct io_wq *wq = w->tctx->io_wq;
 	unsigned long since = jiffies;
 	unsigned int done, before = 0;
-	long nap = IO_CANCEL_GRACE;
-	bool arrived;
+	bool arrived, nudged = false;
 
-	if (!io_cancel_bounded(w->tctx, &done))
+	if (!io_cancel_bounded(w->tctx, &done, since))
 		return;
-	io_wq_wait_done(wq, true);
-	while (!io_cancel_at_once() && time_before(jiffies, since + IO_CANCEL_PATIENCE)) {
+	io_wq_wait_done(wq);
+	while (!io_cancel_at_once()) {
 		io_cancel_pass(w);
 		io_cancel_ignore_signals();
 		set_current_state(TASK_INTERRUPTIBLE | TASK_FREEZABLE);
 		arrived = io_cancel_arm(w->tctx, true);
 		/* after the pass: it may have issued the next request of a chain */
-		if (!io_cancel_bounded(w->tctx, &done))
+		if (!io_cancel_bounded(w->tctx, &done, since))
 			break;
-		if (done != before) {
+		if (done != before)
 			since = jiffies;
-			nap = IO_CANCEL_GRACE;
-		} else if (time_after_eq(jiffies, since + IO_CANCEL_GRACE)) {
-			io_wq_bounded_nudge(wq);
-			nap = IO_CANCEL_NAP;
-		}
 		before = done;
+		if (!nudged && time_after_eq(jiffies, since + IO_CANCEL_GRACE)) {
+			nudged = true;
+			io_wq_bounded_nudge(wq);
+		}
 		if (!w->found && !w->ran && (w->busy || !arrived) && !task_work_pending(current))
-			schedule_timeout(nap);
+			schedule_timeout(nudged ? IO_CANCEL_NAP : IO_CANCEL_GRACE);
 		__set_current_state(TASK_RUNNING);
 		io_cancel_arm(w->tctx, false);
 		io_cancel_heed_signals();
@@ -282,7 +291,6 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 	__set_current_state(TASK_RUNNING);
 	io_cancel_arm(w->tctx, false);
 	io_cancel_heed_signals();
-	io_wq_wait_done(wq, false);
 }
 
 /*
@@ -405,6 +413,9 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 	io_cancel_leave_rings(&w);
 	io_tctx_detach_all(tctx);
 	io_tctx_put_credit(tctx);
+	/* a leader that exits first stays, as a zombie: what it blocks would be queued */
+	if (!cancel_all)
+		set_current_blocked(&w.mask);
 	if (cancel_all && gone) {
 		/* no request refers to the state now */
 		atomic_dec(&tctx->in_cancel);

@@ -85,10 +85,15 @@ static struct workqueue_struct *io_exit_wq;
  */
 void __io_uring_cancel(bool cancel_all)
 {
-	io_ringfd_drop_all();
+	/* an exec may free the state that has the registered rings */
+	if (cancel_all)
+		io_ringfd_drop_all();
 	io_cancel_task(current->io_uring, cancel_all);
-	if (!cancel_all)
-		io_sqpoll_user_left();
+	if (cancel_all)
+		return;
+	/* not before: the end of a ring cancels queued writes, for which io_cancel_task() waits */
+	io_ringfd_drop_all();
+	io_sqpoll_user_left();
 }
 
 /**

@@ -8,6 +8,7 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -52,6 +53,14 @@ FIXTURE_TEARDOWN(end)
 	close(self->alive[0]);
 	close(self->alive[1]);
 }
+
+/* What a thread writes before it ends. */
+struct last_writes {
+	unsigned int flags;
+	int file;
+	const char *buf;
+	struct hole hole;
+};
 
 static unsigned int next_random(unsigned int *state)
 {
@@ -681,6 +690,100 @@ TEST_F(end, writes_of_a_thread)
 	}
 }
 
+#define REGISTERED_WRITES	100
+#define REGISTERED_SIZE		262144
+
+/* Queue writes on a ring that only a registered index refers to, and end. */
+static void *write_by_index_and_end(void *arg)
+{
+	struct io_uring_rsrc_update index = { .offset = -1U };
+	struct last_writes *w = arg;
+	__u32 limits[2] = { 1, 1 };
+	struct iou r;
+	unsigned long i;
+
+	if (iou_init(&r, 128, w->flags) ||
+	    iou_register(&r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2))
+		return (void *)1;
+	for (i = 0; i < REGISTERED_WRITES; i++)
+		iou_prep(&r, IORING_OP_WRITE, w->file, w->buf, REGISTERED_SIZE,
+			 i * REGISTERED_SIZE)->flags = IOSQE_ASYNC;
+	index.data = r.fd;
+	if (iou_submit(&r) != REGISTERED_WRITES ||
+	    iou_register(&r, IORING_REGISTER_RING_FDS, &index, 1) != 1)
+		return (void *)2;
+	/* unmap and close: the index is left */
+	iou_exit(&r);
+	return NULL;
+}
+
+/* Writes are done, too, if the end of the thread ends their ring.  Mutant: index-goes-first. */
+TEST_F(end, writes_by_index)
+{
+	struct last_writes w = { .flags = variant->flags };
+	unsigned long i, done = 0;
+	pthread_t t;
+	char *buf, c;
+	void *ret;
+
+	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))
+		SKIP(return, "the ring is not its owner's, or cannot do it");
+	buf = malloc(REGISTERED_SIZE);
+	ASSERT_NE(NULL, buf);
+	memset(buf, 'x', REGISTERED_SIZE);
+	w.buf = buf;
+	w.file = iou_file(4096, 0);
+	ASSERT_LE(0, w.file);
+	ASSERT_EQ(0, pthread_create(&t, NULL, write_by_index_and_end, &w));
+	pthread_join(t, &ret);
+	ASSERT_EQ(NULL, ret);
+	for (i = 0; i < REGISTERED_WRITES; i++)
+		done += pread(w.file, &c, 1, i * REGISTERED_SIZE) == 1 && c == 'x';
+	EXPECT_EQ(REGISTERED_WRITES, done);
+	close(w.file);
+	free(buf);
+}
+
+/* Queue writes behind one that stands in a page fault, and end. */
+static void *write_behind_a_fault_and_end(void *arg)
+{
+	struct last_writes *w = arg;
+	struct iou r;
+	unsigned int i;
+
+	if (iou_init(&r, 32, w->flags))
+		return (void *)1;
+	for (i = 0; i < LAST_WRITES; i++)
+		iou_prep(&r, IORING_OP_WRITE, w->file, i ? w->buf : w->hole.mem, 1, i)->flags =
+			IOSQE_ASYNC;
+	if (iou_submit(&r) != LAST_WRITES || hole_faults(&w->hole, 1) != 1)
+		return (void *)2;
+	return NULL;
+}
+
+/* They are done however long the first one takes.  Mutant: patience-drops-writes. */
+TEST(writes_of_a_thread_behind_a_slow_one)
+{
+	struct last_writes w = { .buf = "x" };
+	char all[LAST_WRITES + 1];
+	pthread_t t;
+	void *ret;
+
+	if (hole_open(&w.hole, 1))
+		SKIP(return, "needs userfaultfd");
+	w.file = iou_file(0, 0);
+	ASSERT_LE(0, w.file);
+	ASSERT_EQ(0, pthread_create(&t, NULL, write_behind_a_fault_and_end, &w));
+	/* longer than an exit waits for reads */
+	sleep(11);
+	hole_give(&w.hole, 0, 1);
+	pthread_join(t, &ret);
+	ASSERT_EQ(NULL, ret);
+	EXPECT_EQ(LAST_WRITES, pread(w.file, all, sizeof(all), 0));
+	close(w.file);
+	close(w.hole.uffd);
+}
+
 #define DISKS		"/sys/kernel/config/nullb/"
 #define LAST_READS	4
 
@@ -954,6 +1057,173 @@ TEST_F(end, signal_behind_the_last_sibling)
 		sock_close_pair(told);
 		sock_close_pair(p);
 	}
+}
+
+/* Wait outside of io_uring, next to a leader that ends.  The process fails if a signal comes. */
+static void *wait_undisturbed(void *arg)
+{
+	struct epoll_event event;
+	int ep = epoll_create1(0);
+	unsigned int i;
+
+	/* a handler that the leader has seen when it ended */
+	iou_sleep_ms(100);
+	signal(SIGUSR2, SIG_IGN);
+	for (i = 0; i < 10; i++) {
+		if (epoll_wait(ep, &event, 1, 60))
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/* Fork a process whose leader ends, behind a fault or at once.  Return: its pid. */
+static int start_leader_to_end(struct leaver *l, bool fault)
+{
+	int pid = fork();
+	pthread_t t;
+	struct iou r;
+
+	if (pid)
+		return pid;
+	signal(SIGUSR1, SIG_IGN);
+	signal(SIGUSR2, hear);
+	if (pthread_create(&t, NULL, wait_undisturbed, NULL))
+		_exit(6);
+	if (fault)
+		end_behind_a_fault(l);
+	if (iou_init(&r, 8, l->flags))
+		_exit(7);
+	iou_nop(&r, 1);
+	if (iou_submit(&r) != 1 || write(l->told, "r", 1) != 1)
+		_exit(8);
+	syscall(SYS_exit, 0);
+	return -1;
+}
+
+/*
+ * Signals that are ignored do not interrupt the other threads of a leader that ends, or has ended.
+ * Mutants: ignored-signals-queued, zombie-blocks-signals.
+ */
+TEST_F(end, ignored_signals_stay_ignored)
+{
+	static const int signals[] = { SIGWINCH, SIGCHLD, SIGUSR1, SIGUSR2 };
+	struct leaver l = { .flags = variant->flags };
+	int told[2], pid, status, fault;
+	unsigned int i;
+	char c;
+
+	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))
+		SKIP(return, "its requests are not the thread's");
+	ASSERT_EQ(0, pipe(told));
+	l.told = told[1];
+	for (fault = 0; fault < 2; fault++) {
+		pid = start_leader_to_end(&l, fault);
+		ASSERT_LT(0, pid);
+		ASSERT_EQ(1, read(told[0], &c, 1));
+		iou_sleep_ms(200);
+		/* the last one is ignored later than a leader behind a fault can see */
+		for (i = 0; i < 8; i++) {
+			ASSERT_EQ(0, kill(pid, signals[i % (fault ? 3 : 4)]));
+			iou_sleep_ms(20);
+		}
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status) {
+			TH_LOG("%s a fault", fault ? "behind" : "without");
+		}
+	}
+	sock_close_pair(told);
+}
+
+#define LAST_OPENS	1000
+
+/* Queue opens of a FIFO, and end.  arg: their number */
+static void *open_many_and_end(void *arg)
+{
+	unsigned long i, nr = (unsigned long)arg;
+	__u32 limits[2] = { 1, 1 };
+	struct io_uring_sqe *sqe;
+	struct iou r;
+
+	if (iou_init(&r, LAST_OPENS, 0) ||
+	    iou_register(&r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2))
+		return (void *)1;
+	for (i = 0; i < nr; i++) {
+		sqe = iou_prep(&r, IORING_OP_OPENAT, AT_FDCWD, "/tmp/iou-last", 0, 0);
+		sqe->open_flags = O_RDONLY;
+		sqe->flags = IOSQE_ASYNC;
+	}
+	if (iou_submit(&r) != nr)
+		return (void *)2;
+	/* the worker stands in the first one */
+	iou_sleep_ms(20);
+	return NULL;
+}
+
+/*
+ * The end of a thread waits once for work that waits for other tasks, however much of it is queued.
+ * Mutant: each-open-waits.
+ */
+TEST(opens_of_a_thread)
+{
+	unsigned long long begin;
+	pthread_t t;
+	void *ret;
+
+	unlink("/tmp/iou-last");
+	ASSERT_EQ(0, mkfifo("/tmp/iou-last", 0600));
+	begin = iou_now_us();
+	ASSERT_EQ(0, pthread_create(&t, NULL, open_many_and_end, (void *)LAST_OPENS));
+	pthread_join(t, &ret);
+	EXPECT_EQ(NULL, ret);
+	/* one jiffy for each was 8 seconds */
+	EXPECT_GE(grace(), (iou_now_us() - begin) / 1000);
+	unlink("/tmp/iou-last");
+}
+
+/* Fork a process whose second thread ends with opens in flight.  Return: its pid. */
+static int start_opens_to_end(unsigned long nr)
+{
+	int pid = fork();
+	pthread_t t;
+
+	if (pid)
+		return pid;
+	if (pthread_create(&t, NULL, open_many_and_end, (void *)nr))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/*
+ * A process is stopped while a thread of it ends: its parent sees the stop.
+ * Mutant: worker-stops-beside-an-exit.  differences: stop-beside-exit
+ */
+TEST(stop_meets_a_thread_that_ends)
+{
+	unsigned int round, late = 0;
+	unsigned long long until;
+	int pid, status, ret;
+
+	unlink("/tmp/iou-last");
+	ASSERT_EQ(0, mkfifo("/tmp/iou-last", 0600));
+	for (round = 0; round < 16; round++) {
+		pid = start_opens_to_end(1 + round % 4);
+		ASSERT_LT(0, pid);
+		usleep(20000 + round * 1000);
+		ASSERT_EQ(0, kill(pid, SIGSTOP));
+		until = iou_now_us() + 1000 * grace();
+		do {
+			ret = waitpid(pid, &status, WUNTRACED | WNOHANG);
+			iou_sleep_ms(1);
+		} while (!ret && iou_now_us() < until);
+		late += ret != pid || !WIFSTOPPED(status);
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+	}
+	EXPECT_TRUE(!late || iou_on_stock()) {
+		TH_LOG("%u of %u stops", late, round);
+	}
+	unlink("/tmp/iou-last");
 }
 
 static void *open_and_end(void *arg)
