@@ -15,8 +15,8 @@ the object file is another one. What changes:
     a barrier           acquire and release become relaxed, a store-release a plain store
 
 Its tests are the programs that rows of rig/mutants.table name for the same function, then those
-for the same file, for files that begin with the same word, and for the folder; and all KUnit
-suites where the folder has some.
+for the same file, for files that begin with the same word, and for the folder; and at last all
+KUnit suites where the folder has some.  The first that notices ends the trial.
 """
 import collections
 import concurrent.futures
@@ -244,9 +244,9 @@ def tests_for(change, rows):
             break
     for program in ANY:
         ranked.setdefault(program)
-    tests = ["selftests " + ",".join(list(ranked)[:MOST])]
+    tests = ["selftests " + program for program in list(ranked)[:MOST]]
     if os.path.isdir(f"{TOP}/{folder}/tests"):
-        tests.insert(0, "kunit *")
+        tests.append("kunit *")
     return tests
 
 
