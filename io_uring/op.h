@@ -83,7 +83,8 @@ enum io_wait_kind {
  *	true if the caller has to end the limit with -ECANCELED, false if it ends by itself
  * @expired: function of a limit's timer, for another op that sets a new time
  * @in_turn: Return true if a request that was not issued yet uses and moves the current position
- *	of its file.  Workers serialise such requests, as those with REQ_F_CUR_POS
+ *	of its file.  Workers serialise such requests on regular files and block devices, as
+ *	they do those with REQ_F_CUR_POS
  */
 struct io_op {
 	bool		needs_file : 1, iopoll : 1, ioprio : 1, buffer_select : 1;

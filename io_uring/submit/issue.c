@@ -9,8 +9,8 @@
  *
  *	IO_DONE		complete it here
  *	IO_PENDING	another context completes it; it must not be touched any more
- *	IO_AGAIN	if its file can be polled: wait until the file is ready, then
- *			issue it again, inline; otherwise queue it to a worker
+ *	IO_AGAIN	if the op and its file can be polled: wait until the file is
+ *			ready, then issue it again, inline; otherwise queue it to a worker
  *	IO_MORE*	issue it again, before and after its poll is armed: multishot.c
  */
 #include <linux/audit.h>

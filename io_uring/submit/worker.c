@@ -2,8 +2,8 @@
 /* io_uring: issue a request from a worker, the callbacks of the worker pool */
 
 /*
- * A worker avoids blocking on a file that can be polled.  It issues the request without blocking
- * first.  If that fails, it arms a poll of the file and is free for other work.
+ * A worker avoids blocking if the op and its file can be polled.  It issues the request without
+ * blocking first.  If that fails, it arms a poll of the file and is free for other work.
  */
 #include <linux/file.h>
 #include <linux/fs.h>

@@ -270,7 +270,8 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 	while (!io_cancel_at_once()) {
 		io_cancel_pass(w);
 		io_cancel_ignore_signals();
-		set_current_state(TASK_INTERRUPTIBLE | TASK_FREEZABLE);
+		/* not freezable: its workers, which do not freeze any more, wait for it */
+		set_current_state(TASK_INTERRUPTIBLE);
 		arrived = io_cancel_arm(w->tctx, true);
 		/* after the pass: it may have issued the next request of a chain */
 		if (!io_cancel_bounded(w->tctx, &done, since))

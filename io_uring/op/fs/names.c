@@ -9,7 +9,7 @@
 #include <linux/fcntl.h>
 #include <linux/fs.h>
 
-#include "../../fs/internal.h"
+#include "../../../fs/internal.h"
 
 #include "op/fs/path.h"
 #include "op/list.h"

@@ -17,7 +17,7 @@
 #include <linux/namei.h>
 #include <linux/uaccess.h>
 
-#include "../../fs/internal.h"
+#include "../../../fs/internal.h"
 
 #include "op/fs/path.h"
 #include "op/list.h"

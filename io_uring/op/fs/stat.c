@@ -15,7 +15,7 @@
 #include <linux/path.h>
 #include <linux/stat.h>
 
-#include "../../fs/internal.h"
+#include "../../../fs/internal.h"
 
 #include "op/fs/path.h"
 #include "op/list.h"

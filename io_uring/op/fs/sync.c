@@ -7,7 +7,7 @@
  */
 #include <linux/fs.h>
 
-#include "../../fs/internal.h"
+#include "../../../fs/internal.h"
 
 #include "op/list.h"
 #include "op/result.h"

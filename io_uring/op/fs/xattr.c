@@ -15,7 +15,7 @@
 #include <linux/uaccess.h>
 #include <linux/xattr.h>
 
-#include "../../fs/internal.h"
+#include "../../../fs/internal.h"
 
 #include "op/fs/path.h"
 #include "op/list.h"

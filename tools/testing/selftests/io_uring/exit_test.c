@@ -727,7 +727,7 @@ TEST_F(end, writes_by_index)
 	void *ret;
 
 	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))
-		SKIP(return, "the ring is not its owner's, or cannot do it");
+		SKIP(return, "its requests are not the thread's");
 	buf = malloc(REGISTERED_SIZE);
 	ASSERT_NE(NULL, buf);
 	memset(buf, 'x', REGISTERED_SIZE);
