@@ -211,12 +211,17 @@ static bool io_wq_is_awaited(struct io_wq_lane *lane, unsigned int generation)
 	return false;
 }
 
-/* A worker never takes newer work, and older work only if no worker of that age will. */
+/*
+ * Return: true if the worker may take work of another generation: older work if no worker of that
+ * age will take it, and newer work if the owner exits, which can create no worker any more.  Only
+ * hashed work does without the owner's new root, descriptors and namespaces: it has its file.
+ */
 static noinline bool io_wq_may_take_other(const struct io_wq_worker *worker,
 					  const struct io_wq_work *work)
 {
-	return (int)(work->generation - worker->generation) < 0 &&
-	       !io_wq_is_awaited(worker->lane, work->generation);
+	if ((int)(work->generation - worker->generation) > 0)
+		return work->flags & IO_WQ_WORK_HASHED && io_wq_owner_waits(worker->lane->wq);
+	return !io_wq_is_awaited(worker->lane, work->generation);
 }
 
 static bool io_wq_may_take(const struct io_wq_worker *worker, const struct io_wq_work *work)

@@ -60,6 +60,7 @@ struct last_writes {
 	int file;
 	const char *buf;
 	struct hole hole;
+	int unshare;
 };
 
 static unsigned int next_random(unsigned int *state)
@@ -753,35 +754,69 @@ static void *write_behind_a_fault_and_end(void *arg)
 
 	if (iou_init(&r, 32, w->flags))
 		return (void *)1;
-	for (i = 0; i < LAST_WRITES; i++)
-		iou_prep(&r, IORING_OP_WRITE, w->file, i ? w->buf : w->hole.mem, 1, i)->flags =
-			IOSQE_ASYNC;
-	if (iou_submit(&r) != LAST_WRITES || hole_faults(&w->hole, 1) != 1)
+	iou_prep(&r, IORING_OP_WRITE, w->file, w->hole.mem, 1, 0)->flags = IOSQE_ASYNC;
+	if (iou_submit(&r) != 1 || hole_faults(&w->hole, 1) != 1)
 		return (void *)2;
-	return NULL;
+	if (w->unshare && unshare(w->unshare))
+		return (void *)3;
+	for (i = 1; i < LAST_WRITES; i++)
+		iou_prep(&r, IORING_OP_WRITE, w->file, w->buf, 1, i)->flags = IOSQE_ASYNC;
+	return iou_submit(&r) == LAST_WRITES - 1 ? NULL : (void *)4;
 }
 
-/* They are done however long the first one takes.  Mutant: patience-drops-writes. */
-TEST(writes_of_a_thread_behind_a_slow_one)
+/* Return: how many writes are done if the first one takes @ms; negative if that cannot be tried. */
+static int writes_done_behind(struct last_writes *w, unsigned int ms)
 {
-	struct last_writes w = { .buf = "x" };
 	char all[LAST_WRITES + 1];
 	pthread_t t;
 	void *ret;
+	int done;
 
-	if (hole_open(&w.hole, 1))
-		SKIP(return, "needs userfaultfd");
-	w.file = iou_file(0, 0);
-	ASSERT_LE(0, w.file);
-	ASSERT_EQ(0, pthread_create(&t, NULL, write_behind_a_fault_and_end, &w));
-	/* longer than an exit waits for reads */
-	sleep(11);
-	hole_give(&w.hole, 0, 1);
+	w->buf = "x";
+	if (hole_open(&w->hole, 1))
+		return -1;
+	w->file = iou_file(0, 0);
+	pthread_create(&t, NULL, write_behind_a_fault_and_end, w);
+	iou_sleep_ms(ms);
+	hole_give(&w->hole, 0, 1);
 	pthread_join(t, &ret);
-	ASSERT_EQ(NULL, ret);
-	EXPECT_EQ(LAST_WRITES, pread(w.file, all, sizeof(all), 0));
-	close(w.file);
-	close(w.hole.uffd);
+	done = ret ? 0 : pread(w->file, all, sizeof(all), 0);
+	close(w->file);
+	close(w->hole.uffd);
+	return done;
+}
+
+/* Writes are done however long the first one takes.  Mutant: patience-drops-writes. */
+TEST(writes_of_a_thread_behind_a_slow_one)
+{
+	struct last_writes w = {};
+	/* longer than an exit waits for reads */
+	int done = writes_done_behind(&w, 11000);
+
+	if (done < 0)
+		SKIP(return, "needs userfaultfd");
+	EXPECT_EQ(LAST_WRITES, done);
+}
+
+/*
+ * Writes are done, too, if the worker is of the time before an unshare(), and must not run other
+ * work of the time after it.  Mutant: newer-writes-are-left.
+ */
+TEST(writes_of_a_thread_behind_an_unshare)
+{
+	static const int what[] = { CLONE_FS, CLONE_FILES, CLONE_NEWUTS };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(what); i++) {
+		struct last_writes w = { .unshare = what[i] };
+		int done = writes_done_behind(&w, 100);
+
+		if (done < 0)
+			SKIP(return, "needs userfaultfd");
+		EXPECT_EQ(LAST_WRITES, done) {
+			TH_LOG("unshare(%#x)", what[i]);
+		}
+	}
 }
 
 #define DISKS		"/sys/kernel/config/nullb/"
