@@ -69,7 +69,7 @@ static inline void io_cq_commit(struct io_ring_ctx *ctx)
 		return;
 	}
 	io_cq_publish(ctx);
-	/* D: after the tail; only the owner could sleep, so there is no sleeper */
+	/* D: check listeners after the tail; only the owner could sleep, so there is no sleeper */
 	if (unlikely(READ_ONCE(ctx->listeners)))
 		io_cq_tell(ctx, false);
 }
@@ -88,7 +88,7 @@ static inline u32 io_cq_timeouts(const struct io_ring_ctx *ctx)
 	if (ctx->cq.single_writer)
 		return ctx->cq.timeouts;
 	/*
-	 * Before the tail is read; pairs with the stores in io_cq_leave() and in ring/cq.c.
+	 * Read this before the tail; pairs with the stores in io_cq_leave() and in ring/cq.c.
 	 * Model: NO_SEEN_LOAD of models/cq_weak.pml.
 	 */
 	return smp_load_acquire(&ctx->cq.timeouts_seen);
@@ -100,7 +100,7 @@ static inline u32 io_cq_timeouts(const struct io_ring_ctx *ctx)
  *
  * Reads head and tail without a lock.
  *
- * Return: their number
+ * Return: the number of these CQEs
  */
 static inline u32 io_cq_ready(const struct io_ring_ctx *ctx)
 {

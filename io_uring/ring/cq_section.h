@@ -64,7 +64,7 @@ static __always_inline void io_cq_leave(const struct io_cq_section *section)
 	if (section->shared) {
 		/* a sleeper that sees a timeout must see its CQE: io_cq_timeouts() */
 		if (section->commit) {
-			/* after the tail; pairs with io_cq_timeouts(); model: NO_SEEN */
+			/* store this after the tail; pairs with io_cq_timeouts(); model: NO_SEEN */
 			smp_store_release(&ctx->cq.timeouts_seen, ctx->cq.timeouts);
 		}
 		/* C; models/cq_weak.pml: NO_C_POST, NO_C_LOOK */

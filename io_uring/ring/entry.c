@@ -16,7 +16,7 @@
  * io_entry_alloc - allocate a single entry, which is freed after its one use
  * @gfp: how to allocate
  *
- * Return: the entry, NULL without memory.
+ * Return: the entry, or NULL if there is no memory.
  */
 struct io_cqe_entry *io_entry_alloc(gfp_t gfp)
 {
@@ -27,7 +27,7 @@ struct io_cqe_entry *io_entry_alloc(gfp_t gfp)
  * io_entry_refill - get an entry for io_entry_get() when its list is empty
  * @ctx: the ring, its lock held
  *
- * Return: an entry that was returned, a new one, or NULL without memory.
+ * Return: an entry that was returned, a new entry, or NULL if there is no memory.
  */
 struct io_cqe_entry *io_entry_refill(struct io_ring_ctx *ctx)
 {
@@ -54,7 +54,7 @@ struct io_cqe_entry *io_entry_refill(struct io_ring_ctx *ctx)
 	return entry;
 }
 
-/* Free entries that are linked by ->tw.  Return: how many. */
+/* Free entries that are linked by ->tw.  Return: the number of entries. */
 static unsigned int io_entry_free_list(struct io_tw *tw)
 {
 	unsigned int nr = 0;
@@ -93,7 +93,7 @@ static void io_entry_poison_chain(struct io_cqe_entry *first, struct io_cqe_entr
 /**
  * io_entry_put_chain - return entries to their store, or free a single one
  * @first: first of a chain that is linked by ->tw
- * @last: its last; all have the same store.  An entry without a store is a chain of one
+ * @last: last entry; all have the same store.  An entry without a store is a chain of one entry
  *
  * Context: Any.
  */

@@ -102,8 +102,8 @@ void io_ring_run_ready(struct io_ring_ctx *ctx);
  * io_ring_unlock - commit what was completed and release the ring lock
  * @ctx: the ring
  *
- * This is the only function that releases it.  So no CQE stays unpublished, and no
- * request on ctx->ready or poll that has to be rechecked is forgotten.
+ * This is the only function that releases the ring lock.  So each CQE is published, each
+ * request on ctx->ready runs, and each released poll is rechecked before.
  */
 static inline void io_ring_unlock(struct io_ring_ctx *ctx)
 {

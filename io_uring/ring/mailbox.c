@@ -13,9 +13,9 @@
  * Documentation/io_uring/models/mailbox_weak.pml is the model of the barriers here and in
  * mailbox.h.  A name behind "model:" is its option that weakens or removes that barrier.
  *
- * ctx->fallback.items receives items whose task is gone.  A kworker empties it, after
- * the items that a single-writer ring's owner has left in the mailbox.  It serves other
- * rings, too, so it never waits for the ring lock: it tries, and retries with a delay.
+ * ctx->fallback.items receives items whose task is gone.  A kworker empties this list, after
+ * the items that a single-writer ring's owner has left in the mailbox.  The kworker serves other
+ * rings, too, so it never waits for the ring lock, but retries with a delay.
  *
  * An exec of the owner closes its mailbox.  If the new program uses the ring by a
  * descriptor that it has kept, the mailbox is reopened.
@@ -48,21 +48,21 @@ static struct io_tw *io_mailbox_oldest_first(unsigned long word)
 }
 
 /**
- * io_mailbox_take - take everything
- * @box: a mailbox that is not dead
+ * io_mailbox_take - take all items
+ * @box: the mailbox
  *
- * Called by the consumer; disarms.
+ * The consumer calls this.  It clears all marks.
  *
  * Return: the items, oldest first.
  */
 struct io_tw *io_mailbox_take(struct io_mailbox *box)
 {
-	/* before IORING_SQ_TASKRUN is updated; model: TAKE */
+	/* take the items before IORING_SQ_TASKRUN is updated; model: TAKE */
 	return io_mailbox_oldest_first(xchg(&box->head, 0));
 }
 
 /**
- * io_mailbox_close - take everything and refuse later pushes
+ * io_mailbox_close - take all items and refuse later pushes
  * @box: the mailbox
  *
  * Return: the items, oldest first.
@@ -76,7 +76,7 @@ struct io_tw *io_mailbox_close(struct io_mailbox *box)
  * io_fallback_kick - let the fallback work run now
  * @ctx: the ring, kept alive by the caller
  *
- * Any context.
+ * Context: Any.
  */
 void io_fallback_kick(struct io_ring_ctx *ctx)
 {
@@ -87,10 +87,10 @@ void io_fallback_kick(struct io_ring_ctx *ctx)
  * io_ring_yield - pause for contexts that only try for the ring lock
  * @ctx: the ring, its lock not held by current
  *
- * These are the fallback work, and tasks that exit or exec.  A task that submits without a
- * pause releases the lock too briefly for them: on a virtual machine the work waited for six
+ * The fallback work, and tasks that exit or exec, only try.  A task that submits without a
+ * pause releases the lock too briefly for them.  On a virtual machine the work waited for six
  * seconds, and an exec for fourteen.  After repeated failures io_ring_try() sets a flag.  While
- * it is set, each call pauses, for IO_GIVE_WAY jiffies at most.
+ * the flag is set, each call pauses for at most IO_GIVE_WAY jiffies.
  *
  * Context: Task context.  Sleeps.
  */
@@ -127,9 +127,8 @@ void io_fallback_push(struct io_ring_ctx *ctx, struct io_tw *tw)
  * io_owner_mailbox_close - let no more items into a single-writer ring's mailbox
  * @ctx: the ring; called by its owner, or with its lock held
  *
- * Later pushes go to the fallback worker.  Items that are in the mailbox stay until
- * that worker fetches them: moved here, they could come behind later pushes of the
- * same senders.
+ * Later pushes go to the fallback worker.  Items in the mailbox stay until that worker
+ * takes them.  If they were moved here, later pushes of the same senders could overtake them.
  */
 void io_owner_mailbox_close(struct io_ring_ctx *ctx)
 {
@@ -156,11 +155,11 @@ static struct io_tw *io_mailbox_join(struct io_tw *first, struct io_tw *then)
  * io_fallback_take - take the items that the fallback worker has to run
  * @ctx: the ring, its lock held
  *
- * Return: the items, oldest first, those of a closed mailbox before all others.
+ * Return: the items, oldest first, with the items of a closed mailbox before the others.
  */
 struct io_tw *io_fallback_take(struct io_ring_ctx *ctx)
 {
-	/* take these first: they were pushed after the mailbox was closed */
+	/* take the late items before the mailbox, so that no older item is left behind */
 	struct io_tw *late = io_mailbox_take(&ctx->fallback.items);
 	struct io_tw *first = NULL;
 
@@ -177,8 +176,8 @@ struct io_tw *io_fallback_take(struct io_ring_ctx *ctx)
  * @ctx: the ring, its lock held
  *
  * A context that holds the ring lock queues items that it may run itself, but not at once.
- * Each may queue another one, as often as a chain has requests.  So reschedule in between, and
- * if current is killed by then, run the rest with IO_URING_F_TASK_DEAD.
+ * Each item may queue the next request of its chain.  So reschedule between items, and if
+ * current is killed by then, run the rest with IO_URING_F_TASK_DEAD.
  */
 void io_ring_run_ready(struct io_ring_ctx *ctx)
 {
@@ -202,11 +201,11 @@ void io_ring_run_ready(struct io_ring_ctx *ctx)
 /**
  * io_taskrun_update - set or clear IORING_SQ_TASKRUN by the state of a mailbox
  * @ctx: a ring that wants the flag
- * @box: the mailbox that its work waits in
+ * @box: the mailbox that has the ring's items
  *
- * Called after a push, and after the mailbox was emptied.  Both may run at once, and a wrong
- * flag would stay: a stale set bit costs a program that spins on it a system call each time.
- * So both recheck the mailbox after the update: the last writer of the flag sees its state.
+ * Call this after a push, and after the mailbox was emptied.  Both calls may run at once, and a
+ * wrong flag would stay.  A program that spins on a stale flag makes a useless system call each
+ * time.  So each call rechecks the mailbox after its update of the flag.
  */
 void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box)
 {
@@ -226,7 +225,7 @@ void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box)
 	} while (io_mailbox_pending(box) != pending);
 }
 
-/* Only the owner makes CQEs of pushed items: notify it. */
+/* Notify the listeners of a push, because only the owner can turn the item into CQEs. */
 static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 {
 	unsigned long listeners = READ_ONCE(ctx->listeners);
@@ -246,7 +245,7 @@ static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
  * io_owner_mailbox_take - take the items to be run next
  * @ctx: a single-writer ring, its lock held by its owner
  *
- * Return: the leftover of an earlier run, else all items of the mailbox; oldest first.
+ * Return: the leftover of an earlier run, or else all items of the mailbox, oldest first.
  */
 struct io_tw *io_owner_mailbox_take(struct io_ring_ctx *ctx)
 {
@@ -264,7 +263,7 @@ struct io_tw *io_owner_mailbox_take(struct io_ring_ctx *ctx)
  * @ctx: a single-writer ring, its lock held by its owner
  * @tw: the rest, oldest first
  *
- * Notify the listeners again: the owner has already answered the notification of the push.
+ * This notifies the listeners again, as the owner has already answered the earlier notification.
  */
 void io_owner_mailbox_requeue(struct io_ring_ctx *ctx, struct io_tw *tw)
 {
@@ -303,9 +302,9 @@ void io_owner_mailbox_reopen(struct io_ring_ctx *ctx)
 
 /*
  * Return: true if an item may cause more than the one CQE that it is counted as.  The owner
- * changes the conditions before it arms the mailbox; all others call io_owner_wake_recount()
- * after a change.  A pusher that has seen IO_MAILBOX_ARMED must check them after its push, as
- * an earlier result may be out of date.
+ * changes the conditions before it arms the mailbox.  Other tasks call io_owner_wake_recount()
+ * after a change.  A pusher that has seen IO_MAILBOX_ARMED must check the conditions after its
+ * push, as an earlier result may be out of date.
  */
 static bool io_ring_is_urgent(const struct io_ring_ctx *ctx, unsigned int push_flags)
 {
@@ -326,8 +325,8 @@ static bool io_ring_is_urgent(const struct io_ring_ctx *ctx, unsigned int push_f
 void io_owner_wake_recount(struct io_ring_ctx *ctx)
 {
 	/*
-	 * The change before the check; pairs with the push, before io_ring_is_urgent(), and with
-	 * the arming, before IO_CHECK_CQ_DROPPED.  Model: NO_RECOUNT.
+	 * Order the change before the check; pairs with the push, before io_ring_is_urgent(), and
+	 * with the arming, before IO_CHECK_CQ_DROPPED.  Model: NO_RECOUNT.
 	 */
 	smp_mb();
 	if (READ_ONCE(ctx->mailbox.head) & IO_MAILBOX_ARMED)
@@ -337,7 +336,7 @@ void io_owner_wake_recount(struct io_ring_ctx *ctx)
 /**
  * io_owner_mailbox_pushed - do the slow part of io_owner_mailbox_push()
  * @ctx: the ring; the caller is within RCU
- * @tw: the item, not the caller's any more unless @old has IO_MAILBOX_DEAD
+ * @tw: the item, which the consumer owns unless @old has IO_MAILBOX_DEAD
  * @old: what io_mailbox_push() returned
  * @push_flags: IO_PUSH_*
  */

@@ -11,9 +11,9 @@
 #include "ctx.h"
 
 /*
- * All contexts may push.  One context takes everything at once and handles it in
- * the order of arrival.  One word holds the youngest item, from which ->next leads to
- * older ones, and three marks, so that each push is a single atomic operation:
+ * Any context may push.  One context takes all items at once and handles them in the
+ * order of arrival.  One word holds the youngest item, from which ->next leads to older
+ * items, and three marks, so that each push is a single atomic operation:
  *
  * IO_MAILBOX_ARMED
  *	the consumer sleeps and wants to be woken after mailbox.missing more items.
@@ -28,7 +28,7 @@
  *	the consumer has not run all items that it took (ctx->leftover).  The mailbox
  *	counts as not empty: the consumer does not sleep, and polls find it ready.
  *
- * Pushers do not dereference items of others, so the consumer may free what it has taken.
+ * Pushers do not dereference other items, so the consumer may free the items that it has taken.
  */
 #define IO_MAILBOX_ARMED	1UL
 #define IO_MAILBOX_DEAD	2UL
@@ -38,7 +38,7 @@
 /**
  * io_mailbox_push_chain - push a list of items into a mailbox
  * @box: the mailbox
- * @first: first item; those behind it are linked by ->next
+ * @first: first item; ->next links the others
  * @last: last item, may be @first
  *
  * The items belong to the consumer unless the result has IO_MAILBOX_DEAD set.  A list of
@@ -98,7 +98,7 @@ static inline bool io_mailbox_pending(const struct io_mailbox *box)
 	return READ_ONCE(box->head) & ~(IO_MAILBOX_ARMED | IO_MAILBOX_DEAD);
 }
 
-/* Return: the youngest item, which ->next links to older ones.  For the consumer. */
+/* Return: the youngest item, which ->next links to older items.  Only the consumer calls this. */
 static inline struct io_tw *io_mailbox_youngest(const struct io_mailbox *box)
 {
 	return (struct io_tw *)(READ_ONCE(box->head) & ~IO_MAILBOX_MARKS);

@@ -105,8 +105,8 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 
 	if (READ_ONCE(ctx->rings->cq_flags) & IORING_CQ_EVENTFD_DISABLED) {
 		/*
-		 * The tail was stored before.  Pairs with the barrier of a program that has cleared
-		 * the flag and looks at the CQ.  Model: NO_TOGGLE of models/cq_weak.pml.
+		 * Order the tail before the second check; pairs with the barrier of a program that
+		 * has cleared the flag and checks the CQ.  Model: NO_TOGGLE of models/cq_weak.pml.
 		 */
 		smp_mb();
 		if (READ_ONCE(ctx->rings->cq_flags) & IORING_CQ_EVENTFD_DISABLED)
@@ -128,7 +128,7 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 
 static void io_notify_pollers(struct io_ring_ctx *ctx)
 {
-	/* a barrier, after the tail or the push; models/cq_weak.pml: NO_SLEEPER */
+	/* order this after the tail or the push; models/cq_weak.pml: NO_SLEEPER */
 	if (wq_has_sleeper(&ctx->notify.wait))
 		__wake_up(&ctx->notify.wait, TASK_NORMAL, 0,
 			  poll_to_key(EPOLL_URING_WAKE | EPOLLIN));
@@ -150,11 +150,11 @@ static void io_notify_look_again(struct rcu_head *rcu)
  * From here on publications of CQEs and pushes notify pollers.  The caller checks the CQ
  * after it has queued itself.
  *
- * On multi-writer rings cq.lock orders this with publications.  On single-writer ones that is
- * the ring lock, for which this function does not wait.  If it is held, a concurrent
- * commit may not have seen the poller, which may not see its tail yet (D in ring/cq.c).  A grace
- * period later each CPU has had a full barrier: that commit is seen, or sees the poller.  Then
- * the CQ is checked once more for all pollers, later ones included.  No task waits for that.
+ * On multi-writer rings cq.lock orders this with publications.  On single-writer rings the ring
+ * lock does so, but this function does not wait for it.  If it is held, a concurrent commit and
+ * the poller may miss each other (D in ring/cq.c).  After a grace period each CPU has had a full
+ * barrier, so either side sees the other.  An RCU callback then checks the CQ once more for all
+ * pollers, including later ones.  No task waits for the callback.
  * Model: NO_GRACE of models/cq_weak.pml.
  */
 void io_notify_activate(struct io_ring_ctx *ctx)

@@ -15,8 +15,8 @@
 #include "submit/issue.h"
 
 /*
- * Inlined into the loop of submit.c, so that an SQE on the fast path costs no calls but
- * those of its op.
+ * These functions are inlined into the loop of submit.c.  An SQE on the fast path costs hardly any
+ * calls besides the calls of its op.
  */
 
 /* smallest batch that uses a block plug */
@@ -25,10 +25,10 @@
 /**
  * struct io_submit_batch - the state of one run of the loop
  * @ctx: the ring
- * @nr: SQEs to consume; a refused one sets this to 0, unless the ring has SUBMIT_ALL
+ * @nr: SQEs to consume; 0 once a refused SQE has ended the batch
  * @part_end: number of SQEs to consume before the next check for need_resched() and signals
  * @left: requests that were not finished on the fast path
- * @issue_flags: IO_URING_F_* of this ring's submitter
+ * @issue_flags: IO_URING_F_* for ->issue
  * @plugged: ctx->plug has been started
  */
 struct io_submit_batch {
@@ -76,7 +76,7 @@ static __always_inline int io_req_prep(struct io_kiocb *req, const struct io_uri
 	if (unlikely(batch->ctx->iopoll && !op->iopoll))
 		return -EINVAL;
 	if (op->needs_file) {
-		/* ->cqe.res has the descriptor until the file is looked up, at issue */
+		/* ->cqe.res has the descriptor until the issue looks up the file */
 		req->cqe.res = READ_ONCE(sqe->fd);
 		if (op->plug)
 			io_batch_plug(batch);

@@ -2,16 +2,15 @@
 /* io_uring: issue a request and act on its result */
 
 /*
- * A request is issued in one of three contexts: inline by its submitter, without
- * blocking; from a mailbox, without blocking either; or by a worker, which may
- * block and does not hold the ring lock: worker.c.  The result of ->issue decides about
- * the next step:
+ * A request is issued in one of three contexts.  Its submitter issues it inline or from a
+ * mailbox, without blocking.  A worker may block, and usually does not hold the ring lock
+ * (worker.c).  The result of ->issue decides about the next step:
  *
- *	IO_DONE		complete it here
- *	IO_PENDING	another context completes it; it must not be touched any more
- *	IO_AGAIN	if the op and its file can be polled: wait until the file is
- *			ready, then issue it again, inline; otherwise queue it to a worker
- *	IO_MORE*	issue it again, before and after its poll is armed: multishot.c
+ *	IO_DONE		complete the request here
+ *	IO_PENDING	another context completes it; do not access it any more
+ *	IO_AGAIN	if the op and its file can be polled, wait until the file is
+ *			ready, then issue it again; otherwise queue it to a worker
+ *	IO_MORE*	issue it again, see multishot.c
  */
 #include <linux/audit.h>
 #include <linux/cred.h>
@@ -32,7 +31,7 @@
 
 /**
  * io_file_assign_plain - look up the file of a descriptor
- * @req: the request, the descriptor is in ->cqe.res
+ * @req: the request, with the descriptor in ->cqe.res
  *
  * Return: true if there is a file.
  */
@@ -52,8 +51,7 @@ bool io_file_assign_plain(struct io_kiocb *req)
  * io_file_borrow - assign a file for an attempt of the submitter, without a reference
  * @req: the request, of an op with borrows_file
  *
- * No reference is taken if current does not share its table of descriptors; see
- * io_file_keep().
+ * If current shares its descriptor table, this takes a reference all the same; see io_file_keep().
  *
  * Return: true if there is a file.
  */
@@ -85,7 +83,7 @@ enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 	const struct cred *old = NULL;
 	enum io_result result;
 
-	/* no audit record: the op is not tried */
+	/* the op is not tried, so it gets no audit record */
 	if (issue_flags & IO_URING_F_NONBLOCK && op->blocks)
 		return IO_AGAIN;
 	if (req->flags & REQ_F_CREDS && req->creds != current_cred())
@@ -97,7 +95,7 @@ enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 		/* an attempt that has to be repeated has done nothing */
 		s32 res = result == IO_AGAIN ? -EAGAIN : 0;
 
-		/* the request is still ours only if it is finished */
+		/* only a finished request may still be accessed here */
 		if (result == IO_DONE)
 			res = req->cqe.res;
 		audit_uring_exit(res >= 0, res);
@@ -117,7 +115,7 @@ enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
  */
 bool io_issue_find_file(struct io_kiocb *req, const struct io_op *op, unsigned int issue_flags)
 {
-	/* a worker cannot borrow: the submitter may close the descriptor meanwhile */
+	/* a worker must not borrow, because the submitter may close the descriptor meanwhile */
 	if (issue_flags & IO_URING_F_IOWQ)
 		return io_file_assign(req, issue_flags);
 	return io_file_assign_inline(req, op, issue_flags);
@@ -133,8 +131,8 @@ static void io_retry_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 }
 
 /*
- * Handle an event, or a cancel, for a request that waits for its file.  Without
- * either of them it keeps waiting.
+ * Handle an event or a cancel for a request that waits for its file.  If there is
+ * neither, the request keeps waiting.
  */
 static void io_retry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
@@ -171,7 +169,7 @@ io_poll_run io_hold_run(const struct io_kiocb *req)
 
 /*
  * Return: true if a request ends with -EAGAIN instead of waiting for its file.  Programs rely
- * on this for requests that are linked behind one that a worker has finished.
+ * on this for a request that follows one which a worker has finished.
  */
 static bool io_issue_heeds_nonblock(struct io_kiocb *req)
 {
@@ -184,7 +182,7 @@ static bool io_issue_heeds_nonblock(struct io_kiocb *req)
 	       !S_ISREG(file_inode(file)->i_mode) && !(req->flags & REQ_F_MULTISHOT);
 }
 
-/* Wait for the file, or queue to a worker: an inline attempt would have blocked. */
+/* Wait for the file or queue to a worker, after an inline attempt that would have blocked. */
 static void io_issue_again(struct io_kiocb *req)
 {
 	enum io_poll_hold hold = IO_POLL_BLOCK;
@@ -221,12 +219,10 @@ static noinline void io_file_keep_borrowed(struct io_kiocb *req)
 /*
  * Take a reference to the file of a request that needs it beyond the attempt.
  *
- * Only current takes a file out of a table that it does not share, and it issues requests
- * and closes descriptors one after the other.  So while current issues a request of an op
- * with borrows_file, the file stays without a reference, as it does for sendto(2).  That
- * ends with the attempt.  After the last attempt the file is not used any more: the next
- * request may close it.  Otherwise the request gets a reference here, before anything else
- * runs.
+ * Only current removes files from a descriptor table that it does not share, and it issues
+ * requests and closes descriptors one after the other.  So an attempt of an op with borrows_file
+ * needs no reference, like sendto(2).  After the attempt the next request may close the file.  So
+ * a request that continues gets a reference here, before anything else runs.
  */
 static void io_file_keep(struct io_kiocb *req)
 {
@@ -237,7 +233,7 @@ static void io_file_keep(struct io_kiocb *req)
 /* Continue a request that an inline attempt has not completed. */
 static noinline void io_issue_unfinished(struct io_kiocb *req, enum io_result result)
 {
-	/* ops that block were not tried inline, and have nothing to poll */
+	/* an op that blocks was not tried inline, and has nothing to poll */
 	if (io_ops[req->opcode]->blocks && result == IO_AGAIN) {
 		io_queue_to_worker(req);
 		return;
@@ -248,7 +244,7 @@ static noinline void io_issue_unfinished(struct io_kiocb *req, enum io_result re
 	if (result == IO_DONE)
 		io_complete(req);
 	else if (result != IO_PENDING)
-		/* after IO_MORE the budget is used up: others run before the next attempt */
+		/* after IO_MORE the budget is used up, so others run before the next attempt */
 		io_issue_again(req);
 }
 
@@ -265,7 +261,7 @@ void io_issue_result(struct io_kiocb *req, enum io_result result)
 		io_issue_unfinished(req, result);
 }
 
-/* Issue the linked timeout of a request that does not finish at once, unless it runs already. */
+/* Issue the linked timeout of a request that does not finish at once.  It may run already. */
 static noinline void io_issue_linked_timeout(struct io_kiocb *head)
 {
 	struct io_kiocb *limit;
@@ -286,15 +282,15 @@ void io_issue_inline(struct io_kiocb *req)
 	enum io_result result;
 
 	result = io_issue(req, io_inline_flags(req->ctx));
-	/* a pending request ends under the ring lock alone, so it still exists */
+	/* a pending request with a timeout ends under the ring lock, so it still exists */
 	if (unlikely(limited) && result != IO_DONE)
 		io_issue_linked_timeout(req);
 	io_issue_result(req, result);
 }
 
 /*
- * Return: true if an attempt could consume data for a ring that is closed, before its exit work
- * runs.  The data would be lost, as no program sees the CQE.  Requests that only write go on.
+ * Return: true if an attempt could consume data for a ring that is closed.  The data would be
+ * lost, as no program sees the CQE.  Requests that do not poll for input continue.
  */
 static bool io_issue_loses(struct io_kiocb *req)
 {
@@ -310,8 +306,8 @@ static bool io_issue_loses(struct io_kiocb *req)
 /**
  * io_issue_tw - issue a request as task work
  * @ctx: the ring, its lock held
- * @tw: of the request
- * @issue_flags: IO_URING_F_TASK_DEAD if its task is gone: then it is cancelled
+ * @tw: task work of the request
+ * @issue_flags: with IO_URING_F_TASK_DEAD the task is gone, so cancel the request
  */
 void io_issue_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
@@ -326,8 +322,9 @@ void io_issue_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
 }
 
 /*
- * Return: true if workers have to serialise the request with others on its regular file: writes,
- * unless the file takes direct ones in parallel, and all requests of IOPOLL rings.
+ * Return: true if workers have to serialise the request with others on its regular file.  They
+ * serialise all requests of IOPOLL rings, and writes unless the file takes direct writes in
+ * parallel.
  */
 static bool io_work_needs_hash(const struct io_kiocb *req)
 {
@@ -344,7 +341,7 @@ static bool io_work_needs_hash(const struct io_kiocb *req)
  * io_work_in_turn - check whether a request uses the current position of its file
  * @req: the request
  *
- * Return: true if it does, and has to be serialised.
+ * Return: true if the request uses the position, and has to be serialised.
  */
 bool io_work_in_turn(struct io_kiocb *req)
 {
@@ -352,18 +349,18 @@ bool io_work_in_turn(struct io_kiocb *req)
 
 	if (req->flags & REQ_F_CUR_POS)
 		return true;
-	/* with IOSQE_ASYNC it may not have been issued, so that its flag is not set yet */
+	/* ->issue sets the flag, but has not run yet for a request with IOSQE_ASYNC */
 	return req->flags & REQ_F_FORCE_ASYNC && op->in_turn && op->in_turn(req);
 }
 
-/* Set the work's flags: whether it may block without a bound, and has to be serialised. */
+/* Set the flags that tell the pool how to run the work of a request. */
 static void io_work_classify(struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
 	umode_t mode = op->needs_file ? file_inode(req->file)->i_mode : 0;
 	unsigned int flags = 0;
 
-	/* IOSQE_ASYNC asks for workers that run concurrently, not one only when another sleeps */
+	/* IOSQE_ASYNC requests a further worker even while another worker is not asleep */
 	if (req->flags & REQ_F_FORCE_ASYNC)
 		flags = IO_WQ_WORK_CONCURRENT;
 	if (S_ISREG(mode) || S_ISBLK(mode)) {

@@ -33,10 +33,10 @@ int io_init_slow(struct io_kiocb *req, u8 sqe_flags, u16 personality);
 void io_submit_chained(struct io_kiocb *req);
 void io_submit_end_chain(struct io_ring_ctx *ctx);
 
-/* budget: attempts of a multishot request before others run, see multishot.c */
+/* attempts of a multishot request before other requests run, see multishot.c */
 #define IO_MULTISHOT_SHARE	32
 
-/* Return: true if a multishot request has posted or moved a part, and is to be issued again. */
+/* Return: true if ->issue has posted a CQE or moved data, and has to be called again. */
 static inline bool io_result_is_more(enum io_result result)
 {
 	return result == IO_MORE || result == IO_MORE_IF_READY;
@@ -48,7 +48,7 @@ static inline unsigned int io_inline_flags(const struct io_ring_ctx *ctx)
 	return IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER | ctx->issue_flags;
 }
 
-/* Note that a request has a reference to its file. */
+/* Record that a request has a reference to its file. */
 static inline void io_file_counted(struct io_kiocb *req)
 {
 	req->flags |= REQ_F_FILE_PUT;
@@ -56,7 +56,7 @@ static inline void io_file_counted(struct io_kiocb *req)
 		io_req_track(req);
 }
 
-/* Look up the file of the descriptor in ->cqe.res.  Return: true if there is one. */
+/* Look up the file of the descriptor in ->cqe.res.  Return: true if there is a file. */
 static inline bool io_file_assign(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (req->flags & REQ_F_FIXED_FILE)
@@ -79,7 +79,7 @@ static inline bool io_file_is_borrowed(const struct io_kiocb *req)
 	return !(req->flags & (REQ_F_FILE_PUT | REQ_F_FILE_NODE));
 }
 
-/* Check the rules of borrows_file; debug kernels poison a pointer whose borrow has ended. */
+/* Check the rules of borrows_file in debug kernels, and poison a pointer that is not valid now. */
 static inline void io_file_check(struct io_kiocb *req, const struct io_op *op,
 				 enum io_result result)
 {
@@ -91,7 +91,6 @@ static inline void io_file_check(struct io_kiocb *req, const struct io_op *op,
 #endif
 }
 
-/* Call ->issue. */
 static __always_inline enum io_result io_issue_op(struct io_kiocb *req, const struct io_op *op,
 						  unsigned int issue_flags)
 {
@@ -101,7 +100,7 @@ static __always_inline enum io_result io_issue_op(struct io_kiocb *req, const st
 	return result;
 }
 
-/* Return: true if no audit record is needed.  Most ops have one, but few tasks are audited. */
+/* Return: true if no audit record is needed.  Most ops are audited, but few tasks are. */
 static inline bool io_op_unaudited(const struct io_op *op)
 {
 	return op->audit_skip || !audit_context();
@@ -132,7 +131,7 @@ static inline enum io_result io_issue_as_submitter(struct io_kiocb *req, const s
 	return io_issue_slow(req, op, issue_flags);
 }
 
-/* As io_issue_as_submitter(), for a request that may not have its file yet. */
+/* Look up the file if the request has none yet, then call io_issue_as_submitter(). */
 static inline enum io_result io_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	const struct io_op *op = io_ops[req->opcode];
@@ -145,10 +144,10 @@ static inline enum io_result io_issue(struct io_kiocb *req, unsigned int issue_f
 
 /**
  * io_issue_allowed - check whether current may still issue requests
- * @req: one that it has submitted
- * @issue_flags: IO_URING_F_TASK_DEAD if another context runs it
+ * @req: the request to be issued
+ * @issue_flags: IO_URING_F_TASK_DEAD if the task is gone, or killed
  *
- * Return: true unless the task exits or execs, or another context runs the request.
+ * Return: true if current is the request's task, is not killed, and does not exit or exec.
  */
 static inline bool io_issue_allowed(const struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -157,7 +156,7 @@ static inline bool io_issue_allowed(const struct io_kiocb *req, unsigned int iss
 	return !(current->flags & PF_EXITING) && !atomic_read(&req->tctx->in_cancel);
 }
 
-/* flags that put a request on the slow path once its SQE is read */
+/* flags that send a request through io_submit_chained() once its SQE is read */
 #define IO_REQ_CHAIN_FLAGS	(REQ_F_LINK | REQ_F_HARDLINK)
 #define IO_REQ_SLOW_FLAGS	(IO_REQ_CHAIN_FLAGS | REQ_F_FORCE_ASYNC | REQ_F_IO_DRAIN | \
 				 REQ_F_FAIL)

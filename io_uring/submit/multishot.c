@@ -6,18 +6,18 @@
  * its transfers or events, until one without that flag ends it.  This file has the part
  * that all such requests have in common.  An op only returns what it has found:
  *
- *	IO_MORE		it has posted, and there is more: issue it again
- *	IO_MORE_IF_READY	it has posted, or moved a part, and there may be more: issue it
- *			again, if the file is ready; before its poll is armed, without
- *			that check
- *	IO_AGAIN	it has found nothing, or nothing more: wait for the next event
- *	IO_DONE		its last CQE is in req->cqe
+ *	IO_MORE		the op has posted, and there is more: issue the request again
+ *	IO_MORE_IF_READY	the op has posted or moved a part, and there may be more: issue
+ *			the request again if the file is ready; before the poll is armed,
+ *			do not check that
+ *	IO_AGAIN	the op has found nothing (more): wait for the next event
+ *	IO_DONE		the last CQE is in req->cqe
  *
- * The first time it is issued like any other request, and while it posts it is issued
- * again, by io_multishot_go_on().  With IO_AGAIN its poll is armed (io_poll_hold()), which polls
- * the file once more, so that no event in between is lost.  From there on the poll stays
- * on the file's wait queue until the end.  Each event queues io_multishot_tw().  Its runner
- * has claimed the poll, and only the runner issues the request.  A wake-up meanwhile sets
+ * The first attempt is like that of any other request.  While the op posts,
+ * io_multishot_go_on() issues the request again.  After IO_AGAIN io_poll_hold() arms the poll and
+ * polls the file once more, so that no event in between is lost.  From then on the poll stays
+ * on the file's wait queue until the end.  Each event queues io_multishot_tw(), whose runner
+ * has claimed the poll.  Only the runner issues the request.  A wake-up meanwhile sets
  * IO_POLL_AGAIN, which the runner finds before it drops the claim.  So no event between two
  * attempts is lost, and the file need not be polled after an attempt that would have blocked.
  *
@@ -26,8 +26,8 @@
  * last CQE, which may go to the overflow list.  A cancel claims the poll, or sets
  * IO_POLL_CANCEL for its owner, and ends the request with -ECANCELED.
  *
- * A file that is always ready must not keep others from running: after its budget of
- * attempts the request goes to the end of the mailbox, still armed and claimed.
+ * A file that is always ready must not keep other requests from running.  After its budget of
+ * attempts the request goes to the end of the mailbox.  Its poll stays armed and claimed.
  *
  * While the request is issued with its poll armed, its result overlays req->poll.
  * Other readers of req->poll need the ring lock, and wakers do not read it.
@@ -37,11 +37,11 @@
 #include "submit/issue.h"
 
 /**
- * io_multishot_go_on - issue a request again that has no poll yet, within its budget
+ * io_multishot_go_on - issue a request again, within its budget, before its poll is armed
  * @req: the request; ring lock held, task context of the submitter
- * @result: IO_MORE or IO_MORE_IF_READY, which its first attempt has returned
+ * @result: IO_MORE or IO_MORE_IF_READY, from the first attempt
  *
- * Return: the last result
+ * Return: the result of the last attempt
  */
 enum io_result io_multishot_go_on(struct io_kiocb *req, enum io_result result)
 {
@@ -49,7 +49,7 @@ enum io_result io_multishot_go_on(struct io_kiocb *req, enum io_result result)
 	const struct io_op *op = io_ops[req->opcode];
 
 	do {
-		/* the last CQE must not inherit flags of a posted one */
+		/* the last CQE must not inherit flags of an earlier CQE */
 		req->cqe.flags = 0;
 		io_req_move(req, IO_REQ_ISSUING);
 		result = io_issue_as_submitter(req, op, issue_flags);
@@ -60,7 +60,7 @@ enum io_result io_multishot_go_on(struct io_kiocb *req, enum io_result result)
 /* End the wait of a request. */
 static void io_multishot_disarm(struct io_kiocb *req)
 {
-	/* otherwise it is a POLL_ADD, whose poll is part of the request */
+	/* without REQ_F_POLLED this is a POLL_ADD, whose poll is part of the request */
 	if (req->flags & REQ_F_POLLED)
 		io_poll_disarm_retry(req);
 	else
@@ -92,7 +92,7 @@ static enum io_result io_multishot_issue(struct io_kiocb *req)
 	return result;
 }
 
-/* As io_poll_check(), with a fast path for a single event that the waker has reported. */
+/* Call io_poll_check(), unless a fast path finds a single event that the waker has reported. */
 static enum io_poll_verdict io_multishot_look(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (likely(!(issue_flags & IO_URING_F_TASK_DEAD) && io_poll_check_fast(req->poll)))
@@ -110,10 +110,10 @@ static void io_multishot_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 /**
  * io_multishot_tw - handle an event, or a cancel, for a request whose poll is armed
  * @ctx: the ring, its lock held
- * @tw: of the request, whose poll the caller has claimed
- * @issue_flags: IO_URING_F_TASK_DEAD if its task is gone: then it is cancelled
+ * @tw: task work of the request, whose poll the caller has claimed
+ * @issue_flags: with IO_URING_F_TASK_DEAD the task is gone, so cancel the request
  *
- * Issues the request with IO_URING_F_MULTISHOT; the op finds the events by io_poll_woken_by().
+ * Issue the request with IO_URING_F_MULTISHOT.  The op finds the events by io_poll_woken_by().
  * A single-shot POLL_ADD comes here as well, and ends with its first event.
  */
 void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
@@ -149,7 +149,7 @@ void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int iss
 			return;
 		}
 	}
-	/* the budget is used up: let others run; IO_PUSH_NOW, as this may post several CQEs */
+	/* let other requests run; wake the owner now, as this request may post several CQEs */
 	io_req_move(req, IO_REQ_WAITING);
 	io_req_push(req, io_multishot_tw, IO_PUSH_NOW);
 }

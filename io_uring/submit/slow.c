@@ -4,7 +4,7 @@
 /*
  * io_init_slow() checks personalities, and the SQE flags that not every op or ring
  * accepts, before ->prep.  io_submit_chained() runs after ->prep, for requests that
- * are linked, drained, refused, or for a worker, and for all of a restricted ring.
+ * are linked, drained, refused, or for a worker, and for all requests of a restricted ring.
  *
  * A chain is built in ctx->chain until the first SQE without a link flag, or the end
  * of the batch.  A refused SQE stays in the chain with its error, so that CQEs are
@@ -54,7 +54,7 @@ static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
 	struct io_ring_ctx *ctx = req->ctx;
 
 	if (sqe_flags & ~IO_SQE_FLAGS_VALID) {
-		/* bits beyond the known ones mean something else in req->flags */
+		/* unknown bits of the SQE have another meaning in req->flags */
 		req->flags &= (__force io_req_flags_t)(u64)IO_SQE_FLAGS_VALID;
 		return -EINVAL;
 	}
@@ -68,7 +68,7 @@ static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
 }
 
 /**
- * io_init_slow - check and set what only the slow path of an SQE needs before ->prep
+ * io_init_slow - check SQE flags, restrictions and personality before ->prep
  * @req: the request, with opcode and flags
  * @sqe_flags: flags of the SQE
  * @personality: personality of the SQE, 0 for none
@@ -97,8 +97,8 @@ int io_init_slow(struct io_kiocb *req, u8 sqe_flags, u16 personality)
 
 /*
  * Mark the head of a chain that has to be drained.  A drained chain waits for all earlier
- * requests.  Chains behind it keep the order while it waits, but do not wait for its end.
- * If a request other than its head has IOSQE_IO_DRAIN, the next chain is drained as well.
+ * requests.  Later chains start after the drained chain, but do not wait for its end.
+ * If a request behind the head has IOSQE_IO_DRAIN, the next chain is drained as well.
  */
 static void io_chain_mark_drain(struct io_kiocb *head)
 {
@@ -154,7 +154,7 @@ static void io_chain_append(struct io_ring_ctx *ctx, struct io_kiocb *req)
 	io_link_append(ctx->chain.last, req);
 	ctx->chain.last = req;
 	if (req->flags & REQ_F_FAIL && !(head->flags & REQ_F_FAIL)) {
-		/* the CQE of @req has the error; earlier requests of the chain are cancelled */
+		/* @req reports its error; the earlier requests of the chain are cancelled */
 		if (head->flags & REQ_F_CQE_SKIP)
 			head->flags = (head->flags & ~REQ_F_CQE_SKIP) | REQ_F_SKIP_LINK_CQES;
 		io_done(head, -ECANCELED);

@@ -2,14 +2,13 @@
 /* io_uring: the submission loop, from SQE to issue */
 
 /*
- * For each SQE: read it into a request (->prep reads the fields of the op), issue
- * it, and if that finishes the request, write its CQE.  This fast path is
- * io_submit_fast().  The memory of a request that it finishes is reused for the
- * next SQE at once.
+ * The loop reads each SQE into a request, whose ->prep reads the fields of the op.  It
+ * then issues the request, and writes a CQE if that has finished the request.  This fast
+ * path is io_submit_fast().  The memory of a finished request is reused for the next SQE.
  *
- * One test of the first fields selects the slow path, io_submit_slow() and slow.c:
+ * One test of the first fields selects the slow path, io_submit_slow() and slow.c.
  * SQE flags other than IOSQE_FIXED_FILE, an ioprio, a personality, or a bit in
- * ctx->submit_slow.  That has bits for a restricted ring, for waiting drained
+ * ctx->submit_slow select it.  The bits stand for a restricted ring, for waiting drained
  * requests, and for an SQE that continues a chain.
  *
  * SQE memory belongs to the program: each field is read once, and never after
@@ -25,27 +24,27 @@
 #include "submit/fast_path.h"
 
 /*
- * SQEs between two checks for need_resched() and fatal signals.  Each of them may take long: a
+ * SQEs between two checks for need_resched() and fatal signals.  An SQE may take long: a
  * FUTEX_WAKE scans a whole hash bucket.
  */
 #define IO_SUBMIT_PART	16U
 
 /**
  * io_submit_refused - end an SQE with an error in its place in the chain
- * @req: the request that it was read into
+ * @req: the request into which the SQE was read
  * @sqe: the SQE, for tracing
  * @err: negative errno
- * @batch: the batch, which may end with it
+ * @batch: the batch, which may end with this SQE
  */
 noinline void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe *sqe,
 				       int err, struct io_submit_batch *batch)
 {
-	/* in a chain, consume the rest of it, to be cancelled with it */
+	/* if the chain continues, consume the rest of the chain to cancel it */
 	bool stop = !(req->flags & IO_REQ_CHAIN_FLAGS) &&
 		    !(batch->ctx->flags & IORING_SETUP_SUBMIT_ALL);
 
 	trace_io_uring_req_failed(sqe, req, err);
-	/* ->prep has failed or was not called; state that needs a cleanup has its own flag */
+	/* ->prep has failed or was not called; other flags mark state that needs a cleanup */
 	req->flags &= ~REQ_F_PREPPED;
 	if (req->opcode >= IORING_OP_LAST)
 		req->opcode = IORING_OP_NOP;
@@ -58,10 +57,10 @@ noinline void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe 
 	}
 }
 
-/* flags that all ops accept on all rings that are not restricted */
+/* flags that every op accepts on every unrestricted ring */
 #define IO_SQE_FLAGS_PLAIN	(IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_ASYNC | IOSQE_FIXED_FILE)
 
-/* Return: true if io_init_slow() is needed.  Links and selected buffers do without the call. */
+/* Return: true if io_init_slow() is needed.  Links and selected buffers do not need it. */
 static bool io_sqe_is_slow(const struct io_kiocb *req, u8 sqe_flags, u16 personality)
 {
 	u8 plain = IO_SQE_FLAGS_PLAIN;
@@ -76,7 +75,7 @@ static bool io_sqe_is_slow(const struct io_kiocb *req, u8 sqe_flags, u16 persona
 
 /**
  * io_submit_slow - submit an SQE on the slow path, see the head of this file
- * @req: the request, not the caller's any more afterwards
+ * @req: the request; the caller must not access it afterwards
  * @sqe: the SQE
  * @head: first word of the SQE
  * @personality: personality of the SQE, 0 for none
@@ -110,7 +109,7 @@ noinline void io_submit_slow(struct io_kiocb *req, const struct io_uring_sqe *sq
 		io_issue_inline(req);
 }
 
-/* Reschedule.  Return: false if a fatal signal ends the batch. */
+/* Reschedule if needed.  Return: false if a fatal signal ends the batch. */
 static noinline bool io_submit_pause(void)
 {
 	cond_resched();
@@ -167,9 +166,10 @@ static unsigned int io_submit_loop(struct io_ring_ctx *ctx, struct io_submit_bat
  * @nr: limit of SQEs
  *
  * Context: Task context.  May sleep.
- * Return: the number of consumed SQEs.  It is less than @nr if there were fewer, if one
- * was refused and the ring does not have SUBMIT_ALL, if an index of the array is out of
- * range, without memory, or if current was killed.  -EAGAIN without memory for the first.
+ * Return: the number of consumed SQEs, or -EAGAIN if there was no memory for the first SQE.  The
+ * number is less than @nr if there were fewer SQEs, if an SQE was refused on a ring without
+ * SUBMIT_ALL, if an index of the array is out of range, if there was no memory, or if current was
+ * killed.
  */
 int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 {
@@ -188,7 +188,7 @@ int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 	batch.issue_flags = IO_URING_F_NONBLOCK | IO_URING_F_COMPLETE_DEFER | ctx->issue_flags;
 	batch.plugged = false;
 
-	/* enough for the whole batch; subtracted at its end, as only current uses it */
+	/* raise the credit for the whole batch, and subtract the used part after the batch */
 	if (unlikely(tctx->credit < (int)nr))
 		io_tctx_refill_credit(tctx, nr);
 	taken = io_submit_loop(ctx, &batch);

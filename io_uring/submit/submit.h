@@ -14,7 +14,7 @@ int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr);
 
 /* issue a request from a mailbox */
 void io_issue_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
-/* issue a request whose poll is armed, and stays so */
+/* issue a request whose poll stays armed */
 void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
 
 /* the worker pool's callbacks, see struct io_wq_params */

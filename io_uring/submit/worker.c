@@ -15,7 +15,7 @@
 #include "rsrc/files.h"
 #include "submit/issue.h"
 
-/* Let a worker's request wait for its file.  Return: false if it does, and is not ours any more. */
+/* Let a worker's request wait for its file.  Return: false if it waits, so do not access it. */
 static bool io_work_hold(struct io_kiocb *req, unsigned int *flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
@@ -38,8 +38,8 @@ static bool io_work_hold(struct io_kiocb *req, unsigned int *flags)
 
 /*
  * Only the submitter posts CQEs for a multishot request.  So a worker lets it wait for its file
- * before any attempt, and the submitter continues with the first event.  A request that cannot
- * wait becomes a single-shot one.  Return: false if the request waits, and is not ours any more.
+ * before any attempt, and the submitter continues at the first event.  A request that cannot
+ * wait becomes a single-shot request.  Return: false if the request waits, so do not access it.
  */
 static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 {
@@ -48,7 +48,7 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 	/* this excludes POLL_ADD, which arms its own poll */
 	if (likely(!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out)))
 		return true;
-	/* the context that ends it may be no worker, and may hold the ring lock */
+	/* io_work_hold() takes the ring lock, which the canceller may hold already */
 	if (req->work.flags & IO_WQ_WORK_CANCEL)
 		return true;
 	io_req_move(req, IO_REQ_ISSUING);
@@ -60,14 +60,14 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 
 /*
  * Wait for the file after a worker's attempt that would have blocked.  Return: true to try
- * again; false if the request waits, and is not ours any more.
+ * again, false if the request waits, so do not access it.
  */
 static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
 {
 	return !(*flags & IO_URING_F_NONBLOCK) || io_work_hold(req, flags);
 }
 
-/* As io_issue() for a worker: takes the ring lock for an op that needs it. */
+/* Call io_issue() in a worker, with the ring lock held for an op that needs it. */
 static enum io_result io_work_issue(struct io_kiocb *req, unsigned int flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
@@ -84,8 +84,8 @@ static enum io_result io_work_issue(struct io_kiocb *req, unsigned int flags)
 
 /*
  * Drop the file before the CQE of a worker's request.  A program that has closed the file as
- * well may then execute it, or take a lease: it is not open for writing any more.  The release
- * of a regular file waits for its filesystem alone.
+ * well may then execute it or take a lease, because it is not open for writing any more.  The
+ * release of a regular file waits only for its filesystem.
  */
 static void io_work_drop_file(struct io_kiocb *req)
 {
@@ -103,8 +103,8 @@ static void io_work_drop_file(struct io_kiocb *req)
 }
 
 /**
- * io_work_run - issue a request from a worker; io_wq_params->run
- * @work: of the request; with IO_WQ_WORK_CANCEL set it ends with -ECANCELED
+ * io_work_run - issue a request from a worker, as io_wq_params->run
+ * @work: work of the request, which ends with -ECANCELED if IO_WQ_WORK_CANCEL is set
  *
  * The next request of a chain goes through the mailbox, so that its submitter decides
  * whether it needs a worker.
@@ -122,7 +122,7 @@ void io_work_run(struct io_wq_work *work)
 		enum io_result result;
 
 		if (work->flags & IO_WQ_WORK_CANCEL) {
-			/* not at once, as the caller may hold the ring lock */
+			/* push the request, because the caller may hold the ring lock */
 			io_req_fail_later(req, -ECANCELED);
 			return;
 		}
@@ -133,7 +133,7 @@ void io_work_run(struct io_wq_work *work)
 		}
 		if (result != IO_AGAIN || !io_work_again(req, &flags))
 			return;
-		/* a polled device without a free tag: retry until others reap */
+		/* a polled device has no free tag; retry until other tasks have reaped */
 		if (io_wq_worker_stopped())
 			work->flags |= IO_WQ_WORK_CANCEL;
 		cond_resched();
@@ -141,32 +141,32 @@ void io_work_run(struct io_wq_work *work)
 }
 
 /**
- * io_work_put - drop the pool's reference to a request; io_wq_params->put
- * @work: of the request
+ * io_work_put - drop the pool's reference to a request, as io_wq_params->put
+ * @work: work of the request
  *
- * Does not wait for the ring lock: a worker may have started work of another ring.  If a
- * task that holds the lock has just cancelled the work, the pool is not the last holder of the
- * request.
+ * This does not wait for the ring lock, because a worker may have started work of another ring.
+ * If a task that holds the lock has just cancelled the work, the pool is not the last holder of
+ * the request.
  */
 void io_work_put(struct io_wq_work *work)
 {
 	struct io_kiocb *req = io_work_to_req(work);
 
-	/* a waiter registers before it searches for the work: sys/sync_cancel.c */
+	/* a waiter registers before it searches for the work, see sys/sync_cancel.c */
 	if (unlikely(waitqueue_active(&req->ctx->work_wait)))
 		wake_up_all(&req->ctx->work_wait);
 	io_req_put_unlocked(req);
 }
 
 /**
- * io_work_key - find the key that serialises hashed requests; io_wq_params->key
- * @work: of a request with a file
+ * io_work_key - find the key that serialises hashed requests, as io_wq_params->key
+ * @work: work of a request with a file
  *
- * What changes a file has the key of its inode: such requests are done in the order of
- * submission, whichever open file or offset they use, and do not contend for the inode's lock.
- * Reads at the current position have the key of their open file, whose position they move.  A
- * read that waits for data (a page fault, a FUSE server) must not delay writes: what it waits for
- * may depend on them.  All requests of IOPOLL rings have the key of their inode.
+ * Requests that change a file have the key of its inode.  They run in the order of submission,
+ * whatever open file or offset they use, and do not contend for the inode's lock.  Reads at the
+ * current position have the key of their open file, whose position they move.  A read that waits
+ * for data (a page fault, a FUSE server) must not delay writes, on which the data may depend.
+ * Other requests of IOPOLL rings have the key of their inode.
  *
  * Return: the address of the file or of the inode.
  */

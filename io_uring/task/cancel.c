@@ -4,16 +4,16 @@
 /*
  * A request in flight is in one of these places, and ends as follows:
  *
- *	wait table				io_wait_cancel(): claims it, its task work ends it
- *	queued to or running on a worker	io_cancel_work(): ends it, or signals the worker
- *	on ctx->drain.first			removed and failed with its chain
- *	on ctx->ready.first			run before the ring lock is released
- *	polled for (IOPOLL)			reaped until the device has finished it
- *	in a mailbox				run
- *	at a device				the device finishes it, into a mailbox
+ *	wait table				io_wait_cancel() claims it, task work ends it
+ *	queued to or running on a worker	io_cancel_work() ends it or signals the worker
+ *	on ctx->drain.first			it is removed, and fails with its chain
+ *	on ctx->ready.first			it runs before the ring lock is released
+ *	polled for (IOPOLL)			it is reaped after the device has finished it
+ *	in a mailbox				it runs
+ *	at a device				the device finishes it and pushes it to a mailbox
  *
- * The end of a task or a ring ends all of them.  io_cancel_requests() is one pass over
- * all places, which task/end.c repeats until nothing is left.
+ * The end of a ring and an exec end all requests; an exit ends the tracked ones.
+ * io_cancel_requests() is one pass over all places.  task/end.c and task/exit.c repeat the pass.
  *
  * Requests move between these places during a pass.  Between workers and the wait table
  * they move under the ring lock, which is held while both are searched.  All other moves check
@@ -23,8 +23,8 @@
  *
  * A program names requests by a key (IORING_OP_ASYNC_CANCEL, IORING_REGISTER_SYNC_CANCEL), and a
  * linked timeout ends one request.  This search covers the worker pools of all tasks that use
- * the ring, the wait table, and the retries on ctx->ready.first.  It does not find requests at a
- * device, nor those that wait for an earlier request of their chain or for a drained one.
+ * the ring, the wait table, and the retries on ctx->ready.first.  It finds no request at a device
+ * or on ctx->drain.first, and none behind the head of a chain.
  */
 #include <linux/sched/signal.h>
 
@@ -58,13 +58,13 @@ static bool io_cancel_match_work(struct io_wq_work *work, void *data)
 }
 
 /*
- * End matching work in the pool of a task, or of all tasks that use the ring if @tctx is NULL:
- * the first one, or with @all each.  Queued work is run as cancelled here.  The pool may end
- * meanwhile.
+ * End matching work in the pool of @tctx, or in the pools of all tasks that use the ring if @tctx
+ * is NULL.  Without @all, end only the first match.  Queued work is run as cancelled here.  A pool
+ * may end meanwhile.
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  *
- * Return: the numbers of works that were queued, and that run.
+ * Return: the number of queued and of running matches.
  */
 static struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_uring_task *tctx,
 					 io_wq_match_fn match, void *data, bool all)
@@ -91,8 +91,8 @@ static struct io_wq_found io_cancel_work(struct io_ring_ctx *ctx, struct io_urin
 }
 
 /*
- * Let a waiting request end with -ECANCELED, in its task work.  Called by any task with the ring
- * lock held.  Return: false if the request has begun to end by itself.
+ * Let a waiting request end with -ECANCELED, in its task work.  Any task may call this with the
+ * ring lock held.  Return: false if the request has begun to end by itself.
  */
 static bool io_wait_cancel(struct io_kiocb *req)
 {
@@ -102,7 +102,7 @@ static bool io_wait_cancel(struct io_kiocb *req)
 	return io_ops[req->opcode]->cancel(req);
 }
 
-/* End requests that wait for an event or a time.  Their task work ends them later. */
+/* Cancel requests that wait for an event or a timeout.  Their task work ends them later. */
 static void io_cancel_waiting(const struct io_cancel_scope *what)
 {
 	struct io_ring_ctx *ctx = what->ctx;
@@ -117,7 +117,7 @@ static void io_cancel_waiting(const struct io_cancel_scope *what)
 	}
 }
 
-/* Fail chains that wait for earlier requests.  Return: true if there was one. */
+/* Fail drained chains that wait for earlier requests.  Return: true if there was a chain. */
 static bool io_cancel_drained(const struct io_cancel_scope *what)
 {
 	struct io_tw *tw;
@@ -140,11 +140,11 @@ static bool io_cancel_drained(const struct io_cancel_scope *what)
 
 /**
  * io_cancel_requests - end the requests that can be ended now, in one pass
- * @what: which requests; the ring's lock is held
+ * @what: the requests to end; the caller holds the ring's lock
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  *
- * Return: true if something was found, and another pass may find more.
+ * Return: true if the pass ended requests or ran items, so that another pass may find more.
  */
 bool io_cancel_requests(const struct io_cancel_scope *what)
 {
@@ -153,9 +153,9 @@ bool io_cancel_requests(const struct io_cancel_scope *what)
 
 	io_assert_ring(ctx);
 	io_req_reclaim_retired(ctx);
-	/* running work was signalled and does not count: asking again would not end it sooner */
+	/* signalled work does not count, because a second signal would not end it sooner */
 	found = io_cancel_work(ctx, what->tctx, io_cancel_match_work, (void *)what, true).queued;
-	/* the owner first runs the items that the last scan has caused */
+	/* the owner first runs the items that the last search of the wait table has caused */
 	if (!io_mailbox_leftover(&ctx->mailbox))
 		io_cancel_waiting(what);
 	if (io_cq_is_writer(ctx)) {
@@ -172,18 +172,18 @@ bool io_cancel_requests(const struct io_cancel_scope *what)
  * io_cancel_orphans - end tracked requests of tasks that are gone
  * @ctx: the ring, its lock held
  *
- * They may hold a ring's file, so that the ring would never end.
+ * Such a request may hold the file of a ring, which would never end.
  */
 void io_cancel_orphans(struct io_ring_ctx *ctx)
 {
 	struct io_cancel_scope what = { .ctx = ctx, .tracked = true };
 
-	/* a task that leaves requests behind sets the flag, and then kicks the fallback worker */
+	/* a task that leaves requests behind sets the flag, then kicks the fallback worker */
 	if (READ_ONCE(ctx->fallback.orphans) && xchg(&ctx->fallback.orphans, false))
 		io_cancel_requests(&what);
 }
 
-/* With IORING_ASYNC_CANCEL_ANY as well, all requests that have a file match. */
+/* If IORING_ASYNC_CANCEL_ANY is set as well, the requests of all ops that need a file match. */
 static bool io_key_match_file(const struct io_kiocb *req, const struct io_cancel_key *key)
 {
 	if (!io_ops[req->opcode]->needs_file)
@@ -196,7 +196,7 @@ static bool io_key_match(const struct io_kiocb *req, const struct io_cancel_key 
 {
 	if (req->ctx != key->ctx)
 		return false;
-	/* a cancel of all skips itself; another one that names itself is found running */
+	/* with CANCEL_ALL a request skips itself; without it, it may find itself running */
 	if (req == key->self && key->flags & IORING_ASYNC_CANCEL_ALL)
 		return false;
 	if (key->flags & IORING_ASYNC_CANCEL_FD && !io_key_match_file(req, key))
@@ -216,10 +216,10 @@ static bool io_key_match_work(struct io_wq_work *work, void *data)
 
 /**
  * struct io_key_walk - a search through the wait table
- * @key: which requests to end
- * @nr: requests that were ended
- * @counted: the op of the last of them sets cancel_returns_count, see struct io_op
- * @killed: the search was not finished, since its task was killed
+ * @key: the requests to end
+ * @nr: number of requests that were ended
+ * @counted: the op of the last ended request sets cancel_returns_count, see struct io_op
+ * @killed: current was killed before the search was finished
  */
 struct io_key_walk {
 	const struct io_cancel_key	*key;
@@ -234,7 +234,7 @@ static bool io_wait_cancel_named(struct io_kiocb *req)
 	return !io_ops[req->opcode]->cancel_at_end && io_wait_cancel(req);
 }
 
-/* End a waiting request if it matches.  Return: true if the search is complete with it. */
+/* End a waiting request if it matches.  Return: true if the search needs no further match. */
 static bool io_key_cancel_one(struct io_kiocb *req, void *data)
 {
 	struct io_key_walk *walk = data;
@@ -257,7 +257,7 @@ static bool io_key_cancel_kind(struct io_key_walk *walk, enum io_wait_kind kind)
 	return !last;
 }
 
-/* Search a bucket.  An empty one counts as a step as well.  Return: true to continue. */
+/* Search a bucket.  An empty bucket counts as one step.  Return: true to continue. */
 static bool io_key_cancel_bucket(struct io_key_walk *walk, struct list_head *bucket)
 {
 	struct io_ring_ctx *ctx = walk->key->ctx;
@@ -272,7 +272,7 @@ static bool io_key_cancel_bucket(struct io_key_walk *walk, struct list_head *buc
 	return !walk->killed;
 }
 
-/* Fail the request instead of another attempt. */
+/* Fail the request instead of issuing it again. */
 static void io_ready_cancelled_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 				  unsigned int issue_flags)
 {
@@ -280,9 +280,9 @@ static void io_ready_cancelled_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 }
 
 /*
- * End a request on ctx->ready.first that is to be tried again: its attempt would have blocked,
- * but its file was ready when it was polled.  Until the ring lock is released it is in no other
- * place.  The list also has chains that have not begun; these do not match.
+ * End a request on ctx->ready.first that is to be issued again.  Its last attempt would have
+ * blocked, but the poll found the file ready.  Until the ring lock is released the request is in no
+ * other place.  The list also has chains that have not begun; they do not match.
  */
 static bool io_ready_cancel(struct io_kiocb *req)
 {
@@ -292,7 +292,7 @@ static bool io_ready_cancel(struct io_kiocb *req)
 	return true;
 }
 
-/* End requests that are to be tried again.  Return: their number, 1 at most unless all match. */
+/* End matches on ctx->ready.first, at most one without CANCEL_ALL.  Return: their number. */
 static unsigned int io_key_cancel_ready(const struct io_cancel_key *key)
 {
 	struct io_tw *tw;
@@ -313,7 +313,7 @@ static unsigned int io_key_cancel_ready(const struct io_cancel_key *key)
 	return nr;
 }
 
-/* End a given request if it is to be tried again.  Return: true if it ends. */
+/* End @req if it is on ctx->ready.first and is to be issued again.  Return: true if it ends. */
 static bool io_ready_cancel_this(struct io_kiocb *req)
 {
 	struct io_tw *tw = req->ctx->ready.first;
@@ -338,22 +338,22 @@ static void io_key_cancel_any(struct io_key_walk *walk)
 	}
 }
 
-/* Search the waiting requests.  Return: the number that was ended, or -EINTR. */
+/* End matching requests in the wait table.  Return: their number, or -EINTR. */
 static int io_key_cancel_waiting(struct io_key_walk *walk)
 {
 	if (!(walk->key->flags & IORING_ASYNC_CANCEL_USERDATA))
 		io_key_cancel_any(walk);
 	else if (io_key_cancel_kind(walk, IO_WAIT_POLL))
-		/* IO_WAIT_TIMEOUT has no LINK_TIMEOUT: that ends only with its head */
+		/* a LINK_TIMEOUT ends only with its head, so IO_WAIT_TIMEOUT does not have it */
 		io_key_cancel_kind(walk, IO_WAIT_TIMEOUT);
 	return walk->killed ? -EINTR : walk->nr;
 }
 
 /**
  * io_cancel_key_init - set up the key of the requests that a program wants to end
- * @key: result; file, opcode and self are left to the caller
+ * @key: result; the caller sets file, opcode and self
  * @ctx: the ring
- * @user_data: of the requests
+ * @user_data: user_data of the requests
  * @flags: IORING_ASYNC_CANCEL_*
  */
 void io_cancel_key_init(struct io_cancel_key *key, struct io_ring_ctx *ctx, u64 user_data,
@@ -370,18 +370,18 @@ void io_cancel_key_init(struct io_cancel_key *key, struct io_ring_ctx *ctx, u64 
 
 /**
  * io_cancel_by_key - end the requests that a program names
- * @key: which requests; the ring's lock is held
+ * @key: the requests to end; the caller holds the ring's lock
  *
- * Without IORING_ASYNC_CANCEL_ALL the first match ends.  Workers are searched before waiting
- * requests, bounded before unbounded.  A running match is signalled, and the search goes on to the
- * waiting requests.
+ * Without IORING_ASYNC_CANCEL_ALL the first match ends.  Worker pools are searched before waiting
+ * requests, and bounded work before unbounded work.  If the match is running, its worker is
+ * signalled, and the waiting requests are searched as well.
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  *
- * Return: with IORING_ASYNC_CANCEL_ALL, or _ANY, which implies it, the number of requests that
- * end; workers that run others are signalled, but these are not counted.  Else 0 if a request
- * ends, or 1 if its op sets cancel_returns_count; -EALREADY if the worker that runs it was
- * signalled; -ENOENT if there is none.  -EINTR if current was killed before the search ended.
+ * Return: the number of ended requests with IORING_ASYNC_CANCEL_ALL, which _ANY implies.  Requests
+ * whose workers were signalled are not counted.  Without _ALL, 0 if a request ends (1 if its op
+ * sets cancel_returns_count), -EALREADY if a worker was signalled, -ENOENT if no request matches.
+ * -EINTR if current was killed before the search ended.
  */
 int io_cancel_by_key(const struct io_cancel_key *key)
 {
@@ -415,10 +415,10 @@ static bool io_match_this_work(struct io_wq_work *work, void *data)
 
 /**
  * io_cancel_request - end one request
- * @req: the request, the caller has a reference; ring lock held
+ * @req: the request; the caller holds a reference and the ring lock
  *
  * Return: 0 if the request ends, -EALREADY if the worker that runs it was signalled, -ENOENT
- * if it cannot be ended or has begun to end by itself.
+ * if it cannot be cancelled or has begun to end by itself.
  */
 int io_cancel_request(struct io_kiocb *req)
 {

@@ -13,10 +13,10 @@
 
 /**
  * struct io_cancel_scope - requests to end with a task or a ring
- * @ctx: requests of this ring
- * @tctx: of this task, NULL for all tasks
- * @tracked: only those with REQ_F_TRACKED, which have to end with their task; without @tctx only
- *	those of tasks that end
+ * @ctx: the ring of the requests
+ * @tctx: the task of the requests, NULL for all tasks
+ * @tracked: end only requests with REQ_F_TRACKED, which must not outlive their task; without @tctx
+ *	end only requests of tasks that exit or exec
  */
 struct io_cancel_scope {
 	struct io_ring_ctx	*ctx;
@@ -26,12 +26,12 @@ struct io_cancel_scope {
 
 /**
  * struct io_cancel_key - requests that a program wants to end
- * @ctx: requests of this ring
- * @user_data: with IORING_ASYNC_CANCEL_USERDATA: with this user_data
- * @file: with IORING_ASYNC_CANCEL_FD: with this file
+ * @ctx: the ring of the requests
+ * @user_data: user_data of the requests, with IORING_ASYNC_CANCEL_USERDATA
+ * @file: file of the requests, with IORING_ASYNC_CANCEL_FD
  * @self: the request that cancels, or NULL
  * @flags: IORING_ASYNC_CANCEL_*
- * @opcode: with IORING_ASYNC_CANCEL_OP: of this operation
+ * @opcode: opcode of the requests, with IORING_ASYNC_CANCEL_OP
  */
 struct io_cancel_key {
 	struct io_ring_ctx	*ctx;

@@ -2,10 +2,10 @@
 /* io_uring: running the items of mailboxes */
 
 /*
- * Items run in three contexts: the owner of a single-writer ring runs them when it enters the
- * ring, the submitter on a multi-writer ring as task work.  The fallback worker runs them when
- * either is gone.  Each takes all items of a mailbox and runs them under the ring lock.  One
- * commit publishes the CQEs of a batch.
+ * Items run in three contexts.  The owner of a single-writer ring runs them when it enters the
+ * ring.  The submitter on a multi-writer ring runs them as task work.  The fallback worker runs
+ * the items of tasks that are gone.  Each context takes all items of a mailbox and runs them under
+ * the ring lock.  One commit publishes the CQEs of a batch.
  */
 #include <trace/events/io_uring.h>
 
@@ -19,16 +19,17 @@
 #include "task/cancel.h"
 #include "task/run.h"
 
-/* items that run before the ring lock is dropped, and before the stop conditions are checked */
+/* items that run before the ring lock is dropped */
 #define IO_RUN_SHARE	4096
+/* items that run between two checks of the stop conditions */
 #define IO_RUN_STEP	64
 /* number of shares that fill the largest CQ */
 #define IO_RUN_SHARES	16
 
 /*
- * Run up to IO_RUN_STEP items from a ring's mailbox.  Nearly all are finished requests or
- * messages, so these get no indirect call.  Consecutive messages are posted together and count
- * as one item.
+ * Run up to IO_RUN_STEP items from a ring's mailbox.  Nearly all items are finished requests or
+ * messages, so avoid the indirect call for them.  Consecutive messages are posted together and
+ * count as one item.
  *
  * Return: the items that are left.
  */
@@ -74,12 +75,13 @@ static bool io_run_enough(const struct io_ring_ctx *ctx, u32 wanted)
  * @ctx: the ring, its lock held
  * @wanted: number of CQEs that end the caller's wait, 0 if it does not wait
  *
- * Takes the mailbox at most twice, so that requests which cause each other cannot keep the owner
- * here.  Takes it once if that yields the CQEs that the caller waits for.  Otherwise constant
- * pushes would make the caller return half as often, with twice as many CQEs.
+ * The function empties the mailbox at most twice, so that requests which cause each other cannot
+ * keep the owner here.  It stops after the first time if the caller then has the CQEs that it waits
+ * for.  Otherwise constant pushes would make the caller return half as often, with twice as many
+ * CQEs.
  *
- * Runs IO_RUN_SHARE items at most, so that other tasks get the lock, and stops early for a killed
- * owner.  Items that are left keep their order and keep the owner from sleeping.
+ * The function runs about IO_RUN_SHARE items at most, so that other tasks get the lock, and stops
+ * early for a killed owner.  Items that are left keep their order and keep the owner from sleeping.
  *
  * Context: Task context.  May sleep.
  *
@@ -92,7 +94,7 @@ int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted)
 	unsigned int loops, count = 0;
 
 	io_assert_ring(ctx);
-	/* items of a closed mailbox are left to the fallback worker */
+	/* the fallback worker runs the items of a closed mailbox */
 	if (unlikely(io_mailbox_dead(&ctx->mailbox)))
 		return 0;
 	for (loops = 0; loops < 2 && !tw && io_local_pending(ctx); loops++) {
@@ -121,8 +123,8 @@ int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted)
  * @ctx: the ring, its lock not held
  * @wanted: number of CQEs that end the caller's wait, 0 if it does not wait
  *
- * Drops the ring lock every IO_RUN_SHARE items.  Returns when no item is left over, after
- * IO_RUN_SHARES rounds, or for a signal.
+ * The function drops the ring lock every IO_RUN_SHARE items.  It returns when no item is left over,
+ * after IO_RUN_SHARES rounds, or for a signal.
  *
  * Context: Task context.  May sleep.
  */
@@ -139,10 +141,10 @@ void io_run_local(struct io_ring_ctx *ctx, u32 wanted)
 		 !task_sigpending(current));
 }
 
-/* items that are searched for one of a given ring */
+/* limit of the search for an item of a given ring */
 #define IO_RUN_LOOK	64
 
-/* Return: true if current's mailbox has an item of @ctx, or more items than are searched. */
+/* Return: true if current's mailbox has an item of @ctx, or more items than IO_RUN_LOOK. */
 static bool io_tctx_has_tw(const struct io_uring_task *tctx, const struct io_ring_ctx *ctx)
 {
 	struct io_tw *tw = io_mailbox_youngest(&tctx->mailbox);
@@ -156,8 +158,8 @@ static bool io_tctx_has_tw(const struct io_uring_task *tctx, const struct io_rin
 
 /*
  * Clear IORING_SQ_TASKRUN of a ring whose items were taken.  Items that have arrived since then
- * may have set the flag already, so set it again if one of them is this ring's.  Set for an item
- * of another ring, the flag would stay set.
+ * may have set the flag before, so set it again if one of them belongs to this ring.  If it were
+ * set for an item of another ring, it would stay set.
  */
 static void io_clear_taskrun(struct io_uring_task *tctx, struct io_ring_ctx *ctx)
 {
@@ -174,8 +176,8 @@ static void io_clear_taskrun(struct io_uring_task *tctx, struct io_ring_ctx *ctx
 }
 
 /*
- * Drop the lock of @from, and take that of @to; either may be NULL.  Return: @to, or NULL if
- * current was killed while it waited for the lock.
+ * Drop the ring lock of @from, then take the ring lock of @to.  Both may be NULL.  Return: @to, or
+ * NULL if current was killed while it waited for the lock.
  */
 static struct io_ring_ctx *io_run_switch(struct io_ring_ctx *from, struct io_ring_ctx *to)
 {
@@ -194,7 +196,7 @@ static struct io_ring_ctx *io_run_switch(struct io_ring_ctx *from, struct io_rin
 	return to;
 }
 
-/* Run an item if the ring lock is free.  Return: true if it ran. */
+/* Run an item if the ring lock is free.  Return: true if the item ran. */
 static bool io_run_try(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int flags)
 {
 	percpu_ref_get(&ctx->refs);
@@ -224,14 +226,14 @@ static noinline unsigned int io_tctx_run_leaving(struct io_uring_task *tctx, str
 		tw = next;
 		cond_resched();
 	}
-	/* requests that ended here became credit, and an exiting task does not put it again */
+	/* requests that ended here have raised tctx->credit, which the exit has already put */
 	io_tctx_put_credit(tctx);
 	return count;
 }
 
 /**
- * io_tctx_task_work - task work: run current's mailbox
- * @cb: in struct io_uring_task
+ * io_tctx_task_work - run current's mailbox, as task work
+ * @cb: the callback head in struct io_uring_task
  *
  * Context: Task context.  May sleep.
  */
@@ -246,8 +248,8 @@ void io_tctx_task_work(struct callback_head *cb)
 	if (WARN_ON_ONCE(tctx->task != current))
 		return;
 	/*
-	 * Current handles signals or continues its exit only when no task work is left.  So
-	 * requests end at their next event, else wakers could keep current here for ever.
+	 * Current handles signals or continues its exit only when no task work is left.  End
+	 * requests at their next event, because wakers could keep current here for ever.
 	 */
 	if (unlikely(fatal_signal_pending(current) || current->flags & PF_EXITING))
 		flags |= IO_URING_F_TASK_DEAD;
@@ -285,7 +287,7 @@ void io_tctx_task_work(struct callback_head *cb)
 /* interval of polls for requests whose tasks are gone, in jiffies */
 #define IO_ORPHAN_NAP	1
 
-/* Poll for requests whose tasks are gone, until all are done. */
+/* Poll for requests whose tasks are gone.  Queue the work again to poll until all have ended. */
 static void io_reap_orphans(struct io_ring_ctx *ctx)
 {
 	if (!io_iopoll_orphaned(ctx) || !io_cq_is_writer(ctx))
@@ -296,9 +298,9 @@ static void io_reap_orphans(struct io_ring_ctx *ctx)
 
 /**
  * io_leave_polled - leave polled requests of an exiting task to the fallback worker
- * @ctx: a ring that it uses
+ * @ctx: a ring that the task uses
  *
- * The workers of current are gone, so they issue no more of them.
+ * The workers of current have ended, so they issue no more polled requests.
  */
 void io_leave_polled(struct io_ring_ctx *ctx)
 {
@@ -328,7 +330,7 @@ void io_fallback_run(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_fallback_work - do the work of tasks that are gone
+ * io_fallback_work - run the fallback worker, which serves tasks that are gone
  * @work: ctx->fallback.work of a ring
  *
  * Context: A kworker, or the end of the ring.  May sleep, but not for the ring lock.
@@ -338,8 +340,8 @@ void io_fallback_work(struct work_struct *work)
 	struct io_ring_ctx *ctx = container_of(work, struct io_ring_ctx, fallback.work.work);
 
 	/*
-	 * No reference is needed, since io_ring_free_work() waits for this work.  Messages, which
-	 * hold no reference, may be the last items.
+	 * No reference is needed, because io_ring_free_work() waits for this work.  The last items
+	 * may be messages, which hold no reference.
 	 */
 	if (!io_ring_try(ctx, ctx->fallback.tries)) {
 		queue_delayed_work(system_dfl_wq, &ctx->fallback.work,

@@ -3,16 +3,16 @@
 
 /*
  * The thread is part of the process that set up the ring.  It shares the memory, files, root
- * directory and namespaces that the task which created it had then.  Requests get the
- * credentials of the task that created the ring.  A ring can share the thread of another one
- * (IORING_SETUP_ATTACH_WQ) if its creator has the same process, files, root directory and
- * namespaces; otherwise it gets a thread of its own.
+ * directory and namespaces that its creator had at that time.  Requests get the credentials of the
+ * task that created the ring.  With IORING_SETUP_ATTACH_WQ a ring shares the thread of another ring
+ * if its creator has the same process, files, root directory and namespaces.  Otherwise the ring
+ * gets its own thread.
  *
- * In a loop the thread serves each of its rings: it reaps (IOPOLL), submits, and then runs task
- * work.  After some idle time it sets IORING_SQ_NEED_WAKEUP and sleeps.
+ * In a loop the thread reaps (IOPOLL) and submits for each of its rings, and then runs task work.
+ * After some idle time it sets IORING_SQ_NEED_WAKEUP and sleeps.
  *
  * Locks: the thread holds sqd->lock while it works.  It drops the lock for io_sqpoll_park(), whose
- * caller attaches a ring or accesses the thread's worker pool, and for io_sqpoll_leave().
+ * caller attaches a ring or accesses the thread's worker pool.
  *
  * Ordering: a new SQE must not be missed.
  *
@@ -22,8 +22,9 @@
  *	read the SQ tail			IORING_SQ_NEED_WAKEUP? enter with
  *	unchanged? sleep			IORING_ENTER_SQ_WAKEUP
  *
- * The thread ends by a kill, with its process or with its last ring.  Then it ends its requests
- * and leaves its rings marked NEED_WAKEUP, and io_uring_enter() returns -EOWNERDEAD.
+ * The thread ends when it is killed, when its process ends, or when its last ring ends.  It then
+ * ends its requests and leaves its rings marked NEED_WAKEUP.  From then on io_uring_enter() returns
+ * -EOWNERDEAD.
  */
 #include <linux/audit.h>
 #include <linux/cpuset.h>
@@ -45,7 +46,7 @@
 #include "task/sqpoll.h"
 #include "task/tctx.h"
 
-/* SQEs that a thread with several rings submits for one of them at a time */
+/* SQEs that a thread with several rings submits for one ring before it serves the next */
 #define IO_SQ_TURN	8
 
 static void io_sq_ask_to_park(struct io_sq_data *sqd)
@@ -55,8 +56,8 @@ static void io_sq_ask_to_park(struct io_sq_data *sqd)
 }
 
 /*
- * Take sqd->lock, which keeps the thread from serving its rings.  Must not be called by the
- * thread itself.  May wait long, since the thread may be in a page fault.
+ * Take sqd->lock, which keeps the thread from serving its rings.  The thread itself must not call
+ * this.  The call may take long, since the thread may be in a page fault.
  *
  * Return: 0, or -EINTR if current is killed while it waits; the lock is not held then.
  */
@@ -84,7 +85,7 @@ static void io_sq_unref(struct io_sq_data *sqd)
 		kfree(sqd);
 }
 
-/* Drop a ring's references.  The thread ends after the last ring has dropped its own. */
+/* Drop a ring's references.  The thread ends after the last ring has dropped its references. */
 static void io_sq_put(struct io_sq_data *sqd)
 {
 	if (refcount_dec_and_test(&sqd->rings)) {
@@ -94,7 +95,7 @@ static void io_sq_put(struct io_sq_data *sqd)
 	io_sq_unref(sqd);
 }
 
-/* The longest idle time of all rings counts. */
+/* Set the thread's idle time to the longest idle time of its rings. */
 static void io_sq_update_idle(struct io_sq_data *sqd)
 {
 	struct io_ring_ctx *ctx;
@@ -107,7 +108,7 @@ static void io_sq_update_idle(struct io_sq_data *sqd)
 	}
 }
 
-/* Remove a ring that has asked for it.  Its exit may continue at once, without sqd->lock. */
+/* Remove a ring that is leaving.  The exit of the ring may continue at once, without sqd->lock. */
 static void io_sq_remove(struct io_sq_data *sqd, struct io_ring_ctx *ctx)
 {
 	lockdep_assert_held(&sqd->lock);
@@ -120,21 +121,21 @@ static void io_sq_remove(struct io_sq_data *sqd, struct io_ring_ctx *ctx)
  * io_sqpoll_leave - remove a ring from its SQPOLL thread
  * @ctx: the ring, which ends
  *
- * Does not wait for the thread, which may be in a page fault, but asks it to remove the ring at
- * its next turn.  The caller tries again later.
+ * The function does not wait for the thread, which may be in a page fault, but asks the thread to
+ * remove the ring.  The caller tries again later.
  *
- * Return: true if the thread does not serve the ring, or false if sqd->lock is held.
+ * Return: true if the thread does not serve the ring any more, false if sqd->lock is held.
  */
 bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 {
 	struct io_sq_data *sqd = ctx->sqpoll.data;
 
-	/* the thread may have removed it */
+	/* the thread may have removed the ring */
 	if (!sqd || list_empty_careful(&ctx->sqpoll.list))
 		return true;
 	if (!ctx->sqpoll.leaving) {
 		WRITE_ONCE(ctx->sqpoll.leaving, true);
-		/* a thread that sees the count sees the mark; pairs with io_sq_yield() */
+		/* set the mark before the count; pairs with the acquire in io_sq_yield() */
 		smp_mb__before_atomic();
 		atomic_inc(&sqd->leaving);
 		wake_up(&sqd->wait);
@@ -148,8 +149,8 @@ bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 }
 
 /*
- * Remove the rings that end, so that the thread does not wait for their exit work, which tries
- * again at growing intervals.
+ * Remove the rings that end.  Otherwise they would stay until their exit work gets sqd->lock, for
+ * which it tries at growing intervals.
  */
 static void io_sq_remove_leaving(struct io_sq_data *sqd)
 {
@@ -162,10 +163,10 @@ static void io_sq_remove_leaving(struct io_sq_data *sqd)
 }
 
 /**
- * io_sqpoll_put - drop a ring's reference to its thread, which ends with the last one
+ * io_sqpoll_put - drop a ring's references to its SQPOLL thread
  * @ctx: the ring, which io_sqpoll_leave() has removed
  *
- * Called when no requests are left, since they may use ctx->sqpoll.data.
+ * Call this when no requests are left, since requests may use ctx->sqpoll.data.
  */
 void io_sqpoll_put(struct io_ring_ctx *ctx)
 {
@@ -174,8 +175,8 @@ void io_sqpoll_put(struct io_ring_ctx *ctx)
 }
 
 /*
- * Wake the thread to poll for a request.  The ring's file may have been released: the exit work
- * polls for a ring that has left its thread.
+ * Wake the thread to poll for a request.  If the ring has left the thread, the exit work polls
+ * instead.
  */
 static void io_sqpoll_wake(struct io_ring_ctx *ctx)
 {
@@ -187,9 +188,9 @@ static void io_sqpoll_wake(struct io_ring_ctx *ctx)
 
 /**
  * io_iopoll_add_unlocked - list a request that a worker has issued to a polled device
- * @req: the request, not to be used by the caller afterwards
+ * @req: the request; the caller must not use it afterwards
  *
- * Wakes the thread of a SQPOLL ring to poll for the request.
+ * Wake the thread of an SQPOLL ring to poll for the request.
  *
  * Context: A worker, without the ring lock.  May sleep.
  */
@@ -212,8 +213,8 @@ void io_iopoll_add_unlocked(struct io_kiocb *req)
  * does not keep the process alive.  It watches one live thread (sqd->user) at a time.
  *
  * The end of a thread wakes pollers of its pidfd, and with them the SQPOLL thread.  A thread
- * group leader that ends before the other threads wakes no poller.  If it has used io_uring it
- * calls io_sqpoll_user_left(), otherwise the SQPOLL thread checks for its end at intervals.
+ * group leader that ends before the other threads wakes no poller.  A leader that has used io_uring
+ * calls io_sqpoll_user_left(); otherwise the SQPOLL thread checks the leader at intervals.
  */
 
 /* interval of checks for the end of a leader that wakes no poller, in jiffies */
@@ -228,13 +229,13 @@ static int io_sq_user_wake(struct wait_queue_entry *wait, unsigned int mode, int
 	return 1;
 }
 
-/* Return: true if the end of a thread wakes waiters on ->wait_pidfd of its pid. */
+/* Return: true if the end of @task wakes waiters on ->wait_pidfd of its pid. */
 static bool io_sq_user_tells(struct task_struct *task)
 {
 	return !thread_group_leader(task) || READ_ONCE(task->io_uring);
 }
 
-/* Find a live thread of the program, if possible one whose end wakes.  Called within RCU. */
+/* Find a live thread of the program; prefer a thread whose end wakes us.  Call this within RCU. */
 static struct task_struct *io_sq_find_user(void)
 {
 	struct task_struct *task, *silent = NULL;
@@ -258,7 +259,7 @@ static void io_sq_forget_user(struct io_sq_data *sqd)
 	sqd->user = NULL;
 }
 
-/* Find a live thread of the program and watch for its end.  Return: false if there is none. */
+/* Watch for the end of a live thread of the program.  Return: false if no thread is live. */
 static bool io_sq_watch_user(struct io_sq_data *sqd)
 {
 	struct task_struct *task;
@@ -274,7 +275,10 @@ static bool io_sq_watch_user(struct io_sq_data *sqd)
 		sqd->user_silent = !io_sq_user_tells(task);
 		WRITE_ONCE(sqd->user_left, false);
 		add_wait_queue(&pid->wait_pidfd, &sqd->user_wait);
-		/* pairs with io_sqpoll_user_left(), and with exit_notify(), which takes ->lock */
+		/*
+		 * queue before the check; pairs with io_sqpoll_user_left(), and with exit_notify(),
+		 * which takes ->lock
+		 */
 		smp_mb();
 		if (io_task_is_user(task))
 			return true;
@@ -285,14 +289,14 @@ static bool io_sq_watch_user(struct io_sq_data *sqd)
 /**
  * io_sqpoll_user_left - wake SQPOLL threads that watch current, which exits
  *
- * They select another live thread of the process to watch.
+ * Each SQPOLL thread then watches another live thread of the process, or ends.
  */
 void io_sqpoll_user_left(void)
 {
 	struct wait_queue_head *head = &task_pid(current)->wait_pidfd;
 
 	WRITE_ONCE(current->io_uring->exits, true);
-	/* pollers of current's pidfd are woken as well, and find that it has not ended yet */
+	/* this also wakes pollers of current's pidfd, which find that current has not ended yet */
 	if (wq_has_sleeper(head))
 		wake_up_all(head);
 }
@@ -336,7 +340,7 @@ static struct io_sq_data *io_sq_attach(struct io_uring_params *p)
 	return sqd;
 }
 
-/* Get the data for a new ring, shared with another ring or new. */
+/* Get the io_sq_data of a new ring: share it with another ring, or allocate it. */
 static struct io_sq_data *io_sq_get(struct io_uring_params *p, bool *attached)
 {
 	struct io_sq_data *sqd;
@@ -345,7 +349,7 @@ static struct io_sq_data *io_sq_get(struct io_uring_params *p, bool *attached)
 	if (p->flags & IORING_SETUP_ATTACH_WQ) {
 		sqd = io_sq_attach(p);
 		*attached = !IS_ERR(sqd);
-		/* a thread that cannot be shared is no error: start another one */
+		/* if another program or environment owns the thread, start a new thread instead */
 		if (*attached || PTR_ERR(sqd) != -EPERM)
 			return sqd;
 	}
@@ -359,7 +363,7 @@ static void io_sq_say_sleep(struct io_sq_data *sqd)
 
 	list_for_each_entry(ctx, &sqd->ctx_list, sqpoll.list)
 		atomic_or(IORING_SQ_NEED_WAKEUP, &ctx->rings->sq_flags);
-	/* set the flag before the tails are read; pairs with the barrier in the program */
+	/* set the flag before the tails are read; pairs with the full barrier in the program */
 	smp_mb();
 }
 
@@ -390,8 +394,8 @@ static bool io_sq_has_work(struct io_sq_data *sqd)
 }
 
 /*
- * Reap and submit for one ring, with @turn up to IO_SQ_TURN SQEs.
- * Return: true if anything was done.
+ * Reap and submit for one ring.  With @turn, submit up to IO_SQ_TURN SQEs.
+ * Return: true if anything was reaped or submitted.
  */
 static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 {
@@ -403,7 +407,7 @@ static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 		nr = min(nr, IO_SQ_TURN);
 	if (!nr && !(ctx->iopoll && io_iopoll_pending(ctx)))
 		return false;
-	/* on -ENOMEM try again in the next round */
+	/* after -ENOMEM, the next round tries again */
 	if (io_tctx_attach(ctx))
 		return false;
 	if (ctx->creds.sq != current_cred())
@@ -425,7 +429,7 @@ static bool io_sq_serve_ring(struct io_ring_ctx *ctx, bool turn)
 
 /*
  * Remove rings that end, drop sqd->lock for tasks that want it, and handle signals.  Return: false
- * to end the thread.
+ * if the thread has to end.
  */
 static bool io_sq_yield(struct io_sq_data *sqd)
 {
@@ -449,14 +453,14 @@ static bool io_sq_yield(struct io_sq_data *sqd)
 	return !READ_ONCE(sqd->stop);
 }
 
-/* Return: true if the thread has to do something besides serving its rings. */
+/* Return: true if the thread must not sleep, for reasons other than the work of its rings. */
 static bool io_sq_is_called(struct io_sq_data *sqd)
 {
 	return task_work_pending(current) || atomic_read(&sqd->park_pending) ||
 	       atomic_read(&sqd->leaving) || READ_ONCE(sqd->stop) || READ_ONCE(sqd->user_left);
 }
 
-/* Serve all rings once.  Return: true if anything was done. */
+/* Serve each ring once, then run task work.  Return: true if anything was done. */
 static bool io_sq_round(struct io_sq_data *sqd)
 {
 	bool turn = !list_is_singular(&sqd->ctx_list);
@@ -471,7 +475,7 @@ static bool io_sq_round(struct io_sq_data *sqd)
 	return busy | io_run_task_work();
 }
 
-/* Sleep after the idle time, until the program, a completion or the end wakes the thread. */
+/* Sleep after the idle time, until the program, task work, or a ring that ends wakes the thread. */
 static void io_sq_sleep(struct io_sq_data *sqd)
 {
 	DEFINE_WAIT(wait);
@@ -523,7 +527,7 @@ static void io_sq_say_dead(struct io_sq_data *sqd)
 	}
 }
 
-/* Let an unpinned thread run on all CPUs of its cpuset, also if its creator was restricted. */
+/* Let an unpinned thread run on all CPUs of its cpuset, even if its creator was restricted. */
 static void io_sq_unpin(void)
 {
 	cpumask_var_t allowed;
@@ -554,7 +558,7 @@ static int io_sq_thread(void *data)
 	set_task_comm(current, name);
 	sqd->task_pid = current->pid;
 	io_sq_pin(sqd);
-	/* audit wants its context set up before the first request */
+	/* audit needs its context before the first request */
 	audit_uring_entry(IORING_OP_NOP);
 	audit_uring_exit(true, 0);
 
@@ -586,7 +590,7 @@ static int io_sq_check_cpu(unsigned int cpu)
 	return ok ? 0 : -EINVAL;
 }
 
-/* Create the thread of a new ring.  If that fails late, the thread ends by ->stop. */
+/* Create the thread of a new ring.  If io_tctx_create() fails, ->stop ends the thread. */
 static int io_sq_start(struct io_ring_ctx *ctx, const struct io_uring_params *p)
 {
 	struct io_sq_data *sqd = ctx->sqpoll.data;
@@ -614,7 +618,7 @@ static int io_sq_start(struct io_ring_ctx *ctx, const struct io_uring_params *p)
 	return ret;
 }
 
-/* Without SQPOLL IORING_SETUP_ATTACH_WQ has no effect, but the descriptor is checked. */
+/* Check the descriptor of IORING_SETUP_ATTACH_WQ, which has no other effect without SQPOLL. */
 static int io_sq_check_attach(const struct io_uring_params *p)
 {
 	struct file *file __free(fput) = fget(p->wq_fd);
@@ -625,17 +629,17 @@ static int io_sq_check_attach(const struct io_uring_params *p)
 }
 
 /**
- * io_sqpoll_create - give a new ring its SQPOLL thread, own or shared
- * @ctx: the ring, not visible to others yet
- * @p: its parameters
+ * io_sqpoll_create - give a new ring its own SQPOLL thread, or the thread of another ring
+ * @ctx: the ring, which no other task can see yet
+ * @p: the setup parameters
  *
- * Also checks the setup flags IORING_SETUP_ATTACH_WQ and IORING_SETUP_SQ_AFF.  On failure
- * io_ring_kill() cleans up.
+ * This also checks IORING_SETUP_ATTACH_WQ and IORING_SETUP_SQ_AFF for rings without SQPOLL.  On
+ * failure io_ring_kill() cleans up.
  *
  * Context: Task context.  May sleep.
  *
- * Return: 0; -EINVAL for bad flags, a bad CPU or a descriptor that is no ring with a thread;
- * -ENXIO for no descriptor to attach to or a thread that has ended; -EINTR if current is
+ * Return: 0; -EINVAL for bad flags, a bad CPU, or a descriptor that is no ring with a thread;
+ * -ENXIO if the descriptor is not open or the other ring's thread has ended; -EINTR if current is
  * killed; -ENOMEM; or an error of the security module or of creating the thread.
  */
 int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p)
@@ -676,9 +680,9 @@ int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p)
 
 /**
  * io_sqpoll_wait_room - IORING_ENTER_SQ_WAIT: wait until the SQ has room
- * @ctx: a SQPOLL ring
+ * @ctx: an SQPOLL ring
  *
- * A signal ends the wait, without an error.
+ * A signal or the end of the thread ends the wait, without an error.
  *
  * Context: Task context.  Sleeps.
  */
@@ -697,12 +701,12 @@ void io_sqpoll_wait_room(struct io_ring_ctx *ctx)
 
 /**
  * io_sqpoll_set_affinity - set the CPUs of the thread's workers
- * @ctx: a SQPOLL ring, its lock not held
- * @mask: CPUs, NULL for all that are allowed
+ * @ctx: an SQPOLL ring, its lock not held
+ * @mask: CPUs, NULL for all allowed CPUs
  *
  * Context: Task context.  May sleep.
  *
- * Return: 0; -EINVAL without a thread or for CPUs that are not allowed; -EINTR if current is
+ * Return: 0; -EINVAL if the ring has no thread or a CPU is not allowed; -EINTR if current is
  * killed.
  */
 int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
@@ -724,8 +728,8 @@ int io_sqpoll_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
 
 /**
  * io_sqpoll_max_workers - set the limits of the thread's worker pool
- * @ctx: a SQPOLL ring, its lock not held
- * @counts: as for io_wq_set_max_workers(); set to 0 if the thread is gone
+ * @ctx: an SQPOLL ring, its lock not held
+ * @counts: see io_wq_set_max_workers(); set to 0 if the thread has ended
  *
  * Context: Task context.  May sleep.
  *
@@ -748,10 +752,10 @@ int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2])
 
 /**
  * io_sq_stat - read statistics of the thread without stopping it
- * @ctx: any ring, held by its file
+ * @ctx: any ring; its file keeps it alive
  * @stat: result
  *
- * Takes no lock that the thread holds.
+ * This takes no lock that the thread holds.
  *
  * Return: true if the ring has a thread that has not ended.
  */
@@ -769,7 +773,7 @@ bool io_sq_stat(struct io_ring_ctx *ctx, struct io_sq_stat *stat)
 		return false;
 	stat->pid = task_pid_nr(thread);
 	stat->cpu = sqd->cpu == -1 ? task_cpu(thread) : sqd->cpu;
-	/* only shown to users, so a torn value on 32 bits does no harm */
+	/* a torn value on 32 bits does no harm, as users only read it */
 	stat->total_us = div_u64(data_race(thread->se.sum_exec_runtime), NSEC_PER_USEC);
 	stat->work_us = READ_ONCE(sqd->work_time);
 	return true;

@@ -12,26 +12,26 @@
 #include "async/wq.h"
 
 /**
- * struct io_sq_data - a SQPOLL thread and the rings that it serves
- * @refs: (A) references to this memory: one of each ring, one of the thread
+ * struct io_sq_data - an SQPOLL thread and the rings that it serves
+ * @refs: (A) references to this memory: one per ring, and one of the thread
  * @rings: (A) number of rings; the thread ends at 0
- * @lock: held by the thread while it works; outermost
- * @park_pending: (A) tasks that hold or wait for @lock; the thread takes it again at 0
- * @leaving: (A) rings that end, which the thread removes, or their exit work if it gets @lock first
+ * @lock: held by the thread while it works; the outermost lock
+ * @park_pending: (A) tasks that hold @lock or wait for it; the thread takes @lock again at 0
+ * @leaving: (A) number of rings that end and are still in @ctx_list
  * @stop: (A) the thread has to end: the last ring is gone, or setup failed
  * @ctx_list: rings, under @lock
- * @wait: the thread, idle or parked
- * @thread: NULL once the thread has ended; written by its maker before it runs, later under @lock
- * @idle: jiffies without work before the thread sleeps: the maximum of its rings
+ * @wait: the thread sleeps here while it is idle or parked
+ * @thread: the thread, NULL once it has ended; set by its creator before it runs, then under @lock
+ * @idle: jiffies without work before the thread sleeps; the maximum of its rings
  * @cpu: CPU that the thread is pinned to, or -1
- * @task_pid: pid of the creator, for the thread's name; then that of the thread
+ * @task_pid: pid of the creator, for the thread's name; later the pid of the thread
  * @task_tgid: process whose rings may attach
  * @env: root, files and namespaces that the creator of an attaching ring must share
  * @work_time: (A) microseconds spent working
- * @user: used by the thread alone: a thread of the program that was live at the last check
+ * @user: thread of the program that was live at the last check; used by the SQPOLL thread alone
  * @user_wait: wakes the thread at the end of @user
- * @user_left: (A) @user may have ended: find another live thread
- * @user_silent: used by the thread alone: the end of @user wakes no poller
+ * @user_left: (A) @user may have ended, so find another live thread
+ * @user_silent: the end of @user wakes no poller; used by the SQPOLL thread alone
  */
 struct io_sq_data {
 	/* lock order: see ring/locks.h */
@@ -57,7 +57,7 @@ struct io_sq_data {
 };
 
 /**
- * struct io_sq_stat - statistics of a SQPOLL thread
+ * struct io_sq_stat - statistics of an SQPOLL thread
  * @pid: pid in the initial namespace
  * @cpu: CPU that the thread is pinned to, or ran on last
  * @total_us: CPU time of the thread, in microseconds
@@ -88,7 +88,7 @@ int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2]);
 
 void io_sqpoll_user_left(void);
 
-/* Return: true if the thread has ended; a snapshot. */
+/* Return: true if the thread has ended.  The thread may end right after the check. */
 static inline bool io_sqpoll_dead(const struct io_sq_data *sqd)
 {
 	return !READ_ONCE(sqd->thread);

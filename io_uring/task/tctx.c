@@ -5,11 +5,11 @@
  * A task gets a struct io_uring_task when it sets up, enables or submits to its first ring, or
  * registers ring descriptors.  The struct is freed with the task_struct, or by an exec.
  *
- * A node (struct io_tctx_node) exists for each ring that a task uses.  The task adds the node, and
- * removes it when it exits or execs, or the end of the ring removes it.
+ * A node (struct io_tctx_node) exists for each ring that a task uses.  The task adds the node.  An
+ * exit or exec of the task removes the node, or the end of the ring does so.
  *
- * There is no global lock or list.  Setup, exit and exec do not wait for a ring lock, so a task
- * is not held up by others that use its rings.
+ * There is no global lock or list.  Setup, exit and exec do not wait for a ring lock, so other
+ * users of the rings do not delay a task.
  */
 #include <linux/file.h>
 #include <linux/io_uring.h>
@@ -40,8 +40,8 @@ static struct io_wq *io_tctx_wq(struct io_ring_ctx *ctx, struct task_struct *tas
 
 /**
  * io_tctx_create - create the io_uring state of a task
- * @ctx: the first ring that it uses
- * @task: current, or a thread that does not run yet; has no state
+ * @ctx: the first ring that the task uses
+ * @task: current, or a thread that does not run yet; it must have no io_uring state
  *
  * Context: Task context.  May sleep.
  *
@@ -70,21 +70,20 @@ int io_tctx_create(struct io_ring_ctx *ctx, struct task_struct *task)
 
 /**
  * io_tctx_free - free the io_uring state of a task
- * @tctx: the state, without requests, nodes and worker pool
+ * @tctx: the state, which has no requests, nodes or worker pool any more
  */
 void io_tctx_free(struct io_uring_task *tctx)
 {
 	WARN_ON_ONCE(!xa_empty(&tctx->nodes));
 	WARN_ON_ONCE(tctx->io_wq);
 	WARN_ON_ONCE(tctx->credit);
-	/* the end of a ring may still be in io_tctx_remove_node(), under RCU */
+	/* the end of a ring may still run io_tctx_remove_node() under RCU */
 	kfree_rcu(tctx, rcu);
 }
 
 /*
- * Apply the ring's worker limits to the pool of a new user.  io_tctx_set_limits() may change them
- * meanwhile, for this pool as well.  So repeat until the values that were applied last are
- * current.
+ * Apply the ring's worker limits to the pool of a new user.  io_tctx_set_limits() may change the
+ * limits meanwhile, for this pool as well.  So repeat this until the limits do not change.
  */
 static void io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 {
@@ -100,7 +99,7 @@ static void io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *
 	}
 }
 
-/* nodes of a ring that are handled before users.lock is dropped */
+/* number of nodes that are handled before users.lock is dropped */
 #define IO_TCTX_STEP	64
 
 /*
@@ -111,7 +110,7 @@ static bool io_tctx_limit_some(struct io_ring_ctx *ctx, const u32 limits[2])
 {
 	unsigned int left = IO_TCTX_STEP;
 
-	/* keeps the memory of node->tctx */
+	/* RCU keeps the memory of node->tctx */
 	guard(rcu)();
 	guard(spinlock)(&ctx->users.lock);
 	for (; ctx->users.next != &ctx->users.nodes && left--;
@@ -130,9 +129,9 @@ static bool io_tctx_limit_some(struct io_ring_ctx *ctx, const u32 limits[2])
 /**
  * io_tctx_set_limits - set worker limits for all tasks that use a ring, now or later
  * @ctx: the ring, its lock held
- * @limits: bounded, unbounded; 0 does not change a limit
+ * @limits: limits for bounded and unbounded work; 0 keeps the old limit
  *
- * Leaves out current's own pool, since a change of that may create a worker.
+ * This skips the pool of current, because a change of its limits may create a worker.
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  */
@@ -147,7 +146,7 @@ void io_tctx_set_limits(struct io_ring_ctx *ctx, const u32 limits[2])
 		/* tasks that add a node after this read the new limits */
 		ctx->users.next = ctx->users.nodes.next;
 	}
-	/* here only the SQPOLL thread submits, see io_sqpoll_max_workers() */
+	/* only the SQPOLL thread submits to such a ring, see io_sqpoll_max_workers() */
 	if (ctx->flags & IORING_SETUP_SQPOLL)
 		return;
 	while (io_tctx_limit_some(ctx, limits))
@@ -168,7 +167,7 @@ static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 	node->ctx = ctx;
 	ret = xa_err(xa_store(&tctx->nodes, (unsigned long)ctx, node, GFP_KERNEL));
 	if (ret) {
-		/* a failed store may leave an empty entry behind */
+		/* a failed store may leave an empty entry */
 		xa_erase(&tctx->nodes, (unsigned long)ctx);
 		kfree(node);
 		return ret;
@@ -181,7 +180,7 @@ static int io_tctx_add_node(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 }
 
 /**
- * io_tctx_attach - note that current uses a ring
+ * io_tctx_attach - record that current uses a ring
  * @ctx: the ring, kept alive by its file or its SQPOLL thread
  *
  * Context: Task context.  May sleep.
@@ -196,12 +195,12 @@ int io_tctx_attach(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_tctx_attach_slow - note that current submits to a ring that it did not use last
+ * io_tctx_attach_slow - record that current submits to a ring other than its last one
  * @ctx: the ring, its lock not held
  *
  * Context: Task context.  May sleep.
  *
- * Return: 0, -EEXIST for a single issuer ring of another task, -EINTR if current is
+ * Return: 0, -EEXIST if another task is the single issuer of the ring, -EINTR if current is
  * killed, or an error of io_tctx_attach().
  */
 int io_tctx_attach_slow(struct io_ring_ctx *ctx)
@@ -228,12 +227,12 @@ int io_tctx_attach_slow(struct io_ring_ctx *ctx)
 static void io_tctx_remove_node(struct io_tctx_node *node)
 {
 	lockdep_assert_held(&node->ctx->users.lock);
-	/* the task may compare ->last now, but not with this ring: it has no reference to it */
+	/* the task may read ->last now, but has no reference to this ring to compare it with */
 	cmpxchg(&node->tctx->last, node->ctx, NULL);
-	/* the pool ends after all nodes are removed, so it is still there */
+	/* the pool still exists, because it ends after all nodes are removed */
 	io_wq_count_ring(node->tctx->io_wq, -1);
 	xa_erase(&node->tctx->nodes, (unsigned long)node->ctx);
-	/* a scan of the list continues behind this node */
+	/* let a scan of the list continue with the next node */
 	if (node->ctx->users.next == &node->ctx_link)
 		node->ctx->users.next = node->ctx_link.next;
 	list_del(&node->ctx_link);
@@ -241,8 +240,8 @@ static void io_tctx_remove_node(struct io_tctx_node *node)
 }
 
 /**
- * io_tctx_next_ring - iterate over the rings that a task uses
- * @tctx: current's
+ * io_tctx_next_ring - iterate over the rings that current uses
+ * @tctx: the io_uring state of current
  * @last: the previous ring, whose reference is put; NULL to begin
  *
  * Context: Task context.  Does not sleep.
@@ -263,7 +262,7 @@ struct io_ring_ctx *io_tctx_next_ring(struct io_uring_task *tctx, struct io_ring
 
 		if (xas_retry(&xas, node))
 			continue;
-		/* a ring is freed only after its nodes are removed, under this lock */
+		/* the end of a ring removes its nodes under this lock before it frees the ring */
 		guard(spinlock)(&ctx->users.lock);
 		if (xa_load(&tctx->nodes, (unsigned long)ctx) == node &&
 		    percpu_ref_tryget(&ctx->refs))
@@ -273,8 +272,8 @@ struct io_ring_ctx *io_tctx_next_ring(struct io_uring_task *tctx, struct io_ring
 }
 
 /**
- * io_tctx_detach_all - end current's use of all rings, and its pool
- * @tctx: current's, its requests were cancelled
+ * io_tctx_detach_all - end the use of all rings by current, and its worker pool
+ * @tctx: the io_uring state of current, whose requests were cancelled
  *
  * Context: Task context.  Sleeps until the workers have ended.
  */
@@ -287,7 +286,7 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 	scoped_guard(rcu) {
 		xa_for_each(&tctx->nodes, index, node) {
 			guard(spinlock)(&node->ctx->users.lock);
-			/* unless the end of the ring has removed the node */
+			/* the end of the ring may have removed the node */
 			if (xa_load(&tctx->nodes, index) == node)
 				io_tctx_remove_node(node);
 		}
@@ -295,7 +294,7 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 	/* a store that failed for lack of memory may have left XArray nodes */
 	xa_destroy(&tctx->nodes);
 	if (wq) {
-		/* a search that found the pool by a node took a reference under users.lock */
+		/* a search that has found the pool by a node has a reference to it */
 		WRITE_ONCE(tctx->io_wq, NULL);
 		io_wq_put_and_exit(wq);
 	}
@@ -303,11 +302,11 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 
 /**
  * io_tctx_next_pool - iterate over the pools of all tasks that use a ring
- * @ctx: the ring, its lock held, which serialises callers
+ * @ctx: the ring; its lock is held and serialises callers
  * @first: true to begin
  *
  * Tasks may be added or exit meanwhile.  A new task has no request on the ring, since it needs
- * the ring lock for one.  An exiting task ends the work of its pool.
+ * the ring lock to submit.  An exiting task ends the work of its pool.
  *
  * Context: Holds the ring lock.  Does not sleep.
  *
@@ -316,7 +315,7 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 struct io_wq *io_tctx_next_pool(struct io_ring_ctx *ctx, bool first)
 {
 	io_assert_ring(ctx);
-	/* keeps the memory of node->tctx */
+	/* RCU keeps the memory of node->tctx */
 	guard(rcu)();
 	guard(spinlock)(&ctx->users.lock);
 	if (first)
@@ -339,7 +338,7 @@ static void io_tctx_forget_some(struct io_ring_ctx *ctx)
 	struct io_tctx_node *node, *next;
 	unsigned int left = IO_TCTX_STEP;
 
-	/* keeps the memory of node->tctx */
+	/* RCU keeps the memory of node->tctx */
 	guard(rcu)();
 	guard(spinlock)(&ctx->users.lock);
 	list_for_each_entry_safe(node, next, &ctx->users.nodes, ctx_link) {
@@ -350,14 +349,14 @@ static void io_tctx_forget_some(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_tctx_forget_ring - remove the nodes of a ring that is gone
- * @ctx: the ring, without references
+ * io_tctx_forget_ring - remove the nodes of a ring that has ended
+ * @ctx: the ring, which has no references any more
  *
  * Context: Task context.  May sleep.
  */
 void io_tctx_forget_ring(struct io_ring_ctx *ctx)
 {
-	/* no task adds a node now, and exiting tasks remove their own */
+	/* no task adds a node now, but exiting tasks may remove theirs */
 	while (!list_empty_careful(&ctx->users.nodes)) {
 		io_tctx_forget_some(ctx);
 		cond_resched();
@@ -368,11 +367,11 @@ void io_tctx_forget_ring(struct io_ring_ctx *ctx)
  * io_ringfd_get - get the ring that current has registered under an index
  * @index: from user space
  *
- * Only current can remove the file from its slot, so no reference is needed while current
- * uses it.
+ * Only current can remove the file from its slot, so current needs no reference while it uses the
+ * file.
  *
- * Return: the file, ERR_PTR(-EINVAL) for an index out of range or without an io_uring state,
- * ERR_PTR(-EBADF) for an empty slot.
+ * Return: the file; ERR_PTR(-EINVAL) if the index is out of range or current has no io_uring
+ * state; ERR_PTR(-EBADF) if the slot is empty.
  */
 struct file *io_ringfd_get(unsigned int index)
 {
@@ -384,7 +383,7 @@ struct file *io_ringfd_get(unsigned int index)
 	return tctx->registered_rings[index] ?: ERR_PTR(-EBADF);
 }
 
-/* Put a file into the first free slot of [first, end). */
+/* Put a file into the first free slot of [first, end).  Return: the slot, or -EBUSY. */
 static int io_ringfd_install(struct file *file, unsigned int first, unsigned int end)
 {
 	struct io_uring_task *tctx = current->io_uring;
@@ -411,7 +410,7 @@ int io_ringfd_add(struct file *file)
 	return io_ringfd_install(file, 0, IO_RINGFD_REG_MAX);
 }
 
-/* Get the range of slots that an element allows: one slot, or all for an offset of ~0. */
+/* Get the range of slots that an element allows.  An offset of ~0 allows all slots. */
 static int io_ringfd_range(const struct io_uring_rsrc_update *reg, unsigned int *first,
 			   unsigned int *end)
 {
@@ -437,7 +436,7 @@ static void io_ringfd_drop(unsigned int slot)
 		fput(file);
 }
 
-/* Handle an element of IORING_REGISTER_RING_FDS, and write the slot back to it. */
+/* Handle an element of IORING_REGISTER_RING_FDS, and write the slot to the element. */
 static int io_ringfd_register_one(struct io_uring_rsrc_update __user *user)
 {
 	struct io_uring_rsrc_update reg;
@@ -480,7 +479,7 @@ static int io_ringfd_unregister_one(struct io_uring_rsrc_update __user *user)
 	return 0;
 }
 
-/* Return: number of elements done, or the error of the first. */
+/* Return: number of elements done, or the error of the first element. */
 static int io_ringfd_each(struct io_uring_rsrc_update __user *user, unsigned int nr,
 			  int (*one)(struct io_uring_rsrc_update __user *user))
 {
@@ -497,11 +496,11 @@ static int io_ringfd_each(struct io_uring_rsrc_update __user *user, unsigned int
 
 /**
  * io_ringfd_register - handle IORING_REGISTER_RING_FDS
- * @ctx: the ring through which it was called, its lock held
+ * @ctx: the ring of the system call, its lock held
  * @arg: array of struct io_uring_rsrc_update
  * @nr: number of elements
  *
- * Return: number of elements done, or the error of the first.
+ * Return: number of elements done, or the error of the first element.
  */
 int io_ringfd_register(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {
@@ -515,11 +514,11 @@ int io_ringfd_register(struct io_ring_ctx *ctx, void __user *arg, unsigned int n
 
 /**
  * io_ringfd_unregister - handle IORING_UNREGISTER_RING_FDS
- * @ctx: the ring through which it was called
+ * @ctx: the ring of the system call
  * @arg: array of struct io_uring_rsrc_update
  * @nr: number of elements
  *
- * Return: number of elements done, or the error of the first.
+ * Return: number of elements done, or the error of the first element.
  */
 int io_ringfd_unregister(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {

@@ -14,16 +14,16 @@
 
 /**
  * struct io_tctx_node - the use of a ring by a task
- * @tctx: the task's state
+ * @tctx: the task's io_uring state
  * @ctx: the ring
- * @ctx_link: in ctx->users.nodes
- * @rcu: freed after a grace period
+ * @ctx_link: links the node into ctx->users.nodes
+ * @rcu: frees the node after a grace period
  *
- * Also in tctx->nodes, under the ring's address.  The task adds the node to both.  The end of the
- * task or that of the ring removes it from both, under ctx->users.lock.  A node holds no
- * references.  Within RCU it can be followed to both sides: the task's state and the ring are freed
- * by RCU after their nodes are removed.  The task's pool is not: it is used, or referenced, under
- * ctx->users.lock.
+ * The node is also in tctx->nodes, indexed by the ring's address.  The task adds the node to both.
+ * The end of the task or of the ring removes it from both, under ctx->users.lock.  A node holds no
+ * references.  RCU readers may follow it to the task's state and to the ring, which are freed by
+ * RCU after their nodes are removed.  RCU does not keep the task's pool: use or reference the pool
+ * under ctx->users.lock.
  */
 struct io_tctx_node {
 	struct io_uring_task	*tctx;
@@ -34,7 +34,7 @@ struct io_tctx_node {
 
 struct io_ring_ctx *io_tctx_next_ring(struct io_uring_task *tctx, struct io_ring_ctx *last);
 
-/* Iterate over the rings that current uses.  A loop that is left early has to put @ctx->refs. */
+/* Iterate over the rings that current uses.  To leave the loop early, put @ctx->refs. */
 #define io_tctx_for_each_ring(tctx, ctx)					\
 	for ((ctx) = io_tctx_next_ring(tctx, NULL); (ctx);			\
 	     (ctx) = io_tctx_next_ring(tctx, ctx))
@@ -54,10 +54,10 @@ void io_ringfd_drop_all(void);
 struct file *io_ringfd_get(unsigned int index);
 
 /**
- * io_tctx_attach_submitter - note that current is about to submit to a ring
+ * io_tctx_attach_submitter - record that current is about to submit to a ring
  * @ctx: the ring, its lock not held
  *
- * Return: as io_tctx_attach_slow()
+ * Return: 0 or an error of io_tctx_attach_slow().
  */
 static inline int io_tctx_attach_submitter(struct io_ring_ctx *ctx)
 {
@@ -74,7 +74,7 @@ static inline long io_tctx_inflight(struct io_uring_task *tctx)
 	return atomic_long_read(&tctx->inflight) - tctx->credit;
 }
 
-/* Return: true for a live thread of the program.  Called within RCU. */
+/* Return: true if @task is a live thread of the program.  Call this within RCU. */
 static inline bool io_task_is_user(struct task_struct *task)
 {
 	struct io_uring_task *tctx = READ_ONCE(task->io_uring);
