@@ -2,13 +2,14 @@
 /* io_uring: requests that wait until a file is ready */
 
 /*
- * A request waits for a wake of its file's waitqueue.  Wakers run in any context, without the ring
- * lock: a wake claims the poll and pushes task work.  It must neither get lost nor push twice.
+ * A request waits until its file's waitqueue wakes it.  Its struct io_poll is called its poll here.
+ * Wakers run in any context, without the ring lock.  A wake claims the poll and pushes task work.
+ * No wake may get lost, and none may push twice.
  *
  * Data: a poll has an entry on each waitqueue of its file (most files have one) and two words.
  * @owner is nonzero while a context has claimed the poll to continue its request.  @wants has
- * the events that the request waits for, and two bits for the owner: AGAIN (another event has
- * arrived) and CANCEL (the request has to end).
+ * the events that the request waits for, and two bits for the owner.  AGAIN means that another
+ * event has arrived.  CANCEL means that the request has to end.
  *
  * Rules: wakers hold the waitqueue's lock.  A waker that finds no owner claims the poll and
  * pushes the request's task work; otherwise it sets AGAIN.  All other code that claims or
@@ -32,27 +33,27 @@
  *	smp_mb()				smp_mb__after_atomic()
  *	AGAIN in @wants? claim again		@owner == 0? claim
  *
- * At least one of them sees the other's store.  All polls that one run of task work releases
- * share the owner's barrier (ctx->polls.released).  So the push is usually an event's only
- * atomic operation.
+ * At least one of them sees the other's store.  Up to IO_POLL_RELEASED polls that a run of task
+ * work releases share one barrier (ctx->polls.released).  So the usual event costs one atomic
+ * read-modify-write, in its push.
  *
  * Documentation/io_uring/models/poll_weak.pml models all barriers here and in poll.h.  A name
  * after "model:" is the option of the model that removes the barrier.
  *
  * The waker stores its events in @owner, so that the owner need not call ->poll().  The owner
  * has to call it if the waker did not know the events, or if there were several wakes.  It
- * clears AGAIN before the call, so that AGAIN shows later events.  A single-shot poll never
- * calls ->poll() once its waker knew an event; its entry may be off the waitqueue already.
+ * clears AGAIN before the call, so that AGAIN shows later events.  If the waker of a single-shot
+ * poll knew the event, the owner never calls ->poll(): the entry may have left the waitqueue.
  *
- * A waitqueue may be freed before its file is (POLLFREE).  It wakes all its entries first.
- * Each entry cancels its poll, removes itself, and clears its pointer to the waitqueue last.
- * The waitqueue is freed after a grace period, so an RCU read-side section is enough to take
- * its lock.
+ * A waitqueue may be freed before its file is (POLLFREE).  The code that frees it first wakes all
+ * entries.  The wake function of each entry cancels the poll, removes the entry, and clears the
+ * pointer to the waitqueue last.  The waitqueue is freed after a grace period, so an RCU read-side
+ * section is enough to take its lock.
  *
- * An event wakes one exclusive waiter.  If that waiter ends without consuming the event, it
- * wakes another one, provided that the file is ready (io_poll_pass_on()).  A waiter woken in
- * this way cannot tell how many events it stands for, so it wakes another one at its own end
- * too.  Each end wakes a bounded number of waiters, and skips those that wait for other events.
+ * An event wakes one exclusive waiter.  If that waiter ends without consuming it and the file is
+ * a ready socket, the waiter wakes another one (io_poll_pass_on()).  A waiter woken in this way
+ * cannot tell how many events it stands for, so it wakes another one at its own end too.  Each
+ * waiter that ends wakes a bounded number of others, and skips those that wait for other events.
  */
 #include <linux/net.h>
 #include <linux/poll.h>
@@ -77,10 +78,10 @@ static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
  */
 #define IO_POLL_TRIES	(8 * IO_POLL_IN_VAIN)
 
-/* In the key of a wake: an exclusive waiter has ended and passes its events on. */
+/* This bit in the key of a wake says that an exclusive waiter has ended and passes events on. */
 #define IO_POLL_PASSED	((__force __poll_t)BIT(26))
 
-/* limit of tasks and epoll instances that the end of a waiter wakes, for each kind of events */
+/* limit of tasks and epoll instances that the end of a waiter wakes, for each kind of event */
 #define IO_POLL_STRANGERS	16
 
 /*
@@ -90,7 +91,7 @@ static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 #define IO_WAIT_CHOSEN		BIT(15)
 #define IO_WAIT_PASSED		BIT(16)
 
-/* events that a reader waits for, and those of a writer */
+/* events that a reader waits for, and events that a writer waits for */
 #define IO_POLL_INS		(EPOLLIN | EPOLLRDNORM | EPOLLRDBAND)
 #define IO_POLL_OUTS		(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND)
 
@@ -126,7 +127,7 @@ static bool io_poll_try_claim(struct io_poll *poll, u32 bits)
 /* Return: true if AGAIN is still set, so that the owner will find the caller's event. */
 static bool io_poll_is_notified(const struct io_poll *poll)
 {
-	/* event, then check; in io_poll_check(): clear AGAIN, then ->poll(); model: NO_NOTIFIED */
+	/* order the event before the check; pairs with io_poll_check(); model: NO_NOTIFIED */
 	smp_mb();
 	return atomic_read(&poll->wants) & IO_POLL_AGAIN;
 }
@@ -147,7 +148,7 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 	unseen = atomic_read(&poll->wants) & IO_POLL_NEWS;
 	if (unseen & IO_POLL_AGAIN && io_poll_is_notified(poll))
 		return unseen;
-	/* the owner calls ->poll() after it has seen the bit; model: NO_BEFORE */
+	/* order the event before AGAIN: owners that see AGAIN call ->poll(); model: NO_BEFORE */
 	smp_mb__before_atomic();
 	atomic_or(IO_POLL_AGAIN, &poll->wants);
 	/* pairs with the barrier in io_poll_recheck_slow(); model: NO_AFTER */
@@ -158,7 +159,7 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 /* Claim the poll for an event, or set AGAIN for its owner.  Call with the waitqueue's lock held. */
 static u32 io_poll_claim(struct io_poll *poll, u32 bits)
 {
-	/* read @owner first: its owner may be about to add the second entry; model: NO_ACQUIRE */
+	/* read @owner before ->second, which an owner may be about to set; model: NO_ACQUIRE */
 	if (unlikely(atomic_read_acquire(&poll->owner) || poll->second))
 		return io_poll_claim_slow(poll, bits);
 	/* @owner leaves 0 only under the lock that the caller holds */
@@ -166,7 +167,7 @@ static u32 io_poll_claim(struct io_poll *poll, u32 bits)
 	return IO_POLL_OWNED;
 }
 
-/* Remove a waker's entry, under the waitqueue's lock.  An owner may free the poll right after. */
+/* Remove a woken entry, under the waitqueue's lock.  An owner may free the poll right after. */
 static void io_poll_wake_dequeue(struct io_poll *poll, struct wait_queue_entry *wait)
 {
 	struct wait_queue_head **head = &poll->head;
@@ -184,7 +185,7 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
 	struct io_kiocb *req = wait->private;
 	bool claimed;
 
-	/* before the claim: the next owner may see nothing but the claim */
+	/* set CANCEL before the claim, so that an owner that sees the claim also sees CANCEL */
 	atomic_or(IO_POLL_CANCEL, &poll->wants);
 	/* pairs with the barrier in io_poll_recheck_slow(); model: NO_FREE */
 	smp_mb__after_atomic();
@@ -196,9 +197,9 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
 
 /*
  * Handle a wake that a CQE of some ring has caused.  A POLL_ADD whose own CQEs wake it, perhaps
- * through another ring, would repeat for ever, so it becomes single-shot.  A retry consumes the
- * event from its file, and repeats only while the file has more.  The first ring's waitqueue is
- * locked, so the push must not notify listeners now: IO_PUSH_LATE.
+ * through another ring, would repeat for ever.  So it becomes single-shot.  A retry consumes the
+ * event, so it ends when its file has no more.  The waker holds the lock of a ring's waitqueue, so
+ * the push must not notify listeners now (IO_PUSH_LATE).
  */
 static unsigned int io_poll_wake_recursive(struct io_kiocb *req, struct io_poll *poll)
 {
@@ -234,9 +235,9 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 		wait->flags |= passed ? IO_WAIT_PASSED : IO_WAIT_CHOSEN;
 	claim = io_poll_claim(poll, io_poll_mask_bits(mask));
 	/*
-	 * An exclusive single-shot poll that has an event already must not take another one.  On
-	 * a second waitqueue, AGAIN may be set too late to tell, so any owner counts.  An event
-	 * that was passed on is taken in any case: this poll passes it on again when it ends.
+	 * An exclusive single-shot poll that has an event must not take another one.  With two
+	 * waitqueues, AGAIN may be set too late to tell, so any owner means that it has one.  An
+	 * event that was passed on is taken in any case: this poll passes it on when it ends.
 	 */
 	if (claim != IO_POLL_OWNED)
 		return passed ||
@@ -253,8 +254,8 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 }
 
 /*
- * The wait function of the first waitqueue.  It handles the most frequent wake without further
- * calls: one event, which the waker knows, for a poll without an owner.
+ * Handle a wake from the first waitqueue.  The most frequent wake needs no further call: one
+ * event, which the waker knows, for a poll without an owner.
  *
  * Do not read req->poll here: the result of a multishot request overlays it during ->issue().
  */
@@ -268,7 +269,7 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	if (unlikely(mask & (POLLFREE | EPOLL_URING_WAKE) ||
 		     wants & ((__force u32)(EPOLLEXCLUSIVE | EPOLLPRI) | IO_POLL_AGAIN) ||
 		     tracepoint_enabled(io_uring_task_add))) {
-		/* fast exit: the owner has still to handle an earlier event, and finds this one */
+		/* fast exit: the owner still has to handle an earlier event, and finds this one */
 		if (wants & IO_POLL_AGAIN && !(wants & (__force u32)EPOLLEXCLUSIVE) &&
 		    !(mask & (POLLFREE | EPOLL_URING_WAKE)) && io_poll_is_notified(poll))
 			return 1;
@@ -287,7 +288,7 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	return 1;
 }
 
-/* The wait function of a file's second waitqueue. */
+/* Handle a wake from a file's second waitqueue. */
 static int io_poll_wake_second(struct wait_queue_entry *wait, unsigned int mode, int sync,
 			       void *key)
 {
@@ -296,13 +297,13 @@ static int io_poll_wake_second(struct wait_queue_entry *wait, unsigned int mode,
 	return io_poll_wake_any(second->poll, wait, key_to_poll(key));
 }
 
-/* Take an entry off its waitqueue, unless the entry has left it. */
+/* Remove an entry from its waitqueue, unless a waker has removed it. */
 static void io_poll_dequeue_entry(struct wait_queue_head **at, struct wait_queue_entry *wait)
 {
 	struct wait_queue_head *head;
 
 	guard(rcu)();
-	/* NULL: a waker stored it as its last access to the poll; model: NO_LOOK */
+	/* if NULL, a waker has removed the entry and no longer accesses the poll; model: NO_LOOK */
 	head = smp_load_acquire(at);
 	if (!head)
 		return;
@@ -340,10 +341,10 @@ static void io_poll_dequeue(struct io_kiocb *req)
 
 /**
  * struct io_poll_table - argument of a ->poll() that adds a request to waitqueues
- * @pt: first
+ * @pt: the argument of ->poll()
  * @req: the request
- * @first: the waitqueue of its first entry, NULL until that is added
- * @error: -EINVAL or -ENOMEM if it could not be added to all waitqueues, else 0
+ * @first: the waitqueue of its first entry, NULL until the entry is added
+ * @error: -EINVAL or -ENOMEM if the request could not be added to all waitqueues, else 0
  */
 struct io_poll_table {
 	struct poll_table_struct	pt;
@@ -358,7 +359,7 @@ static void io_poll_queue_entry(struct wait_queue_head *head, struct wait_queue_
 	init_waitqueue_func_entry(wait, wake);
 	wait->private = req;
 	if (io_poll_events(req->poll) & EPOLLEXCLUSIVE) {
-		/* ->poll() checks the file after this, and covers earlier events of this waiter */
+		/* forget earlier events of this waiter: ->poll() checks the file later */
 		req->flags &= ~(REQ_F_POLL_CHOSEN | REQ_F_POLL_PASSED);
 		add_wait_queue_exclusive(head, wait);
 	} else {
@@ -382,14 +383,14 @@ static void io_poll_queue_second(struct io_poll_table *table, struct wait_queue_
 		table->error = -ENOMEM;
 		return;
 	}
-	/* wakers read ->second, but not before the poll is released */
+	/* wakers use it only after the release; one that finds an owner may compare it with NULL */
 	poll->second = second;
 	second->poll = poll;
 	second->head = head;
 	io_poll_queue_entry(head, &second->wait, io_poll_wake_second, table->req);
 }
 
-/* The callback of poll_wait(). */
+/* Add the poll to a waitqueue of its file; poll_wait() calls this. */
 static void io_poll_queue(struct file *file, struct wait_queue_head *head,
 			  struct poll_table_struct *pt)
 {
@@ -414,7 +415,7 @@ static __poll_t io_poll_check_file(struct file *file, struct poll_table_struct *
 	return vfs_poll(file, pt) & events;
 }
 
-/* Make a poll wait; a worker detaches the request first.  Return: false if it was cancelled. */
+/* Let a request wait; a worker detaches it first.  Return: false if it has to end instead. */
 static bool io_poll_wait(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (issue_flags & IO_URING_F_UNLOCKED && !io_wq_disown())
@@ -430,14 +431,14 @@ static bool io_poll_wait(struct io_kiocb *req, unsigned int issue_flags)
  * io_poll_arm - let a request wait for its file
  * @req: the request; ring lock held, not waiting
  * @poll: with its events set
- * @run: task work that runs at an event, or when the request is cancelled; its caller
- *	owns the poll, and the request still waits
+ * @run: task work for an event or a cancel; it owns the poll, and the request still waits
  * @issue_flags: IO_URING_F_UNLOCKED for workers
  * @ready: set to the events that ->poll() has reported
  *
- * Return: 0 if the request waits.  1 if it does not: there are events in @ready, and
- * the poll is single-shot or could not be queued.  Without events: -EINVAL if the file has
- * no waitqueue or more than two, -ENOMEM, or -ECANCELED if the request may not wait.
+ * Return: 0 if the request waits.  1 if it does not, because there are events in @ready and the
+ * poll is single-shot or could not be queued.  -ECANCELED if the request may not wait, with or
+ * without events.  Without events: -ENOMEM, or -EINVAL if the file has no waitqueue or more than
+ * two.
  */
 int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready)
@@ -474,9 +475,9 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 }
 
 /*
- * Wake one exclusive waiter.  Exclusive entries are at the end of the queue; the event itself
- * has woken all others.  Tasks and epoll instances do not pass events on, so wake several of
- * them before the first request.
+ * Wake exclusive waiters until one of them is a request.  Exclusive entries are at the end of the
+ * queue; the event itself has woken all others.  Tasks and epoll instances do not pass events on,
+ * so up to IO_POLL_STRANGERS of them are woken as well.
  */
 static void io_poll_wake_another(struct file *file, struct wait_queue_head *head,
 				 struct poll_table_struct *pt)
@@ -487,7 +488,7 @@ static void io_poll_wake_another(struct file *file, struct wait_queue_head *head
 
 	guard(spinlock_irqsave)(&head->lock);
 	list_for_each_entry_safe_reverse(wait, next, &head->head, entry) {
-		/* read it first: the entry may be freed once it is woken */
+		/* read ->func first, because the entry may be freed once it is woken */
 		wait_queue_func_t func = wait->func;
 
 		if (!(wait->flags & WQ_FLAG_EXCLUSIVE))
@@ -501,14 +502,15 @@ static void io_poll_wake_another(struct file *file, struct wait_queue_head *head
 
 /**
  * io_poll_pass_on - wake another waiter for an exclusive one that took an event and ended
- * @file: the file it has waited for; it is on no waitqueue any more
- * @events: the events it has waited for
+ * @file: the file that the ended waiter has waited for; the waiter is on no waitqueue any more
+ * @events: the events that the waiter has waited for
  *
- * If @file is still ready, wake one exclusive waiter for each kind of events: a waiter for
- * one kind may ignore the others.
+ * If @file is still ready, wake an exclusive waiter for each kind of event, because a waiter for
+ * one kind may ignore another kind.
  *
- * Only for sockets, except AF_VSOCK.  In the fallback worker ->poll() must not sleep.  FUSE sleeps
- * until its server responds, AF_VSOCK while a receiver handles a page fault.
+ * Files other than sockets, and AF_VSOCK, are left out: the fallback worker may call this, and
+ * their ->poll() may sleep.  FUSE sleeps until its server responds, AF_VSOCK while a receiver
+ * handles a page fault.
  */
 void io_poll_pass_on(struct file *file, __poll_t events)
 {
@@ -528,12 +530,12 @@ void io_poll_pass_on(struct file *file, __poll_t events)
 	}
 }
 
-/* Before an exclusive single-shot poll ends with its event, pass a later event on. */
+/* Pass a later event on before an exclusive single-shot poll ends with its own. */
 static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
 {
 	struct io_poll *poll = req->poll;
 
-	/* only events of sockets are passed on; these have one waitqueue: no wake follows */
+	/* only sockets pass events on, and they have one waitqueue, so no wake follows */
 	io_poll_dequeue_entry(&poll->head, &poll->wait);
 	if (atomic_read(&poll->wants) & IO_POLL_AGAIN)
 		io_poll_pass_on(req->file, events);
@@ -546,7 +548,7 @@ static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  * Return: IO_POLL_READY, IO_POLL_NOTHING or IO_POLL_CANCELLED.  Unless the request ends, the
- * caller has to call io_poll_try_unclaim() next.
+ * caller keeps the claim until io_poll_try_unclaim(), io_poll_pause(), or another push.
  */
 enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -556,7 +558,7 @@ enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flag
 	u32 news = atomic_read(&poll->wants);
 
 	io_assert_ring(req->ctx);
-	/* ->poll() may miss an event from here on, so clear AGAIN first */
+	/* clear AGAIN before ->poll(): an event that ->poll() misses sets it again */
 	if (news & IO_POLL_AGAIN) {
 		atomic_andnot(IO_POLL_AGAIN, &poll->wants);
 		/* order this before ->poll(); pairs with io_poll_claim_slow(); model: NO_CLEAR */
@@ -582,9 +584,9 @@ enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flag
  * @req: waiting; ring lock held, the caller owns its poll, and stays the owner
  * @resume: calls io_poll_resume(); the ring's fallback work runs it
  *
- * Call this for a poll that useless wakes reach faster than ->poll() can check its file.  Task
- * work runs until none is left, so without a pause the task would neither end its wait nor handle
- * a signal.  All wakes before the fallback work runs count as one.
+ * Call this if useless wakes arrive faster than ->poll() can check the file.  Task work runs until
+ * none is left, so without a pause the task would neither end its wait nor handle a signal.  All
+ * wakes before the fallback work runs count as one.
  */
 void io_poll_pause(struct io_kiocb *req, io_poll_run resume)
 {
@@ -614,7 +616,7 @@ void io_poll_recheck_slow(struct io_ring_ctx *ctx)
 
 	io_assert_ring(ctx);
 	ctx->polls.nr_released = 0;
-	/* between releases and checks; pairs with io_poll_claim_slow(); model: NO_RECHECK */
+	/* order releases before checks; pairs with the barriers of wakers; model: NO_RECHECK */
 	smp_mb();
 	for (i = 0; i < nr; i++) {
 		struct io_poll *poll = ctx->polls.released[i];
@@ -626,10 +628,10 @@ void io_poll_recheck_slow(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_poll_own - claim a poll without an event
+ * io_poll_own - claim a poll for a caller that has no event
  * @req: waiting; ring lock held
  *
- * Return: true if the caller owns the poll; false if a waker has claimed it.
+ * Return: true if the caller owns the poll; false if it already had an owner.
  */
 bool io_poll_own(struct io_kiocb *req)
 {
@@ -641,7 +643,7 @@ bool io_poll_own(struct io_kiocb *req)
 	io_assert_ring(req->ctx);
 	io_poll_recheck(req->ctx);
 	guard(rcu)();
-	/* NULL: after the last wake; no waker claims by a store.  Model: NO_OWN, not needed */
+	/* if NULL, no waker claims by a plain store; the model needs no acquire here (NO_OWN) */
 	head = smp_load_acquire(&poll->head);
 	if (!head)
 		return atomic_try_cmpxchg(&poll->owner, &nobody, IO_POLL_OWNED);
@@ -702,7 +704,7 @@ static bool io_poll_retries_used_up(struct io_kiocb *req)
 	return req->poll_tries > IO_POLL_TRIES;
 }
 
-/* Return: true for a socket with an error queue.  Other families ignore MSG_ERRQUEUE. */
+/* Return: true for a socket of a family that is known to have an error queue. */
 static bool io_poll_has_errors(struct file *file)
 {
 	struct socket *sock = IS_ENABLED(CONFIG_NET) ? sock_from_file(file) : NULL;
@@ -754,7 +756,7 @@ bool io_poll_is_ready(const struct io_kiocb *req)
 	return vfs_poll(req->file, &pt) & events;
 }
 
-/* Restore cqe.flags, which req->poll overlaid: an earlier attempt has picked a buffer. */
+/* Restore cqe.flags, which req->poll has overlaid, if an earlier attempt has picked a buffer. */
 static void io_poll_uncover(struct io_kiocb *req)
 {
 	if (unlikely(req->flags & REQ_F_PICKED))
@@ -767,7 +769,7 @@ static void io_poll_uncover(struct io_kiocb *req)
  * @run: as for io_poll_arm(); has to call io_poll_disarm_retry()
  * @issue_flags: as for io_poll_arm()
  *
- * Return: IO_POLL_HOLD, IO_POLL_RETRY, IO_POLL_BLOCK or IO_POLL_END.
+ * Return: see enum io_poll_hold.
  */
 enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned int issue_flags)
 {

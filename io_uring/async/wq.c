@@ -10,8 +10,9 @@
  * itself (storage), the unbounded lane for work that may wait for another task.  A lane queues
  * plain work in one FIFO, and hashed work in a FIFO for each key (an inode or an open file).
  * Work of one key runs one at a time and in order.  Otherwise all workers of the lane might block
- * on the inode's lock; another task's pool cannot cause this.  A lane has as many keys at a time
- * as a word has bits.  Work of further keys waits in one more FIFO, in order, until a key is free.
+ * on the lock of one inode.  If another pool holds that lock, only one worker of this lane blocks.
+ * A lane has as many keys at a time as a word has bits.  Work of further keys waits in one more
+ * FIFO, in order, until a key is free.
  *
  * Locks, none of which is held while another one is taken:
  *
@@ -101,7 +102,7 @@ static void io_wq_left(struct io_wq_lane *lane, struct io_wq_work *work,
 		io_wq_move_searches(lane, work, before, next);
 }
 
-/* Remove @work, which is behind @before or the first, from a queue of the lane. */
+/* Remove @work from a queue of the lane.  It follows @before, or is the first if that is NULL. */
 static void io_wq_remove(struct io_wq_lane *lane, struct io_wq_fifo *fifo,
 			 struct io_wq_work *before, struct io_wq_work *work)
 {
@@ -137,7 +138,7 @@ static void io_wq_key_update(struct io_wq_lane *lane, unsigned int n)
 	WRITE_ONCE(lane->ready, (lane->ready & ~BIT(n)) | (work && !held ? BIT(n) : 0));
 }
 
-/* Queue hashed work behind its key.  Return: false if all keys are in use by others. */
+/* Queue hashed work in the FIFO of its key.  Return: false if others use all keys. */
 static bool io_wq_key_push(struct io_wq_lane *lane, struct io_wq_work *work)
 {
 	const void *key = lane->wq->key(work);
@@ -157,7 +158,7 @@ static bool io_wq_key_push(struct io_wq_lane *lane, struct io_wq_work *work)
 	return true;
 }
 
-/* Move work from lane->others to keys that have become free.  Each work moves once. */
+/* Move work from lane->others to keys that have become free.  Each item moves once. */
 static void io_wq_keys_refill(struct io_wq_lane *lane)
 {
 	struct io_wq_work *work;
@@ -189,16 +190,18 @@ static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work, bool ha
  * io_wq_lane_runnable - check for work that a worker could take now
  * @lane: its lock need not be held
  *
- * The caller has executed a full barrier after it changed what submitters check (pair A).
+ * A caller that relies on the value for pair A must have executed a full barrier after it changed
+ * what submitters check.
  *
- * Return: true or false; if the value is outdated, a submitter or worker kicks the lane.
+ * Return: true if there is such work.  If the value is outdated, a submitter or worker kicks the
+ * lane.
  */
 bool io_wq_lane_runnable(struct io_wq_lane *lane)
 {
 	return READ_ONCE(lane->plain.first) || READ_ONCE(lane->ready);
 }
 
-/* Return: true if a worker of this generation is going to look for work. */
+/* Return: true if a worker of this generation (see wq_worker.c) is going to look for work. */
 static bool io_wq_is_awaited(struct io_wq_lane *lane, unsigned int generation)
 {
 	struct io_wq_worker *worker;
@@ -243,7 +246,7 @@ static unsigned int io_wq_next_key(struct io_wq_lane *lane, const struct io_wq_w
 	return IO_WQ_KEYS;
 }
 
-/* Take the oldest work of a key that no worker holds.  @worker holds the key then. */
+/* Take the oldest work of a key that no worker holds.  From then on, @worker holds the key. */
 static noinline struct io_wq_work *io_wq_take_hashed(struct io_wq_lane *lane,
 						     struct io_wq_worker *worker)
 {
@@ -325,7 +328,7 @@ bool io_wq_has_work_for(struct io_wq_worker *worker)
 	       (lane->plain.first && io_wq_may_take(worker, lane->plain.first));
 }
 
-/* Take work for @worker, alternating between plain and hashed work.  Return: it, or NULL. */
+/* Take work for @worker, alternating between plain and hashed.  Return: the work, or NULL. */
 static struct io_wq_work *io_wq_take_next(struct io_wq_lane *lane, struct io_wq_worker *worker)
 {
 	struct io_wq_work *work = NULL;
@@ -340,7 +343,7 @@ static struct io_wq_work *io_wq_take_next(struct io_wq_lane *lane, struct io_wq_
 	return work ?: io_wq_take_plain(lane, worker);
 }
 
-/* Let @worker run @work, which was removed from a queue under the lock that is still held. */
+/* Let @worker run @work, as cancelled if the pool ends.  Call this in the section that took it. */
 static void io_wq_assign(struct io_wq_worker *worker, struct io_wq_work *work)
 {
 	lockdep_assert_held(&worker->lane->lock);
@@ -376,7 +379,7 @@ static void io_wq_let_go_locked(struct io_wq_worker *worker)
 	io_wq_unassign(worker);
 }
 
-/* Wake the pool's owner if it waits for works to be done.  Call without a lock. */
+/* Wake the pool's owner if it waits for work to finish.  Call this without a lock held. */
 static void io_wq_tell_owner(struct io_wq *wq)
 {
 	if (unlikely(READ_ONCE(wq->owner_waits)))
@@ -384,7 +387,7 @@ static void io_wq_tell_owner(struct io_wq *wq)
 }
 
 /**
- * io_wq_let_go - detach the finished work of a worker
+ * io_wq_let_go - detach the work of a worker that has finished it or handed it over
  * @worker: current
  *
  * No search finds the work through the pool any more.  Its key is released: the next
@@ -409,8 +412,8 @@ void io_wq_let_go(struct io_wq_worker *worker)
  *
  * Once the pool ends, all work can be taken and is marked as cancelled.
  *
- * Return: the work, assigned to @worker; NULL if there is none, or if @done and the worker has
- * to handle a signal, task work or a change of CPUs first
+ * Return: the work, assigned to @worker, or NULL if there is none.  With @done also NULL if
+ * io_wq_worker_is_settled() is false.
  */
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
 {
@@ -453,7 +456,7 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 		return false;
 	if (worker->key != IO_WQ_NO_KEY)
 		fifo = &lane->key[worker->key].fifo;
-	/* a cancel found this work running, but it has not begun: mark it */
+	/* a cancel has taken this work for running work: mark the work, which has not begun */
 	if (worker->cancelled)
 		worker->cur->flags |= IO_WQ_WORK_CANCEL;
 	io_wq_fifo_push_front(fifo, worker->cur);
@@ -464,8 +467,8 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 /**
  * io_wq_disown - detach the work that current runs from the pool
  *
- * Called by params->run(), with the lock held under which searches for the work find it
- * elsewhere.  The worker still calls params->put() when params->run() returns.
+ * params->run() calls this.  Its caller holds the lock of the other place where searches find the
+ * work from here on.  The worker still calls params->put() when params->run() returns.
  *
  * Return: false if the work was cancelled before; from here on the pool does not cancel it.
  */
@@ -477,7 +480,7 @@ bool io_wq_disown(void)
 	return !worker->cancelled;
 }
 
-/* Run work as cancelled that was removed from the queues. */
+/* Run work that was removed from the queues as cancelled. */
 static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
 {
 	struct io_wq_work *work;
@@ -493,11 +496,12 @@ static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
 /**
  * io_wq_enqueue - let a worker run work
  * @wq: pool
- * @work: in no list
+ * @work: on no list
  *
- * If a worker has to be created, the pool's owner does it within this call; other callers
- * queue task work to the owner.  If the pool ends, or no worker can be created, a kernel worker
- * ends the work as cancelled.  This call never does, as its caller may hold the ring lock.
+ * If a worker has to be created, the owner of the pool creates it within this call.  Other callers
+ * queue task work for the owner.  A kernel worker cancels the work if the pool ends, or if the lane
+ * gets no worker at all.  This function never runs the work, because its caller may hold the ring
+ * lock.
  *
  * Context: Task context.  May sleep.
  */
@@ -521,7 +525,7 @@ void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 		io_wq_queue_reap(lane);
 }
 
-/* works that a search checks before it drops the lock */
+/* items of work that a search checks before it drops the lock */
 #define IO_WQ_SEARCH_STEP	256
 
 /* Drop the lock for a moment.  lane->searches keeps the position of the search valid. */
@@ -537,7 +541,7 @@ static void io_wq_search_pause(struct io_wq_lane *lane)
  * While the lock is dropped, work moves only to queues that are scanned later, or to a worker;
  * workers requeue none during a search.
  *
- * Return: the number of removed works.
+ * Return: the number of items that were removed.
  */
 static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *out,
 				  io_wq_match_fn match, void *data, bool all)
@@ -547,7 +551,7 @@ static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *ou
 	struct io_wq_fifo *fifo;
 
 	lockdep_assert_held(&lane->lock);
-	/* fast exit: each cancel of a program searches the pool, which is mostly empty */
+	/* fast exit: each cancel of a program searches the pool, which is usually empty */
 	if (!lane->plain.first && !lane->keys && !lane->others.first)
 		return 0;
 	list_add(&search.link, &lane->searches);
@@ -575,8 +579,8 @@ static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *ou
 }
 
 /*
- * Mark running work that matches as cancelled, and signal its worker.  @cur is read only: its
- * owner may have changed, and may use the memory otherwise.  Return: the number of works.
+ * Mark running work that matches as cancelled, and signal its worker.  @match must not write to the
+ * work, which may have another owner by now.  Return: the number of matches.
  */
 static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn match,
 					 void *data, bool all)
@@ -601,7 +605,7 @@ static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn
 /**
  * io_wq_cancel - cancel work, queued or running
  * @wq: pool
- * @match: returns true for work to cancel; called under a spinlock, may take irq-safe ones
+ * @match: returns true for work to cancel; called with a spinlock held; may take irq-safe spinlocks
  * @data: for @match
  * @all: cancel all work that matches, not only the first
  *
@@ -609,7 +613,7 @@ static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn
  * hold the ring lock.  Running work is marked, and its worker leaves interruptible waits.
  *
  * Context: Task context.  May sleep.
- * Return: the numbers of queued and of running works that were cancelled.
+ * Return: how much queued and how much running work was cancelled.
  */
 struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all)
 {
@@ -670,7 +674,7 @@ void io_wq_queue_reap(struct io_wq_lane *lane)
 		io_wq_unref(lane->wq);
 }
 
-/* Clamp a limit of workers to the range from 1 to @nproc, the user's limit of threads. */
+/* Clamp a limit on workers to the range from 1 to @nproc, the user's limit on threads. */
 static unsigned int io_wq_limit(unsigned int want, unsigned long nproc)
 {
 	return clamp_t(unsigned long, want, 1, clamp_t(unsigned long, nproc, 1, INT_MAX));
@@ -679,7 +683,7 @@ static unsigned int io_wq_limit(unsigned int want, unsigned long nproc)
 /**
  * io_wq_set_max_workers - set the limits of the lanes
  * @wq: pool
- * @counts: new limits, bounded and unbounded, 0 to keep one; set to the old limits
+ * @counts: new limits for bounded and unbounded work, 0 to keep the old one; returns the old limits
  *
  * New limits apply when the next worker would be created; surplus workers leave once
  * they are idle for long enough.
@@ -728,7 +732,7 @@ int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask)
 	return 0;
 }
 
-/* The scheduler may have moved workers off a CPU that was offline: let them apply @cpus again. */
+/* Let workers apply wq->cpus again: the scheduler may have moved them off an offline CPU. */
 static int io_wq_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct io_wq *wq = hlist_entry(node, struct io_wq, cpuhp_node);
@@ -757,9 +761,9 @@ static void io_wq_free(struct io_wq *wq)
 
 /**
  * io_wq_tryget - take a reference to a pool that its owner may end
- * @wq: found within RCU
+ * @wq: pool that the caller has found in its RCU read-side section
  *
- * The reference keeps the memory of the pool and of its task.  After its end it has no work.
+ * The reference keeps the memory of the pool and of its task.  A pool that has ended has no work.
  *
  * Return: false if the last reference is gone
  */
@@ -778,7 +782,7 @@ void io_wq_unref(struct io_wq *wq)
 		io_wq_free(wq);
 }
 
-/* Allocate a pool.  Return: the pool, or NULL without memory. */
+/* Allocate a pool.  Return: the pool, or NULL if there is no memory. */
 static struct io_wq *io_wq_alloc(const struct io_wq_params *p)
 {
 	unsigned long nproc = rlimit(RLIMIT_NPROC);
@@ -831,9 +835,9 @@ struct io_wq *io_wq_create(const struct io_wq_params *p)
 /**
  * io_wq_bounded_busy - check for queued or running bounded work
  * @wq: pool
- * @done: set to the number of bounded works that have ended so far
+ * @done: set to a count that grows whenever a worker lets bounded work go
  *
- * Return: true if there is such work.  The value is final once no task queues any more.
+ * Return: true if there is such work.  Once no task queues work any more, false is final.
  */
 bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 {
@@ -852,12 +856,12 @@ bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 }
 
 /**
- * io_wq_wait_done - have the owner woken whenever a work is done
+ * io_wq_wait_done - have the owner woken whenever a worker lets its work go
  * @wq: pool, of current, which io_wq_exit_start() ends soon
  *
- * From here on the workers do not take part in a stop of the process.  Call this before setting
- * current's state and before io_wq_bounded_busy().  That function takes the locks that a worker
- * drops after a work and before it wakes the owner.
+ * From here on the workers keep running when the process is stopped.  Call this before setting
+ * current's state and before io_wq_bounded_busy().  That function takes the bounded lane's lock,
+ * which a worker drops when it lets its work go, before it wakes the owner.
  */
 void io_wq_wait_done(struct io_wq *wq)
 {
@@ -935,7 +939,8 @@ static void io_wq_exit_tell(struct io_wq *wq)
  * @wq: pool, after io_wq_exit_start(); the caller ends it
  * @timeout: jiffies
  *
- * Cancels running work.  For a caller that has other work to do between two calls.
+ * The first call cancels running work.  Callers use this function if they have other work to do
+ * between two calls.
  *
  * Context: Task context.  May sleep.
  * Return: true if no worker is left
@@ -950,8 +955,8 @@ bool io_wq_exit_wait(struct io_wq *wq, unsigned long timeout)
  * io_wq_put_and_exit - end a pool
  * @wq: must not be used afterwards
  *
- * Cancels running and queued work, and waits until no worker is left.  There is no time
- * limit, because a device may hold pages of running work, and no report of a hung task.
+ * Cancels running and queued work, and waits until no worker is left.  The wait has no time limit,
+ * because a device may hold pages of running work.  It is never reported as a hung task.
  *
  * Context: Task context.  Sleeps.
  */

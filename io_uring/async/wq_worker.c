@@ -854,17 +854,22 @@ static bool io_wq_worker_is_abandoned(const struct io_wq_worker *worker)
 /* Sleep until called or signalled, at most @left jiffies.  Return: false if that time is over. */
 static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
 {
+	unsigned int state = TASK_INTERRUPTIBLE;
+
 	while (left) {
 		/*
 		 * The waiter for the last work may queue the next: let it run first.  A wake is
 		 * cheap as long as this worker has not gone to sleep.
 		 */
 		cond_resched();
-		set_current_state(io_wq_owner_waits(worker->lane->wq) ?
-				  TASK_KILLABLE | TASK_NOLOAD : TASK_INTERRUPTIBLE);
+		set_current_state(state);
 		if (READ_ONCE(worker->called) || io_wq_worker_signalled(worker))
 			break;
-		left = schedule_timeout(left);
+		/* a signal that is left to others must not end the sleep */
+		if (unlikely(signal_pending(current)) && state == TASK_INTERRUPTIBLE)
+			state = TASK_KILLABLE | TASK_NOLOAD;
+		else
+			left = schedule_timeout(left);
 	}
 	__set_current_state(TASK_RUNNING);
 	return left;

@@ -23,7 +23,7 @@ struct io_advise {
 
 IO_OP_DATA(io_advise);
 
-/* Read the SQE.  @wide: a length of 64 bits, from another field; 0 if it is in sqe->len. */
+/* Read the SQE.  If @wide is 0, the length is in sqe->len. */
 static int io_advise_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u64 start, u64 wide)
 {
 	struct io_advise *adv = io_advise(req);
@@ -63,7 +63,7 @@ static int io_madvise_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return io_advise_prep(req, sqe, READ_ONCE(sqe->addr), READ_ONCE(sqe->off));
 }
 
-/* Not inline, as all kinds of advice may have to wait for mmap_lock. */
+/* Leave this to a worker, because every kind of advice may wait for mmap_lock. */
 static enum io_result io_madvise_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_advise *adv = io_advise(req);

@@ -2,12 +2,10 @@
 /* io_uring: from an opcode to its operation and its name */
 
 /*
- * io_ops has an entry for each line of op/list.h.  The entry of any other opcode, and of an opcode
- * whose option is not set, refuses every SQE.  So a kernel may support fewer operations, and
+ * io_ops has an entry for each value of sqe->opcode, so the submitter needs neither a bounds check
+ * nor array_index_nospec().  Opcodes in op/list.h whose option is set have their operation as the
+ * entry.  Any other entry refuses every SQE.  So a kernel may support fewer operations, and
  * IORING_REGISTER_PROBE tells programs which ones.
- *
- * The table has an entry for each value of sqe->opcode, so the submitter needs neither a bounds
- * check nor array_index_nospec().
  */
 #include <linux/bug.h>
 #include <linux/errno.h>
@@ -37,7 +35,7 @@ static int io_invalid_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return -EINVAL;
 }
 
-/* The entry for values that are not an opcode. */
+/* This is the entry for values that are not an opcode. */
 static const struct io_op io_op_invalid = {
 	.prep	= io_invalid_prep,
 	.issue	= io_unsupported_issue,

@@ -3,20 +3,20 @@
 
 /*
  * The release of a file may take an unbounded time, e.g. if a FUSE server does not answer.
- * A task that drops the last reference runs the release itself, on its return to user mode.
- * For kernel threads fput() defers it to one work item for the whole machine, where files of
- * all users would queue up behind it.
+ * A task that drops the last reference usually runs the release itself, on its return to user
+ * mode.  For kernel threads fput() defers the release to one work item for the whole machine.
+ * A slow release would delay the files of all other users there.
  *
- * The fallback work and the exit work of rings drop references as well.  They defer the
- * release to a work item per user, the creator of the ring.  So files of one user wait for
- * each other alone, and many files do not block many threads.
+ * Kernel threads, exiting tasks and tasks that close a ring therefore defer a slow release to a
+ * work item per user.  That user is the creator of the ring.  So a file waits only for other
+ * files of that user, and many files do not block many threads.
  *
  * Containers may use equal user ids for unrelated users, so a user is a uid in a pid
  * namespace.  A user namespace that root has not created is charged to its creator, with all
  * namespaces inside.  Otherwise any user could act as any number of users.
  *
- * Sockets do not linger here.  SO_LINGER delays the return of close(2) until the peer has
- * acknowledged the data, and there is no such call here.
+ * The work items ignore SO_LINGER.  It delays the return of close(2) until the peer has
+ * acknowledged the data, but no close(2) waits for this release.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -32,12 +32,12 @@
 #include "req/put.h"
 
 /**
- * struct io_late_put - a reference that a kernel thread has dropped
+ * struct io_late_put - the last reference to a file, to be dropped by a work item
  * @file: the file
  * @owner: owner of the ring that held the file
- * @next: the user's first entry: list of the others, under io_late_puts_lock
- * @user: the user's first entry: in io_late_puts, under io_late_puts_lock
- * @work: the user's first entry: drops all of the user's, one after the other
+ * @next: list of the user's other entries, with its head in the first; under io_late_puts_lock
+ * @user: in the first entry: its place in io_late_puts, under io_late_puts_lock
+ * @work: in the first entry: drops the references of all entries of the user, one by one
  */
 struct io_late_put {
 	struct file		*file;
@@ -54,8 +54,8 @@ static DEFINE_HASHTABLE(io_late_puts, 6);
 static DEFINE_SPINLOCK(io_late_puts_lock);
 
 /**
- * io_owner_init - set the owner of a ring that current makes
- * @owner: user to whom its files are attributed, result
+ * io_owner_init - set the owner of a ring that current creates
+ * @owner: result: the user to whom the ring's files are attributed
  */
 void io_owner_init(struct io_owner *owner)
 {
@@ -81,9 +81,9 @@ static bool io_owner_eq(const struct io_owner *one, const struct io_owner *other
 
 /**
  * io_owner_is_current - check whether a ring of current would have the same owner
- * @owner: of a ring
+ * @owner: the owner of a ring
  *
- * Return: true if it would
+ * Return: true if the owners are equal.
  */
 bool io_owner_is_current(const struct io_owner *owner)
 {
@@ -98,7 +98,7 @@ static u32 io_owner_hash(const struct io_owner *owner)
 	return __kuid_val(owner->uid) ^ owner->pid_ns;
 }
 
-/* Remove the user's next entry.  Return: that, or NULL after @first has left the table. */
+/* Remove the user's next entry and return it.  If none is left, remove @first from the table. */
 static struct io_late_put *io_late_put_next(struct io_late_put *first)
 {
 	struct io_late_put *put;
@@ -112,7 +112,7 @@ static struct io_late_put *io_late_put_next(struct io_late_put *first)
 	return put;
 }
 
-/* Drop the last reference to a file, on a kernel thread. */
+/* Drop the last reference to a file in a kernel thread, without lingering. */
 static void io_late_put_file(struct file *file)
 {
 	struct socket *sock = IS_ENABLED(CONFIG_NET) ? sock_from_file(file) : NULL;
@@ -169,7 +169,7 @@ bool io_file_lingers(struct file *file)
 	return sock && sock_flag(sock->sk, SOCK_LINGER) && READ_ONCE(sock->sk->sk_lingertime);
 }
 
-/* Return: true if the release of a file does not depend on user space. */
+/* Return: true if the release of a file waits neither for user space nor for a thaw. */
 static bool io_file_ends_soon(struct file *file)
 {
 	const struct inode *inode = file_inode(file);
@@ -185,15 +185,15 @@ static bool io_file_ends_soon(struct file *file)
 }
 
 /**
- * io_file_put_late - drop a reference to a file without waiting for its end
- * @ctx: the ring that held it
+ * io_file_put_late - drop a reference to a file without waiting for the release of the file
+ * @ctx: the ring that held the file
  * @file: the file
  *
  * A task that closes a ring, or exits, does not wait for the release of files that the ring
- * held.  But it releases a file itself if that does not block: a port or a lock is free when
- * its close(2), or a wait(2) for it, returns.
+ * held.  But it releases a file itself if that does not block.  So a port or a lock is free when
+ * close(2) returns, or when wait(2) for the task returns.
  *
- * Context: Task context.  Sleeps for memory alone.
+ * Context: Task context.  Sleeps only to allocate memory.
  */
 void io_file_put_late(struct io_ring_ctx *ctx, struct file *file)
 {

@@ -2,12 +2,11 @@
 /* io_uring: the table of requests that wait for an event or a timeout */
 
 /*
- * The hash is a multiplication by an odd factor.  A small table has a fixed factor,
- * which is best for the usual user_data, counters and addresses.  A program can choose
- * user_data that collide then, which costs little in a small table.  From
- * IO_WAIT_TABLE_SALT_BITS on the factor is random, and changes with each resize.  So any
- * two user_data chosen beforehand collide with a probability of at most two in the number
- * of buckets.
+ * The hash is a multiplication by an odd factor.  A small table has a fixed factor, which suits
+ * counters and addresses, the usual values of user_data.  A program can choose values that collide
+ * with a fixed factor, but a small table limits the cost.  From IO_WAIT_TABLE_SALT_BITS bits
+ * upwards the factor is random, and changes with each resize.  So two values chosen beforehand
+ * collide with a probability of at most 2 / (number of buckets).
  */
 #include <linux/hash.h>
 #include <linux/random.h>
@@ -15,7 +14,7 @@
 
 #include "req/wait_table.h"
 
-/* logarithm of the first number of buckets; the table grows by a factor of four */
+/* a table has 1 << MIN_BITS to 1 << MAX_BITS buckets; a resize changes the bits by STEP_BITS */
 #define IO_WAIT_TABLE_MIN_BITS	4
 #define IO_WAIT_TABLE_SALT_BITS	12
 #define IO_WAIT_TABLE_MAX_BITS	20
@@ -42,7 +41,7 @@ static struct list_head *io_wait_buckets(unsigned int bits)
 	return table;
 }
 
-/* Move all requests that are not hidden to another table; keep their order per user_data. */
+/* Move all requests in the buckets to another table.  Keep the order for equal user_data. */
 static void io_wait_table_rehash(struct io_ring_ctx *ctx, struct list_head *table,
 				 unsigned int bits)
 {
@@ -69,8 +68,8 @@ static void io_wait_table_rehash(struct io_ring_ctx *ctx, struct list_head *tabl
  * io_wait_table_grow - enlarge the wait table
  * @ctx: the ring, its lock held
  *
- * Without memory the buckets become longer.  The next attempt is made when there is, on
- * average, one more request in each.
+ * If there is no memory, the buckets become longer.  This function tries again once the average
+ * bucket has one more request.
  *
  * Context: Task context.  May sleep.
  */
@@ -92,7 +91,7 @@ void io_wait_table_grow(struct io_ring_ctx *ctx)
  * io_wait_table_trim - shrink the wait table before a scan of all of it
  * @ctx: the ring, its lock held
  *
- * Frees buckets that would mostly be empty.
+ * Frees buckets if most of them would be empty.
  *
  * Context: Task context.  May sleep.
  */

@@ -5,14 +5,14 @@
  * There are two kinds of ring, decided once at setup.
  *
  * Single-writer rings (DEFER_TASKRUN): the result goes into its slot as soon as it is known.
- * Only one task may do that, the *writer*, with the ring lock held (io_cq_is_writer()): the
- * ring's owner; before there is an owner the registering task; once the mailbox is closed any
- * holder of the ring lock.  All others push onto ctx->mailbox.
+ * Only one task may do that, the *writer*, with the ring lock held (io_cq_is_writer()).  The
+ * writer is the ring's owner.  All others push onto ctx->mailbox.  Before there is an owner, and
+ * once the mailbox is closed, any holder of the ring lock is the writer.
  *
- * Multi-writer rings (all others): the holder of the ring lock stages CQEs in cq.stage and
- * moves them into the ring under cq.lock, when the stage is full or at a commit.  Workers and
- * other rings post under cq.lock at once, so that a finished event does not wait for a task
- * that sleeps in a page fault with the ring lock held.
+ * Multi-writer rings (all others): the holder of the ring lock stages CQEs in cq.stage.  A full
+ * stage and a commit move them into the ring under cq.lock.  Workers and other rings post under
+ * cq.lock at once.  So their CQEs do not wait for a holder of the ring lock that sleeps in a page
+ * fault.
  *
  * Ordering: a program sees CQEs when io_cq_publish() stores the tail, once per batch.
  *
@@ -29,20 +29,20 @@
  *		tail = n			queue, set a bit in ctx->listeners
  *		ctx->listeners?			tail?
  *
- *	   Both may miss the other.  io_notify_activate() checks the tail once more a grace
- *	   period later.
+ *	   Each may miss the store of the other.  io_notify_activate() checks the tail once more
+ *	   a grace period later.
  *
- * Documentation/io_uring/models/cq_weak.pml is the model of all four.  A name behind "model:" is
- * its option that removes that barrier.
+ * Documentation/io_uring/models/cq_weak.pml is the model of all four.  A name after "model:" is
+ * the option of the model that removes the barrier.
  *
- * Targets: a timeout may wait for a number of CQEs.  Targets count what is published, except
- * the CQEs of timeouts, which would end each other and are posted as uncounted.  Each target
- * has the count at which it is reached, and is in a tree sorted by it, so that adding and
- * removing one does not depend on the number of others.  Each commit checks the first one.
- * A target that is reached is handled through a mailbox, so a commit never re-enters.
+ * Targets: a timeout may wait for a number of CQEs.  Targets count the published CQEs, except those
+ * of timeouts, which are posted as uncounted.  Otherwise the CQE of one timeout could end another
+ * timeout.  Each target stores the count at which it is reached.  A tree sorted by this count keeps
+ * adding and removing cheap.  Each commit checks the first target.  A target that is reached is
+ * handled through a mailbox, so no commit runs within another one.
  *
- * Once the overflow list is not empty, all CQEs go there, in order.  Then cq.limit is kept at
- * cq.tail, so that the fast path need not test for it.
+ * Once the overflow list is not empty, all CQEs go there, in order.  Meanwhile cq.limit equals
+ * cq.tail, so the fast path need not test for overflowed CQEs.
  */
 #include <linux/memcontrol.h>
 #include <linux/rbtree.h>
@@ -96,8 +96,8 @@ void io_cq_init(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_cq_free - free CQEs that were not reaped
- * @ctx: the ring, unreachable for all others
+ * io_cq_free - free overflowed CQEs that the program has not reaped
+ * @ctx: the ring, which no other context can reach
  */
 void io_cq_free(struct io_ring_ctx *ctx)
 {
@@ -145,10 +145,9 @@ static void io_cq_fill(struct io_cqring *cq, const struct io_cqe_val *val, const
 }
 
 /*
- * Leave the CQE that was filled last out of the count.  io_cq_publish() does not update the
- * number of published ones, which would slow down each commit.  Instead: while @published
- * equals @uncounted.at, only the first @uncounted.seen of them are published.  Once it differs,
- * all of them are.
+ * Do not count the CQE that was filled last.  To keep commits fast, io_cq_publish() does not count
+ * the published uncounted CQEs.  While cq->published equals uncounted.at, uncounted.seen of them
+ * are published.  Afterwards all of them are.
  */
 static void io_cq_uncount(struct io_cqring *cq)
 {
@@ -169,7 +168,7 @@ static u64 io_cq_counted(struct io_cqring *cq)
 	return cq->counted;
 }
 
-/* Count a CQE that is lost for lack of memory, and let one io_uring_enter() fail with -EBADR. */
+/* Count a lost CQE, and let one io_uring_enter() fail with -EBADR. */
 static void io_cq_lose(struct io_ring_ctx *ctx)
 {
 	WRITE_ONCE(ctx->rings->cq_overflow, ctx->rings->cq_overflow + 1);
@@ -210,9 +209,9 @@ static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 }
 
 /*
- * Allocate memory for a CQE without room.  A program that never makes room may have more
- * and more of them, so they respect its limit after reclaim.  A kernel thread charges the
- * memory cgroup of the ring, but does not wait for reclaim there, as it serves other rings.
+ * Allocate memory for a CQE that finds no room in the ring.  A program that never makes room may
+ * need more and more, so the allocation fails at its memory limit if reclaim does not help.  A
+ * kernel thread charges the ring's memory cgroup without reclaim, because it serves other rings.
  */
 static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
 {
@@ -233,7 +232,7 @@ static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
 	return entry;
 }
 
-/* As io_cq_entry() for multi-writer rings: drops cq.lock for the allocation. */
+/* Call io_cq_entry() without cq.lock, for multi-writer rings. */
 static struct io_cqe_entry *io_cq_entry_unlocked(struct io_ring_ctx *ctx)
 	__must_hold(&ctx->cq.lock)
 {
@@ -254,9 +253,9 @@ static void io_cq_fill_any(struct io_cqring *cq, const struct io_cqe_val *val, c
 }
 
 /*
- * Put a CQE without an entry on the overflow list.  May sleep, and drops cq.lock of multi-writer
- * rings for that: other CQEs may be posted meanwhile, and there may be room again.  Return: false
- * without memory, or if the ring ends.
+ * Allocate an entry for a CQE, and put it on the overflow list.  May sleep.  On a multi-writer ring
+ * this drops cq.lock meanwhile, so other CQEs may be posted, and there may be room again.  Return:
+ * false if there is no memory or the ring ends.
  */
 static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
 				    const u64 *extra, bool counted)
@@ -284,7 +283,7 @@ static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe
 	return true;
 }
 
-/* Put a CQE into the ring or, without room, on the overflow list.  Return: false if lost. */
+/* Put a CQE into the ring, or on the overflow list if it is full.  Return: false if it is lost. */
 static bool io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra,
 		      bool counted)
 {
@@ -294,7 +293,7 @@ static bool io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, con
 	return true;
 }
 
-/* As io_cq_put(), but a loss is only counted for the program. */
+/* Put a CQE as io_cq_put() does, and count it for the program if it is lost. */
 static void io_cq_put_or_lose(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
 			      const u64 *extra, bool counted)
 {
@@ -302,7 +301,7 @@ static void io_cq_put_or_lose(struct io_ring_ctx *ctx, const struct io_cqe_val *
 		io_cq_lose(ctx);
 }
 
-/* Move the stage of a multi-writer ring into the ring. */
+/* Move the staged CQEs of a multi-writer ring into its slots. */
 static void io_cq_unstage(struct io_ring_ctx *ctx)
 {
 	struct io_cqring *cq = &ctx->cq;
@@ -353,7 +352,8 @@ static void io_cq_post_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val
  * @val: user_data, res and flags
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
  *
- * Cannot fail.  May sleep.  User space sees the CQE at the next commit.
+ * A CQE that finds neither room nor memory is lost, and counted.  May sleep.  User space sees the
+ * CQE at the next commit.
  */
 void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
@@ -365,7 +365,7 @@ void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64
  * @ctx: the ring, as for io_cq_post()
  * @val: user_data, res and flags
  *
- * Targets do not count this CQE.  Otherwise as io_cq_post().
+ * Targets do not count this CQE.  Apart from that, this is io_cq_post().
  */
 void io_cq_post_uncounted(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {
@@ -376,10 +376,10 @@ void io_cq_post_uncounted(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
  * io_cq_post_more - post a CQE that must not be the last of its request
  * @ctx: the ring, as for io_cq_post()
  * @val: user_data, res and flags
- * @counted: false for a timeout's, see io_cq_post_uncounted()
+ * @counted: false for the CQE of a timeout, see io_cq_post_uncounted()
  *
- * Return: true if the CQE was posted.  False, without a side effect, if there is no
- * room or CQEs have overflowed: the caller ends its request with this result then.
+ * Return: true if the CQE was posted.  False, without a side effect, if there is no room or CQEs
+ * have overflowed.  In that case the caller ends its request with this result.
  */
 bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool counted)
 {
@@ -418,7 +418,8 @@ void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden)
 	scoped_guard(spinlock, &cq->lock) {
 		/* pairs with smp_load_acquire() in io_cq_timeouts(); model: NO_SEEN */
 		smp_store_release(&cq->timeouts_seen, cq->timeouts_seen + 1);
-		sleepers = waitqueue_active(&ctx->cq_wait);	/* C */
+		/* C: under cq.lock, see the head of this file */
+		sleepers = waitqueue_active(&ctx->cq_wait);
 	}
 	if (sleepers)
 		__wake_up(&ctx->cq_wait, TASK_NORMAL, 0, NULL);
@@ -485,7 +486,7 @@ static noinline void io_cq_reach_targets(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_cq_tell - wake all waiters after CQEs were published
+ * io_cq_tell - fire reached targets and wake waiters after CQEs were published
  * @ctx: the ring; multi-writer rings: without cq.lock
  * @sleepers: a task may sleep on ctx->cq_wait
  */
@@ -534,7 +535,7 @@ void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
  * The CQE is published, and waiters are woken, before this returns.
  *
  * Context: Task context.  May sleep.
- * Return: true if the CQE was posted; false if there was no room and no memory.
+ * Return: true if the CQE was posted; false if there was no room, and no memory or the ring ends.
  */
 bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
@@ -546,7 +547,7 @@ bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, co
 
 /**
  * io_cq_post_now - post a CQE at once and count it as lost if that fails
- * @ctx: the ring
+ * @ctx: a multi-writer ring; its lock need not be held
  * @val: user_data, res and flags
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
  */
@@ -579,7 +580,7 @@ bool io_cq_post_entry(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 }
 
 /**
- * io_cq_commit_shared - io_cq_commit() of a multi-writer ring
+ * io_cq_commit_shared - publish the staged CQEs of a multi-writer ring and wake waiters
  * @ctx: the ring, its lock held
  */
 void io_cq_commit_shared(struct io_ring_ctx *ctx)

@@ -27,7 +27,7 @@ static inline unsigned int io_sq_pending(const struct io_ring_ctx *ctx)
 	return min(tail - ctx->sq.head, ctx->sq.entries);
 }
 
-/* Return: true if the queue is full by the published head and tail. */
+/* Return: true if the queue is full according to the published head and tail. */
 static inline bool io_sq_full(const struct io_ring_ctx *ctx)
 {
 	const struct io_rings *r = ctx->rings;
@@ -39,8 +39,8 @@ static inline bool io_sq_full(const struct io_ring_ctx *ctx)
  * io_sq_next - take the next SQE
  * @ctx: the ring, its lock held; io_sq_pending() was not 0
  *
- * Return: the SQE in shared memory, or NULL if the index in the array is out of range.
- * Then the entry is consumed and counted as dropped.
+ * Return: the SQE in shared memory, or NULL if the index in the array is out of range.  In that
+ * case the entry is consumed and counted as dropped.
  */
 static inline const struct io_uring_sqe *io_sq_next(struct io_ring_ctx *ctx)
 {
@@ -53,13 +53,13 @@ static inline const struct io_uring_sqe *io_sq_next(struct io_ring_ctx *ctx)
 			WRITE_ONCE(ctx->rings->sq_dropped, READ_ONCE(ctx->rings->sq_dropped) + 1);
 			return NULL;
 		}
-		/* keep speculative accesses inside the array */
+		/* keep speculative accesses inside the array of SQEs */
 		index &= mask;
 	}
 	return &ctx->sq.sqes[index << ctx->sq.shift];
 }
 
-/* Return: the number of SQEs consumed since the last io_sq_release(), i.e. in this batch. */
+/* Return: the number of entries consumed since the last io_sq_release(), if sq_head is intact. */
 static inline unsigned int io_sq_taken(const struct io_ring_ctx *ctx)
 {
 	return ctx->sq.head - READ_ONCE(ctx->rings->sq_head);
@@ -68,7 +68,7 @@ static inline unsigned int io_sq_taken(const struct io_ring_ctx *ctx)
 /* Let the program reuse the slots of consumed SQEs. */
 static inline void io_sq_release(struct io_ring_ctx *ctx)
 {
-	/* after the SQEs were read; pairs with the program's acquire load */
+	/* order this after the reads of SQEs; pairs with the program's acquire load */
 	smp_store_release(&ctx->rings->sq_head, ctx->sq.head);
 }
 

@@ -15,21 +15,21 @@
 #include "req/req.h"
 
 /**
- * struct io_buf_group - buffers that a program has provided, to be used in their order
+ * struct io_buf_group - buffers that a program has provided, used in order
  * @refs: (A) references of the ring's table, and of mmap() calls of @region
  * @id: (-) number of the group
- * @ring: (-) @bufs is shared with the program, which appends to it; else the kernel's own
+ * @ring: (-) the program shares @bufs and appends to it; otherwise the kernel allocates @bufs
  * @inc: (-) buffers are used up piece by piece (IOU_PBUF_RING_INC)
  * @begun: (R) with @inc: a part of the buffer at @head is used up
  * @min_left: (-) with @inc: a buffer with fewer bytes left is used up
  * @size: (R) slots in @bufs, a power of two; (-) with @ring
- * @head: (R) the next buffer to be used, free running; with @ring its low 16 bits count
- * @tail: (R) end of the buffers, free running; with @ring the program's tail counts instead
+ * @head: (R) the next buffer to be used, free running; with @ring only its low 16 bits are valid
+ * @tail: (R) end of the buffers, free running; unused with @ring, where the program has the tail
  * @bufs: (R) slots; (U) with @ring
  * @seen: (R) copy of the buffer at @head, read when it was selected
- * @taker: (R) with @inc: the request that has consumed a piece, if nothing was used after it
+ * @taker: (R) with @inc: the request that consumed the latest piece; NULL after any later use
  * @whole: (R) with @taker: copy of the buffer before that piece was consumed
- * @whole_begun: (R) with @taker: @begun of that time
+ * @whole_begun: (R) with @taker: @begun before that piece was consumed
  * @region: (-) with @ring: memory of @bufs
  * @pinned: (R) pages of @region if that is pinned user memory
  * @charged: (-) those of @pinned that are charged to the ring's user
@@ -56,9 +56,9 @@ struct io_buf_group {
 
 /**
  * struct io_buf - the provided buffer that an op gets
- * @addr: user address, access_ok() but not mapped necessarily
+ * @addr: user address; access_ok() has accepted it, but it need not be mapped
  * @len: bytes, not more than the request wants
- * @inc: bytes that the request does not use remain for others
+ * @inc: the group is incremental: it keeps the bytes that the request does not use
  */
 struct io_buf {
 	u64	addr;
@@ -66,7 +66,7 @@ struct io_buf {
 	bool	inc;
 };
 
-/* values of io_picked->taken besides 0: a whole buffer, or a piece of an incremental one */
+/* values of io_picked->taken besides 0; only after PIECE may the group get a rest back */
 #define IO_TAKEN_BUFFER	1
 #define IO_TAKEN_PIECE	2
 
@@ -111,7 +111,7 @@ u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 mov
 u32 io_bundle_sent(struct io_kiocb *req, const struct io_bundle *bundle);
 void io_bundle_take(struct io_kiocb *req, const struct io_bundle *bundle);
 
-/* Find a group; ring lock or groups.lock held. */
+/* Find a group.  The caller holds the ring lock or groups.lock. */
 static inline struct io_buf_group *io_group_find(struct io_ring_ctx *ctx, unsigned int id)
 {
 	if (likely(id < IO_GROUPS_SMALL))
@@ -119,7 +119,7 @@ static inline struct io_buf_group *io_group_find(struct io_ring_ctx *ctx, unsign
 	return xa_load(&ctx->groups.others, id);
 }
 
-/* Return: number of buffers in the group; the program controls that of a ring, up to 65,535. */
+/* Return: the number of buffers in the group.  The program sets it for a ring, up to 65,535. */
 static inline u32 io_group_count(const struct io_buf_group *group)
 {
 	if (!group->ring)
@@ -129,13 +129,13 @@ static inline u32 io_group_count(const struct io_buf_group *group)
 		     group->head);
 }
 
-/* Return: true if the group has another buffer.  Ring lock held since @req selected its own. */
+/* Return: true if a buffer is left.  @req has consumed its own since the ring lock was taken. */
 static inline bool io_buf_more(const struct io_kiocb *req)
 {
 	return io_group_count(io_group_find(req->ctx, req->buf_index));
 }
 
-/* As io_buf_more(), without the rest of an incremental buffer in which a bundle has ended. */
+/* Like io_buf_more(), but ignore the rest of an incremental buffer that a bundle has begun. */
 static inline bool io_bundle_more(const struct io_kiocb *req)
 {
 	return io_group_count(io_group_find(req->ctx, req->buf_index)) > req->picked.more;
@@ -147,8 +147,9 @@ static inline struct io_uring_buf *io_group_slot(struct io_buf_group *group, u32
 }
 
 /*
- * Remove @used bytes of the buffer in ->seen from the group, or all of it if the group is not
- * incremental.  Return: true if the group keeps the rest of the buffer.
+ * Remove @used bytes of the buffer in ->seen from the group.  Remove all of it if the group is not
+ * incremental, or if less than ->min_left would remain.  Return: true if the group keeps the rest
+ * of the buffer.
  */
 static inline bool io_group_use(struct io_buf_group *group, u32 used)
 {
@@ -159,9 +160,9 @@ static inline bool io_group_use(struct io_buf_group *group, u32 used)
 		group->head++;
 		return false;
 	}
-	/* a piece that was consumed before cannot be returned after this */
+	/* from here on a piece that was consumed before cannot be returned */
 	group->taker = NULL;
-	/* a use of 0 bytes uses up only an empty buffer */
+	/* if no byte was used, only an empty buffer leaves the group */
 	if (!used && group->seen.len)
 		return true;
 	if (!left || left < group->min_left) {

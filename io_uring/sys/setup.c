@@ -3,8 +3,8 @@
 
 /*
  * Parameters are checked in the order that programs expect.  Then the ring is built in this
- * order: struct, memory, SQPOLL thread, file, descriptor.  After an error, io_ring_kill()
- * frees the parts that exist.  Once there is a file, its release calls io_ring_kill().
+ * order: struct, memory, SQPOLL thread, file, descriptor.  If a step after the struct fails,
+ * io_ring_kill() ends the ring.  Once there is a file, its release calls io_ring_kill().
  */
 #include <linux/compat.h>
 #include <linux/cred.h>
@@ -55,7 +55,7 @@
 	 IORING_SETUP_NO_MMAP | IORING_SETUP_REGISTERED_FD_ONLY |		\
 	 IORING_SETUP_NO_SQARRAY)
 
-/* features that programs may rely on; a bit is set only together with its behaviour */
+/* features that programs may rely on; set a bit only if the code behaves accordingly */
 #define IO_FEATURES							\
 	(IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP |				\
 	 IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_RW_CUR_POS |			\
@@ -73,7 +73,7 @@ static_assert(sizeof(struct io_uring_cqe) == 16);
 static_assert(sizeof(struct io_kiocb) <= 192);
 #endif
 
-/* Compute the entries of both queues: p->sq_entries and p->cq_entries. */
+/* Check the sizes and REGISTERED_FD_ONLY.  Compute p->sq_entries and p->cq_entries. */
 static int io_setup_sizes(struct io_uring_params *p, unsigned int entries)
 {
 	bool clamp = p->flags & IORING_SETUP_CLAMP;
@@ -93,7 +93,7 @@ static int io_setup_sizes(struct io_uring_params *p, unsigned int entries)
 	return p->cq_entries < p->sq_entries ? -EINVAL : 0;
 }
 
-/* Refuse flags that contradict each other. */
+/* Refuse flags that exclude each other, and flags without another one that they need. */
 static int io_setup_check_flags(unsigned int flags)
 {
 	unsigned int taskrun = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_DEFER_TASKRUN;
@@ -107,7 +107,7 @@ static int io_setup_check_flags(unsigned int flags)
 	return 0;
 }
 
-/* Allocate a ring, still without memory to share. */
+/* Allocate a ring, but not the memory that it will share with the program. */
 static struct io_ring_ctx *io_ring_alloc(const struct io_uring_params *p)
 {
 	struct io_ring_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
@@ -233,7 +233,7 @@ static int io_ring_memory(struct io_ring_ctx *ctx, struct io_uring_params *p)
 	if (ret)
 		return ret;
 	rings = ctx->ring_region.ptr;
-	/* memory of the program may contain anything */
+	/* the program's own memory may contain anything */
 	memset(rings, 0, sizeof(*rings));
 	rings->sq_ring_entries = p->sq_entries;
 	rings->sq_ring_mask = p->sq_entries - 1;
@@ -255,7 +255,7 @@ static int io_ring_memory(struct io_ring_ctx *ctx, struct io_uring_params *p)
 	return 0;
 }
 
-/* Install the ring as a descriptor or a registered ring.  Return: its number, or an errno. */
+/* Attach the ring to current and install it.  Return: a descriptor, an index or an errno < 0. */
 static int io_ring_install(struct io_ring_ctx *ctx, struct file *file)
 {
 	int fd, ret;
@@ -304,7 +304,7 @@ static int io_ring_create(unsigned int entries, struct io_uring_params *p,
 	ret = io_ring_build(ctx, p, params);
 	file = ret ? ERR_PTR(ret) : io_ring_open_file(ctx);
 	if (IS_ERR(file)) {
-		/* io_ring_kill() also stops a SQPOLL thread that may be running already */
+		/* io_ring_kill() also removes the ring from an SQPOLL thread */
 		io_ring_kill(ctx);
 		return PTR_ERR(file);
 	}

@@ -4,18 +4,19 @@
 /*
  * The end of a task begins in __io_uring_cancel(), called by exit and exec; see task/end.c.
  *
- * Problem: the last fput() of a ring may run in any task, and the works below run on workers
- * that serve all rings.  So no step of a ring's end blocks on a lock or waits for a request.
+ * Problem: the last fput() of a ring may run in any task, and the work items below run on kernel
+ * workers that serve all rings.  So no step of a ring's end blocks on a lock or waits for a
+ * request.
  *
- *	io_ring_kill() runs when the file is released.  No task can enter the ring, and
- *	calls in progress have ended, because they held the file.  Sets ->dying.
+ *	io_ring_kill() runs when the file is released, or when the setup fails.  It sets ->dying.
+ *	No task can enter the ring.  Calls in progress have ended, because they held the file.
  *
  *	io_ring_end_locked() closes a single-writer ring's mailbox and ends the requests in
  *	flight.  Before that the ring leaves its SQPOLL thread.  A task of the ring's user
- *	does this in close(2), so that no request waits when the call returns.  It
- *	retries the locks for some milliseconds.  Then, and for other tasks,
- *	io_ring_exit_work() retries them, at growing intervals.  The registered files are
- *	released with the last request.
+ *	calls io_ring_end_locked() in close(2), so that no request waits when close(2) returns.
+ *	This task tries for the locks for some milliseconds.  If it fails, or is a task of another
+ *	user, io_ring_exit_work() tries, at growing intervals.  The registered files are released
+ *	with the last request.
  *
  *	io_ring_free_work() runs a grace period after the last reference is gone.
  *
@@ -34,15 +35,16 @@
  * References are held by:
  *
  *	1. the file, and then the ring's end until it has searched
- *	2. the memory of each request, in flight or free; from that search on
- *	   no free ones are kept, so that the end of a request drops its reference
+ *	2. the memory of each request, in flight or free.  After that search no free requests
+ *	   are kept, so each request that ends drops its reference
  *	3. task work while it runs, besides those of its requests; and a scan of the
  *	   rings of a task
+ *	4. io_req_retire() while it reclaims; the RCU callback of io_notify_activate()
  *
  * When all are gone only RCU readers use the ring: contexts that pushed a request use it for a
  * moment after the push.  One grace period later the ring's resources are freed.  The memory of
- * struct io_ring_ctx stays for another one, for tasks that have just found it in their list of
- * rings.
+ * struct io_ring_ctx stays for a second grace period, because tasks may have just found it in
+ * their list of rings.
  */
 #include <linux/cred.h>
 #include <linux/delay.h>
@@ -91,7 +93,7 @@ void __io_uring_cancel(bool cancel_all)
 	io_cancel_task(current->io_uring, cancel_all);
 	if (cancel_all)
 		return;
-	/* not before: the end of a ring cancels queued writes, for which io_cancel_task() waits */
+	/* drop rings late: their end cancels queued writes, for which io_cancel_task() waits */
 	io_ringfd_drop_all();
 	io_sqpoll_user_left();
 }
@@ -136,8 +138,8 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 }
 
 /*
- * Free a ring without references and requests.  Contexts that pushed to the ring no longer use it
- * or its fallback work, after the grace period.
+ * Free a ring without references and requests.  The grace period is over, so contexts that pushed
+ * to the ring use neither the ring nor its fallback work any more.
  */
 static void io_ring_free_work(struct work_struct *work)
 {
@@ -154,7 +156,7 @@ static void io_ring_free_work(struct work_struct *work)
 }
 
 /**
- * io_ring_refs_gone - queue the free of a ring whose last reference is gone
+ * io_ring_refs_gone - queue the freeing of a ring whose last reference is gone
  * @ref: ctx->refs
  *
  * Context: Any.  The ring lock may be held.
@@ -191,8 +193,8 @@ static bool io_ring_end_requests(struct io_ring_ctx *ctx)
 }
 
 /*
- * Unregister files with the last request, not with the ring's memory.  So a file lock, a port or
- * the other end of a pipe is released at once.
+ * Unregister files when the last request ends, and not only when the ring's memory is freed.  So a
+ * file lock, a port or the other end of a pipe is released at once.
  */
 static void io_ring_all_gone(struct io_ring_ctx *ctx)
 {
@@ -210,7 +212,7 @@ static bool io_ring_end_locked(struct io_ring_ctx *ctx)
 {
 	bool looked;
 
-	/* under the lock: the owner may be about to take items */
+	/* do this under the lock, because the owner may be about to take items */
 	if (ctx->cq.single_writer)
 		io_owner_mailbox_close(ctx);
 	looked = io_ring_end_requests(ctx);
@@ -243,7 +245,7 @@ static bool io_ring_end_own(struct io_ring_ctx *ctx)
 {
 	bool looked = io_ring_end_locked(ctx);
 
-	/* requests that ended here became credit, and an exiting task does not put it again */
+	/* requests that ended here raised tctx->credit, which an exiting task has already put */
 	if (current->flags & PF_EXITING && current->io_uring)
 		io_tctx_put_credit(current->io_uring);
 	return looked;
@@ -251,7 +253,7 @@ static bool io_ring_end_own(struct io_ring_ctx *ctx)
 
 /*
  * End a ring at once if a task of its user drops the last reference, and gets the locks.  A task
- * of another user may only have inspected the file.  A kernel thread releases files of other
+ * of another user may hold the file merely to inspect it.  A kernel thread releases files of other
  * users as well, so it must not be delayed.
  *
  * Return: true if no further search is needed.
@@ -265,7 +267,7 @@ static bool io_ring_end_now(struct io_ring_ctx *ctx)
 	for (pause = IO_CLOSE_FIRST; pause <= IO_CLOSE_LAST; pause *= 2) {
 		if (io_ring_try_lock(ctx))
 			return io_ring_end_own(ctx);
-		/* the SQPOLL thread was asked to drop its lock, and workers hold theirs briefly */
+		/* the SQPOLL thread was asked to drop its lock, and most locks are held briefly */
 		usleep_range(pause, 2 * pause);
 	}
 	return false;
@@ -275,14 +277,15 @@ static bool io_ring_end_now(struct io_ring_ctx *ctx)
  * io_ring_kill - begin the end of a ring whose file is released
  * @ctx: the ring
  *
- * Leaves the rest to a work if the locks are not free for some milliseconds.
+ * A work item does the rest if the locks are not free for some milliseconds, or if requests have to
+ * be searched again.  It does everything for kernel threads and tasks of other users.
  *
  * Context: Task context.  May sleep.
  */
 void io_ring_kill(struct io_ring_ctx *ctx)
 {
 	WRITE_ONCE(ctx->dying, true);
-	/* before retired requests are reclaimed; pairs with the push in io_req_retire() */
+	/* order ->dying before the reclaim; pairs with the push in io_req_retire() */
 	smp_mb();
 	ctx->reqs.all_gone = io_ring_all_gone;
 	INIT_RCU_WORK(&ctx->exit.free_work, io_ring_free_work);

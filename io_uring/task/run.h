@@ -37,8 +37,8 @@ static inline bool io_owns_mailbox(const struct io_ring_ctx *ctx)
 }
 
 /*
- * Longest pause between two attempts to get a lock (see ring/locks.h), in jiffies: of a task, and
- * of a work.  A user who closes many rings makes many works try.
+ * Longest pause between two attempts to take a lock (see ring/locks.h), in jiffies.  Work items
+ * pause longer than tasks, because a user who closes many rings has many of them.
  */
 #define IO_BACKOFF_TASK	(HZ / 100 ?: 1)
 #define IO_BACKOFF_WORK	HZ
@@ -46,10 +46,10 @@ static inline bool io_owns_mailbox(const struct io_ring_ctx *ctx)
 /* submitters yield for longer than a task sleeps between two attempts */
 static_assert(IO_GIVE_WAY > IO_BACKOFF_TASK);
 
-/* failed attempts before the one whose failure makes submitters yield */
+/* after this many failed attempts, each further failure makes submitters yield */
 #define IO_STARVED_TRIES	3
 
-/* Return: jiffies until the next attempt, twice as many each time up to @max. */
+/* Count a failed attempt.  Return: jiffies until the next one, doubled each time up to @max. */
 static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
 {
 	unsigned long delay = 1UL << min(*tries, BITS_PER_LONG - 1);
@@ -62,10 +62,11 @@ static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
 /**
  * io_ring_try - try for the ring lock without waiting
  * @ctx: the ring
- * @tries: attempts of current without success so far, see io_lock_backoff()
+ * @tries: failed attempts so far, see io_lock_backoff()
  *
- * If @tries is IO_STARVED_TRIES, a failure makes submitters yield (io_ring_yield()) until
- * current has had the lock or stops trying (io_ring_try_end()).  Other waiters ask again.
+ * Once @tries has reached IO_STARVED_TRIES, each failure makes submitters yield (io_ring_yield()).
+ * They yield until an attempt succeeds or a waiter stops trying (io_ring_try_end()).  If another
+ * waiter still tries, its next failure makes them yield again.
  *
  * Return: true if the lock is held.
  */
@@ -78,7 +79,7 @@ static inline bool io_ring_try(struct io_ring_ctx *ctx, u8 tries)
 	return held;
 }
 
-/* Note that current stops trying for the ring lock. */
+/* Stop trying for the ring lock: submitters need not yield to current any more. */
 static inline void io_ring_try_end(struct io_ring_ctx *ctx)
 {
 	if (READ_ONCE(ctx->stops.starved))
@@ -90,14 +91,14 @@ static inline void io_ring_try_end(struct io_ring_ctx *ctx)
  *
  * Context: Task context.  No ring lock is held.  May sleep.
  *
- * Return: true if task work ran.
+ * Return: true if this ran task work, not counting work that resume_user_mode_work() ran.
  */
 static inline bool io_run_task_work(void)
 {
-	/* the signalled work runs below, or in the next call */
+	/* clear this first: the work that raised it runs below, or in the next call */
 	if (test_thread_flag(TIF_NOTIFY_SIGNAL))
 		clear_notify_signal();
-	/* io threads never return to user mode, where others do this */
+	/* workers and SQPOLL threads never return to user mode, where other tasks call this */
 	if (current->flags & PF_IO_WORKER && test_thread_flag(TIF_NOTIFY_RESUME)) {
 		__set_current_state(TASK_RUNNING);
 		resume_user_mode_work(NULL);

@@ -17,9 +17,9 @@
 #include "op/result.h"
 #include "rsrc/groups.h"
 
-/* io_net->how: a part ends the request even with MSG_WAITALL, as its buffer is incremental */
+/* io_net->how: the buffer is incremental: a short transfer ends even a MSG_WAITALL request */
 #define IO_NET_NO_RETRY	BIT(15)
-/* io_net->how: SEND has a destination address, whose length may be 0 */
+/* io_net->how: SEND or SEND_ZC has a destination address, whose length may be 0 */
 #define IO_NET_NAMED	BIT(14)
 /* io_net->how: io_notif_bind() has charged the pages, or has found the registered buffer */
 #define IO_NET_BOUND	BIT(13)
@@ -37,11 +37,11 @@
  * @control: SENDMSG, RECVMSG: user address of the ancillary data
  * @control_len: length of the ancillary data, or of the room for it
  * @name_room: multishot RECVMSG: bytes that each buffer reserves for the sender's address
- * @name: SEND: the destination address, if it fits
+ * @name: SEND, SEND_ZC: the destination address, if it fits
  * @notif: zero copy, with REQ_F_NEED_CLEANUP: the request that will post the notification
  *
- * Each attempt builds its msghdr from these fields, so a request that waits or moves to a
- * worker keeps no msghdr.  Longer addresses and vectors are in struct io_net_async.
+ * Each attempt builds its msghdr from these fields, so a request that waits or moves to a worker
+ * keeps no msghdr.  struct io_net_async has vectors, addresses of SENDMSG, and longer ones of SEND.
  */
 struct io_net {
 	u64	addr;
@@ -66,7 +66,7 @@ struct io_net {
 IO_OP_DATA(io_net);
 
 /**
- * struct io_net_async - memory for what few sends and receives need
+ * struct io_net_async - data that only some sends and receives need
  * @name: sends: the destination address
  * @nr_segs: number of entries in @iov, 0 if the data is in one piece
  * @iov: copy of the program's vector, or of the segments of a bundle
@@ -124,7 +124,7 @@ static __always_inline int io_net_prep_fields(struct io_kiocb *req,
 	return 0;
 }
 
-/* As io_net_prep_fields(), for ops whose sqe->len must not exceed INT_MAX. */
+/* Like io_net_prep_fields(), but refuse a sqe->len of more than INT_MAX. */
 static __always_inline int io_net_prep_sqe(struct io_kiocb *req, const struct io_uring_sqe *sqe,
 					   u16 valid)
 {
@@ -151,7 +151,7 @@ static __always_inline struct socket *io_net_sock(struct io_kiocb *req, enum io_
 	return sock;
 }
 
-/* Return: true if the request waits before its first attempt.  Clears the flag. */
+/* Clear IORING_RECVSEND_POLL_FIRST.  Return: true if it was set. */
 static inline bool io_net_poll_first(struct io_net *net)
 {
 	if (likely(!(net->how & IORING_RECVSEND_POLL_FIRST)))
@@ -164,7 +164,7 @@ static inline bool io_net_poll_first(struct io_net *net)
 static __always_inline bool io_net_holds(struct io_kiocb *req, struct socket *sock,
 					 unsigned int issue_flags, enum io_result *result)
 {
-	/* a multishot request that an event has issued has an armed poll already */
+	/* a multishot request that is issued after an event already has an armed poll */
 	if (likely(!io_net_poll_first(io_net(req)) || issue_flags & IO_URING_F_MULTISHOT))
 		return false;
 	*result = io_net_incomplete(req, sock, -EAGAIN, 0, IO_URING_F_NONBLOCK);
@@ -219,9 +219,9 @@ static inline bool io_net_waits(const struct io_net *net, int ret, unsigned int 
 }
 
 /*
- * Initialize a msghdr without address and ancillary data, except msg_iter and msg_flags.  Callers
- * declare it __uninitialized, so that the compiler does not clear the memory a second time with
- * CONFIG_INIT_STACK_ALL_ZERO (14 instructions).
+ * Initialize all fields of a msghdr except msg_iter and msg_flags; it has neither an address nor
+ * ancillary data.  Callers declare it __uninitialized, so that the compiler does not clear the
+ * memory a second time with CONFIG_INIT_STACK_ALL_ZERO (14 instructions).
  */
 static inline void io_net_msg_init(struct msghdr *msg)
 {
@@ -236,7 +236,7 @@ static inline void io_net_msg_init(struct msghdr *msg)
 	msg->sg_from_iter = NULL;
 }
 
-/* Ask the socket to report how many bytes remain.  -1 stays if the protocol cannot. */
+/* Ask the socket to report how many bytes remain.  msg_inq stays -1 if it cannot report that. */
 static inline void io_net_ask_inq(struct msghdr *msg)
 {
 	msg->msg_get_inq = 1;
@@ -255,7 +255,7 @@ static inline void io_send_msg_init(struct io_kiocb *req, struct msghdr *msg,
 
 int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct msghdr *msg);
 
-/* Send @msg, to the request's destination address if it has one.  Return: as sock_sendmsg(). */
+/* Send @msg, to the destination address if there is one.  Return: see sock_sendmsg(). */
 static inline int io_send_msg(struct io_kiocb *req, struct socket *sock, struct msghdr *msg)
 {
 	if (unlikely(io_net(req)->how & IO_NET_NAMED))
@@ -281,8 +281,8 @@ static inline void io_recv_msg_init(struct msghdr *msg)
 }
 
 /*
- * Return: true if the next attempt uses a bundle.  That needs the ring lock, so that no other
- * request selects the same buffers, and a request that has no buffer yet.
+ * Return: true if the next attempt uses a bundle.  The request must have no buffer yet.  The ring
+ * lock must be held, so that no other request selects the same buffers.
  */
 static inline bool io_net_bundles(const struct io_kiocb *req, const struct io_net *net,
 				  unsigned int issue_flags)
@@ -317,13 +317,13 @@ static inline void io_net_iter(struct io_kiocb *req, int ddir, struct iov_iter *
 }
 
 /**
- * io_sendmsg_attempt - attempt a SENDMSG once
+ * io_sendmsg_attempt - make one attempt at a SENDMSG
  * @req: the request
  * @sock: its socket
  * @msg: initialized by io_net_msg_init(), possibly with a notification attached
  * @issue_flags: IO_URING_F_*
  *
- * Return: as sock_sendmsg()
+ * Return: see sock_sendmsg().
  */
 static __always_inline int io_sendmsg_attempt(struct io_kiocb *req, struct socket *sock,
 					      struct msghdr *msg, unsigned int issue_flags)

@@ -2,12 +2,14 @@
 /* io_uring: reads and writes: the end */
 
 /*
- * The result of a read or write is set in one of three places:
+ * The end of the last attempt sets the result, in one of three places:
  *
  *	in the attempt			io_rw_end(); the issuer completes the request
  *	in ->ki_complete()		in any context; pushes the request to the context that may
  *					complete it
  *	in ->ki_complete(), polled	leaves the request to the task that reaps
+ *
+ * A request that fails without another attempt gets its result from io_rw_fail().
  *
  * ->ki_complete() may run before ->read_iter() has returned:
  *
@@ -25,8 +27,8 @@
  * So the submitter may access the request until it releases the ring lock.
  *
  * io_rw_end_tw() also calls fsnotify, which needs task context.  ->ki_complete() itself releases
- * the write access to the filesystem: a task that freezes it must not wait until the program
- * reaps the CQE.
+ * the write access to the filesystem.  Otherwise a task that freezes the filesystem would wait
+ * until the submitter runs its task work.
  */
 #include <linux/fsnotify.h>
 
@@ -36,8 +38,8 @@
 #include "submit/submit.h"
 
 /*
- * Set the result of all attempts after the last one has returned @ret.  An error is reported only
- * if no attempt has moved data.
+ * Set the total result of all attempts; @ret is the result of the last one.  An error is reported
+ * only if no attempt has moved data.
  */
 static void io_rw_set_result(struct io_kiocb *req, ssize_t ret)
 {
@@ -49,13 +51,13 @@ static void io_rw_set_result(struct io_kiocb *req, ssize_t ret)
 		ret = rw->done;
 	else
 		ret = io_no_restart(ret);
-	/* a short transfer breaks the chain */
+	/* a short or failed transfer breaks the chain */
 	if (ret != rw->len)
 		req->flags |= REQ_F_FAIL;
 	req->cqe.res = ret;
 }
 
-/* Update the file's position, and call fsnotify, after a transfer.  Task context. */
+/* Update the file's position and call fsnotify after a transfer.  Call this in task context. */
 static void io_rw_tell(struct io_kiocb *req)
 {
 	struct kiocb *kiocb = &io_rw(req)->kiocb;
@@ -71,7 +73,7 @@ static void io_rw_tell(struct io_kiocb *req)
 }
 
 /**
- * io_rw_end - set the result of a read or write that ends in its attempt
+ * io_rw_end - set the result of a read or write that ends during its last attempt
  * @req: the request
  * @ret: what the last attempt has returned
  *
@@ -110,8 +112,8 @@ void io_rw_fail(struct io_kiocb *req)
  * io_rw_in_turn - check whether a request uses and moves its file's position
  * @req: a read or write that has not begun, but has its file
  *
- * Workers serialise such requests.  Otherwise two of them would read the same position before one
- * of them moves it.  A stream has no position.
+ * Workers serialise such requests.  Otherwise two requests would read the same position before
+ * either of them moves it.  A stream has no position.
  *
  * Return: true if the request uses the position.
  */
@@ -148,13 +150,13 @@ static void io_rw_end_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int
 
 /*
  * A transfer ended with something else than all that was wanted.  Return: true if it
- * was refused only because it would have blocked, and may block elsewhere.
+ * was refused only to avoid blocking, so that a worker has to repeat it.
  */
 static noinline bool io_rw_odd(struct io_kiocb *req, long res)
 {
 	if ((res == -EAGAIN || res == -EOPNOTSUPP) && !(req->flags & REQ_F_NOWAIT) &&
 	    io_rw(req)->kiocb.ki_flags & IOCB_NOWAIT) {
-		/* the file refuses within the submitter's call; no other context has the creds */
+			/* save the submitter's credentials, because a worker cannot find them */
 		if (in_task() && current->io_uring == req->tctx)
 			io_req_keep_creds(req);
 		req->flags |= REQ_F_REISSUE;
@@ -164,7 +166,7 @@ static noinline bool io_rw_odd(struct io_kiocb *req, long res)
 	return false;
 }
 
-/* Return: flags for io_req_push(): the next request of a chain must not wait for more CQEs. */
+/* Return: IO_PUSH_NOW if the request has a successor, which must not wait for more CQEs. */
 static unsigned int io_rw_urgency(const struct io_kiocb *req)
 {
 	return unlikely(req->flags & REQ_F_HAS_LINK) ? IO_PUSH_NOW : 0;
@@ -183,7 +185,7 @@ static void io_rw_push(struct io_kiocb *req, long res)
 }
 
 /**
- * io_read_complete - end a read; its ->ki_complete()
+ * io_read_complete - end a read, as the ->ki_complete() of its kiocb
  * @kiocb: the kiocb of the request
  * @res: number of bytes or a negative errno
  *
@@ -195,7 +197,7 @@ void io_read_complete(struct kiocb *kiocb, long res)
 }
 
 /**
- * io_write_complete - end a write; its ->ki_complete()
+ * io_write_complete - end a write, as the ->ki_complete() of its kiocb
  * @kiocb: the kiocb of the request
  * @res: number of bytes or a negative errno
  *
@@ -210,7 +212,7 @@ void io_write_complete(struct kiocb *kiocb, long res)
 }
 
 /**
- * io_rw_complete_polled - end a read or write of a polled ring; its ->ki_complete()
+ * io_rw_complete_polled - set the result of a polled request, as the ->ki_complete() of its kiocb
  * @kiocb: the kiocb of the request
  * @res: number of bytes or a negative errno
  *

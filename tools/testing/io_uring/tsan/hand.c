@@ -12,7 +12,7 @@ void io_notify_listeners(struct io_ring_ctx *ctx)
 }
 
 /* No thread of this program is a worker. */
-bool io_notify_early(struct io_ring_ctx *ctx, struct task_struct *waiter)
+bool io_notify_try_early(struct io_ring_ctx *ctx, struct task_struct *waiter)
 {
 	(void)ctx;
 	(void)waiter;

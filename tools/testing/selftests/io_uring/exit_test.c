@@ -61,6 +61,7 @@ struct last_writes {
 	const char *buf;
 	struct hole hole;
 	int unshare;
+	bool queued;
 };
 
 static unsigned int next_random(unsigned int *state)
@@ -761,12 +762,19 @@ static void *write_behind_a_fault_and_end(void *arg)
 		return (void *)3;
 	for (i = 1; i < LAST_WRITES; i++)
 		iou_prep(&r, IORING_OP_WRITE, w->file, w->buf, 1, i)->flags = IOSQE_ASYNC;
-	return iou_submit(&r) == LAST_WRITES - 1 ? NULL : (void *)4;
+	if (iou_submit(&r) != LAST_WRITES - 1)
+		return (void *)4;
+	__atomic_store_n(&w->queued, true, __ATOMIC_RELEASE);
+	return NULL;
 }
 
-/* Return: how many writes are done if the first one takes @ms; negative if that cannot be tried. */
+/*
+ * Let the first write end @ms after the others were queued, when the exit waits for it.
+ * Return: how many writes are done; negative if that cannot be tried.
+ */
 static int writes_done_behind(struct last_writes *w, unsigned int ms)
 {
+	unsigned long long end = iou_now_us() + 5000000;
 	char all[LAST_WRITES + 1];
 	pthread_t t;
 	void *ret;
@@ -777,6 +785,9 @@ static int writes_done_behind(struct last_writes *w, unsigned int ms)
 		return -1;
 	w->file = iou_file(0, 0);
 	pthread_create(&t, NULL, write_behind_a_fault_and_end, w);
+	/* a thread that fails does not set it */
+	while (!__atomic_load_n(&w->queued, __ATOMIC_ACQUIRE) && iou_now_us() < end)
+		iou_sleep_ms(1);
 	iou_sleep_ms(ms);
 	hole_give(&w->hole, 0, 1);
 	pthread_join(t, &ret);
