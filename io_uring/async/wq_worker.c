@@ -751,6 +751,13 @@ static bool io_wq_worker_killed(void)
 	return true;
 }
 
+/* Once the owner exits, neither the linger of a closed file nor the next work may wait for long. */
+static void io_wq_worker_limit_waits(struct io_wq_lane *lane)
+{
+	if (unlikely(io_wq_exiting(lane->wq) || READ_ONCE(lane->nudged)))
+		set_thread_flag(TIF_NOTIFY_SIGNAL);
+}
+
 /*
  * Handle what other tasks handle when they return to user space, which a worker never does.
  * A signal that was sent to end the last work must not disturb the next one.
@@ -763,12 +770,7 @@ static void io_wq_worker_run_pending(struct io_wq_worker *worker)
 	cond_resched();
 	if (test_thread_flag(TIF_NOTIFY_SIGNAL)) {
 		clear_notify_signal();
-		/*
-		 * A file with SO_LINGER that is closed below must not delay the end of the pool.
-		 * The next work must not wait for other tasks if the owner exits.
-		 */
-		if (io_wq_exiting(worker->lane->wq) || READ_ONCE(worker->lane->nudged))
-			set_thread_flag(TIF_NOTIFY_SIGNAL);
+		io_wq_worker_limit_waits(worker->lane);
 	}
 	worker->working = true;
 	if (test_thread_flag(TIF_NOTIFY_RESUME))
@@ -964,8 +966,7 @@ static int io_wq_worker_main(void *data)
 	set_task_comm(current, comm);
 	io_wq_worker_came(worker);
 	/* io_wq_bounded_nudge() does not find a worker that comes later */
-	if (unlikely(READ_ONCE(lane->nudged)))
-		set_thread_flag(TIF_NOTIFY_SIGNAL);
+	io_wq_worker_limit_waits(lane);
 	stay = !worker->spare || io_wq_worker_wait(worker);
 	while (stay) {
 		while (io_wq_worker_run_some(worker))
