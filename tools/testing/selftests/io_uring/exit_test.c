@@ -640,23 +640,29 @@ TEST_F(end, thread)
 #define LAST_WRITES	24
 #define LAST_SIZE	16384
 
-/* More writes than its one worker can have begun, and a read that no task answers. */
-static void *write_and_end(void *arg)
+/* Prepare writes for one worker, more than it can have begun when the thread ends. */
+static int prep_last_writes(struct iou *r, int file, void *buf, unsigned int size, unsigned int nr)
 {
 	__u32 limits[2] = { 1, 1 };
-	struct victim *v = arg;
-	struct iou *r = &v->r;
 	unsigned long i;
 
-	if (iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2))
-		return (void *)1;
-	for (i = 0; i < LAST_WRITES; i++) {
-		struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_WRITE, v->file, v->buf,
-						    LAST_SIZE, i * LAST_SIZE);
+	for (i = 0; i < nr; i++) {
+		struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_WRITE, file, buf, size, i * size);
 
 		sqe->flags = IOSQE_ASYNC;
 		sqe->user_data = 1;
 	}
+	return iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2);
+}
+
+/* Queue writes, and a read that no task answers, and end. */
+static void *write_and_end(void *arg)
+{
+	struct victim *v = arg;
+	struct iou *r = &v->r;
+
+	if (prep_last_writes(r, v->file, v->buf, LAST_SIZE, LAST_WRITES))
+		return (void *)1;
 	iou_prep(r, IORING_OP_READ, v->pipe[0], v->buf, 8, 0)->flags = IOSQE_ASYNC;
 	return iou_submit(r) == LAST_WRITES + 1 ? NULL : (void *)2;
 }
@@ -700,16 +706,11 @@ static void *write_by_index_and_end(void *arg)
 {
 	struct io_uring_rsrc_update index = { .offset = -1U };
 	struct last_writes *w = arg;
-	__u32 limits[2] = { 1, 1 };
 	struct iou r;
-	unsigned long i;
 
 	if (iou_init(&r, 128, w->flags) ||
-	    iou_register(&r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2))
+	    prep_last_writes(&r, w->file, w->buf, REGISTERED_SIZE, REGISTERED_WRITES))
 		return (void *)1;
-	for (i = 0; i < REGISTERED_WRITES; i++)
-		iou_prep(&r, IORING_OP_WRITE, w->file, w->buf, REGISTERED_SIZE,
-			 i * REGISTERED_SIZE)->flags = IOSQE_ASYNC;
 	index.data = r.fd;
 	if (iou_submit(&r) != REGISTERED_WRITES ||
 	    iou_register(&r, IORING_REGISTER_RING_FDS, &index, 1) != 1)
