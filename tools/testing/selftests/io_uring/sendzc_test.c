@@ -424,13 +424,13 @@ TEST_F(sendzc, cancelled)
 
 /*
  * A chain goes on with the result, not with the notification; a part of WAITALL breaks it.
- * differences: drain-zc-notice
+ * differences: drain-zc-notice, send-zc-index-issued
  */
 TEST_F(sendzc, chain)
 {
 	unsigned int f = variant->sqe_flags;
 	struct iou *r = &self->r;
-	int *fds = self->narrow, i;
+	int *fds = self->narrow, i, n;
 	struct io_uring_cqe cqe;
 
 	prep_zc(r, f | IOSQE_IO_LINK, fds[0], self->out, BYTES, MSG_WAITALL);
@@ -453,13 +453,25 @@ TEST_F(sendzc, chain)
 	prep_zc(r, f | IOSQE_IO_LINK, self->pair[TCP][0], (void *)8, 100, 0);
 	iou_nop(r, 9);
 	ASSERT_EQ(2, iou_submit(r));
-	for (i = 0; i < 2;) {
+	for (n = 0, i = 0; n < 3; n++) {
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 		if (cqe.flags & IORING_CQE_F_NOTIF)
 			continue;
-		EXPECT_EQ(i ? -ECANCELED : -EFAULT, cqe.res);
-		i++;
+		EXPECT_EQ(i++ ? -ECANCELED : -EFAULT, cqe.res);
 	}
+
+	/* an index beyond the table fails when the send is issued */
+	if (iou_on_stock())
+		return;
+	iou_nop(r, 9)->flags = IOSQE_IO_LINK;
+	prep_fixed(r, f, fds[0], self->out, 100, 0)->buf_index = BUFS;
+	ASSERT_EQ(2, iou_submit(r));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(9, cqe.user_data);
+	EXPECT_EQ(0, cqe.res);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(-EFAULT, cqe.res);
+	EXPECT_EQ(0, take_notice(r));
 }
 
 /*
