@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: the only writer of CQEs, of the overflow list and of the published tail */
+/* io_uring: posting of CQEs, the overflow list and the published tail */
 
 /*
  * There are two kinds of ring, decided once at setup.

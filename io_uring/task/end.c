@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: a task on its way out waits for the end of its requests */
+/* io_uring: wait in an exiting task for the end of its requests */
 
 /*
  * The task repeats io_cancel_requests() on all of its rings, an exec until no request is left, an

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: the end of a task's share, and of a ring */
+/* io_uring: entry points of exit and exec, and the end of a ring */
 
 /*
  * The end of a task begins in __io_uring_cancel(), called by exit and exec; see task/end.c.

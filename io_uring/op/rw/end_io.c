@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: reads and writes: the end */
+/* io_uring: completion of reads and writes */
 
 /*
  * The end of the last attempt sets the result, in one of three places:
