@@ -117,11 +117,11 @@ static bool io_poll_takes_one(__poll_t events)
 
 static bool io_poll_try_claim(struct io_poll *poll, u32 bits)
 {
-	int nobody = 0;
+	int unowned = 0;
 
 	/* a failed exchange would take the cache line from the owner's CPU */
 	return !atomic_read(&poll->owner) &&
-	       atomic_try_cmpxchg(&poll->owner, &nobody, bits | IO_POLL_OWNED);
+	       atomic_try_cmpxchg(&poll->owner, &unowned, bits | IO_POLL_OWNED);
 }
 
 /* Return: true if AGAIN is still set, so that the owner will find the caller's event. */
@@ -638,7 +638,7 @@ bool io_poll_own(struct io_kiocb *req)
 {
 	struct io_poll *poll = req->poll;
 	struct wait_queue_head *head;
-	int nobody = 0;
+	int unowned = 0;
 	bool own;
 
 	io_assert_ring(req->ctx);
@@ -647,11 +647,11 @@ bool io_poll_own(struct io_kiocb *req)
 	/* if NULL, no waker claims by a plain store; the model needs no acquire here (NO_OWN) */
 	head = smp_load_acquire(&poll->head);
 	if (!head)
-		return atomic_try_cmpxchg(&poll->owner, &nobody, IO_POLL_OWNED);
+		return atomic_try_cmpxchg(&poll->owner, &unowned, IO_POLL_OWNED);
 	if (atomic_read(&poll->owner))
 		return false;
 	spin_lock_irq(&head->lock);
-	own = atomic_try_cmpxchg(&poll->owner, &nobody, IO_POLL_OWNED);
+	own = atomic_try_cmpxchg(&poll->owner, &unowned, IO_POLL_OWNED);
 	spin_unlock_irq(&head->lock);
 	return own;
 }

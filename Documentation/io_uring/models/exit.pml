@@ -7,8 +7,8 @@
  * may close it, the fallback worker, and the ring's end: io_ring_kill(),
  * io_ring_exit_work() and io_ring_free_work() (io_uring/task/).
  * Each of two senders completes a request, which is what its item is; each request
- * holds a reference to the ring.  Whoever runs an item gives that reference back.
- * A third request is about to be parked, io_may_add_waiting(): it ends if the ring ends,
+ * holds a reference to the ring.  The task that runs an item drops that reference.
+ * A third request is about to wait, io_may_add_waiting(): it ends if the ring ends,
  * or the exit work finds it.
  *
  * The senders look at the ring after their push, within RCU; the fallback worker
@@ -240,7 +240,7 @@ proctype exit_worker()
 	byte item;
 
 #ifndef BROKEN_DYING
-	dying = true;			/* no lock: this may be anybody's fput() */
+	dying = true;			/* no lock: any task may call the fput() */
 #endif
 #ifdef BROKEN_LOOK
 	look();

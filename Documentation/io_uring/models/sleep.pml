@@ -86,7 +86,7 @@ inline wake_all()
 	}
 }
 
-#define anybody (queued[SUBMITTER] || queued[WAITER])
+#define any_queued (queued[SUBMITTER] || queued[WAITER])
 
 inline publish(t, nr)
 {
@@ -96,17 +96,17 @@ inline publish(t, nr)
 	unlock(cq_lock, t);
 	/* two publishers still do not overtake each other */
 	atomic { tail_buf[WORKER] == 0 && tail_buf[SUBMITTER] == 0 -> tail_buf[t] = cq_tail + 1 };
-	sleepers = anybody;
+	sleepers = any_queued;
 #else
 #ifdef BROKEN_ORDER
 	unlock(cq_lock, t);
-	sleepers = anybody;
+	sleepers = any_queued;
 	lock(cq_lock);
 	tail_buf[t] = cq_tail + 1;
 	unlock(cq_lock, t);
 #else
 	tail_buf[t] = cq_tail + 1;
-	sleepers = anybody;
+	sleepers = any_queued;
 	unlock(cq_lock, t);
 #endif
 #endif

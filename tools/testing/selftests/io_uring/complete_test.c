@@ -1373,7 +1373,7 @@ static int never_read_of_the_dead(const char *group)
 }
 
 /*
- * Also a kernel worker charges what it keeps.  Mutant: overflow-charged-to-nobody.
+ * Also a kernel worker charges what it keeps.  Mutant: overflow-uncharged.
  * differences: overflow-charged
  */
 TEST_F(unread, of_the_dead)
@@ -1383,7 +1383,7 @@ TEST_F(unread, of_the_dead)
 	pid_t pid;
 
 	if (iou_on_stock())
-		SKIP(return, "charged to nobody");
+		SKIP(return, "not charged to a task");
 	if (variant->messages || variant->flags)
 		SKIP(return, "posted by a task");
 	snprintf(path, sizeof(path), "%s/memory.max", self->group);

@@ -450,7 +450,7 @@ TEST_F(end, exec_in_the_submitter)
 
 /*
  * All that an exec waits for are reads that workers have.  They end there, when they are told
- * to, and the exec hears of it.  Mutant: uncharge-tells-nobody.
+ * to, and the exec hears of it.  Mutant: uncharge-wakes-no-task.
  */
 TEST_F(end, exec_while_a_worker_ends_it)
 {

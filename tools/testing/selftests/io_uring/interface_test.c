@@ -676,7 +676,7 @@ TEST(op_flags)
 			if (!strcmp(ways[w].of, t->row[i].of))
 				break;
 		ASSERT_NE(ARRAY_LEN(ways), w) {
-			TH_LOG("nobody tries %s of '%s'", t->row[i].name, t->row[i].of);
+			TH_LOG("no test tries %s of '%s'", t->row[i].name, t->row[i].of);
 		}
 		if (!ways[w].try)
 			continue;

@@ -94,7 +94,7 @@ static void *two_events_main(void *arg)
 /*
  * The second event comes at any moment of the run of the first one's mail, between
  * its look and its release, too.  It is told all the same.
- * Mutants: poll-not-settled, poll-tells-nobody.
+ * Mutants: poll-not-settled, release-wakes-no-poll.
  */
 TEST_F(poll, event_at_the_release)
 {

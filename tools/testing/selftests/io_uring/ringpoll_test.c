@@ -78,7 +78,7 @@ static int send_by(struct iou *r, struct iou *other, int fd, enum way way)
 /*
  * A program that was told of a full CQ, and waits for the next edge, is told of what
  * overflows as well, but not when there is no room again.
- * Mutants: overflow-tells-nobody, own-overflow-tells-nobody.
+ * Mutants: overflow-wakes-no-poll, own-overflow-wakes-no-poll.
  */
 TEST_F(poll, overflow_is_an_edge)
 {
