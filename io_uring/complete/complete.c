@@ -4,15 +4,15 @@
 /*
  * A request may end in a context that must not write CQEs, and with requests linked behind it.
  *
- * Rules: io_complete() needs the ring lock, and on single-writer rings it is called by the
- * writer (io_cq_is_writer()).  A worker has no ring lock.  On multi-writer rings it posts the
- * CQE at once under cq.lock, on single-writer rings it pushes the request to the owner.
+ * io_complete() needs the ring lock, and on single-writer rings only the writer may call it
+ * (io_cq_is_writer()).  A worker does not hold the ring lock.  So a worker posts the CQE at once
+ * under cq.lock on a multi-writer ring, and pushes the request to the owner of a single-writer one.
  *
- * Ordering: first the CQE is posted, then the chain continues, then the request releases its
- * resources, and last its memory.
+ * First the CQE is posted, then the chain continues, then the resources of the request are
+ * released, and last its memory.
  *
- * If the chain continues, its next request is pushed to a context that may issue it (the
- * submission has set tw.run).  If it is broken, all requests behind the head end with
+ * If the chain continues, its next request is passed to a context that may issue it (the
+ * submission has set tw.run).  If the chain is broken, all requests behind the head end with
  * -ECANCELED, or with the error that the submission found in them.
  */
 #include <trace/events/io_uring.h>
@@ -22,7 +22,7 @@
 #include "req/linked_timeout.h"
 #include "req/link.h"
 
-/* Return: true if this end posts a CQE.  IOSQE_CQE_SKIP_SUCCESS hides successes only. */
+/* Return: true if @req posts a CQE.  A failure is skipped only if an earlier one was reported. */
 static bool io_req_wants_cqe(struct io_kiocb *req)
 {
 	if (likely(!(req->flags & REQ_F_CQE_SKIP)))
@@ -72,8 +72,8 @@ static noinline void io_link_fail_rest(struct io_kiocb *next, struct io_kiocb *h
 }
 
 /*
- * Continue or break the chain of a @head that has ended.  @end completes cancelled requests in
- * a way that suits the caller's context.
+ * Continue or break the chain of @head, which has ended.  @end completes the cancelled requests
+ * in a way that suits the caller's context.
  */
 static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct io_kiocb *req))
 {
@@ -93,7 +93,7 @@ static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct i
 	io_req_go_on(next, end == io_complete);
 }
 
-/* Finish the end of a request whose CQE is posted. */
+/* Continue the chain of a request that has ended, and free the request if no holder is left. */
 static void io_complete_posted(struct io_kiocb *req)
 {
 	if (unlikely(req->flags & REQ_F_HAS_LINK))
@@ -202,7 +202,7 @@ static void io_complete_rest(struct io_ring_ctx *ctx, struct io_tw *tw,
  * @req: the request, its result is in req->cqe
  *
  * The CQE is posted at once on multi-writer rings.  A linked timeout behind the request has to
- * end under the ring lock, so task work does the rest then.
+ * end under the ring lock.  In that case task work continues the chain and frees the request.
  *
  * Context: Task context.  No ring lock is held.  May sleep.
  */

@@ -13,16 +13,16 @@
 #include "ring/mailbox.h"
 
 /*
- * Three functions and their variants post CQEs, with the ring lock held:
+ * Three functions and their variants post CQEs with the ring lock held:
  *
  *	io_complete()		end a request: post its CQE, continue its chain, free it
  *	io_post_more()		post one more CQE for a request that continues
  *	io_post_to()		post a CQE that belongs to no request: the tag of a resource
- *				(without the ring lock: io_message_post(),
- *				complete/message.h)
+ *				(io_message_post() of complete/message.h does not
+ *				need the ring lock)
  *
- * In a context that must not call io_complete(), call io_complete_later(), which works in any
- * context, or io_complete_unlocked(), which is for workers.
+ * A context that must not call io_complete() calls io_complete_later(), which any context may
+ * call, or io_complete_unlocked(), which is for workers without the ring lock.
  */
 void io_complete(struct io_kiocb *req);
 void io_complete_large(struct io_kiocb *req, const u64 *extra);

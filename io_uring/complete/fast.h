@@ -14,12 +14,12 @@
 #include "ring/cq_write.h"
 
 /*
- * These functions write CQEs without a call.  Only submit/, task/ and a few hot places may
- * include this file; all other code calls the functions of complete/complete.h.
+ * These functions write CQEs without a call.  Besides complete/, submit/ and task/, only a few
+ * files of async/ and op/ include this file.  All others use the functions of complete/complete.h.
  */
 DECLARE_TRACEPOINT(io_uring_complete);
 
-/* flags of a request that the fast path cannot end; it handles registered resources itself */
+/* flags of a request that the fast path cannot end; the path itself puts registered resources */
 #define IO_REQ_END_FLAGS	(IO_REQ_CLEAN_FLAGS | REQ_F_CQE_SKIP | REQ_F_HAS_LINK | \
 				 REQ_F_REFCOUNT)
 
@@ -48,10 +48,10 @@ static __always_inline bool io_complete_fast_with(struct io_ring_ctx *ctx,
 /**
  * io_complete_fast - end a request of the issuer on the fast path
  * @ctx: the ring
- * @req: the request, its result is in req->cqe; ring lock held, as io_complete()
+ * @req: the request, its result is in req->cqe; ring lock held, as for io_complete()
  *
- * Does what io_complete() does, except that the caller keeps the request's memory and charge,
- * and may use them for the next request.
+ * Unlike io_complete(), this function leaves the request's memory and charge to the caller,
+ * which may use them for the next request.
  *
  * Return: true if the request has ended; false, without a side effect, if it needs
  * io_complete().
@@ -84,7 +84,7 @@ static inline void io_complete_large_collected(struct io_ring_ctx *ctx, struct i
 		io_complete_large(req, extra);
 }
 
-/* Post one more CQE on the fast path.  Return: true if posted; else use io_post_more(). */
+/* Post one more CQE on the fast path.  Return: true, or false if io_post_more() has to be tried. */
 static __always_inline bool io_post_more_fast(struct io_kiocb *req, s32 res, u32 cflags)
 {
 	struct io_cqe_val val = {

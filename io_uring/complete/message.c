@@ -3,9 +3,9 @@
 
 /*
  * Only one task, the writer, may write the CQEs of a single-writer ring.  Another task that
- * sends a CQE to such a ring puts it into an entry (ring/entry.c) and pushes the entry onto the
- * ring's mailbox.  The writer takes it from there.  The sender needs no lock of the target.
- * Any task may write CQEs of a multi-writer ring, so a message to it needs no entry.
+ * sends a CQE to such a ring stores the CQE in an entry (ring/entry.c), and pushes the entry to
+ * the ring's mailbox.  The writer takes the entry from there.  The sender takes no lock of the
+ * target.  Any task may post CQEs to a multi-writer ring, so such a ring gets no entry.
  */
 #include <linux/sched.h>
 #include <trace/events/io_uring.h>
@@ -40,12 +40,12 @@ static void io_entry_batch_add(struct io_entry_batch *home, struct io_cqe_entry 
 /**
  * io_post_entries - post stored CQEs that have reached the writer of a single-writer ring
  * @ctx: the ring, its lock held
- * @tw: the first of them, of a list that was taken from a mailbox
+ * @tw: the first of them, in a list that was taken from a mailbox
  *
- * Posts successive entries until one of them finds the queue full and goes to the overflow list.
- * This one is the last, so that a run of the mailbox does not exceed its share.
+ * The function stops behind the first entry that goes to the overflow list.  So each overflowed
+ * entry counts as an item of its own in a run of the mailbox.
  *
- * Return: the item behind the last entry that was posted, or NULL
+ * Return: the item behind the last entry that was posted or has overflowed, or NULL
  */
 struct io_tw *io_post_entries(struct io_ring_ctx *ctx, struct io_tw *tw)
 {
@@ -83,7 +83,7 @@ void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
  * @target: a multi-writer ring; or a single-writer ring whose lock current holds as its writer
  * @val: user_data, res and flags
  *
- * Return: 0, or -EOVERFLOW if a multi-writer ring had neither room nor memory
+ * Return: 0, or -EOVERFLOW if a multi-writer ring has no room, and no memory or it ends
  */
 int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val)
 {

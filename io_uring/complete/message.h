@@ -19,14 +19,14 @@ void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
 int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val);
 
 /**
- * io_message_prepare - allocate what a message needs, while it can still fail
+ * io_message_prepare - allocate the entry of a message, so that its post needs no memory for it
  * @target: the ring that receives it, kept alive by the caller
  * @sender: the ring that sends it if the caller holds its lock, else NULL
  *
  * Context: Task context.  May sleep.
  *
- * Return: an entry for io_message_post() or io_entry_put(); NULL if none is
- * needed; ERR_PTR(-ENOMEM)
+ * Return: an entry for io_message_post() or io_entry_put(); NULL if the message needs none;
+ * ERR_PTR(-ENOMEM)
  */
 static inline struct io_cqe_entry *io_message_prepare(struct io_ring_ctx *target,
 						      struct io_ring_ctx *sender)
@@ -47,9 +47,9 @@ static inline struct io_cqe_entry *io_message_prepare(struct io_ring_ctx *target
  *
  * Messages of one sender arrive in the order in which they were posted.
  *
- * Context: Task context.
+ * Context: Task context.  May sleep.
  *
- * Return: 0, or -EOVERFLOW if a multi-writer ring had neither room nor memory
+ * Return: 0, or -EOVERFLOW if a multi-writer ring has no room, and no memory or it ends
  */
 static inline int io_message_post(struct io_ring_ctx *target, struct io_cqe_entry *entry,
 				  struct io_cqe_val val)

@@ -2,12 +2,12 @@
 /* io_uring: CQEs that do not end a request */
 
 /*
- * io_post_more() posts a CQE for a request that continues.  It fails before any side effect if
- * the CQE would not fit.  The op then ends the request, and this CQE becomes its last one.
+ * io_post_more() posts a CQE for a request that continues, or fails without a side effect if the
+ * CQE does not fit.  After a failure the op ends the request, and this CQE becomes the last one.
  *
- * io_post_to() posts a CQE without a request: the tag of a registered resource.  Its caller
- * holds the ring lock, but is not always the writer of a single-writer ring.  If it is not,
- * the CQE is pushed to the writer as a message.
+ * io_post_to() posts a CQE without a request: the tag of a registered resource.  A caller holds
+ * the ring lock, but is not always the writer of a single-writer ring.  If the caller is not the
+ * writer, the CQE is pushed to the writer as a message.
  */
 #include <trace/events/io_uring.h>
 
@@ -61,8 +61,8 @@ bool io_post_more_uncounted(struct io_kiocb *req, s32 res)
  * @res: result
  * @cflags: IORING_CQE_F_*
  *
- * Does not fail.  A CQE that has to be pushed to the writer needs memory; without memory it is
- * counted as lost, like an overflowed one.
+ * This function does not fail.  A CQE that has to be pushed to the writer needs memory.  If there
+ * is none, the CQE is counted as lost, as on an overflow without memory.
  */
 void io_post_to(struct io_ring_ctx *ctx, u64 user_data, s32 res, u32 cflags)
 {
