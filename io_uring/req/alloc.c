@@ -4,12 +4,12 @@
 /*
  * A ring keeps up to IO_REQ_CACHE free requests on a stack for reuse.  KASAN treats
  * them as freed.  More come from the slab in batches.  Each request holds a reference
- * to the ring from its allocation until it is returned to the slab.  So a request that
- * is reused changes no reference count.
+ * to the ring from its allocation until it is returned to the slab.  So the reuse of a
+ * request does not change the reference count of the ring.
  *
  * A task is charged for its requests: tctx->inflight counts them, and each holds a
- * reference to the task.  Both are raised in advance, by a batch.  tctx->credit is the
- * unused part of that; only the task itself accesses its credit.
+ * reference to the task.  The count and the references are raised in advance, by a batch.
+ * tctx->credit is the unused part of the batch; only the task itself accesses its credit.
  */
 #include <linux/kasan.h>
 #include <linux/sched/task.h>
@@ -44,8 +44,8 @@ int io_req_cache_init(struct io_ring_ctx *ctx)
  * @ctx: the ring, its lock held
  * @req: the request, without resources, not on the stack
  *
- * Drops the request's reference to the ring, which the holder of the lock keeps alive.  Of a ring
- * that ends, notifications may stay until a peer reads; they use no slot of a table.
+ * Drops the request's reference to the ring, which the holder of the lock keeps alive.  A notif
+ * may stay until a peer reads, and uses no table slot, so ->all_gone() does not wait for notifs.
  */
 void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
@@ -90,7 +90,7 @@ bool io_req_refill(struct io_ring_ctx *ctx)
 	if (ctx->reqs.nr_free)
 		return true;
 
-	/* no batch once the ring ends: its rest would never be freed, see io_req_cache_end() */
+	/* once the ring ends, the unused part of a batch would stay, see io_req_cache_end() */
 	if (likely(ctx->reqs.max_free) &&
 	    likely(kmem_cache_alloc_bulk(io_req_cachep, gfp, IO_REQ_REFILL, reqs)))
 		nr = IO_REQ_REFILL;
@@ -131,8 +131,8 @@ static void io_tctx_charge_notif(struct io_uring_task *tctx, unsigned int batch)
  * io_req_take_notif - take a request for a notif, which has no SQE
  * @req: the request that the notif belongs to; ring lock held
  *
- * The notif has the user_data of @req, and its task's charge, nothing else.  It ends
- * like any request, after its op has decremented ctx->reqs.nr_notifs.
+ * The notif has the user_data of @req and is charged to the task of @req.  The notif ends
+ * like any request, after op/net/notif.c has decremented ctx->reqs.nr_notifs.
  *
  * Return: the notif, in the state of a waiting request; NULL without memory.
  */

@@ -4,12 +4,11 @@
 /*
  * While a drained request waits, every chain that is submitted after it waits
  * behind it on ctx->drain.first.  So all requests that are alive but not on the
- * list were submitted earlier.  The head of the list may start when there are none:
- * no sequence numbers are needed, and CQEs that end no request (multishot, tags,
- * messages) do not count.
+ * list were submitted earlier.  The head of the list may start when no such request
+ * is left.  So no sequence numbers are needed, and CQEs that end no request
+ * (multishot, tags, messages) do not count.
  *
- * Chains behind a drained one only keep their order: they start right after it,
- * unless they are drained themselves.
+ * Chains behind a drained one start right after it, unless they are drained, too.
  */
 #include "req/drain.h"
 #include "req/free.h"
@@ -34,9 +33,9 @@ static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
  * io_drain_may_go - check whether a drained chain can be issued without waiting
  * @head: its head, or a single request; ring lock held
  *
- * Such a chain is issued at once, so that a cancel behind it in the batch finds it.  The
- * first chain of a batch always waits: as on 6.12 the rest of the batch is issued before it,
- * and does not find it.  A chain also waits if others do.
+ * Such a chain is issued at once, so that a cancel request behind it in the batch finds it.
+ * The first chain of a batch always waits: as on 6.12 the rest of the batch is submitted before
+ * the chain is issued, and does not find it.  A chain also waits if other chains wait.
  *
  * Return: true if the chain need not wait.
  */
@@ -94,10 +93,10 @@ void io_drain_check(struct io_ring_ctx *ctx)
  * @ctx: the ring, its lock held
  * @tctx: of the task, or NULL for all tasks
  *
- * Removes all of them in one scan, as tasks that share the ring can make the list long.
+ * One scan removes all these chains, as tasks that share the ring can make the list long.
  * Until a removed chain is freed, it delays the drained ones on the list.
  *
- * Return: their heads, linked by ->tw, or NULL if there is none.
+ * Return: the heads of the removed chains, linked by ->tw, or NULL if there is none.
  */
 struct io_tw *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 {

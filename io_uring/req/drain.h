@@ -15,7 +15,7 @@ static inline void io_drain_init(struct io_ring_ctx *ctx)
 	ctx->drain.tail = &ctx->drain.first;
 }
 
-/* As on 6.12, a ring with a request that may skip its CQE refuses IOSQE_IO_DRAIN from here on. */
+/* As on 6.12, a ring refuses IOSQE_IO_DRAIN once an SQE has had IOSQE_CQE_SKIP_SUCCESS. */
 static inline void io_drain_disable(struct io_ring_ctx *ctx)
 {
 	io_assert_ring(ctx);

@@ -5,9 +5,9 @@
  * Requests are freed under the ring lock.  A worker that has posted a request's
  * CQE does not wait for that lock, whose holder may sleep for long.  The worker puts
  * the request on ctx->reqs.retired, for the next holder of the lock that needs
- * requests.  If a task waits for the end of requests, or for the release of a registered
- * resource that the request holds, the worker tries for the lock.  If it does not
- * get it, it leaves the rest to the ring's fallback work.
+ * requests.  If the request holds a registered resource, or a task waits for the end
+ * of requests, the worker tries to take the lock.  If the lock is not free, the ring's
+ * fallback worker frees the request.
  */
 #include <linux/cred.h>
 #include <linux/sched/mm.h>
@@ -19,8 +19,8 @@
 
 /*
  * The last tracked request has ended: drop the mm that io_tctx_keep_mm() has stored.  The task
- * may have issued others meanwhile, so check the count again.  Once the mm is stored, the task
- * issues no more of them.
+ * may have issued other tracked requests meanwhile, so check the count again.  Once the mm is
+ * stored, the task issues no more tracked requests.
  */
 static void io_tctx_drop_mm(struct io_uring_task *tctx)
 {
@@ -46,9 +46,9 @@ static void io_tctx_untrack(struct io_uring_task *tctx)
  * io_tctx_keep_mm - keep the mm for requests that current leaves behind
  * @tctx: current's
  *
- * Until they end, private futexes are in the mm's hash, which goes with the last user of the
- * mm, and their key has its address: the requests would consume wake-ups of another process at
- * this address.
+ * Waiters on private futexes are in a hash that is freed with the last user of the mm, and their
+ * key contains the address of the mm.  If another process got an mm at this address, requests
+ * left behind would consume its wake-ups.
  */
 void io_tctx_keep_mm(struct io_uring_task *tctx)
 {
@@ -82,7 +82,7 @@ void io_req_clean(struct io_kiocb *req)
 		io_tctx_untrack(req->tctx);
 	if (req->flags & REQ_F_CREDS)
 		put_cred(req->creds);
-	/* often the only one; last for a tail call */
+	/* often the only flag that is set; last, so that this is a tail call */
 	if (req->flags & REQ_F_FILE_PUT)
 		io_req_file_put(req, req->file);
 }
@@ -116,7 +116,7 @@ void io_req_reclaim_retired(struct io_ring_ctx *ctx)
 	}
 }
 
-/* Return: true if a task waits for requests to be gone, not just completed. */
+/* Return: true if a task waits until requests are freed, not only completed. */
 static bool io_req_end_awaited(struct io_ring_ctx *ctx)
 {
 	return READ_ONCE(ctx->submit_slow) & IO_SLOW_DRAIN || READ_ONCE(ctx->dying);
@@ -153,10 +153,10 @@ void io_req_retire(struct io_kiocb *req)
 	io_tctx_uncharge(req->tctx);
 	req->tctx = NULL;
 	/*
-	 * The push is fully ordered, like the update of a waiter, which sets its
-	 * flag and then reclaims.  So one of the two sees the other.  The push
-	 * passes the request's reference to the ring on, so reclaiming needs
-	 * another one.  If there is none, the request has been freed already.
+	 * The push is fully ordered, and a waiter has a full barrier between its
+	 * flag and its reclaim, so one of the two sees the other.  The push also
+	 * passes on the request's reference to the ring, so reclaiming needs
+	 * another reference.  If the ring has none left, @req has been freed already.
 	 */
 	scoped_guard(rcu) {
 		io_mailbox_push(&ctx->reqs.retired, &req->tw);

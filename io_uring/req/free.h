@@ -35,7 +35,7 @@ static inline void io_req_uncharge(struct io_kiocb *req)
 		io_tctx_uncharge(tctx);
 }
 
-/* Called by io_req_free() while drained requests wait for others to end. */
+/* Called by io_req_give_back() while drained requests wait for others to end. */
 void io_req_freed_drain(struct io_ring_ctx *ctx);
 
 /* Recycle a request that has no holders and no resources, and uncharge its task. */

@@ -12,8 +12,8 @@
 
 /*
  * A chain is a singly linked list through req->link.  The submitter builds it
- * under the ring lock.  From then on it belongs to the context that completes the
- * head.  Only the head is issued, and a LINK_TIMEOUT behind it, before the head ends.
+ * under the ring lock.  From then on the chain belongs to the context that completes
+ * the head.  Before the head ends, only a LINK_TIMEOUT right behind it is issued, too.
  */
 
 /* Put @req behind @last. */
@@ -37,7 +37,7 @@ static inline struct io_kiocb *io_link_cut(struct io_kiocb *head)
 }
 
 /*
- * Remove @next from the chain, from behind its running @head; ring lock held.
+ * Remove @next, which is right behind the running @head, from the chain; ring lock held.
  * A worker may change the flags of @head at the same time.  So REQ_F_HAS_LINK
  * stays set even if @head has no successor any more.
  */

@@ -13,19 +13,18 @@
 #include "req/link.h"
 
 /*
- * Such a request is called limit in the code, as in io_op->limit, and the request
- * before it is its *head*.  A linked timeout is never started by the end of its head:
+ * A linked timeout is called limit in the code, as in io_op->limit, and the request
+ * before it is its *head*.  Unlike other requests of a chain, it does not start when
+ * the request before it ends:
  *
- *	attach	its ->prep() marks it with REQ_F_LINK_TIMEOUT and the head with REQ_F_HAS_TIMEOUT
- *	start	if the head does not finish at once, its issuer issues the linked
- *		timeout too: from then on its timer runs and ->timed points to the
- *		head, but it stays in the chain behind the head
- *	expire	its timer has expired: it leaves the chain, and cancels the head
+ *	attach	->prep() sets REQ_F_LINK_TIMEOUT in it and REQ_F_HAS_TIMEOUT in the head
+ *	start	if the head does not finish at once, its issuer also issues the linked
+ *		timeout: the timer runs, ->timed points to the head, the chain stays
+ *	expire	the timer has expired: the linked timeout leaves the chain and cancels the head
  *	end	the head has ended, and the linked timeout ends with it
  *
- * All of it happens under the ring lock, so that exactly one of "expire" and
- * "end" finds the other request there.  The end of a head clears ->timed.
- * Expiry removes the linked timeout from behind its head.
+ * All steps run under the ring lock.  "end" clears ->timed, and "expire" removes
+ * the linked timeout from the chain, so only one of the two finds the other request.
  */
 
 /**
@@ -87,7 +86,7 @@ static inline struct io_kiocb *io_linked_timeout_expire(struct io_kiocb *limit)
  *
  * Context: Task context.  Holds the ring lock.
  * Return: the linked timeout, which the caller has to complete; NULL if there is none, or
- * if its timer has expired: then it ends by itself.
+ * if its timer has expired, as the expiry completes it.
  */
 static inline struct io_kiocb *io_linked_timeout_end(struct io_kiocb **next)
 {

@@ -17,7 +17,7 @@
  *	integer, changed under the ring lock only: this makes a registered resource
  *	cheaper than an atomic reference per request
  * @tag: posted as user_data after the last reference is dropped, 0 for none
- * @owed: (R) counted in ctx->tags_owed: it is in no slot, but requests use it
+ * @owed: (R) counted in ctx->tags_owed: the node is in no slot, but requests use it
  * @release: posts the CQE of @tag and frees the node; ring lock held
  */
 struct io_rsrc_node {

@@ -2,10 +2,10 @@
 /* io_uring: pass a request to the context that continues it */
 
 /*
- * On single-writer rings that is the ring's owner.  On multi-writer rings it is the task
- * that submitted the request, which runs it as task work.  A task has one mailbox for all
- * its rings, with requests only.  If the task is gone, the fallback worker of the
- * request's ring runs the request.
+ * On single-writer rings the ring's owner continues a request.  On multi-writer rings the
+ * task that submitted the request runs it as task work.  A task has one mailbox for all its
+ * multi-writer rings, with requests only.  If the owner or the task is gone, the fallback
+ * worker of the request's ring runs the request.
  */
 #include <linux/rcupdate.h>
 #include <linux/task_work.h>
@@ -34,7 +34,7 @@ static void io_tctx_push(struct io_kiocb *req)
 	struct io_uring_task *tctx = req->tctx;
 	unsigned long old;
 
-	/* once the request is pushed, the ring may be freed, but not the task that runs it */
+	/* once the request is pushed, only RCU keeps the memory of the ring and of the task */
 	guard(rcu)();
 	old = io_mailbox_push(&tctx->mailbox, &req->tw);
 	if (unlikely(old & IO_MAILBOX_DEAD)) {
@@ -57,7 +57,7 @@ void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 
-	/* running it starts the next request of its chain; with REQ_F_POLLED it is issued again */
+	/* its run starts the next request of its chain, or with REQ_F_POLLED issues it again */
 	if (unlikely(req->flags & (REQ_F_HAS_LINK | REQ_F_POLLED)))
 		push_flags |= IO_PUSH_NOW;
 	/* read the flags here: once it is pushed the request may be freed */
@@ -111,9 +111,9 @@ void io_req_run_soon(struct io_kiocb *req,
  * @req: the request, with tw.run set
  * @ring_locked: the caller holds the ring lock
  *
- * If its submitter holds the ring lock, it issues the request before it drops the
- * lock, so that one call gets as far as it can.  All other contexts push the request
- * to its submitter.
+ * If the caller is the submitter and holds the ring lock, it issues the request before
+ * it drops the lock, so that one io_uring_enter() gets as far as possible.  All other
+ * contexts push the request, see io_req_push().
  */
 void io_req_go_on(struct io_kiocb *req, bool ring_locked)
 {

@@ -175,7 +175,7 @@ static bool io_file_ends_soon(struct file *file)
 	const struct inode *inode = file_inode(file);
 	umode_t mode = inode->i_mode;
 
-	/* the release may ask a server to drop locks, or write back data */
+	/* the release may wait for a server to drop locks, or for the write-back of data */
 	if (file->f_op->flock || file->f_op->flush)
 		return false;
 	/* the release of an unlinked file frees its inode, which waits for a frozen filesystem */

@@ -71,8 +71,8 @@ static inline unsigned int io_reqs_alive(const struct io_ring_ctx *ctx)
  * @req: the request; called by its submitter
  *
  * A request acts with the credentials that its submitter had, in any context that
- * issues it.  Call this before it waits: in a chain, for a drain, for its file, for a
- * worker.  An SQPOLL thread acts with the credentials of the ring's creator.
+ * issues it.  Call this before the request waits in a chain, for a drain, for its file or
+ * for a worker.  An SQPOLL thread acts with the credentials of the ring's creator.
  */
 static inline void io_req_keep_creds(struct io_kiocb *req)
 {
@@ -185,8 +185,8 @@ static inline void io_req_recycle(struct io_kiocb *req)
 }
 
 /*
- * References.  A request has one holder, the context that will complete it, until
- * the worker pool needs it too: then REQ_F_REFCOUNT says that ->refs counts.
+ * A request has one holder, the context that will complete it.  Once the worker pool
+ * needs the request too, REQ_F_REFCOUNT is set, and ->refs counts the holders.
  */
 static inline void io_req_refs_start(struct io_kiocb *req, int holders)
 {

@@ -20,10 +20,10 @@
  * @IO_REQ_WAITING: ->issue has handed it to the context that will complete it
  * @IO_REQ_QUEUED: in the worker pool
  * @IO_REQ_TW_QUEUED: in a mailbox
- * @IO_REQ_DONE: its result is decided, a CQE is being made
- * @IO_REQ_NR_STATES: their number
+ * @IO_REQ_DONE: its result is set, and its CQE, if any, is being posted
+ * @IO_REQ_NR_STATES: number of states
  *
- * Kept and checked with CONFIG_IO_URING_DEBUG only.
+ * Only kernels with CONFIG_IO_URING_DEBUG keep and check the state.
  */
 enum io_req_state {
 	IO_REQ_FREE,

@@ -91,7 +91,7 @@ void io_wait_table_grow(struct io_ring_ctx *ctx)
  * io_wait_table_trim - shrink the wait table before a scan of all of it
  * @ctx: the ring, its lock held
  *
- * Frees buckets if most of them would be empty.
+ * This function frees buckets if most of them would be empty.
  *
  * Context: Task context.  May sleep.
  */

@@ -15,21 +15,21 @@
 #include "req/req.h"
 
 /*
- * A request whose end depends on something that may never come is in this table.
- * It enters before it can be woken; the context that ends it takes it out.  Both
- * happen under the ring lock: cancel, exit, exec and fdinfo find it at any time in
- * between, also while it is in a mailbox.
+ * This table holds the requests that wait for an event which may never happen.  A
+ * request is added before it can be woken, and the context that ends the request
+ * removes it, both under the ring lock.  So cancel, exit, exec and fdinfo find the
+ * request at any time in between, also while it is in a mailbox.
  *
  * A worker that adds its request removes it from the pool in the same critical
  * section (io_wq_disown()).  So under the ring lock the request is in exactly one
  * of the two places.
  *
- * Programs name requests by their user_data, and a hostile one may have a million.  So
- * this is a hash table that grows with the number of its requests, see wait_table.c.
+ * Programs name requests by their user_data, and a hostile program may have a million
+ * requests.  So this is a hash table that grows with their number, see wait_table.c.
  * Requests that different operations search for are of different kinds.  Requests with
  * one user_data but different kinds are in different buckets, so that a search does not
- * scan those of other kinds.  Within a user_data they are in the order in which searches
- * find them: the youngest poll first, but the oldest timer.
+ * scan those of other kinds.  Requests with one user_data and kind are in the order in
+ * which a search finds them: the youngest poll first, but the oldest timer first.
  */
 
 static inline enum io_wait_kind io_wait_kind(const struct io_kiocb *req)
@@ -141,7 +141,7 @@ static inline struct list_head *io_wait_table_last_bucket(const struct io_ring_c
 	for ((bucket) = (ctx)->waiting.buckets;						\
 	     (bucket) <= io_wait_table_last_bucket(ctx); (bucket)++)
 
-/* All waiting requests that are not hidden; the body may delete or hide @req. */
+/* Visit all waiting requests that are not hidden; the body may delete or hide @req. */
 #define io_for_each_waiting(ctx, bucket, tmp, req)					\
 	for ((bucket) = (ctx)->waiting.buckets;						\
 	     (bucket) <= io_wait_table_last_bucket(ctx); (bucket)++)			\

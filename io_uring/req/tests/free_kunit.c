@@ -2,7 +2,7 @@
 /* io_uring: tests of what the end of a request does for its task */
 #include <kunit/test.h>
 
-/* A request that was the last for a moment leaves the mm to those that came since. */
+/* The last tracked request does not drop the mm if others were issued before it does so. */
 static void mm_is_kept_for_all(struct kunit *test)
 {
 	struct io_uring_task *tctx = kunit_kzalloc(test, sizeof(*tctx), GFP_KERNEL);
@@ -11,7 +11,7 @@ static void mm_is_kept_for_all(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, tctx);
 	KUNIT_ASSERT_NOT_NULL(test, mm);
 	atomic_set(&mm->mm_users, 2);
-	/* another one came, and was left behind, before the last drops the mm */
+	/* another request was issued, and left behind, before the last one drops the mm */
 	atomic_set(&tctx->inflight_tracked, 1);
 	tctx->mm = mm;
 	io_tctx_drop_mm(tctx);
@@ -20,7 +20,7 @@ static void mm_is_kept_for_all(struct kunit *test)
 	io_tctx_untrack(tctx);
 	KUNIT_EXPECT_NULL(test, tctx->mm);
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_users), 1);
-	/* one that comes even later finds that it is done */
+	/* a drop after that one finds no mm */
 	io_tctx_drop_mm(tctx);
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_users), 1);
 }

@@ -23,7 +23,7 @@ static unsigned int state_reach(enum io_req_state from)
 	return seen;
 }
 
-/* A new request can get everywhere, and from everywhere back to free. */
+/* A new request can reach each state, and from each state become free again. */
 static void state_no_dead_end(struct kunit *test)
 {
 	int state;
@@ -33,7 +33,7 @@ static void state_no_dead_end(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, state_reach(state) & BIT(IO_REQ_FREE));
 }
 
-/* Nothing is freed but what is done, and nothing is done twice or starts again. */
+/* Only a request that is done is freed, and none is done twice or starts again. */
 static void state_one_end(struct kunit *test)
 {
 	int state;
@@ -86,7 +86,7 @@ static void link_cut(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, io_link_cut(&reqs[0]));
 }
 
-/* A failure breaks a chain, behind a hard link it does not. */
+/* A failure breaks a chain at a link, but not at a hard link. */
 static void link_breaks(struct kunit *test)
 {
 	struct io_kiocb *req = link_reqs(test, 1);
