@@ -3,13 +3,13 @@
 
 /*
  * Pages are charged to the ring's user (RLIMIT_MEMLOCK) and to the mm of its creator.  A pin of
- * any page of a compound page pins the whole.  So a compound page is charged once and in full,
+ * any page of a compound page pins all of it.  So a compound page is charged once and in full,
  * while any segment of the ring's buffers lies in it.  The account counts these segments for each
- * compound page.  A single page is charged each time it is pinned.
+ * compound page; successive ones of a buffer count once.  Each pin of a single page is charged.
  *
- * Buffers are added under the lock of the account's ring.  They may be removed concurrently under
- * the lock of any ring that has cloned them.  A compound page is charged when its count becomes
- * 1, and uncharged when it becomes 0.
+ * Buffers are added under the lock of the account's ring.  A buffer that another ring has cloned
+ * may be removed concurrently under the lock of that ring.  A compound page is charged when its
+ * count becomes 1, and uncharged when its count becomes 0.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -24,7 +24,7 @@
 #include "rsrc/map.h"
 
 /**
- * io_account_init - record current as the task to charge for a ring's pinned memory
+ * io_account_init - record current's user and mm, to charge them for a ring's pinned memory
  * @ctx: the ring, being set up
  */
 void io_account_init(struct io_ring_ctx *ctx)
@@ -88,7 +88,7 @@ void io_account_put(struct io_mem_account *account)
 /**
  * io_user_charge - charge pinned pages to a user
  * @user: the user
- * @pages: their number
+ * @pages: number of pages
  *
  * Return: 0, or -ENOMEM if the charge would exceed current's RLIMIT_MEMLOCK.
  */
@@ -106,7 +106,7 @@ int io_user_charge(struct user_struct *user, unsigned long pages)
 
 static int io_mem_charge(struct io_mem_account *account, unsigned long pages)
 {
-	/* 0 pages are fine also if RLIMIT_MEMLOCK was lowered below the present charge */
+	/* a charge of 0 pages succeeds even if RLIMIT_MEMLOCK is below the present charge */
 	if (!pages)
 		return 0;
 	if (account->user && io_user_charge(account->user, pages))
@@ -133,7 +133,7 @@ static int io_compound_enter(struct xarray *compounds, struct page *head)
 	xa_lock(compounds);
 	entry = xa_load(compounds, index);
 	nr = entry ? xa_to_value(entry) : 0;
-	/* drops the lock only to allocate a new index, which no other ring can count down yet */
+	/* this unlocks only to allocate for a new index, which no other ring can count down yet */
 	entry = __xa_store(compounds, index, xa_mk_value(nr + 1), GFP_KERNEL_ACCOUNT);
 	xa_unlock(compounds);
 	return xa_err(entry) ?: !nr;

@@ -24,7 +24,7 @@ struct user_struct;
  * @compounds: (A) number of segments in each compound page, indexed by the pfn of
  *	its head page
  *
- * The account outlives the ring if another one has cloned its buffers.
+ * The account outlives the ring if another ring has cloned the buffers.
  */
 struct io_mem_account {
 	refcount_t		refs;
@@ -41,7 +41,7 @@ void io_account_put(struct io_mem_account *account);
 int io_account_charge(struct io_mem_account *account, const struct io_mapped_ubuf *map);
 void io_account_uncharge(struct io_mem_account *account, const struct io_mapped_ubuf *map);
 
-/* parts of these two, for the tests */
+/* parts of io_account_charge() and io_account_uncharge(), for the tests */
 long io_account_add_segs(struct io_mem_account *account, const struct io_mapped_ubuf *map);
 unsigned long io_account_del_segs(struct io_mem_account *account, const struct io_mapped_ubuf *map,
 				  unsigned int nr_segs);

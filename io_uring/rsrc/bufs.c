@@ -5,15 +5,15 @@
  * A registered buffer is user memory that stays pinned (rsrc/map.c), so that requests need not
  * pin its pages each time.
  *
- * A driver can register its own memory instead (op/cmd_buf.c), and gets it back when its last user
- * is gone.
+ * A driver can register its own memory instead (op/cmd_buf.c), and gets the memory back when the
+ * last user of the memory is gone.
  *
- * Data: the node in the table has all that a request needs, in one cache line.  The memory
- * behind the node has references of its own: a ring may clone the buffers of another ring of the
- * same user and mm, without pinning or charging the memory again.
+ * The node in the table has all that a request needs, in one cache line.  The memory behind the
+ * node has a reference count of its own: a ring may clone the buffers of another ring of the same
+ * user and mm, without pinning or charging the memory again.
  *
- * Locks: io_uring_register(2) calls these functions with the ring lock held.  Requests get and put
- * references to nodes under this lock.  Cloning needs two ring locks, see io_clone_lock().
+ * The callers hold the ring lock.  Requests get and put references to nodes under this lock.
+ * Cloning needs two ring locks, see io_clone_lock().
  */
 #include <linux/compat.h>
 #include <linux/file.h>
@@ -25,7 +25,7 @@
 
 #include "rsrc/bufs.h"
 
-/* Count a buffer that IORING_UNREGISTER_BUFFERS waits for: it does not wait for a driver's. */
+/* Count a buffer, unless it is a driver's: IORING_UNREGISTER_BUFFERS does not wait for those. */
 static void io_buf_count_up(struct io_ring_ctx *ctx, const struct io_mapped_ubuf *map)
 {
 	if (!map->release)
@@ -53,8 +53,8 @@ static void io_buf_node_release(struct io_ring_ctx *ctx, struct io_rsrc_node *no
 }
 
 /*
- * Replaces io_buf_node_release() between io_bufs_begin_leave() and io_bufs_end_leave(), while the
- * slot has no reference: when the last user puts its own, the slot gets one again.
+ * Give the slot a reference again when the last user has put its own.  This is the ->release of
+ * the node, from io_bufs_begin_leave() to io_bufs_end_leave(), while the slot has no reference.
  */
 static void io_buf_node_return(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
@@ -87,7 +87,7 @@ static int io_buf_check(const struct iovec *iov, bool has_tag)
 	return check_add_overflow(addr, PAGE_ALIGN(iov->iov_len), &end) ? -EOVERFLOW : 0;
 }
 
-/* Initialize what the nodes of all memory have in common.  The reference to @map is the node's. */
+/* Initialize the members that do not depend on the kind of memory.  The node owns @map then. */
 static void io_buf_node_init(struct io_ring_ctx *ctx, struct io_buf_node *buf,
 			     struct io_mapped_ubuf *map)
 {
@@ -129,7 +129,7 @@ static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const stru
 
 /**
  * io_buf_forget_driver - take a driver's buffer from a request that is not issued yet
- * @req: one that ->prep() has assigned a buffer; ring lock held
+ * @req: a request to which ->prep() has assigned a buffer; ring lock held
  *
  * A request that waits has the user memory that was registered when it was submitted, as in 6.12.
  * A driver's memory is looked up at ->issue(), as in 7.3: a request ahead in its chain may be the
@@ -163,7 +163,7 @@ void io_buf_iter_segments(const struct io_buf_node *buf, int ddir, u32 offset, u
  * io_buf_set_driver - register a driver's memory in an empty slot
  * @ctx: the ring, its lock held
  * @slot: number of the slot, from the program
- * @map: the memory; its reference passes to the slot with success
+ * @map: the memory; the reference of the caller passes to the slot on success
  * @len: bytes
  * @dirs: IO_BUF_DEST, IO_BUF_SOURCE
  *
@@ -307,8 +307,8 @@ int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int
  * from their slots before.  Slots of such buffers drop their reference, so that the last user
  * that puts its own counts the buffer down.
  *
- * A driver gets its memory back at once, or when the last request that uses it ends: it is not
- * waited for, as the program cannot reuse it.
+ * A driver gets its memory back at once, or when the last request that uses the memory ends.
+ * IORING_UNREGISTER_BUFFERS does not wait for this, as the program cannot reuse the memory.
  *
  * Return: 0, or -ENXIO if there is no table.
  */

@@ -14,7 +14,7 @@
 #include "rsrc/map.h"
 #include "rsrc/table.h"
 
-/* limits: number of registered buffers, and bytes of one */
+/* limits: number of registered buffers, and bytes of a registered buffer */
 #define IO_BUFS_MAX		SZ_16K
 #define IO_BUF_SIZE_MAX		SZ_1G
 
@@ -102,7 +102,7 @@ void io_buf_iter_segments(const struct io_buf_node *buf, int ddir, u32 offset, u
  * @len: bytes, at least one; io_buf_covers() was true
  * @iter: result
  *
- * The iterator has no segment that it does not need, so the block layer need not scan them.
+ * Of user memory the iterator has only the segments that it needs, as the block layer scans all.
  */
 static inline void io_buf_iter(const struct io_buf_node *buf, int ddir, u32 offset, u32 len,
 			       struct iov_iter *iter)
@@ -135,7 +135,7 @@ int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int
 int io_bufs_begin_leave(struct io_ring_ctx *ctx);
 void io_bufs_end_leave(struct io_ring_ctx *ctx);
 
-/* The task that unregisters the buffers was killed: let the fallback work undo what it began. */
+/* Let the fallback worker undo io_bufs_begin_leave(), as the unregistering task was killed. */
 static inline void io_bufs_abandon(struct io_ring_ctx *ctx)
 {
 	WRITE_ONCE(ctx->bufs.abandoned, true);

@@ -5,7 +5,7 @@
  * A bundle consists of the first buffers of a group, in their order, as many as a transfer may
  * need.  They stay in the group until the transfer reports how many bytes it has moved
  * (io_bundle_used()).  The ring lock is held from the selection to the report, so each ring needs
- * one bundle only, and keeps its memory for the next transfer.
+ * only one bundle, and keeps the memory of the bundle for the next transfer.
  *
  * Each descriptor is read once, when the bundle is made.  Buffers that are adjacent in memory
  * become one segment, so that a transfer of many small buffers costs as much as that of a large
@@ -27,7 +27,7 @@ static struct io_bundle *io_bundle_of(struct io_ring_ctx *ctx)
 }
 
 /*
- * Shorten @seg, which is not all user memory, to the buffers before the first bad one.  The
+ * Shorten @seg, a part of which is no user memory, to the buffers before the first bad one.  The
  * lengths of its buffers are in [@len, @end).  Return: the end of the lengths that remain.
  */
 static noinline u32 *io_bundle_shorten(struct iovec *seg, u32 *len, const u32 *end)
@@ -114,7 +114,7 @@ bad:
  * @req: has REQ_F_BUFFER_SELECT and no buffer; ring lock held
  * @nr: maximum number of buffers; one for a group that is no ring, since the program does not
  *	know the order of its buffers
- * @want: bytes that the buffers have to have room for, if there are enough
+ * @want: bytes for which the buffers need room, if the group has enough buffers
  * @most: maximum number of bytes that the transfer may move
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
@@ -166,8 +166,8 @@ static void io_bundle_empty(struct io_buf_group *group, u32 nr)
  * @bundle: from io_bundle_pick()
  * @moved: bytes that the transfer has moved
  *
- * Removes the buffers that have some of these bytes from the group.  The last one is handled as
- * by io_buf_used().
+ * Removes from the group the buffers that hold these bytes.  The last one is handled as by
+ * io_buf_used().
  *
  * Return: flags for the CQE with the result: the number of the first buffer, and
  * IORING_CQE_F_BUF_MORE if the group keeps the rest of the last one.

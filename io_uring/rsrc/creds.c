@@ -2,9 +2,9 @@
 /* io_uring: personalities, credentials that requests can be issued with */
 
 /*
- * A task with more rights registers its credentials with the ring, and an SQE names
- * them by number.  Numbers are assigned in a cycle, so that a number that was freed
- * is not reused soon.  0 in an SQE means none and is never assigned.
+ * A task may register its credentials with a ring, and an SQE names credentials by
+ * their number.  Numbers are assigned in a cycle, so that a number that was freed is
+ * not reused soon.  The number 0 in an SQE means none and is never assigned.
  *
  * All functions are called with the ring lock held, by io_uring_register(2), for an SQE with a
  * personality, or by the end of the ring.

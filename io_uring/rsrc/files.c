@@ -5,16 +5,16 @@
  * A request finds a registered file in a table of the ring instead of the task's descriptors, and
  * takes no reference to the file itself.  Slots are filled by io_uring_register(2), by
  * IORING_OP_FILES_UPDATE, and by requests that open or create a file ("direct descriptors").
- * The latter can let the kernel choose the slot, within a range that the program can set.
+ * Such a request can let the kernel choose the slot, within a range that the program can set.
  *
  * Rings cannot be registered: a ring that refers to itself would never be freed.
  *
  * Unlike in earlier kernels, unregistering the table does not wait for the requests that use its
- * files.  These keep their references, and the call does not sleep for as long as a pipe stays
- * empty.  Nor does the CQE of a tag wait for resources that were updated before.  Unregistering
- * buffers does wait, since these are the program's memory; see sys/unregister.c.
+ * files.  The requests keep their references, and the call does not sleep for as long as a pipe
+ * stays empty.  Nor does the CQE of a tag wait for resources that were updated before.
+ * Unregistering buffers does wait, since they are the program's memory; see sys/unregister.c.
  *
- * Context: Task context.  Holds the ring lock.
+ * Context: Task context.  Holds the ring lock, except in io_install_slot().
  */
 #include <linux/file.h>
 #include <linux/io_uring.h>
@@ -67,7 +67,7 @@ static void io_file_alloc_hint(struct io_file_table *table, unsigned int slot)
 		table->alloc_hint = slot;
 }
 
-/* Change a slot that exists.  All changes of single slots use this, which updates the bitmap. */
+/* Change a slot that exists, and update the bitmap.  All changes of single slots call this. */
 static void io_file_set_slot(struct io_ring_ctx *ctx, unsigned int slot, struct io_rsrc_node *node)
 {
 	struct io_file_table *table = &ctx->file_table;

@@ -2,11 +2,11 @@
 /* io_uring: groups of provided buffers */
 
 /*
- * A group is a queue of buffers.  A ring is an array that the program shares with the kernel and
- * appends to without a system call.  Other groups are arrays of the kernel's own, to which the
- * program appends by PROVIDE_BUFFERS.  Requests use both in the same manner.
+ * A group is a queue of buffers.  A ring of buffers is an array that the program shares with the
+ * kernel, and to which it appends without a system call.  Other groups are arrays of the kernel's
+ * own, to which the program appends by PROVIDE_BUFFERS.  Requests use both in the same manner.
  *
- * This file alone decides whether a buffer belongs to its group or to a request, see the table in
+ * This file and bundle.c decide whether a buffer belongs to its group or to a request, see
  * Documentation/io_uring/buffers.rst.  A request selects the first buffer of its group:
  *
  * - If the request is issued under the ring lock and its file can be polled, the buffer stays in
@@ -14,8 +14,8 @@
  *   leaves the group (io_buf_used()).  An unused one stays, and the group is not changed
  *   (io_buf_unused()).
  * - Otherwise the request may continue without the lock, while other requests select buffers.  So
- *   the buffer leaves the group at once ("consumed").  It belongs to the request until that ends,
- *   and cqe.flags has its number from then on, for any result.
+ *   the buffer leaves the group at once ("consumed").  The buffer belongs to the request until
+ *   the request ends, and cqe.flags has the number of the buffer from then on, for any result.
  *
  * The program may write to a ring at any time.  So each descriptor is read once, into group->seen,
  * and all later steps use that copy.
@@ -37,8 +37,8 @@
 
 /*
  * Bytes of pinned groups that each ring has without a charge to RLIMIT_MEMLOCK: eight groups of
- * the largest size.  6.12 does not charge rings of buffers at all, and most programs could not
- * use them otherwise.
+ * the largest size.  6.12 does not charge rings of buffers at all, so programs that work there
+ * may have a limit that is too low for a charge.
  */
 #define IO_GROUPS_UNCHARGED	(8UL * 32768 * sizeof(struct io_uring_buf))
 
@@ -147,7 +147,7 @@ static void io_group_replace(struct io_ring_ctx *ctx, unsigned int id, struct io
 	io_group_put(old);
 }
 
-/* Insert a group.  Return: 0, or -ENOMEM, and the caller still owns the group. */
+/* Insert a group.  Return: 0; or -ENOMEM, and the group still belongs to the caller. */
 static int io_group_insert(struct io_ring_ctx *ctx, struct io_buf_group *group)
 {
 	io_assert_ring(ctx);
@@ -160,7 +160,7 @@ static int io_group_insert(struct io_ring_ctx *ctx, struct io_buf_group *group)
 
 /**
  * io_groups_free - free the groups of a ring that ends
- * @ctx: the ring, not visible to others
+ * @ctx: the ring, which no other context can reach
  */
 void io_groups_free(struct io_ring_ctx *ctx)
 {
@@ -174,7 +174,7 @@ void io_groups_free(struct io_ring_ctx *ctx)
 	xa_for_each(&ctx->groups.others, id, group) {
 		io_group_uncharge(ctx, group);
 		io_group_put(group);
-		/* up to 65,536 of them, each with up to 128 pages */
+		/* there may be 65,536 groups, with many pages each */
 		cond_resched();
 	}
 	xa_destroy(&ctx->groups.others);
@@ -228,8 +228,8 @@ static void io_picked_take(struct io_kiocb *req, struct io_buf_group *group)
 
 /*
  * Return the rest of the piece of an incremental buffer that a request has consumed to the group,
- * so that the next data follows the @used bytes.  Does nothing if another request has used a part
- * of the buffer meanwhile.  Ring lock held.
+ * so that the next data follows the @used bytes.  Do nothing if any later use of the group has
+ * consumed a buffer or a part of one.  Ring lock held.
  */
 static void io_picked_give_back(struct io_kiocb *req, u32 used)
 {
@@ -319,13 +319,13 @@ static noinline int io_group_pick_unlocked(struct io_kiocb *req, struct io_buf *
  * @buf: result
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
- * Before ->issue() returns, it has to call io_buf_used(), io_buf_unused(), or io_buf_take() if
+ * ->issue() has to call io_buf_used() or io_buf_unused() before it returns, or io_buf_take() if
  * another context continues the request.
  *
  * Return: 0; -ENOBUFS without a buffer, for receives and reads also without a group; -ENOENT for
  * sends without a group; -EFAULT for an address that is not in user space; -ECANCELED if a worker
  * is killed while it waits for the lock.  The request ends with the error.  If the buffer was
- * consumed then, cqe.flags has its number.
+ * consumed before -EFAULT, cqe.flags has its number.
  */
 int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_flags)
 {
@@ -361,8 +361,8 @@ u32 io_buf_used(struct io_kiocb *req, s32 res, unsigned int issue_flags)
  * io_buf_unused - keep the buffer of an attempt without a result
  * @req: has selected a buffer; ring lock held as for io_buf_used()
  *
- * The next attempt selects a buffer again, unless this one was consumed.  Then cqe.flags gets its
- * number again, since the request may end without another attempt.
+ * The next attempt selects a buffer again, unless this one was consumed.  For a consumed buffer
+ * cqe.flags gets the number again, since the request may end without another attempt.
  */
 void io_buf_unused(struct io_kiocb *req)
 {
@@ -390,7 +390,7 @@ void io_buf_take(struct io_kiocb *req)
  * @req: has no buffer; ring lock held
  * @need: bytes that the request needs
  *
- * A buffer that no request has used stays: the program would not be told that it is gone.
+ * A buffer that no request has used stays, as no CQE would report to the program that it is gone.
  *
  * Return: true if the first buffer of the group was such a rest and was dropped.
  */

@@ -66,7 +66,7 @@ struct io_buf {
 	bool	inc;
 };
 
-/* values of io_picked->taken besides 0; only after PIECE may the group get a rest back */
+/* values of io_picked->taken besides 0; after PIECE the group may get back what is not used */
 #define IO_TAKEN_BUFFER	1
 #define IO_TAKEN_PIECE	2
 
@@ -119,7 +119,7 @@ static inline struct io_buf_group *io_group_find(struct io_ring_ctx *ctx, unsign
 	return xa_load(&ctx->groups.others, id);
 }
 
-/* Return: the number of buffers in the group.  The program sets it for a ring, up to 65,535. */
+/* Return: the number of buffers in the group.  For a ring it depends on the program's tail. */
 static inline u32 io_group_count(const struct io_buf_group *group)
 {
 	if (!group->ring)
@@ -129,7 +129,7 @@ static inline u32 io_group_count(const struct io_buf_group *group)
 		     group->head);
 }
 
-/* Return: true if a buffer is left.  @req has consumed its own since the ring lock was taken. */
+/* Return: true if a buffer is left.  @req has consumed one since the ring lock was taken. */
 static inline bool io_buf_more(const struct io_kiocb *req)
 {
 	return io_group_count(io_group_find(req->ctx, req->buf_index));

@@ -2,7 +2,7 @@
 /* io_uring: user memory pinned for registered buffers */
 
 /*
- * A buffer is pinned page by page and stored as an array of segments.  If its pages are
+ * A buffer is pinned page by page and stored as an array of segments.  If a buffer consists of
  * consecutive pages of large folios, a segment can be as large as a folio.  A shift then turns
  * the offset of a byte into the number of its segment, as for single pages.  This requires full
  * segments of one size, a power of two, with only the first and the last one shorter.  Other
@@ -11,11 +11,11 @@
  * A run of consecutive pages of one folio may become a segment.  It is not enough that pages
  * belong to the same folio: a program can map one page many times, or leave pages out.
  *
- * io_map_put() unpins the pages, a segment at a time.  None is unpinned earlier.  See
+ * io_map_put() unpins the pages, a segment at a time.  No page is unpinned earlier.  See
  * rsrc/account.c for the charges.
  *
- * Context: Task context.  Holds a ring lock.  May sleep.  A buffer has 2^18 pages or so, so loops
- * call cond_resched().
+ * Context: Task context.  Holds a ring lock.  May sleep.  A buffer may have more than 2^18 pages,
+ * so loops call cond_resched().
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -136,7 +136,7 @@ static unsigned int io_seg_pages(const struct bio_vec *bv)
  * @uaddr: user address
  * @len: bytes, not 0, at most IO_BUF_SIZE_MAX
  *
- * A compound page that other buffers of the ring lie in is not charged again.
+ * A compound page with a part of another buffer of the ring is not charged again.
  *
  * Return: the memory with one reference; -EFAULT, -EOVERFLOW, -ENOMEM, -EINTR if current is killed.
  */

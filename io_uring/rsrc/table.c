@@ -4,13 +4,13 @@
 /*
  * A table is an array of pointers to nodes, NULL for an empty slot.  The slot
  * holds a reference to its node, and so does each request that uses the file or
- * the buffer.  References are plain integers that change under the ring lock
- * alone.
+ * the buffer.  The reference count is a plain integer that changes only under the
+ * ring lock.
  *
  * A node in a slot never changes its file or buffer: an update makes a new node
  * and drops the slot's reference to the old one.  The old file or buffer stays for
- * as long as requests use it.  The last of them releases it, and posts the CQE of
- * its tag, if there is one.  Only IORING_UNREGISTER_BUFFERS waits for that.
+ * as long as requests use it.  The last of these requests releases it, and posts the
+ * CQE of the tag, if any.  Only IORING_UNREGISTER_BUFFERS waits for these requests.
  *
  * Context: Task context.  Holds the ring lock.  May sleep.  The program chooses
  * the size of a table, so loops over slots call cond_resched().
@@ -48,7 +48,7 @@ int io_rsrc_table_alloc(struct io_rsrc_table *table, unsigned int nr)
  * @ctx: the ring, its lock held
  * @table: may be empty; is empty afterwards
  *
- * Posts no CQEs of tags: these are for updates of single slots only.
+ * This function posts no CQEs of tags, which are only for updates of single slots.
  */
 void io_rsrc_table_free(struct io_ring_ctx *ctx, struct io_rsrc_table *table)
 {
@@ -88,8 +88,8 @@ int io_rsrc_check_range(const struct io_rsrc_table *table, u32 offset, u32 nr)
 }
 
 /*
- * Count a tagged node that leaves its slot while requests use it.  The end of the last of them
- * posts two CQEs, its own and that of the tag.  A sleeping owner has to expect this.
+ * Count a tagged node that leaves its slot while requests use it.  The last of these requests
+ * posts two CQEs, its own and that of the tag.  The wakeup of a sleeping owner depends on this.
  */
 static void io_rsrc_owe_tag(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {

@@ -2,8 +2,8 @@
 /* io_uring: tests of the order of provided buffers, and of using them bit by bit */
 
 /*
- * A ring of buffers in the kernel's own memory stands for one that a program shares; the
- * test is the program.
+ * The tests use a ring of buffers in kernel memory, and write to the ring as a program
+ * would.
  */
 #include <kunit/test.h>
 
@@ -44,7 +44,7 @@ static void groups_add(struct groups_ring *ring, u64 addr, u32 len, u16 bid)
 	smp_store_release(tail, at + 1);
 }
 
-/* Head and tail pass the end of the array, and of their 16 bits. */
+/* Head and tail pass the end of the array, and wrap at 16 bits. */
 static void groups_wrap(struct kunit *test)
 {
 	struct groups_ring *ring = groups_ring(test, false, 0);
@@ -88,7 +88,7 @@ static void groups_incremental(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, io_group_count(group), 0);
 }
 
-/* What the program writes after the buffer was read does not count. */
+/* Stores of the program to a buffer that was read already have no effect. */
 static void groups_hostile(struct kunit *test)
 {
 	struct groups_ring *ring = groups_ring(test, true, 0);
@@ -104,7 +104,7 @@ static void groups_hostile(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, io_group_look(group));
 	/* more bytes than the buffer has */
 	KUNIT_EXPECT_FALSE(test, io_group_use(group, U32_MAX));
-	/* any tail leads to some slot */
+	/* any tail selects a valid slot */
 	*groups_tail(ring) = group->head - 1;
 	KUNIT_EXPECT_EQ(test, io_group_count(group), U16_MAX);
 	KUNIT_EXPECT_TRUE(test, io_group_look(group));

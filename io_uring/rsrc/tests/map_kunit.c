@@ -2,9 +2,9 @@
 /* io_uring: tests of how pinned pages become segments, and of finding a byte in them */
 
 /*
- * Buffers are made of pieces: a number of pages of a folio, from an offset on.
- * No page is pinned here, only described.  For each range the iterator is compared
- * with the pages that the page array has for these bytes.
+ * A test buffer consists of pieces, each of which is a number of pages of a folio.
+ * The tests describe the pages, but do not pin them.  For each range a test compares
+ * the iterator with the pages that the page array has for these bytes.
  */
 #include <kunit/test.h>
 #include <linux/pfn.h>
@@ -15,8 +15,8 @@
 #define MAP_PAGES	(MAP_FOLIO * MAP_FOLIOS)
 
 /*
- * @nr pages from page @at on; of folio @folio, or single pages if that is below
- * 0; one page @nr times if @again
+ * @nr pages of folio @folio, or of single pages if @folio is negative, from page @at
+ * on.  With @again the piece has page @at @nr times.
  */
 struct map_piece {
 	int		folio;
@@ -279,7 +279,7 @@ static struct io_mapped_ubuf *map_of(struct kunit *test, const struct map_case *
 	return map;
 }
 
-/* Where a byte of a driver's buffer is: its segment, and how far from the segment's begin. */
+/* Find the segment with byte @offset of a driver's buffer.  Make @offset relative to it. */
 static const struct bio_vec *driver_seg(const struct io_mapped_ubuf *map, size_t *offset)
 {
 	const struct bio_vec *bv = map->bvec;
