@@ -44,7 +44,7 @@ static inline void io_file_put(struct io_ring_ctx *ctx, struct file *file)
 		io_file_put_late(ctx, file);
 }
 
-/* As io_file_put() for a request; to read req->ctx only if needed, do not check for its end. */
+/* As io_file_put() for a request.  To avoid a read of req->ctx, do not check for a closed ring. */
 static inline void io_req_file_put(struct io_kiocb *req, struct file *file)
 {
 	if (io_file_put_waits())
