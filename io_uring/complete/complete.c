@@ -6,7 +6,7 @@
  *
  * io_complete() needs the ring lock, and on single-writer rings only the writer may call it
  * (io_cq_is_writer()).  A worker does not hold the ring lock.  So a worker posts the CQE at once
- * under cq.lock on a multi-writer ring, and pushes the request to the owner of a single-writer one.
+ * under cq.lock on a multi-writer ring, and pushes the request to the owner on a single-writer one.
  *
  * First the CQE is posted, then the chain continues, then the resources of the request are
  * released, and last its memory.
@@ -22,7 +22,7 @@
 #include "req/linked_timeout.h"
 #include "req/link.h"
 
-/* Return: true if @req posts a CQE.  A failure is skipped only if an earlier one was reported. */
+/* Return: true if @req posts a CQE.  IOSQE_CQE_SKIP_SUCCESS hides no first failure of a chain. */
 static bool io_req_wants_cqe(struct io_kiocb *req)
 {
 	if (likely(!(req->flags & REQ_F_CQE_SKIP)))

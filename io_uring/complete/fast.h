@@ -19,7 +19,7 @@
  */
 DECLARE_TRACEPOINT(io_uring_complete);
 
-/* flags of a request that the fast path cannot end; the path itself puts registered resources */
+/* flags of requests that need io_complete(); the fast path puts registered resources itself */
 #define IO_REQ_END_FLAGS	(IO_REQ_CLEAN_FLAGS | REQ_F_CQE_SKIP | REQ_F_HAS_LINK | \
 				 REQ_F_REFCOUNT)
 

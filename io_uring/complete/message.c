@@ -4,8 +4,8 @@
 /*
  * Only one task, the writer, may write the CQEs of a single-writer ring.  Another task that
  * sends a CQE to such a ring stores the CQE in an entry (ring/entry.c), and pushes the entry to
- * the ring's mailbox.  The writer takes the entry from there.  The sender takes no lock of the
- * target.  Any task may post CQEs to a multi-writer ring, so such a ring gets no entry.
+ * the ring's mailbox.  The writer takes the entry from there.  The sender does not need the ring
+ * lock of the target.  Any task may post to a multi-writer ring, so a message to it needs no entry.
  */
 #include <linux/sched.h>
 #include <trace/events/io_uring.h>

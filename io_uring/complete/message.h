@@ -19,7 +19,7 @@ void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
 int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val);
 
 /**
- * io_message_prepare - allocate the entry of a message, so that its post needs no memory for it
+ * io_message_prepare - allocate the entry of a message, while the sender can still fail
  * @target: the ring that receives it, kept alive by the caller
  * @sender: the ring that sends it if the caller holds its lock, else NULL
  *
