@@ -90,7 +90,7 @@ bool io_req_refill(struct io_ring_ctx *ctx)
 	if (ctx->reqs.nr_free)
 		return true;
 
-	/* once the ring ends, the unused part of a batch would stay, see io_req_cache_end() */
+	/* once the ring ends, unused ones of a batch would not be freed, see io_req_cache_end() */
 	if (likely(ctx->reqs.max_free) &&
 	    likely(kmem_cache_alloc_bulk(io_req_cachep, gfp, IO_REQ_REFILL, reqs)))
 		nr = IO_REQ_REFILL;

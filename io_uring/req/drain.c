@@ -5,7 +5,7 @@
  * While a drained request waits, every chain that is submitted after it waits
  * behind it on ctx->drain.first.  So all requests that are alive but not on the
  * list were submitted earlier.  The head of the list may start when no such request
- * is left.  So no sequence numbers are needed, and CQEs that end no request
+ * is left.  This needs no sequence numbers, and CQEs that end no request
  * (multishot, tags, messages) do not count.
  *
  * Chains behind a drained one start right after it, unless they are drained, too.

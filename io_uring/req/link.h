@@ -13,7 +13,7 @@
 /*
  * A chain is a singly linked list through req->link.  The submitter builds it
  * under the ring lock.  From then on the chain belongs to the context that completes
- * the head.  Before the head ends, only a LINK_TIMEOUT right behind it is issued, too.
+ * the head.  Before the head ends, only the head and a LINK_TIMEOUT right behind it are issued.
  */
 
 /* Put @req behind @last. */

@@ -57,7 +57,7 @@ void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 
-	/* its run starts the next request of its chain, or with REQ_F_POLLED issues it again */
+	/* the run starts the next request of the chain, or with REQ_F_POLLED issues @req again */
 	if (unlikely(req->flags & (REQ_F_HAS_LINK | REQ_F_POLLED)))
 		push_flags |= IO_PUSH_NOW;
 	/* read the flags here: once it is pushed the request may be freed */

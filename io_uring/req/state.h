@@ -15,7 +15,7 @@
  * @IO_REQ_FREE: on the ring's stack, or being filled in
  * @IO_REQ_PREPPED: its SQE has been read
  * @IO_REQ_LINKED: waits for the request before it in a chain
- * @IO_REQ_DRAINED: waits on ctx->drain.first for all earlier requests
+ * @IO_REQ_DRAINED: waits on ctx->drain.first, drained or behind a drained request
  * @IO_REQ_ISSUING: ->issue runs
  * @IO_REQ_WAITING: ->issue has handed it to the context that will complete it
  * @IO_REQ_QUEUED: in the worker pool
