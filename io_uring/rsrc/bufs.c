@@ -12,8 +12,8 @@
  * node has a reference count of its own: a ring may clone the buffers of another ring of the same
  * user and mm, without pinning or charging the memory again.
  *
- * The callers hold the ring lock.  Requests get and put references to nodes under this lock.
- * Cloning needs two ring locks, see io_clone_lock().
+ * The table changes under the ring lock.  Requests get and put references to nodes under this
+ * lock.  Cloning needs two ring locks, see io_clone_lock().
  */
 #include <linux/compat.h>
 #include <linux/file.h>
@@ -87,7 +87,7 @@ static int io_buf_check(const struct iovec *iov, bool has_tag)
 	return check_add_overflow(addr, PAGE_ALIGN(iov->iov_len), &end) ? -EOVERFLOW : 0;
 }
 
-/* Initialize the members that do not depend on the kind of memory.  The node owns @map then. */
+/* Initialize the members common to all kinds of memory.  The node takes the reference to @map. */
 static void io_buf_node_init(struct io_ring_ctx *ctx, struct io_buf_node *buf,
 			     struct io_mapped_ubuf *map)
 {

@@ -102,7 +102,7 @@ void io_buf_iter_segments(const struct io_buf_node *buf, int ddir, u32 offset, u
  * @len: bytes, at least one; io_buf_covers() was true
  * @iter: result
  *
- * Of user memory the iterator has only the segments that it needs, as the block layer scans all.
+ * For user memory the iterator has no unneeded segment that the block layer would have to scan.
  */
 static inline void io_buf_iter(const struct io_buf_node *buf, int ddir, u32 offset, u32 len,
 			       struct iov_iter *iter)

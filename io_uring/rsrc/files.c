@@ -14,7 +14,7 @@
  * stays empty.  Nor does the CQE of a tag wait for resources that were updated before.
  * Unregistering buffers does wait, since they are the program's memory; see sys/unregister.c.
  *
- * Context: Task context.  Holds the ring lock, except in io_install_slot().
+ * Context: Task context.  Holds the ring lock, which io_install_slot() may take itself.
  */
 #include <linux/file.h>
 #include <linux/io_uring.h>

@@ -66,7 +66,7 @@ struct io_buf {
 	bool	inc;
 };
 
-/* values of io_picked->taken besides 0; after PIECE the group may get back what is not used */
+/* values of io_picked->taken besides 0; the group may get back a rest only after PIECE */
 #define IO_TAKEN_BUFFER	1
 #define IO_TAKEN_PIECE	2
 
@@ -119,7 +119,7 @@ static inline struct io_buf_group *io_group_find(struct io_ring_ctx *ctx, unsign
 	return xa_load(&ctx->groups.others, id);
 }
 
-/* Return: the number of buffers in the group.  For a ring it depends on the program's tail. */
+/* Return: number of buffers in the group; up to 65,535 for a ring, as the program sets the tail. */
 static inline u32 io_group_count(const struct io_buf_group *group)
 {
 	if (!group->ring)

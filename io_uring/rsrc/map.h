@@ -20,7 +20,7 @@ struct io_mem_account;
  * @refs: (A) nodes that use it
  * @nr_bvecs: (-) entries of @bvec
  * @shift: (-) log2 of the bytes in a full segment; 0 if segments have any size
- * @account: (-) account to which user memory is charged, with a reference; else NULL
+ * @account: (-) account to which user memory is charged, with a reference; NULL for a driver's
  * @release: (-) for a driver's memory: called with @priv when the last node is gone, else NULL
  * @priv: (-) argument of @release
  * @bvec: (-) segments of the memory.  With @shift all are full except the first, which has the
