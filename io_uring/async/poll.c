@@ -160,7 +160,7 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 static u32 io_poll_claim(struct io_poll *poll, u32 bits)
 {
 	/* read @owner before ->second, which an owner may be about to set; model: NO_ACQUIRE */
-	if (unlikely(atomic_read_acquire(&poll->owner) || READ_ONCE(poll->second)))
+	if (unlikely(atomic_read_acquire(&poll->owner) || data_race(poll->second)))
 		return io_poll_claim_slow(poll, bits);
 	/* @owner leaves 0 only under the lock that the caller holds */
 	atomic_set(&poll->owner, bits | IO_POLL_OWNED);
@@ -242,9 +242,9 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 	if (claim != IO_POLL_OWNED)
 		return passed ||
 		       !(io_poll_takes_one(events) &&
-			 (claim & IO_POLL_AGAIN || READ_ONCE(poll->second)));
+			 (claim & IO_POLL_AGAIN || data_race(poll->second)));
 	/* the entry stays on a waitqueue: let the next waker see that the poll has an event */
-	if (unlikely((!mask || READ_ONCE(poll->second)) && io_poll_takes_one(events)))
+	if (unlikely((!mask || data_race(poll->second)) && io_poll_takes_one(events)))
 		atomic_or(IO_POLL_AGAIN, &poll->wants);
 	/* save the owner from taking the waitqueue's lock */
 	if (mask && events & EPOLLONESHOT)
@@ -279,7 +279,7 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	if (!((__force u32)mask & wants))
 		return mask ? 0 : io_poll_wake_any(poll, wait, mask);
 	/* like io_poll_claim(); wakers ignore the return value of entries that are not exclusive */
-	if (likely(!atomic_read_acquire(&poll->owner) && !READ_ONCE(poll->second)))
+	if (likely(!atomic_read_acquire(&poll->owner) && !data_race(poll->second)))
 		atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
 	else if (io_poll_claim_slow(poll, io_poll_mask_bits(mask)) != IO_POLL_OWNED)
 		return 1;
