@@ -18,7 +18,7 @@ struct hole {
 	char *zero;
 };
 
-/* Watch memory that is mapped, but has no pages. Return: 0, or -1 without userfaultfd */
+/* Watch memory that is mapped, but has no pages.  Return: 0, or -1 without userfaultfd */
 static inline int hole_watch(struct hole *h)
 {
 	struct uffdio_api api = { .api = UFFD_API };

@@ -420,7 +420,7 @@ static inline struct io_uring_sqe *iou_nop(struct iou *r, unsigned long long dat
 	return sqe;
 }
 
-/* Publish the prepared SQEs. Return: their number. */
+/* Publish the prepared SQEs.  Return: their number. */
 static inline unsigned int iou_flush(struct iou *r)
 {
 	unsigned int new = r->next - r->sent;
@@ -459,7 +459,7 @@ static inline bool iou_taken(struct iou *r, unsigned int ms)
 	return load_acq(r->sq_head) == r->sent;
 }
 
-/* Submit the prepared SQEs. An SQPOLL thread has a second to take them; it may be busy. */
+/* Submit the prepared SQEs.  An SQPOLL thread has a second to take them; it may be busy. */
 static inline int iou_submit(struct iou *r)
 {
 	int ret = iou_submit_wait(r, 0);
@@ -532,7 +532,7 @@ static inline int iou_reap(struct iou *r, struct io_uring_cqe *cqe)
 	return 0;
 }
 
-/* Take @nr CQEs and discard them. Return: the first negative result. */
+/* Take @nr CQEs and discard them.  Return: the first negative result. */
 static inline int iou_discard(struct iou *r, unsigned int nr)
 {
 	struct io_uring_cqe cqe;
@@ -619,7 +619,7 @@ static inline void iou_fill_words(void *buf, size_t len, unsigned long long pos)
 		p[i] = (pos / 8 + i + 1) * 0x9e3779b97f4a7c15ULL;
 }
 
-/* Return: true if @buf has the next bytes, from *pos on. Advances *pos past the right ones. */
+/* Return: true if @buf has the next bytes, from *pos on.  Advances *pos past the right ones. */
 static inline bool iou_follows(const void *buf, size_t len, unsigned long long *pos)
 {
 	const unsigned char *p = buf, *end = p + len;
@@ -669,7 +669,7 @@ static inline int iou_file(size_t size, unsigned int seed)
 	return iou_file_in(dir ? dir : "/tmp", size, seed);
 }
 
-/* Create a directory, and store its path in @path. Return: its descriptor. */
+/* Create a directory, and store its path in @path.  Return: its descriptor. */
 static inline int iou_dir(char *path, size_t size)
 {
 	int fd;
@@ -732,7 +732,7 @@ static inline bool iou_has_failed(void)
 	return atoi(text) <= 0;
 }
 
-/* Let allocations that may wait fail as well. Return: as iou_fail_nth(). */
+/* Let allocations that may wait fail as well.  Return: as iou_fail_nth(). */
 static inline int iou_fail_init(void)
 {
 	int ret = iou_fail_nth(0);

@@ -15,7 +15,7 @@ static inline struct io_uring_sqe *prep_msg(struct iou *r, int fd, unsigned long
 	return iou_prep(r, IORING_OP_MSG_RING, fd, (void *)IORING_MSG_DATA, res, data);
 }
 
-/* Send such a message. Return: the result in the sender's CQE */
+/* Send such a message.  Return: the result in the sender's CQE */
 static inline int send_data(struct iou *r, int fd, unsigned long long data, unsigned int res)
 {
 	prep_msg(r, fd, data, res);

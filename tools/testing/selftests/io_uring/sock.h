@@ -84,7 +84,7 @@ static inline void sock_close_pair(int fds[2])
 	close(fds[1]);
 }
 
-/* Receive all @len bytes. A TCP receive of 0 bytes would wait for data as well. */
+/* Receive all @len bytes.  A TCP receive of 0 bytes would wait for data as well. */
 static inline bool sock_read(int fd, void *to, size_t len)
 {
 	return !len || recv(fd, to, len, MSG_WAITALL) == (ssize_t)len;
@@ -110,7 +110,7 @@ static inline bool sock_readable(int fd)
 	return poll(&p, 1, IOU_PATIENCE) == 1;
 }
 
-/* Return: CQE flags of a receive that leaves data. AF_UNIX streams of 6.12 do not set them. */
+/* Return: CQE flags of a receive that leaves data.  AF_UNIX streams of 6.12 do not set them. */
 static inline unsigned int sock_more(int fd)
 {
 	int domain = 0, type = 0;

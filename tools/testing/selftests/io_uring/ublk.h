@@ -163,7 +163,7 @@ static inline struct io_uring_sqe *ublk_fetch(struct ublk_srv *s, unsigned int o
 	return sqe;
 }
 
-/* Do the request of a tag. Return: bytes or a negative errno. */
+/* Do the request of a tag.  Return: bytes or a negative errno. */
 static inline int ublk_serve_one(struct ublk_srv *s, unsigned int tag)
 {
 	const struct ublksrv_io_desc *d = &s->desc[tag];
@@ -241,7 +241,7 @@ static inline int ublk_srv_submit(struct ublk_srv *s)
 	return ret < 0 ? ret : 0;
 }
 
-/* Serve the requests of a ring. Return: 0 or a negative errno. */
+/* Serve the requests of a ring.  Return: 0 or a negative errno. */
 static inline int ublk_srv_ring(struct ublk_srv *s, struct iou *r)
 {
 	while (iou_ready(r)) {
