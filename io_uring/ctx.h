@@ -18,10 +18,10 @@
 #include <linux/xarray.h>
 
 /*
- * struct io_ring_ctx is one allocation whose fields many files share, so what it
- * consists of stands here: a struct for each owner, which is the file named with it.
- * Others read an owner's fields, but change them by the owner's functions alone.
- * The letters behind fields are those of linux/io_uring_types.h.
+ * Many files share struct io_ring_ctx, so this header defines all of its parts: one
+ * struct for each owner, which is the file that the struct's kernel-doc names.  Other
+ * files read the fields, but call the owner's functions to change most of them.
+ * The letters before descriptions of fields are explained in linux/io_uring_types.h.
  */
 
 struct io_buf_group;
@@ -61,7 +61,7 @@ struct io_rings {
 
 /**
  * struct io_ring_lock - the ring lock: submission, registered resources, everything marked (R)
- * @mutex: private to ring/locks.h; io_ring_unlock() commits before it releases, so nothing else may
+ * @mutex: for ring/locks.h; only io_ring_unlock() may release it, because that commits first
  */
 struct io_ring_lock {
 	/* see above */
@@ -101,11 +101,11 @@ struct io_entry_store {
 /**
  * struct io_cq_target - a number of CQEs that a timeout waits for (see io_uring/ring/cq.c)
  * @node: (C) in cq.targets
- * @at: (C) cq.counted when it is reached
- * @listed: (C) it is in cq.targets
- * @reached: called once, when they are published; in the context that posted
- *	the last one, on multi-writer rings under cq.lock.  It does not happen if the
- *	target is removed before
+ * @at: (C) value of cq.counted at which the target is reached
+ * @listed: (C) the target is in cq.targets
+ * @reached: called once when the CQEs are published, unless the target is removed
+ *	before.  Runs in the context that posted the last CQE, on multi-writer rings
+ *	under cq.lock
  */
 struct io_cq_target {
 	struct rb_node		node;
@@ -116,8 +116,8 @@ struct io_cq_target {
 
 /**
  * struct io_cq_uncounted - CQEs that no target counts (see io_cq_uncount())
- * @nr: in the ring
- * @seen: those of them that were published when the published tail was @at
+ * @nr: number of such CQEs in the ring
+ * @seen: number of them that were published when the published tail was @at
  * @at: see @seen
  */
 struct io_cq_uncounted {
@@ -162,13 +162,13 @@ struct io_cqring {
 	struct io_tw		*overflow;
 	/** @overflow_tail: (C) where the next one is linked */
 	struct io_tw		**overflow_tail;
-	/** @timeouts: (R) timeouts that have come, which end the wait of sleepers */
+	/** @timeouts: (R) timeouts that have ended or repeated; each ends the wait of sleepers */
 	u32			timeouts;
 	/** @counted: (C) CQEs that targets have counted, up to date while there are any */
 	u64			counted;
-	/** @targets: (C) who waits for a number of CQEs, the first to be reached first */
+	/** @targets: (C) numbers of CQEs that timeouts wait for, sorted by @at */
 	struct rb_root_cached	targets;
-	/** @timeouts_seen: (A) multi-writer rings: those that sleepers see, io_cq_timeouts() */
+	/** @timeouts_seen: (A) multi-writer rings: @timeouts for sleepers, see io_cq_timeouts() */
 	u32			timeouts_seen;
 	/** @uncounted: (C) CQEs that @counted leaves out, those of timeouts */
 	struct io_cq_uncounted	uncounted;
@@ -214,7 +214,7 @@ struct io_file_table {
  * @sqe_op: allowed SQE opcodes
  * @flags: SQE flags that may be set, and those that have to be
  * @registered: restrictions were registered before the ring was enabled
- * @hold: the ring is enabled, they are checked
+ * @hold: the ring is enabled, and the restrictions are checked
  */
 struct io_restriction {
 	DECLARE_BITMAP(register_op, IORING_REGISTER_LAST);
@@ -241,15 +241,15 @@ struct io_mapped_region {
 	bool		user;
 };
 
-/* groups of provided buffers with a number below this are found at once */
+/* groups of provided buffers with a number below this are found in an array */
 #define IO_GROUPS_SMALL	16
 
 /**
  * struct io_buf_groups - groups of provided buffers (see io_uring/rsrc/groups.h)
- * @small: (R) those with small numbers; changed under @lock as well
- * @others: (R) all others; changed under @lock as well
- * @bundle: (R) what the transfer uses that is being attempted, NULL before the first
- * @pinned: (R) pages of the program's own that groups are shared in
+ * @small: (R) groups with small numbers; changed under @lock as well
+ * @others: (R) all other groups; changed under @lock as well
+ * @bundle: (R) used by the attempt of a transfer, NULL before the first one
+ * @pinned: (R) pages of the program's memory that groups have pinned
  * @lock: lets a program map the memory of a group without the ring lock; a leaf
  */
 struct io_buf_groups {
@@ -264,9 +264,9 @@ struct io_buf_groups {
 /**
  * struct io_ring_users - the tasks that use a ring (see io_uring/task/tctx.h)
  * @lock: see ring/locks.h; task context only
- * @nodes: struct io_tctx_node of each, under @lock
+ * @nodes: struct io_tctx_node of each task, under @lock
  * @next: next node of the walk through @nodes, under @lock; the ring lock allows one walk
- * @used_workers: (R) a request of the ring has gone to a worker, ever: else no pool has one
+ * @used_workers: (R) a request of the ring has gone to a worker; if not, no pool has one
  */
 struct io_ring_users {
 	/* see above */
@@ -296,9 +296,9 @@ struct io_sq {
  * struct io_req_pool - memory of requests (see io_uring/req/alloc.c)
  * @free: (R) stack of requests to be used next
  * @nr_free: (R) requests on that stack
- * @max_free: (R) as many are kept, none once the ring ends
+ * @max_free: (R) limit of @nr_free, 0 once the ring ends
  * @nr: (R) requests that were taken from the slab, free ones included
- * @nr_notifs: (R) those of them that no SQE has asked for, see op/net/notif.c
+ * @nr_notifs: (R) notifs among @nr, which have no SQE of their own, see op/net/notif.c
  * @retired: (A) completed by workers, to be freed under the ring lock; linked by ->tw
  * @all_gone: (R) set when the ring is closed, called when its last request ends; ring lock held
  */
@@ -336,8 +336,8 @@ struct io_chain {
  * struct io_polled - requests of an IOPOLL ring in flight (see io_uring/async/iopoll.h)
  * @first: (R) linked by ->tw
  * @tail: (R) where the next one is linked
- * @unlisted: (A) those that workers had no time to put on the list, because they were
- *	killed; the fallback worker does it
+ * @unlisted: (A) requests that workers could not put on the list, because they were
+ *	killed; the fallback worker adds these
  */
 struct io_polled {
 	struct io_tw		*first;
@@ -348,9 +348,9 @@ struct io_polled {
 /**
  * struct io_buf_life - registered buffers on their way out (see io_uring/rsrc/bufs.c)
  * @alive: (R) buffers in slots, and those that requests still use
- * @awaited: (R) buffers whose last user is waited for, on ->work_wait
+ * @awaited: (R) buffers that a task on ->work_wait waits for, until their last user ends
  * @abandoned: (A) the waiter was killed: undo what it began
- * @leaving: (R) slots of ->buf_table, which has none meanwhile
+ * @leaving: (R) slots of ->buf_table, whose nr is 0 during the wait
  */
 struct io_buf_life {
 	unsigned int		alive;
@@ -364,7 +364,7 @@ struct io_buf_life {
  * @buckets: (R) a hash table, by user_data
  * @factor: (R) multiplier of the hash of user_data
  * @room: (R) requests that may still wait before the table grows
- * @steps: (R) of walks through it, see io_wait_table_walk()
+ * @steps: (R) steps of walks through the table, see io_wait_table_walk()
  * @shift: (R) right shift that turns the product into the index of a bucket
  */
 struct io_wait_table {
@@ -384,9 +384,9 @@ struct io_spare {
 };
 
 /**
- * struct io_spares - such memory, of one kind (see io_uring/req/spare.h)
- * @first: (R) to be used next
- * @nr: (R) their number
+ * struct io_spares - spare memory of one kind (see io_uring/req/spare.h)
+ * @first: (R) the one to be used next
+ * @nr: (R) number of spares
  */
 struct io_spares {
 	struct io_spare		*first;
@@ -397,10 +397,10 @@ struct io_spares {
 #define IO_POLL_RELEASED	64
 
 /**
- * struct io_polls - what waits for files (see io_uring/async/poll.c)
+ * struct io_polls - requests that wait for files (see io_uring/async/poll.c)
  * @spares: for retries that wait for their files
  * @released: (R) polls that were released, to be checked once more
- * @nr_released: (R) their number, 0 whenever the lock is free
+ * @nr_released: (R) entries of @released, 0 whenever the ring lock is free
  * @recheck: (-) checks them, and empties @released
  */
 struct io_polls {
@@ -427,10 +427,10 @@ struct io_drain {
 };
 
 /**
- * struct io_fallback - what belongs to tasks that are gone (see io_uring/task/run.c)
+ * struct io_fallback - work of tasks that are gone (see io_uring/task/run.c)
  * @items: (A) linked by ->tw
  * @work: runs @items, and the mailbox of a single-writer ring whose owner is gone
- * @tries: @work alone: how often it did not get the ring lock in a row
+ * @tries: used by @work only: failed attempts in a row to take the ring lock
  * @orphans: (A) tasks have left tracked requests behind
  */
 struct io_fallback {
@@ -441,11 +441,11 @@ struct io_fallback {
 };
 
 /**
- * struct io_notify - what is told of CQEs besides sleepers (see io_uring/ring/notify.c)
+ * struct io_notify - who is notified of CQEs besides sleepers (see io_uring/ring/notify.c)
  * @wait: (A) tasks and rings that poll the ring's file
  * @ev_fd: RCU, the registered eventfd
  * @work: wakes listeners when the poster must not
- * @rcu: looks at the CQ for the first who polled the ring
+ * @rcu: checks the CQ again after the first poll of the ring's file
  */
 struct io_notify {
 	struct wait_queue_head	wait;
@@ -456,7 +456,7 @@ struct io_notify {
 
 /**
  * struct io_owner - user for whom files are released one after the other (see io_uring/req/put.c)
- * @uid: (-) who has made the ring
+ * @uid: (-) user that created the ring
  * @pid_ns: (-) number of the pid namespace that stands for a container
  */
 struct io_owner {
@@ -494,7 +494,7 @@ struct io_creds {
  * @idle: (-) jiffies before the thread sleeps
  * @list: in data->ctx_list, under data->lock
  * @room: tasks that wait for room in the SQ
- * @leaving: (A) raised by the end of the ring, for the thread to remove it
+ * @leaving: (A) set when the ring ends, so that the thread removes the ring
  */
 struct io_sqpoll {
 	struct io_sq_data	*data;
@@ -506,8 +506,8 @@ struct io_sqpoll {
 
 /**
  * struct io_exit - a ring's end (see io_uring/task/exit.c)
- * @work: ends what is in flight, once the file is released
- * @tries: @work alone: how often it did not get the ring lock in a row
+ * @work: ends requests in flight, once the file is released
+ * @tries: used by @work only: failed attempts in a row to take the ring lock
  * @free_work: frees the ring, a grace period after ->refs is zero
  */
 struct io_exit {
@@ -526,17 +526,17 @@ struct io_exit {
 #define IO_LISTEN_EVENTFD	1	/* an eventfd is registered */
 #define IO_LISTEN_TARGETS	2	/* timeouts wait for a number of CQEs: cq.targets */
 
-/* what io_uring_enter() has to look at before it waits, in ctx->check_cq */
+/* conditions that io_uring_enter() checks before it waits, in ctx->check_cq */
 #define IO_CHECK_CQ_OVERFLOW	0	/* bit: CQEs wait for room */
-#define IO_CHECK_CQ_DROPPED	1	/* bit: a CQE was lost, tell once by -EBADR */
+#define IO_CHECK_CQ_DROPPED	1	/* bit: a CQE was lost, reported once by -EBADR */
 
-/* queues of network devices that a ring knows at most, the last ones that it has met */
+/* most queues of network devices that a ring stores; later ones replace the oldest */
 #define IO_NAPI_MAX	16
 
 /**
  * struct io_napi - queues of network devices that a waiting task polls (see io_uring/async/napi.h)
- * @time_us: (A) microseconds before each sleep, 0 for not at all; written under the ring lock
- * @prefer: (A) the queues are not to raise interrupts meanwhile; likewise
+ * @time_us: (A) microseconds of polling before each sleep, or 0; written under the ring lock
+ * @prefer: (A) keep interrupts of the queues off meanwhile; written under the ring lock
  * @enabled: (R) registered
  * @nr: (A) entries of @ids; written under the ring lock
  * @next: (R) the entry that is written next
@@ -552,11 +552,11 @@ struct io_napi {
 };
 
 /**
- * union io_stops - what stops io_uring_enter() before it does anything, asked for at once
+ * union io_stops - what stops io_uring_enter() before it does anything, in one word
  * @disabled: (A) IORING_SETUP_R_DISABLED, until the ring is enabled
  * @starved: (A) the fallback work, or an exiting task, has tried for the ring lock without
  *	success for a while: submitters yield to it (see io_ring_yield())
- * @any: (A) both
+ * @any: (A) both, to check them by one load
  */
 union io_stops {
 	struct {
@@ -569,11 +569,11 @@ union io_stops {
 /**
  * struct io_ring_ctx - a ring
  *
- * Lives from io_uring_setup() until the file is released, all requests have ended,
+ * Exists from io_uring_setup() until the file is released, all requests have ended,
  * and two grace periods are over.
  */
 struct io_ring_ctx {
-	/* looked at by every call, hardly ever written */
+	/* read by each call, rarely written */
 	struct {
 		/** @flags: (-) IORING_SETUP_* */
 		unsigned int		flags;
@@ -583,7 +583,7 @@ struct io_ring_ctx {
 		struct io_rings		*rings;
 		/** @submitter_task: (A) SINGLE_ISSUER: the owner, set once; holds a reference */
 		struct task_struct	*submitter_task;
-		/** @listeners: (A) bits IO_LISTEN_*: what is told of CQEs besides sleepers */
+		/** @listeners: (A) bits IO_LISTEN_*: who is notified of CQEs besides sleepers */
 		unsigned long		listeners;
 		/** @check_cq: (A) bits IO_CHECK_CQ_* */
 		unsigned long		check_cq;
@@ -597,13 +597,13 @@ struct io_ring_ctx {
 		bool			syscall_iopoll;
 		/** @commands: (R) drivers may have, or have had, commands of URING_CMD */
 		bool			commands;
-		/** @asked: (A) a driver was asked to end some of them */
+		/** @asked: (A) a driver was called to end some of @commands */
 		bool			asked;
 		/** @compat: (-) set up by a 32-bit task */
 		bool			compat;
 		/**
-		 * @dying: (A) the file is released: nothing may wait any more.  Raised
-		 * without the ring lock; task/exit.c says when it is seen
+		 * @dying: (A) the file is released: no request may wait any more.  Set
+		 * without the ring lock; task/exit.c explains who sees it when
 		 */
 		bool			dying;
 		/** @notify_method: (-) how task work reaches a submitter, TWA_* */
@@ -620,13 +620,13 @@ struct io_ring_ctx {
 		struct io_sq		sq;
 		/** @reqs: memory of requests */
 		struct io_req_pool	reqs;
-		/* what comes before new SQEs, and what is made of them */
+		/* items to run before new SQEs, and the chain that new SQEs extend */
 		struct {
 			/** @leftover: (R) what the owner took from @mailbox and has not run yet */
 			struct io_tw		*leftover;
-			/** @ready: chains whose turn has come */
+			/** @ready: chains and retries to issue next */
 			struct io_ready		ready;
-			/** @chain: the one that is being built */
+			/** @chain: the chain that is being built */
 			struct io_chain		chain;
 		};
 		/** @polled: IOPOLL: requests in flight */
@@ -646,13 +646,13 @@ struct io_ring_ctx {
 		};
 		/** @waiting: requests that wait for an event or a time */
 		struct io_wait_table	waiting;
-		/** @polls: what waits for files */
+		/** @polls: requests that wait for files */
 		struct io_polls		polls;
-		/** @futexes: for those that wait on one */
+		/** @futexes: memory for requests that wait on a futex */
 		struct io_spares	futexes;
-		/** @entries: (R) for messages that are sent from here, NULL before the first */
+		/** @entries: (R) for messages that this ring sends, NULL before the first */
 		struct io_entry_store	*entries;
-		/** @timers: (R) those of a ring where many wait, NULL before (see async/timer.c) */
+		/** @timers: (R) queues, NULL until many requests wait (see async/timer.c) */
 		struct io_timer_queue	*timers;
 		/** @drain: chains that wait for earlier requests */
 		struct io_drain		drain;
@@ -669,9 +669,9 @@ struct io_ring_ctx {
 		bool			wake_early;
 		/** @cq_wait: multi-writer rings: tasks that sleep for CQEs */
 		struct wait_queue_head	cq_wait;
-		/** @notify: what is told of CQEs besides sleepers */
+		/** @notify: who is notified of CQEs besides sleepers */
 		struct io_notify	notify;
-		/** @fallback: what belongs to tasks that are gone */
+		/** @fallback: work of tasks that are gone */
 		struct io_fallback	fallback;
 	} ____cacheline_aligned_in_smp;
 
@@ -679,7 +679,7 @@ struct io_ring_ctx {
 
 	/** @sqpoll: its SQPOLL thread */
 	struct io_sqpoll	sqpoll;
-	/** @clockid: (R) clock of waits */
+	/** @clockid: (R) clock for the timeouts of waits */
 	clockid_t		clockid;
 	/** @iowq_limits: limits of workers, 0 for none, under users.lock */
 	u32			iowq_limits[2];
@@ -687,9 +687,9 @@ struct io_ring_ctx {
 	unsigned int		cq_entries;
 	/** @restrictions: (R) what a restricted ring may do */
 	struct io_restriction	restrictions;
-	/** @owner: whose files end one after the other */
+	/** @owner: user for whom files are released one after the other */
 	struct io_owner		owner;
-	/** @account: whose memory registered buffers are */
+	/** @account: user and mm that pay for registered buffers */
 	struct io_account	account;
 	/** @creds: on whose behalf requests are issued */
 	struct io_creds		creds;
@@ -710,7 +710,7 @@ struct io_ring_ctx {
 	struct io_exit		exit;
 	/** @napi: queues of network devices */
 	struct io_napi		napi;
-	/** @rcu: this memory is freed another grace period after that */
+	/** @rcu: frees this struct, one more grace period after @exit.free_work */
 	struct rcu_head		rcu;
 };
 

@@ -9,14 +9,14 @@
 
 /**
  * enum io_result - what the caller of ->issue has to do with the request
- * @IO_DONE: complete it: the result is in req->cqe
- * @IO_MORE: issue it again: it has posted a CQE with IORING_CQE_F_MORE, and there is more.
- *	Only with REQ_F_MULTISHOT, as the next one
- * @IO_MORE_IF_READY: it has posted a CQE or moved a part, but there may be no more: issue it
- *	again if its file is ready
- * @IO_PENDING: forget it: another context completes it, or has already done so
- * @IO_AGAIN: it would have blocked: retry when its file is ready, or in a worker.  A multishot
- *	request waits for the next event, also if it has posted CQEs
+ * @IO_DONE: complete the request; its result is in req->cqe
+ * @IO_MORE: issue the request again: ->issue has posted a CQE with IORING_CQE_F_MORE, and there
+ *	is more.  Like IO_MORE_IF_READY, only with REQ_F_MULTISHOT
+ * @IO_MORE_IF_READY: issue the request again if its file is ready: ->issue has posted a CQE or
+ *	moved a part, but there may be no more
+ * @IO_PENDING: do not access the request: another context completes it, or has done so already
+ * @IO_AGAIN: ->issue would have blocked: retry when the file is ready, or in a worker.  A multishot
+ *	request waits for the next event, also if ->issue has posted CQEs
  */
 enum io_result {
 	IO_DONE,
@@ -39,7 +39,7 @@ enum io_wait_kind {
 };
 
 /**
- * struct io_op - an operation
+ * struct io_op - an operation, "it" below
  * @needs_file: sqe->fd is a file; the core looks it up before the first ->issue
  * @iopoll: IORING_SETUP_IOPOLL rings allow it
  * @ioprio: it uses sqe->ioprio, which has to be zero otherwise
@@ -61,13 +61,13 @@ enum io_wait_kind {
  * @poll_in: after IO_AGAIN it waits until its file can be read, if the file can be polled
  * @poll_out: after IO_AGAIN it waits until its file can be written
  * @poll_exclusive: one event wakes one of the requests that wait for it, as with EPOLLEXCLUSIVE
- * @heeds_nonblock: behind a worker's request in its chain, an O_NONBLOCK file makes it fail with
- *	-EAGAIN instead of waiting
+ * @heeds_nonblock: after a request of its chain that a worker finished, it fails with -EAGAIN
+ *	on an O_NONBLOCK file instead of waiting
  * @limit: it limits the time of the request before it in its chain, see req/linked_timeout.h
  * @waiting: enum io_wait_kind of the request while it waits
  * @prep: Read the SQE, each field once, and refuse unknown bits and unused fields.  Called by the
- *	submitter with the ring lock held; the request has no file yet.  Returns 0 or a negative
- *	errno, which the request fails with
+ *	submitter with the ring lock held; the request has no file yet.  Returns 0 or the negative
+ *	errno with which the request fails
  * @issue: Do the work.  Called inline by the submitter and in task work with the ring lock held
  *	and IO_URING_F_NONBLOCK: it must not block then.  Called by a worker with
  *	IO_URING_F_UNLOCKED.  Returns enum io_result
@@ -107,8 +107,8 @@ struct io_op {
 #define IO_OPS	256
 
 /*
- * The table of op/ops.c.  ->prep of opcodes that are not built returns -EOPNOTSUPP, that of
- * numbers without an operation -EINVAL.
+ * The table of op/ops.c.  ->prep returns -EOPNOTSUPP for opcodes that are not built, and -EINVAL
+ * for numbers without an operation.
  */
 extern const struct io_op *const io_ops[IO_OPS];
 extern const struct io_op io_op_unsupported;

@@ -12,8 +12,8 @@
  * round completes such requests at any place in the list, so a slow request or device does
  * not delay the requests behind it.
  *
- * The value of ->iopoll() is ignored: for a running task it is 1 even if nothing
- * was found.  A round does not wait for a queue, so that its caller can run task work,
+ * The return value of ->iopoll() is ignored: for a running task it is 1 even if the driver
+ * has found nothing.  A round does not wait for a queue, so that its caller can run task work,
  * handle signals and drop the ring lock between rounds.
  */
 #include <linux/blk-mq.h>
@@ -80,8 +80,8 @@ static bool io_iopoll_worth(struct io_iopoll_round *round, struct io_kiocb *req)
 }
 
 /*
- * A driver that is told the ring ends its commands at once, and copies data to the memory of
- * current: it is told only where current has submitted all of them.
+ * A driver that gets the ring as poll_ctx ends its commands at once, and copies data to the memory
+ * of current.  So return the ring only if current has submitted all of its commands.
  */
 static void *io_iopoll_owner(const struct io_kiocb *req)
 {
@@ -123,8 +123,8 @@ static bool io_iopoll_ask(struct io_iopoll_round *round, struct io_kiocb *req)
 }
 
 /*
- * Run the task work of a request, in its submitter, instead of completing it: a reissue, or a
- * driver's command.  Return: the number of requests that were completed.
+ * Run the task work of a reissue or of a driver's command, in its submitter, instead of completing
+ * the request.  Return: the number of requests that were completed.
  */
 static noinline unsigned int io_iopoll_run(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
@@ -187,7 +187,7 @@ void io_iopoll_add_later(struct io_kiocb *req)
 
 	/* the request may be reaped at once, and the ring freed */
 	guard(rcu)();
-	/* not to a task's mailbox, which calls tw.run: ->ki_complete() may still set that */
+	/* a task's mailbox would call tw.run, which ->ki_complete() may still set */
 	io_mailbox_push(&ctx->polled.unlisted, &req->tw);
 	io_fallback_kick(ctx);
 }

@@ -115,7 +115,7 @@ int io_napi_register(struct io_ring_ctx *ctx, void __user *arg)
 	WRITE_ONCE(napi->time_us, min(reg.busy_poll_to, IO_NAPI_TIME_MAX));
 	WRITE_ONCE(napi->prefer, reg.prefer_busy_poll);
 	napi->enabled = true;
-	/* never disabled: programs could patch the code, and make others wait, in a loop */
+	/* never disable the key: a program could patch kernel code in a loop, and delay others */
 	if (!static_key_enabled(&io_napi_used))
 		static_branch_enable(&io_napi_used);
 	return 0;

@@ -77,10 +77,10 @@ enum io_poll_verdict {
 
 /**
  * enum io_poll_hold - result of io_poll_hold(), for a request that would have blocked
- * @IO_POLL_HOLD: it waits for its file, the caller must not access it any more
- * @IO_POLL_RETRY: the file has become ready, issue the request again
- * @IO_POLL_BLOCK: waiting for the file does not help, block
- * @IO_POLL_END: it was cancelled, the caller ends it
+ * @IO_POLL_HOLD: the request waits for its file; the caller must not access it any more
+ * @IO_POLL_RETRY: the file has become ready; issue the request again
+ * @IO_POLL_BLOCK: waiting for the file does not help; block
+ * @IO_POLL_END: the request was cancelled; the caller ends it
  */
 enum io_poll_hold {
 	IO_POLL_HOLD,
@@ -104,8 +104,8 @@ static inline void io_poll_set_events(struct io_poll *poll, __poll_t events)
 }
 
 /*
- * Return: the low half of the events that the last claim brought, 0 if its waker knew none.  After
- * io_poll_check() has called ->poll(), the events that it returned.
+ * Return: the low half of the events that the last claim stored, 0 if its waker knew none.  Once
+ * io_poll_check() has called ->poll(), these are the events that ->poll() returned.
  */
 static inline __poll_t io_poll_woken_by(const struct io_poll *poll)
 {
@@ -161,8 +161,8 @@ bool io_poll_cancel(struct io_kiocb *req);
  * io_poll_recheck - check the released polls once more
  * @ctx: the ring, its lock held
  *
- * Call this before one of them can end: before task work runs, before io_poll_own() claims
- * a poll, and in io_ring_unlock().
+ * Call this before a released poll can end: before task work runs, before io_poll_own()
+ * claims a poll, and in io_ring_unlock().
  */
 static inline void io_poll_recheck(struct io_ring_ctx *ctx)
 {
@@ -212,8 +212,8 @@ static inline void io_poll_errors_only(struct io_kiocb *req)
 #define IO_POLL_IN_VAIN	16
 
 /*
- * Count an attempt that has transferred a part as 1 instead of IO_POLL_IN_VAIN.  It is not free:
- * a retry holds the ring lock, and MSG_PEEK finds the same part again and again.
+ * Count an attempt that has transferred a part as 1 instead of IO_POLL_IN_VAIN.  It does not count
+ * as 0, because a retry holds the ring lock, and MSG_PEEK finds the same part again and again.
  */
 static inline void io_poll_progress(struct io_kiocb *req)
 {

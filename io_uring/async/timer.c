@@ -21,10 +21,10 @@
  * the next timer.  The hrtimer code allows this if callbacks do not restart their timer.
  *
  * Timers that expire together run one after the other in one interrupt, and a program may have
- * any number of them.  So once many requests wait in a ring, further timers go to a queue of
- * the ring, which has one hrtimer for each clock.  Its interrupt expires a limited number of
- * timers.  The task work of these expires others that are due (io_timers_catch_up()), or the
- * next interrupt does.  For timers in a queue, the lock of the queue decides the race above.
+ * any number of them.  So once many requests wait in a ring, further timers go to queues of
+ * the ring, one with an hrtimer for each clock.  An interrupt of this hrtimer expires a limited
+ * number of timers.  Their task work (io_timers_catch_up()) or the next interrupt expires others
+ * that are due.  For timers in a queue, the lock of the queue decides the race above.
  */
 #include <linux/bitops.h>
 #include <linux/slab.h>
@@ -39,7 +39,7 @@
 #define IO_TIMERS_PAUSE	NSEC_PER_MSEC
 /* timers that each task work item expires */
 #define IO_TIMERS_STEP	16
-/* above IORING_TIMEOUT_*, see io_timer_flags(): 1 + the queue that the timer is in */
+/* shift of bits above IORING_TIMEOUT_* in io_timer_flags(): 1 + the index of the timer's queue */
 #define IO_TIMER_QUEUE	8
 
 /**
@@ -118,8 +118,8 @@ int io_timer_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 }
 
 /*
- * Expire timers that are due, but no more than @left.  A request whose timer was removed from the
- * queue lives until its callback is called.
+ * Expire timers that are due, but no more than @left.  A request whose timer was removed here is
+ * not freed before its callback is called.
  */
 static void io_timer_queue_run(struct io_timer_queue *queue, unsigned int left)
 {
@@ -157,7 +157,7 @@ static enum hrtimer_restart io_timer_queue_expired(struct hrtimer *hrtimer)
 
 /**
  * io_timers_run - expire timers that an interrupt has left
- * @ctx: the ring, its lock held; with queues
+ * @ctx: the ring, its lock held; ctx->timers is not NULL
  */
 void io_timers_run(struct io_ring_ctx *ctx)
 {
@@ -253,14 +253,14 @@ static int io_timer_dequeue(struct io_kiocb *req)
 	guard(spinlock_irqsave)(&queue->lock);
 	if (RB_EMPTY_NODE(&node->node))
 		return 0;
-	/* the hrtimer stays armed, and is started again if it finds no due timer but a later one */
+	/* the hrtimer stays armed; when it expires, it is set to the first timer that is left */
 	timerqueue_del(&queue->timers, node);
 	return 1;
 }
 
 /*
- * Start a timer.  A relative timer of CLOCK_REALTIME is one of CLOCK_MONOTONIC, so hrtimer_setup()
- * has to know the mode.  An absolute time is a time of current's time namespace.
+ * Start a timer.  hrtimer_setup() turns a relative timer of CLOCK_REALTIME into one of
+ * CLOCK_MONOTONIC, so it needs the mode.  An absolute time is of current's time namespace.
  */
 static void io_timer_go(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode,
 			enum hrtimer_restart (*expired)(struct hrtimer *hrtimer))

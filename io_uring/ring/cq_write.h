@@ -54,8 +54,8 @@ static inline void io_cq_stage_extra(struct io_cqring *cq, const u64 *extra)
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @val: user_data, res and flags
  *
- * Return: true if the CQE was posted.  False, without a side effect, without room or
- * with a full stage: use io_cq_post().
+ * Return: true if the CQE was posted; false, without a side effect, if there is no room
+ * or the stage is full: use io_cq_post().
  */
 static inline bool io_cq_post_fast(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {
@@ -81,7 +81,7 @@ static inline bool io_cq_post_fast(struct io_ring_ctx *ctx, const struct io_cqe_
 
 /**
  * io_cq_post_large_fast - io_cq_post_fast() for 32-byte CQEs
- * @ctx: a ring with 32-byte CQEs, its lock held; called by the writer if it is a single-writer one
+ * @ctx: a ring with 32-byte CQEs, its lock held; single-writer rings: called by the writer
  * @val: user_data, res and flags
  * @extra: the two extra words
  *

@@ -29,9 +29,9 @@
 /* entries that a ring keeps for reuse */
 #define IO_ENTRY_STORE	512
 /*
- * For entries beyond the store, which memory alone bounds.  Without memory the sender
- * gets an error, or the program a lost CQE, but no task of its memory cgroup is killed.
- * Allocations that a program can repeat stay within its limit, unlike GFP_ATOMIC.
+ * For entries beyond the store, whose number only memory limits.  If an allocation fails, the
+ * sender gets an error, or a CQE is lost, but no task of the memory cgroup is killed.
+ * Unlike those with GFP_ATOMIC, these allocations stay within the limit of the cgroup.
  */
 #define IO_ENTRY_BEYOND	(GFP_KERNEL | __GFP_NORETRY)
 

@@ -39,11 +39,11 @@
  *   A ring that is always busy would delay it for seconds, so submitters yield to the
  *   fallback work when it has tried a few times (io_ring_yield()).
  * - A task that exits or execs, and the release of a ring's file, which may happen in
- *   any task's last fput(), do not wait for them either.
+ *   any task's last fput(), do not wait for these locks either.
  * - All other waiters can be killed: the holder may belong to another process.
  *
  * io_ring_may_wait() checks the first two rules in each function that waits.  The last
- * rule holds because io_ring_lock() and io_ring_lock_interruptible() are the only ones.
+ * rule holds because only io_ring_lock() and io_ring_lock_interruptible() wait for it.
  */
 
 #if defined(CONFIG_IO_URING_DEBUG) && defined(CONFIG_PROVE_LOCKING)
@@ -102,8 +102,8 @@ void io_ring_run_ready(struct io_ring_ctx *ctx);
  * io_ring_unlock - commit what was completed and release the ring lock
  * @ctx: the ring
  *
- * This is the only function that releases the ring lock.  So each CQE is published, each
- * request on ctx->ready runs, and each released poll is rechecked before.
+ * This is the only function that releases the ring lock.  So before each release, CQEs are
+ * published, requests on ctx->ready run, and released polls are rechecked.
  */
 static inline void io_ring_unlock(struct io_ring_ctx *ctx)
 {
@@ -116,9 +116,9 @@ static inline void io_ring_unlock(struct io_ring_ctx *ctx)
 }
 
 /*
- * Lock the ring for an op that uses its tables, unless its submitter holds the lock
- * already: a worker (IO_URING_F_UNLOCKED) takes it.  Return: 0, or -ECANCELED for a
- * worker that is killed while it waits.
+ * Lock the ring for an op that uses the ring's tables.  A worker (IO_URING_F_UNLOCKED)
+ * takes the lock; other callers hold it already.  Return: 0, or -ECANCELED for a worker
+ * that is killed while it waits.
  */
 static inline int __must_check io_issue_lock(struct io_ring_ctx *ctx, unsigned int issue_flags)
 {

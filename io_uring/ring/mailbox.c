@@ -6,12 +6,12 @@
  * mailboxes of a ring.
  *
  * ctx->mailbox belongs to single-writer rings (DEFER_TASKRUN).  Its consumer is the
- * owner, which empties it when it enters the ring.  The first item after that
- * notifies SQ_TASKRUN, eventfd and poll, because no CQE can appear before the
- * owner has run the item.
+ * owner, which empties it when it enters the ring.  The first item after that sets
+ * SQ_TASKRUN, and notifies the eventfd and pollers, because no CQE can appear before
+ * the owner has run the item.
  *
  * Documentation/io_uring/models/mailbox_weak.pml is the model of the barriers here and in
- * mailbox.h.  A name behind "model:" is its option that weakens or removes that barrier.
+ * mailbox.h.  A name after "model:" is its option that weakens or removes that barrier.
  *
  * ctx->fallback.items receives items whose task is gone.  A kworker empties this list, after
  * the items that a single-writer ring's owner has left in the mailbox.  The kworker serves other
@@ -92,7 +92,7 @@ void io_fallback_kick(struct io_ring_ctx *ctx)
  * seconds, and an exec for fourteen.  After repeated failures io_ring_try() sets a flag.  While
  * the flag is set, each call pauses for at most IO_GIVE_WAY jiffies.
  *
- * Context: Task context.  Sleeps.
+ * Context: Task context.  May sleep.
  */
 void io_ring_yield(struct io_ring_ctx *ctx)
 {
@@ -263,7 +263,7 @@ struct io_tw *io_owner_mailbox_take(struct io_ring_ctx *ctx)
  * @ctx: a single-writer ring, its lock held by its owner
  * @tw: the rest, oldest first
  *
- * This notifies the listeners again, as the owner has already answered the earlier notification.
+ * This notifies the listeners again, as the owner has already reacted to the last notification.
  */
 void io_owner_mailbox_requeue(struct io_ring_ctx *ctx, struct io_tw *tw)
 {

@@ -23,7 +23,7 @@
  *	atomic operation, the count.
  * IO_MAILBOX_DEAD
  *	the consumer is gone, and nothing can be pushed: the pusher takes its item
- *	elsewhere.  Only io_owner_mailbox_reopen() ends this state.
+ *	elsewhere.  Only io_owner_mailbox_reopen() clears this mark.
  * IO_MAILBOX_LEFTOVER
  *	the consumer has not run all items that it took (ctx->leftover).  The mailbox
  *	counts as not empty: the consumer does not sleep, and polls find it ready.
@@ -159,7 +159,7 @@ void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box);
  * most one CQE and no other CQE depends on its run.  All others wake the owner at once:
  * those pushed with IO_PUSH_NOW (a retry, or a chain that waits for the item), and those
  * that may cause further CQEs by the state of the ring (io_ring_is_urgent()).  A worker may
- * wake it too early once (io_notify_early()).
+ * wake the owner too early, once a wait (io_notify_early()).
  */
 
 /* flags of a push */

@@ -2,9 +2,9 @@
 /* io_uring: notification of waiters: sleepers, poll(2) on the ring, eventfd */
 
 /*
- * Each commit that publishes CQEs notifies the waiters once.  Sleepers in
- * io_uring_enter() have their own wake functions, which check the published tail:
- * only sleepers whose CQEs are there wake up (sys/wait.c).
+ * Each commit that publishes CQEs notifies the waiters once.  On multi-writer rings,
+ * the wake function of a sleeper in io_uring_enter() checks the published tail, and
+ * wakes it when its CQEs are there, or early for a worker's CQE (sys/wait.c).
  *
  * Readers find the eventfd under RCU.  Registered with EVENTFD_ASYNC it fires only
  * for CQEs that workers post.  If the signal would recurse, because the wake-up of
@@ -195,7 +195,7 @@ static void io_notify_work(struct work_struct *work)
 	struct io_ring_ctx *ctx = container_of(to_delayed_work(work), struct io_ring_ctx,
 					       notify.work);
 
-	/* if it is empty, the owner has taken the items, and its commit notifies the listeners */
+	/* if not, the owner has taken the items, and its commit notifies the listeners */
 	if (io_mailbox_pending(&ctx->mailbox))
 		io_notify_listeners(ctx);
 }

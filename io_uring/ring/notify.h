@@ -28,7 +28,7 @@ void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers);
  *
  * A CPU needs as long to leave an idle state as a worker needs for several buffered writes.  So
  * the first CQE of a worker wakes the waiter if its CPU is idle, and the worker posts the others
- * meanwhile.  This is tried once a wait: a waiter that comes too early sleeps until it has all.
+ * meanwhile.  This is tried once a wait: a waiter that is too early sleeps until all are there.
  * Eight writes at a time, two virtual CPUs: 83,000 writes a second, without it 54,000.
  *
  * Context: Any.

@@ -4,8 +4,8 @@
 /*
  * A region is a series of pages that the kernel maps at one address.  Either the
  * kernel allocates the pages and the program maps them through the ring's file, or
- * the program passes its own memory (IORING_SETUP_NO_MMAP).  Its pages are pinned,
- * and a vmap makes them contiguous for the kernel.  Kernel memory is charged to the
+ * the program passes its own memory (IORING_SETUP_NO_MMAP).  That memory is pinned,
+ * and a vmap makes it contiguous for the kernel.  Kernel memory is charged to the
  * creator's memory cgroup.  The program's memory was charged when it was allocated.
  * It does not count for RLIMIT_MEMLOCK, as the limit is too low for most programs;
  * rsrc/groups.c has an exception.
@@ -55,7 +55,7 @@ struct page **io_pin_pages(unsigned long uaddr, unsigned long len, int *npages)
 	return ERR_PTR(pinned < 0 ? pinned : -EFAULT);
 }
 
-/* Allocate a small region contiguously in the direct map: no vmap, fewer TLB entries. */
+/* Allocate a small region contiguously in the direct map, which needs no vmap and less TLB. */
 static bool io_region_alloc_run(struct io_mapped_region *region)
 {
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_COMP | __GFP_NORETRY;
@@ -179,7 +179,7 @@ void io_region_free(struct io_mapped_region *region)
 /**
  * io_region_mmap - map a region of kernel memory into the current task
  * @region: the region
- * @vma: the mapping; an access behind the region's end gets SIGBUS
+ * @vma: the mapping; an access beyond the region's end gets SIGBUS
  *
  * Context: Task context.  Holds mmap_lock.
  * Return: 0, -EINVAL if there is no region or it is the program's own memory, or an error of

@@ -8,7 +8,7 @@
  * of the wait.  If it has submitted fewer SQEs than requested, it does not wait.
  *
  * On single-writer rings the owner runs its mailbox here, in the section of the ring lock that
- * submits.  On IOPOLL rings, waiting means polling the devices.
+ * submits.  On IOPOLL rings without SQPOLL, waiting means polling the devices.
  */
 #include <linux/file.h>
 #include <linux/io_uring.h>
@@ -29,7 +29,7 @@
 			 IORING_ENTER_EXT_ARG | IORING_ENTER_REGISTERED_RING | \
 			 IORING_ENTER_ABS_TIMER)
 
-/* Return: true if the poll loop has to stop polling for other work.  Checked in each round. */
+/* Return: true if the poll loop, which checks this in each round, has to run other work. */
 static bool io_poll_loop_interrupted(struct io_ring_ctx *ctx)
 {
 	return !io_iopoll_pending(ctx) || ctx->ready.first || io_local_pending(ctx) ||
@@ -37,7 +37,7 @@ static bool io_poll_loop_interrupted(struct io_ring_ctx *ctx)
 }
 
 /*
- * Run work that does not poll, without the ring lock where that is necessary.
+ * Run work other than polling; task work runs without the ring lock.
  * Return: 1 if the poll loop is over, because of new CQEs or because no polled request is
  * left; 0 if not; or %IO_RING_LOST.
  */
@@ -82,7 +82,7 @@ static int io_enter_poll_locked(struct io_ring_ctx *ctx, u32 nr)
 {
 	if (!io_may_wait(ctx))
 		return -EEXIST;
-	/* before ready CQEs end the call: a program that always calls for more would miss these */
+	/* run the mailbox first: it would starve if ready CQEs ended each call before this */
 	if (ctx->cq.single_writer && io_local_pending(ctx))
 		io_run_local_locked(ctx, 0);
 	io_cq_commit(ctx);
@@ -108,8 +108,8 @@ static int io_enter_poll(struct io_ring_ctx *ctx, u32 nr)
 }
 
 /*
- * Wake the SQPOLL thread, or wait for it, as @flags say.  The thread submits, so the program gets
- * the number that it has passed.
+ * Wake the SQPOLL thread, or wait for it, as @flags say.  The thread submits the SQEs, so the
+ * return value is @to_submit, or -EOWNERDEAD.
  */
 static long io_enter_sqpoll(struct io_ring_ctx *ctx, u32 to_submit, u32 flags)
 {

@@ -6,16 +6,16 @@
  *
  * - The ring lock is only tried.  Its holder may sleep, for instance in a page fault that the
  *   reader of this file has to handle.  Without the lock, the data that it protects is left
- *   out: the lists of files, buffers and personalities, and on single-writer rings the
- *   overflow list.
+ *   out: the lists of files, buffers, personalities and polls, and on single-writer rings
+ *   the overflow list.
  * - A program can make some lists very long.  No more than IO_SHOW_MOST lines of these are
- *   shown, because they are formatted, and memory for them is allocated, with a lock held.
+ *   shown, because the lines are formatted with a lock held.
  * - cq.lock of multi-writer rings is taken: its holders do not sleep.
  * - The words and entries of the two queues are shared with the program, and are read without
  *   a lock.  Whatever their values are, no more than a queue's size is shown.
  * - The SQPOLL thread may end at any time; io_sq_stat() in task/sqpoll.c handles this.
  *
- * Programs parse the lines, so their order and format stay.  One difference to older kernels
+ * Programs parse the lines, so their order and format stay.  One difference from older kernels
  * is intended: pending SQEs are shown with IORING_SETUP_NO_SQARRAY, too.
  */
 #include <linux/cred.h>

@@ -52,8 +52,8 @@ static int io_ring_release(struct inode *inode, struct file *file)
 }
 
 /*
- * Find the region that an mmap offset selects.  Its other bits are ignored: a mapping starts where
- * the region does.  A buffer group may be unregistered at any time, so *@group gets a
+ * Find the region that an mmap offset selects.  Other bits of the offset are ignored: each mapping
+ * starts at the region's start.  A buffer group may be unregistered at any time, so *@group gets a
  * reference.  Return: the region, or NULL.
  */
 static struct io_mapped_region *io_ring_region(struct io_ring_ctx *ctx, u64 offset,

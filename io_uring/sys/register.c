@@ -93,7 +93,7 @@ static int io_reg_no_personality(struct io_ring_ctx *ctx, void __user *arg, unsi
 }
 
 /*
- * Report the supported opcodes.  The program passes zeroes; entries behind the last opcode stay
+ * Report the supported opcodes.  The program passes zeroes; entries beyond the last opcode stay
  * unchanged.
  */
 static int io_reg_probe(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
@@ -271,7 +271,7 @@ static int io_reg_max_workers(struct io_ring_ctx *ctx, void __user *arg)
 	return copy_to_user(arg, limits, sizeof(limits)) ? -EFAULT : 0;
 }
 
-/* Set the clock of waits. */
+/* Set the clock for the timeouts of waits in io_uring_enter(). */
 static int io_reg_clock(struct io_ring_ctx *ctx, void __user *arg)
 {
 	struct io_uring_clock_register reg;
@@ -286,7 +286,7 @@ static int io_reg_clock(struct io_ring_ctx *ctx, void __user *arg)
 	return 0;
 }
 
-/* a handler of pointer and number; of the pointer only; without arguments */
+/* entries for handlers that take the pointer and the number, only the pointer, or neither */
 #define IO_REG_NR(fn, what, min, max)	\
 	{ .run_nr = (fn), .arg = IO_ARG_##what, .nr_min = (min), .nr_max = (max) }
 #define IO_REG_ARG(fn, what, nr)	\
@@ -358,7 +358,7 @@ static int io_register_locked(struct io_ring_ctx *ctx, unsigned int opcode, void
 		return op->run_nr(ctx, arg, nr);
 	if (op->run_arg)
 		return op->run_arg(ctx, arg);
-	/* an opcode has no handler if it is not built in */
+	/* an opcode without an entry would have no handler */
 	return op->run_ring ? op->run_ring(ctx) : -EINVAL;
 }
 

@@ -255,7 +255,7 @@ static int io_ring_memory(struct io_ring_ctx *ctx, struct io_uring_params *p)
 	return 0;
 }
 
-/* Attach the ring to current and install it.  Return: a descriptor, an index or an errno < 0. */
+/* Attach the ring to current and install it.  Return: a descriptor, index or negative errno. */
 static int io_ring_install(struct io_ring_ctx *ctx, struct file *file)
 {
 	int fd, ret;

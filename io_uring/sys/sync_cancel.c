@@ -3,7 +3,7 @@
 
 /*
  * Requests that are queued, or wait, end as soon as the search finds them.  If the only match
- * runs on a worker, the search tells the worker to end it.  The caller waits until the worker
+ * runs on a worker, the search signals the worker to end it.  The caller waits until the worker
  * has detached the request.
  *
  * Ordering: the caller queues itself on ctx->work_wait, then searches.  A worker detaches a

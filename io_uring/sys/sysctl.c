@@ -4,12 +4,12 @@
  * Two settings under /proc/sys/kernel:
  *
  * io_uring_disabled	0: all tasks may create rings;
- *			1: tasks with CAP_SYS_ADMIN, or of io_uring_group, may;
+ *			1: tasks with CAP_SYS_ADMIN, or in io_uring_group, may;
  *			2: no task may.
  * io_uring_group	a group id of the initial user namespace; -1: no group.
  *
- * Only io_uring_setup(2) reads them.  A write may race with a set-up, which then uses
- * the value before or after it.
+ * Only io_uring_setup(2) reads them.  A call that races with a write uses
+ * the old or the new value.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

@@ -4,8 +4,8 @@
 /*
  * A program that unregisters its buffers will use the memory for something else, so nothing may
  * access the memory after the call.  The call waits for the requests that use a buffer.  It
- * does not cancel them: if one never ends, a signal ends the call, and all buffers stay
- * registered.
+ * does not cancel them: if one never ends, a signal can end the call, and all buffers
+ * stay registered.
  *
  * The caller may be the task that has to complete these requests.  So it does what a waiter
  * in io_uring_enter() does: run task work and the mailbox, reap polled requests, and drop the
@@ -45,7 +45,7 @@ static void io_leave_sleep(struct io_ring_ctx *ctx)
 }
 
 /*
- * Run what has arrived, then drop the ring lock and sleep once.  Return: 0, -EINTR or
+ * Run pending work, then drop the ring lock and sleep once.  Return: 0, -EINTR or
  * %IO_RING_LOST.
  */
 static int io_leave_step(struct io_ring_ctx *ctx)

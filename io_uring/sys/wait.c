@@ -10,8 +10,8 @@
  * last of these items wakes the owner (ring/mailbox.h).
  *
  * Multi-writer rings may have many sleepers, each with a target: the tail at which its wait
- * ends.  The wake function of a sleeper wakes it only at its target.  The order of sleeper
- * and poster is decided by cq.lock (C in ring/cq.c):
+ * ends.  The wake function of a sleeper wakes it only at its target.  cq.lock orders
+ * sleeper and poster (C in ring/cq.c):
  *
  *	sleeper, with cq.lock			poster, with cq.lock
  *	queue on ctx->cq_wait			publish the tail
@@ -122,7 +122,7 @@ static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *ar
 		return 0;
 	if (get_timespec64(&ts, arg->ts))
 		return -EFAULT;
-	/* an absolute time below 0 becomes 0, which is past: hrtimers take less than 0 for never */
+	/* an absolute time below 0 becomes 0: hrtimers treat a negative time as "never" */
 	if (arg->absolute)
 		w->deadline = io_time_to_host(ctx->clockid, io_wait_until(ts, 0));
 	else
@@ -132,7 +132,7 @@ static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *ar
 
 static bool io_waiter_ready(const struct io_waiter *w)
 {
-	/* before the tail, so that a waiter that a timeout has ended finds its CQE */
+	/* read this before the tail: a waiter that a timeout ends must find the timeout's CQE */
 	bool timeout = io_cq_timeouts(w->ctx) != w->timeouts;
 
 	return (s32)(READ_ONCE(w->ctx->rings->cq_tail) - w->target) >= 0 || timeout;
@@ -230,7 +230,7 @@ static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
 }
 
 /*
- * Run what has arrived, then check the ring for errors.  The caller waits for @wanted CQEs.
+ * Run pending work, then check the ring for errors.  The caller waits for @wanted CQEs.
  * Return: 0, -EBADR or -EINTR.
  */
 static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx, u32 wanted)
@@ -252,7 +252,7 @@ static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 	return 0;
 }
 
-/* Call io_wait_do_catch_up() unless nothing has arrived, as is mostly the case. */
+/* Call io_wait_do_catch_up() if there is work for it, which is rare. */
 static int io_wait_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 {
 	if (likely(!io_local_pending(ctx) && !READ_ONCE(ctx->check_cq) &&
@@ -262,9 +262,9 @@ static int io_wait_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 }
 
 /*
- * Handle the end of a deadline.  After @min_deadline one CQE ends the wait, until @deadline, which
- * may have passed already.  Without @deadline, @min_deadline ends the wait.  Return: 0 to
- * continue the wait, or -ETIME.
+ * Handle a deadline that has passed.  After @min_deadline one CQE ends the wait, and @deadline
+ * still limits it.  Without @deadline, @min_deadline ends the wait.  Return: 0 to continue
+ * the wait, or -ETIME.
  */
 static int io_waiter_timeout(struct io_waiter *w)
 {

@@ -13,7 +13,7 @@ struct audit_message {
 	char data[8192];
 };
 
-/* Send, and wait for the kernel's yes or no. */
+/* Send a message, and wait until the kernel acknowledges or refuses it. */
 static inline int audit_send(int fd, int type, const void *data, size_t size)
 {
 	static struct audit_message msg;
@@ -40,13 +40,13 @@ static inline int audit_send(int fd, int type, const void *data, size_t size)
 }
 
 /*
- * Have what tasks do with io_uring from here on recorded: those with a bit in @rule, if
- * they were made after this.  Return: a socket for the records, or -1 without audit.
+ * Record what tasks do with io_uring from here on, if they were created after this call and have a
+ * bit in @rule.  Return: a socket for the records, or -1 without audit.
  */
 static inline int audit_start(const struct audit_rule_data *rule)
 {
 	struct timeval patience = { .tv_sec = IOU_PATIENCE / 1000 };
-	int room = 4 << 20;	/* for all records of a test: it may be late to take them */
+	int room = 4 << 20;	/* room for all records of a test, which may read them late */
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT);
 	struct audit_status on = {
 		/* no limit: above it, the kernel drops records of io_uring's operations */
@@ -56,7 +56,7 @@ static inline int audit_start(const struct audit_rule_data *rule)
 
 	if (fd < 0)
 		return -1;
-	/* the kernel gives up one that has had no room for half a second */
+	/* the kernel drops a record that has found no room for half a second */
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	if (!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
 	    !audit_send(fd, AUDIT_SET, &on, sizeof(on)) &&
@@ -80,7 +80,7 @@ static inline int audit_stop(int fd, const struct audit_rule_data *rule)
 	return ret;
 }
 
-/* The next record of an operation: its opcode, or -1 at the end of all patience. */
+/* Return: the opcode in the next record of an operation, or -1 after IOU_PATIENCE. */
 static inline int audit_next(int fd, char *text, size_t size)
 {
 	static struct audit_message msg;

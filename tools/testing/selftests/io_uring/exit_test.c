@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: the end of tasks and rings with everything in flight */
 /*
- * A victim process fills rings of every kind with requests of every kind and
- * keeps them busy.  At a random moment it is killed, executes another program,
- * forks, closes its rings or loses the thread that owns them.  In each case
- * the process is gone soon, and nothing of it stays behind.
+ * A victim process fills several kinds of rings with many kinds of requests and keeps them busy.
+ * At a random moment it is killed, executes another program, forks, closes its rings or loses the
+ * thread that owns them.  In each case the process has to exit soon and leave nothing behind.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -17,14 +16,14 @@
 #include "iou_test.h"
 #include "sock.h"
 
-/* How long a dead process may take to go, in milliseconds */
+/* Return: how long a killed process may take to exit, in milliseconds */
 static unsigned int grace(void)
 {
 	return iou_slow_kernel() ? 20000 : 2000;
 }
 
 FIXTURE(end) {
-	int alive[2];		/* whose write end only the victim holds */
+	int alive[2];		/* pipe; only the victim holds its write end */
 	unsigned int seed;
 };
 
@@ -43,7 +42,7 @@ FIXTURE_SETUP(end)
 	self->seed = seed ? strtoul(seed, NULL, 0) : iou_now_us();
 	ASSERT_EQ(0, pipe(self->alive));
 	signal(SIGPIPE, SIG_IGN);
-	/* of a ring that polls, NOPs alone would say nothing */
+	/* on an IOPOLL ring, a test with only NOPs would test nothing */
 	if (variant->flags & IORING_SETUP_IOPOLL && access(iou_scratch(), R_OK | W_OK))
 		SKIP(return, "needs a device that can be polled");
 }
@@ -77,8 +76,8 @@ struct victim {
 	int pipe[2], sock[2], efd, file, disk;
 	char *buf;
 	unsigned int seed;
-	bool waits;		/* has requests that nothing may answer */
-	bool polls_itself;	/* has polls of its own ring, which they keep from ending */
+	bool waits;		/* has requests that may never end by themselves */
+	bool polls_itself;	/* has polls of its own ring, which hold the ring's file */
 };
 
 static int victim_init(struct victim *v, unsigned int flags, unsigned int seed)
@@ -96,7 +95,7 @@ static int victim_init(struct victim *v, unsigned int flags, unsigned int seed)
 	return iou_init_cq(&v->r, 32, 64, flags);
 }
 
-/* For the tasks that have outlived it. */
+/* Free what tasks that outlive the victim still hold of it. */
 static void victim_free(struct victim *v)
 {
 	iou_exit(&v->r);
@@ -122,7 +121,7 @@ static struct io_uring_sqe *prep_poll(struct iou *r, int fd, bool multishot)
 	return sqe;
 }
 
-/* What waits for an event or a time, alone or with a time limit. */
+/* Prepare a request that waits for an event or a time, alone or with a linked timeout. */
 static void victim_prep_waiting(struct victim *v, unsigned int x)
 {
 	struct __kernel_timespec *ts = &victim_times[x / 8 % 3];
@@ -160,8 +159,8 @@ static void victim_prep_waiting(struct victim *v, unsigned int x)
 }
 
 /*
- * One request more: some finish, some wait for ever, some stand in a worker.
- * differences: exit-worker-tag
+ * Prepare one more request: it finishes, waits for ever, or blocks a worker. differences:
+ * exit-worker-tag
  */
 static void victim_prep(struct victim *v)
 {
@@ -176,7 +175,7 @@ static void victim_prep(struct victim *v)
 				       v->disk, buf, 4096, x % 16 * 4096);
 		else
 			sqe = iou_nop(r, x);
-		/* on 6.12 a worker would wait for ever for a tag: see below */
+		/* on 6.12 a worker would wait for ever for a tag, see SMALL_NULLB */
 		if (!iou_on_stock())
 			sqe->flags = x & 64 ? IOSQE_ASYNC : 0;
 		return;
@@ -209,7 +208,7 @@ static void victim_prep(struct victim *v)
 		sqe = iou_prep(r, IORING_OP_READ, v->file, buf, 4096, 0);
 		break;
 	default:
-		/* a message to the ring itself, which may go before any task comes for it */
+		/* a message to the ring itself, which may end before a task handles the message */
 		if (x & 512)
 			sqe = iou_nop(r, x);
 		else
@@ -218,7 +217,7 @@ static void victim_prep(struct victim *v)
 	sqe->flags = x & 64 ? IOSQE_ASYNC : 0;
 }
 
-/* Keep it busy until the end; waits now and then. */
+/* Keep the ring busy until the end, and wait now and then. */
 static void victim_run(struct victim *v)
 {
 	struct iou *r = &v->r;
@@ -257,7 +256,7 @@ static int start_victim(int alive[2], unsigned int flags, unsigned int seed)
 	return pid;
 }
 
-/* Where the tasks of a process stand that should have gone long ago. */
+/* Print the stacks of the tasks of a process that should have exited. */
 static void print_stacks(int pid)
 {
 	static const char *const files[] = { "comm", "stat", "syscall", "wchan", "stack" };
@@ -286,7 +285,7 @@ static void print_stacks(int pid)
 	fflush(stdout);
 }
 
-/* Does the process still run this program?  Loading another one takes its time. */
+/* Return: true if the process still runs this program; an exec takes some time. */
 static bool still_ours(int pid)
 {
 	char path[64], name[32] = "";
@@ -449,8 +448,8 @@ TEST_F(end, exec_in_the_submitter)
 }
 
 /*
- * All that an exec waits for are reads that workers have.  They end there, when they are told
- * to, and the exec hears of it.  Mutant: uncharge-wakes-no-task.
+ * An exec waits only for reads of workers.  They end when the exec cancels them, and the last one
+ * wakes the exec.  Mutant: uncharge-wakes-no-task.
  */
 TEST_F(end, exec_while_a_worker_ends_it)
 {
@@ -485,7 +484,7 @@ TEST_F(end, exec_while_a_worker_ends_it)
 	close(ends[1]);
 }
 
-/* A ring is closed and its memory unmapped while all is under way. */
+/* A ring is closed and its memory unmapped while requests are in flight. */
 TEST_F(end, close)
 {
 	unsigned int round, i, rounds = iou_rounds(40);
@@ -507,9 +506,9 @@ TEST_F(end, close)
 }
 
 /*
- * A ring is closed with more polls than it has room for CQEs, messages and an eventfd: all of
- * them go, and then its registered file, whose other end hears of it.
- * Mutant: ring-end-skips-wait-table.
+ * A ring is closed with more polls than its CQ has entries, with messages and an eventfd.  All of
+ * them are freed, and then its registered file: its other end reports POLLHUP. Mutant:
+ * ring-end-skips-wait-table.
  */
 TEST_F(end, close_with_more_than_fits)
 {
@@ -554,8 +553,8 @@ TEST_F(end, close_with_more_than_fits)
 }
 
 /*
- * What a request holds is given back when its ring is closed: the read end of a
- * pipe on which a read waits is then closed for good, and the writer told.
+ * A request releases what it holds when its ring is closed: the read end of a pipe on which a read
+ * waits is then closed, and the writer gets POLLERR.
  */
 static bool reader_gone(int write_end)
 {
@@ -620,7 +619,7 @@ TEST_F(end, thread)
 		v.waits = false;
 		ASSERT_EQ(0, pthread_create(&t, NULL, submit_and_end, &v));
 		pthread_join(t, NULL);
-		/* requests of a dead thread are answered, all of them */
+		/* each request of a thread that has exited posts a CQE */
 		for (i = 0; i < 12; i++)
 			ASSERT_TRUE(write(v.pipe[1], "12345678", 8) == 8 &&
 				    write(v.sock[1], "12345678", 8) == 8 &&
@@ -655,7 +654,7 @@ static int prep_last_writes(struct iou *r, int file, void *buf, unsigned int siz
 	return iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2);
 }
 
-/* Queue writes, and a read that no task answers, and end. */
+/* Queue writes, and a read for which no data comes, and end. */
 static void *write_and_end(void *arg)
 {
 	struct victim *v = arg;
@@ -668,8 +667,8 @@ static void *write_and_end(void *arg)
 }
 
 /*
- * A thread's last writes are done although it ends at once; what its workers could
- * wait for without end is not waited for.  Mutant: exit-drops-writes.
+ * A thread's last writes are done although it ends at once.  Its exit does not wait for requests
+ * that could wait without end.  Mutant: exit-drops-writes.
  */
 TEST_F(end, writes_of_a_thread)
 {
@@ -715,7 +714,7 @@ static void *write_by_index_and_end(void *arg)
 	if (iou_submit(&r) != REGISTERED_WRITES ||
 	    iou_register(&r, IORING_REGISTER_RING_FDS, &index, 1) != 1)
 		return (void *)2;
-	/* unmap and close: the index is left */
+	/* unmap and close; only the registered index is left */
 	iou_exit(&r);
 	return NULL;
 }
@@ -747,7 +746,7 @@ TEST_F(end, writes_by_index)
 	free(buf);
 }
 
-/* Queue writes behind one that stands in a page fault, and end. */
+/* Queue writes behind one that waits in a page fault, and end. */
 static void *write_behind_a_fault_and_end(void *arg)
 {
 	struct last_writes *w = arg;
@@ -770,8 +769,8 @@ static void *write_behind_a_fault_and_end(void *arg)
 }
 
 /*
- * Let the first write end @ms after the others were queued, when the exit waits for it.
- * Return: how many writes are done; negative if that cannot be tried.
+ * Let the first write end @ms after the others were queued, while the exit waits for it.  Return:
+ * how many writes are done; negative if this cannot be tried.
  */
 static int writes_done_behind(struct last_writes *w, unsigned int ms)
 {
@@ -786,7 +785,7 @@ static int writes_done_behind(struct last_writes *w, unsigned int ms)
 		return -1;
 	w->file = iou_file(0, 0);
 	pthread_create(&t, NULL, write_behind_a_fault_and_end, w);
-	/* a thread that fails does not set it */
+	/* a thread that fails does not set ->queued */
 	while (!__atomic_load_n(&w->queued, __ATOMIC_ACQUIRE) && iou_now_us() < end)
 		iou_sleep_ms(1);
 	iou_sleep_ms(ms);
@@ -811,8 +810,8 @@ TEST(writes_of_a_thread_behind_a_slow_one)
 }
 
 /*
- * Writes are done, too, if the worker is of the time before an unshare(), and must not run other
- * work of the time after it.  Mutant: newer-writes-are-left.
+ * Writes are done, too, if the worker was created before an unshare(), and must not run work that
+ * was queued after it.  Mutant: newer-writes-are-left.
  */
 TEST(writes_of_a_thread_behind_an_unshare)
 {
@@ -834,7 +833,7 @@ TEST(writes_of_a_thread_behind_an_unshare)
 #define DISKS		"/sys/kernel/config/nullb/"
 #define LAST_READS	4
 
-/* Make a disk that takes @nsec for each request, unless it is there.  Return: opened, or -1. */
+/* Create a disk that needs @nsec for each request, or use it.  Return: its descriptor, or -1. */
 static int open_timed_disk(const char *name, const char *nsec, int flags)
 {
 	char dir[64], path[96], dev[32];
@@ -857,7 +856,7 @@ static int open_timed_disk(const char *name, const char *nsec, int flags)
 	return open(dev, flags);
 }
 
-/* A disk that takes 20 ms for each request, and none of which is in memory.  Return: opened */
+/* Open a disk that needs 20 ms for each request and is not in the page cache. */
 static int open_slow_disk(void)
 {
 	int fd = open_timed_disk("nullb4", "20000000", O_RDONLY);
@@ -932,8 +931,8 @@ static void *go_on(void *arg)
 }
 
 /*
- * The first thread of a process ends, and waits for reads by one worker that take a second.  It
- * has a sibling or not.
+ * End the first thread of a process, which waits for one worker's reads of a second.  The thread
+ * may have a sibling.
  */
 static void end_before_others(unsigned int flags, int disk, int told, bool sibling)
 {
@@ -974,7 +973,8 @@ static int start_to_end(unsigned int flags, int disk, const int p[2], bool sibli
 }
 
 /*
- * A signal for the process goes to a thread that can handle it.  Mutant: exit-takes-signals.
+ * The kernel passes a signal of the process to a thread that can handle it.  Mutant:
+ * exit-takes-signals.
  */
 TEST_F(end, signals_pass_a_thread_that_ends)
 {
@@ -997,7 +997,7 @@ TEST_F(end, signals_pass_a_thread_that_ends)
 	close(disk);
 }
 
-/* A signal ends the last thread of a process, which waits.  Mutant: last-thread-is-deaf. */
+/* A signal ends the waiting exit of a process's last thread.  Mutant: last-thread-is-deaf. */
 TEST_F(end, signal_ends_the_last_thread)
 {
 	int p[2], pid, status, disk = open_slow_disk();
@@ -1026,7 +1026,7 @@ struct leaver {
 	int told;
 };
 
-/* End while a worker stands in a page fault, which only a kill ends. */
+/* End while a worker waits in a page fault, which only a kill ends. */
 static void *end_behind_a_fault(void *arg)
 {
 	struct leaver *l = arg;
@@ -1065,8 +1065,9 @@ static int start_threads_to_end(struct leaver *l, unsigned int nr, const int p[2
 }
 
 /*
- * One or two threads end before their last sibling, and wait for a worker each.  A signal that ends
- * the process finds them, even right after the sibling's end.  Mutant: last-sibling-takes-signals.
+ * One or two threads end before their last sibling, and each waits for a worker.  A signal that
+ * ends the process ends these waits, even right after the sibling's end.  Mutant:
+ * last-sibling-takes-signals.
  */
 TEST_F(end, signal_behind_the_last_sibling)
 {
@@ -1106,14 +1107,14 @@ TEST_F(end, signal_behind_the_last_sibling)
 	}
 }
 
-/* Wait outside of io_uring, next to a leader that ends.  The process fails if a signal comes. */
+/* Wait outside of io_uring, next to a leader that ends.  Fail if a signal interrupts the wait. */
 static void *wait_undisturbed(void *arg)
 {
 	struct epoll_event event;
 	int ep = epoll_create1(0);
 	unsigned int i;
 
-	/* a handler that the leader has seen when it ended */
+	/* the leader had this handler when it ended */
 	iou_sleep_ms(100);
 	signal(SIGUSR2, SIG_IGN);
 	for (i = 0; i < 10; i++) {
@@ -1168,7 +1169,7 @@ TEST_F(end, ignored_signals_stay_ignored)
 		ASSERT_LT(0, pid);
 		ASSERT_EQ(1, read(told[0], &c, 1));
 		iou_sleep_ms(200);
-		/* the last one is ignored later than a leader behind a fault can see */
+		/* a leader behind a fault began to exit before signals[3] was ignored */
 		for (i = 0; i < 8; i++) {
 			ASSERT_EQ(0, kill(pid, signals[i % (fault ? 3 : 4)]));
 			iou_sleep_ms(20);
@@ -1201,14 +1202,14 @@ static void *open_many_and_end(void *arg)
 	}
 	if (iou_submit(&r) != nr)
 		return (void *)2;
-	/* the worker stands in the first one */
+	/* the worker waits in the first open */
 	iou_sleep_ms(20);
 	return NULL;
 }
 
 /*
- * The end of a thread waits once for work that waits for other tasks, however much of it is queued.
- * Mutant: each-open-waits.
+ * The exit of a thread waits only once for opens that wait for other tasks, however many are
+ * queued.  Mutant: each-open-waits.
  */
 TEST(opens_of_a_thread)
 {
@@ -1222,7 +1223,7 @@ TEST(opens_of_a_thread)
 	ASSERT_EQ(0, pthread_create(&t, NULL, open_many_and_end, (void *)LAST_OPENS));
 	pthread_join(t, &ret);
 	EXPECT_EQ(NULL, ret);
-	/* one jiffy for each was 8 seconds */
+	/* a wait of one jiffy for each open took 8 seconds */
 	EXPECT_GE(grace(), (iou_now_us() - begin) / 1000);
 	unlink("/tmp/iou-last");
 }
@@ -1325,8 +1326,8 @@ TEST_F(end, linger_of_a_thread)
 }
 
 /*
- * An open ends by itself, except that of a FIFO which no task writes to.  A thread
- * can end all the same.  Mutant: exit-waits-for-a-fifo.
+ * The open of a FIFO that no task writes to does not end by itself.  A thread that has queued one
+ * can exit all the same.  Mutant: exit-waits-for-a-fifo.
  */
 TEST_F(end, open_of_a_thread)
 {
@@ -1368,7 +1369,7 @@ static void *own_ring_and_end(void *arg)
 	return NULL;
 }
 
-/* Nothing that a dead thread's ring has is kept once that is closed. */
+/* Closing the ring of a thread that has exited releases all that the ring holds. */
 TEST_F(end, owner_thread)
 {
 	unsigned int round, rounds = iou_rounds(30);
@@ -1384,7 +1385,7 @@ TEST_F(end, owner_thread)
 		pthread_join(t, &ret);
 		ASSERT_EQ(NULL, ret);
 		ASSERT_EQ(8, write(v.pipe[1], "12345678", 8));
-		/* the ring can be looked at and closed, by any task; it is its owner's */
+		/* any task may close the ring; on a single-writer ring only the owner may wait */
 		ASSERT_EQ(variant->flags & IORING_SETUP_DEFER_TASKRUN ? -EEXIST : 0,
 			  iou_enter(&v.r, 0, 0, IORING_ENTER_GETEVENTS));
 		end = dup(v.pipe[1]);
@@ -1413,7 +1414,7 @@ TEST_F(end, fork_storm)
 		pid = fork();
 		ASSERT_LE(0, pid);
 		if (!pid) {
-			/* waits in the parent's ring, perhaps */
+			/* in every second round, wait in the parent's ring */
 			if (round % 2)
 				iou_wait_ms(&v.r, 1, 2);
 			if (round % 3 == 0)
@@ -1428,9 +1429,9 @@ TEST_F(end, fork_storm)
 }
 
 /*
- * A child submits into its parent's ring and ends.  What a worker had is
- * cancelled with it; what waits for data is answered when the data comes, though
- * no task is left who could read it.
+ * A child submits to its parent's ring and exits.  Its exit cancels a worker's request.  A request
+ * that waits for data ends when the data comes, with an error, as no task is left that could read
+ * the data.
  */
 TEST(submitter_is_a_dead_child)
 {
@@ -1467,7 +1468,7 @@ TEST(submitter_is_a_dead_child)
 	}
 }
 
-/* A ring with requests that wait, in a process that is killed. */
+/* Set up a ring with requests that wait, and kill this process. */
 static void kill_with_requests(unsigned int flags, int in, int pipe[2])
 {
 	struct iou r;
@@ -1497,7 +1498,7 @@ TEST(killed_tasks_are_freed)
 	ASSERT_EQ(0, pipe(p));
 	ASSERT_EQ(0, pipe(in));
 	before = iou_slab_objects("task_struct");
-	/* KASAN keeps what was freed for a while */
+	/* KASAN delays the reuse of freed memory */
 	if (before < 0 || iou_slow_kernel())
 		SKIP(return, "needs /proc/slabinfo, and no KASAN");
 	for (i = 0; i < 300; i++) {
@@ -1509,7 +1510,7 @@ TEST(killed_tasks_are_freed)
 		ASSERT_EQ(0, kill(pid, SIGKILL));
 		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
 	}
-	/* a slab of free ones may be kept for each CPU */
+	/* each CPU may keep a slab of free objects */
 	end = iou_now_us() + IOU_PATIENCE * 1000ULL;
 	while (iou_slab_objects("task_struct") > before + 60 && iou_now_us() < end)
 		iou_sleep_ms(50);
@@ -1523,7 +1524,7 @@ static void ignore_signal(int sig)
 #define STUCK_TASKS	48
 #define STUCK_RINGS	32
 
-/* With many rings, of which one has a read that cannot be cancelled.  The exec waits for it. */
+/* Exec with many rings, one of which has a read that cannot be cancelled: the exec waits. */
 static void exec_behind_a_read(int disk, int told)
 {
 	static struct iou rings[STUCK_RINGS];
@@ -1542,12 +1543,12 @@ static void exec_behind_a_read(int disk, int told)
 }
 
 /*
- * An exec that waits for its requests goes through its rings at each signal.  A kill at any time
- * ends it.  Mutant: kill-lost-in-exec.
+ * An exec that waits for its requests walks through its rings at each signal.  A kill during any of
+ * these walks ends it.  Mutant: kill-lost-in-exec.
  */
 TEST(exec_is_killed_at_any_time)
 {
-	/* it takes 20 s, and is not waited for */
+	/* a read takes 20 s, and the test does not wait for it */
 	int disk = open_timed_disk("nullb7", "20000000000", O_RDONLY | O_DIRECT);
 	int nr = iou_slow_kernel() ? STUCK_TASKS / 4 : STUCK_TASKS;
 	int pids[STUCK_TASKS], p[2], i, status, left = nr;
@@ -1569,7 +1570,7 @@ TEST(exec_is_killed_at_any_time)
 	while (iou_now_us() < end)
 		for (i = 0; i < nr; i++)
 			kill(pids[i], SIGRTMIN);
-	/* alone, each 0.1 ms further on its way through the rings than the one before */
+	/* kill each alone, 0.1 ms later in its walk through the rings than the last */
 	iou_sleep_ms(20);
 	for (i = 0; i < nr; i++) {
 		kill(pids[i], SIGRTMIN);
@@ -1623,7 +1624,7 @@ TEST(first_submit_of_many_threads)
 		for (i = 0; i < 8; i++) {
 			ASSERT_EQ(0, iou_reap(&r, &cqe));
 			seen |= 1 << cqe.user_data;
-			/* a thread that ends takes what its workers have along: 1 and 3 */
+			/* the exit of a thread cancels requests of its workers: 1 and 3 */
 			if (cqe.res != -ECANCELED || (cqe.user_data != 1 && cqe.user_data != 3))
 				ASSERT_EQ(0, cqe.res);
 		}
@@ -1633,8 +1634,8 @@ TEST(first_submit_of_many_threads)
 }
 
 /*
- * A polled device with two tags.  The victim's polled reads have them, and its
- * workers wait for one.  No task polls any more once it is killed.
+ * A polled device with two tags.  The victim's polled reads hold both tags, and its workers wait
+ * for one.  Once the victim is killed, no task polls.
  */
 #define SMALL_NULLB	"/sys/kernel/config/nullb/nullb8/"
 
@@ -1665,7 +1666,7 @@ static void take_tags_and_wait(struct iou *r, int disk, int alive)
 			 i * IOU_PAGE)->flags = i < 2 ? 0 : IOSQE_ASYNC;
 	if (iou_submit(r) != 4)
 		_exit(99);
-	/* until the workers stand there */
+	/* until the workers wait for a tag */
 	iou_sleep_ms(100);
 	if (write(alive, "r", 1) != 1)
 		_exit(98);
@@ -1694,7 +1695,7 @@ TEST(killed_while_workers_wait_for_tags)
 		ASSERT_EQ(1, read(alive[0], &c, 1));
 		ASSERT_EQ(0, kill(pid, SIGKILL));
 		ret = gone(pid, &status);
-		/* 6.12 waits for ever: poll on its behalf */
+		/* 6.12 waits for ever: poll the device for the victim */
 		while (ret && waitpid(pid, &status, WNOHANG) != pid)
 			iou_enter(&r, 0, 0, IORING_ENTER_GETEVENTS);
 		EXPECT_TRUE(!ret || iou_on_stock()) {
@@ -1723,7 +1724,7 @@ static void *wait_for_tag(void *arg)
 		IOSQE_ASYNC;
 	if (iou_submit(&r) != 1)
 		_exit(96);
-	/* until the worker stands there */
+	/* until the worker waits for a tag */
 	iou_sleep_ms(100);
 	if (write(t->alive, "r", 1) != 1)
 		_exit(95);
@@ -1750,8 +1751,8 @@ static void take_tags_for_another(struct tag_taker *t)
 }
 
 /*
- * The tags are another thread's, on another ring: its reads end when it is gone, as
- * another task polls for them.  Mutant: polled-left-alone.  differences: exit-worker-tag
+ * Reads of another thread, on another ring, hold the tags.  They end after this thread has exited,
+ * as another task polls for them.  Mutant: polled-left-alone.  differences: exit-worker-tag
  */
 TEST(killed_while_a_worker_waits_for_tags_of_a_sibling)
 {
@@ -1782,7 +1783,7 @@ TEST(killed_while_a_worker_waits_for_tags_of_a_sibling)
 	close(t.disk);
 }
 
-/* After all of that, no worker and no thread of a ring is left in this process. */
+/* After the close of a ring, its SQPOLL thread does not stay in the process. */
 TEST_F(end, nothing_stays)
 {
 	struct victim v;
@@ -1797,11 +1798,11 @@ TEST_F(end, nothing_stays)
 		for (i = 0; i < 16; i++)
 			victim_prep(&v);
 		iou_submit_wait(&v.r, 0);
-		/* also by a thread: what it is through with is in flight when the ring is closed */
+		/* when the SQPOLL thread has taken the SQEs, the requests are in flight */
 		if (!iou_taken(&v.r, grace()))
 			_exit(98);
 		iou_exit(&v.r);
-		/* workers may idle on, threads of a closed ring may not */
+		/* idle workers may stay, the SQPOLL thread of a closed ring may not */
 		for (i = 0; i < grace() && iou_threads(getpid(), "iou-sqp-"); i++)
 			iou_sleep_ms(1);
 		if (!iou_threads(getpid(), "iou-sqp-"))
@@ -1815,7 +1816,7 @@ TEST_F(end, nothing_stays)
 	}
 }
 
-/* How many in a hundred allocations fail, of tasks that ask for it.  Return: can it be set? */
+/* Let @percent of slab allocations with make-it-fail fail.  Return: true if this was set. */
 static bool slab_fails(const char *percent)
 {
 #define FAILSLAB "/sys/kernel/debug/failslab/"
@@ -1825,7 +1826,7 @@ static bool slab_fails(const char *percent)
 	       !iou_put(FAILSLAB "probability", percent);
 }
 
-/* A task with a ring of its own uses another one for the first time.  Return: found no memory? */
+/* Use another task's ring for the first time.  Return: true if the call found no memory. */
 static int use_other(struct iou *other)
 {
 	struct iou own;
@@ -1838,7 +1839,7 @@ static int use_other(struct iou *other)
 	return ret == -ENOMEM;
 }
 
-/* PF_EXITING in the ninth word of /proc/PID/stat, which a zombie has as well. */
+/* Return: true if the task exits (PF_EXITING, in the ninth word of its stat) or is a zombie. */
 static bool is_exiting(pid_t pid)
 {
 	unsigned int flags = 0;
@@ -1864,7 +1865,7 @@ static void write_for_ever(int fd)
 	_exit(0);
 }
 
-/* Take all that is there.  Return: how many polls go on. */
+/* Take all CQEs.  Return: how many of them have IORING_CQE_F_MORE. */
 static unsigned int reap_polls(struct iou *r)
 {
 	unsigned int i, nr = iou_ready(r), more = 0;
@@ -1875,10 +1876,7 @@ static unsigned int reap_polls(struct iou *r)
 	return more;
 }
 
-/*
- * A task that exits lets no poll go on, however often it is woken.  Mutant:
- * exit-goes-on-polling.
- */
+/* The exit of a task ends its polls, even if wakes go on.  Mutant: exit-goes-on-polling. */
 TEST(exits_while_polls_are_woken)
 {
 	int i, status, fd = eventfd(0, EFD_NONBLOCK);
@@ -1893,7 +1891,7 @@ TEST(exits_while_polls_are_woken)
 			iou_prep(&r, IORING_OP_POLL_ADD, fd, NULL, IORING_POLL_ADD_MULTI,
 				 0)->poll32_events = POLLIN;
 		iou_submit(&r);
-		/* some are on their way */
+		/* wait until many CQEs are posted */
 		while (iou_ready(&r) < 1000)
 			;
 		_exit(0);
@@ -1919,8 +1917,8 @@ TEST(exits_while_polls_are_woken)
 }
 
 /*
- * A task whose first use of a ring fails somewhere, for want of memory, ends as every other
- * one: the kernel has nothing to report.  Mutant: tctx-leaves-nodes.
+ * A task whose first use of a ring fails for lack of memory exits normally: the kernel reports
+ * nothing.  Mutant: tctx-leaves-nodes.
  */
 TEST(use_without_memory)
 {

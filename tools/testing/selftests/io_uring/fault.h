@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* io_uring selftests: memory whose pages come when the test says so */
 /*
- * A task that touches a page of a hole stands in the fault until the test gives the
- * page (userfaultfd).  So a test decides how long a piece of work takes, or how
- * long another task keeps a lock.
+ * A task that touches a page of a hole waits in the page fault until the test supplies the page
+ * (userfaultfd).  So a test decides how long a piece of work takes, or how long another task holds
+ * a lock.
  */
 #ifndef IOU_FAULT_H
 #define IOU_FAULT_H
@@ -18,7 +18,7 @@ struct hole {
 	char *zero;
 };
 
-/* Watch memory that is there, but not its pages.  Return: 0 or -1, without the facility */
+/* Watch memory that is mapped, but has no pages.  Return: 0, or -1 without userfaultfd */
 static inline int hole_watch(struct hole *h)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -54,7 +54,7 @@ static inline int hole_give(struct hole *h, unsigned int first, unsigned int nr)
 	return ioctl(h->uffd, UFFDIO_COPY, &copy);
 }
 
-/* How many stand in a fault at once, after some time for one too many to come. */
+/* Return: how many tasks wait in a fault; gives one more than expected time to come. */
 static inline unsigned int hole_faults(struct hole *h, unsigned int expected)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* io_uring selftests: rings by bare system calls, for every program of this folder */
 /*
- * A test that finds a fault in the kernel must not hide it behind a library, so
- * the programs talk to io_uring by its three system calls alone.  What lives
- * here is the little that all of them need: a ring mapped or placed in own
- * memory, SQEs taken one by one, and ways to wait that give up after a time.
+ * A library could hide a fault of the kernel from a test, so the programs use only
+ * io_uring's three system calls.  This file has what all of them need: a ring that
+ * is mapped, or placed in the program's memory, SQEs taken one by one, and waits
+ * that end after a time.
  *
- * Every call returns what the kernel said: a count, or a negative errno.  None
- * of them exits or prints; the caller asserts.  One ring is used by one thread
- * at a time, unless a test says otherwise and does its own locking.
+ * Every call returns what the kernel has returned: a count, or a negative errno.  No
+ * call exits or prints; the caller asserts.  One ring is used by one thread at a
+ * time, unless a test says otherwise and does its own locking.
  *
- * Loops are scaled by the environment: IOU_SOAK multiplies their rounds.  Times
- * a test allows are longer on a kernel with lock debugging, which is slow.
+ * The environment scales loops: IOU_SOAK multiplies their rounds.  Times that a test
+ * allows are longer on a kernel with lock debugging, which is slow.
  */
 #ifndef IOU_H
 #define IOU_H
@@ -56,9 +56,9 @@
 #endif
 
 #define IOU_PAGE	4096UL
-/* An address of the kernel's */
+/* an address in kernel memory */
 #define IOU_KERNEL	((void *)-4096L)
-/* Nothing that a test waits for takes longer than this, in milliseconds */
+/* A test waits for an event no longer than this, in milliseconds */
 #define IOU_PATIENCE	10000
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -66,7 +66,7 @@
 #define store_rel(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define full_barrier()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
 
-/* One ring: its two mappings, and our copies of what never changes. */
+/* A ring: its two mappings, and copies of the values that never change. */
 struct iou {
 	int		fd;		/* descriptor, or registered index */
 	bool		by_index;	/* fd is an index */
@@ -116,9 +116,9 @@ static inline bool iou_slow_kernel(void)
 }
 
 /*
- * Does the program run on the 6.12 that it was compared with?  Who starts it says so, for what is
- * meant to be otherwise here.  Each use names the row of Documentation/io_uring/differences.rst
- * in a comment before it, or says why there is none: stock/README.
+ * Return: true on the 6.12 kernel that programs were compared with, according to IOU_KERNEL.  For
+ * differences that are intended.  A comment before each use names the row of
+ * Documentation/io_uring/differences.rst, or says why there is none: stock/README.
  */
 static inline bool iou_on_stock(void)
 {
@@ -128,8 +128,8 @@ static inline bool iou_on_stock(void)
 }
 
 /*
- * Is the kernel of this release, or a later one?  Folders other than io_uring/ answer otherwise in
- * some releases.
+ * Return: true if the kernel is of this release or a later one.  Folders other than io_uring/
+ * behave differently in some releases.
  */
 static inline bool iou_kernel_from(const char *release)
 {
@@ -158,15 +158,15 @@ static inline unsigned long long iou_now_us(void)
 }
 
 /*
- * When a loop that looks for a race ends, whatever rounds are left: after seconds, and in the
- * soak after half of the time that a test has.
+ * Return: when a loop that looks for a race has to end, even with rounds left: after some seconds,
+ * in the soak after half of the time that a test has.
  */
 static inline unsigned long long iou_race_end(void)
 {
 	return iou_now_us() + (getenv("IOU_SOAK") ? 60 : 4) * 1000000ULL;
 }
 
-/* Return whether such a loop goes on with round @i of @rounds: 100 rounds run on any machine. */
+/* Return: true if such a loop runs round @i of @rounds; 100 rounds run on any machine. */
 static inline bool iou_race_goes_on(unsigned long i, unsigned long rounds, unsigned long long end)
 {
 	return i < rounds && (i < 100 || iou_now_us() < end);
@@ -199,7 +199,7 @@ static inline unsigned int iou_pow2(unsigned int n)
 	return up;
 }
 
-/* Ring memory of our own has to be large enough before the kernel says how large. */
+/* Place the ring in the program's memory, whose size must suffice before the kernel computes it. */
 static inline int iou_place(struct iou *r, unsigned int entries)
 {
 	unsigned int sq = iou_pow2(entries), cq = 2 * sq;
@@ -272,7 +272,7 @@ static inline void iou_exit(struct iou *r)
 	r->fd = -1;
 }
 
-/* Make a ring from *p, which is taken over with the kernel's answers in it. */
+/* Create a ring from *p, and store *p with the values that the kernel has returned in it. */
 static inline int iou_init_params(struct iou *r, unsigned int entries,
 				  const struct io_uring_params *p)
 {
@@ -306,7 +306,7 @@ static inline int iou_init(struct iou *r, unsigned int entries, unsigned int fla
 {
 	struct io_uring_params p = { .flags = flags };
 
-	/* long enough to be awake while a test submits, short enough to see sleep */
+	/* long enough to be awake while a test submits, short enough to see the thread sleep */
 	if (flags & IORING_SETUP_SQPOLL)
 		p.sq_thread_idle = 50;
 	return iou_init_params(r, entries, &p);
@@ -333,7 +333,7 @@ static inline int iou_register(struct iou *r, unsigned int op, const void *arg,
 	return iou_sys_register(r->fd, op, arg, nr);
 }
 
-/* Does the kernel say that it has the operation? */
+/* Return: true if the kernel reports that it has the operation. */
 static inline bool iou_has_op(struct iou *r, unsigned int op)
 {
 	struct io_uring_probe *probe;
@@ -369,14 +369,14 @@ static inline unsigned int iou_sq_room(struct iou *r)
 	return r->p.sq_entries - (r->next - load_acq(r->sq_head));
 }
 
-/* The next SQE, zeroed; NULL while the SQ is full, for long if a thread takes them. */
+/* Return: the next SQE, zeroed; NULL if the SQ is full, on SQPOLL rings after some time. */
 static inline struct io_uring_sqe *iou_sqe(struct iou *r)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
 	struct io_uring_sqe *sqe;
 
 	while (!iou_sq_room(r)) {
-		/* a thread posts CQEs before it gives the SQEs' slots back */
+		/* an SQPOLL thread posts CQEs before it releases the slots of the SQEs */
 		if (!(r->flags & IORING_SETUP_SQPOLL) || iou_now_us() > end ||
 		    r->next - r->sent == r->p.sq_entries)
 			return NULL;
@@ -389,7 +389,7 @@ static inline struct io_uring_sqe *iou_sqe(struct iou *r)
 	return sqe;
 }
 
-/* An address as an SQE or a buffer has it: the kernel's are above all pointers of 32 bits. */
+/* Return: an address for an SQE or a buffer; kernel addresses are above all 32-bit pointers. */
 static inline unsigned long long iou_addr(const void *addr)
 {
 	return addr == IOU_KERNEL ? -4096ULL : (uintptr_t)addr;
@@ -420,7 +420,7 @@ static inline struct io_uring_sqe *iou_nop(struct iou *r, unsigned long long dat
 	return sqe;
 }
 
-/* Publish what was prepared; tells how many SQEs that is. */
+/* Publish the prepared SQEs.  Return: their number. */
 static inline unsigned int iou_flush(struct iou *r)
 {
 	unsigned int new = r->next - r->sent;
@@ -430,7 +430,7 @@ static inline unsigned int iou_flush(struct iou *r)
 	return new;
 }
 
-/* Submit what was prepared and wait for @min CQEs, for good. */
+/* Submit the prepared SQEs and wait for @min CQEs, without a time limit. */
 static inline int iou_submit_wait(struct iou *r, unsigned int min)
 {
 	unsigned int flags = min ? IORING_ENTER_GETEVENTS : 0;
@@ -447,8 +447,8 @@ static inline int iou_submit_wait(struct iou *r, unsigned int min)
 }
 
 /*
- * Does the kernel take what was submitted within @ms milliseconds?  A SQPOLL thread gives the
- * slots back when it has issued what was in them.
+ * Return: true if the kernel takes the submitted SQEs within @ms milliseconds.  An SQPOLL thread
+ * releases slots when it has issued their SQEs.
  */
 static inline bool iou_taken(struct iou *r, unsigned int ms)
 {
@@ -459,7 +459,7 @@ static inline bool iou_taken(struct iou *r, unsigned int ms)
 	return load_acq(r->sq_head) == r->sent;
 }
 
-/* Submit what was prepared.  A SQPOLL thread has a second to take it; something may keep it. */
+/* Submit the prepared SQEs.  An SQPOLL thread has a second to take them; it may be busy. */
 static inline int iou_submit(struct iou *r)
 {
 	int ret = iou_submit_wait(r, 0);
@@ -487,8 +487,8 @@ static inline void iou_seen(struct iou *r, unsigned int nr)
 }
 
 /*
- * Wait at most @ms milliseconds until @min CQEs are in the ring.  At the end of the time
- * the kernel accepts what it finds then.  A caller that waits for IOU_PATIENCE gets -ETIME if no
+ * Wait at most @ms milliseconds until @min CQEs are in the ring.  After a timeout the kernel still
+ * returns 0 if the ring has any CQE.  A caller that waits for IOU_PATIENCE gets -ETIME if no
  * wake-up has come.
  */
 static inline int iou_wait_ms(struct iou *r, unsigned int min, unsigned int ms)
@@ -504,7 +504,7 @@ static inline int iou_wait_ms(struct iou *r, unsigned int min, unsigned int ms)
 	return !ret && ms >= IOU_PATIENCE && iou_now_us() >= late ? -ETIME : ret;
 }
 
-/* Wait until @min are there; a signal or a task's exit does not end it. */
+/* Wait until @min CQEs are there; a signal or a task's exit does not end the wait. */
 static inline int iou_wait(struct iou *r, unsigned int min)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
@@ -532,7 +532,7 @@ static inline int iou_reap(struct iou *r, struct io_uring_cqe *cqe)
 	return 0;
 }
 
-/* Take @nr CQEs and forget them; the first that is negative is returned. */
+/* Take @nr CQEs and discard them.  Return: the first negative result. */
 static inline int iou_discard(struct iou *r, unsigned int nr)
 {
 	struct io_uring_cqe cqe;
@@ -561,8 +561,8 @@ static inline int iou_one(struct iou *r)
 }
 
 /*
- * Submit what was prepared, none of which has a CQE before the call returns.  The SQEs have
- * been issued then, also by a SQPOLL thread, which takes one after the other.
+ * Submit the prepared SQEs, none of which has a CQE before the call returns.  All have been issued
+ * then, also by an SQPOLL thread, which takes them one after the other.
  */
 static inline int iou_submit_issued(struct iou *r)
 {
@@ -577,7 +577,7 @@ static inline int iou_submit_issued(struct iou *r)
 	return ret ?: cqe.user_data == 99 ? 0 : -EBADMSG;
 }
 
-/* Bytes that tell where in a file they belong, so that a shift is seen. */
+/* Return: the byte for a position in a file, such that a shift of data is detected. */
 static inline unsigned char iou_pattern_at(unsigned long long pos, unsigned int seed)
 {
 	return (pos ^ pos >> 8 ^ pos >> 16) * 31 + seed;
@@ -593,7 +593,7 @@ static inline void iou_fill(void *buf, size_t len, unsigned long long pos,
 		p[i] = iou_pattern_at(pos + i, seed);
 }
 
-/* The index of the first wrong byte, or -1. */
+/* Return: the index of the first wrong byte, or -1. */
 static inline long iou_verify(const void *buf, size_t len,
 			      unsigned long long pos, unsigned int seed)
 {
@@ -607,8 +607,8 @@ static inline long iou_verify(const void *buf, size_t len,
 }
 
 /*
- * The same in words of 8 bytes, cheap enough for gigabytes: each tells where it belongs.  @pos
- * and @len are whole words.
+ * Fill memory with words of 8 bytes, each of which encodes its position.  This is fast enough for
+ * gigabytes.  @pos and @len are whole words.
  */
 static inline void iou_fill_words(void *buf, size_t len, unsigned long long pos)
 {
@@ -619,7 +619,7 @@ static inline void iou_fill_words(void *buf, size_t len, unsigned long long pos)
 		p[i] = (pos / 8 + i + 1) * 0x9e3779b97f4a7c15ULL;
 }
 
-/* Are these the next bytes, cut anywhere?  *pos goes on to the first that is not. */
+/* Return: true if @buf has the next bytes, from *pos on.  Advances *pos past the right ones. */
 static inline bool iou_follows(const void *buf, size_t len, unsigned long long *pos)
 {
 	const unsigned char *p = buf, *end = p + len;
@@ -637,7 +637,7 @@ static inline bool iou_follows(const void *buf, size_t len, unsigned long long *
 	return true;
 }
 
-/* A file without a name in @dir, of @size bytes of pattern. */
+/* Create a file without a name in @dir, with @size bytes of pattern. */
 static inline int iou_file_in(const char *dir, size_t size, unsigned int seed)
 {
 	char buf[IOU_PAGE];
@@ -669,7 +669,7 @@ static inline int iou_file(size_t size, unsigned int seed)
 	return iou_file_in(dir ? dir : "/tmp", size, seed);
 }
 
-/* A new directory, whose path goes to @path.  Return: a descriptor of it. */
+/* Create a directory, and store its path in @path.  Return: its descriptor. */
 static inline int iou_dir(char *path, size_t size)
 {
 	int fd;
@@ -681,7 +681,7 @@ static inline int iou_dir(char *path, size_t size)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Remove it with the files and empty directories in it. */
+/* Remove a directory with the files and empty directories in it. */
 static inline void iou_dir_remove(const char *path, int fd)
 {
 	DIR *dir = opendir(path);
@@ -709,8 +709,8 @@ static inline int iou_put(const char *path, const char *text)
 }
 
 /*
- * The calling thread's allocation @nr, or copy from or to user space, counted from here on,
- * fails; 0 calls it off.  Return: 0, or a negative errno where no fault can be injected.
+ * Let allocation @nr of the calling thread from here on, or copy from or to user space, fail; 0
+ * cancels this.  Return: 0, or a negative errno where no fault can be injected.
  */
 static inline int iou_fail_nth(int nr)
 {
@@ -720,7 +720,7 @@ static inline int iou_fail_nth(int nr)
 	return iou_put("/proc/thread-self/fail-nth", text);
 }
 
-/* Has the allocation that was to fail come? */
+/* Return: true if the allocation that was to fail has taken place. */
 static inline bool iou_has_failed(void)
 {
 	char text[16] = "0";
@@ -732,7 +732,7 @@ static inline bool iou_has_failed(void)
 	return atoi(text) <= 0;
 }
 
-/* Allocations that may wait can fail as well.  Return: as iou_fail_nth(). */
+/* Let allocations that may wait fail as well.  Return: as iou_fail_nth(). */
 static inline int iou_fail_init(void)
 {
 	int ret = iou_fail_nth(0);
@@ -745,8 +745,8 @@ static inline int iou_fail_init(void)
 }
 
 /*
- * A device of which the contents may go, and which can be polled: IOU_SCRATCH,
- * or a null device in memory, made at the first call and left for the next.
+ * A device that can be polled, and whose contents may be lost: IOU_SCRATCH, or a null device in
+ * memory, created by the first call and kept for later calls.
  */
 #define IOU_NULLB	"/sys/kernel/config/nullb/nullb9/"
 
@@ -785,7 +785,7 @@ static inline const char *iou_scratch(void)
 	return "/dev/nullb9";
 }
 
-/* Does a thread of this process sleep in io_uring_enter()? */
+/* Return: true if the thread @task of this process sleeps in io_uring_enter(). */
 static inline bool iou_asleep(pid_t task)
 {
 	char path[64], text[64] = "";
@@ -799,7 +799,7 @@ static inline bool iou_asleep(pid_t task)
 	return strtol(text, NULL, 10) == __NR_io_uring_enter;
 }
 
-/* How many threads of process @pid have a name that starts with @prefix. */
+/* Return: the number of threads of process @pid whose names start with @prefix. */
 static inline int iou_threads(int pid, const char *prefix)
 {
 	char path[320], name[32];
@@ -828,8 +828,8 @@ static inline int iou_threads(int pid, const char *prefix)
 }
 
 /*
- * Wait until the thread @tid, of any process, sleeps in the system call @nr, rather than for a
- * time in which it should have got there.
+ * Wait until the thread @tid, of any process, sleeps in the system call @nr, instead of sleeping
+ * for a time that may be too short.
  */
 static inline bool iou_sleeps_in(pid_t tid, long nr)
 {
@@ -842,7 +842,7 @@ static inline bool iou_sleeps_in(pid_t tid, long nr)
 	do {
 		call = -1;
 		f = fopen(path, "r");
-		/* a number unless it runs */
+		/* the line begins with a number unless the thread runs */
 		if (f && fgets(line, sizeof(line), f) && line[0] >= '0' && line[0] <= '9')
 			call = strtol(line, NULL, 10);
 		if (f)
@@ -854,7 +854,7 @@ static inline bool iou_sleeps_in(pid_t tid, long nr)
 	return false;
 }
 
-/* Is the thread @tid of this process off its CPU, with nothing to do?  A preempted one is not. */
+/* Return: true if the thread @tid of this process sleeps; false if it runs or is preempted. */
 static inline bool iou_is_idle(pid_t tid)
 {
 	char path[64], line[64];
@@ -870,7 +870,7 @@ static inline bool iou_is_idle(pid_t tid)
 	return idle;
 }
 
-/* A number from what the ring's descriptor tells, -1 if it is not there. */
+/* Return: a number from the fdinfo of the ring's descriptor, -1 if it is not there. */
 static inline long iou_fdinfo(const struct iou *r, const char *key)
 {
 	char path[64], line[256];
@@ -890,7 +890,7 @@ static inline long iou_fdinfo(const struct iou *r, const char *key)
 	return value;
 }
 
-/* A number from /proc/PID/status, in that file's unit. */
+/* Return: a number from /proc/PID/status, in the unit of that file. */
 static inline long iou_status(int pid, const char *key)
 {
 	char path[64], line[256];
@@ -910,8 +910,8 @@ static inline long iou_status(int pid, const char *key)
 }
 
 /*
- * Make an instance of tracefs without the scheduler's events, which "record-cmd" would trace as
- * well: patching those on a running emulator of several CPUs may stop it.  Return: is it there?
+ * Create an instance of tracefs without the scheduler's events, which "record-cmd" would trace as
+ * well: enabling these may stop an emulator of several CPUs.  Return: true on success.
  */
 static inline bool iou_trace_instance(const char *path)
 {
@@ -926,7 +926,7 @@ static inline bool iou_trace_instance(const char *path)
 	return made;
 }
 
-/* Objects in use of the kernel's caches whose names end in @end, or -1. */
+/* Return: the objects in use of the slab caches whose names end in @end, or -1. */
 static inline long iou_slab_objects(const char *end)
 {
 	FILE *f = fopen("/proc/slabinfo", "r");

@@ -16,21 +16,21 @@
 
 #define IOU_DEFER	(IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN)
 #define IOU_COOP	(IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG)
-/* every change of geometry at once */
+/* all flags that change the layout of ring memory */
 #define IOU_LARGE	(IORING_SETUP_SQE128 | IORING_SETUP_CQE32 | \
 			 IORING_SETUP_NO_SQARRAY | IORING_SETUP_NO_MMAP)
 
 #define IOU_KIND(fixture, kind, bits) \
 	FIXTURE_VARIANT_ADD(fixture, kind) { .flags = (bits) }
 
-/* The kinds that differ in who runs what, and when */
+/* The kinds that differ in the tasks that run work, and in the time at which they do so */
 #define IOU_KINDS_OF_TASK(fixture) \
 	IOU_KIND(fixture, plain, 0); \
 	IOU_KIND(fixture, coop, IOU_COOP); \
 	IOU_KIND(fixture, defer, IOU_DEFER); \
 	IOU_KIND(fixture, sqpoll, IORING_SETUP_SQPOLL)
 
-/* Those, and the ones that differ in the layout of memory */
+/* These kinds, and those that differ in the layout of memory */
 #define IOU_KINDS(fixture) \
 	IOU_KINDS_OF_TASK(fixture); \
 	IOU_KIND(fixture, cqe32, IORING_SETUP_CQE32); \
@@ -40,7 +40,7 @@
 	IOU_KIND(fixture, defer_large, IOU_DEFER | IOU_LARGE); \
 	IOU_KIND(fixture, sqpoll_large, IORING_SETUP_SQPOLL | IOU_LARGE)
 
-/* Beside those, work that a worker does: ->sqe_flags goes into each SQE */
+/* These kinds, and one whose requests workers issue: ->sqe_flags goes into each SQE */
 #define IOU_KINDS_ASYNC(fixture) \
 	FIXTURE_VARIANT_ADD(fixture, defer_async) \
 		{ .flags = IOU_DEFER, .sqe_flags = IOSQE_ASYNC }; \

@@ -8,21 +8,21 @@
 /* Registered files of a ring that sends or gets some */
 #define SLOTS	8
 
-/* A CQE for the ring @fd. */
+/* Prepare a message that posts a CQE in the ring @fd. */
 static inline struct io_uring_sqe *prep_msg(struct iou *r, int fd, unsigned long long data,
 					    unsigned int res)
 {
 	return iou_prep(r, IORING_OP_MSG_RING, fd, (void *)IORING_MSG_DATA, res, data);
 }
 
-/* The same, sent.  Return: what the sender is told */
+/* Send such a message.  Return: the result in the sender's CQE */
 static inline int send_data(struct iou *r, int fd, unsigned long long data, unsigned int res)
 {
 	prep_msg(r, fd, data, res);
 	return iou_one(r);
 }
 
-/* The file of slot @from for slot @to - 1 of the ring @fd. */
+/* Prepare a message that passes the file of slot @from to slot @to - 1 of the ring @fd. */
 static inline struct io_uring_sqe *prep_file(struct iou *r, int fd, unsigned int from,
 					     unsigned int to, unsigned long long data)
 {
@@ -34,7 +34,7 @@ static inline struct io_uring_sqe *prep_file(struct iou *r, int fd, unsigned int
 	return sqe;
 }
 
-/* All slots, of which the first has a file. */
+/* Register all slots, of which only the first has a file. */
 static inline int register_slots(struct iou *r, int first)
 {
 	int fds[SLOTS], i;

@@ -85,7 +85,7 @@ static inline struct io_uring_sqe *prep_update(struct iou *r, __u64 target, unsi
 	return sqe;
 }
 
-/* Submit what was prepared and see to it that it was looked at. */
+/* Submit the prepared SQEs and wait until they were issued. */
 static inline int submit(struct iou *r)
 {
 	int ret = iou_submit(r);
@@ -95,7 +95,7 @@ static inline int submit(struct iou *r)
 	return ret;
 }
 
-/* Let everything that has happened become CQEs. */
+/* Wait until all events that have happened have become CQEs. */
 static inline void settle(struct iou *r)
 {
 	if (r->flags & IORING_SETUP_SQPOLL)
@@ -116,7 +116,7 @@ struct got {
 	unsigned int flags;
 };
 
-/* Take the CQE with this user_data, wherever it stands; others are kept in order. */
+/* Take the CQE with this user_data at any place in the CQ; keep the others in order. */
 static inline int take_of(struct iou *r, __u64 data, struct got *got)
 {
 	unsigned int i, nr;

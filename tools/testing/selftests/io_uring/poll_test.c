@@ -10,7 +10,7 @@
 
 #include "poll.h"
 
-/* A field of the SQE that must not be set, and what is said if it is. */
+/* A field of the SQE that must be zero, and the error if it is not. */
 struct bad {
 	const char *name;
 	int op;
@@ -177,7 +177,7 @@ TEST_F(poll, single)
 	EXPECT_TRUE(has_quiet_ring(r, 20));
 	ASSERT_EQ(1, write(self->p[1], "x", 1));
 	EXPECT_CQE(r, 1, POLLIN, 0);
-	/* it was one event only */
+	/* a poll without MULTI reports only one event */
 	ASSERT_EQ(1, write(self->p[1], "x", 1));
 	EXPECT_TRUE(has_quiet_ring(r, 20));
 
@@ -196,13 +196,13 @@ TEST_F(poll, single)
 	ASSERT_EQ(1, write(self->p[1], "x", 1));
 	EXPECT_CQE(r, 4, POLLIN, 0);
 
-	/* no CQE for a success */
+	/* a success posts no CQE */
 	prep_poll(r, self->p[0], POLLIN, 0, 5)->flags = IOSQE_CQE_SKIP_SUCCESS;
 	ASSERT_LE(0, submit(r));
 	EXPECT_TRUE(has_quiet_ring(r, 20));
 }
 
-/* Errors and ends are told whether they were asked for or not. */
+/* A poll reports errors and hang-ups even if the program has not requested them. */
 TEST_F(poll, unasked)
 {
 	struct iou *r = &self->r;
@@ -213,7 +213,7 @@ TEST_F(poll, unasked)
 	ASSERT_LE(0, submit(r));
 	EXPECT_TRUE(has_quiet_ring(r, 20));
 	close(self->p[0]);
-	/* the poll holds the file */
+	/* the poll holds a reference to the file */
 	EXPECT_TRUE(has_quiet_ring(r, 20));
 	close(self->p[1]);
 	self->p[0] = open("/dev/null", O_RDONLY);
@@ -236,7 +236,7 @@ TEST_F(poll, unasked)
 	close(s[0]);
 }
 
-/* Files that are always ready, or never say when. */
+/* Files that are always ready, or that have no wait queue. */
 TEST_F(poll, files_without_waitqueue)
 {
 	struct iou *r = &self->r;
@@ -260,9 +260,9 @@ TEST_F(poll, files_without_waitqueue)
 }
 
 /*
- * A socket wakes for POLLPRI whenever data comes, and says whether it was out of band only
- * when it is asked.  Stock listens to no such wake.  Mutant: poll-priority-believed.
- * differences: poll-priority
+ * A socket wakes pollers for POLLPRI whenever data comes; only its ->poll() knows if there is
+ * out-of-band data.  6.12 misses such a wake.  Mutant: poll-priority-believed. differences:
+ * poll-priority
  */
 TEST_F(poll, priority)
 {
@@ -299,11 +299,11 @@ TEST_F(poll, multi)
 	for (i = 0; i < 50; i++) {
 		ASSERT_EQ(1, write(self->p[1], "x", 1));
 		EXPECT_CQE(r, 1, POLLIN, MORE);
-		/* without a read in every second round: each write is an event */
+		/* even rounds leave the data unread: each write is an event */
 		if (i % 2)
 			drain(self->p[0]);
 	}
-	/* nothing but writes is one */
+	/* without a further write there is no event */
 	EXPECT_TRUE(has_quiet_ring(r, 20));
 	prep_remove(r, 1);
 	ASSERT_LE(0, submit(r));
@@ -316,8 +316,8 @@ TEST_F(poll, multi)
 }
 
 /*
- * A poll that was just cancelled is there still for its removal, which comes too late; one that
- * was just removed is found no more.  Mutant: poll-removal-finds-nothing.
+ * The removal of a poll that was just cancelled finds the poll, and fails with -EALREADY.  A poll
+ * that was just removed is not found again.  Mutant: poll-removal-finds-nothing.
  */
 TEST_F(poll, remove_of_a_cancelled_one)
 {
@@ -348,7 +348,6 @@ TEST_F(poll, remove_of_a_cancelled_one)
 	}
 }
 
-/* An event that is there when it is armed is told, and it goes on. */
 /* A multishot poll with EPOLLONESHOT reports one event. */
 TEST_F(poll, multi_oneshot)
 {
@@ -378,6 +377,7 @@ TEST_F(poll, multi_oneshot)
 	}
 }
 
+/* A multishot poll of a ready file reports that event, and continues. */
 TEST_F(poll, multi_ready_at_once)
 {
 	struct iou *r = &self->r;
@@ -406,7 +406,7 @@ TEST_F(poll, remove)
 
 	prep_poll(r, self->p[0], POLLIN, 0, 1);
 	prep_poll(r, self->p[0], POLLIN, 0, 2);
-	/* a read that waits is no poll */
+	/* a read that waits is not a poll */
 	iou_prep(r, IORING_OP_READ, self->p[0], buf, 8, 0)->user_data = 3;
 	ASSERT_LE(0, submit(r));
 	settle(r);
@@ -445,14 +445,14 @@ TEST_F(poll, update)
 	EXPECT_CQE(r, ACT, 0, 0);
 	ASSERT_EQ(0, eventfd_write(fd, 1));
 	EXPECT_TRUE(has_quiet_ring(r, 20));
-	/* ready already: both are told */
+	/* the file is ready: both the update and the poll post a CQE */
 	prep_update(r, 2, EVENTS | USER_DATA, POLLIN, 3);
 	ASSERT_LE(0, submit(r));
 	EXPECT_CQE(r, ACT, 0, 0);
 	EXPECT_CQE(r, 3, POLLIN, 0);
 	EXPECT_TRUE(has_quiet_ring(r, 20));
 
-	/* a multishot poll stays one */
+	/* a multishot poll stays multishot */
 	ASSERT_EQ(0, eventfd_read(fd, &value));
 	prep_poll(r, fd, POLLPRI, MULTI, 4);
 	ASSERT_LE(0, submit(r));
@@ -465,7 +465,7 @@ TEST_F(poll, update)
 	ASSERT_LE(0, submit(r));
 	EXPECT_CQE(r, ACT, 0, 0);
 	EXPECT_CQE(r, 5, POLLOUT, MORE);
-	/* and a single one stays single */
+	/* an update does not turn a single poll into a multishot one */
 	prep_poll(r, self->p[0], POLLPRI, 0, 6);
 	ASSERT_LE(0, submit(r));
 	prep_update(r, 6, EVENTS | MULTI, POLLIN, 0);
@@ -476,7 +476,7 @@ TEST_F(poll, update)
 	close(fd);
 }
 
-/* The owner of a single-writer ring does not see the event before it comes. */
+/* A removal or update of a poll that an event has already woken is too late. */
 TEST_F(poll, firing)
 {
 	struct iou *r = &self->r;
@@ -497,7 +497,7 @@ TEST_F(poll, firing)
 	EXPECT_TRUE(has_quiet_ring(r, 20));
 }
 
-/* All polls of a file are told of its end, on whatever ring. */
+/* All polls of a file report its hang-up, on each ring. */
 TEST_F(poll, hang_up)
 {
 	struct iou *r = &self->r, other;
@@ -544,7 +544,7 @@ TEST_F(poll, hang_up)
 	}
 }
 
-/* More wakes than any counter of ownership has room for, before any task looks. */
+/* More wakes than a counter of wakes could hold, before a task checks the file. */
 TEST_F(poll, wakes_without_end)
 {
 	struct iou *r = &self->r;
@@ -589,7 +589,7 @@ TEST_F(poll, exclusive)
 		settle(&other[i]);
 		nr += iou_ready(&other[i]);
 	}
-	/* one is enough, and one there is */
+	/* exactly one poll reports the event */
 	EXPECT_EQ(1, nr);
 	/* a poll that is not exclusive gets the event as well */
 	drain(self->p[0]);
@@ -604,8 +604,8 @@ TEST_F(poll, exclusive)
 }
 
 /*
- * Of two that wait for one event the first is told, and is cancelled before its program is: the
- * other one is told.  Mutant: cancelled-poll-keeps-event.  differences: event-passed-on
+ * One event wakes the first of two polls, which is cancelled before it posts a CQE: the other one
+ * reports the event.  Mutant: cancelled-poll-keeps-event.  differences: event-passed-on
  */
 TEST_F(poll, exclusive_cancelled)
 {
@@ -643,9 +643,9 @@ TEST_F(poll, exclusive_cancelled)
 }
 
 /*
- * Of two events the first one is told to the first of two, whose program does not look; the
- * second one is for the other.  The waker of inotify's events does not say what they are.
- * Mutant: exclusive-poll-takes-two.  differences: poll-exclusive-two
+ * The first of two events wakes the first of two polls, whose owner does not enter its ring; the
+ * second event is for the other poll.  The wakes of inotify do not pass the event.  Mutant:
+ * exclusive-poll-takes-two.  differences: poll-exclusive-two
  */
 TEST_F(poll, exclusive_two)
 {
@@ -685,7 +685,7 @@ struct removal {
 	unsigned int turn, done;
 };
 
-/* An event at some moment of each turn. */
+/* Cause an event at some moment of each turn. */
 static void *event_in_turn(void *arg)
 {
 	struct removal *r = arg;
@@ -706,7 +706,7 @@ static void *event_in_turn(void *arg)
 }
 
 /*
- * An event comes while the first of two is removed: one of them is told.  Mutant:
+ * An event comes while the first of two polls is removed: one of them reports it.  Mutant:
  * cancelled-poll-keeps-event.  differences: event-passed-on
  */
 TEST_F(poll, exclusive_removed)
@@ -756,7 +756,7 @@ TEST_F(poll, exclusive_removed)
 	close(fds[1]);
 }
 
-/* How many requests of this kind fdinfo says are waiting. */
+/* Return: the number of waiting requests of an op, according to fdinfo. */
 static int waiting(struct iou *r, int op)
 {
 	char path[64], want[64], line[256];
@@ -797,7 +797,7 @@ TEST_F(poll, fdinfo)
 	EXPECT_EQ(0, waiting(r, IORING_OP_READ));
 }
 
-/* The end of each comes after what was told before. */
+/* Remove all polls: the last CQE of each comes after its earlier CQEs. */
 static void remove_all(struct __test_metadata *_metadata, struct iou *r, unsigned char *seen,
 		       unsigned int nr)
 {
@@ -897,7 +897,7 @@ FIXTURE_TEARDOWN(poll_small)
 	close(self->p[1]);
 }
 
-/* There is no room for "more": the CQE that does not fit is the last, and is not lost. */
+/* Without room in the CQ a poll does not continue: its last CQE overflows, and is not lost. */
 TEST_F(poll_small, overflow)
 {
 	struct iou *r = &self->r;
@@ -922,7 +922,7 @@ TEST_F(poll_small, overflow)
 	EXPECT_EQ(-ENOENT, iou_one(r));
 }
 
-/* The same with many at once: each ends once, in the order in which they were told. */
+/* Many polls at once without room in the CQ: each ends only once, and no CQE is lost. */
 TEST_F(poll_small, overflow_many)
 {
 	struct iou *r = &self->r;
@@ -978,7 +978,7 @@ FIXTURE_TEARDOWN(poll_waits)
 	iou_exit(&self->r);
 }
 
-/* One signal a published batch, none without. */
+/* Each published batch signals the eventfd once; without a CQE there is no signal. */
 TEST_F(poll_waits, eventfd_per_batch)
 {
 	struct iou *r = &self->r;
@@ -996,8 +996,8 @@ TEST_F(poll_waits, eventfd_per_batch)
 	iou_sleep_ms(20);
 	ASSERT_EQ(0, eventfd_read(ev, &value));
 	/*
-	 * Single-writer rings tell of the first event, and of the CQEs.  A thread
-	 * may publish while the wakes still come, in any number of batches.
+	 * Single-writer rings signal for the first event, and for the CQEs.  An SQPOLL thread may
+	 * publish while the wakes still come, in any number of batches.
 	 */
 	EXPECT_GE(variant->flags & IORING_SETUP_SQPOLL ? 64 : 2, value);
 	iou_seen(r, 64);
@@ -1032,7 +1032,7 @@ static void *feeder_main(void *arg)
 	return NULL;
 }
 
-/* A task that waits for N is woken when N are there, not for each, and not too late. */
+/* A task that waits for N CQEs is woken once all of them are there, not for each one. */
 TEST_F(poll_waits, for_n)
 {
 	struct iou *r = &self->r;
@@ -1056,7 +1056,7 @@ TEST_F(poll_waits, for_n)
 		EXPECT_EQ(16, iou_ready(r));
 		EXPECT_LE(150000, took);
 		EXPECT_GT(IOU_PATIENCE * 500ULL, took);
-		/* task work needs the task; a single-writer ring's owner sleeps on */
+		/* on other rings, task work wakes the task for each event */
 		if (variant->flags & IORING_SETUP_DEFER_TASKRUN)
 			EXPECT_GE(8, switches() - before);
 		pthread_join(feeder.thread, NULL);
@@ -1066,7 +1066,7 @@ TEST_F(poll_waits, for_n)
 	}
 }
 
-/* What a child does with its armed requests before it ends. */
+/* How a child with armed requests ends. */
 enum ending { END_EXIT, END_KILL, END_EXEC, END_CLOSE, END_THREAD, ENDINGS };
 
 static void *thread_main(void *arg)
@@ -1122,7 +1122,7 @@ FIXTURE_TEARDOWN(poll_end)
 	close(self->p[1]);
 }
 
-/* However a task ends that has armed polls: they go, and with them their file. */
+/* However a task with armed polls ends, the polls end, and release their file. */
 TEST_F(poll_end, all_ways)
 {
 	unsigned int ending, i;
@@ -1146,7 +1146,7 @@ TEST_F(poll_end, all_ways)
 				iou_prep(&r, IORING_OP_READ, self->p[0], buf, 8, 0);
 				iou_prep(&r, IORING_OP_READ, self->p[0], buf, 8, 0)->flags =
 					IOSQE_ASYNC;
-				/* a ring that holds itself does not go by being closed */
+				/* a ring with a poll of itself is not released by its close */
 				if (ending != END_CLOSE)
 					prep_poll(&r, r.fd, POLLPRI, MULTI, i);
 			}
@@ -1160,7 +1160,7 @@ TEST_F(poll_end, all_ways)
 		}
 		ASSERT_LT(0, pid);
 		close(self->p[0]);
-		/* no task is left who could read */
+		/* no task is left that holds the read end */
 		EXPECT_EQ(1, poll(&pfd, 1, IOU_PATIENCE))
 			TH_LOG("ending %u", ending);
 		EXPECT_EQ(POLLERR, pfd.revents);
@@ -1172,7 +1172,7 @@ TEST_F(poll_end, all_ways)
 	close(self->p[0]);
 }
 
-/* A thread that has armed polls ends while others use the ring. */
+/* A thread with armed polls ends while others use the ring. */
 static void *arming_thread(void *arg)
 {
 	struct iou *r = arg;
@@ -1195,7 +1195,7 @@ TEST_F(poll_end, thread)
 	prep_poll(&r, self->p[0], POLLIN, MULTI, 2);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, arming_thread, &r));
 	pthread_join(thread, &tid);
-	/* it can be joined before it has run its last task work */
+	/* a join may return before the thread has run its last task work */
 	while (!syscall(SYS_tgkill, getpid(), (long)tid, 0))
 		iou_sleep_ms(1);
 	settle(&r);

@@ -9,7 +9,7 @@
 #define SEED	3
 #define HUGE	(2UL << 20)
 
-/* A CQE that a tag has posted is expected within this time, in milliseconds. */
+/* The CQE of a tag is expected within this time, in milliseconds. */
 #define TAG_TIME	3000
 
 FIXTURE(rsrc) {
@@ -45,7 +45,7 @@ FIXTURE_TEARDOWN(rsrc)
 		close(self->file[i]);
 }
 
-/* Read from @slot: which of the four files is in there, or an errno. */
+/* Read from @slot.  Return: the index of the file in it, or a negative errno. */
 static int which(struct iou *r, unsigned int slot, unsigned char flags)
 {
 	unsigned char buf[64];
@@ -92,7 +92,7 @@ static int files_update(struct iou *r, unsigned int off, unsigned int nr, const 
 	return iou_register(r, IORING_REGISTER_FILES_UPDATE, &up, nr);
 }
 
-/* The next CQE is the one of @tag and nothing else. */
+/* Return: 0 if the next CQE is that of @tag. */
 static int expect_tag(struct iou *r, __u64 tag)
 {
 	struct io_uring_cqe cqe;
@@ -108,7 +108,7 @@ static int expect_tag(struct iou *r, __u64 tag)
 	return cqe.user_data == tag && !cqe.res && !cqe.flags ? 0 : -EILSEQ;
 }
 
-/* No CQE comes, although there is an occasion. */
+/* Return: true if no CQE comes for some time. */
 static bool silent(struct iou *r)
 {
 	return iou_wait_ms(r, 1, 30) == -ETIME;
@@ -167,22 +167,22 @@ TEST_F(rsrc, file_tags)
 
 	ASSERT_EQ(0, files2(r, 4, fds, tags, 0));
 	EXPECT_TRUE(silent(r));
-	/* replaced and unused: told at once */
+	/* the file is replaced and unused: its tag is posted at once */
 	tag = 200;
 	ASSERT_EQ(1, files_update2(r, 0, 1, &self->file[2], &tag));
 	EXPECT_EQ(0, expect_tag(r, 100));
 	EXPECT_EQ(2, which(r, 0, 0));
-	/* no tag, nothing to tell */
+	/* a file without a tag posts no CQE */
 	ASSERT_EQ(1, files_update2(r, 1, 1, &none, NULL));
 	EXPECT_TRUE(silent(r));
 	ASSERT_EQ(1, files_update(r, 3, 1, &none));
 	EXPECT_EQ(0, expect_tag(r, 103));
-	/* a task that unregisters the table knows that its tags are gone */
+	/* unregistering the table posts no tags */
 	ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_FILES, NULL, 0));
 	EXPECT_TRUE(silent(r));
 }
 
-/* A tag tells of the last user, not of the update. */
+/* A tag is posted when the last user ends, not at the update. */
 TEST_F(rsrc, file_tag_waits_for_requests)
 {
 	struct iou *r = &self->r;
@@ -199,7 +199,7 @@ TEST_F(rsrc, file_tag_waits_for_requests)
 	ASSERT_EQ(1, files_update(r, 0, 1, &none));
 	EXPECT_TRUE(silent(r));
 	ASSERT_EQ(2, write(p[1], "ok", 2));
-	/* the request and the tag; which is first is not promised */
+	/* the CQEs of the request and the tag come in either order */
 	ASSERT_EQ(0, iou_reap(r, &cqe));
 	first = cqe.user_data == 77;
 	EXPECT_EQ(first ? 0 : 2, cqe.res);
@@ -210,7 +210,7 @@ TEST_F(rsrc, file_tag_waits_for_requests)
 }
 
 /*
- * A tag waits for users of what was in its own slot, and for no others, however old.
+ * A tag waits only for users of the file that was in its slot, not for older users of others.
  * Mutant: tag-waits-for-others.  differences: tag-own-user
  */
 TEST_F(rsrc, tag_does_not_wait_for_others)
@@ -224,7 +224,7 @@ TEST_F(rsrc, tag_does_not_wait_for_others)
 	iou_prep(r, IORING_OP_READ, 0, self->buf, 8, 0)->flags = IOSQE_FIXED_FILE;
 	ASSERT_EQ(0, iou_submit_issued(r));
 	ASSERT_EQ(1, files_update(r, 1, 1, &none));
-	/* on stock what went later waits for what went before */
+	/* on 6.12 a tag waits for those of earlier updates */
 	if (!iou_on_stock())
 		EXPECT_EQ(0, expect_tag(r, 77));
 	EXPECT_TRUE(silent(r));
@@ -244,7 +244,7 @@ static void *feeder(void *arg)
 	return write(*(int *)arg, "x", 1) == 1 ? arg : NULL;
 }
 
-/* Unregistering waits for no read; the file lives on in the request. */
+/* Unregistering does not wait for a read; the request holds the file. */
 TEST_F(rsrc, unregister_files_in_use)
 {
 	struct iou *r = &self->r;
@@ -262,7 +262,7 @@ TEST_F(rsrc, unregister_files_in_use)
 	ASSERT_EQ(0, iou_reap(r, &cqe));
 	EXPECT_EQ(1, cqe.res);
 	pthread_join(thread, NULL);
-	/* another table can come at once */
+	/* another table can be registered at once */
 	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILES, &self->file[1], 1));
 	EXPECT_EQ(1, which(r, 0, 0));
 	close(p[0]);
@@ -279,7 +279,7 @@ TEST_F(rsrc, file_alloc_range)
 	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILE_ALLOC_RANGE, &range, 0));
 	for (i = 0; i < 3; i++)
 		fds[i] = self->file[i];
-	/* two fit, the third finds no place */
+	/* two files fit, the third finds no free slot */
 	iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 3, IORING_FILE_INDEX_ALLOC);
 	EXPECT_EQ(2, iou_one(r));
 	EXPECT_EQ(2, fds[0]);
@@ -289,12 +289,12 @@ TEST_F(rsrc, file_alloc_range)
 	fds[0] = self->file[3];
 	iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 1, IORING_FILE_INDEX_ALLOC);
 	EXPECT_EQ(-ENFILE, iou_one(r));
-	/* also for what could not have it: a ring */
+	/* without a free slot, a ring, which may not be registered, gets the same error */
 	fds[0] = r->fd;
 	iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 1, IORING_FILE_INDEX_ALLOC);
 	EXPECT_EQ(-ENFILE, iou_one(r));
 	fds[0] = self->file[3];
-	/* the old place is free again after an update */
+	/* the old slot is free again after an update */
 	fds[1] = -1;
 	ASSERT_EQ(1, files_update(r, 2, 1, &fds[1]));
 	iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 1, IORING_FILE_INDEX_ALLOC);
@@ -305,7 +305,7 @@ TEST_F(rsrc, file_alloc_range)
 	EXPECT_EQ(2, which(r, 5, 0));
 }
 
-/* Update under load: each read sees one of the files that were there. */
+/* Update a slot under load: each read uses one of the files that were in the slot. */
 struct updater {
 	struct iou *r;
 	int *file;
@@ -341,7 +341,7 @@ TEST_F(rsrc, update_against_reads)
 		SKIP(return, "another thread may not register");
 	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_FILES, self->file, 1));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, update_loop, &u));
-	/* until each of them was there, at least */
+	/* at least until each of the files was used */
 	for (i = 0; i < rounds || (seen != 0xf && iou_now_us() < end); i++) {
 		ret = which(&self->r, 0, i % 2 ? IOSQE_ASYNC : 0);
 		if (ret == -EBADF)
@@ -408,7 +408,7 @@ TEST_F(rsrc, buffers_sparse_and_update)
 	ASSERT_EQ(1, buffers_update(r, 7, 1, iov, NULL));
 	EXPECT_EQ(4096, read_fixed(r, fd, 7, mem + 2 * IOU_PAGE + 1, 4096, 0));
 	EXPECT_EQ(-1, iou_verify(mem + 2 * IOU_PAGE + 1, 4096, 0, SEED));
-	/* the first is good, the second is not: one was done */
+	/* the first is valid, the second is not: one was updated */
 	iov[0] = (struct iovec){ mem, 64 };
 	iov[1] = (struct iovec){ mem, 0 };
 	EXPECT_EQ(1, buffers_update(r, 0, 2, iov, NULL));
@@ -416,7 +416,7 @@ TEST_F(rsrc, buffers_sparse_and_update)
 	munmap(mem, 4 * IOU_PAGE);
 }
 
-/* Without a driver's command nothing can fill the slot.  Mutant: empty-slot-waits. */
+/* Only a driver's command could fill the slot, and there is none.  Mutant: empty-slot-waits. */
 TEST_F(rsrc, empty_slot_in_a_chain)
 {
 	struct io_uring_sqe *sqe;
@@ -457,7 +457,7 @@ TEST_F(rsrc, buffer_tags)
 	ASSERT_EQ(0, buffers2(r, 2, iov, tags, 0));
 	ASSERT_EQ(1, buffers_update(r, 0, 1, &iov[1], &tag));
 	EXPECT_EQ(0, expect_tag(r, 10));
-	/* in use by a request: the tag follows it */
+	/* a request uses the buffer: the tag is posted after the request */
 	ASSERT_EQ(0, pipe(p));
 	sqe = iou_prep(r, IORING_OP_READ_FIXED, p[0], mem + IOU_PAGE, 8, 0);
 	sqe->buf_index = 1;
@@ -479,7 +479,7 @@ TEST_F(rsrc, buffer_tags)
 	munmap(mem, 4 * IOU_PAGE);
 }
 
-/* Memory that was a buffer belongs to the program again: nothing is read into it later. */
+/* After buffers are unregistered, the kernel does not read into their memory any more. */
 TEST_F(rsrc, unregister_buffers_waits)
 {
 	unsigned char *mem = iou_map_anon(2 * IOU_PAGE);
@@ -490,7 +490,7 @@ TEST_F(rsrc, unregister_buffers_waits)
 	int i, p[2];
 
 	ASSERT_EQ(0, pipe(p));
-	/* in its slot, and taken out of it before */
+	/* the buffer is in its slot, or was removed from it before */
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, &iov, 1));
 		iou_prep(r, IORING_OP_READ_FIXED, p[0], mem, 8, 0);
@@ -520,7 +520,7 @@ static void on_signal(int sig)
 static void *interrupter(void *arg)
 {
 	iou_sleep_ms(100);
-	/* again and again: it may come before the call */
+	/* repeat the signal: it may come before the call */
 	while (!load_acq((int *)arg)) {
 		kill(getpid(), SIGUSR1);
 		iou_sleep_ms(20);
@@ -528,7 +528,7 @@ static void *interrupter(void *arg)
 	return arg;
 }
 
-/* A task that cannot wait for ever gets a signal, and the buffers are what they were. */
+/* A signal ends a wait that would not end, and the buffers stay registered. */
 TEST_F(rsrc, unregister_buffers_interrupted)
 {
 	struct sigaction action = { .sa_handler = on_signal };
@@ -561,7 +561,7 @@ TEST_F(rsrc, unregister_buffers_interrupted)
 	munmap(mem, 2 * IOU_PAGE);
 }
 
-/* A buffer is its pages: what is mapped there later is another matter. */
+/* A buffer keeps its pages: a later mapping at the same address does not change it. */
 TEST_F(rsrc, buffer_keeps_its_pages)
 {
 	unsigned char *mem = iou_map_anon(2 * IOU_PAGE), *back;
@@ -632,8 +632,8 @@ TEST_F(rsrc, clone_by_index)
 }
 
 /*
- * Where a buffer lies in large pages, small ones and repeats of one page, each
- * byte has to land where it belongs.
+ * A buffer lies in large pages, in small ones, or in repeats of one page.  Each byte
+ * has to reach its place.
  *
  *   file:  pattern of 2 MiB     buffer:  any start, any length
  */
@@ -775,7 +775,7 @@ TEST_F(layout, any_start_any_length)
 	for (round = 0; round < rounds; round++) {
 		start = next_random(&state) % self->len;
 		len = next_random(&state) % (self->len - start) + 1;
-		/* the edges are where mistakes live */
+		/* errors are likely at the edges */
 		if (round % 4 == 1)
 			start &= ~(IOU_PAGE - 1);
 		if (round % 4 == 2)
@@ -835,7 +835,7 @@ TEST_F(layout, neighbours_stay)
 		ASSERT_EQ(0x5a, self->mem[i]);
 }
 
-/* What is pinned is counted, each page once, and given back. */
+/* Pinned pages are counted, and the count is undone when the buffers are freed. */
 TEST_F(layout, pinned_pages_come_back)
 {
 	long before = iou_status(getpid(), "VmPin"), pinned;
@@ -855,13 +855,13 @@ TEST_F(layout, pinned_pages_come_back)
 	}
 	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, iov, 2));
 	iou_exit(r);
-	/* the ring's end comes a little later */
+	/* the ring ends a little later */
 	for (i = 0; i < 200 && iou_status(getpid(), "VmPin") != before; i++)
 		iou_sleep_ms(10);
 	EXPECT_EQ(before, iou_status(getpid(), "VmPin"));
 }
 
-/* VmPin once it has come down to @pages, or after some time: rings and requests end late. */
+/* Return: VmPin once it is at most @kb, or after some time: rings and requests end late. */
 static long pinned_kb(long kb)
 {
 	unsigned int i;
@@ -872,7 +872,7 @@ static long pinned_kb(long kb)
 }
 
 /*
- * A large page is pinned and counted until the last buffer in it is gone, whichever that is.
+ * A large page is pinned and counted until the last buffer in it is freed, in any order.
  * differences: large-page-charged
  */
 TEST_F(layout, counted_until_the_last_user)
@@ -887,7 +887,7 @@ TEST_F(layout, counted_until_the_last_user)
 		SKIP(return, "not made of large pages for sure");
 	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, iov, 2));
 	EXPECT_EQ(before + all, iou_status(getpid(), "VmPin"));
-	/* what was charged goes, the page stays with the other one */
+	/* the buffer that was charged is freed, but the other one still holds a page */
 	ASSERT_EQ(1, buffers_update(r, 0, 1, &none, NULL));
 	if (!iou_on_stock())
 		EXPECT_EQ(before + (long)(HUGE / 1024), pinned_kb(before + HUGE / 1024));
@@ -895,7 +895,7 @@ TEST_F(layout, counted_until_the_last_user)
 	if (!iou_on_stock())
 		EXPECT_EQ(before + all, iou_status(getpid(), "VmPin"));
 
-	/* likewise if the other one is another ring's */
+	/* the page stays counted if the other buffer is of another ring */
 	ASSERT_EQ(0, iou_init(&other, 8, 0));
 	ASSERT_EQ(0, iou_register(&other, IORING_REGISTER_CLONE_BUFFERS, &clone, 1));
 	ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
@@ -909,7 +909,7 @@ TEST_F(layout, counted_until_the_last_user)
 	EXPECT_EQ(before, pinned_kb(before));
 }
 
-/* A task that is over a limit that was lowered still gets what costs nothing. */
+/* A task above a lowered limit can still register a buffer that needs no further charge. */
 static int over_the_limit(void)
 {
 	struct rlimit limit = { 2 * HUGE, 2 * HUGE };
@@ -959,7 +959,7 @@ TEST(buffer_that_costs_nothing)
 	}
 }
 
-/* An ordinary user's limit holds for all of its rings together. */
+/* The limit of an ordinary user applies to all of the user's rings together. */
 static int limited_child(void)
 {
 	struct rlimit limit = { 64 * IOU_PAGE, 64 * IOU_PAGE };
@@ -986,7 +986,7 @@ static int limited_child(void)
 	if (iou_register(&b, IORING_REGISTER_BUFFERS, &iov, 1))
 		return 7;
 	iou_exit(&b);
-	/* the exit of a ring gives back, though not at once */
+	/* the exit of a ring undoes the charge, though not at once */
 	for (int i = 0; i < 300; i++) {
 		if (!iou_register(&a, IORING_REGISTER_BUFFERS, &iov, 1))
 			return 0;
@@ -1011,7 +1011,7 @@ TEST(memlock_limit)
 	}
 }
 
-/* Files of another file system on slots and requests do not hold it busy. */
+/* Files that were in slots and requests do not keep a file system from being unmounted. */
 TEST(umount_after_use)
 {
 	char dir[] = "/tmp/iou.umount.XXXXXX", path[64], buf[64] = "x";
@@ -1043,7 +1043,7 @@ TEST(umount_after_use)
 	iou_exit(&r);
 }
 
-/* A ring may not hold a ring, and may not travel over a socket. */
+/* A ring cannot be registered in a ring, or sent over a socket. */
 TEST(rings_do_not_nest)
 {
 	char control[CMSG_SPACE(sizeof(int))] = { };
@@ -1141,7 +1141,7 @@ FIXTURE(fault) {
 };
 
 FIXTURE_VARIANT(fault) {
-	bool in_prep;		/* the missing page holds the iovec, not the data */
+	bool in_prep;		/* the missing page has the iovec, not the data */
 };
 
 FIXTURE_VARIANT_ADD(fault, in_prep) {
@@ -1195,7 +1195,7 @@ TEST_F(fault, worker_completes_meanwhile)
 	ASSERT_EQ(1, iou_submit(r));
 	while (!load_acq(&h->worker_waits))
 		sched_yield();
-	/* a pipe with room is written to in the submitter itself */
+	/* the submitter itself writes to a pipe with room */
 	ASSERT_EQ(0, pipe(p));
 	if (variant->in_prep)
 		iou_prep(r, IORING_OP_READV, self->fd, second, 1, 0)->user_data = 1;

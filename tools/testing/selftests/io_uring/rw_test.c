@@ -78,7 +78,7 @@ FIXTURE_TEARDOWN(rw)
 	munmap(self->page, IOU_PAGE);
 }
 
-/* One way to reach the file: by which operation, with which SQE flags. */
+/* A way to access the file: the operation and the SQE flags. */
 struct way {
 	const char *name;
 	int op;
@@ -115,7 +115,7 @@ static const struct way write_ways[] = {
 	{ "fixed slot async", IORING_OP_WRITE_FIXED, IOSQE_FIXED_FILE | IOSQE_ASYNC },
 };
 
-/* Prepare @way on @len bytes at @pos; @iov has to live until the submit only. */
+/* Prepare @way for @len bytes at @pos; @iov has to stay valid only until the submit. */
 static struct io_uring_sqe *prep_way(struct iou *r, const struct way *way, int fd,
 				     void *buf, unsigned int len,
 				     unsigned long long pos, struct iovec *iov)
@@ -224,7 +224,7 @@ TEST_F(rw, many_at_once)
 	}
 }
 
-/* Nothing is in the page cache: reads wait for the disk, in whatever way. */
+/* The page cache is empty: reads of each way wait for the disk. */
 TEST_F(rw, cold)
 {
 	const unsigned int piece = FILE_SIZE / 32, nr = 32;
@@ -252,7 +252,7 @@ TEST_F(rw, cold)
 		ASSERT_EQ(-1, iou_verify(self->buf, FILE_SIZE, 0, SEED)) {
 			TH_LOG("%s", read_ways[w].name);
 		}
-		/* one long read, half of which is there */
+		/* one long read, half of which is in the page cache */
 		ASSERT_EQ(0, posix_fadvise(self->fd, FILE_SIZE / 2, 0,
 					   POSIX_FADV_DONTNEED));
 		memset(self->buf, 0, BUF_SIZE);
@@ -349,7 +349,7 @@ TEST_F(rw, current_position)
 #define IN_FLIGHT	16
 #define SHARE		(FILE_SIZE / IN_FLIGHT)
 
-/* Which share of the file is in @buf, -1 if none is there as a whole. */
+/* Return: the share of the file that is in @buf, -1 if @buf has no complete share. */
 static int share_in(const unsigned char *buf)
 {
 	int i;
@@ -383,8 +383,8 @@ static int submit_shares(struct iou *r, const struct way *way, int fd, unsigned 
 }
 
 /*
- * Several in flight at the current position: each moves data where the one before it has ended,
- * in any context.  differences: position-in-turn
+ * Several requests at the current position are in flight.  Each moves data from the position at
+ * which the last one has ended, in any context.  differences: position-in-turn
  */
 TEST_F(rw, positions_in_flight)
 {
@@ -424,8 +424,8 @@ TEST_F(rw, positions_in_flight)
 }
 
 /*
- * Workers wait for the device then, although it need not be waited for.
- * differences: position-in-turn
+ * Workers wait for the device here, although direct I/O would not need it. differences:
+ * position-in-turn
  */
 TEST_F(rw, direct_positions_in_flight)
 {
@@ -459,7 +459,7 @@ TEST_F(rw, direct_positions_in_flight)
 	close(fd);
 }
 
-/* The same flags through preadv2() and pwritev2(), which know what is right. */
+/* Flags that requests handle as preadv2() and pwritev2() do, except RWF_HIPRI. */
 static const int rwf_rows[] = {
 	0, RWF_DSYNC, RWF_SYNC, RWF_APPEND, RWF_HIPRI, RWF_NOWAIT,
 	RWF_DSYNC | RWF_SYNC, RWF_APPEND | RWF_DSYNC, RWF_APPEND | 0x20, 0x20,
@@ -491,7 +491,7 @@ TEST_F(rw, rwf_flags_like_the_system_call)
 		want = iou_ret(pwritev2(self->fd, &one, 1, 0, rwf));
 		if (rwf & RWF_HIPRI)
 			want = -EINVAL;
-		/* a file system without such writes would block: that is the answer */
+		/* a write of such a file system would block, so it returns -EAGAIN */
 		if (rwf & RWF_NOWAIT && variant->disk)
 			want = -EAGAIN;
 		for (w = 0; w < ARRAY_LEN(write_ways); w += 4) {
@@ -585,7 +585,7 @@ TEST_F(rw, bad_memory)
 		iou_prep(r, IORING_OP_READ, self->fd, IOU_KERNEL, 100, 0)->flags =
 			flags;
 		EXPECT_EQ(-EFAULT, iou_one(r));
-		/* what fits before the hole is read */
+		/* the data that fits before the hole is read */
 		iou_prep(r, IORING_OP_READ, self->fd, hole + IOU_PAGE - 50, 100,
 			 0)->flags = flags;
 		EXPECT_EQ(50, iou_one(r));
@@ -663,7 +663,7 @@ TEST_F(rw, bad_files)
 			EXPECT_EQ(-EBADF, iou_one(r)) {
 				TH_LOG("op %d", ops[i]);
 			}
-			/* a slot that is empty */
+			/* an empty slot */
 			iou_prep(r, ops[i], 0, mem, vec ? 1 : mem ? 16 : 0, 0)->flags =
 				both_flags[k] | IOSQE_FIXED_FILE;
 			EXPECT_EQ(-EBADF, iou_one(r)) {
@@ -881,7 +881,7 @@ TEST_F(rw, nop)
 	}
 }
 
-/* Files on which an operation may have to wait for another task. */
+/* Reads of several pipes end in the order in which the data comes. */
 TEST_F(rw, pipe_reads_in_any_order_of_data)
 {
 	struct iou *r = &self->r;
@@ -972,7 +972,7 @@ TEST_F(rw, pipe_write_waits_for_room)
 	}
 }
 
-/* O_NONBLOCK is for read(): a request waits, as it was asked to. */
+/* O_NONBLOCK applies to read(2): a request waits for data. */
 TEST_F(rw, nonblocking_pipe)
 {
 	struct iou *r = &self->r;
@@ -1072,8 +1072,8 @@ TEST_F(rw, eventfd)
 }
 
 /*
- * An eventfd is told each piece by a call of its own, an empty one as well; it takes none
- * of less than 8 bytes.  Mutant: vector-skips-empty.
+ * Each piece of a vector, also an empty one, is a separate write to an eventfd, which refuses less
+ * than 8 bytes.  Mutant: vector-skips-empty.
  */
 TEST_F(rw, empty_piece_first)
 {
@@ -1092,7 +1092,7 @@ TEST_F(rw, empty_piece_first)
 	close(fd);
 }
 
-/* Files that have a read function for plain buffers only. */
+/* A file that has ->read() but no ->read_iter(). */
 TEST_F(rw, file_without_iterator)
 {
 	int fd = open("/proc/self/auxv", O_RDONLY);
@@ -1122,7 +1122,7 @@ TEST_F(rw, file_without_iterator)
 		sqe->buf_index = 1;
 		sqe->flags = both_flags[k];
 		EXPECT_EQ(32, iou_one(r));
-		/* one position after another, as read() would go */
+		/* reads advance the position, as read(2) does */
 		ASSERT_EQ(0, lseek(fd, 0, SEEK_SET));
 		iou_prep(r, IORING_OP_READ, fd, self->buf, 16, -1ULL)->flags =
 			both_flags[k];
@@ -1136,7 +1136,7 @@ TEST_F(rw, file_without_iterator)
 	close(fd);
 }
 
-/* How many bytes of @buf are zero. */
+/* Return: the number of bytes of @buf that are zero. */
 static int zeroes(const unsigned char *buf, int len)
 {
 	int nr = 0;
@@ -1147,8 +1147,8 @@ static int zeroes(const unsigned char *buf, int len)
 }
 
 /*
- * A file with a ->poll that cannot be asked not to block: what it has is the result, although it
- * looks like a regular file.  Mutant: part-of-a-log-goes-on.  differences: read-log-part
+ * A file with ->poll(), but without nonblocking reads: a read returns the part that is there,
+ * although the file is a regular one.  Mutant: part-of-a-log-goes-on.  differences: read-log-part
  */
 TEST_F(rw, part_of_a_log)
 {
@@ -1202,7 +1202,7 @@ TEST_F(rw, zero_and_null)
 	close(null);
 }
 
-/* The most that one request can carry, as with read(). */
+/* The length of one request is limited, as that of read(2) is. */
 TEST_F(rw, length_is_capped)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -1215,7 +1215,7 @@ TEST_F(rw, length_is_capped)
 	close(null);
 }
 
-/* A file that is closed while the request waits stays open for the request. */
+/* A file that is closed while a request waits stays open for the request. */
 TEST_F(rw, closed_while_waiting)
 {
 	struct iou *r = &self->r;
@@ -1228,7 +1228,7 @@ TEST_F(rw, closed_while_waiting)
 		iou_prep(r, IORING_OP_READ, p[0], self->buf, 64, 0)->flags =
 			both_flags[k];
 		ASSERT_EQ(1, iou_submit(r));
-		/* a thread may be late to take it */
+		/* an SQPOLL thread may take the SQE late */
 		while (iou_sq_room(r) < r->p.sq_entries)
 			iou_sleep_ms(1);
 		iou_sleep_ms(20);
@@ -1427,7 +1427,7 @@ TEST_F(direct, unaligned)
 	}
 }
 
-/* On a ring that polls, what cannot be polled is refused. */
+/* An IOPOLL ring refuses requests that cannot be polled. */
 TEST_F(direct, what_polling_refuses)
 {
 	static const unsigned char refused[] = {
@@ -1444,7 +1444,7 @@ TEST_F(direct, what_polling_refuses)
 		iou_prep(r, refused[i], self->fd, NULL, 0, 0);
 		EXPECT_EQ(-EINVAL, iou_one(r));
 	}
-	/* a file that is not direct, and one that has no way to poll */
+	/* a file without O_DIRECT, and one that cannot be polled */
 	fd = open(iou_scratch(), O_RDWR);
 	iou_prep(r, IORING_OP_READ, fd, self->buf, BLOCK, 0);
 	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
@@ -1462,7 +1462,7 @@ TEST_F(direct, what_polling_refuses)
 	EXPECT_EQ(1, iou_one(r));
 }
 
-/* Keep many in flight and reap some at a time, mixed with inline results. */
+/* Keep many requests in flight and reap some at a time, mixed with inline results. */
 TEST_F(direct, steady_depth)
 {
 	unsigned int started = 0, done = 0, total = iou_rounds(512), i;
@@ -1492,8 +1492,8 @@ TEST_F(direct, steady_depth)
 }
 
 /*
- * A drained request waits until the transfers before it have ended, which on a polled
- * ring only who reaps can tell.  differences: drain-iopoll
+ * A drained request waits until the transfers before it have ended, which only a reaper of a polled
+ * ring can find out.  differences: drain-iopoll
  */
 TEST_F(direct, drained)
 {
@@ -1512,7 +1512,7 @@ TEST_F(direct, drained)
 		for (i = 0; i < 10; i++) {
 			ASSERT_EQ(0, iou_reap(r, &cqe));
 			EXPECT_EQ(cqe.user_data == 8 ? 0 : BLOCK, cqe.res);
-			/* the eight in any order, then the other two; on 6.12 in any as well */
+			/* the first eight in any order, then the two in order, except on 6.12 */
 			if (i < 8) {
 				EXPECT_GT(8, cqe.user_data);
 			} else if (!iou_on_stock()) {
@@ -1523,13 +1523,13 @@ TEST_F(direct, drained)
 }
 
 /*
- * The first part of what is read is in memory, the second is not: one CQE tells of both,
- * and each byte comes to its place.  Mutant: read-tells-last-part.
+ * The first part of a read is in memory, the second is not: one CQE reports both parts, and each
+ * byte is at its place.  Mutant: read-tells-last-part.
  */
 TEST_F(rw, part_in_memory)
 {
 	const char *dir = getenv("IOU_EXT4");
-	/* the second is so long that it is not there as soon as it is asked for */
+	/* the second part is so long that it does not arrive at once */
 	size_t part = 64 * 1024, all = 32 * part;
 	unsigned char *buf;
 	unsigned int i;
@@ -1542,7 +1542,7 @@ TEST_F(rw, part_in_memory)
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, fsync(fd));
 	for (i = 0; i < 8; i++) {
-		/* what is read ahead would be there, too */
+		/* prevent readahead, which would read the second part, too */
 		ASSERT_EQ(0, posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
 		ASSERT_EQ(0, posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM));
 		ASSERT_EQ(part, pread(fd, buf, part, 0));
@@ -1559,8 +1559,8 @@ TEST_F(rw, part_in_memory)
 }
 
 /*
- * A direct write to a block device uses the memory of a request of another kind.  Linux 7.3 takes
- * what that one has left in ki_write_stream for a stream of the device, and refuses the write.
+ * A direct write to a block device reuses the memory of another kind of request.  Linux 7.3 takes
+ * the old ki_write_stream in it for a stream of the device, and refuses the write.
  */
 TEST_F(rw, direct_behind_another)
 {
@@ -1587,7 +1587,7 @@ TEST_F(rw, direct_behind_another)
 			EXPECT_EQ(POLLIN, cqe.res);
 			break;
 		case 2:
-			/* an event that is there already */
+			/* the event is there already */
 			iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events = POLLIN;
 			EXPECT_EQ(POLLIN, iou_one(r));
 		}

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include "iou_test.h"
 
-/* An address on the loopback device, its port chosen by the kernel if it is 0. */
+/* Return: an address on the loopback device; the kernel chooses the port if @port is 0. */
 static inline struct sockaddr_in sock_loopback(unsigned short port)
 {
 	return (struct sockaddr_in){
@@ -21,7 +21,7 @@ static inline struct sockaddr_in sock_loopback(unsigned short port)
 	};
 }
 
-/* A TCP socket that listens at *addr, which gets the port; or a negative errno. */
+/* Return: a TCP socket that listens at *addr, which receives the port; or a negative errno. */
 static inline int sock_listener(struct sockaddr_in *addr, int backlog)
 {
 	socklen_t len = sizeof(*addr);
@@ -44,9 +44,9 @@ static inline int sock_connected(const struct sockaddr_in *addr)
 }
 
 /*
- * Two connected TCP sockets, of which the second's receive buffer has SO_RCVBUF's @rcvbuf bytes,
- * or as many as usual.  The buffer is set before they connect: segments that are larger than
- * what has become of the window are only sent by probes, five a second.
+ * Connect two TCP sockets.  The receive buffer of the second one has @rcvbuf bytes (SO_RCVBUF), or
+ * the default size for 0.  It is set before the connect: TCP sends segments that do not fit the
+ * window only as probes, five a second.
  */
 static inline int sock_tcp_pair_of(int fds[2], int rcvbuf)
 {
@@ -72,7 +72,7 @@ static inline int sock_tcp_pair(int fds[2])
 	return sock_tcp_pair_of(fds, 0);
 }
 
-/* Two connected sockets, of TCP or AF_UNIX. */
+/* Connect two sockets, of TCP or AF_UNIX. */
 static inline int sock_stream_pair(bool tcp, int fds[2])
 {
 	return tcp ? sock_tcp_pair(fds) : socketpair(AF_UNIX, SOCK_STREAM, 0, fds);
@@ -84,13 +84,13 @@ static inline void sock_close_pair(int fds[2])
 	close(fds[1]);
 }
 
-/* All of it.  Receiving nothing from TCP would wait for data all the same. */
+/* Receive all @len bytes.  A TCP receive of 0 bytes would wait for data as well. */
 static inline bool sock_read(int fd, void *to, size_t len)
 {
 	return !len || recv(fd, to, len, MSG_WAITALL) == (ssize_t)len;
 }
 
-/* Until a CQE comes, what @fd receives goes to @to + *have, @size bytes at most. */
+/* Receive from @fd to @to + *have, at most @size bytes, until a CQE comes. */
 static inline void sock_read_until_cqe(struct iou *r, int fd, char *to, size_t size, size_t *have)
 {
 	while (!iou_ready(r)) {
@@ -102,7 +102,7 @@ static inline void sock_read_until_cqe(struct iou *r, int fd, char *to, size_t s
 	}
 }
 
-/* Is there something to read before the patience of a test ends? */
+/* Return: true if there is data to read within IOU_PATIENCE. */
 static inline bool sock_readable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -110,7 +110,7 @@ static inline bool sock_readable(int fd)
 	return poll(&p, 1, IOU_PATIENCE) == 1;
 }
 
-/* What a receive says if more is there.  Streams know, but AF_UNIX of 6.12 does not. */
+/* Return: CQE flags of a receive that leaves data.  AF_UNIX streams of 6.12 do not set them. */
 static inline unsigned int sock_more(int fd)
 {
 	int domain = 0, type = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* io_uring selftests: timeouts, and CQEs written down as text */
 /*
- * What a chain or a set of timeouts comes to is a list of CQEs.  Written down as
- * text, "1:0 2:ETIME+", a whole list is compared at once, and a failure shows
- * what was there instead: user_data, result, and a plus for IORING_CQE_F_MORE.
+ * A chain or a set of timeouts ends with a list of CQEs.  Tests write such a list as text, "1:0
+ * 2:ETIME+": user_data, result, and a plus for IORING_CQE_F_MORE.  So they compare it at once, and
+ * a failure shows the whole list.
  */
 #ifndef IOU_TIMER_H
 #define IOU_TIMER_H
@@ -12,9 +12,9 @@
 
 #define MS		1000000LL
 #define HOUR		(3600 * 1000 * MS)
-/* The nanoseconds of a 32-bit program are the lower half, without a sign; the rest is padding */
+/* Nanoseconds of a 32-bit program are the unsigned lower half; the upper half is padding */
 #define NEGATIVE	(sizeof(long) == 8 ? -1 : -1000 * MS)
-/* Time in milliseconds after which nothing more comes */
+/* Time in milliseconds after which no further CQE is expected */
 #define SILENCE		20
 
 static inline struct __kernel_timespec *ts_of(struct __kernel_timespec *ts, long long ns)
@@ -32,7 +32,7 @@ static inline long long now_on(int clock)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* The time is read when the SQE is taken: on SQPOLL rings it has to stay until then. */
+/* The kernel reads the time when it takes the SQE: on SQPOLL rings *ts has to stay until then. */
 static inline struct io_uring_sqe *
 prep_time(struct iou *r, int op, long long ns, unsigned int nr, unsigned int flags,
 	  unsigned long long data)
@@ -101,7 +101,7 @@ static inline const char *result_name(int res)
 	return text;
 }
 
-/* Add what is in the CQ to @text, and forget it there. */
+/* Append the CQEs of the CQ to @text, and remove them from the CQ. */
 static inline void write_cqes(struct iou *r, char *text, size_t size)
 {
 	unsigned int nr = iou_ready(r), i;
@@ -117,7 +117,7 @@ static inline void write_cqes(struct iou *r, char *text, size_t size)
 	iou_seen(r, nr);
 }
 
-/* The next @nr CQEs, and what else has come after a short while. */
+/* Return: the next @nr CQEs as text, and those that come within SILENCE after them. */
 static inline const char *cqes(struct iou *r, unsigned int nr)
 {
 	static char text[4096];
@@ -130,7 +130,7 @@ static inline const char *cqes(struct iou *r, unsigned int nr)
 	return text;
 }
 
-/* Submit all that was prepared, wait for @nr CQEs. */
+/* Submit the prepared SQEs and wait for @nr CQEs. */
 static inline const char *submit_cqes(struct iou *r, unsigned int nr)
 {
 	if (iou_submit(r) < 0)
@@ -143,7 +143,7 @@ static inline int by_text(const void *a, const void *b)
 	return strcmp(*(char **)a, *(char **)b);
 }
 
-/* The same list in the order of user_data, for CQEs that come in any order. */
+/* Return: the list sorted by user_data, for CQEs that come in any order. */
 static inline const char *sorted(const char *list)
 {
 	static char text[4096], copy[4096];

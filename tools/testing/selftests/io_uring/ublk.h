@@ -14,14 +14,14 @@
 #define UBLK_SIZE	(4 << 20)
 #endif
 
-/* a request that waits is given back by the server only after a while */
+/* the server ends a request that waits only after some time */
 #define UBLK_SLOW	1
 /* the commands alternate between two rings of the server */
 #define UBLK_TWO_RINGS	2
 
 struct ublk_srv;
 
-/* One device: what controls it, and what its servers have in common. */
+/* A device: the control of it, and the data that its servers share. */
 struct ublk {
 	struct iou ctl;
 	int ctl_fd;
@@ -37,7 +37,7 @@ struct ublk {
 	unsigned int *fetched;		/* requests that were served, shared */
 };
 
-/* A server's view. */
+/* A server of the device. */
 struct ublk_srv {
 	struct ublk *u;
 	struct iou r[2];
@@ -62,7 +62,7 @@ static inline int ublk_ctl(struct ublk *u, unsigned int op, const void *addr, un
 	return iou_one(&u->ctl);
 }
 
-/* The state of the device, UBLK_S_*, or a negative errno. */
+/* Return: the state of the device, UBLK_S_*, or a negative errno. */
 static inline int ublk_state(struct ublk *u)
 {
 	struct ublksrv_ctrl_dev_info info = {};
@@ -163,7 +163,7 @@ static inline struct io_uring_sqe *ublk_fetch(struct ublk_srv *s, unsigned int o
 	return sqe;
 }
 
-/* Do what is asked under a tag.  Return: bytes or a negative errno. */
+/* Do the request of a tag.  Return: bytes or a negative errno. */
 static inline int ublk_serve_one(struct ublk_srv *s, unsigned int tag)
 {
 	const struct ublksrv_io_desc *d = &s->desc[tag];
@@ -223,7 +223,7 @@ static inline void ublk_srv_close(struct ublk_srv *s)
 	close(s->fd);
 }
 
-/* Give back what keeps the device. */
+/* Release what holds the device. */
 static inline void ublk_srv_exit(struct ublk_srv *s)
 {
 	munmap(s->buf, UBLK_DEPTH * UBLK_IO);
@@ -241,7 +241,7 @@ static inline int ublk_srv_submit(struct ublk_srv *s)
 	return ret < 0 ? ret : 0;
 }
 
-/* Answer what has come on a ring.  Return: 0 or a negative errno. */
+/* Serve the requests of a ring.  Return: 0 or a negative errno. */
 static inline int ublk_srv_ring(struct ublk_srv *s, struct iou *r)
 {
 	while (iou_ready(r)) {
@@ -271,7 +271,7 @@ static inline int ublk_srv_run(struct ublk_srv *s)
 
 	while (!ret && s->left) {
 		if (!iou_ready(&s->r[0]) && !(two && iou_ready(&s->r[1]))) {
-			/* two rings are looked at in turns */
+			/* check the two rings by turns */
 			ret = iou_wait_ms(&s->r[0], 1, two ? 1 : 1000);
 			if (!ret || ret == -ETIME || ret == -EINTR)
 				ret = two ? iou_wait_ms(&s->r[1], 1, 1) : 0;
@@ -299,7 +299,7 @@ static inline int ublk_serve(struct ublk *u)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(99);
-		/* its own references would keep a dying device */
+		/* references of the child would keep a device that is removed */
 		close(u->ctl_fd);
 		iou_exit(&u->ctl);
 		ret = ublk_srv_init(&s, u);
@@ -321,7 +321,7 @@ static inline int ublk_start(struct ublk *u)
 	return ret ?: ublk_ctl(u, UBLK_U_CMD_START_DEV, NULL, 0, u->server);
 }
 
-/* A server for a device whose last one has died. */
+/* Start a server for a device whose last server has ended. */
 static inline int ublk_recover(struct ublk *u)
 {
 	unsigned long long end = iou_now_us() + 3 * IOU_PATIENCE * 1000ULL;
@@ -329,7 +329,7 @@ static inline int ublk_recover(struct ublk *u)
 
 	while (!ret) {
 		ret = ublk_ctl(u, UBLK_U_CMD_START_USER_RECOVERY, NULL, 0, 0);
-		/* the dead one's file is about to go */
+		/* the file of the killed server may still be open */
 		if (ret != -EBUSY || iou_now_us() > end)
 			break;
 		iou_sleep_ms(2);

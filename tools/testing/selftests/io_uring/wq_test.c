@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: workers - how many, for what, in which order, how they end */
 /*
- * A worker is kept busy by a page that is missing: it reads a file into a hole,
- * and stands in the fault until the test gives the page.
+ * A missing page keeps a worker busy: the worker reads a file into a hole, and waits in the fault
+ * until the test supplies the page.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 
 #define PAGES	64
 
-/* What a second thread of a test does, and when. */
+/* The arguments and results of a test's second thread. */
 struct joiner {
 	struct iou *r;
 	pthread_barrier_t *at;
@@ -60,7 +60,7 @@ static int set_limits(struct iou *r, unsigned int bounded, unsigned int unbounde
 	return iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2);
 }
 
-/* One piece of work on each of @nr pages. */
+/* Queue a read to each of @nr pages. */
 static void busy_reads(struct iou *r, int fd, char *hole, unsigned int nr)
 {
 	unsigned int i;
@@ -75,7 +75,7 @@ static void busy_reads(struct iou *r, int fd, char *hole, unsigned int nr)
 	iou_submit(r);
 }
 
-/* Whose threads the workers are: the submitter's, or the polling thread's. */
+/* Workers are named after the submitter, or after the SQPOLL thread. */
 TEST_F(wq, name)
 {
 	char want[32];
@@ -110,7 +110,7 @@ static int meet_reader(const char *name)
 	return fd;
 }
 
-/* Another task opens the FIFO as well, so that request @nr does.  Return: 0 or a negative errno. */
+/* Open the FIFO, so that the open of request @nr ends.  Return: 0 or a negative errno. */
 static int let_fifo_open(struct iou *r, const char *name, unsigned long long nr)
 {
 	int ret, writer = meet_reader(name);
@@ -127,8 +127,8 @@ static int let_fifo_open(struct iou *r, const char *name, unsigned long long nr)
 }
 
 /*
- * The one worker waits in the open of a FIFO, a second one is queued.  What ends the first
- * does not disturb the second.  Mutant: signal-for-the-next-work.
+ * The only worker waits in the open of a FIFO, and a second open is queued.  The cancel of the
+ * first does not disturb the second.  Mutant: signal-for-the-next-work.
  */
 TEST_F(wq, cancelled_work_leaves_the_next_alone)
 {
@@ -146,7 +146,7 @@ TEST_F(wq, cancelled_work_leaves_the_next_alone)
 	ASSERT_EQ(0, set_limits(r, 1, 1));
 	prep_fifo(r, first, 1);
 	ASSERT_EQ(1, iou_submit(r));
-	/* its reader is there, so it waits for a writer; it has seen this one go */
+	/* a writer lets the open of request 1 end */
 	ASSERT_EQ(0, let_fifo_open(r, first, 1));
 
 	prep_fifo(r, first, 2);
@@ -164,7 +164,7 @@ TEST_F(wq, cancelled_work_leaves_the_next_alone)
 		EXPECT_EQ(cqe.user_data == 4 ? -EALREADY : -EINTR, cqe.res);
 		EXPECT_NE(3, cqe.user_data);
 	}
-	/* a signal that it had would end it now, a writer that is there already would hide that */
+	/* let a signal end the open, if there is one: a writer would hide the signal */
 	iou_sleep_ms(50);
 	EXPECT_EQ(0, let_fifo_open(r, second, 3));
 	unlink(first);
@@ -173,8 +173,8 @@ TEST_F(wq, cancelled_work_leaves_the_next_alone)
 }
 
 /*
- * The one worker reads a file that no other task has open any more, the open of a FIFO is queued.
- * The file ends with its request, not with the next one.  Mutant: file-waits-for-the-next-work.
+ * The only worker reads a file that no other task holds open; the open of a FIFO is queued.  The
+ * file is released with its request, not with the next one.  Mutant: file-waits-for-the-next-work.
  */
 TEST_F(wq, file_does_not_wait_for_the_next_work)
 {
@@ -191,7 +191,7 @@ TEST_F(wq, file_does_not_wait_for_the_next_work)
 	ASSERT_LE(0, other);
 	snprintf(fifo, sizeof(fifo), "%s.fifo", name);
 	ASSERT_EQ(0, mkfifo(fifo, 0600));
-	/* as long as it is open */
+	/* the lock is held as long as the file is open */
 	ASSERT_EQ(0, flock(file, LOCK_EX));
 	ASSERT_EQ(0, set_limits(r, 1, 1));
 	busy_reads(r, file, self->hole.mem, 1);
@@ -213,7 +213,7 @@ TEST_F(wq, file_does_not_wait_for_the_next_work)
 	unlink(name);
 }
 
-/* Reads its argument with the ring lock held. */
+/* Let the kernel access joiner->memory with the ring lock held. */
 static void *hold_ring_lock(void *arg)
 {
 	struct joiner *joiner = arg;
@@ -223,8 +223,8 @@ static void *hold_ring_lock(void *arg)
 }
 
 /*
- * The one worker has written to a registered file, for which it needs the ring lock, and
- * another task sleeps with that.  The work of another ring does not wait for it.  Mutant:
+ * The only worker has written to a registered file, which it puts under the ring lock.  Another
+ * task sleeps with that lock.  Work of another ring does not wait for it.  Mutant:
  * worker-waits-for-the-ring.  differences: worker-ring-lock
  */
 TEST_F(wq, put_does_not_wait_for_the_ring)
@@ -248,7 +248,7 @@ TEST_F(wq, put_does_not_wait_for_the_ring)
 	sqe->flags = IOSQE_ASYNC | IOSQE_FIXED_FILE;
 	ASSERT_EQ(1, iou_submit(r));
 	ASSERT_EQ(1, hole_faults(&self->hole, 1));
-	/* the same worker's next */
+	/* the next work of the same worker */
 	sqe = iou_prep(&other, IORING_OP_FALLOCATE, self->file, (void *)IOU_PAGE, 0, 0);
 	sqe->flags = IOSQE_ASYNC;
 	ASSERT_EQ(1, iou_submit(&other));
@@ -282,7 +282,7 @@ TEST_F(wq, bounded_limit)
 	EXPECT_EQ(0, iou_discard(&self->r, 12));
 }
 
-/* Files that may keep a worker for ever have a limit of their own. */
+/* Work that may block a worker for ever has a limit of its own. */
 TEST_F(wq, unbounded_limit)
 {
 	int zero = open("/dev/zero", O_RDONLY);
@@ -291,7 +291,7 @@ TEST_F(wq, unbounded_limit)
 	ASSERT_EQ(0, set_limits(&self->r, 1, 4));
 	busy_reads(&self->r, zero, self->hole.mem, 10);
 	EXPECT_EQ(4, hole_faults(&self->hole, 4));
-	/* the bounded one is not in the way of those, and the other way round */
+	/* bounded and unbounded work do not block each other */
 	busy_reads(&self->r, self->file, self->hole.mem + 10 * IOU_PAGE, 2);
 	EXPECT_EQ(1, hole_faults(&self->hole, 1));
 	EXPECT_EQ(5, iou_threads(getpid(), "iou-wrk-"));
@@ -301,7 +301,7 @@ TEST_F(wq, unbounded_limit)
 	close(zero);
 }
 
-/* A worker that blocks is replaced, so that short work is not stuck behind it. */
+/* Another worker runs while one blocks, so that short work does not wait behind it. */
 TEST_F(wq, blocked_worker_does_not_stop_others)
 {
 	struct io_uring_cqe cqe;
@@ -325,7 +325,7 @@ TEST_F(wq, blocked_worker_does_not_stop_others)
 }
 
 /*
- * A worker on each CPU copies a lot.  Other work with IOSQE_ASYNC begins before one of these ends.
+ * A worker on each CPU copies a lot of data.  Other work with IOSQE_ASYNC starts before these end.
  * Mutant: busy-workers-alone.  differences: worker-beside-busy
  */
 TEST_F(wq, busy_workers_do_not_stop_others)
@@ -359,8 +359,9 @@ TEST_F(wq, busy_workers_do_not_stop_others)
 }
 
 /*
- * More long work than CPUs needs more workers.  Its owner waits elsewhere meanwhile, and no
- * creation of a worker interrupts it.  Mutant: spare-by-owner.  differences: worker-interrupts
+ * More long work than CPUs needs more workers.  The submitter waits outside of io_uring meanwhile,
+ * and no creation of a worker interrupts it.  Mutant: spare-by-owner.  differences:
+ * worker-interrupts
  */
 TEST_F(wq, busy_workers_do_not_interrupt_their_owner)
 {
@@ -410,9 +411,9 @@ static void *end_slow_opens(void *arg)
 }
 
 /*
- * A task waits for CQEs that workers post one at a time.  It wakes up at the first one at the
- * earliest, and again when it has all.  The first round creates the workers.
- * Mutant: early-at-each-cqe.  differences: worker-wakes
+ * A task waits for CQEs that workers post one at a time.  It wakes up at most twice: early for one
+ * of the first, and when all are there.  The first round creates the workers.  Mutant:
+ * early-at-each-cqe.  differences: worker-wakes
  */
 TEST_F(wq, slow_work_wakes_twice)
 {
@@ -451,8 +452,8 @@ TEST_F(wq, slow_work_wakes_twice)
 }
 
 /*
- * Work that runs for long on all CPUs gets few workers beyond these: with more of them, all of the
- * work would end at the same late time.  Mutant: workers-crowd-cpus.
+ * Long work that uses all CPUs gets few workers beyond one for each CPU.  With more of them, all of
+ * the work would end at the same late time.  Mutant: workers-crowd-cpus.
  */
 TEST(long_work_does_not_crowd)
 {
@@ -476,7 +477,7 @@ TEST(long_work_does_not_crowd)
 	}
 	ASSERT_EQ(40, iou_submit(&r));
 	iou_sleep_ms(500);
-	/* one of each is idle: the spare */
+	/* one worker of each kind is idle, the spare one */
 	nr = iou_threads(getpid(), "iou-wrk-");
 	EXPECT_GE(cpus + 9, nr);
 	iou_exit(&r);
@@ -485,8 +486,8 @@ TEST(long_work_does_not_crowd)
 }
 
 /*
- * A read at the current position stalls in a page fault.  Only reads at the position of the same
- * open file wait for it, whether that is open for writing or not.  Mutant: position-holds-inode.
+ * A read at the current position waits in a page fault.  Only reads at the position of the same
+ * open file wait for it, whether this is open for writing or not.  Mutant: position-holds-inode.
  */
 TEST_F(wq, stalled_read_holds_its_file_alone)
 {
@@ -523,7 +524,7 @@ static void no_end(int sig)
 
 /*
  * A signal that the task has raised delays the creation of a worker.  Work that was queued in the
- * meantime has its own workers afterwards.  Mutant: creation-forgets-later-work.
+ * meantime still gets its own workers afterwards.  Mutant: creation-forgets-later-work.
  */
 TEST(creation_behind_a_signal)
 {
@@ -574,7 +575,7 @@ TEST(creation_behind_a_signal)
 #define OTHERS		32
 #define OTHER_DATA	100
 
-/* The next CQE that is not of another file; counts those. */
+/* Return: the next CQE of the first file; count the CQEs of other files. */
 static int reap_but_others(struct iou *r, struct io_uring_cqe *cqe, unsigned int *others)
 {
 	int ret;
@@ -613,7 +614,7 @@ TEST_F(wq, writes_of_a_file_are_ordered)
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 		EXPECT_EQ(OTHER_DATA, cqe.user_data);
 	}
-	/* reads of the same file pass, too */
+	/* reads of the same file do not wait, either */
 	sqe = iou_prep(r, IORING_OP_READ, self->file, self->hole.zero + 100, 16, 0);
 	sqe->flags = IOSQE_ASYNC;
 	sqe->user_data = 101;
@@ -631,7 +632,7 @@ TEST_F(wq, writes_of_a_file_are_ordered)
 		close(other[i]);
 }
 
-/* Many files at once: each in its own order, whatever share of the hash they have. */
+/* Writes to many files at once: those to one file keep their order, even if files share a hash. */
 TEST_F(wq, order_of_many_files)
 {
 	unsigned int i, k, round, last[8];
@@ -666,7 +667,7 @@ TEST_F(wq, order_of_many_files)
 
 #define CHANGES		4
 
-/* A change of a file: what is done, at which offset, and through which of two open files. */
+/* A change of a file: the op, its offset, and the one of two open files. */
 struct change {
 	int op;
 	long long off;
@@ -674,8 +675,8 @@ struct change {
 };
 
 /*
- * The first two write 'a', and stand in a fault with the inode locked.  If the fourth, which writes
- * 'd', does not wait for its turn, it gets the inode before the third, which writes 'c'.
+ * The first two write 'a', and wait in a fault with the inode locked.  If the fourth, which writes
+ * 'd', does not wait for its turn, it locks the inode before the third, which writes 'c'.
  */
 static const struct {
 	const char *want;
@@ -694,7 +695,7 @@ static const struct {
 			      { IORING_OP_WRITE, -1 }, { IORING_OP_WRITE, -1, true } } },
 };
 
-/* Submit the changes, each to a worker.  The first two get their pages, from @page on, by turns. */
+/* Submit the changes, each to a worker.  Then supply pages for the first two, from @page on. */
 static int make_changes(struct iou *r, struct hole *hole, unsigned int page, const int *fd,
 			const struct change *change)
 {
@@ -747,7 +748,7 @@ TEST_F(wq, changes_of_a_file_keep_their_order)
 	}
 }
 
-/* After seconds without work one worker stays, the rest have gone. */
+/* After seconds without work, all workers but one have exited. */
 TEST_F(wq, idle_workers_leave)
 {
 	unsigned int i;
@@ -768,7 +769,7 @@ TEST_F(wq, idle_workers_leave)
 	EXPECT_EQ(16, iou_one(&self->r));
 }
 
-/* Return: have all workers of a process gone within some time? */
+/* Return: true if all workers of a process have exited within @ms milliseconds. */
 static bool workers_gone(int pid, unsigned int ms)
 {
 	unsigned long long end = iou_now_us() + ms * 1000ULL;
@@ -778,7 +779,7 @@ static bool workers_gone(int pid, unsigned int ms)
 	return !iou_threads(pid, "iou-wrk-");
 }
 
-/* Idle workers go with the last ring, not before.  differences: idle-workers */
+/* Idle workers exit with the last ring, not before.  differences: idle-workers */
 TEST_F(wq, idle_workers_go_with_the_ring)
 {
 	struct iou second;
@@ -798,7 +799,7 @@ TEST_F(wq, idle_workers_go_with_the_ring)
 	EXPECT_TRUE(workers_gone(getpid(), 2500) || iou_on_stock());
 }
 
-/* The child of the next test: 0, or where it went wrong.  differences: idle-workers */
+/* Return: 0, or the step of the next test's child that failed.  differences: idle-workers */
 static int leave_idle_workers(int move)
 {
 	struct iou r;
@@ -816,7 +817,7 @@ static int leave_idle_workers(int move)
 	return iou_one(&r) ? 5 : 0;
 }
 
-/* They do not keep what their task has left: a root, descriptors, a namespace. */
+/* Idle workers do not hold what their task has left: a root, descriptors, a namespace. */
 TEST(idle_workers_keep_nothing)
 {
 	static const int moves[] = { CLONE_FS, CLONE_FILES, CLONE_NEWUTS };
@@ -837,7 +838,7 @@ TEST(idle_workers_keep_nothing)
 	}
 }
 
-/* Close a file that a worker has had.  Return: is it still open for writing? */
+/* Close a file that a worker has used.  Return: nonzero if it is still open for writing. */
 static int close_and_lease(const char *name, int fd)
 {
 	int ret, other;
@@ -845,15 +846,15 @@ static int close_and_lease(const char *name, int fd)
 	if (fd >= 0)
 		close(fd);
 	other = open(name, O_RDONLY);
-	/* refused as long as any task may write */
+	/* refused as long as a task may write to the file */
 	ret = fcntl(other, F_SETLEASE, F_RDLCK);
 	close(other);
 	return ret;
 }
 
 /*
- * When the result of a worker's request is there, the worker does not have the file open for
- * writing any more: who closes it as well may execute it.  Mutants: worker-keeps-file,
+ * When the CQE of a worker's request is there, the worker does not hold the file open for writing
+ * any more: a program that closes it, too, can execute it.  Mutants: worker-keeps-file,
  * close-by-worker-is-late.  differences: worker-file-closed
  */
 TEST_F(wq, file_is_free_with_the_result)
@@ -875,7 +876,7 @@ TEST_F(wq, file_is_free_with_the_result)
 
 			ASSERT_LE(0, fd);
 			sqe = iou_prep(r, ops[i], fd, NULL, 0, 0);
-			/* the length of one, the data of the other */
+			/* addr is the length of FALLOCATE, and the data of WRITE */
 			if (ops[i] == IORING_OP_FALLOCATE)
 				sqe->addr = 4096;
 			if (ops[i] == IORING_OP_WRITE) {
@@ -893,7 +894,7 @@ TEST_F(wq, file_is_free_with_the_result)
 	unlink(name);
 }
 
-/* The end of the process takes running and queued work along, at once. */
+/* The exit of a process ends its running and queued work at once. */
 TEST_F(wq, exit_with_queued_work)
 {
 	unsigned long long start;
@@ -903,7 +904,7 @@ TEST_F(wq, exit_with_queued_work)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
-		/* the watch over the memory is not inherited */
+		/* a child does not inherit the userfaultfd */
 		if (hole_watch(&self->hole))
 			_exit(1);
 		if (iou_init(&r, PAGES, variant->flags) || set_limits(&r, 2, 2))
@@ -917,7 +918,7 @@ TEST_F(wq, exit_with_queued_work)
 	EXPECT_GT(iou_slow_kernel() ? 20 : 3, (iou_now_us() - start) / 1000000);
 }
 
-/* A ring that closes while its workers stand takes its work along, too. */
+/* The close of a ring whose workers wait in faults ends its work, too. */
 TEST_F(wq, close_with_queued_work)
 {
 	unsigned int i;
@@ -928,9 +929,9 @@ TEST_F(wq, close_with_queued_work)
 	busy_reads(&r, self->file, self->hole.mem, PAGES);
 	EXPECT_EQ(2, hole_faults(&self->hole, 2));
 	iou_exit(&r);
-	/* the ring's end goes on behind the close */
+	/* the ring ends some time after the close */
 	iou_sleep_ms(300);
-	/* what was only queued never starts; what runs ends with its page */
+	/* queued work never starts; running work ends when it gets its page */
 	hole_give(&self->hole, 0, 1);
 	hole_give(&self->hole, 1, 1);
 	EXPECT_EQ(0, hole_faults(&self->hole, 0));
@@ -941,7 +942,7 @@ TEST_F(wq, close_with_queued_work)
 	EXPECT_EQ(0, iou_one(&self->r));
 }
 
-/* Workers that come and go in number, under changing limits. */
+/* Many workers start and exit, under changing limits. */
 TEST_F(wq, churn)
 {
 	unsigned int i, round, rounds = iou_rounds(60);
@@ -961,7 +962,7 @@ TEST_F(wq, churn)
 	}
 }
 
-/* The file of what goes to a worker at once is looked up before. */
+/* The file of an IOSQE_ASYNC request is looked up before a worker gets the request. */
 TEST(forced_to_a_worker_without_a_file)
 {
 	static const unsigned char ops[] = {
@@ -1008,14 +1009,14 @@ static int limit_threads(bool limited)
 	return setrlimit(RLIMIT_NPROC, &limit);
 }
 
-/* What the child of the next test finds: 0, or where it went wrong. */
+/* Return: 0, or the number of the step that failed. */
 static int wait_for_a_thread(struct hole *hole, int file)
 {
 	int ep = epoll_create1(0);
 	struct epoll_event event;
 	struct iou r;
 
-	/* root has no limit; the watch over the memory is not inherited */
+	/* root has no limit; a child does not inherit the userfaultfd */
 	if (hole_watch(hole) || syscall(__NR_setresuid, NOBODY, NOBODY, NOBODY))
 		return 1;
 	if (stick_worker(&r, hole, file))
@@ -1023,10 +1024,10 @@ static int wait_for_a_thread(struct hole *hole, int file)
 	if (limit_threads(true))
 		return 4;
 	busy_reads(&r, file, hole->zero, 1);
-	/* the tries do not interrupt a program that waits elsewhere */
+	/* attempts to create a worker do not interrupt a program that waits elsewhere */
 	if (epoll_wait(ep, &event, 1, 1500))
 		return 9;
-	/* longer than it is tried with patience */
+	/* longer than attempts to create a worker are frequent */
 	if (iou_wait_ms(&r, 1, 2000) != -ETIME || iou_ready(&r))
 		return 5;
 	if (limit_threads(false))
@@ -1037,7 +1038,7 @@ static int wait_for_a_thread(struct hole *hole, int file)
 	return iou_discard(&r, 2) ? 8 : 0;
 }
 
-/* Like wait_for_a_thread(), but the limit is lifted after 20 ms: work follows soon. */
+/* Like wait_for_a_thread(), but the limit is lifted after 20 ms, and work starts soon. */
 static int wait_a_moment(struct hole *hole, int file)
 {
 	unsigned long long begin;
@@ -1063,7 +1064,7 @@ static int wait_a_moment(struct hole *hole, int file)
 	return iou_discard(&r, 2) ? 8 : 0;
 }
 
-/* A limit that is met for milliseconds delays work for about as long.  Mutant: limit-costs-half. */
+/* A thread limit of some milliseconds delays work not much longer.  Mutant: limit-costs-half. */
 TEST(limit_of_a_moment)
 {
 	int pid, status, file = iou_file(4096, 1);
@@ -1097,7 +1098,7 @@ static unsigned int interrupts(int ep, unsigned int ms)
 	return nr;
 }
 
-/* What the child of the next test finds: 0, or where it went wrong. */
+/* Return: 0, or the number of the step that failed. */
 static int wait_at_cgroup_limit(struct hole *hole, int file)
 {
 	int ep = epoll_create1(0);
@@ -1112,7 +1113,7 @@ static int wait_at_cgroup_limit(struct hole *hole, int file)
 	if (iou_put(CGROUP "/pids.max", "1"))
 		return 4;
 	busy_reads(&r, file, hole->zero, 1);
-	/* it is tried with patience at first */
+	/* at first the attempts are frequent */
 	interrupts(ep, 1200);
 	if (interrupts(ep, 1500))
 		return 5;
@@ -1120,7 +1121,7 @@ static int wait_at_cgroup_limit(struct hole *hole, int file)
 	return iou_discard(&r, 2) ? 6 : 0;
 }
 
-/* Make the cgroup of the next tests.  Return: NULL, or what is missing. */
+/* Create the cgroup of the next tests.  Return: NULL, or what is missing. */
 static const char *open_cgroup(void)
 {
 	mkdir(CGROUPS, 0700);
@@ -1140,7 +1141,7 @@ static void close_cgroup(void)
 	umount(CGROUPS);
 }
 
-/* Tries to make a worker do not interrupt a task in a full cgroup.  Mutant: limit-interrupts. */
+/* Failures to create a worker do not interrupt a task in a full cgroup.  Mutant: limit-interrupts. */
 TEST(cgroup_has_no_threads_left)
 {
 	int pid, status, file = iou_file(4096, 1);
@@ -1162,15 +1163,15 @@ TEST(cgroup_has_no_threads_left)
 	close_cgroup();
 }
 
-/* Keep others from changing a file: write to it from memory that is never there. */
+/* Block other changes of a file by a write from memory whose page never comes. */
 static void hold_file(struct hole *hole, int file)
 {
 	_exit(hole_watch(hole) || write(file, hole->mem, 4096) != 4096);
 }
 
 /*
- * Wait in a full cgroup for a worker that cannot be made; the only one sleeps in a write to @held,
- * which not even a kill ends.
+ * Wait in a full cgroup for a worker that cannot be created.  The only one sleeps in a write to
+ * @held, which even a kill does not end.
  */
 static void wait_for_a_worker(int held, int file, int told)
 {
@@ -1194,7 +1195,7 @@ static void wait_for_a_worker(int held, int file, int told)
 		pause();
 }
 
-/* Return: nanoseconds of CPU time that a process uses in @ms milliseconds. */
+/* Return: the nanoseconds of CPU time that a process uses in @ms milliseconds. */
 static long long cpu_time_in(int pid, unsigned int ms)
 {
 	struct timespec before, after;
@@ -1235,7 +1236,7 @@ TEST(killed_in_a_full_cgroup)
 	if (!pid)
 		wait_for_a_worker(held, file, p[1]);
 	EXPECT_EQ(1, read(p[0], &c, 1));
-	/* longer than it is tried with patience */
+	/* longer than attempts to create a worker are frequent */
 	iou_sleep_ms(2500);
 	EXPECT_EQ(0, kill(pid, SIGKILL));
 	used = cpu_time_in(pid, 500);
@@ -1253,8 +1254,8 @@ TEST(killed_in_a_full_cgroup)
 }
 
 /*
- * One worker is stuck, a second cannot be made: once it can be, it is.
- * Mutant: retry-interrupts-owner.  differences: worker-retry
+ * One worker is stuck, and a second one is created once the thread limit is lifted.  Mutant:
+ * retry-interrupts-owner.  differences: worker-retry
  */
 TEST_F(wq, thread_limit_is_lifted)
 {
@@ -1276,7 +1277,7 @@ TEST_F(wq, thread_limit_is_lifted)
 
 static const char exit_fifo[] = "/tmp/iou-exit-fifo";
 
-/* End while workers go to sleep in the opens of a FIFO, and more of these wait. */
+/* End while workers fall asleep in opens of a FIFO, and more opens are queued. */
 static void *end_beside_workers(void *arg)
 {
 	unsigned int *us = arg, i;
@@ -1292,7 +1293,7 @@ static void *end_beside_workers(void *arg)
 }
 
 /*
- * A thread ends while a worker asks it for another one, which it cannot create any more.
+ * A thread ends while a worker has it create another worker, which the thread cannot do any more.
  * Mutant: creation-fails-for-ever.
  */
 TEST(thread_ends_beside_a_creation)
@@ -1316,7 +1317,7 @@ TEST(thread_ends_beside_a_creation)
 }
 
 /*
- * A task exits while its worker, about to sleep, asks for another one.  KASAN sees a use of the
+ * A task exits while its worker falls asleep and requests another one.  KASAN detects a use of the
  * pool after its end.  Mutant: creation-outlives-pool.
  */
 TEST(exit_beside_a_creation)
@@ -1339,7 +1340,7 @@ TEST(exit_beside_a_creation)
 	unlink(exit_fifo);
 }
 
-/* Uses a ring for the first time, and tells how many workers it may have then. */
+/* Use a ring for the first time, and read the limit of workers after that. */
 static void *join_ring(void *arg)
 {
 	struct joiner *joiner = arg;
@@ -1353,7 +1354,7 @@ static void *join_ring(void *arg)
 	return NULL;
 }
 
-/* A limit that is set while a thread comes is that thread's limit. */
+/* A limit that is set while a thread first uses the ring applies to this thread. */
 TEST(limit_meets_joining_thread)
 {
 	unsigned int i, rounds = iou_rounds(400);
@@ -1399,7 +1400,7 @@ static int into_the_root(void)
 	return unshare(CLONE_FS) || chroot(ROOT) || chdir("/");
 }
 
-/* The child of the next test: 0, or where it went wrong. */
+/* Return: 0, or the step of the next test's child that failed. */
 static int follow_the_owner(void)
 {
 	struct iou r;
@@ -1414,7 +1415,7 @@ static int follow_the_owner(void)
 	if (unshare(CLONE_FILES))
 		return 3;
 	fd = open_by_worker(&r, OUTSIDE);
-	/* a descriptor in the table that the task has left is none */
+	/* the descriptor must be in the task's new table, not in the old one */
 	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
 		return 4;
 	if (into_the_root())
@@ -1427,9 +1428,7 @@ static int follow_the_owner(void)
 
 #define BEFORE	"/tmp/iou-before"
 
-/*
- * What waits for a worker while the task moves is done where the task was.  differences: worker-env
- */
+/* Work that was queued before the task moves runs where the task was.  differences: worker-env */
 static int queue_before_the_move(void)
 {
 	int i, file = iou_file(4096, 1), top = open("/", O_PATH | O_DIRECTORY);
@@ -1463,7 +1462,7 @@ static int queue_before_the_move(void)
 	return rmdir("/after") && !iou_on_stock() ? 9 : 0;
 }
 
-/* A ring that is attached to a thread with another root. */
+/* Attach a ring to an SQPOLL thread that has another root. */
 static int leave_the_thread(void)
 {
 	struct io_uring_params p = { .flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 50 };
@@ -1491,7 +1490,7 @@ static ino_t net_of(int fd)
 	return ret ? 0 : st.st_ino;
 }
 
-/* A socket that a worker makes is one of the namespace that the task has gone to. */
+/* A worker creates a socket in the network namespace to which the task has moved. */
 static int leave_the_network(void)
 {
 	struct iou r;
@@ -1516,7 +1515,7 @@ static int leave_the_network(void)
 }
 
 /*
- * A task that has left a root is not led back there by threads from before; 6.12 leads.
+ * A task that has left a root does not get back by threads created before; on 6.12 it does.
  * differences: worker-env, sqpoll-env
  */
 TEST(owner_moves)
