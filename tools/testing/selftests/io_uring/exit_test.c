@@ -95,7 +95,7 @@ static int victim_init(struct victim *v, unsigned int flags, unsigned int seed)
 	return iou_init_cq(&v->r, 32, 64, flags);
 }
 
-/* Free what tasks that outlive the victim still hold of it. */
+/* Release what the victim uses, in a task that outlives the victim. */
 static void victim_free(struct victim *v)
 {
 	iou_exit(&v->r);
@@ -159,8 +159,8 @@ static void victim_prep_waiting(struct victim *v, unsigned int x)
 }
 
 /*
- * Prepare one more request: it finishes, waits for ever, or blocks a worker. differences:
- * exit-worker-tag
+ * Prepare one more request: it finishes, waits for ever, or blocks a worker.
+ * differences: exit-worker-tag
  */
 static void victim_prep(struct victim *v)
 {
@@ -507,8 +507,8 @@ TEST_F(end, close)
 
 /*
  * A ring is closed with more polls than its CQ has entries, with messages and an eventfd.  All of
- * them are freed, and then its registered file: its other end reports POLLHUP. Mutant:
- * ring-end-skips-wait-table.
+ * them are freed, and then its registered file: its other end reports POLLHUP.
+ * Mutant: ring-end-skips-wait-table.
  */
 TEST_F(end, close_with_more_than_fits)
 {
@@ -769,8 +769,8 @@ static void *write_behind_a_fault_and_end(void *arg)
 }
 
 /*
- * Let the first write end @ms after the others were queued, while the exit waits for it.  Return:
- * how many writes are done; negative if this cannot be tried.
+ * Let the first write end @ms after the others were queued, while the exit waits for it.
+ * Return: how many writes are done; negative if this cannot be tried.
  */
 static int writes_done_behind(struct last_writes *w, unsigned int ms)
 {
@@ -973,8 +973,8 @@ static int start_to_end(unsigned int flags, int disk, const int p[2], bool sibli
 }
 
 /*
- * The kernel passes a signal of the process to a thread that can handle it.  Mutant:
- * exit-takes-signals.
+ * The kernel passes a signal of the process to a thread that can handle it.
+ * Mutant: exit-takes-signals.
  */
 TEST_F(end, signals_pass_a_thread_that_ends)
 {
@@ -1066,8 +1066,8 @@ static int start_threads_to_end(struct leaver *l, unsigned int nr, const int p[2
 
 /*
  * One or two threads end before their last sibling, and each waits for a worker.  A signal that
- * ends the process ends these waits, even right after the sibling's end.  Mutant:
- * last-sibling-takes-signals.
+ * ends the process ends these waits, even right after the sibling's end.
+ * Mutant: last-sibling-takes-signals.
  */
 TEST_F(end, signal_behind_the_last_sibling)
 {
@@ -1303,8 +1303,8 @@ static void *linger_and_end(void *arg)
 }
 
 /*
- * A thread that exits does not wait for a socket that lingers in its worker.  Mutant:
- * exit-waits-for-linger.
+ * A thread that exits does not wait for a socket that lingers in its worker.
+ * Mutant: exit-waits-for-linger.
  */
 TEST_F(end, linger_of_a_thread)
 {

@@ -261,8 +261,8 @@ TEST_F(poll, files_without_waitqueue)
 
 /*
  * A socket wakes pollers for POLLPRI whenever data comes; only its ->poll() knows if there is
- * out-of-band data.  6.12 misses such a wake.  Mutant: poll-priority-believed. differences:
- * poll-priority
+ * out-of-band data.  6.12 misses such a wake.  Mutant: poll-priority-believed.
+ * differences: poll-priority
  */
 TEST_F(poll, priority)
 {
@@ -644,8 +644,8 @@ TEST_F(poll, exclusive_cancelled)
 
 /*
  * The first of two events wakes the first of two polls, whose owner does not enter its ring; the
- * second event is for the other poll.  The wakes of inotify do not pass the event.  Mutant:
- * exclusive-poll-takes-two.  differences: poll-exclusive-two
+ * second event is for the other poll.  The wakes of inotify do not pass the event.
+ * Mutant: exclusive-poll-takes-two.  differences: poll-exclusive-two
  */
 TEST_F(poll, exclusive_two)
 {
@@ -706,8 +706,8 @@ static void *event_in_turn(void *arg)
 }
 
 /*
- * An event comes while the first of two polls is removed: one of them reports it.  Mutant:
- * cancelled-poll-keeps-event.  differences: event-passed-on
+ * An event comes while the first of two polls is removed: one of them reports it.
+ * Mutant: cancelled-poll-keeps-event.  differences: event-passed-on
  */
 TEST_F(poll, exclusive_removed)
 {

@@ -424,8 +424,8 @@ TEST_F(rw, positions_in_flight)
 }
 
 /*
- * Workers wait for the device here, although direct I/O would not need it. differences:
- * position-in-turn
+ * Workers wait for the device here, although direct I/O would not need it.
+ * differences: position-in-turn
  */
 TEST_F(rw, direct_positions_in_flight)
 {

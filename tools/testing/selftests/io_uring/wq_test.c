@@ -224,8 +224,8 @@ static void *hold_ring_lock(void *arg)
 
 /*
  * The only worker has written to a registered file, which it puts under the ring lock.  Another
- * task sleeps with that lock.  Work of another ring does not wait for it.  Mutant:
- * worker-waits-for-the-ring.  differences: worker-ring-lock
+ * task sleeps with that lock.  Work of another ring does not wait for it.
+ * Mutant: worker-waits-for-the-ring.  differences: worker-ring-lock
  */
 TEST_F(wq, put_does_not_wait_for_the_ring)
 {
@@ -360,8 +360,8 @@ TEST_F(wq, busy_workers_do_not_stop_others)
 
 /*
  * More long work than CPUs needs more workers.  The submitter waits outside of io_uring meanwhile,
- * and no creation of a worker interrupts it.  Mutant: spare-by-owner.  differences:
- * worker-interrupts
+ * and no creation of a worker interrupts it.  Mutant: spare-by-owner.
+ * differences: worker-interrupts
  */
 TEST_F(wq, busy_workers_do_not_interrupt_their_owner)
 {
@@ -412,8 +412,8 @@ static void *end_slow_opens(void *arg)
 
 /*
  * A task waits for CQEs that workers post one at a time.  It wakes up at most twice: early for one
- * of the first, and when all are there.  The first round creates the workers.  Mutant:
- * early-at-each-cqe.  differences: worker-wakes
+ * of the first, and when all are there.  The first round creates the workers.
+ * Mutant: early-at-each-cqe.  differences: worker-wakes
  */
 TEST_F(wq, slow_work_wakes_twice)
 {
@@ -1141,7 +1141,7 @@ static void close_cgroup(void)
 	umount(CGROUPS);
 }
 
-/* Failures to create a worker do not interrupt a task in a full cgroup.  Mutant: limit-interrupts. */
+/* A failed creation does not interrupt a task in a full cgroup.  Mutant: limit-interrupts. */
 TEST(cgroup_has_no_threads_left)
 {
 	int pid, status, file = iou_file(4096, 1);
@@ -1254,8 +1254,8 @@ TEST(killed_in_a_full_cgroup)
 }
 
 /*
- * One worker is stuck, and a second one is created once the thread limit is lifted.  Mutant:
- * retry-interrupts-owner.  differences: worker-retry
+ * One worker is stuck, and a second one is created once the thread limit is lifted.
+ * Mutant: retry-interrupts-owner.  differences: worker-retry
  */
 TEST_F(wq, thread_limit_is_lifted)
 {
