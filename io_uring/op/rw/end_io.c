@@ -149,8 +149,8 @@ static void io_rw_end_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int
 }
 
 /*
- * Handle a failed or short transfer.  Return: true if the file has refused it only to avoid
- * blocking, so that a worker has to repeat it.
+ * A transfer ended with something else than all that was wanted.  Return: true if it
+ * was refused only to avoid blocking, so that a worker has to repeat it.
  */
 static noinline bool io_rw_odd(struct io_kiocb *req, long res)
 {
