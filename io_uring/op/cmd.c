@@ -363,7 +363,7 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 }
 EXPORT_SYMBOL_GPL(io_uring_cmd_mark_cancelable);
 
-/* Ask the driver to end a command.  It may ignore that, so callers ask until it has ended. */
+/* Request the end of a command.  The driver may ignore this; an ending task or ring repeats it. */
 static bool io_cmd_cancel(struct io_kiocb *req)
 {
 	struct io_uring_cmd *cmd = io_req_cmd(req);

@@ -121,8 +121,8 @@ static bool io_accept_early(struct io_kiocb *req)
 		return true;
 	sock = sock_from_file(req->file);
 	/*
-	 * If the file is not a listener, do_accept() reports the error.  A listener with a
-	 * counted connection, as TCP has, need not be polled.
+	 * If the file is not a listener, do_accept() reports the error.  A TCP listener counts
+	 * its connections, and need not be polled if there are any.
 	 */
 	return sock && READ_ONCE(sock->sk->sk_state) == TCP_LISTEN &&
 	       !READ_ONCE(sock->sk->sk_ack_backlog) && !io_accept_is_ready(req->file);
@@ -165,7 +165,7 @@ static enum io_result io_accept_tell(struct io_kiocb *req, const struct proto_ac
 
 	if (req->flags & REQ_F_MULTISHOT && ret >= 0 &&
 	    likely(io_post_more_fast(req, ret, cflags) || io_post_more(req, ret, cflags))) {
-		/* a request that does not wait ends with the attempt that finds no connection */
+		/* a request that does not wait goes on until an attempt finds no connection */
 		if (!arg->is_empty || io_accept(req)->how & IORING_ACCEPT_DONTWAIT)
 			return IO_MORE;
 		if (arg->is_empty > 0)

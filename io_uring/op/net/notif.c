@@ -11,12 +11,12 @@
  * The mailbox of the ring or of the task passes it to its context; if the task is gone, the
  * fallback worker does.  A notification keeps the ring's memory.  It drops a registered buffer
  * after its CQE, so that the CQE of the buffer's tag follows.  It is not in the wait table, so a
- * cancel does not find it: only its last packet ends it.  A notification may outlive the send, the
+ * cancel does not find it: it ends after its last packet.  A notification may outlive the send, the
  * socket's descriptor, the ring's file and the task.
  *
  * Packets have references to the program's pages.  These pages are charged to the ring's user until
- * the packets are gone.  For a registered buffer packets have no references: the notification holds
- * the buffer, and its pages are charged since it was registered.
+ * the packets are gone.  Packets need no references to a registered buffer: the notification holds
+ * the buffer, and the pages of the buffer are charged since its registration.
  */
 #include <linux/bvec.h>
 #include <linux/sched/user.h>

@@ -17,8 +17,8 @@
  * Offset -1 means the current position of the file.  Each attempt reads the position until one has
  * moved data, since other requests may have changed it while this one waited.
  *
- * After -EIOCBQUEUED the device completes the request, see end_io.c.  Then an issuer that does not
- * hold the ring lock must not access the request, except to add it to the list of a polled ring.
+ * After -EIOCBQUEUED the device completes the request, see end_io.c.  An issuer without the ring
+ * lock must not access it any more, except on a polled ring until it adds the request to the list.
  */
 #include <linux/fsnotify.h>
 #include <linux/poll.h>
@@ -167,8 +167,8 @@ static bool io_read_may_wait_folio(struct io_kiocb *req)
 }
 
 /*
- * Repeat a buffered read whose folio was not in the page cache.  With IOCB_WAITQ the attempt does
- * not block: the unlock of the folio calls io_read_wake().  Return: what ->issue() has to return.
+ * Repeat a buffered read that has found no up-to-date folio.  With IOCB_WAITQ the attempt does not
+ * block: the unlock of the folio calls io_read_wake().  Return: what ->issue() has to return.
  */
 static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 {
