@@ -2,7 +2,7 @@
 /* io_uring: IORING_OP_ASYNC_CANCEL - end requests of this ring */
 
 /*
- * A cancel makes the requests that it finds end, but does not wait for their end.  So their CQEs
+ * A cancel starts to end the requests that it finds, but does not wait for their end.  Their CQEs
  * may be posted after the CQE of the cancel.
  */
 #include <linux/errno.h>

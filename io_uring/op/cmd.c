@@ -60,7 +60,7 @@
 /* values of req->iopoll_done, which all rings use for commands */
 #define IO_CMD_DRIVER	0	/* the driver owns the command, which polled rings poll for */
 #define IO_CMD_DONE	1	/* the driver has ended it, or has requested a callback */
-#define IO_CMD_UNPOLLED	2	/* the driver owns it, but polled rings do not poll for it */
+#define IO_CMD_UNPOLLED	2	/* the driver owns it; polled rings do not, or no longer, poll for it */
 
 /* cmd->flags: a cancel came before the worker could mark the command as cancelable */
 #define IO_CMD_UNMARKED	BIT(29)
@@ -243,8 +243,8 @@ EXPORT_SYMBOL_GPL(__io_uring_cmd_done);
  * A driver that was asked to end its commands takes back the work that programs have got from it.
  * Work that a later callback hands out is lost, and ublk crashes if a program answers work that
  * was taken back.  A driver recognizes the end of a task by PF_EXITING, or by a callback in the
- * fallback worker.  An SQPOLL thread that ends its requests does not have PF_EXITING yet.  Nor does
- * a task that calls exec or has only closed the ring.
+ * fallback worker.  An SQPOLL thread that ends its requests does not have PF_EXITING yet.  A task
+ * that calls exec, or has only closed the ring, never has PF_EXITING.
  *
  * If the driver was not asked to end the command, current calls it, even if the task exits or the
  * ring is closed.  ublk treats the task that issues the first commands of a queue as the server of

@@ -9,8 +9,8 @@
  *
  * IORING_MSG_SEND_FD puts a registered file of the sender into the target's table, and posts a CQE
  * like DATA.  This needs the target's ring lock.  An inline attempt holds the sender's ring lock,
- * so it only tries to lock: two rings that send to each other could deadlock.  A worker holds no
- * ring lock, so it may wait.
+ * so it only tries to lock: otherwise two rings that send to each other could deadlock.  A worker
+ * holds no ring lock, so it may wait.
  *
  * All steps that can fail come before the first visible one, with one exception.  If the CQE of a
  * SEND_FD finds neither room nor memory, the request ends with -EOVERFLOW, but the file stays in

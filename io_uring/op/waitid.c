@@ -15,7 +15,7 @@
  * An event may come while the task is looking.  ->state ensures that it is not lost, and that the
  * request is pushed once:
  *
- *	task, holds the ring lock		event, holds the waitqueue's lock
+ *	task, holds the ring lock		event, holds the wait queue's lock
  *	->state = IO_WAITID_LOOKS
  *	io_waitid_enter()
  *	__do_wait() finds no child
