@@ -41,7 +41,7 @@ static int io_fadvise_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return io_advise_prep(req, sqe, READ_ONCE(sqe->off), READ_ONCE(sqe->addr));
 }
 
-/* Return: true for advice that reads or drops pages. */
+/* Return: true for advice that may read or drop pages. */
 static bool io_fadvise_may_block(u32 advice)
 {
 	return advice == POSIX_FADV_WILLNEED || advice == POSIX_FADV_DONTNEED;

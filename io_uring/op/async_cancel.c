@@ -2,8 +2,8 @@
 /* io_uring: IORING_OP_ASYNC_CANCEL - end requests of this ring */
 
 /*
- * A cancel tells the requests that it finds to end, but does not wait for their end.  So their CQEs
- * may be posted after its own.
+ * A cancel starts to end the requests that it finds, but does not wait for their end.  Their CQEs
+ * may be posted after the CQE of the cancel.
  */
 #include <linux/errno.h>
 #include <linux/file.h>

@@ -2,9 +2,9 @@
 /* io_uring: IORING_OP_CLOSE - close a descriptor, or empty a slot of the registered files */
 
 /*
- * The file is checked, and its descriptor removed, without dropping the table's lock in between.
- * So the checked file is the one that is closed.  A file with ->flush() may have to write data
- * back, so a worker closes it.  Rings are refused, since a request must not close its own ring.
+ * A CLOSE checks the file and removes its descriptor without dropping the table's lock in between.
+ * So it closes the file that it has checked.  A file with ->flush() may have to write data back, so
+ * a worker closes it.  Rings are refused, since a request must not close its own ring.
  *
  * A request that is linked to a CLOSE may need the file to be released: the port of a listener has
  * to be free, or a pipe has to be without readers.  fput() releases a file when the task returns to
@@ -12,9 +12,9 @@
  * a CLOSE with a linked request drops the last reference itself, in task work or in a worker, and
  * completes after that.
  *
- * It does not wait for other holders of the file: another descriptor, a request, or, for a short
- * time, a worker that has just completed a request.  A CLOSE with a LINK_TIMEOUT does not wait at
- * all, as the timeout could not end the wait.  Nor does the CLOSE of a socket that would linger.
+ * A CLOSE does not wait for other holders of the file: another descriptor, a request, or, briefly,
+ * a worker that has just completed a request.  A CLOSE with a LINK_TIMEOUT does not wait at all, as
+ * the timeout could not end the wait.  Nor does the CLOSE of a socket that would linger.
  *
  * A worker also waits for the release of a regular file that is open for writing.  So the program
  * may execute the file as soon as it has the CQE.
@@ -135,7 +135,7 @@ static enum io_result io_close_slot(struct io_kiocb *req, unsigned int issue_fla
 
 /*
  * Remove a file from the table of descriptors.  Return: the file; NULL if there is none that may
- * be closed; ERR_PTR(-EAGAIN) if a worker has to do it.
+ * be closed; ERR_PTR(-EAGAIN) if a worker has to close it.
  */
 static struct file *io_close_take(int fd, bool may_flush)
 {

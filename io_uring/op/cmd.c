@@ -6,7 +6,7 @@
  *
  *	io_uring	until it calls ->uring_cmd(); and again after io_uring_cmd_done(), or if
  *			->uring_cmd() does not return -EIOCBQUEUED
- *	the driver	in between; it may ask for callbacks in the submitter, one at a time
+ *	the driver	in between; it may request callbacks in the submitter, one at a time
  *
  * The driver may end a command in any context at any time: before ->uring_cmd() has returned,
  * while the ring cancels it, or after its task has exited.  So io_uring_cmd_done() only stores the
@@ -30,11 +30,11 @@
  * There is one short cut.  A driver's callback runs under the ring lock, in a context that may
  * post CQEs, and nearly always ends commands of its own ring.  These are completed at once.  The
  * callback may also end commands of other rings, so issue_flags do not suffice: the ring of
- * tctx->cmd_req is the locked one.  That command itself lives until the callback has returned.
+ * tctx->cmd_req is the locked one.  That command itself exists until the callback has returned.
  *
- * On polled rings the task that polls finds a finished command or a requested callback, and runs
- * it if that task is the submitter.  A file without ->uring_cmd_iopoll() is not polled: its
- * commands end as on other rings.
+ * On polled rings the task that polls finds a finished command or a requested callback.  It runs
+ * the task work if it is the submitter, and pushes the command to the submitter otherwise.  A file
+ * without ->uring_cmd_iopoll() is not polled: its commands end as on other rings.
  *
  * The bytes of a command are in its SQE.  Only the first ->issue(), by the submitter, may read them
  * there; later ones need a copy.  A block device also needs a copy, because it may find out that it
@@ -58,9 +58,9 @@
 #include "task/sqpoll.h"
 
 /* values of req->iopoll_done, which all rings use for commands */
-#define IO_CMD_DRIVER	0	/* the driver owns it; on polled rings it is polled for */
-#define IO_CMD_DONE	1	/* the driver has ended it, or has asked for a callback */
-#define IO_CMD_UNPOLLED	2	/* the driver owns it; it is not polled for, or not any more */
+#define IO_CMD_DRIVER	0	/* the driver owns the command, which polled rings poll for */
+#define IO_CMD_DONE	1	/* the driver has ended it, or has requested a callback */
+#define IO_CMD_UNPOLLED	2	/* the driver owns it; polled rings do not, or no longer, poll for it */
 
 /* cmd->flags: a cancel came before the worker could mark the command as cancelable */
 #define IO_CMD_UNMARKED	BIT(29)
@@ -130,7 +130,7 @@ static enum io_result io_cmd_accepted(struct io_kiocb *req, unsigned int issue_f
 		if (unlikely(READ_ONCE(cmd->flags) & IO_CMD_UNMARKED))
 			io_cmd_cancel(req);
 	} else if (S_ISBLK(file_inode(req->file)->i_mode)) {
-		/* without memory io_uring_cmd_issue_blocking() fails with -ENOMEM */
+		/* if this fails, io_uring_cmd_issue_blocking() ends the command with -ENOMEM */
 		io_cmd_keep_sqe(req);
 		io_req_keep_creds(req);
 	}
@@ -208,7 +208,7 @@ static void io_cmd_send(struct io_kiocb *req,
 	}
 }
 
-/* Return: the command that current calls the driver back for, with its ring's lock, or NULL. */
+/* Return: the command whose driver current calls back, with its ring's lock held, or NULL. */
 static struct io_kiocb *io_cmd_called_back(unsigned int issue_flags)
 {
 	if (issue_flags & IO_URING_F_UNLOCKED || !in_task() || !current->io_uring)
@@ -244,7 +244,7 @@ EXPORT_SYMBOL_GPL(__io_uring_cmd_done);
  * Work that a later callback hands out is lost, and ublk crashes if a program answers work that
  * was taken back.  A driver recognizes the end of a task by PF_EXITING, or by a callback in the
  * fallback worker.  An SQPOLL thread that ends its requests does not have PF_EXITING yet.  A task
- * that calls exec, or has only closed the ring, never has it.
+ * that calls exec, or has only closed the ring, never has PF_EXITING.
  *
  * If the driver was not asked to end the command, current calls it, even if the task exits or the
  * ring is closed.  ublk treats the task that issues the first commands of a queue as the server of
@@ -284,7 +284,7 @@ static void io_cmd_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int is
 	cmd->task_work_cb((struct io_tw_req) { .req = req }, token);
 	if (likely(tctx)) {
 		tctx->cmd_req = NULL;
-		/* not earlier: btrfs frees what the command points to after it has ended it */
+		/* not earlier: btrfs ends the command before it frees what the command points to */
 		if (likely(tctx->cmd_ended)) {
 			tctx->cmd_ended = false;
 			io_cmd_end(req);
@@ -354,7 +354,7 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 		return;
 	}
 	cmd->flags |= IORING_URING_CMD_CANCELABLE;
-	/* an earlier cancel does not find the command in the wait table: repeat it later */
+	/* an earlier cancel has not found the command in the wait table: repeat the cancel later */
 	if (issue_flags & IO_URING_F_UNLOCKED && (!io_wq_disown() || !io_may_add_waiting(req)))
 		cmd->flags |= IO_CMD_UNMARKED;
 	else
@@ -363,7 +363,7 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 }
 EXPORT_SYMBOL_GPL(io_uring_cmd_mark_cancelable);
 
-/* Ask the driver to end a command.  It may ignore that, so callers ask until it has ended. */
+/* Request the end of a command.  The driver may ignore this; an ending task or ring repeats it. */
 static bool io_cmd_cancel(struct io_kiocb *req)
 {
 	struct io_uring_cmd *cmd = io_req_cmd(req);

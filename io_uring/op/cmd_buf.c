@@ -3,14 +3,14 @@
 
 /*
  * A program that serves a block device or a file system moves data between the requests of others
- * and files or sockets.  Without a copy, its driver registers the pages of a request in a slot of
- * the server's ring.  The server then reads into or writes from that slot, as from its own
- * registered buffers, with offsets in place of addresses.
+ * and files or sockets.  To avoid a copy, its driver registers the pages of a request in a slot of
+ * the server's ring.  The server then reads into or writes from that slot, as with its own
+ * registered buffers, but with offsets in place of addresses.
  *
- * Rules: the driver keeps the pages until @release is called: when the slot is empty again and no
- * request or notification uses the buffer.  Data flows only where the driver allows it.  The server
- * of a block device must not change what a writer has handed to it, nor read what others left in
- * the pages of a read.
+ * The driver keeps the pages until @release is called, once the slot is empty and no request or
+ * notification uses the buffer.  The driver decides in which direction data may flow.  The server
+ * of a block device must neither change the data of a write, nor read the old contents of the
+ * pages of a read.
  */
 #include <linux/blk-mq.h>
 #include <linux/bvec.h>
@@ -20,7 +20,7 @@
 #include "ring/locks.h"
 #include "rsrc/bufs.h"
 
-/* Register @map, or free it: its release is not called then. */
+/* Register @map.  After a failure, free it without a call of its release function. */
 static int io_cmd_set_buf(struct io_uring_cmd *cmd, struct io_mapped_ubuf *map, u32 len,
 			  unsigned int dirs, unsigned int index, unsigned int issue_flags)
 {

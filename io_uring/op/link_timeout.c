@@ -15,8 +15,8 @@
  *	io_link_timeout_tw(), under the ring lock
  *	  no head: complete with -ENOENT
  *
- * A LINK_TIMEOUT counts as a success, whatever its result is.  So IOSQE_CQE_SKIP_SUCCESS alone
- * decides whether it posts a CQE.
+ * A LINK_TIMEOUT counts as a success, even with an error as its result.  So IOSQE_CQE_SKIP_SUCCESS
+ * alone decides whether it posts a CQE.
  */
 #include "async/timer.h"
 #include "complete/complete.h"
@@ -46,7 +46,7 @@ static void io_link_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 	io_timers_catch_up(ctx);
 	io_wait_table_del(req);
 	head = io_linked_timeout_expire(req);
-	/* cancel the head even if its task is gone, as it may still be waiting */
+	/* cancel the head even if its task is gone, as the head may still be waiting */
 	if (head)
 		ret = io_cancel_request(head);
 	req->cqe.res = ret ?: -ETIME;

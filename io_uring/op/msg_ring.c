@@ -8,9 +8,9 @@
  * Neither needs the target's ring lock, so the sender does not wait.
  *
  * IORING_MSG_SEND_FD puts a registered file of the sender into the target's table, and posts a CQE
- * like DATA.  This needs the target's ring lock.  An inline attempt holds the sender's ring lock:
- * two rings that send to each other would deadlock if it waited, so it only tries.  A worker holds
- * no ring lock, so it may wait.
+ * like DATA.  This needs the target's ring lock.  An inline attempt holds the sender's ring lock,
+ * so it only tries to lock: otherwise two rings that send to each other could deadlock.  A worker
+ * holds no ring lock, so it may wait.
  *
  * All steps that can fail come before the first visible one, with one exception.  If the CQE of a
  * SEND_FD finds neither room nor memory, the request ends with -EOVERFLOW, but the file stays in
@@ -148,7 +148,7 @@ static struct file *io_msg_take_source(struct io_kiocb *req, unsigned int issue_
 	return msg->src_file;
 }
 
-/* Take the target's ring lock.  Inline this does not wait.  Return: 0 or a negative errno. */
+/* Take the target's ring lock; an inline attempt does not wait.  Return: 0 or a negative errno. */
 static int io_msg_lock_target(struct io_ring_ctx *target, unsigned int issue_flags)
 {
 	if (issue_flags & IO_URING_F_UNLOCKED)

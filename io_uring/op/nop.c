@@ -2,7 +2,7 @@
 /* io_uring: IORING_OP_NOP - does nothing, for tests and measurements */
 
 /*
- * A NOP does no work, so its cost is that of the other layers.  With
+ * A NOP does no work, so it measures the cost of the other layers.  With
  * IORING_NOP_INJECT_RESULT the value of sqe->len becomes the result.  So a program
  * can test how it handles failures, also in a chain.
  */

@@ -3,9 +3,9 @@
 
 /*
  * io_ops has an entry for each value of sqe->opcode, so the submitter needs neither a bounds check
- * nor array_index_nospec().  Opcodes in op/list.h whose option is set have their operation as the
+ * nor array_index_nospec().  An opcode in op/list.h whose option is set has its operation as the
  * entry.  Any other entry refuses every SQE.  So a kernel may support fewer operations, and
- * IORING_REGISTER_PROBE tells programs which ones.
+ * IORING_REGISTER_PROBE reports the supported ones.
  */
 #include <linux/bug.h>
 #include <linux/errno.h>

@@ -6,9 +6,9 @@
  * the CQ is full or the poll is removed.  async/poll.c and submit/multishot.c describe how it waits
  * and which context handles an event.
  *
- * POLL_REMOVE finds a POLL_ADD by its user_data, and ends it or changes its events or user_data.
- * If task work is about to report an event of the poll, it fails with -EALREADY.  A changed poll
- * is taken off the waitqueue and armed again, as ->poll() may depend on the requested events.
+ * POLL_REMOVE finds a POLL_ADD by its user_data, and ends the poll or changes its events or
+ * user_data.  It fails with -EALREADY if task work is about to report an event of the poll.  A
+ * changed poll leaves the wait queue and is armed again: ->poll() may depend on the events.
  */
 #include <linux/poll.h>
 #include <linux/swab.h>
@@ -28,7 +28,7 @@ IO_OP_DATA(io_poll);
 static __poll_t io_poll_sqe_events(u32 events)
 {
 #ifdef __BIG_ENDIAN
-	/* that half is at the lower address, where sqe->poll_events has been */
+	/* that half is at the lower address, where older programs store sqe->poll_events */
 	events = swahw32(events);
 #endif
 	return demangle_poll(events) | ((__force __poll_t)events & IO_POLL_MODES);
@@ -64,8 +64,8 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 
 /*
  * Wake another exclusive waiter, if this poll was woken for an event that it has not reported, or
- * has reported to a closed ring.  A poll that was woken by another poll's cleanup does that in any
- * case, since more waiters may be missing the event.
+ * has reported to a closed ring.  A poll that was woken by another poll's cleanup always wakes one,
+ * since more waiters may be missing the event.
  */
 static void io_poll_add_cleanup(struct io_kiocb *req)
 {
@@ -95,7 +95,7 @@ static enum io_result io_poll_add_tell(struct io_kiocb *req)
 	return IO_AGAIN;
 }
 
-/* Report events: directly if the CQ has room, otherwise by way of io_multishot_tw(). */
+/* Report events, directly if the CQ has room, otherwise through io_multishot_tw(). */
 static void io_poll_add_post(struct io_kiocb *req, __poll_t mask, unsigned int issue_flags)
 {
 	struct io_poll *poll = io_poll(req);
@@ -208,7 +208,7 @@ static bool io_poll_is_poll(struct io_kiocb *req, void *data)
 	return req->opcode == IORING_OP_POLL_ADD;
 }
 
-/* Change a poll that was taken off its waitqueue, and arm it again. */
+/* Change a poll that was taken off its wait queue, and arm it again. */
 static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove *rm)
 {
 	struct io_poll *poll = io_poll(target);
@@ -234,7 +234,7 @@ static void io_poll_change(struct io_kiocb *target, const struct io_poll_remove 
 	}
 }
 
-/* Find a poll, and change or end it.  Ring lock held.  Return: result of the POLL_REMOVE. */
+/* Find a poll, and change or end it, under the ring lock.  Return: result of the POLL_REMOVE. */
 static int io_poll_remove_find(struct io_ring_ctx *ctx, const struct io_poll_remove *rm)
 {
 	struct io_kiocb *target;

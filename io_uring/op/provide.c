@@ -2,7 +2,7 @@
 /* io_uring: IORING_OP_PROVIDE_BUFFERS, REMOVE_BUFFERS - buffers for requests to choose from */
 
 /*
- * PROVIDE_BUFFERS adds buffers to a group that is not a ring, REMOVE_BUFFERS removes unused ones.
+ * PROVIDE_BUFFERS adds buffers to a group that is not a ring; REMOVE_BUFFERS removes unused ones.
  * rsrc/groups.c does the work.
  */
 #include <linux/overflow.h>
@@ -11,7 +11,7 @@
 #include "op/list.h"
 #include "rsrc/groups.h"
 
-/* maximum number of buffers in a request: the number of values that a buffer number has */
+/* maximum number of buffers in a request: as many as there are buffer numbers */
 #define IO_PROVIDE_MAX	(U16_MAX + 1)
 
 /**

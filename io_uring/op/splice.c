@@ -93,7 +93,7 @@ static void io_splice_cleanup(struct io_kiocb *req)
 	io_req_file_put(req, io_splice(req)->in);
 }
 
-/* Return: as splice(2) or tee(2) */
+/* Move the data.  Return: as splice(2) or tee(2). */
 static noinline ssize_t io_splice_move(struct io_kiocb *req)
 {
 	struct io_splice *splice = io_splice(req);

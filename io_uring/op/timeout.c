@@ -16,9 +16,9 @@
  *						io_timeout_tw(), under the ring lock
  *						  complete the request
  *
- * The request stays in the wait table until io_timeout_tw() runs.  For a repeating timeout, that
- * posts a CQE and starts the timer again.  An update between the expiry and io_timeout_tw() changes
- * the next interval.  A removal in this time ends the request with -ECANCELED.
+ * The request stays in the wait table until io_timeout_tw() runs.  For a repeating timeout, this
+ * function posts a CQE and starts the timer again.  An update between the expiry and the function
+ * changes the next interval, and a removal ends the request with -ECANCELED.
  */
 #include "async/timer.h"
 #include "complete/complete.h"
@@ -26,7 +26,7 @@
 #include "ring/cq.h"
 
 /**
- * struct io_timeout_more - memory for a TIMEOUT that counts CQEs or repeats
+ * struct io_timeout_more - further data of a TIMEOUT that counts CQEs or repeats
  * @target: number of CQEs that end the timeout
  * @interval: time between the CQEs of a repeating timeout
  * @repeats: number of CQEs that a repeating timeout has left, 0 for no limit
@@ -133,7 +133,7 @@ static void io_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 static void io_timeout_send(struct io_kiocb *req, s32 res)
 {
 	req->cqe.res = res;
-	/* a TIMEOUT ends the wait for CQEs, however many of them are missing */
+	/* a TIMEOUT ends the wait for CQEs, even if more of them are missing */
 	io_req_push(req, io_timeout_tw, IO_PUSH_NOW);
 }
 
@@ -198,7 +198,7 @@ static enum io_result io_timeout_issue(struct io_kiocb *req, unsigned int issue_
 
 /*
  * Remove a timeout.  Return: 0 if it ends with -ECANCELED; -EALREADY if its timer is just expiring;
- * -ENOENT if that has expired or was stopped before.
+ * -ENOENT if the timer has expired or was stopped before.
  */
 static int io_timeout_remove(struct io_kiocb *req)
 {

@@ -2,20 +2,20 @@
 /* io_uring: IORING_OP_WAITID - wait for a child without a thread that sleeps */
 
 /*
- * Every exit of a child walks the waitqueue of its parent process, with tasklist_lock held.  Many
+ * Every exit of a child walks the wait queue of its parent process, with tasklist_lock held.  Many
  * entries there would delay other processes.  So each task has one entry, and a tree (tctx->waits)
  * has its requests, sorted by what they wait for.  Of a ring's requests for the same children only
  * the youngest is in the tree, and the others are linked to it.
  *
  * An event takes that request off the tree and pushes it to its task, because only the parent can
  * look at a child.  The request's task work pushes the linked requests, so the event itself costs
- * little, however many requests wait.  Then the task work looks for a child.  If another waiter has
- * already reaped that, the request goes back into the tree.
+ * little, even if many requests wait.  Then the task work looks for a child.  If another waiter has
+ * already reaped the child, the request goes back into the tree.
  *
  * An event may come while the task is looking.  ->state ensures that it is not lost, and that the
  * request is pushed once:
  *
- *	task, holds the ring lock		event, holds the waitqueue's lock
+ *	task, holds the ring lock		event, holds the wait queue's lock
  *	->state = IO_WAITID_LOOKS
  *	io_waitid_enter()
  *	__do_wait() finds no child
@@ -45,14 +45,14 @@
 enum io_waitid_state {
 	IO_WAITID_LOOKS,	/* the task is looking for a child */
 	IO_WAITID_WAITS,	/* the request waits for an event or a cancel */
-	IO_WAITID_SENT,		/* one of them has come, perhaps while the task was looking */
+	IO_WAITID_SENT,		/* an event or a cancel has come, perhaps during LOOKS */
 };
 
 /**
  * struct io_waitid - arguments and state of a WAITID
  * @infop: user address for the result, or NULL
- * @head: waitqueue of the submitting process, which stays because the request has a reference to
- *	the task; its lock protects tctx->waits
+ * @head: wait queue of the submitting process, which the request keeps by a reference to the
+ *	task; the lock of @head protects tctx->waits
  * @state: (A) enum io_waitid_state
  * @which: P_*
  * @upid: pid, process group or pidfd, as @which says
@@ -79,8 +79,8 @@ IO_OP_DATA(io_waitid);
  * @opts: what the request waits for
  * @info: the result
  * @req: the request
- * @key: address of its ring, plus 1 with __WNOTHREAD
- * @node: in tctx->waits, under the lock of the waitqueue
+ * @key: address of the request's ring, plus 1 with __WNOTHREAD
+ * @node: in tctx->waits, under the lock of the wait queue
  * @same: (R) links requests with the same key, type and pid, from the youngest to the oldest
  */
 struct io_waitid_wait {
@@ -179,7 +179,7 @@ static void io_waitid_wake(struct io_uring_task *tctx, struct task_struct *child
 	}
 }
 
-/* Wait function of the task's entry, called with the waitqueue's lock held. */
+/* Wait function of the task's entry, called with the lock of the wait queue held. */
 static int io_waitid_event(struct wait_queue_entry *entry, unsigned int mode, int sync, void *key)
 {
 	struct io_uring_task *tctx = container_of(entry, struct io_uring_task, child_wait);
@@ -223,7 +223,7 @@ static void io_waitid_enter(struct io_kiocb *req)
 	rb_insert_color(&wait->node, &tctx->waits);
 }
 
-/* Push the requests that are linked to @req, for which an event has come. */
+/* Push the requests that are linked to @req, after an event for @req. */
 static void io_waitid_pass_on(struct io_kiocb *req)
 {
 	struct io_waitid_wait *next, *wait = io_waitid_wait(req);
@@ -310,9 +310,9 @@ static int io_waitid_result(struct io_kiocb *req, long found)
 }
 
 /*
- * Look for a child, in the task that waits for it.  After an event in this time the task has to
- * look again.  It does that in task work: a child that stops and continues all the time must not
- * keep the task here, with the ring lock held.
+ * Look for a child, in the task that waits for it.  If an event comes meanwhile, the task looks
+ * again, but in task work: a child that stops and continues all the time must not keep the task
+ * here, with the ring lock held.
  *
  * Return: -ERESTARTSYS if the request waits; otherwise what __do_wait() has returned, and no event
  * pushes the request any more.

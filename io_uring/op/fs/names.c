@@ -3,7 +3,7 @@
 
 /*
  * ->prep() reads the paths, so that the program may reuse their memory.  All these ops change a
- * directory, and may wait for its lock or for a disk.  So only workers run them.
+ * directory, and may wait for the directory's lock or for a disk.  So only workers run them.
  */
 #include <linux/errno.h>
 #include <linux/fcntl.h>
@@ -35,7 +35,7 @@ struct io_names {
 
 IO_OP_DATA(io_names);
 
-/* Check that unused fields are 0; @used has some of them.  Return: 0 or a negative errno. */
+/* Check that unused fields are 0; @used is the OR of some of them.  Return: 0 or -errno. */
 static int io_names_check(struct io_kiocb *req, const struct io_uring_sqe *sqe, u64 used)
 {
 	if (used || req->buf_index || READ_ONCE(sqe->splice_fd_in))
@@ -43,7 +43,7 @@ static int io_names_check(struct io_kiocb *req, const struct io_uring_sqe *sqe, 
 	return req->flags & REQ_F_FIXED_FILE ? -EBADF : 0;
 }
 
-/* Read both names.  AT_EMPTY_PATH in @uflags allows the old one to be empty. */
+/* Read both names.  AT_EMPTY_PATH in @uflags allows the old name to be empty. */
 static int io_names_get(struct io_kiocb *req, const struct io_uring_sqe *sqe, int uflags)
 {
 	struct io_names *names = io_names(req);
@@ -175,7 +175,7 @@ static int io_linkat_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return ret;
 	names->old_dfd = READ_ONCE(sqe->fd);
 	names->new_dfd = READ_ONCE(sqe->len);
-	/* filename_linkat() checks them */
+	/* filename_linkat() checks the flags */
 	names->flags = READ_ONCE(sqe->hardlink_flags);
 	return io_names_get(req, sqe, names->flags);
 }

@@ -6,9 +6,9 @@
  * path, so that the program may reuse its memory.
  *
  * An inline attempt opens only files whose path is in the dentry cache, as with RESOLVE_CACHED.
- * For other files a worker is needed, and also for requests that may create or truncate a file.
+ * A worker opens other files, and runs requests that may create or truncate a file.
  *
- * sqe->file_index asks for a slot of the registered files instead of a descriptor.
+ * sqe->file_index selects a slot of the registered files instead of a descriptor.
  */
 #include <linux/errno.h>
 #include <linux/fcntl.h>

@@ -66,7 +66,7 @@ static inline int io_path_get(struct io_kiocb *req, struct delayed_filename *pat
 	return io_path_charge(path);
 }
 
-/* Put the path of a request that does not need it any more, so that ->cleanup() is not called. */
+/* Put a path that the request does not need any more, so that ->cleanup() is not called. */
 static inline void io_path_put(struct io_kiocb *req, struct filename *name)
 {
 	putname(name);
@@ -75,7 +75,7 @@ static inline void io_path_put(struct io_kiocb *req, struct filename *name)
 
 /*
  * Keep the path for a worker; if audit has a reference to it, keep a copy.
- * Return: IO_AGAIN, or IO_DONE without memory.
+ * Return: IO_AGAIN, or IO_DONE if there is no memory.
  */
 static inline enum io_result io_path_keep(struct io_kiocb *req, struct delayed_filename *path,
 					  struct filename *name)

@@ -3,8 +3,8 @@
 
 /*
  * An inline attempt succeeds only if the path is in the dentry cache, and the attributes are in
- * memory with the inode.  Some filesystems (network, FUSE) ask a server for attributes, which may
- * take any time.  So a worker does that.
+ * memory with the inode.  Some filesystems (network, FUSE) request attributes from a server, which
+ * may take long.  So a worker handles these filesystems.
  */
 #include <linux/dcache.h>
 #include <linux/errno.h>
@@ -58,7 +58,7 @@ static int io_statx_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 
 /*
  * Return: true if the attributes are in memory.  A dentry without ->d_revalidate() is not enough:
- * the root of a network filesystem may lack it, as it has no name that could become stale.
+ * the root of a network filesystem may lack this method, as no name of the root can become stale.
  */
 static bool io_statx_is_local(const struct path *path)
 {
@@ -71,10 +71,10 @@ static bool io_statx_is_local(const struct path *path)
 }
 
 /*
- * Look the path up in the dentry cache, and copy the attributes if they are in memory.  Both use
- * one lookup, since a second one could find another file and block.
+ * Look the path up in the dentry cache, and copy the attributes if they are in memory.  The copy
+ * uses this lookup, since a second lookup could find another file and block.
  *
- * Return: 0, -EAGAIN if a worker has to do it, or another negative errno.
+ * Return: 0, -EAGAIN if a worker has to repeat the request, or another negative errno.
  */
 static int io_statx_cached(const struct io_statx *statx, struct filename *name)
 {

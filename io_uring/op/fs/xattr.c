@@ -2,9 +2,8 @@
 /* io_uring: IORING_OP_FSETXATTR, SETXATTR, FGETXATTR, GETXATTR - extended attributes */
 
 /*
- * None of these ops accepts a registered file.  ->prep() reads the name, the path and a value to
- * be set.  Filesystems keep attributes on disk and lock the inode to access them, so a worker does
- * the rest.
+ * None of these ops accepts a registered file.  ->prep() reads the name, the path and a value to be
+ * set.  A worker does the rest: filesystems may read a disk or lock the inode to access attributes.
  */
 #include <linux/errno.h>
 #include <linux/fs.h>

@@ -7,7 +7,7 @@
  * wakes one waiter only (poll_exclusive in struct io_op), see io_accept_cleanup().
  *
  * A request with IORING_ACCEPT_MULTISHOT posts a CQE for each connection, until an attempt fails,
- * the CQ is full or the request is cancelled.  See submit/multishot.c for when it is issued.
+ * the CQ is full or the request is cancelled.  submit/multishot.c describes when it is issued.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -25,7 +25,7 @@
 /* maximum number of connections that one ->issue() of a multishot request accepts */
 #define IO_ACCEPT_SHARE	4
 
-/* io_accept->how: attempts need not poll first; there was no slot for a connection */
+/* io_accept->how: attempts need not poll first; a connection could not be installed */
 #define IO_ACCEPT_NOTIFIED	BIT(15)
 #define IO_ACCEPT_NO_SLOT	BIT(14)
 
@@ -108,7 +108,7 @@ static bool io_accept_is_ready(struct file *file)
 	return vfs_poll(file, &pt) & (EPOLLIN | EPOLLERR | EPOLLHUP);
 }
 
-/* Return: true if the request has to wait instead of its first attempt. */
+/* Return: true if the request has to wait before its first attempt. */
 static bool io_accept_early(struct io_kiocb *req)
 {
 	struct io_accept *accept = io_accept(req);
@@ -122,7 +122,7 @@ static bool io_accept_early(struct io_kiocb *req)
 	sock = sock_from_file(req->file);
 	/*
 	 * If the file is not a listener, do_accept() reports the error.  A TCP listener counts
-	 * its connections, so if there are any it need not be polled.
+	 * its connections, and need not be polled if there are any.
 	 */
 	return sock && READ_ONCE(sock->sk->sk_state) == TCP_LISTEN &&
 	       !READ_ONCE(sock->sk->sk_ack_backlog) && !io_accept_is_ready(req->file);
@@ -165,12 +165,12 @@ static enum io_result io_accept_tell(struct io_kiocb *req, const struct proto_ac
 
 	if (req->flags & REQ_F_MULTISHOT && ret >= 0 &&
 	    likely(io_post_more_fast(req, ret, cflags) || io_post_more(req, ret, cflags))) {
-		/* a request that does not wait ends with the attempt that finds no connection */
+		/* a request that does not wait goes on until an attempt finds no connection */
 		if (!arg->is_empty || io_accept(req)->how & IORING_ACCEPT_DONTWAIT)
 			return IO_MORE;
 		if (arg->is_empty > 0)
 			return IO_AGAIN;
-		/* the protocol does not tell whether there is another connection: poll again */
+		/* the protocol does not report whether another connection is there: poll again */
 		io_accept(req)->how &= ~IO_ACCEPT_NOTIFIED;
 		return IO_MORE_IF_READY;
 	}
@@ -187,7 +187,7 @@ static enum io_result io_accept_issue(struct io_kiocb *req, unsigned int issue_f
 	bool asked = issue_flags & IO_URING_F_NONBLOCK || !waits;
 	struct proto_accept_arg arg = {
 		.flags = asked ? O_NONBLOCK : 0,
-		/* stays if the protocol does not tell */
+		/* stays -1 if the protocol does not set it */
 		.is_empty = -1,
 	};
 	unsigned int left = IO_ACCEPT_SHARE;

@@ -2,8 +2,8 @@
 /* io_uring: IORING_OP_URING_CMD on sockets */
 
 /*
- * These commands serve the queries and settings that a server makes for each connection, without
- * system calls.  Like those calls they wait at most for the socket's lock.
+ * With these commands a server can query and configure each connection without system calls.
+ * Like those calls, a command may wait for locks, such as the socket's, but not for data.
  */
 #include <asm/ioctls.h>
 #include <linux/errno.h>

@@ -2,14 +2,14 @@
 /* io_uring: SEND and RECV of bundles - several provided buffers by one attempt and one CQE */
 
 /*
- * The CQE has the number of bytes and the number of the first buffer.  The program finds the other
- * buffers in the order in which it has provided them.
+ * The CQE has the number of bytes and the number of the first buffer.  The other buffers follow in
+ * the order in which the program has provided them.
  *
  * A SEND selects all buffers of its group, up to IO_BUNDLE_MAX, for one call of sock_sendmsg().  If
  * sqe->len is not 0, it limits the bytes of the first CQE.  If the group has more buffers, the CQE
  * gets IORING_CQE_F_MORE and the request is issued again.  So it is a multishot request, see
  * submit/multishot.c, and ends when its group is empty.  If a stream socket sends only a part, the
- * request keeps its buffers until the rest is sent.  So no other data is sent in between.
+ * request keeps its buffers and sends the rest before it selects others.
  *
  * A RECV selects buffers for the bytes that it expects.  TCP reports how many bytes are queued.
  * For other protocols the limit is sqe->len or, if that is 0, IO_RECV_GUESS buffers.  If the
@@ -39,7 +39,7 @@ static void io_bundle_iter(const struct io_bundle *bundle, int ddir, struct iov_
 
 /*
  * Keep the segments of a bundle of which a stream has sent a part.  Return: true if the request
- * has them; false if it does not wait, or without memory.  Then the group keeps the rest.
+ * has them; false if it does not wait or there is no memory, so that the group keeps the rest.
  */
 static noinline bool io_send_keep(struct io_kiocb *req, const struct io_bundle *bundle)
 {
@@ -60,7 +60,7 @@ static noinline bool io_send_keep(struct io_kiocb *req, const struct io_bundle *
 	return true;
 }
 
-/* Report a sent bundle, or a part that is the last.  Return: what ->issue() has to return. */
+/* Report a sent bundle, or a part that ends the request.  Return: what ->issue() has to return. */
 static enum io_result io_send_bundle_tell(struct io_kiocb *req, const struct io_bundle *bundle,
 					  int ret)
 {
@@ -146,9 +146,9 @@ static struct io_bundle *io_recv_pick(struct io_kiocb *req, u32 moved, u32 expec
 }
 
 /*
- * Make one attempt, and add its result to *@sum.  Return: as sock_recvmsg(), or a negative errno
- * without a buffer; also 0 if no other attempt may follow for the same CQE.  That is after an
- * attempt that has not filled its buffers, and for a group that is not a ring.
+ * Make one attempt, and add its result to *@sum.  Return: as sock_recvmsg(), or a negative errno if
+ * no buffer is found.  Also 0 if no other attempt may follow for the same CQE: the attempt has not
+ * filled its buffers, or the group is not a ring.
  */
 static int io_recv_round(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 			 struct io_recv_sum *sum, u32 expected, unsigned int issue_flags)

@@ -26,7 +26,7 @@ static int io_recv_prep_flags(struct io_kiocb *req)
 		io_poll_errors_only(req);
 	if (likely(!(net->how & IORING_RECV_MULTISHOT)))
 		return 0;
-	/* MSG_WAITALL asks for one CQE for all data, multishot for one CQE for each part */
+	/* MSG_WAITALL means one CQE for all data, multishot means one CQE for each part */
 	if (!(req->flags & REQ_F_BUFFER_SELECT) || net->msg_flags & MSG_WAITALL)
 		return -EINVAL;
 	if (req->opcode == IORING_OP_RECV && net->len)
@@ -89,7 +89,7 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	if (unlikely(net->how & IORING_RECVSEND_BUNDLE)) {
 		if (!(req->flags & REQ_F_BUFFER_SELECT))
 			return -EINVAL;
-		/* after a part the next buffers must not be sent before the rest */
+		/* the rest of a bundle has to be sent before the next buffers */
 		net->msg_flags |= MSG_WAITALL;
 		req->flags |= REQ_F_MULTISHOT;
 	}
@@ -225,8 +225,8 @@ fault:
 }
 
 /*
- * Prepare a RECVMSG into provided buffers: the length of the only vector entry limits each
- * transfer, its address is ignored.  Return: 0 or a negative errno.
+ * Prepare a RECVMSG into provided buffers.  The length of the only vector entry limits each
+ * transfer; the address in the entry is ignored.  Return: 0 or a negative errno.
  */
 static noinline int io_net_prep_picked(struct io_kiocb *req, const struct user_msghdr *umsg)
 {

@@ -2,8 +2,8 @@
 /* io_uring: sends and receives: what their attempts have in common, and their end */
 
 /*
- * A stream socket may move less than the request has asked for.  With MSG_WAITALL further attempts
- * follow until all is moved, and io_net->done counts the bytes.  Any other part ends the request.
+ * A stream socket may move only a part of the data.  With MSG_WAITALL further attempts follow until
+ * all is moved, and io_net->done counts the bytes.  Without MSG_WAITALL a part ends the request.
  */
 #include "op/net/net.h"
 
@@ -41,8 +41,8 @@ noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct m
 }
 
 /*
- * Return: true if the request has to move all bytes.  A RECVMSG with room for ancillary data does
- * not: such data may have ended the part, and another attempt would overwrite it.
+ * Return: true if the request has to move all bytes.  A RECVMSG with room for ancillary data need
+ * not: such data may have ended the part, and another attempt would overwrite the data.
  */
 static bool io_net_wants_all(struct io_kiocb *req)
 {
@@ -97,7 +97,7 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 
 /**
  * io_net_picked_end - consume or keep the provided buffer after an attempt
- * @req: has selected a buffer or consumed a bundle; no multishot receive
+ * @req: a send or single-shot receive that has selected a buffer or consumed a bundle
  * @result: result of the attempt
  * @issue_flags: IO_URING_F_*
  *
@@ -116,7 +116,7 @@ enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result,
 	return result;
 }
 
-/* Report the bytes that were moved before the request was cancelled. */
+/* Report the bytes that were moved before the request failed or was cancelled. */
 void io_net_fail(struct io_kiocb *req)
 {
 	if (io_net(req)->done)

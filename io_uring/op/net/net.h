@@ -205,7 +205,7 @@ static inline int io_net_pick(struct io_kiocb *req, unsigned int issue_flags)
 	return 0;
 }
 
-/* Return: true if an attempt completes the request, whatever earlier attempts have moved. */
+/* Return: true if an attempt completes the request, even if it has moved only a part. */
 static inline bool io_net_complete(const struct io_net *net, int ret)
 {
 	return ret >= 0 && !(net->msg_flags & MSG_WAITALL);
@@ -219,9 +219,9 @@ static inline bool io_net_waits(const struct io_net *net, int ret, unsigned int 
 }
 
 /*
- * Initialize all fields of a msghdr except msg_iter and msg_flags; it has neither an address nor
- * ancillary data.  Callers declare it __uninitialized, so that the compiler does not clear the
- * memory a second time with CONFIG_INIT_STACK_ALL_ZERO (14 instructions).
+ * Initialize all fields of a msghdr except msg_iter and msg_flags, without an address or ancillary
+ * data.  Callers declare the msghdr __uninitialized, so that the compiler does not clear the memory
+ * a second time with CONFIG_INIT_STACK_ALL_ZERO (14 instructions).
  */
 static inline void io_net_msg_init(struct msghdr *msg)
 {
@@ -236,7 +236,7 @@ static inline void io_net_msg_init(struct msghdr *msg)
 	msg->sg_from_iter = NULL;
 }
 
-/* Ask the socket to report how many bytes remain.  msg_inq stays -1 if it cannot report that. */
+/* Request the number of bytes that remain.  msg_inq stays -1 if the socket cannot report it. */
 static inline void io_net_ask_inq(struct msghdr *msg)
 {
 	msg->msg_get_inq = 1;

@@ -7,16 +7,16 @@
  * to that, and so does the send until its CQE is posted.  The last holder queues the notification's
  * CQE, in any context in which packets are freed.
  *
- * The notification is a request without an SQE (io_req_take_notif()), as it needs what a request
- * has.  It reaches its context by the mailbox of the ring or of the task, or by the fallback worker
- * if the task is gone.  It keeps the ring's memory.  It drops a registered buffer after its CQE, so
- * that the CQE of the buffer's tag follows.  It is not in the wait table, so a cancel does not find
- * it, and only the end of its packets ends it.  It may outlive the send, the socket's descriptor,
- * the ring's file and the task.
+ * The notification is a request without an SQE (io_req_take_notif()), with a CQE and task work.
+ * The mailbox of the ring or of the task passes it to its context; if the task is gone, the
+ * fallback worker does.  A notification keeps the ring's memory.  It drops a registered buffer
+ * after its CQE, so that the CQE of the buffer's tag follows.  It is not in the wait table, so a
+ * cancel does not find it: it ends after its last packet.  A notification may outlive the send, the
+ * socket's descriptor, the ring's file and the task.
  *
  * Packets have references to the program's pages.  These pages are charged to the ring's user until
- * the packets are gone.  For a registered buffer packets have no references: the notification holds
- * the buffer, and its pages are charged since it was registered.
+ * the packets are gone.  Packets need no references to a registered buffer: the notification holds
+ * the buffer, and the pages of the buffer are charged since its registration.
  */
 #include <linux/bvec.h>
 #include <linux/sched/user.h>
@@ -52,7 +52,7 @@ static void io_notif_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int 
 	io_complete(io_tw_to_req(tw));
 }
 
-/* Queue a notification without references.  Any context. */
+/* Queue a notification whose last reference is gone.  Any context may call this. */
 static void io_notif_post(struct io_notif *notif)
 {
 	struct io_kiocb *req = container_of((void *)notif, struct io_kiocb, data);
@@ -73,7 +73,7 @@ static void io_notif_complete(struct sk_buff *skb, struct ubuf_info *ubuf, bool 
 		WRITE_ONCE(notif->sent, true);
 	else if (!success)
 		WRITE_ONCE(notif->copied, true);
-	/* release, and acquire for the last holder: it sees the stores of the others above */
+	/* a release, and for the last holder an acquire: it sees all stores to sent and copied */
 	if (refcount_dec_and_test(&ubuf->refcnt))
 		io_notif_post(notif);
 }
@@ -195,7 +195,7 @@ static int io_notif_fill_fixed(struct sk_buff *skb, struct iov_iter *from, size_
 	if (!frag)
 		shinfo->flags |= SKBFL_MANAGED_FRAG_REFS;
 	else if (unlikely(!skb_zcopy_managed(skb)))
-		/* the packet has references to its other pages: take them for these, too */
+		/* the packet has references to its other pages, so take references to these, too */
 		return zerocopy_fill_skb_from_iter(skb, from, length);
 	length = min(length, iov_iter_count(from));
 	for (; length && frag < MAX_SKB_FRAGS; frag++) {

@@ -4,10 +4,10 @@
 /*
  * Each part of a stream, or each message, goes into the next buffer of a group and gets its
  * own CQE.  The request ends at the end of the stream, with an error, if the group is empty,
- * if the CQ is full, or if it is cancelled.  See submit/multishot.c for when it is issued.
+ * if the CQ is full, or if it is cancelled.  submit/multishot.c describes when it is issued.
  *
  * The next message may arrive before the program reaps the CQE of the last one, so the shared
- * msghdr of RECVMSG cannot describe it.  A header in the buffer does:
+ * msghdr of RECVMSG cannot describe that message.  So each buffer begins with a header:
  *
  *	struct io_uring_recvmsg_out | name | control | payload
  *
@@ -108,8 +108,8 @@ int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghd
 }
 
 /*
- * Return: true if the stream has ended or failed, which msg_inq does not report.  An end after
- * this check wakes the poll.  An end that came together with the data may have woken it already.
+ * Return: true if the stream has ended or failed, which msg_inq does not report.  An end after this
+ * check wakes the poll, but an end that came together with the data may have woken it before.
  */
 static bool io_recv_has_ended(const struct sock *sk)
 {
@@ -126,7 +126,7 @@ static bool io_recv_is_empty(struct sock *sk)
 	       !io_recv_has_ended(sk) && !sk_is_readable(sk);
 }
 
-/* The socket is empty.  A MSG_DONTWAIT request ends with -EAGAIN, unless its poll is armed. */
+/* Handle an empty socket.  A MSG_DONTWAIT request ends with -EAGAIN, unless its poll is armed. */
 static enum io_result io_recv_rest(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (likely(issue_flags & IO_URING_F_MULTISHOT ||
@@ -166,12 +166,12 @@ static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *ms
 /**
  * io_recv_multishot_post - post the result of a multishot receive
  * @req: the request
- * @msg: what the attempt has filled in
- * @ret: its result
+ * @msg: msghdr that the attempt has filled in
+ * @ret: result of the attempt
  * @cflags: CQE flags of the used buffers
  * @issue_flags: IO_URING_F_*
  *
- * Return: the request's next step.
+ * Return: what ->issue() has to return.
  */
 enum io_result io_recv_multishot_post(struct io_kiocb *req, const struct msghdr *msg, int ret,
 				      u32 cflags, unsigned int issue_flags)
@@ -204,11 +204,11 @@ static u32 io_recv_used(struct io_kiocb *req, int ret, unsigned int issue_flags)
 /**
  * io_net_received_multishot - handle an attempt of a multishot receive with one buffer
  * @req: a multishot receive that has selected the buffer
- * @msg: what the attempt has filled in
- * @ret: its result
+ * @msg: msghdr that the attempt has filled in
+ * @ret: result of the attempt
  * @issue_flags: IO_URING_F_*
  *
- * Return: the request's next step.
+ * Return: what ->issue() has to return.
  */
 enum io_result io_net_received_multishot(struct io_kiocb *req, const struct msghdr *msg, int ret,
 					 unsigned int issue_flags)

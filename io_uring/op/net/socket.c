@@ -5,8 +5,8 @@
  * ->prep() copies addresses, so that the program may reuse their memory.  Short ones, such as
  * those of IPv4 and IPv6, are stored in the request, others on the heap.
  *
- * CONNECT starts the connection without blocking, and waits until the socket is writable.
- * Then it connects again, which returns the result of the first attempt.
+ * An inline CONNECT starts the connection without blocking, and waits until the socket is
+ * writable.  Then the request connects again, which returns the result of the first attempt.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -92,7 +92,7 @@ static enum io_result io_socket_issue(struct io_kiocb *req, unsigned int issue_f
 		return io_done(req, io_no_restart(PTR_ERR(file)));
 	}
 	ret = io_install_file(req->ctx, file, fd, s->file_index, issue_flags);
-	/* this fails only for a slot, and on 6.12 such a failure does not break a chain */
+	/* only a slot can fail here, and on 6.12 such a failure does not break a chain */
 	return io_done_unbroken(req, ret);
 }
 
@@ -114,7 +114,7 @@ static int io_sockaddr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	return move_addr_to_kernel(uaddr, sa->len, req->async_data);
 }
 
-/* Copy the address to @addr.  Protocols may read and write all of that, whatever the length. */
+/* Copy the address to @addr.  Protocols may access all of @addr, even if the address is short. */
 static void io_sockaddr_get(struct io_kiocb *req, struct sockaddr_storage *addr)
 {
 	struct io_sockaddr *sa = io_sockaddr(req);
@@ -196,7 +196,7 @@ static enum io_result io_listen_issue(struct io_kiocb *req, unsigned int issue_f
 	return io_done(req, io_no_restart(ret));
 }
 
-/* Not inline, as some protocols wait until the sent data has arrived. */
+/* Leave this to a worker, as some protocols wait until the sent data has arrived. */
 static enum io_result io_shutdown_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct socket *sock = sock_from_file(req->file);

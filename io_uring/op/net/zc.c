@@ -8,7 +8,7 @@
  * memory (notif.c).
  *
  * ->prep() allocates the notification before it checks flags and addresses.  So a send that fails
- * later, or is cancelled, posts a notification as well, as on 6.12: programs count two CQEs a send.
+ * later, or is cancelled, posts a notification as well, as on 6.12: programs expect two CQEs.
  * All attempts share one notification.  The first attempt charges the pages to it, or lets it hold
  * the registered buffer.
  */
@@ -42,7 +42,7 @@ static struct socket *io_zc_begin(struct io_kiocb *req, unsigned int issue_flags
 	return NULL;
 }
 
-/* As io_net_sent().  Restores the CQE flags, which req->poll overwrites in a wait. */
+/* Like io_net_sent(), but restore the CQE flags, which req->poll overwrites during a wait. */
 static enum io_result io_zc_sent(struct io_kiocb *req, struct socket *sock, int ret,
 				 unsigned int issue_flags)
 {

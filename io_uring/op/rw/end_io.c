@@ -2,7 +2,7 @@
 /* io_uring: completion of reads and writes */
 
 /*
- * The end of the last attempt sets the result, in one of three places:
+ * The last attempt sets the result when it ends, in one of three places:
  *
  *	in the attempt			io_rw_end(); the issuer completes the request
  *	in ->ki_complete()		in any context; pushes the request to the context that may
@@ -57,7 +57,7 @@ static void io_rw_set_result(struct io_kiocb *req, ssize_t ret)
 	req->cqe.res = ret;
 }
 
-/* Update the file's position and call fsnotify after a transfer.  Call this in task context. */
+/* Update the file's position and call fsnotify after a transfer.  Called in task context. */
 static void io_rw_tell(struct io_kiocb *req)
 {
 	struct kiocb *kiocb = &io_rw(req)->kiocb;
@@ -156,7 +156,7 @@ static noinline bool io_rw_odd(struct io_kiocb *req, long res)
 {
 	if ((res == -EAGAIN || res == -EOPNOTSUPP) && !(req->flags & REQ_F_NOWAIT) &&
 	    io_rw(req)->kiocb.ki_flags & IOCB_NOWAIT) {
-			/* save the submitter's credentials, because a worker cannot find them */
+		/* current is the submitter, whose credentials a worker needs */
 		if (in_task() && current->io_uring == req->tctx)
 			io_req_keep_creds(req);
 		req->flags |= REQ_F_REISSUE;

@@ -2,10 +2,10 @@
 /* io_uring: reads and writes of files without ->read_iter() or ->write_iter() */
 
 /*
- * Some drivers have ->read() and ->write() only.  Each segment of the data is one call, until a
- * call moves less than its segment.  These methods take user addresses.  So for data in a
- * registered buffer they get its user address, and access it like any other; the pinned pages are
- * not used.
+ * Some drivers have only ->read() and ->write().  Each segment of the data takes one call, until a
+ * call moves less than its segment.  These methods take user addresses.  For data in a registered
+ * buffer they get its user address, as for any other data.  So the transfer does not use the
+ * pinned pages.
  *
  * The methods have no IOCB_NOWAIT, so a non-blocking attempt needs a file with O_NONBLOCK.
  */

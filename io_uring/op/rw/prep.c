@@ -6,8 +6,8 @@
  * So ->prep() copies them.  A vector with one entry is stored as a plain buffer; only vectors with
  * more entries need memory on the heap.
  *
- * ->prep() refuses addresses outside of user space.  An attempt may still fault on the data.  The
- * file is not known yet, so what depends on it follows in io_rw_start().
+ * ->prep() refuses addresses outside of user space.  An attempt may still fault on the data.
+ * ->prep() does not know the file yet, so io_rw_start() makes the checks that depend on it.
  */
 #include <linux/compat.h>
 #include <linux/slab.h>
@@ -34,8 +34,8 @@ struct io_rw_async *io_rw_async_alloc(struct io_kiocb *req, unsigned int nr_segs
 }
 
 /*
- * Read the vector of a READV into a provided buffer.  The length of its only entry limits the
- * transfer, 0 means no limit.  Its address is ignored.  Return: 0 or a negative errno.
+ * Read the only vector entry of a READV with a provided buffer.  Its length limits the transfer,
+ * where 0 means no limit.  Its address is ignored.  Return: 0 or a negative errno.
  */
 static int io_rw_prep_select(struct io_kiocb *req)
 {
@@ -127,7 +127,7 @@ int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
  * @req: a READ_FIXED or WRITE_FIXED; ring lock held
  * @err: the error of the lookup
  *
- * A driver's command ahead in its chain may register the buffer, see io_buf_forget_driver().
+ * An earlier command in the chain may register a driver's buffer, see io_buf_forget_driver().
  *
  * Return: 0 if it may, otherwise @err.
  */
@@ -139,7 +139,7 @@ int io_rw_buf_later(struct io_kiocb *req, int err)
 		return err;
 	if (req->flags & REQ_F_BUF_NODE)
 		io_buf_forget_driver(req);
-	/* user memory that does not cover the data */
+	/* a node that the request still has is user memory that does not cover the data */
 	return req->flags & REQ_F_BUF_NODE ? err : 0;
 }
 
@@ -199,7 +199,7 @@ loff_t *io_rw_current_pos(struct io_kiocb *req)
  * @ddir: %READ or %WRITE
  *
  * Other requests may have changed the file's position while this one waited for a worker or for
- * data.  The transfer starts at the position that the file has at the attempt that moves data.
+ * data.  The transfer starts at the position that the file has when an attempt moves data.
  *
  * Return: 0 or a negative errno.
  */

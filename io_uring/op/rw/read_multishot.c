@@ -2,10 +2,10 @@
 /* io_uring: IORING_OP_READ_MULTISHOT - read into provided buffers until the end */
 
 /*
- * This read is for files that can be polled, such as pipes.  Whenever the file has data, the
- * request reads it into the next buffer of a group and posts a CQE with IORING_CQE_F_MORE.  It ends
- * at the end of the file, with an error, if the group is empty, if the CQ is full, or if it is
- * cancelled.  See submit/multishot.c for when it is issued.
+ * READ_MULTISHOT supports files that can be polled, such as pipes.  When the file has data, the
+ * request reads it into the next buffer of a group and posts a CQE with IORING_CQE_F_MORE.  The
+ * request ends at the end of the file, with an error, if the group is empty, if the CQ is full, or
+ * if it is cancelled.  submit/multishot.c describes when the request is issued.
  */
 #include <linux/fsnotify.h>
 #include <linux/poll.h>
@@ -43,8 +43,8 @@ static noinline int io_read_multishot_start(struct io_kiocb *req)
 }
 
 /*
- * Prepare a later attempt.  It may come long after the first one, so check the permission and read
- * the current position again.  Return: as io_read_multishot_start().
+ * Prepare a later attempt.  The first one may be long ago, so check the permission and read the
+ * current position again.  Return: as io_read_multishot_start().
  */
 static int io_read_multishot_again(struct io_kiocb *req)
 {
@@ -72,9 +72,9 @@ static ssize_t io_read_multishot_try(struct io_kiocb *req, unsigned int issue_fl
 }
 
 /*
- * Return: what ->issue() has to return after a posted CQE.  Without an armed poll the file is
- * checked here: another attempt would select the next buffer, and a program has time to return
- * its last buffer until there is data.
+ * Return: what ->issue() has to return after a posted CQE.  Without an armed poll, check the file
+ * here: an attempt would select the next buffer too early.  Until there is data, the program may
+ * still return its last buffer.
  */
 static enum io_result io_read_multishot_more(const struct io_kiocb *req)
 {
@@ -115,7 +115,7 @@ static enum io_result io_read_multishot_issue(struct io_kiocb *req, unsigned int
 		ret = io_read_multishot_again(req);
 	else
 		ret = io_read_multishot_start(req);
-	/* even -EAGAIN ends the request here, as the file has not returned it */
+	/* here even -EAGAIN ends the request, as ->read_iter() has not returned it */
 	if (unlikely(ret))
 		return io_read_multishot_tell(req, ret, issue_flags);
 	ret = io_read_multishot_try(req, issue_flags);

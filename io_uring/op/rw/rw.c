@@ -11,14 +11,14 @@
  *	otherwise		by a worker, which may block
  *
  * A request for a file that can be polled waits until the file is ready instead (async/poll.c).
- * A part that such a file, or a blocking attempt, has moved is the result.  Files of procfs and
- * sysfs are exceptions, see io_rw_goes_on().
+ * If an attempt on such a file, or a blocking attempt, moves only a part, that part is the result.
+ * Files of procfs and sysfs are exceptions, see io_rw_goes_on().
  *
- * Offset -1 means the current position of the file.  Each attempt reads it, until one has moved
- * data, since other requests may have changed it while this one waited.
+ * Offset -1 means the current position of the file.  Each attempt reads the position until one has
+ * moved data, since other requests may have changed it while this one waited.
  *
- * After -EIOCBQUEUED the device completes the request, see end_io.c.  The issuer must not access
- * the request any more, except on polled rings, where only the task that polls completes it.
+ * After -EIOCBQUEUED the device completes the request, see end_io.c.  An issuer without the ring
+ * lock must not access it any more, except on a polled ring until it adds the request to the list.
  */
 #include <linux/fsnotify.h>
 #include <linux/poll.h>
@@ -34,9 +34,9 @@
 /**
  * io_rw_nonblocking - check whether a transfer would not block
  * @file: a file without FMODE_NOWAIT
- * @events: events of which one has to be ready
+ * @events: events, one of which has to be ready
  *
- * Return: true if the file is ready, or has O_NONBLOCK and is no regular file or block device.
+ * Return: true if the file is ready, or has O_NONBLOCK and is not a regular file or block device.
  */
 noinline bool io_rw_nonblocking(struct file *file, __poll_t events)
 {
@@ -49,8 +49,8 @@ noinline bool io_rw_nonblocking(struct file *file, __poll_t events)
 }
 
 /*
- * Prepare a later attempt, and clear what the previous one has left in the request.  Return: 0, or
- * a negative errno with which the request ends.
+ * Prepare a later attempt, and clear the state of the previous one.  Return: 0, or a negative
+ * errno with which the request ends.
  */
 static int io_rw_start_again(struct io_kiocb *req, int ddir)
 {
@@ -58,7 +58,7 @@ static int io_rw_start_again(struct io_kiocb *req, int ddir)
 
 	kiocb->ki_flags &= ~IOCB_WAITQ;
 	if (req->ctx->iopoll) {
-		/* the file clears IOCB_HIPRI for an attempt that it cannot poll for */
+		/* the file clears IOCB_HIPRI for an attempt that cannot be polled */
 		kiocb->ki_flags |= IOCB_HIPRI;
 		kiocb->private = NULL;
 		req->iopoll_done = 0;
@@ -85,8 +85,8 @@ static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flag
 }
 
 /*
- * Let the attempt of a worker block.  At the current position it is also synchronous, since the
- * next request of that file starts where this one ends.
+ * Let the attempt of a worker block.  An attempt at the current position is also synchronous,
+ * except on a polled ring: the next request for the file starts where this one ends.
  */
 static void io_rw_let_block(struct io_kiocb *req)
 {
@@ -100,9 +100,9 @@ static void io_rw_let_block(struct io_kiocb *req)
 }
 
 /*
- * Return: true if another attempt follows a short transfer, which needs a regular file or a block
- * device.  A file without FMODE_NOWAIT was not short because of IOCB_NOWAIT.  Those of /proc and
- * /sys continue until their end, but trace_pipe and /proc/kmsg only while they are ready.
+ * Return: true if another attempt has to follow a short transfer: on a regular file or a block
+ * device.  IOCB_NOWAIT does not make a transfer short if the file lacks FMODE_NOWAIT.  Requests
+ * for /proc and /sys continue until the end, but trace_pipe and /proc/kmsg need to be ready.
  */
 static bool io_rw_goes_on(const struct io_kiocb *req, bool write)
 {
@@ -138,14 +138,14 @@ static noinline enum io_result io_rw_incomplete(struct io_kiocb *req, ssize_t re
 	return IO_AGAIN;
 }
 
-/* Attempt again after a folio has been read.  tctx->reading has kept the task from exiting. */
+/* Attempt again after a folio was read.  An exiting task waits a while for this, see ->reading. */
 static void io_read_go_on(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
 	atomic_dec(&io_tw_to_req(tw)->tctx->reading);
 	io_issue_tw(ctx, tw, issue_flags);
 }
 
-/* Wait function of a buffered read, called when a folio is unlocked.  Any context. */
+/* Wait function of a buffered read, called in any context when a folio is unlocked. */
 static int io_read_wake(struct wait_queue_entry *wait, unsigned int mode, int sync, void *arg)
 {
 	struct wait_page_queue *wpq = container_of(wait, struct wait_page_queue, wait);
@@ -167,8 +167,8 @@ static bool io_read_may_wait_folio(struct io_kiocb *req)
 }
 
 /*
- * Repeat a buffered read that has missed a folio.  With IOCB_WAITQ the attempt does not block:
- * io_read_wake() is called when the folio has been read.  Return: what ->issue() has to return.
+ * Repeat a buffered read that has found no up-to-date folio.  With IOCB_WAITQ the attempt does not
+ * block: the unlock of the folio calls io_read_wake().  Return: what ->issue() has to return.
  */
 static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 {
@@ -208,7 +208,7 @@ static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 
 static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_flags);
 
-/* Issue a read into a provided buffer.  rsrc/groups.c describes who owns that afterwards. */
+/* Issue a read into a provided buffer.  rsrc/groups.c describes the later owner of the buffer. */
 static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_rw *rw = io_rw(req);
@@ -232,7 +232,7 @@ static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int
 	else if (result == IO_AGAIN && !(lent && rw->done))
 		io_buf_unused(req);
 	else if (lent)
-		/* no other request may use it: a device fills it, or it has a part of the data */
+		/* a device fills the buffer, or it has a part of the data: no other may use it */
 		io_buf_take(req);
 	return result;
 }
@@ -269,7 +269,7 @@ static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_fla
 	return result;
 }
 
-/* Return: true for a buffered write to a file that does not support IOCB_NOWAIT for it. */
+/* Return: true for a buffered write to a regular file that may block despite IOCB_NOWAIT. */
 static bool io_write_blocks(const struct kiocb *kiocb)
 {
 	const struct file *file = kiocb->ki_filp;
@@ -334,7 +334,7 @@ static enum io_result io_write_fixed_issue(struct io_kiocb *req, unsigned int is
 	return io_rw_fixed_issue(req, issue_flags);
 }
 
-/* Fields that have the same values in all struct io_op below. */
+/* fields with the same values in all struct io_op below */
 #define IO_RW_RECORD			\
 	.needs_file		= 1,	\
 	.iopoll			= 1,	\

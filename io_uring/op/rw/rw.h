@@ -25,7 +25,7 @@
  * @addr: user address of data in one piece, also of data in a registered buffer
  * @len: bytes to transfer
  * @flags: RWF_*, until the request has begun
- * @done: afterwards: bytes that earlier attempts have moved
+ * @done: bytes that earlier attempts have moved, once the request has begun
  *
  * Each attempt builds its iterator from these fields, so a request that waits or moves to a worker
  * keeps no iterator.  Vectors are in struct io_rw_async.
@@ -44,7 +44,7 @@ IO_OP_DATA(io_rw);
 static_assert(!offsetof(struct io_rw, kiocb));
 
 /**
- * struct io_rw_async - memory for what few reads and writes need
+ * struct io_rw_async - data that only some reads and writes need
  * @wpq: buffered reads: the wait for a folio
  * @nr_segs: number of entries in @iov, 0 if the data is in one piece
  * @iov: copy of the program's vector
@@ -55,7 +55,7 @@ struct io_rw_async {
 	struct iovec		iov[] __counted_by(nr_segs);
 };
 
-/* with one of these events a file does not block, as a hang-up or an error is reported at once */
+/* events with which an attempt does not block; a hang-up or an error is reported at once */
 #define IO_READ_EVENTS	(EPOLLIN | EPOLLHUP | EPOLLERR)
 #define IO_WRITE_EVENTS	(EPOLLOUT | EPOLLHUP | EPOLLERR)
 
@@ -95,19 +95,19 @@ static inline bool io_write_start(struct kiocb *kiocb)
 	sb = file_inode(kiocb->ki_filp)->i_sb;
 	if (!sb_start_write_trylock(sb))
 		return false;
-	/* tell lockdep that another context may release it, see kiocb_end_write() */
+	/* another context may release the write access, see kiocb_end_write() */
 	__sb_writers_release(sb, SB_FREEZE_WRITE);
 	return true;
 }
 
-/* Undo io_write_start().  Any context. */
+/* Undo io_write_start().  Any context may call this. */
 static inline void io_write_end(struct kiocb *kiocb)
 {
 	if (S_ISREG(file_inode(kiocb->ki_filp)->i_mode))
 		kiocb_end_write(kiocb);
 }
 
-/* As get_current_ioprio(), but without its arithmetic for tasks with default priorities. */
+/* Like get_current_ioprio(), but skip its arithmetic for tasks with default priorities. */
 static inline u16 io_rw_current_ioprio(void)
 {
 	if (likely(!current->io_context && current->static_prio == DEFAULT_PRIO &&
@@ -169,7 +169,7 @@ static __always_inline int io_rw_fixed_prep(struct io_kiocb *req, const struct i
 	return likely(!ret) ? 0 : io_rw_buf_later(req, ret);
 }
 
-/* Iterate over the registered buffer, which covers the data, as io_rw_buf_assign() has checked. */
+/* Set up an iterator over the registered buffer.  io_rw_buf_assign() has checked its bounds. */
 static inline void io_rw_buf_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 {
 	const struct io_buf_node *buf = io_buf_node(req->buf_node);
@@ -201,8 +201,8 @@ static inline void io_rw_iter(struct io_kiocb *req, int ddir, struct iov_iter *i
  * io_rw_begun - check whether io_rw_start() has succeeded
  * @req: a read or write
  *
- * An attempt needs what io_rw_start() has done: it has checked the file, has set ki_complete, and
- * has replaced rw->flags by rw->done.
+ * Each attempt relies on io_rw_start(), which checks the file, sets ki_complete, and replaces
+ * rw->flags by rw->done.
  *
  * Return: true if io_rw_start() has succeeded.
  */

@@ -7,11 +7,11 @@
 
 /**
  * struct cmd_buf_fixture - a command whose ring has registered buffers
- * @ctx: its ring
+ * @ctx: ring of the command
  * @req: the command as a request
- * @cmd: the command as its driver knows it
- * @bvs: memory of its driver: 600 and 100 bytes
- * @released: how often the driver has got it back
+ * @cmd: the command as its driver gets it
+ * @bvs: memory of the driver: 600 and 100 bytes
+ * @released: number of times that the driver has got the memory back
  */
 struct cmd_buf_fixture {
 	struct io_ring_ctx	*ctx;
@@ -82,7 +82,7 @@ static int cmd_buf_import(struct cmd_buf_fixture *fix, unsigned int slot, int dd
 	return ret ?: (int)iov_iter_count(&iter);
 }
 
-/* A slot has to exist and to be empty; only a driver's buffer is removed by a driver. */
+/* A slot has to exist and to be empty; a driver can remove only a driver's buffer. */
 static void cmd_buf_slots(struct kunit *test)
 {
 	struct cmd_buf_fixture *fix = test->priv;
@@ -121,7 +121,7 @@ static void cmd_buf_directions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cmd_buf_import(fix, 2, ITER_SOURCE, ~0ULL, 1), -EFAULT);
 }
 
-/* The driver gets its memory back when the last request has ended that uses it. */
+/* The driver gets its memory back when the last request that uses it has ended. */
 static void cmd_buf_in_use(struct kunit *test)
 {
 	struct cmd_buf_fixture *fix = test->priv;
@@ -136,12 +136,12 @@ static void cmd_buf_in_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 2), 0);
 	io_node_put(fix->ctx, node);
 	KUNIT_EXPECT_EQ(test, fix->released, 1);
-	/* the end of the table */
+	/* the table's end also releases the memory */
 	io_rsrc_table_free(fix->ctx, &fix->ctx->buf_table);
 	KUNIT_EXPECT_EQ(test, fix->released, 2);
 }
 
-/* A driver gets its memory back when the table goes, though other buffers are waited for. */
+/* When the table is dropped, a driver gets unused memory back at once, and no buffer is awaited. */
 static void cmd_buf_leaving(struct kunit *test)
 {
 	struct cmd_buf_fixture *fix = test->priv;

@@ -6,12 +6,12 @@
 
 /**
  * struct cmd_fixture - a command whose driver calls back
- * @ctx: its ring
- * @tctx: of current
+ * @ctx: ring of the command
+ * @tctx: task context of current
  * @req: the command, and another one of the same ring
- * @ends: which of them the callback ends
+ * @ends: bit mask of the commands in @req that the callback ends
  * @posted: CQEs that the ring had when the callback returned
- * @recycled: requests that it had recycled then
+ * @recycled: requests that the ring had recycled when the callback returned
  */
 struct cmd_fixture {
 	struct io_ring_ctx	*ctx;
@@ -22,7 +22,7 @@ struct cmd_fixture {
 	unsigned int		recycled;
 };
 
-/* What a driver does in the submitter.  It may access its command until it returns. */
+/* The driver's callback in the submitter.  It may access its command until it returns. */
 static void cmd_called_back(struct io_tw_req tw_req, io_tw_token_t token)
 {
 	struct cmd_fixture *fix = kunit_get_current_test()->priv;
@@ -110,7 +110,7 @@ static void cmd_ends_another(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix->ctx->reqs.nr_free, 2);
 }
 
-/* A command that stays the driver's is not ended for it. */
+/* A command that the driver's callback does not end stays with the driver. */
 static void cmd_stays_the_drivers(struct kunit *test)
 {
 	struct cmd_fixture *fix = cmd_make(test);
