@@ -80,8 +80,8 @@ static bool io_iopoll_worth(struct io_iopoll_round *round, struct io_kiocb *req)
 }
 
 /*
- * A driver that is told the ring ends its commands at once, and copies data to the memory of
- * current: it is told only where current has submitted all of them.
+ * A driver that gets the ring as poll_ctx ends its commands at once, and copies data to the memory
+ * of current.  So return the ring only if current has submitted all of its commands.
  */
 static void *io_iopoll_owner(const struct io_kiocb *req)
 {

@@ -240,9 +240,9 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 	 * event that was passed on is taken in any case: this poll passes it on when it ends.
 	 */
 	if (claim != IO_POLL_OWNED)
-		return passed ||
-		       !(io_poll_takes_one(events) &&
-			 (claim & IO_POLL_AGAIN || data_race(poll->second)));
+		return passed || !(io_poll_takes_one(events) &&
+				   /* only compared with NULL */
+				   (claim & IO_POLL_AGAIN || data_race(poll->second)));
 	/* the entry stays on a waitqueue: let the next waker see that the poll has an event */
 	if (unlikely((!mask || data_race(poll->second)) && io_poll_takes_one(events)))
 		atomic_or(IO_POLL_AGAIN, &poll->wants);
