@@ -60,7 +60,7 @@
 /* values of req->iopoll_done, which all rings use for commands */
 #define IO_CMD_DRIVER	0	/* the driver owns the command, which polled rings poll for */
 #define IO_CMD_DONE	1	/* the driver has ended it, or has requested a callback */
-#define IO_CMD_UNPOLLED	2	/* the driver owns it; polled rings do not, or no longer, poll for it */
+#define IO_CMD_UNPOLLED	2	/* the driver owns it; polled rings do not poll for it */
 
 /* cmd->flags: a cancel came before the worker could mark the command as cancelable */
 #define IO_CMD_UNMARKED	BIT(29)
