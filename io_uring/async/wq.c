@@ -138,16 +138,24 @@ static void io_wq_key_update(struct io_wq_lane *lane, unsigned int n)
 	WRITE_ONCE(lane->ready, (lane->ready & ~BIT(n)) | (work && !held ? BIT(n) : 0));
 }
 
-/* Queue hashed work in the FIFO of its key.  Return: false if others use all keys. */
-static bool io_wq_key_push(struct io_wq_lane *lane, struct io_wq_work *work)
+/* Return: the place of a key that is in use, or IO_WQ_KEYS. */
+static unsigned int io_wq_key_find(struct io_wq_lane *lane, const void *key)
 {
-	const void *key = lane->wq->key(work);
 	unsigned int n;
 
 	for_each_set_bit(n, &lane->keys, IO_WQ_KEYS) {
 		if (lane->key[n].key == key)
 			break;
 	}
+	return min(n, IO_WQ_KEYS);
+}
+
+/* Queue hashed work in the FIFO of its key.  Return: false if others use all keys. */
+static bool io_wq_key_push(struct io_wq_lane *lane, struct io_wq_work *work)
+{
+	const void *key = lane->wq->key(work);
+	unsigned int n = io_wq_key_find(lane, key);
+
 	if (n == IO_WQ_KEYS)
 		n = find_first_zero_bit(&lane->keys, IO_WQ_KEYS);
 	if (n == IO_WQ_KEYS)
@@ -216,15 +224,13 @@ static bool io_wq_is_awaited(struct io_wq_lane *lane, unsigned int generation)
 
 /*
  * Return: true if the worker may take work of another generation: older work if no worker of that
- * age will take it, and newer work if the owner exits, which can create no worker any more.  Only
- * hashed work does without the owner's new root, descriptors and namespaces: it has its file.
+ * age will take it.
  */
 static noinline bool io_wq_may_take_other(const struct io_wq_worker *worker,
 					  const struct io_wq_work *work)
 {
-	if ((int)(work->generation - worker->generation) > 0)
-		return work->flags & IO_WQ_WORK_HASHED && io_wq_owner_waits(worker->lane->wq);
-	return !io_wq_is_awaited(worker->lane, work->generation);
+	return (int)(work->generation - worker->generation) < 0 &&
+	       !io_wq_is_awaited(worker->lane, work->generation);
 }
 
 static bool io_wq_may_take(const struct io_wq_worker *worker, const struct io_wq_work *work)
@@ -436,6 +442,63 @@ struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
 	if (done)
 		io_wq_tell_owner(lane->wq);
 	return work;
+}
+
+/*
+ * Let @worker hold the key of hashed work that it runs next.  Return: false if another worker holds
+ * the key, or other work waits for it.
+ */
+static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_work *work)
+{
+	struct io_wq_lane *lane = worker->lane;
+	const void *key = lane->wq->key(work);
+	unsigned int n = io_wq_key_find(lane, key);
+
+	if (n < IO_WQ_KEYS)
+		return n == worker->key;
+	if (worker->key != IO_WQ_NO_KEY)
+		io_wq_give_key_back(worker);
+	n = find_first_zero_bit(&lane->keys, IO_WQ_KEYS);
+	if (n == IO_WQ_KEYS)
+		return false;
+	lane->key[n].key = key;
+	lane->held |= BIT(n);
+	worker->key = n;
+	io_wq_key_update(lane, n);
+	return true;
+}
+
+/**
+ * io_wq_go_on - run work behind the work that has returned it
+ * @worker: current, whose work is done
+ * @work: the next one, on no list
+ *
+ * Current runs the work at once, whatever else is queued: queued work may wait for this one.  If
+ * the key of hashed work is in use, the work is queued instead.
+ *
+ * Return: the work, assigned to @worker; NULL if it was queued, and @worker has no work
+ */
+struct io_wq_work *io_wq_go_on(struct io_wq_worker *worker, struct io_wq_work *work)
+{
+	struct io_wq_lane *lane = worker->lane;
+	struct io_wq_work *next = work;
+
+	work->generation = worker->generation;
+	scoped_guard(spinlock, &lane->lock) {
+		WRITE_ONCE(lane->nr_done, lane->nr_done + 1);
+		if (!(work->flags & IO_WQ_WORK_HASHED)) {
+			io_wq_unassign(worker);
+		} else if (!io_wq_switch_key(worker, work)) {
+			io_wq_unassign(worker);
+			next = NULL;
+			break;
+		}
+		io_wq_assign(worker, work);
+	}
+	if (!next)
+		io_wq_enqueue(lane->wq, work);
+	io_wq_tell_owner(lane->wq);
+	return next;
 }
 
 /**
@@ -849,10 +912,66 @@ bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 	if (lane->plain.first || lane->keys)
 		return true;
 	list_for_each_entry(worker, &lane->workers, link) {
-		if (worker->cur)
+		/* the exit cancels the next request of a chain if that may take for ever */
+		if (worker->cur && !(worker->cur->flags & IO_WQ_WORK_UNBOUND))
 			return true;
 	}
 	return false;
+}
+
+/* Return: true if no worker is going to take the work that the owner queues now. */
+static bool io_wq_has_only_old_workers(struct io_wq_lane *lane)
+{
+	struct io_wq_worker *worker;
+
+	lockdep_assert_held(&lane->lock);
+	list_for_each_entry(worker, &lane->workers, link) {
+		if (!io_wq_worker_is_old(worker))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * io_wq_run_bounded - run a bounded work that no worker is going to take
+ * @wq: pool, of current, after io_wq_wait_done()
+ *
+ * An exiting task can create no workers.  If the pool has only workers of an older generation, or
+ * none, its owner runs the work itself.  The work leaves interruptible waits at once, as after
+ * io_wq_bounded_nudge().
+ *
+ * Context: Task context.  May sleep.
+ * Return: true if the work was run.
+ */
+bool io_wq_run_bounded(struct io_wq *wq)
+{
+	struct io_wq_lane *lane = &wq->lane[IO_WQ_BOUNDED];
+	struct io_wq_worker self = {
+		.lane = lane, .task = current, .key = IO_WQ_NO_KEY, .generation = wq->generation,
+	};
+	struct io_wq_work *work, *next;
+
+	scoped_guard(spinlock, &lane->lock) {
+		if (!io_wq_lane_runnable(lane) || !io_wq_has_only_old_workers(lane))
+			return false;
+		/* searches find the work here */
+		list_add_tail(&self.link, &lane->workers);
+	}
+	work = io_wq_take(&self, false);
+	if (work) {
+		current->worker_private = &self;
+		set_notify_signal(current);
+		next = wq->run(work);
+		if (next)
+			io_wq_enqueue(wq, next);
+		io_wq_let_go(&self);
+		wq->put(work);
+		current->worker_private = NULL;
+		clear_notify_signal();
+	}
+	scoped_guard(spinlock, &lane->lock)
+		list_del(&self.link);
+	return work;
 }
 
 /**

@@ -72,7 +72,8 @@ struct io_wq_found {
 	unsigned int	running;
 };
 
-typedef void (*io_wq_run_fn)(struct io_wq_work *work);
+typedef struct io_wq_work *(*io_wq_run_fn)(struct io_wq_work *work);
+typedef void (*io_wq_put_fn)(struct io_wq_work *work);
 typedef const void *(*io_wq_key_fn)(const struct io_wq_work *work);
 typedef bool (*io_wq_match_fn)(struct io_wq_work *work, void *data);
 
@@ -82,7 +83,7 @@ typedef bool (*io_wq_match_fn)(struct io_wq_work *work, void *data);
  * @run: do the work, on a worker; may hand it over to another owner.  With
  *	IO_WQ_WORK_CANCEL set, end the work: on a worker, on a kernel worker, or in the context
  *	that cancels work or ends the pool, with its locks held.  Never called within
- *	io_wq_enqueue()
+ *	io_wq_enqueue().  Returns work that is on no list, which current runs next, or NULL
  * @put: drop the pool's reference to the work, in the context that has called @run.  Must not
  *	wait: a worker may have taken its next work already
  * @key: return the address that hashed work is serialised by.  It is only compared, and
@@ -92,7 +93,7 @@ typedef bool (*io_wq_match_fn)(struct io_wq_work *work, void *data);
 struct io_wq_params {
 	struct task_struct	*task;
 	io_wq_run_fn		run;
-	io_wq_run_fn		put;
+	io_wq_put_fn		put;
 	io_wq_key_fn		key;
 	unsigned int		bounded;
 };
@@ -101,6 +102,7 @@ struct io_wq *io_wq_create(const struct io_wq_params *p);
 void io_wq_exit_start(struct io_wq *wq);
 bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done);
 void io_wq_bounded_nudge(struct io_wq *wq);
+bool io_wq_run_bounded(struct io_wq *wq);
 bool io_wq_exit_wait(struct io_wq *wq, unsigned long timeout);
 void io_wq_put_and_exit(struct io_wq *wq);
 void io_wq_wait_done(struct io_wq *wq);
@@ -114,6 +116,8 @@ struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *da
 int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask);
 int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2]);
 
+bool io_wq_shares_env(const struct io_wq_env *env);
+bool io_wq_worker_may_queue(void);
 bool io_wq_worker_stopped(void);
 bool io_wq_disown(void);
 

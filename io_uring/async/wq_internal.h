@@ -163,7 +163,7 @@ struct io_wq_cpus {
  */
 struct io_wq {
 	io_wq_run_fn		run;
-	io_wq_run_fn		put;
+	io_wq_put_fn		put;
 	io_wq_key_fn		key;
 	struct task_struct	*task;
 	struct io_wq_env	env;
@@ -259,6 +259,7 @@ static inline bool io_wq_worker_is_settled(const struct io_wq_worker *worker)
 bool io_wq_lane_runnable(struct io_wq_lane *lane);
 bool io_wq_has_work_for(struct io_wq_worker *worker);
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done);
+struct io_wq_work *io_wq_go_on(struct io_wq_worker *worker, struct io_wq_work *work);
 void io_wq_let_go(struct io_wq_worker *worker);
 bool io_wq_give_back(struct io_wq_worker *worker);
 void io_wq_queue_reap(struct io_wq_lane *lane);

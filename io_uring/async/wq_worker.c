@@ -43,7 +43,9 @@
  * worker, and raises ->generation if they differ.  Work belongs to the generation in which it
  * was queued: older workers run earlier work, take nothing newer, and leave.  No older worker
  * is created any more, except a spare, which leaves at once.  So a newer worker runs older work
- * if all older workers are gone or sleep in their work.
+ * if all older workers are gone or sleep in their work.  An owner whose children belong to another
+ * pid namespace can create no threads.  Then no generation begins, and its workers stay.  An owner
+ * that exits can create none either.  It runs bounded work itself if all workers are older.
  *
  * A worker sees SIGKILL of its process in get_signal().  Its owner is dying then, or waits for
  * a core dump, so the worker ends the pool.  From then on no work begins, and the next worker
@@ -53,6 +55,8 @@
  */
 #include <linux/cpumask.h>
 #include <linux/cpuset.h>
+#include <linux/nsproxy.h>
+#include <linux/pid_namespace.h>
 #include <linux/resume_user_mode.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -82,14 +86,70 @@ static struct io_wq_worker *io_wq_current_worker(void)
  *
  * params->run() calls this before it tries again.
  *
- * Return: true if the work was cancelled, or if its pool or its process ends
+ * Return: true if the work was cancelled, if its pool or its process ends, or if the pool's owner
+ * runs it, which exits
  */
 bool io_wq_worker_stopped(void)
 {
 	struct io_wq_worker *worker = io_wq_current_worker();
 
-	return worker && (READ_ONCE(worker->cancelled) || io_wq_exiting(worker->lane->wq) ||
-			  fatal_signal_pending(current));
+	if (!worker)
+		return true;
+	return READ_ONCE(worker->cancelled) || io_wq_exiting(worker->lane->wq) ||
+	       fatal_signal_pending(current);
+}
+
+/*
+ * Return: true if a thread of the owner could be created.  copy_process() refuses threads of a task
+ * whose children belong to another pid namespace.
+ */
+static bool io_wq_owner_may_clone(struct task_struct *owner)
+{
+	const struct nsproxy *ns;
+
+	guard(task_lock)(owner);
+	ns = owner->nsproxy;
+	return ns && ns->pid_ns_for_children == task_active_pid_ns(owner);
+}
+
+/*
+ * Return: true if the owner has another root, descriptors or namespaces than current, its worker,
+ * and can create a worker that shares them.  Pointers are only compared.
+ */
+static bool io_wq_worker_is_outdated(const struct io_wq *wq)
+{
+	struct task_struct *owner = wq->task;
+
+	if (likely(READ_ONCE(owner->fs) == current->fs &&
+		   READ_ONCE(owner->files) == current->files &&
+		   READ_ONCE(owner->nsproxy) == current->nsproxy))
+		return false;
+	return io_wq_owner_may_clone(owner);
+}
+
+/**
+ * io_wq_worker_may_queue - check whether current may queue more work on behalf of the owner
+ *
+ * params->run() calls this.
+ *
+ * Return: true if current sees the descriptors that the owner would see now.
+ */
+bool io_wq_worker_may_queue(void)
+{
+	const struct io_wq_worker *worker = current->worker_private;
+
+	return !io_wq_worker_is_outdated(worker->lane->wq);
+}
+
+/**
+ * io_wq_shares_env - check whether a thread of current's process may run current's requests
+ * @env: root, descriptors and namespaces of the thread
+ *
+ * Return: true if @env is current's, or if current cannot create a thread that shares its own.
+ */
+bool io_wq_shares_env(const struct io_wq_env *env)
+{
+	return io_wq_env_is_current(env) || !io_wq_owner_may_clone(current);
 }
 
 /* Allow the next creation.  The caller drops the reference of the one that ends. */
@@ -107,9 +167,18 @@ static void io_wq_creation_over(struct io_wq_lane *lane)
 	io_wq_unref(lane->wq);
 }
 
+/* Return: true if the owner runs the lane's work itself, see io_wq_run_bounded(). */
+static bool io_wq_owner_runs(const struct io_wq_lane *lane)
+{
+	const struct io_wq *wq = lane->wq;
+
+	return lane == &wq->lane[IO_WQ_BOUNDED] && READ_ONCE(wq->owner_waits) && !io_wq_exiting(wq);
+}
+
 /*
- * No thread can be created.  If the lane has workers, they run its work; otherwise queued work
- * is cancelled.  Work that is queued later starts a new creation.
+ * No thread can be created.  If the lane has workers, they run its work, and an exiting owner runs
+ * bounded work.  Otherwise queued work is cancelled.  Work that is queued later starts a new
+ * creation.
  */
 static void io_wq_give_up(struct io_wq_lane *lane)
 {
@@ -117,7 +186,7 @@ static void io_wq_give_up(struct io_wq_lane *lane)
 
 	scoped_guard(raw_spinlock, &lane->workers_lock) {
 		io_wq_creation_end(lane);
-		none = !lane->nr_workers;
+		none = !lane->nr_workers && !io_wq_owner_runs(lane);
 	}
 	/* before io_wq_unref(): the creation's reference may be the last one */
 	if (none)
@@ -365,6 +434,8 @@ void io_wq_renew(struct io_wq *wq)
 {
 	unsigned int i;
 
+	if (!io_wq_owner_may_clone(current))
+		return;
 	wq->env = io_wq_current_env();
 	/* a worker that takes later work sees the new generation through the lane's lock */
 	WRITE_ONCE(wq->generation, wq->generation + 1);
@@ -796,6 +867,21 @@ void io_wq_heed_cancel(struct io_wq_worker *worker)
 		worker->cur->flags |= IO_WQ_WORK_CANCEL;
 }
 
+/* Go on with the next work of a chain.  Return: NULL if it was queued. */
+static noinline struct io_wq_work *io_wq_worker_go_on(struct io_wq_worker *worker,
+						      struct io_wq_work *work,
+						      struct io_wq_work *next)
+{
+	next = io_wq_go_on(worker, next);
+	worker->lane->wq->put(work);
+	worker->working = false;
+	if (next && !io_wq_worker_is_settled(worker)) {
+		io_wq_worker_run_pending(worker);
+		io_wq_heed_cancel(worker);
+	}
+	return next;
+}
+
 /* Run a work.  Return: the next one; NULL if there is none or the worker has to check first. */
 static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct io_wq_work *work)
 {
@@ -803,7 +889,9 @@ static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct i
 	struct io_wq_work *next;
 
 	worker->working = true;
-	wq->run(work);
+	next = wq->run(work);
+	if (unlikely(next))
+		return io_wq_worker_go_on(worker, work, next);
 	next = io_wq_take(worker, true);
 	wq->put(work);
 	worker->working = false;
@@ -842,15 +930,12 @@ void io_wq_count_ring(struct io_wq *wq, int change)
 	atomic_add(change, &wq->rings);
 }
 
-/* Return: true if a worker like current is of no use any more.  Pointers are only compared. */
+/* Return: true if a worker like current is of no use any more. */
 static bool io_wq_worker_is_abandoned(const struct io_wq_worker *worker)
 {
 	const struct io_wq *wq = worker->lane->wq;
-	const struct task_struct *owner = wq->task;
 
-	return !atomic_read(&wq->rings) || READ_ONCE(owner->fs) != current->fs ||
-	       READ_ONCE(owner->files) != current->files ||
-	       READ_ONCE(owner->nsproxy) != current->nsproxy;
+	return !atomic_read(&wq->rings) || io_wq_worker_is_outdated(wq);
 }
 
 /* Sleep until called or signalled, at most @left jiffies.  Return: false if that time is over. */

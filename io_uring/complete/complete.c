@@ -12,8 +12,9 @@
  * released, and last its memory.
  *
  * If the chain continues, its next request is passed to a context that may issue it (the
- * submission has set tw.run).  If the chain is broken, all requests behind the head end with
- * -ECANCELED, or with the error that the submission found in them.
+ * submission has set tw.run).  A worker of a multi-writer ring issues it itself.  If the
+ * chain is broken, all requests behind the head end with -ECANCELED, or with the error that the
+ * submission found in them.
  */
 #include <trace/events/io_uring.h>
 
@@ -73,7 +74,8 @@ static noinline void io_link_fail_rest(struct io_kiocb *next, struct io_kiocb *h
 
 /*
  * Continue or break the chain of @head, which has ended.  @end completes the cancelled requests
- * in a way that suits the caller's context.
+ * in a way that suits the caller's context.  If that is not io_complete(), the caller continues the
+ * chain: with head->link, unless it is NULL.
  */
 static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct io_kiocb *req))
 {
@@ -90,7 +92,10 @@ static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct i
 		return;
 	}
 	next->flags |= head->flags & REQ_F_AFTER_WORKER;
-	io_req_go_on(next, end == io_complete);
+	if (end == io_complete)
+		io_req_go_on(next, true);
+	else
+		head->link = next;
 }
 
 /* Continue the chain of a request that has ended, and free the request if no holder is left. */
@@ -197,35 +202,65 @@ static void io_complete_rest(struct io_ring_ctx *ctx, struct io_tw *tw,
 		io_req_free(req);
 }
 
+/* End a request of a chain that a worker has broken or continues; without the ring lock. */
+static void io_end_unlocked(struct io_kiocb *req)
+{
+	io_complete_unlocked(req);
+}
+
+/* End a request of a chain that a worker has broken or continues; ring lock held. */
+static void io_end_locked(struct io_kiocb *req)
+{
+	io_complete(req);
+}
+
+/* Do the last part of io_complete_unlocked() for a request that is linked to others. */
+static noinline struct io_kiocb *io_complete_chained(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	struct io_kiocb *next;
+
+	req->flags |= REQ_F_AFTER_WORKER;
+	if (!(req->flags & REQ_F_HAS_TIMEOUT)) {
+		io_link_advance(req, io_end_unlocked);
+	} else if (io_ring_trylock(ctx)) {
+		io_link_advance(req, io_end_locked);
+		io_ring_unlock(ctx);
+	} else {
+		io_req_push(req, io_complete_rest, IO_PUSH_NOW);
+		return NULL;
+	}
+	next = req->link;
+	io_req_put_unlocked(req);
+	return next;
+}
+
 /**
  * io_complete_unlocked - end a request that a worker has finished
  * @req: the request, its result is in req->cqe
  *
  * The CQE is posted at once on multi-writer rings.  A linked timeout behind the request has to
- * end under the ring lock.  In that case task work continues the chain and frees the request.
+ * end under the ring lock.  If another task holds that lock, task work continues the chain and
+ * frees the request.
  *
  * Context: Task context.  No ring lock is held.  May sleep.
+ * Return: the next request of the chain, which the caller has to continue, or NULL.
  */
-void io_complete_unlocked(struct io_kiocb *req)
+struct io_kiocb *io_complete_unlocked(struct io_kiocb *req)
 {
 	if (req->ctx->cq.single_writer) {
 		io_complete_later(req);
-		return;
+		return NULL;
 	}
 	io_req_move(req, IO_REQ_DONE);
 	if (likely(io_req_wants_cqe(req))) {
 		io_trace_complete(req);
 		io_cq_post_now(req->ctx, &req->cqe, NULL);
 	}
-	if (req->flags & REQ_F_HAS_TIMEOUT) {
-		io_req_push(req, io_complete_rest, IO_PUSH_NOW);
-		return;
-	}
-	if (req->flags & REQ_F_HAS_LINK) {
-		req->flags |= REQ_F_AFTER_WORKER;
-		io_link_advance(req, io_complete_unlocked);
-	}
+	if (unlikely(req->flags & (REQ_F_HAS_LINK | REQ_F_HAS_TIMEOUT)))
+		return io_complete_chained(req);
 	io_req_put_unlocked(req);
+	return NULL;
 }
 
 static void io_req_set_failed(struct io_kiocb *req, s32 res)

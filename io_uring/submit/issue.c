@@ -167,19 +167,22 @@ io_poll_run io_hold_run(const struct io_kiocb *req)
 	return req->flags & REQ_F_MULTISHOT ? io_multishot_tw : io_retry_tw;
 }
 
-/*
- * Return: true if a request ends with -EAGAIN instead of waiting for its file.  Programs rely
- * on this for a request that follows one which a worker has finished.
+/**
+ * io_issue_heeds_nonblock - check for an attempt whose failure ends the request
+ * @req: the request, with REQ_F_AFTER_WORKER, after an attempt that would have blocked
+ *
+ * Programs rely on this for a request that follows one which a worker has finished.
+ *
+ * Return: true if the request has to end with -EAGAIN instead of waiting for its file.
  */
-static bool io_issue_heeds_nonblock(struct io_kiocb *req)
+bool io_issue_heeds_nonblock(struct io_kiocb *req)
 {
 	const struct file *file = req->file;
 
-	if (likely(!(req->flags & REQ_F_AFTER_WORKER)))
-		return false;
 	req->flags &= ~REQ_F_AFTER_WORKER;
 	return io_ops[req->opcode]->heeds_nonblock && file->f_flags & O_NONBLOCK &&
-	       !S_ISREG(file_inode(file)->i_mode) && !(req->flags & REQ_F_MULTISHOT);
+	       !S_ISREG(file_inode(file)->i_mode) &&
+	       !(req->flags & (REQ_F_MULTISHOT | REQ_F_FORCE_ASYNC));
 }
 
 /* Wait for the file or queue to a worker, after an inline attempt that would have blocked. */
@@ -188,7 +191,7 @@ static void io_issue_again(struct io_kiocb *req)
 	enum io_poll_hold hold = IO_POLL_BLOCK;
 
 	if (io_poll_may_retry(req)) {
-		if (unlikely(io_issue_heeds_nonblock(req))) {
+		if (unlikely(req->flags & REQ_F_AFTER_WORKER && io_issue_heeds_nonblock(req))) {
 			io_req_fail(req, -EAGAIN);
 			return;
 		}
@@ -261,8 +264,11 @@ void io_issue_result(struct io_kiocb *req, enum io_result result)
 		io_issue_unfinished(req, result);
 }
 
-/* Issue the linked timeout of a request that does not finish at once.  It may run already. */
-static noinline void io_issue_linked_timeout(struct io_kiocb *head)
+/**
+ * io_issue_linked_timeout - issue the linked timeout of a request that does not finish at once
+ * @head: the request; ring lock held.  The timeout may run already
+ */
+noinline void io_issue_linked_timeout(struct io_kiocb *head)
 {
 	struct io_kiocb *limit;
 
@@ -357,7 +363,7 @@ bool io_work_in_turn(struct io_kiocb *req)
 static void io_work_classify(struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
-	umode_t mode = op->needs_file ? file_inode(req->file)->i_mode : 0;
+	umode_t mode = op->needs_file && req->file ? file_inode(req->file)->i_mode : 0;
 	unsigned int flags = 0;
 
 	/* IOSQE_ASYNC requests a further worker even while another worker is not asleep */
@@ -370,6 +376,21 @@ static void io_work_classify(struct io_kiocb *req)
 		flags |= IO_WQ_WORK_UNBOUND;
 	}
 	req->work.flags = flags;
+}
+
+/**
+ * io_work_prepare - prepare a request for a worker
+ * @req: the request, with its file, unless that is not there
+ */
+void io_work_prepare(struct io_kiocb *req)
+{
+	io_work_classify(req);
+	trace_io_uring_queue_async_work(req, req->work.flags & IO_WQ_WORK_HASHED);
+	io_req_move(req, IO_REQ_QUEUED);
+	if (req->flags & REQ_F_REFCOUNT)
+		io_req_get(req);
+	else
+		io_req_refs_start(req, 2);
 }
 
 /**
@@ -393,18 +414,12 @@ void io_queue_to_worker(struct io_kiocb *req)
 		return;
 	}
 	io_req_keep_creds(req);
-	io_work_classify(req);
-	trace_io_uring_queue_async_work(req, req->work.flags & IO_WQ_WORK_HASHED);
 	/* earlier completions must not be published after the CQE of the worker */
 	if (!req->ctx->cq.single_writer)
 		io_cq_commit(req->ctx);
 	if (req->flags & REQ_F_HAS_TIMEOUT)
 		io_issue_linked_timeout(req);
-	io_req_move(req, IO_REQ_QUEUED);
-	if (req->flags & REQ_F_REFCOUNT)
-		io_req_get(req);
-	else
-		io_req_refs_start(req, 2);
+	io_work_prepare(req);
 	req->ctx->users.used_workers = true;
 	io_wq_enqueue(tctx->io_wq, &req->work);
 }

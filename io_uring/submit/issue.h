@@ -23,7 +23,10 @@ enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 			     unsigned int issue_flags);
 void io_issue_result(struct io_kiocb *req, enum io_result result);
 void io_issue_inline(struct io_kiocb *req);
+void io_work_prepare(struct io_kiocb *req);
+void io_issue_linked_timeout(struct io_kiocb *head);
 void io_queue_to_worker(struct io_kiocb *req);
+bool io_issue_heeds_nonblock(struct io_kiocb *req);
 bool io_issue_find_file(struct io_kiocb *req, const struct io_op *op, unsigned int issue_flags);
 io_poll_run io_hold_run(const struct io_kiocb *req);
 bool io_work_in_turn(struct io_kiocb *req);

@@ -18,7 +18,7 @@ void io_issue_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
 void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
 
 /* the worker pool's callbacks, see struct io_wq_params */
-void io_work_run(struct io_wq_work *work);
+struct io_wq_work *io_work_run(struct io_wq_work *work);
 void io_work_put(struct io_wq_work *work);
 const void *io_work_key(const struct io_wq_work *work);
 

@@ -46,7 +46,7 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 	const struct io_op *op = io_ops[req->opcode];
 
 	/* this excludes POLL_ADD, which arms its own poll */
-	if (likely(!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out)))
+	if (!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out))
 		return true;
 	/* io_work_hold() takes the ring lock, which the canceller may hold already */
 	if (req->work.flags & IO_WQ_WORK_CANCEL)
@@ -65,6 +65,27 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
 {
 	return !(*flags & IO_URING_F_NONBLOCK) || io_work_hold(req, flags);
+}
+
+/*
+ * Act on a worker's attempt that has not completed the request.
+ *
+ * Return: IO_DONE to complete the request, IO_AGAIN to try again; otherwise do not access it.
+ */
+static noinline enum io_result io_work_unfinished(struct io_kiocb *req, enum io_result result,
+						  unsigned int *flags)
+{
+	if (result != IO_AGAIN)
+		return result;
+	if (req->flags & REQ_F_AFTER_WORKER && io_issue_heeds_nonblock(req))
+		return io_done(req, -EAGAIN);
+	if (!io_work_again(req, flags))
+		return IO_PENDING;
+	/* a polled device has no free tag; retry until other tasks have reaped */
+	if (io_wq_worker_stopped())
+		req->work.flags |= IO_WQ_WORK_CANCEL;
+	cond_resched();
+	return IO_AGAIN;
 }
 
 /* Call io_issue() in a worker, with the ring lock held for an op that needs it. */
@@ -102,42 +123,84 @@ static void io_work_drop_file(struct io_kiocb *req)
 	__fput_sync(file);
 }
 
+/* Start the linked timeout of a worker's next request.  Return: false if the ring lock is held. */
+static bool io_work_limit(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	if (!io_ring_trylock(ctx))
+		return false;
+	io_issue_linked_timeout(req);
+	io_ring_unlock(ctx);
+	return true;
+}
+
+/*
+ * Let current, a worker, continue a chain.  The submitter may compute, or sleep in a system call,
+ * for long.  It continues the chain if it has replaced what its workers share with it, or if the
+ * ring is closed.  A worker does not wait for the ring lock here: the task that holds it may wait
+ * for the chain.
+ *
+ * Return: the work of the request, or NULL if the request was pushed to the submitter.
+ */
+static noinline struct io_wq_work *io_work_go_on(struct io_kiocb *next)
+{
+	if (READ_ONCE(next->ctx->dying) || !io_wq_worker_may_queue() ||
+	    (next->flags & REQ_F_HAS_TIMEOUT && !io_work_limit(next))) {
+		io_req_push(next, io_issue_tw, IO_PUSH_NOW);
+		return NULL;
+	}
+	/* without a file the request ends with -EBADF when it is issued */
+	if (io_ops[next->opcode]->needs_file && !next->file)
+		io_file_assign(next, IO_URING_F_UNLOCKED | IO_URING_F_IOWQ);
+	io_work_prepare(next);
+	return &next->work;
+}
+
+/* Return: false if the request waits, so do not access it. */
+static bool io_work_begin(struct io_kiocb *req, unsigned int *flags)
+{
+	if (likely(!(req->flags & (REQ_F_MULTISHOT | REQ_F_AFTER_WORKER))))
+		return true;
+	/* the ring's exit sets ->dying before it searches the pools, and may have missed this */
+	if (req->flags & REQ_F_AFTER_WORKER && READ_ONCE(req->ctx->dying))
+		req->work.flags |= IO_WQ_WORK_CANCEL;
+	return io_work_take_multishot(req, flags);
+}
+
 /**
  * io_work_run - issue a request from a worker, as io_wq_params->run
  * @work: work of the request, which ends with -ECANCELED if IO_WQ_WORK_CANCEL is set
  *
- * The next request of a chain goes through the mailbox, so that its submitter decides
- * whether it needs a worker.
+ * Return: the work of the next request of the chain, or NULL.
  */
-void io_work_run(struct io_wq_work *work)
+struct io_wq_work *io_work_run(struct io_wq_work *work)
 {
 	struct io_kiocb *req = io_work_to_req(work);
 	unsigned int flags = IO_URING_F_UNLOCKED | IO_URING_F_IOWQ | req->ctx->issue_flags;
+	enum io_result result;
+	struct io_kiocb *next;
 
 	if (io_poll_may_retry(req))
 		flags |= IO_URING_F_NONBLOCK;
-	if (!io_work_take_multishot(req, &flags))
-		return;
-	for (;;) {
-		enum io_result result;
-
+	if (!io_work_begin(req, &flags))
+		return NULL;
+	do {
 		if (work->flags & IO_WQ_WORK_CANCEL) {
 			/* push the request, because the caller may hold the ring lock */
 			io_req_fail_later(req, -ECANCELED);
-			return;
+			return NULL;
 		}
 		result = io_work_issue(req, flags);
+		if (unlikely(result != IO_DONE))
+			result = io_work_unfinished(req, result, &flags);
 		if (result == IO_DONE) {
 			io_work_drop_file(req);
-			io_complete_unlocked(req);
+			next = io_complete_unlocked(req);
+			return likely(!next) ? NULL : io_work_go_on(next);
 		}
-		if (result != IO_AGAIN || !io_work_again(req, &flags))
-			return;
-		/* a polled device has no free tag; retry until other tasks have reaped */
-		if (io_wq_worker_stopped())
-			work->flags |= IO_WQ_WORK_CANCEL;
-		cond_resched();
-	}
+	} while (result == IO_AGAIN);
+	return NULL;
 }
 
 /**

@@ -25,6 +25,8 @@
  * the kill, and progress does not extend it.
  */
 #define IO_CANCEL_PATIENCE	(10 * HZ)
+/* jiffies without progress after which an exit does not wait for buffered reads any more */
+#define IO_CANCEL_READS		(HZ / 2)
 #define IO_CANCEL_KILLED	HZ
 
 /**
@@ -246,7 +248,18 @@ static bool io_cancel_bounded(const struct io_uring_task *tctx, unsigned int *do
 	if (io_wq_bounded_busy(tctx->io_wq, done))
 		return true;
 	/* buffered reads that wait for a folio continue in current, so in the caller's passes */
-	return atomic_read(&tctx->reading) && time_before(jiffies, since + IO_CANCEL_PATIENCE);
+	return atomic_read(&tctx->reading) && time_before(jiffies, since + IO_CANCEL_READS);
+}
+
+/* Return: true if current has task work, or items in the mailboxes that it owns. */
+static bool io_cancel_has_items(struct io_uring_task *tctx)
+{
+	bool items = task_work_pending(current);
+	struct io_ring_ctx *ctx;
+
+	io_tctx_for_each_ring(tctx, ctx)
+		items |= io_owns_mailbox(ctx) && io_local_pending(ctx);
+	return items;
 }
 
 /*
@@ -255,27 +268,34 @@ static bool io_cancel_bounded(const struct io_uring_task *tctx, unsigned int *do
  * the exit is faster.  Work that waits for another task (the open of a FIFO) is interrupted after
  * IO_CANCEL_GRACE without progress, and so is all work that begins later.  A disk may take its
  * time: io_wq_put_and_exit() would wait for a running write all the same, and only a kill drops
- * those behind it.  Reads have IO_CANCEL_PATIENCE.
+ * those behind it.  Reads have IO_CANCEL_READS: the task may be the server of the disk (ublk).
  */
 static void io_cancel_after_workers(struct io_cancel_wait *w)
 {
 	struct io_wq *wq = w->tctx->io_wq;
 	unsigned long since = jiffies;
+	bool arrived, busy, nudged = false, last = false;
 	unsigned int done, before = 0;
-	bool arrived, nudged = false;
 
-	if (!io_cancel_bounded(w->tctx, &done, since))
+	if (!io_cancel_bounded(w->tctx, &done, since) && !io_cancel_has_items(w->tctx))
 		return;
 	io_wq_wait_done(wq);
 	while (!io_cancel_at_once()) {
 		io_cancel_pass(w);
+		while (!io_cancel_at_once() && io_wq_run_bounded(wq))
+			cond_resched();
 		io_cancel_ignore_signals();
 		/* not freezable: its workers, which do not freeze any more, wait for it */
 		set_current_state(TASK_INTERRUPTIBLE);
 		arrived = io_cancel_arm(w->tctx, true);
-		/* after the pass: it may have issued the next request of a chain */
-		if (!io_cancel_bounded(w->tctx, &done, since))
+		/*
+		 * After the pass: it may have issued the next request of a chain.  A worker pushes
+		 * that request before it lets its work go, so one more pass finds it.
+		 */
+		busy = io_cancel_bounded(w->tctx, &done, since);
+		if (!busy && (last || !io_cancel_has_items(w->tctx)))
 			break;
+		last = !busy;
 		if (done != before)
 			since = jiffies;
 		before = done;

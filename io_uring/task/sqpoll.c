@@ -333,7 +333,7 @@ static struct io_sq_data *io_sq_attach(struct io_uring_params *p)
 	sqd = other->sqpoll.data;
 	if (!sqd)
 		return ERR_PTR(-EINVAL);
-	if (sqd->task_tgid != current->tgid || !io_wq_env_is_current(&sqd->env))
+	if (sqd->task_tgid != current->tgid || !io_wq_shares_env(&sqd->env))
 		return ERR_PTR(-EPERM);
 	refcount_inc(&sqd->refs);
 	refcount_inc(&sqd->rings);

@@ -66,14 +66,14 @@ static void pool_note_most(struct pool_test *pool, int now)
 		;
 }
 
-static void pool_run(struct io_wq_work *work)
+static struct io_wq_work *pool_run(struct io_wq_work *work)
 {
 	struct pool_work *w = to_pool_work(work);
 	struct pool_test *pool = w->pool;
 
 	if (work->flags & IO_WQ_WORK_CANCEL) {
 		atomic_inc(&pool->cancelled);
-		return;
+		return NULL;
 	}
 	pool->order[atomic_fetch_inc(&pool->nr_order)] = w->nr;
 	/* the next owner has another use for this memory */
@@ -84,6 +84,7 @@ static void pool_run(struct io_wq_work *work)
 		wait_for_completion_interruptible(&pool->gate);
 	atomic_dec(&pool->running);
 	atomic_inc(&pool->ended);
+	return NULL;
 }
 
 static void pool_put(struct io_wq_work *work)

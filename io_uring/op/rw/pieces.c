@@ -5,7 +5,7 @@
  * Some drivers have only ->read() and ->write().  Each segment of the data takes one call, until a
  * call moves less than its segment.  These methods take user addresses.  For data in a registered
  * buffer they get its user address, as for any other data.  So the transfer does not use the
- * pinned pages.
+ * pinned pages.  A driver's buffer has no user address.
  *
  * The methods have no IOCB_NOWAIT, so a non-blocking attempt needs a file with O_NONBLOCK.
  */
@@ -17,7 +17,7 @@
  * @ddir: %READ or %WRITE
  * @iter: iterator over the rest of the data
  *
- * Return: number of moved bytes or a negative errno.
+ * Return: number of moved bytes or a negative errno; -EFAULT for a driver's buffer
  */
 ssize_t io_rw_pieces(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 {
@@ -32,6 +32,8 @@ ssize_t io_rw_pieces(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 		return -EOPNOTSUPP;
 	if (kiocb->ki_flags & IOCB_NOWAIT && !(file->f_flags & O_NONBLOCK))
 		return -EAGAIN;
+	if (iov_iter_is_bvec(iter) && io_buf_node(req->buf_node)->map->release)
+		return -EFAULT;
 
 	while (iov_iter_count(iter)) {
 		void __user *base;
@@ -58,3 +60,7 @@ ssize_t io_rw_pieces(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 	}
 	return moved;
 }
+
+#if IS_ENABLED(CONFIG_IO_URING_KUNIT_TEST)
+#include "op/tests/rw_pieces_kunit.c"
+#endif

@@ -53,13 +53,14 @@ FIXTURE_TEARDOWN(end)
 	close(self->alive[1]);
 }
 
-/* What a thread writes before it ends. */
+/* What a thread writes before it ends, or which directories it creates. */
 struct last_writes {
 	unsigned int flags;
 	int file;
 	const char *buf;
 	struct hole hole;
 	int unshare;
+	int dir;
 	bool queued;
 };
 
@@ -746,22 +747,38 @@ TEST_F(end, writes_by_index)
 	free(buf);
 }
 
-/* Queue writes behind one that waits in a page fault, and end. */
+/* Return: the name of the nth directory. */
+static const char *last_name(unsigned int n)
+{
+	static const char names[2 * LAST_WRITES] =
+		"a\0b\0c\0d\0e\0f\0g\0h\0i\0j\0k\0l\0m\0n\0o\0p\0q\0r\0s\0t\0u\0v\0w\0x";
+
+	return &names[2 * n];
+}
+
+/* Queue writes, or MKDIRATs, behind a write that waits in a page fault, and end. */
 static void *write_behind_a_fault_and_end(void *arg)
 {
+	unsigned int i, one[2] = { 1, 1 };
 	struct last_writes *w = arg;
 	struct iou r;
-	unsigned int i;
 
 	if (iou_init(&r, 32, w->flags))
 		return (void *)1;
+	/* names do not wait for the write's key */
+	if (w->dir && iou_register(&r, IORING_REGISTER_IOWQ_MAX_WORKERS, one, 2))
+		return (void *)5;
 	iou_prep(&r, IORING_OP_WRITE, w->file, w->hole.mem, 1, 0)->flags = IOSQE_ASYNC;
 	if (iou_submit(&r) != 1 || hole_faults(&w->hole, 1) != 1)
 		return (void *)2;
 	if (w->unshare && unshare(w->unshare))
 		return (void *)3;
-	for (i = 1; i < LAST_WRITES; i++)
-		iou_prep(&r, IORING_OP_WRITE, w->file, w->buf, 1, i)->flags = IOSQE_ASYNC;
+	for (i = 1; i < LAST_WRITES; i++) {
+		if (w->dir)
+			iou_prep(&r, IORING_OP_MKDIRAT, w->dir, last_name(i), 0700, 0);
+		else
+			iou_prep(&r, IORING_OP_WRITE, w->file, w->buf, 1, i)->flags = IOSQE_ASYNC;
+	}
 	if (iou_submit(&r) != LAST_WRITES - 1)
 		return (void *)4;
 	__atomic_store_n(&w->queued, true, __ATOMIC_RELEASE);
@@ -811,7 +828,7 @@ TEST(writes_of_a_thread_behind_a_slow_one)
 
 /*
  * Writes are done, too, if the worker was created before an unshare(), and must not run work that
- * was queued after it.  Mutant: newer-writes-are-left.
+ * was queued after it.  Mutant: newer-work-is-left.
  */
 TEST(writes_of_a_thread_behind_an_unshare)
 {
@@ -827,6 +844,85 @@ TEST(writes_of_a_thread_behind_an_unshare)
 		EXPECT_EQ(LAST_WRITES, done) {
 			TH_LOG("unshare(%#x)", what[i]);
 		}
+	}
+}
+
+/* So are the names that a thread has created after an unshare().  Mutant: newer-work-is-left. */
+TEST(names_of_a_thread_behind_an_unshare)
+{
+	static const int what[] = { CLONE_FS, CLONE_NEWUTS };
+	char path[64];
+	unsigned int i, n;
+	int done;
+
+	for (i = 0; i < ARRAY_LEN(what); i++) {
+		struct last_writes w = { .unshare = what[i] };
+
+		w.dir = iou_dir(path, sizeof(path));
+		ASSERT_LE(0, w.dir);
+		done = writes_done_behind(&w, 100);
+		for (n = 1; n < LAST_WRITES; n++)
+			EXPECT_EQ(0, unlinkat(w.dir, last_name(n), AT_REMOVEDIR)) {
+				TH_LOG("unshare(%#x): %s", what[i], last_name(n));
+			}
+		iou_dir_remove(path, w.dir);
+		if (done < 0)
+			SKIP(return, "needs userfaultfd");
+		/* the write that the others waited for */
+		EXPECT_EQ(1, done);
+	}
+}
+
+/* Write a chain with a time limit, see the first write, and end. */
+static void *chain_and_end(void *arg)
+{
+	struct __kernel_timespec ts = { .tv_sec = 100 };
+	struct last_writes *w = arg;
+	unsigned long long end;
+	const char *mem;
+	struct iou r;
+
+	mem = mmap(NULL, IOU_PAGE, PROT_READ, MAP_SHARED, w->file, 0);
+	if (mem == MAP_FAILED || iou_init(&r, 8, w->flags))
+		return (void *)1;
+	iou_prep(&r, IORING_OP_WRITE, w->file, "x", 1, 0)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+	iou_prep(&r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0)->flags = IOSQE_IO_LINK;
+	iou_prep(&r, IORING_OP_WRITE, w->file, "y", 1, 1)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+	iou_prep(&r, IORING_OP_WRITE, w->file, "z", 1, 2)->flags = IOSQE_ASYNC;
+	if (iou_submit(&r) != 4)
+		return (void *)2;
+	end = iou_now_us() + 5000000;
+	while (__atomic_load_n(mem, __ATOMIC_RELAXED) != 'x' && iou_now_us() < end)
+		;
+	return NULL;
+}
+
+/*
+ * The rest of a chain that waits for its thread is done.  Mutant: chain-is-left.
+ * differences: exit-thread-chain
+ */
+TEST_F(end, chain_of_a_thread)
+{
+	struct last_writes w = { .flags = variant->flags };
+	unsigned int i, rounds = iou_rounds(20), done = 0;
+	char all[4] = {};
+	pthread_t t;
+	void *ret;
+
+	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))
+		SKIP(return, "its requests are not the thread's");
+	for (i = 0; i < rounds; i++) {
+		w.file = iou_file(4096, 0);
+		ASSERT_LE(0, w.file);
+		ASSERT_EQ(0, pthread_create(&t, NULL, chain_and_end, &w));
+		pthread_join(t, &ret);
+		ASSERT_EQ(NULL, ret);
+		ASSERT_EQ(3, pread(w.file, all, 3, 0));
+		done += !strcmp("xyz", all);
+		close(w.file);
+	}
+	EXPECT_TRUE(done == rounds || iou_on_stock()) {
+		TH_LOG("%u of %u chains", done, rounds);
 	}
 }
 
@@ -856,10 +952,10 @@ static int open_timed_disk(const char *name, const char *nsec, int flags)
 	return open(dev, flags);
 }
 
-/* Open a disk that needs 20 ms for each request and is not in the page cache. */
-static int open_slow_disk(void)
+/* Open a disk that needs @nsec for each request and is not in the page cache. */
+static int open_slow_disk(const char *name, const char *nsec)
 {
-	int fd = open_timed_disk("nullb4", "20000000", O_RDONLY);
+	int fd = open_timed_disk(name, nsec, O_RDONLY);
 
 	if (fd >= 0 && ioctl(fd, BLKFLSBUF)) {
 		close(fd);
@@ -885,7 +981,7 @@ static void *read_and_end(void *arg)
  */
 TEST_F(end, reads_of_a_thread)
 {
-	int file, disk = open_slow_disk();
+	int file, disk = open_slow_disk("nullb4", "20000000");
 	struct io_uring_cqe cqe;
 	struct victim v;
 	unsigned int i;
@@ -909,6 +1005,38 @@ TEST_F(end, reads_of_a_thread)
 			TH_LOG("read: %d", cqe.res);
 		}
 	}
+	munmap(v.buf, LAST_READS * LAST_SIZE);
+	v.file = file;
+	victim_free(&v);
+	close(disk);
+}
+
+/*
+ * An exit does not wait for a disk that does not answer: the thread may be its server.
+ * Mutant: exit-waits-for-a-disk.
+ */
+TEST_F(end, reads_of_a_thread_from_a_disk_that_hangs)
+{
+	int file, disk = open_slow_disk("nullb9", "3000000000");
+	unsigned long long start;
+	struct victim v;
+	pthread_t t;
+	void *ret;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_IOPOLL))
+		SKIP(return, "the ring is its owner's, or cannot do it");
+	if (disk < 0)
+		SKIP(return, "needs to be root, and null_blk");
+	ASSERT_EQ(0, victim_init(&v, variant->flags, self->seed));
+	file = v.file;
+	v.file = disk;
+	v.buf = iou_map_anon(LAST_READS * LAST_SIZE);
+	start = iou_now_us();
+	ASSERT_EQ(0, pthread_create(&t, NULL, read_and_end, &v));
+	pthread_join(t, &ret);
+	EXPECT_GT(2000000, iou_now_us() - start);
+	ASSERT_EQ(NULL, ret);
+	EXPECT_EQ(0, iou_discard(&v.r, LAST_READS));
 	munmap(v.buf, LAST_READS * LAST_SIZE);
 	v.file = file;
 	victim_free(&v);
@@ -978,7 +1106,7 @@ static int start_to_end(unsigned int flags, int disk, const int p[2], bool sibli
  */
 TEST_F(end, signals_pass_a_thread_that_ends)
 {
-	int p[2], pid, status, disk = open_slow_disk();
+	int p[2], pid, status, disk = open_slow_disk("nullb4", "20000000");
 	struct pollfd poll_in;
 
 	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))
@@ -1000,7 +1128,7 @@ TEST_F(end, signals_pass_a_thread_that_ends)
 /* A signal ends the waiting exit of a process's last thread.  Mutant: last-thread-is-deaf. */
 TEST_F(end, signal_ends_the_last_thread)
 {
-	int p[2], pid, status, disk = open_slow_disk();
+	int p[2], pid, status, disk = open_slow_disk("nullb4", "20000000");
 	unsigned long long begin;
 
 	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))

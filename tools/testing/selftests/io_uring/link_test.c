@@ -12,6 +12,8 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 FIXTURE(chain) {
 	struct iou r;
@@ -716,14 +718,13 @@ static pid_t issuer(struct iou *r)
 }
 
 /*
- * What follows a request that a worker ran is issued by the task, like what follows any
- * other.  Who issues it shows a signal: it waits for one thread alone, and no other task can read
- * it.  On stock the worker goes on, unless the ring is its task's.  Mutant: worker-goes-on.
- * differences: link-worker-successor
+ * A worker issues the request behind its own, except on a ring with DEFER_TASKRUN.  The test sends
+ * a signal to the issuer of the chain, and only that thread could read it from a signalfd.
+ * Mutant: chain-waits-for-its-task.
  */
 TEST_F(chain, successor_of_a_worker)
 {
-	bool worker = iou_on_stock() && !(variant->flags & IORING_SETUP_DEFER_TASKRUN);
+	bool worker = !(variant->flags & IORING_SETUP_DEFER_TASKRUN);
 	struct signalfd_siginfo info[2] = {};
 	struct iou *r = &self->r;
 	struct io_uring_sqe *sqe;
@@ -745,6 +746,110 @@ TEST_F(chain, successor_of_a_worker)
 	close(fd);
 }
 
+#define SYNCS	8
+
+/* Queue a chain for workers: FSYNCs, and last a request of workers for unbounded work. */
+static void chain_of_syncs(struct iou *r, int fd, int pipe, unsigned char flag)
+{
+	unsigned int i;
+
+	for (i = 0; i < SYNCS; i++)
+		iou_prep(r, IORING_OP_FSYNC, fd, NULL, 0, 0)->flags =
+			(i ? flag : IOSQE_ASYNC) | LINK;
+	iou_prep(r, IORING_OP_WRITE, pipe, "x", 1, 0)->flags = flag;
+}
+
+/* The same with a time limit for the first FSYNC and for the WRITE. */
+static void chain_with_limits(struct iou *r, int fd, int pipe)
+{
+	static struct __kernel_timespec ts = { .tv_sec = 100 };
+
+	iou_prep(r, IORING_OP_FSYNC, fd, NULL, 0, 0)->flags = IOSQE_ASYNC | LINK;
+	iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0)->flags = LINK;
+	iou_prep(r, IORING_OP_FSYNC, fd, NULL, 0, 0)->flags = LINK;
+	iou_prep(r, IORING_OP_WRITE, pipe, "x", 1, 0)->flags = LINK;
+	iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0);
+}
+
+/*
+ * A chain of workers' requests does not wait for its task.  The task is in vfork(), where only a
+ * kill wakes it, until its child has seen what the chain writes.  Mutants:
+ * chain-waits-for-its-task, limited-chain-waits.
+ */
+TEST_F(chain, worker_needs_no_task)
+{
+	struct pollfd p = { .fd = self->p[0], .events = POLLIN };
+	int pid, status, i, nr, fd = iou_file(4096, 0);
+	struct iou *r = &self->r;
+
+	if (variant->flags & IORING_SETUP_DEFER_TASKRUN)
+		SKIP(return, "its task issues all requests of a chain");
+	ASSERT_LE(0, fd);
+	for (i = 0; i < 3; i++) {
+		nr = i < 2 ? SYNCS + 1 : 5;
+		if (i < 2)
+			chain_of_syncs(r, fd, self->p[1], i ? IOSQE_ASYNC : 0);
+		else
+			chain_with_limits(r, fd, self->p[1]);
+		ASSERT_EQ(nr, iou_submit(r));
+		pid = vfork();
+		if (!pid)
+			_exit(poll(&p, 1, 5000) != 1);
+		ASSERT_LE(0, pid);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status) {
+			TH_LOG("%d: %u CQEs", i, iou_ready(r));
+		}
+		ASSERT_EQ(0, iou_wait(r, nr));
+		iou_seen(r, nr);
+		ASSERT_EQ(1, read(self->p[0], self->buf, 1));
+	}
+	close(fd);
+}
+
+/*
+ * A worker goes on with its chain before it takes other work, which may wait for the chain: here
+ * the open of a FIFO, with one worker.  Mutant: chain-behind-the-queue.
+ */
+TEST_F(chain, worker_goes_on_first)
+{
+	unsigned int one[2] = { 1, 1 };
+	int fd = iou_file(4096, 0), i;
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	char dir[64], fifo[80];
+
+	if (variant->flags & IORING_SETUP_DEFER_TASKRUN)
+		SKIP(return, "its task issues all requests of a chain");
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "the limit is that of another task");
+	ASSERT_LE(0, iou_dir(dir, sizeof(dir)));
+	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	ASSERT_EQ(0, mkfifo(fifo, 0600));
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, one, 2));
+	iou_prep(r, IORING_OP_FSYNC, fd, NULL, 0, 0)->flags = IOSQE_ASYNC | LINK;
+	sqe = iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, fifo, 0, 0);
+	sqe->open_flags = O_RDWR;
+	sqe = iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, fifo, 0, 0);
+	sqe->open_flags = O_RDONLY;
+	sqe->flags = IOSQE_ASYNC;
+	ASSERT_EQ(3, iou_submit(r));
+	iou_wait_ms(r, 3, 5000);
+	EXPECT_EQ(3, iou_ready(r));
+	/* let the opens of a kernel that fails end */
+	i = open(fifo, O_RDWR);
+	ASSERT_EQ(0, iou_wait(r, 3));
+	while (iou_ready(r) && !iou_reap(r, &cqe)) {
+		if (cqe.res > 0)
+			close(cqe.res);
+	}
+	close(i);
+	unlink(fifo);
+	rmdir(dir);
+	close(fd);
+}
+
 /*
  * Behind what a worker has done, O_NONBLOCK is heeded by those that look at it, but not on a ring
  * of one task.  Mutant: nonblock-ignored.  differences: link-nonblock
@@ -752,7 +857,7 @@ TEST_F(chain, successor_of_a_worker)
 TEST_F(chain, nonblocking_successor)
 {
 	bool heeds = !(variant->flags & IORING_SETUP_DEFER_TASKRUN);
-	int s[2], fd = eventfd(0, EFD_NONBLOCK), kind, nops;
+	int s[2], fd = eventfd(0, EFD_NONBLOCK), kind, nops, async;
 	struct iovec iov = { self->buf, 8 };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	struct iou *r = &self->r;
@@ -765,7 +870,8 @@ TEST_F(chain, nonblocking_successor)
 	if (iou_on_stock() && !heeds)
 		return;
 	for (kind = 0; kind < 4; kind++) {
-		for (nops = 0; nops < 3; nops++) {
+		/* one that is for a worker itself does not heed it */
+		for (nops = 0, async = 0; nops < 3; async = !async, nops += !async) {
 			/* the head, if there is one, is for a worker */
 			if (nops)
 				nop(r, 1, LINK | IOSQE_ASYNC);
@@ -780,9 +886,11 @@ TEST_F(chain, nonblocking_successor)
 			else
 				sqe = iou_prep(r, IORING_OP_RECV, s[0], self->buf, 8, 0);
 			sqe->user_data = 2;
+			if (async)
+				sqe->flags = IOSQE_ASYNC;
 			ASSERT_EQ(nops + 1, iou_submit(r));
 			ASSERT_EQ(0, iou_discard(r, nops));
-			if (heeds && nops && kind != 3) {
+			if (heeds && nops && kind != 3 && !async) {
 				EXPECT_STREQ("2:-11", cqes(r, 1));
 				continue;
 			}

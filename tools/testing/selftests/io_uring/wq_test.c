@@ -1514,6 +1514,92 @@ static int leave_the_network(void)
 	return 0;
 }
 
+/* Give the children of current a pid namespace of their own. */
+static int leave_pids(void)
+{
+	return unshare(CLONE_NEWPID);
+}
+
+/* The mounts are shared with workers, too. */
+static int leave_pids_and_mounts(void)
+{
+	return unshare(CLONE_NEWPID | CLONE_NEWNS);
+}
+
+/* Enter the pid namespace of a child, in which current gets no pid. */
+static int enter_pids(void)
+{
+	char path[64];
+	int ret, ns, pid = syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, NULL);
+
+	if (!pid)
+		pause();
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	ns = open(path, O_RDONLY);
+	ret = ns < 0 || setns(ns, CLONE_NEWPID);
+	close(ns);
+	kill(pid, SIGKILL);
+	return ret;
+}
+
+/*
+ * Return: 0, or the step of the next test's child that failed: work of a task that can create no
+ * threads any more, while its worker runs, and after that worker could have left.
+ */
+static int work_without_threads(int (*leave)(void), unsigned int flags)
+{
+	struct io_uring_params p = { .flags = flags, .sq_thread_idle = 50 };
+	int round, file = iou_file(4096, 0);
+	struct iou r, attached;
+
+	if (iou_init_params(&r, 8, &p))
+		return 1;
+	iou_prep(&r, IORING_OP_FSYNC, file, NULL, 0, 0)->flags = IOSQE_ASYNC;
+	if (iou_one(&r) || leave())
+		return 2;
+	for (round = 0; round < 2; round++) {
+		iou_prep(&r, IORING_OP_WRITE, file, "x", 1, 0)->flags = IOSQE_ASYNC;
+		if (iou_one(&r) != 1)
+			return 3 + round;
+		iou_prep(&r, IORING_OP_FSYNC, file, NULL, 0, 0);
+		if (iou_one(&r))
+			return 5 + round;
+		iou_sleep_ms(round ? 0 : 2500);
+	}
+	if (!(flags & IORING_SETUP_SQPOLL))
+		return 0;
+	p.flags |= IORING_SETUP_ATTACH_WQ;
+	p.wq_fd = r.fd;
+	return iou_init_params(&attached, 8, &p) ? 7 : 0;
+}
+
+/*
+ * The workers of a task whose children belong to another pid namespace go on.  Mutants:
+ * renewed-without-threads, last-worker-leaves, thread-not-shared.
+ */
+TEST(owner_creates_no_threads)
+{
+	static int (*const leave[])(void) = { leave_pids, leave_pids_and_mounts, enter_pids };
+	static const unsigned int flags[] = { 0, IOU_DEFER, IORING_SETUP_SQPOLL };
+	int pid[ARRAY_LEN(leave) * ARRAY_LEN(flags)], status;
+	unsigned int i;
+
+	if (getuid())
+		SKIP(return, "needs to be root");
+	for (i = 0; i < ARRAY_LEN(pid); i++) {
+		pid[i] = fork();
+		ASSERT_LE(0, pid[i]);
+		if (!pid[i])
+			_exit(work_without_threads(leave[i % 3], flags[i / 3]));
+	}
+	for (i = 0; i < ARRAY_LEN(pid); i++) {
+		ASSERT_EQ(pid[i], waitpid(pid[i], &status, 0));
+		EXPECT_EQ(0, status) {
+			TH_LOG("%u, flags %#x: status %x", i % 3, flags[i / 3], status);
+		}
+	}
+}
+
 /*
  * A task that has left a root does not get back by threads created before; on 6.12 it does.
  * differences: worker-env, sqpoll-env
