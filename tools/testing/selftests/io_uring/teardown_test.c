@@ -1100,21 +1100,21 @@ static void frozen_free(struct frozen *f)
 /* More than one workqueue runs works at a time. */
 #define SLOW_ENDS	600
 
-/* Leave behind the last references to files that do not end, each in a slot of its own ring. */
-static int leave_slow_ends(const char *dir, int ready, int go)
+/* Leave behind the last references to @nr files that do not end, each in a slot of its own ring. */
+static int leave_slow_ends(const char *dir, int nr, int ready, int go)
 {
 	static int file[SLOW_ENDS];
 	struct iou r;
 	int i;
 
-	for (i = 0; i < SLOW_ENDS; i++) {
+	for (i = 0; i < nr; i++) {
 		file[i] = open(dir, O_TMPFILE | O_RDWR, 0600);
 		if (file[i] < 0)
 			return -1;
 	}
 	if (say(ready) || hear(go))
 		return -1;
-	for (i = 0; i < SLOW_ENDS; i++) {
+	for (i = 0; i < nr; i++) {
 		if (iou_init(&r, 8, 0) || iou_register(&r, IORING_REGISTER_FILES, &file[i], 1))
 			return -1;
 		close(file[i]);
@@ -1125,8 +1125,8 @@ static int leave_slow_ends(const char *dir, int ready, int go)
 	return say(ready);
 }
 
-/* A user who leaves such files behind.  Return: its process, or -1 */
-static int slow_user(struct frozen *f)
+/* A user who leaves @nr such files behind.  Return: its process, or -1 */
+static int slow_user(struct frozen *f, int nr)
 {
 	int ready[2], go[2], pid;
 	struct rlimit many = { 2 * SLOW_ENDS, 2 * SLOW_ENDS };
@@ -1136,7 +1136,7 @@ static int slow_user(struct frozen *f)
 	pid = fork();
 	if (!pid) {
 		if (setrlimit(RLIMIT_NOFILE, &many) || setgid(65534) || setuid(65534) ||
-		    leave_slow_ends(f->dir, ready[1], go[0]))
+		    leave_slow_ends(f->dir, nr, ready[1], go[0]))
 			_exit(1);
 		for (;;)
 			pause();
@@ -1165,7 +1165,7 @@ TEST(files_of_others_end)
 		SKIP(return, "stock has one queue for all");
 	if (frozen_mount(&f))
 		SKIP(return, "needs a filesystem on a loop device");
-	pid = slow_user(&f);
+	pid = slow_user(&f, SLOW_ENDS);
 	EXPECT_LT(0, pid);
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, pipe(p));
@@ -1210,7 +1210,8 @@ static int put_in_container(int fd)
 }
 
 /*
- * A user id in two containers is two users.  Mutant: containers-are-one.
+ * A user id in two containers is two users.  As the files of a user end one after the other, a few
+ * that do not end would hold up the other's.  Mutant: containers-are-one.
  * differences: late-files-users
  */
 TEST(files_of_containers_end)
@@ -1222,7 +1223,7 @@ TEST(files_of_containers_end)
 		SKIP(return, "stock has one queue for all");
 	if (frozen_mount(&f))
 		SKIP(return, "needs a filesystem on a loop device");
-	pid = slow_user(&f);
+	pid = slow_user(&f, 8);
 	EXPECT_LT(0, pid);
 	EXPECT_EQ(0, pipe(p));
 	EXPECT_EQ(0, put_in_container(p[1]));
