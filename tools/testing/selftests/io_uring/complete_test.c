@@ -941,7 +941,7 @@ static void *poll_first(void *arg)
 
 TEST(first_poll)
 {
-	unsigned int round, rounds = iou_rounds(2000);
+	unsigned int round, rounds = iou_rounds(1000);
 	struct first f = { NULL };
 	volatile unsigned int i;
 	pthread_t thread;
