@@ -444,9 +444,15 @@ struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
 	return work;
 }
 
+/* Return: the lane in which work is queued. */
+static struct io_wq_lane *io_wq_lane_of(struct io_wq *wq, const struct io_wq_work *work)
+{
+	return &wq->lane[work->flags & IO_WQ_WORK_UNBOUND ? IO_WQ_UNBOUNDED : IO_WQ_BOUNDED];
+}
+
 /*
- * Let @worker hold the key of hashed work that it runs next.  Return: false if another worker holds
- * the key, or other work waits for it.
+ * Let @worker hold the key of hashed work that it runs next.  Return: false if the work belongs to
+ * the other lane, another worker holds the key, or other work waits for it.
  */
 static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_work *work)
 {
@@ -454,6 +460,8 @@ static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_wor
 	const void *key = lane->wq->key(work);
 	unsigned int n = io_wq_key_find(lane, key);
 
+	if (io_wq_lane_of(lane->wq, work) != lane)
+		return false;
 	if (n < IO_WQ_KEYS)
 		return n == worker->key;
 	if (worker->key != IO_WQ_NO_KEY)
@@ -481,24 +489,22 @@ static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_wor
 struct io_wq_work *io_wq_go_on(struct io_wq_worker *worker, struct io_wq_work *work)
 {
 	struct io_wq_lane *lane = worker->lane;
-	struct io_wq_work *next = work;
+	bool hashed = work->flags & IO_WQ_WORK_HASHED;
 
 	work->generation = worker->generation;
 	scoped_guard(spinlock, &lane->lock) {
-		WRITE_ONCE(lane->nr_done, lane->nr_done + 1);
-		if (!(work->flags & IO_WQ_WORK_HASHED)) {
-			io_wq_unassign(worker);
-		} else if (!io_wq_switch_key(worker, work)) {
-			io_wq_unassign(worker);
-			next = NULL;
+		if (hashed && !io_wq_switch_key(worker, work))
 			break;
-		}
+		WRITE_ONCE(lane->nr_done, lane->nr_done + 1);
+		if (!hashed)
+			io_wq_unassign(worker);
 		io_wq_assign(worker, work);
+		return work;
 	}
-	if (!next)
-		io_wq_enqueue(lane->wq, work);
-	io_wq_tell_owner(lane->wq);
-	return next;
+	/* in this order, so that an exiting owner always sees one of the two */
+	io_wq_enqueue(lane->wq, work);
+	io_wq_let_go(worker);
+	return NULL;
 }
 
 /**
@@ -570,12 +576,10 @@ static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
  */
 void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 {
-	struct io_wq_lane *lane = &wq->lane[IO_WQ_BOUNDED];
+	struct io_wq_lane *lane = io_wq_lane_of(wq, work);
 	unsigned int flags = work->flags;
 	bool concurrent = flags & IO_WQ_WORK_CONCURRENT;
 
-	if (flags & IO_WQ_WORK_UNBOUND)
-		lane = &wq->lane[IO_WQ_UNBOUNDED];
 	if (current == wq->task)
 		io_wq_follow_owner(wq);
 	work->generation = READ_ONCE(wq->generation);
@@ -895,6 +899,19 @@ struct io_wq *io_wq_create(const struct io_wq_params *p)
 	return wq;
 }
 
+/* Return: true if a worker of the lane runs bounded work. */
+static bool io_wq_runs_bounded(struct io_wq_lane *lane)
+{
+	struct io_wq_worker *worker;
+
+	lockdep_assert_held(&lane->lock);
+	list_for_each_entry(worker, &lane->workers, link) {
+		if (worker->cur && !(worker->cur->flags & IO_WQ_WORK_UNBOUND))
+			return true;
+	}
+	return false;
+}
+
 /**
  * io_wq_bounded_busy - check for queued or running bounded work
  * @wq: pool
@@ -904,19 +921,16 @@ struct io_wq *io_wq_create(const struct io_wq_params *p)
  */
 bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 {
-	struct io_wq_lane *lane = &wq->lane[IO_WQ_BOUNDED];
-	struct io_wq_worker *worker;
+	struct io_wq_lane *lane = &wq->lane[IO_WQ_UNBOUNDED];
+	bool busy;
 
+	/* a worker there may go on with a chain, or queue its next request in the other lane */
+	scoped_guard(spinlock, &lane->lock)
+		busy = io_wq_runs_bounded(lane);
+	lane = &wq->lane[IO_WQ_BOUNDED];
 	guard(spinlock)(&lane->lock);
 	*done = lane->nr_done;
-	if (lane->plain.first || lane->keys)
-		return true;
-	list_for_each_entry(worker, &lane->workers, link) {
-		/* the exit cancels the next request of a chain if that may take for ever */
-		if (worker->cur && !(worker->cur->flags & IO_WQ_WORK_UNBOUND))
-			return true;
-	}
-	return false;
+	return busy || lane->plain.first || lane->keys || io_wq_runs_bounded(lane);
 }
 
 /* Return: true if no worker is going to take the work that the owner queues now. */
