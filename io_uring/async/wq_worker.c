@@ -867,6 +867,20 @@ void io_wq_heed_cancel(struct io_wq_worker *worker)
 		worker->cur->flags |= IO_WQ_WORK_CANCEL;
 }
 
+/*
+ * Handle what is pending before @next, which may block.  Return: the work; or NULL if it was
+ * requeued, so that another worker can take it meanwhile.
+ */
+static noinline struct io_wq_work *io_wq_worker_pause(struct io_wq_worker *worker,
+						      struct io_wq_work *next)
+{
+	if (io_wq_give_back(worker))
+		return NULL;
+	io_wq_worker_run_pending(worker);
+	io_wq_heed_cancel(worker);
+	return next;
+}
+
 /* Go on with the next work of a chain.  Return: NULL if it was queued. */
 static noinline struct io_wq_work *io_wq_worker_go_on(struct io_wq_worker *worker,
 						      struct io_wq_work *work,
@@ -875,11 +889,9 @@ static noinline struct io_wq_work *io_wq_worker_go_on(struct io_wq_worker *worke
 	next = io_wq_go_on(worker, next);
 	worker->lane->wq->put(work);
 	worker->working = false;
-	if (next && !io_wq_worker_is_settled(worker)) {
-		io_wq_worker_run_pending(worker);
-		io_wq_heed_cancel(worker);
-	}
-	return next;
+	if (!next || io_wq_worker_is_settled(worker))
+		return next;
+	return io_wq_worker_pause(worker, next);
 }
 
 /* Run a work.  Return: the next one; NULL if there is none or the worker has to check first. */
@@ -895,14 +907,10 @@ static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct i
 	next = io_wq_take(worker, true);
 	wq->put(work);
 	worker->working = false;
-	/* run task work, such as a final fput(), before the next work, which may block */
+	/* task work may be a final fput() */
 	if (likely(!next || !task_work_pending(current)))
 		return next;
-	if (io_wq_give_back(worker))
-		return NULL;
-	io_wq_worker_run_pending(worker);
-	io_wq_heed_cancel(worker);
-	return next;
+	return io_wq_worker_pause(worker, next);
 }
 
 /* Take and run work until there is none.  Return: true if the worker has to check once more. */
