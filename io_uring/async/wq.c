@@ -147,7 +147,7 @@ static unsigned int io_wq_key_find(struct io_wq_lane *lane, const void *key)
 		if (lane->key[n].key == key)
 			break;
 	}
-	return min(n, IO_WQ_KEYS);
+	return n;
 }
 
 /* Queue hashed work in the FIFO of its key.  Return: false if others use all keys. */

@@ -128,13 +128,13 @@ static bool io_wq_worker_is_outdated(const struct io_wq *wq)
 }
 
 /**
- * io_wq_worker_may_queue - check whether current may queue more work on behalf of the owner
+ * io_wq_worker_may_go_on - check whether current may run work that its owner would queue now
  *
  * params->run() calls this.
  *
  * Return: true if current sees the descriptors that the owner would see now.
  */
-bool io_wq_worker_may_queue(void)
+bool io_wq_worker_may_go_on(void)
 {
 	const struct io_wq_worker *worker = current->worker_private;
 

@@ -363,7 +363,7 @@ bool io_work_in_turn(struct io_kiocb *req)
 static void io_work_classify(struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
-	umode_t mode = op->needs_file && req->file ? file_inode(req->file)->i_mode : 0;
+	umode_t mode = op->needs_file ? file_inode(req->file)->i_mode : 0;
 	unsigned int flags = 0;
 
 	/* IOSQE_ASYNC requests a further worker even while another worker is not asleep */
@@ -380,7 +380,7 @@ static void io_work_classify(struct io_kiocb *req)
 
 /**
  * io_work_prepare - prepare a request for a worker
- * @req: the request, with its file, unless that is not there
+ * @req: the request, with its file
  */
 void io_work_prepare(struct io_kiocb *req)
 {

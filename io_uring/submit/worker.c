@@ -135,24 +135,32 @@ static bool io_work_limit(struct io_kiocb *req)
 	return true;
 }
 
+/* Return: true if current, a worker, can run the next request of its chain. */
+static bool io_work_may_go_on(struct io_kiocb *next)
+{
+	if (READ_ONCE(next->ctx->dying) || !io_wq_worker_may_go_on())
+		return false;
+	/* before the timeout starts, which keeps the file */
+	if (io_ops[next->opcode]->needs_file && !next->file &&
+	    !io_file_assign(next, IO_URING_F_UNLOCKED | IO_URING_F_IOWQ))
+		return false;
+	return !(next->flags & REQ_F_HAS_TIMEOUT) || io_work_limit(next);
+}
+
 /*
  * Let current, a worker, continue a chain.  The submitter may compute, or sleep in a system call,
- * for long.  It continues the chain if it has replaced what its workers share with it, or if the
- * ring is closed.  A worker does not wait for the ring lock here: the task that holds it may wait
- * for the chain.
+ * for long.  It continues the chain if it has replaced what its workers share with it, if the ring
+ * is closed, or if the next request has no file.  A worker does not wait for the ring lock here:
+ * the task that holds it may wait for the chain.
  *
  * Return: the work of the request, or NULL if the request was pushed to the submitter.
  */
 static noinline struct io_wq_work *io_work_go_on(struct io_kiocb *next)
 {
-	if (READ_ONCE(next->ctx->dying) || !io_wq_worker_may_queue() ||
-	    (next->flags & REQ_F_HAS_TIMEOUT && !io_work_limit(next))) {
+	if (!io_work_may_go_on(next)) {
 		io_req_push(next, io_issue_tw, IO_PUSH_NOW);
 		return NULL;
 	}
-	/* without a file the request ends with -EBADF when it is issued */
-	if (io_ops[next->opcode]->needs_file && !next->file)
-		io_file_assign(next, IO_URING_F_UNLOCKED | IO_URING_F_IOWQ);
 	io_work_prepare(next);
 	return &next->work;
 }

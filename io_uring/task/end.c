@@ -25,9 +25,9 @@
  * the kill, and progress does not extend it.
  */
 #define IO_CANCEL_PATIENCE	(10 * HZ)
+#define IO_CANCEL_KILLED	HZ
 /* jiffies without progress after which an exit does not wait for buffered reads any more */
 #define IO_CANCEL_READS		(HZ / 2)
-#define IO_CANCEL_KILLED	HZ
 
 /**
  * struct io_cancel_wait - state of a task that waits for the end of its requests

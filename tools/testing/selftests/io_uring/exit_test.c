@@ -975,40 +975,45 @@ static void *read_and_end(void *arg)
 	return iou_submit(&v->r) == LAST_READS ? NULL : (void *)2;
 }
 
+/* Let a thread read from @disk, which v->file becomes, and end.  Return: 0 if it could do that. */
+static int read_from_and_end(struct victim *v, int disk, unsigned int flags, unsigned int seed)
+{
+	pthread_t t;
+	void *ret;
+
+	if (victim_init(v, flags, seed))
+		return 1;
+	close(v->file);
+	v->file = disk;
+	if (pthread_create(&t, NULL, read_and_end, v))
+		return 2;
+	pthread_join(t, &ret);
+	return ret ? 3 : 0;
+}
+
 /*
  * A thread's reads that wait for a disk are done although it ends.  Mutant: exit-drops-reads.
  * differences: exit-thread-reads
  */
 TEST_F(end, reads_of_a_thread)
 {
-	int file, disk = open_slow_disk("nullb4", "20000000");
+	int disk = open_slow_disk("nullb4", "20000000");
 	struct io_uring_cqe cqe;
 	struct victim v;
 	unsigned int i;
-	pthread_t t;
-	void *ret;
 
 	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_IOPOLL))
 		SKIP(return, "the ring is its owner's, or cannot do it");
 	if (disk < 0)
 		SKIP(return, "needs to be root, and null_blk");
-	ASSERT_EQ(0, victim_init(&v, variant->flags, self->seed));
-	file = v.file;
-	v.file = disk;
-	v.buf = iou_map_anon(LAST_READS * LAST_SIZE);
-	ASSERT_EQ(0, pthread_create(&t, NULL, read_and_end, &v));
-	pthread_join(t, &ret);
-	ASSERT_EQ(NULL, ret);
+	ASSERT_EQ(0, read_from_and_end(&v, disk, variant->flags, self->seed));
 	for (i = 0; i < LAST_READS; i++) {
 		ASSERT_EQ(0, iou_reap(&v.r, &cqe));
 		EXPECT_TRUE(cqe.res == LAST_SIZE || iou_on_stock()) {
 			TH_LOG("read: %d", cqe.res);
 		}
 	}
-	munmap(v.buf, LAST_READS * LAST_SIZE);
-	v.file = file;
 	victim_free(&v);
-	close(disk);
 }
 
 /*
@@ -1017,30 +1022,19 @@ TEST_F(end, reads_of_a_thread)
  */
 TEST_F(end, reads_of_a_thread_from_a_disk_that_hangs)
 {
-	int file, disk = open_slow_disk("nullb9", "3000000000");
+	int disk = open_slow_disk("nullb9", "3000000000");
 	unsigned long long start;
 	struct victim v;
-	pthread_t t;
-	void *ret;
 
 	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_IOPOLL))
 		SKIP(return, "the ring is its owner's, or cannot do it");
 	if (disk < 0)
 		SKIP(return, "needs to be root, and null_blk");
-	ASSERT_EQ(0, victim_init(&v, variant->flags, self->seed));
-	file = v.file;
-	v.file = disk;
-	v.buf = iou_map_anon(LAST_READS * LAST_SIZE);
 	start = iou_now_us();
-	ASSERT_EQ(0, pthread_create(&t, NULL, read_and_end, &v));
-	pthread_join(t, &ret);
+	ASSERT_EQ(0, read_from_and_end(&v, disk, variant->flags, self->seed));
 	EXPECT_GT(2000000, iou_now_us() - start);
-	ASSERT_EQ(NULL, ret);
 	EXPECT_EQ(0, iou_discard(&v.r, LAST_READS));
-	munmap(v.buf, LAST_READS * LAST_SIZE);
-	v.file = file;
 	victim_free(&v);
-	close(disk);
 }
 
 static int heard_by;

@@ -759,7 +759,7 @@ static void chain_of_syncs(struct iou *r, int fd, int pipe, unsigned char flag)
 	iou_prep(r, IORING_OP_WRITE, pipe, "x", 1, 0)->flags = flag;
 }
 
-/* The same with a time limit for the first FSYNC and for the WRITE. */
+/* Queue a chain of two FSYNCs and a WRITE.  A LINK_TIMEOUT limits the first and the last. */
 static void chain_with_limits(struct iou *r, int fd, int pipe)
 {
 	static struct __kernel_timespec ts = { .tv_sec = 100 };

@@ -1582,7 +1582,7 @@ TEST(owner_creates_no_threads)
 	static int (*const leave[])(void) = { leave_pids, leave_pids_and_mounts, enter_pids };
 	static const unsigned int flags[] = { 0, IOU_DEFER, IORING_SETUP_SQPOLL };
 	int pid[ARRAY_LEN(leave) * ARRAY_LEN(flags)], status;
-	unsigned int i;
+	unsigned int i, nr = ARRAY_LEN(leave);
 
 	if (getuid())
 		SKIP(return, "needs to be root");
@@ -1590,12 +1590,12 @@ TEST(owner_creates_no_threads)
 		pid[i] = fork();
 		ASSERT_LE(0, pid[i]);
 		if (!pid[i])
-			_exit(work_without_threads(leave[i % 3], flags[i / 3]));
+			_exit(work_without_threads(leave[i % nr], flags[i / nr]));
 	}
 	for (i = 0; i < ARRAY_LEN(pid); i++) {
 		ASSERT_EQ(pid[i], waitpid(pid[i], &status, 0));
 		EXPECT_EQ(0, status) {
-			TH_LOG("%u, flags %#x: status %x", i % 3, flags[i / 3], status);
+			TH_LOG("%u, flags %#x: status %x", i % nr, flags[i / nr], status);
 		}
 	}
 }
