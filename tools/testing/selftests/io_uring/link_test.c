@@ -807,6 +807,25 @@ TEST_F(chain, worker_needs_no_task)
 	close(fd);
 }
 
+/* A worker has the file of its next request before a time limit starts.  Mutant: limit-without-file. */
+TEST_F(chain, limited_send_behind_a_worker)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	int s[2];
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, s));
+	nop(r, 1, LINK | IOSQE_ASYNC);
+	sqe = iou_prep(r, IORING_OP_SEND, s[0], "x", 1, 0);
+	sqe->flags = LINK;
+	sqe->user_data = 2;
+	limit(r, 100000000000LL, 3, 0);
+	ASSERT_EQ(3, iou_submit(r));
+	EXPECT_STREQ("1:0 2:1 3:ECANCELED", sorted(cqes(r, 3)));
+	close(s[0]);
+	close(s[1]);
+}
+
 /*
  * A worker goes on with its chain before it takes other work, which may wait for the chain: here
  * the open of a FIFO, with one worker.  Mutant: chain-behind-the-queue.
