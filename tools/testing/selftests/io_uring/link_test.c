@@ -807,7 +807,10 @@ TEST_F(chain, worker_needs_no_task)
 	close(fd);
 }
 
-/* A worker has the file of its next request before a time limit starts.  Mutant: limit-without-file. */
+/*
+ * A worker finds the file of its next request first, then starts a time limit.
+ * Mutant: limit-without-file.
+ */
 TEST_F(chain, limited_send_behind_a_worker)
 {
 	struct iou *r = &self->r;
