@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: what wq.c and wq_worker.c share */
+/* io_uring: what the files of the worker pool share */
 #ifndef IO_ASYNC_WQ_INTERNAL_H
 #define IO_ASYNC_WQ_INTERNAL_H
 
@@ -233,6 +233,25 @@ static inline bool io_wq_worker_is_old(const struct io_wq_worker *worker)
 	return worker->generation != READ_ONCE(worker->lane->wq->generation);
 }
 
+/* Clamp a limit on workers to the range from 1 to @nproc, the user's limit on threads. */
+static inline unsigned int io_wq_limit(unsigned int want, unsigned long nproc)
+{
+	return clamp_t(unsigned long, want, 1, clamp_t(unsigned long, nproc, 1, INT_MAX));
+}
+
+/* Return: true if one more running worker would only wait for a CPU. */
+static inline bool io_wq_workers_are_busy(int running)
+{
+	return running >= (int)num_online_cpus();
+}
+
+/* Leave @nr_coming: the worker looks for work next. */
+static inline void io_wq_worker_came(struct io_wq_worker *worker)
+{
+	worker->called = false;
+	atomic_dec(&worker->lane->nr_coming);
+}
+
 void io_wq_renew(struct io_wq *wq);
 
 /*
@@ -256,20 +275,31 @@ static inline bool io_wq_worker_is_settled(const struct io_wq_worker *worker)
 }
 
 /* wq.c */
+void io_wq_live_put(struct io_wq *wq);
+
+/* wq_queue.c */
 bool io_wq_lane_runnable(struct io_wq_lane *lane);
 bool io_wq_has_work_for(struct io_wq_worker *worker);
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done);
 struct io_wq_work *io_wq_go_on(struct io_wq_worker *worker, struct io_wq_work *work);
 void io_wq_let_go(struct io_wq_worker *worker);
 bool io_wq_give_back(struct io_wq_worker *worker);
+void io_wq_cancel_all_running(struct io_wq_lane *lane);
+void io_wq_cancel_queued(struct io_wq_lane *lane);
 void io_wq_queue_reap(struct io_wq_lane *lane);
+void io_wq_lane_init_queues(struct io_wq_lane *lane);
+
+/* wq_create.c */
+bool io_wq_owner_may_clone(struct task_struct *owner);
+void io_wq_dismiss_idle(struct io_wq_lane *lane);
+void io_wq_count_out(struct io_wq_lane *lane);
+void io_wq_keep_spare(struct io_wq_lane *lane, unsigned int generation);
+void io_wq_kick(struct io_wq_lane *lane, bool concurrent);
+void io_wq_stop_creation(struct io_wq_lane *lane);
+void io_wq_lane_init_workers(struct io_wq_lane *lane, unsigned int max);
 
 /* wq_worker.c */
 void io_wq_heed_cancel(struct io_wq_worker *worker);
-void io_wq_lane_init_workers(struct io_wq_lane *lane, unsigned int max);
-void io_wq_kick(struct io_wq_lane *lane, bool concurrent);
-void io_wq_dismiss_idle(struct io_wq_lane *lane);
-void io_wq_stop_creation(struct io_wq_lane *lane);
-void io_wq_live_put(struct io_wq *wq);
+int io_wq_worker_main(void *data);
 
 #endif

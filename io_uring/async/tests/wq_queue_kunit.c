@@ -41,8 +41,11 @@ static struct wq_rig *wq_rig_make(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, rig);
 	rig->wq.key = wq_rig_key;
-	for (i = 0; i < IO_WQ_NR_LANES; i++)
-		io_wq_lane_init(&rig->wq, &rig->wq.lane[i], 1);
+	for (i = 0; i < IO_WQ_NR_LANES; i++) {
+		rig->wq.lane[i].wq = &rig->wq;
+		io_wq_lane_init_queues(&rig->wq.lane[i]);
+		io_wq_lane_init_workers(&rig->wq.lane[i], 1);
+	}
 	rig->worker.lane = &rig->wq.lane[IO_WQ_BOUNDED];
 	rig->worker.key = IO_WQ_NO_KEY;
 	rig->other = rig->worker;

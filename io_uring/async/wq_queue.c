@@ -1,0 +1,738 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: the worker pool: queues, and cancelling what is in them */
+
+/*
+ * Data: a lane queues plain work in one FIFO, and hashed work in a FIFO for each key (an inode or
+ * an open file).  Work of one key runs one at a time and in order.  Otherwise all workers of the
+ * lane might block on the lock of one inode.  If another pool holds that lock, only one worker of
+ * this lane blocks.  A lane has as many keys at a time as a word has bits.  Work of further keys
+ * waits in one more FIFO, in order, until a key is free.
+ *
+ * Locks and ordering: see wq.c.
+ */
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+
+#include "async/wq_internal.h"
+
+static void io_wq_fifo_push(struct io_wq_fifo *fifo, struct io_wq_work *work)
+{
+	work->next = NULL;
+	if (fifo->first)
+		fifo->last->next = work;
+	else
+		WRITE_ONCE(fifo->first, work);
+	fifo->last = work;
+}
+
+static void io_wq_fifo_push_front(struct io_wq_fifo *fifo, struct io_wq_work *work)
+{
+	work->next = fifo->first;
+	if (!fifo->first)
+		fifo->last = work;
+	WRITE_ONCE(fifo->first, work);
+}
+
+static struct io_wq_work *io_wq_fifo_pop(struct io_wq_fifo *fifo)
+{
+	struct io_wq_work *work = fifo->first;
+
+	if (work) {
+		WRITE_ONCE(fifo->first, work->next);
+		work->next = NULL;
+	}
+	return work;
+}
+
+/* Move searches that point to @work, which has left a queue: to @next, or back to @before. */
+static noinline void io_wq_move_searches(struct io_wq_lane *lane, struct io_wq_work *work,
+					 struct io_wq_work *before, struct io_wq_work *next)
+{
+	struct io_wq_search *search;
+
+	list_for_each_entry(search, &lane->searches, link) {
+		if (search->at == work)
+			search->at = next;
+		if (search->before == work)
+			search->before = before;
+	}
+}
+
+static void io_wq_left(struct io_wq_lane *lane, struct io_wq_work *work,
+		       struct io_wq_work *before, struct io_wq_work *next)
+{
+	lockdep_assert_held(&lane->lock);
+	if (unlikely(!list_empty(&lane->searches)))
+		io_wq_move_searches(lane, work, before, next);
+}
+
+/* Remove @work from a queue of the lane.  It follows @before, or is the first if that is NULL. */
+static void io_wq_remove(struct io_wq_lane *lane, struct io_wq_fifo *fifo,
+			 struct io_wq_work *before, struct io_wq_work *work)
+{
+	struct io_wq_work *next = work->next;
+
+	if (before)
+		before->next = next;
+	else
+		WRITE_ONCE(fifo->first, next);
+	if (fifo->last == work)
+		fifo->last = before;
+	work->next = NULL;
+	io_wq_left(lane, work, before, next);
+}
+
+/* Remove the oldest work of a queue of the lane.  Return: the work, or NULL. */
+static struct io_wq_work *io_wq_pop(struct io_wq_lane *lane, struct io_wq_fifo *fifo)
+{
+	struct io_wq_work *work = io_wq_fifo_pop(fifo);
+
+	if (work)
+		io_wq_left(lane, work, NULL, fifo->first);
+	return work;
+}
+
+/* Update the bits of a key whose queue or worker has changed. */
+static void io_wq_key_update(struct io_wq_lane *lane, unsigned int n)
+{
+	bool held = lane->held & BIT(n), work = lane->key[n].fifo.first;
+
+	lockdep_assert_held(&lane->lock);
+	__assign_bit(n, &lane->keys, held || work);
+	WRITE_ONCE(lane->ready, (lane->ready & ~BIT(n)) | (work && !held ? BIT(n) : 0));
+}
+
+/* Return: the place of a key that is in use, or IO_WQ_KEYS. */
+static unsigned int io_wq_key_find(struct io_wq_lane *lane, const void *key)
+{
+	unsigned int n;
+
+	for_each_set_bit(n, &lane->keys, IO_WQ_KEYS) {
+		if (lane->key[n].key == key)
+			break;
+	}
+	return n;
+}
+
+/* Queue hashed work in the FIFO of its key.  Return: false if others use all keys. */
+static bool io_wq_key_push(struct io_wq_lane *lane, struct io_wq_work *work)
+{
+	const void *key = lane->wq->key(work);
+	unsigned int n = io_wq_key_find(lane, key);
+
+	if (n == IO_WQ_KEYS)
+		n = find_first_zero_bit(&lane->keys, IO_WQ_KEYS);
+	if (n == IO_WQ_KEYS)
+		return false;
+	lane->key[n].key = key;
+	io_wq_fifo_push(&lane->key[n].fifo, work);
+	io_wq_key_update(lane, n);
+	return true;
+}
+
+/* Move work from lane->others to keys that have become free.  Each item moves once. */
+static void io_wq_keys_refill(struct io_wq_lane *lane)
+{
+	struct io_wq_work *work;
+
+	while (unlikely(lane->others.first) && !io_wq_exiting(lane->wq) && ~lane->keys) {
+		work = io_wq_pop(lane, &lane->others);
+		io_wq_key_push(lane, work);
+	}
+}
+
+static noinline void io_wq_push_hashed(struct io_wq_lane *lane, struct io_wq_work *work)
+{
+	if (lane->others.first || !io_wq_key_push(lane, work))
+		io_wq_fifo_push(&lane->others, work);
+}
+
+/* Queue work.  Return: false if the pool ends, so that no worker may take the work. */
+static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work, bool hashed)
+{
+	guard(spinlock)(&lane->lock);
+	if (hashed)
+		io_wq_push_hashed(lane, work);
+	else
+		io_wq_fifo_push(&lane->plain, work);
+	return !io_wq_exiting(lane->wq);
+}
+
+/**
+ * io_wq_lane_runnable - check for work that a worker could take now
+ * @lane: its lock need not be held
+ *
+ * A caller that relies on the value for pair A must have executed a full barrier after it changed
+ * what submitters check.
+ *
+ * Return: true if there is such work.  If the value is outdated, a submitter or worker kicks the
+ * lane.
+ */
+bool io_wq_lane_runnable(struct io_wq_lane *lane)
+{
+	return READ_ONCE(lane->plain.first) || READ_ONCE(lane->ready);
+}
+
+/* Return: true if a worker of this generation (see wq_worker.c) is going to look for work. */
+static bool io_wq_is_awaited(struct io_wq_lane *lane, unsigned int generation)
+{
+	struct io_wq_worker *worker;
+
+	list_for_each_entry(worker, &lane->workers, link) {
+		/* a worker that sleeps may depend on this work, like an open() of a FIFO */
+		if (worker->generation == generation && !READ_ONCE(worker->asleep))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Return: true if the worker may take work of another generation: older work if no worker of that
+ * age will take it.
+ */
+static noinline bool io_wq_may_take_other(const struct io_wq_worker *worker,
+					  const struct io_wq_work *work)
+{
+	return (int)(work->generation - worker->generation) < 0 &&
+	       !io_wq_is_awaited(worker->lane, work->generation);
+}
+
+static bool io_wq_may_take(const struct io_wq_worker *worker, const struct io_wq_work *work)
+{
+	lockdep_assert_held(&worker->lane->lock);
+	return likely(work->generation == worker->generation) ||
+	       io_wq_may_take_other(worker, work);
+}
+
+/* Return: the next key with work that @worker may take, or IO_WQ_KEYS. */
+static unsigned int io_wq_next_key(struct io_wq_lane *lane, const struct io_wq_worker *worker)
+{
+	unsigned int n;
+
+	for_each_set_bit_wrap(n, &lane->ready, IO_WQ_KEYS, lane->next_key) {
+		if (io_wq_may_take(worker, lane->key[n].fifo.first))
+			return n;
+	}
+	return IO_WQ_KEYS;
+}
+
+/* Take the oldest work of a key that no worker holds.  From then on, @worker holds the key. */
+static noinline struct io_wq_work *io_wq_take_hashed(struct io_wq_lane *lane,
+						     struct io_wq_worker *worker)
+{
+	struct io_wq_work *work;
+	unsigned int n;
+
+	if (!lane->ready)
+		return NULL;
+	n = io_wq_next_key(lane, worker);
+	if (n == IO_WQ_KEYS)
+		return NULL;
+	work = io_wq_pop(lane, &lane->key[n].fifo);
+	lane->held |= BIT(n);
+	lane->next_key = (n + 1) % IO_WQ_KEYS;
+	worker->key = n;
+	io_wq_key_update(lane, n);
+	return work;
+}
+
+/* Return: the nth queue, in the order in which work moves between them; NULL after the last. */
+static struct io_wq_fifo *io_wq_nth_fifo(struct io_wq_lane *lane, unsigned int n)
+{
+	if (!n)
+		return &lane->others;
+	if (n <= IO_WQ_KEYS)
+		return &lane->key[n - 1].fifo;
+	return n == IO_WQ_KEYS + 1 ? &lane->plain : NULL;
+}
+
+/* Update the key of the nth queue after work was removed from it. */
+static void io_wq_fifo_update(struct io_wq_lane *lane, unsigned int n)
+{
+	if (!n || n > IO_WQ_KEYS)
+		return;
+	io_wq_key_update(lane, n - 1);
+	io_wq_keys_refill(lane);
+}
+
+/* Take any work of a lane that ends: cancelled work need not be serialised. */
+static struct io_wq_work *io_wq_take_any(struct io_wq_lane *lane)
+{
+	struct io_wq_fifo *fifo;
+	struct io_wq_work *work;
+	unsigned int n;
+
+	for (n = 0; (fifo = io_wq_nth_fifo(lane, n)); n++) {
+		work = io_wq_pop(lane, fifo);
+		if (!work)
+			continue;
+		io_wq_fifo_update(lane, n);
+		return work;
+	}
+	return NULL;
+}
+
+static struct io_wq_work *io_wq_take_plain(struct io_wq_lane *lane,
+					   const struct io_wq_worker *worker)
+{
+	struct io_wq_work *work = lane->plain.first;
+
+	return work && io_wq_may_take(worker, work) ? io_wq_pop(lane, &lane->plain) : NULL;
+}
+
+/**
+ * io_wq_has_work_for - check for work that this worker could take
+ * @worker: current, which has counted itself as idle, see io_wq_lane_runnable()
+ *
+ * Return: true or false, which may be outdated.  Other workers take the work that this one
+ * must not take, or kick the lane when they go to sleep or leave.
+ */
+bool io_wq_has_work_for(struct io_wq_worker *worker)
+{
+	struct io_wq_lane *lane = worker->lane;
+
+	if (!io_wq_lane_runnable(lane))
+		return false;
+	guard(spinlock)(&lane->lock);
+	return io_wq_exiting(lane->wq) || io_wq_next_key(lane, worker) < IO_WQ_KEYS ||
+	       (lane->plain.first && io_wq_may_take(worker, lane->plain.first));
+}
+
+/* Take work for @worker, alternating between plain and hashed.  Return: the work, or NULL. */
+static struct io_wq_work *io_wq_take_next(struct io_wq_lane *lane, struct io_wq_worker *worker)
+{
+	struct io_wq_work *work = NULL;
+
+	if (!io_wq_lane_runnable(lane))
+		return NULL;
+	if (lane->plain_next)
+		work = io_wq_take_plain(lane, worker);
+	lane->plain_next = !work;
+	if (!work)
+		work = io_wq_take_hashed(lane, worker);
+	return work ?: io_wq_take_plain(lane, worker);
+}
+
+/* Let @worker run @work, as cancelled if the pool ends.  Call this in the section that took it. */
+static void io_wq_assign(struct io_wq_worker *worker, struct io_wq_work *work)
+{
+	lockdep_assert_held(&worker->lane->lock);
+	if (io_wq_exiting(worker->lane->wq))
+		work->flags |= IO_WQ_WORK_CANCEL;
+	WRITE_ONCE(worker->cancelled, false);
+	WRITE_ONCE(worker->cur, work);
+}
+
+static noinline void io_wq_give_key_back(struct io_wq_worker *worker)
+{
+	struct io_wq_lane *lane = worker->lane;
+	unsigned int n = worker->key;
+
+	worker->key = IO_WQ_NO_KEY;
+	lane->held &= ~BIT(n);
+	io_wq_key_update(lane, n);
+	io_wq_keys_refill(lane);
+}
+
+/* Detach the work of @worker, and release its key; undoes io_wq_assign(). */
+static void io_wq_unassign(struct io_wq_worker *worker)
+{
+	lockdep_assert_held(&worker->lane->lock);
+	WRITE_ONCE(worker->cur, NULL);
+	if (worker->key != IO_WQ_NO_KEY)
+		io_wq_give_key_back(worker);
+}
+
+static void io_wq_let_go_locked(struct io_wq_worker *worker)
+{
+	WRITE_ONCE(worker->lane->nr_done, worker->lane->nr_done + 1);
+	io_wq_unassign(worker);
+}
+
+/* Wake the pool's owner if it waits for work to finish.  Call this without a lock held. */
+static void io_wq_tell_owner(struct io_wq *wq)
+{
+	if (unlikely(READ_ONCE(wq->owner_waits)))
+		wake_up_process(wq->task);
+}
+
+/**
+ * io_wq_let_go - detach the work of a worker that has finished it or handed it over
+ * @worker: current
+ *
+ * No search finds the work through the pool any more.  Its key is released: the next
+ * worker that looks for work, perhaps current, takes the next work of that key.
+ */
+void io_wq_let_go(struct io_wq_worker *worker)
+{
+	struct io_wq_lane *lane = worker->lane;
+
+	scoped_guard(spinlock, &lane->lock)
+		io_wq_let_go_locked(worker);
+	io_wq_tell_owner(lane->wq);
+}
+
+/**
+ * io_wq_take - take work from the queue
+ * @worker: current
+ * @done: the worker has finished its work: detach it first, as io_wq_let_go() does
+ *
+ * A cancel sends its signal under the lane's lock, so a signal for finished work is pending
+ * before this returns.  The worker clears it before it begins the next work.
+ *
+ * Once the pool ends, all work can be taken and is marked as cancelled.
+ *
+ * Return: the work, assigned to @worker, or NULL if there is none.  With @done also NULL if
+ * io_wq_worker_is_settled() is false.
+ */
+struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
+{
+	struct io_wq_lane *lane = worker->lane;
+	struct io_wq_work *work = NULL;
+
+	scoped_guard(spinlock, &lane->lock) {
+		if (done) {
+			io_wq_let_go_locked(worker);
+			if (unlikely(!io_wq_worker_is_settled(worker)))
+				break;
+		}
+		if (unlikely(io_wq_exiting(lane->wq)))
+			work = io_wq_take_any(lane);
+		else
+			work = io_wq_take_next(lane, worker);
+		if (work)
+			io_wq_assign(worker, work);
+	}
+	if (done)
+		io_wq_tell_owner(lane->wq);
+	return work;
+}
+
+/* Return: the lane in which work is queued. */
+static struct io_wq_lane *io_wq_lane_of(struct io_wq *wq, const struct io_wq_work *work)
+{
+	return &wq->lane[work->flags & IO_WQ_WORK_UNBOUND ? IO_WQ_UNBOUNDED : IO_WQ_BOUNDED];
+}
+
+/*
+ * Let @worker hold the key of hashed work that it runs next.  Return: false if the work belongs to
+ * the other lane, another worker holds the key, or other work waits for it.
+ */
+static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_work *work)
+{
+	struct io_wq_lane *lane = worker->lane;
+	const void *key = lane->wq->key(work);
+	unsigned int n = io_wq_key_find(lane, key);
+
+	if (io_wq_lane_of(lane->wq, work) != lane)
+		return false;
+	if (n < IO_WQ_KEYS)
+		return n == worker->key;
+	if (worker->key != IO_WQ_NO_KEY)
+		io_wq_give_key_back(worker);
+	n = find_first_zero_bit(&lane->keys, IO_WQ_KEYS);
+	if (n == IO_WQ_KEYS)
+		return false;
+	lane->key[n].key = key;
+	lane->held |= BIT(n);
+	worker->key = n;
+	io_wq_key_update(lane, n);
+	return true;
+}
+
+/**
+ * io_wq_go_on - run work behind the work that has returned it
+ * @worker: current, whose work is done
+ * @work: the next one, on no list
+ *
+ * Current runs the work at once, whatever else is queued: queued work may wait for this one.  If
+ * the key of hashed work is in use, the work is queued instead.
+ *
+ * Return: the work, assigned to @worker; NULL if it was queued, and @worker has no work
+ */
+struct io_wq_work *io_wq_go_on(struct io_wq_worker *worker, struct io_wq_work *work)
+{
+	struct io_wq_lane *lane = worker->lane;
+	bool hashed = work->flags & IO_WQ_WORK_HASHED;
+
+	work->generation = worker->generation;
+	scoped_guard(spinlock, &lane->lock) {
+		if (hashed && !io_wq_switch_key(worker, work))
+			break;
+		WRITE_ONCE(lane->nr_done, lane->nr_done + 1);
+		if (!hashed)
+			io_wq_unassign(worker);
+		io_wq_assign(worker, work);
+		return work;
+	}
+	/* in this order, so that an exiting owner always sees one of the two */
+	io_wq_enqueue(lane->wq, work);
+	io_wq_let_go(worker);
+	return NULL;
+}
+
+/**
+ * io_wq_give_back - requeue work that the worker should not begin yet
+ * @worker: current
+ *
+ * The work becomes the first of its queue again.
+ *
+ * Return: false if the worker keeps the work: a running search may have passed that queue's head
+ */
+bool io_wq_give_back(struct io_wq_worker *worker)
+{
+	struct io_wq_lane *lane = worker->lane;
+	struct io_wq_fifo *fifo = &lane->plain;
+
+	guard(spinlock)(&lane->lock);
+	if (!list_empty(&lane->searches))
+		return false;
+	if (worker->key != IO_WQ_NO_KEY)
+		fifo = &lane->key[worker->key].fifo;
+	/* a cancel has taken this work for running work: mark the work, which has not begun */
+	if (worker->cancelled)
+		worker->cur->flags |= IO_WQ_WORK_CANCEL;
+	io_wq_fifo_push_front(fifo, worker->cur);
+	io_wq_unassign(worker);
+	return true;
+}
+
+/**
+ * io_wq_disown - detach the work that current runs from the pool
+ *
+ * params->run() calls this.  Its caller holds the lock of the other place where searches find the
+ * work from here on.  The worker still calls params->put() when params->run() returns.
+ *
+ * Return: false if the work was cancelled before; from here on the pool does not cancel it.
+ */
+bool io_wq_disown(void)
+{
+	struct io_wq_worker *worker = current->worker_private;
+
+	io_wq_let_go(worker);
+	return !worker->cancelled;
+}
+
+/* Run work that was removed from the queues as cancelled. */
+static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
+{
+	struct io_wq_work *work;
+
+	while ((work = io_wq_fifo_pop(list))) {
+		work->flags |= IO_WQ_WORK_CANCEL;
+		wq->run(work);
+		wq->put(work);
+		cond_resched();
+	}
+}
+
+/**
+ * io_wq_enqueue - let a worker run work
+ * @wq: pool
+ * @work: on no list
+ *
+ * If a worker has to be created, the owner of the pool creates it within this call.  Other callers
+ * queue task work for the owner.  A kernel worker cancels the work if the pool ends, or if the lane
+ * gets no worker at all.  This function never runs the work, because its caller may hold the ring
+ * lock.
+ *
+ * Context: Task context.  May sleep.
+ */
+void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
+{
+	struct io_wq_lane *lane = io_wq_lane_of(wq, work);
+	unsigned int flags = work->flags;
+	bool concurrent = flags & IO_WQ_WORK_CONCURRENT;
+
+	if (current == wq->task)
+		io_wq_follow_owner(wq);
+	work->generation = READ_ONCE(wq->generation);
+	if (concurrent && !READ_ONCE(lane->concurrent))
+		WRITE_ONCE(lane->concurrent, true);
+	/* the work may run and be freed from here on */
+	if (io_wq_push(lane, work, flags & IO_WQ_WORK_HASHED))
+		io_wq_kick(lane, concurrent);
+	else
+		io_wq_queue_reap(lane);
+}
+
+/* items of work that a search checks before it drops the lock */
+#define IO_WQ_SEARCH_STEP	256
+
+/* Drop the lock for a moment.  lane->searches keeps the position of the search valid. */
+static void io_wq_search_pause(struct io_wq_lane *lane)
+{
+	spin_unlock(&lane->lock);
+	cond_resched();
+	spin_lock(&lane->lock);
+}
+
+/*
+ * Remove matching work from a lane's queues, the first or all of it, and append it to @out.
+ * While the lock is dropped, work moves only to queues that are scanned later, or to a worker;
+ * workers requeue none during a search.
+ *
+ * Return: the number of items that were removed.
+ */
+static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *out,
+				  io_wq_match_fn match, void *data, bool all)
+{
+	unsigned int n, found = 0, looks = 0;
+	struct io_wq_search search;
+	struct io_wq_fifo *fifo;
+
+	lockdep_assert_held(&lane->lock);
+	/* fast exit: each cancel of a program searches the pool, which is usually empty */
+	if (!lane->plain.first && !lane->keys && !lane->others.first)
+		return 0;
+	list_add(&search.link, &lane->searches);
+	for (n = 0; (all || !found) && (fifo = io_wq_nth_fifo(lane, n)); n++) {
+		search.before = NULL;
+		search.at = fifo->first;
+		while (search.at && (all || !found)) {
+			struct io_wq_work *work = search.at;
+
+			if (match(work, data)) {
+				io_wq_remove(lane, fifo, search.before, work);
+				io_wq_fifo_push(out, work);
+				io_wq_fifo_update(lane, n);
+				found++;
+			} else {
+				search.before = work;
+				search.at = work->next;
+			}
+			if (++looks % IO_WQ_SEARCH_STEP == 0)
+				io_wq_search_pause(lane);
+		}
+	}
+	list_del(&search.link);
+	return found;
+}
+
+/*
+ * Mark running work that matches as cancelled, and signal its worker.  @match must not write to the
+ * work, which may have another owner by now.  Return: the number of matches.
+ */
+static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn match,
+					 void *data, bool all)
+{
+	struct io_wq_worker *worker;
+	unsigned int found = 0;
+
+	lockdep_assert_held(&lane->lock);
+	list_for_each_entry(worker, &lane->workers, link) {
+		if (!worker->cur || !match(worker->cur, data))
+			continue;
+		/* set the flag first: the signal makes the worker check it */
+		WRITE_ONCE(worker->cancelled, true);
+		set_notify_signal(worker->task);
+		found++;
+		if (!all)
+			break;
+	}
+	return found;
+}
+
+/**
+ * io_wq_cancel - cancel work, queued or running
+ * @wq: pool
+ * @match: returns true for work to cancel; called with a spinlock held; may take irq-safe spinlocks
+ * @data: for @match
+ * @all: cancel all work that matches, not only the first
+ *
+ * Queued work is run as cancelled before this returns, in the caller's context, which may
+ * hold the ring lock.  Running work is marked, and its worker leaves interruptible waits.
+ *
+ * Context: Task context.  May sleep.
+ * Return: how much queued and how much running work was cancelled.
+ */
+struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all)
+{
+	struct io_wq_found found = {};
+	struct io_wq_fifo list = {};
+	unsigned int i;
+
+	for (i = 0; i < IO_WQ_NR_LANES; i++) {
+		struct io_wq_lane *lane = &wq->lane[i];
+
+		guard(spinlock)(&lane->lock);
+		found.queued += io_wq_extract(lane, &list, match, data, all);
+		if (found.queued && !all)
+			break;
+		found.running += io_wq_cancel_running(lane, match, data, all);
+		if (found.running && !all)
+			break;
+	}
+	io_wq_run_cancelled(wq, &list);
+	return found;
+}
+
+static bool io_wq_match_any(struct io_wq_work *work, void *data)
+{
+	return true;
+}
+
+/**
+ * io_wq_cancel_all_running - cancel all running work of a lane
+ * @lane: lane
+ *
+ * Context: The caller holds the lane's lock.
+ */
+void io_wq_cancel_all_running(struct io_wq_lane *lane)
+{
+	io_wq_cancel_running(lane, io_wq_match_any, NULL, true);
+}
+
+/**
+ * io_wq_cancel_queued - cancel all work that is queued in a lane
+ * @lane: lane
+ *
+ * Context: Task context.  May sleep.
+ */
+void io_wq_cancel_queued(struct io_wq_lane *lane)
+{
+	struct io_wq_fifo list = {};
+
+	scoped_guard(spinlock, &lane->lock)
+		io_wq_extract(lane, &list, io_wq_match_any, NULL, true);
+	io_wq_run_cancelled(lane->wq, &list);
+}
+
+/* Cancel queued work on behalf of callers that hold the ring lock, or of the scheduler's hook. */
+static void io_wq_reap(struct work_struct *work)
+{
+	struct io_wq_lane *lane = container_of(work, struct io_wq_lane, reap);
+
+	io_wq_cancel_queued(lane);
+	io_wq_unref(lane->wq);
+}
+
+/**
+ * io_wq_queue_reap - let a kernel worker cancel all work that is queued in a lane
+ * @lane: of a pool that the caller has a reference to
+ *
+ * The queued reap holds a reference: a late one may run after the pool's end, and then
+ * finds the queues empty.
+ */
+void io_wq_queue_reap(struct io_wq_lane *lane)
+{
+	refcount_inc(&lane->wq->refs);
+	if (!queue_work(system_dfl_wq, &lane->reap))
+		io_wq_unref(lane->wq);
+}
+
+/**
+ * io_wq_lane_init_queues - initialize the queues of a lane
+ * @lane: zeroed
+ */
+void io_wq_lane_init_queues(struct io_wq_lane *lane)
+{
+	spin_lock_init(&lane->lock);
+	INIT_LIST_HEAD(&lane->workers);
+	INIT_LIST_HEAD(&lane->searches);
+	INIT_WORK(&lane->reap, io_wq_reap);
+}
+
+#if IS_ENABLED(CONFIG_IO_URING_KUNIT_TEST)
+#include "async/tests/wq_queue_kunit.c"
+#endif
