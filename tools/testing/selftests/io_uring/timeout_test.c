@@ -661,6 +661,8 @@ TEST_F(to, repeats)
 		found = !cqe.res;
 	}
 	EXPECT_TRUE(found);
+	/* the last one may be task work yet */
+	ASSERT_LE(0, iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS));
 	write_cqes(r, rest, sizeof(rest));
 	EXPECT_STREQ("", cqes(r, 0));
 	timeout_remove(r, 1, 2);
@@ -1160,7 +1162,8 @@ TEST_F(edge, update)
 /* CQEs that are counted, by the submitter and by workers. */
 TEST_F(edge, target)
 {
-	unsigned int round, i, rounds = edge_rounds();
+	/* of each two rounds one is met */
+	unsigned int round, i, rounds = 2 * edge_rounds();
 	struct ends *e = &self->e;
 	struct iou *r = &self->r;
 
