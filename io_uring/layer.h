@@ -10,8 +10,8 @@
  *
  *	1  ring/	memory shared with user space, SQ reader, CQ writer, waiters, mailboxes
  *	2  req/		what a request is: allocation, references, links, drain
- *	3  complete/	the one path from a result to a CQE
- *	4  rsrc/	what requests borrow: files, buffers, credentials
+ *	3  complete/	post the results of requests as CQEs
+ *	4  rsrc/	resources of requests: files, buffers, credentials
  *	5  async/	requests that do not finish at once: worker pool, polled I/O
  *	6  submit/	SQE -> request -> issue -> retry or fail
  *	7  task/	per-task state, deferred work, SQPOLL thread, cancel, exit

@@ -39,31 +39,31 @@ enum io_wait_kind {
 };
 
 /**
- * struct io_op - an operation, "it" below
+ * struct io_op - properties and functions of an operation
  * @needs_file: sqe->fd is a file; the core looks it up before the first ->issue
- * @iopoll: IORING_SETUP_IOPOLL rings allow it
- * @ioprio: it uses sqe->ioprio, which has to be zero otherwise
- * @buffer_select: it allows IOSQE_BUFFER_SELECT
- * @audit_skip: it moves data only and has no audit record
- * @serialize_writes: it changes its file; workers serialise such requests on one regular file
- * @unbound_nonreg_file: it may block for ever, but not on a regular file or a block device
- * @plug: it gains from a block plug; for ops with a file
- * @blocks: it has no inline attempt: ->issue returns IO_AGAIN to IO_URING_F_NONBLOCK at once
- * @cancel_returns_count: a cancel that ends it while it waits returns 1, as with
+ * @iopoll: allowed on IORING_SETUP_IOPOLL rings
+ * @ioprio: uses sqe->ioprio, which has to be zero otherwise
+ * @buffer_select: allows IOSQE_BUFFER_SELECT
+ * @audit_skip: moves data only and has no audit record
+ * @serialize_writes: changes its file; workers serialise such requests on one regular file
+ * @unbound_nonreg_file: may block for ever, but not on a regular file or a block device
+ * @plug: gains from a block plug; for ops with a file
+ * @blocks: has no inline attempt: ->issue returns IO_AGAIN to IO_URING_F_NONBLOCK at once
+ * @cancel_returns_count: a cancel that ends a waiting request returns 1, as with
  *	IORING_ASYNC_CANCEL_ALL, and not 0
- * @cancel_at_end: if it waits, it ends with its task or its ring; a program cannot cancel it, nor
- *	can a LINK_TIMEOUT
+ * @cancel_at_end: a waiting request ends with its task or its ring; a program cannot cancel it,
+ *	nor can a LINK_TIMEOUT
  * @ring_lock: ->issue needs the ring lock; a worker takes the lock first
  * @borrows_file: for ops with a file: ->issue never returns IO_PENDING.  After IO_DONE of
  *	the first attempt neither the core nor ->cleanup uses req->file, so the submitter
  *	needs no reference, see io_file_keep()
- * @no_creds: it does not depend on credentials, so the core does not keep the submitter's
- * @poll_in: after IO_AGAIN it waits until its file can be read, if the file can be polled
- * @poll_out: after IO_AGAIN it waits until its file can be written
+ * @no_creds: does not depend on credentials, so the core does not keep the submitter's
+ * @poll_in: after IO_AGAIN, waits until its file can be read, if the file can be polled
+ * @poll_out: after IO_AGAIN, waits until its file can be written
  * @poll_exclusive: one event wakes one of the requests that wait for it, as with EPOLLEXCLUSIVE
- * @heeds_nonblock: after a request of its chain that a worker finished, it fails with -EAGAIN
+ * @heeds_nonblock: after a request of its chain that a worker finished, fails with -EAGAIN
  *	on an O_NONBLOCK file instead of waiting
- * @limit: it limits the time of the request before it in its chain, see req/linked_timeout.h
+ * @limit: limits the time of the request before it in its chain, see req/linked_timeout.h
  * @waiting: enum io_wait_kind of the request while it waits
  * @prep: Read the SQE, each field once, and refuse unknown bits and unused fields.  Called by the
  *	submitter with the ring lock held; the request has no file yet.  Returns 0 or the negative

@@ -714,6 +714,7 @@ static bool io_poll_has_errors(struct file *file)
 	case AF_INET:
 	case AF_INET6:
 	case AF_PACKET:
+	case AF_BLUETOOTH:
 	case AF_CAN:
 	case AF_RDS:
 	case AF_SMC:

@@ -205,6 +205,11 @@ struct io_wq *io_wq_create(const struct io_wq_params *p)
 	return wq;
 }
 
+static bool io_wq_is_bounded(const struct io_wq_work *work)
+{
+	return work && !(work->flags & IO_WQ_WORK_UNBOUND);
+}
+
 /* Return: true if a worker of the lane runs bounded work. */
 static bool io_wq_runs_bounded(struct io_wq_lane *lane)
 {
@@ -212,7 +217,7 @@ static bool io_wq_runs_bounded(struct io_wq_lane *lane)
 
 	lockdep_assert_held(&lane->lock);
 	list_for_each_entry(worker, &lane->workers, link) {
-		if (worker->cur && !(worker->cur->flags & IO_WQ_WORK_UNBOUND))
+		if (io_wq_is_bounded(worker->cur))
 			return true;
 	}
 	return false;
@@ -231,11 +236,13 @@ bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 	bool busy;
 
 	/* a worker there may go on with a chain, or queue its next request in the other lane */
-	scoped_guard(spinlock, &lane->lock)
+	scoped_guard(spinlock, &lane->lock) {
 		busy = io_wq_runs_bounded(lane);
+		*done = lane->nr_linked;
+	}
 	lane = &wq->lane[IO_WQ_BOUNDED];
 	guard(spinlock)(&lane->lock);
-	*done = lane->nr_done;
+	*done += lane->nr_done + lane->nr_linked;
 	return busy || lane->plain.first || lane->keys || io_wq_runs_bounded(lane);
 }
 
@@ -253,7 +260,7 @@ static bool io_wq_has_only_old_workers(struct io_wq_lane *lane)
 }
 
 /**
- * io_wq_run_bounded - run a bounded work that no worker is going to take
+ * io_wq_run_bounded - run bounded work that no worker is going to take, and its chain
  * @wq: pool, of current, after io_wq_wait_done()
  *
  * An exiting task can create no workers.  If the pool has only workers of an older generation, or
@@ -270,6 +277,7 @@ bool io_wq_run_bounded(struct io_wq *wq)
 		.lane = lane, .task = current, .key = IO_WQ_NO_KEY, .generation = wq->generation,
 	};
 	struct io_wq_work *work, *next;
+	bool ran = false;
 
 	scoped_guard(spinlock, &lane->lock) {
 		if (!io_wq_lane_runnable(lane) || !io_wq_has_only_old_workers(lane))
@@ -277,21 +285,21 @@ bool io_wq_run_bounded(struct io_wq *wq)
 		/* searches find the work here */
 		list_add_tail(&self.link, &lane->workers);
 	}
-	work = io_wq_take(&self, false);
-	if (work) {
-		current->worker_private = &self;
+	current->worker_private = &self;
+	for (work = io_wq_take(&self, false); work; work = next) {
+		ran = true;
 		set_notify_signal(current);
 		next = wq->run(work);
-		if (next)
-			io_wq_enqueue(wq, next);
-		io_wq_let_go(&self);
+		if (!next)
+			io_wq_let_go(&self);
 		wq->put(work);
-		current->worker_private = NULL;
 		clear_notify_signal();
+		cond_resched();
 	}
+	current->worker_private = NULL;
 	scoped_guard(spinlock, &lane->lock)
 		list_del(&self.link);
-	return work;
+	return ran;
 }
 
 /**
@@ -315,13 +323,19 @@ void io_wq_wait_done(struct io_wq *wq)
  */
 void io_wq_bounded_nudge(struct io_wq *wq)
 {
-	struct io_wq_lane *lane = &wq->lane[IO_WQ_BOUNDED];
 	struct io_wq_worker *worker;
+	unsigned int i;
 
-	WRITE_ONCE(lane->nudged, true);
-	guard(spinlock)(&lane->lock);
-	list_for_each_entry(worker, &lane->workers, link)
-		set_notify_signal(worker->task);
+	for (i = 0; i < IO_WQ_NR_LANES; i++) {
+		struct io_wq_lane *lane = &wq->lane[i];
+
+		WRITE_ONCE(lane->nudged, true);
+		guard(spinlock)(&lane->lock);
+		list_for_each_entry(worker, &lane->workers, link) {
+			if (i == IO_WQ_BOUNDED || io_wq_is_bounded(worker->cur))
+				set_notify_signal(worker->task);
+		}
+	}
 }
 
 /**

@@ -83,7 +83,7 @@ typedef bool (*io_wq_match_fn)(struct io_wq_work *work, void *data);
  * @run: do the work, on a worker; may hand it over to another owner.  With
  *	IO_WQ_WORK_CANCEL set, end the work: on a worker, on a kernel worker, or in the context
  *	that cancels work or ends the pool, with its locks held.  Never called within
- *	io_wq_enqueue().  Returns work that is on no list, which current runs next, or NULL
+ *	io_wq_enqueue().  Returns the result of io_wq_go_on(), or NULL
  * @put: drop the pool's reference to the work, in the context that has called @run.  Must not
  *	wait: a worker may have taken its next work already
  * @key: return the address that hashed work is serialised by.  It is only compared, and
@@ -111,6 +111,7 @@ void io_wq_unref(struct io_wq *wq);
 
 void io_wq_count_ring(struct io_wq *wq, int change);
 void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work);
+struct io_wq_work *io_wq_go_on(struct io_wq_work *work);
 struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all);
 
 int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask);

@@ -68,8 +68,9 @@ struct io_wq_search {
  * @plain_next: (Q) plain work has its turn
  * @searches: (Q) searches in progress, which drop the lock now and then
  * @workers: (Q) all workers
- * @nr_done: (Q) number of works that workers have ended
- * @nudged: (A) the owner exits, and work does not wait for other tasks; never cleared
+ * @nr_done: (Q) number of works that workers have ended, without those that @nr_linked counts
+ * @nr_linked: (Q) number of works behind which a worker has gone on with the next of the chain
+ * @nudged: (A) the owner exits, and bounded work does not wait for other tasks; never cleared
  * @reap: cancels what is queued
  * @workers_lock: (W) idle workers, and the counts of workers.  A leaf, taken in the
  *	scheduler's hook; io_wq_kick() reads the fields under it without the lock
@@ -102,6 +103,7 @@ struct io_wq_lane {
 	struct list_head	searches;
 	struct list_head	workers;
 	unsigned int		nr_done;
+	unsigned int		nr_linked;
 	bool			nudged;
 	struct work_struct	reap;
 
@@ -281,7 +283,6 @@ void io_wq_live_put(struct io_wq *wq);
 bool io_wq_lane_runnable(struct io_wq_lane *lane);
 bool io_wq_has_work_for(struct io_wq_worker *worker);
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done);
-struct io_wq_work *io_wq_go_on(struct io_wq_worker *worker, struct io_wq_work *work);
 void io_wq_let_go(struct io_wq_worker *worker);
 bool io_wq_give_back(struct io_wq_worker *worker);
 void io_wq_cancel_all_running(struct io_wq_lane *lane);

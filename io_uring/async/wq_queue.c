@@ -416,7 +416,7 @@ static struct io_wq_lane *io_wq_lane_of(struct io_wq *wq, const struct io_wq_wor
 
 /*
  * Let @worker hold the key of hashed work that it runs next.  Return: false if the work belongs to
- * the other lane, another worker holds the key, or other work waits for it.
+ * the other lane, another worker holds the key, or other work waits for a key that no worker holds.
  */
 static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_work *work)
 {
@@ -440,35 +440,53 @@ static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_wor
 	return true;
 }
 
+/* Return: true if the worker has to queue the next work of a chain, see io_wq_go_on(). */
+static bool io_wq_must_queue(struct io_wq_worker *worker, const struct io_wq_work *work)
+{
+	if (work->flags & IO_WQ_WORK_HASHED)
+		return !io_wq_switch_key(worker, work);
+	/* an owner that exits runs bounded work only */
+	return work->flags & IO_WQ_WORK_UNBOUND && worker->task == worker->lane->wq->task;
+}
+
 /**
- * io_wq_go_on - run work behind the work that has returned it
- * @worker: current, whose work is done
+ * io_wq_go_on - let current run work behind the work that it has just done
  * @work: the next one, on no list
  *
- * Current runs the work at once, whatever else is queued: queued work may wait for this one.  If
- * the key of hashed work is in use, the work is queued instead.
+ * params->run() calls this, and returns the result.  Current runs the work at once, whatever else
+ * is queued: queued work may wait for this one.  If the key of hashed work is in use, the work is
+ * queued instead.
  *
- * Return: the work, assigned to @worker; NULL if it was queued, and @worker has no work
+ * Context: Task context of a worker.  May be called with the ring lock held.
+ * Return: the work, assigned to current; NULL if it was queued, and current has no work
  */
-struct io_wq_work *io_wq_go_on(struct io_wq_worker *worker, struct io_wq_work *work)
+struct io_wq_work *io_wq_go_on(struct io_wq_work *work)
 {
+	struct io_wq_worker *worker = current->worker_private;
 	struct io_wq_lane *lane = worker->lane;
-	bool hashed = work->flags & IO_WQ_WORK_HASHED;
+	unsigned int key = worker->key;
+	bool queue;
 
 	work->generation = worker->generation;
 	scoped_guard(spinlock, &lane->lock) {
-		if (hashed && !io_wq_switch_key(worker, work))
-			break;
-		WRITE_ONCE(lane->nr_done, lane->nr_done + 1);
-		if (!hashed)
-			io_wq_unassign(worker);
-		io_wq_assign(worker, work);
-		return work;
+		queue = io_wq_must_queue(worker, work);
+		if (!queue) {
+			WRITE_ONCE(lane->nr_linked, lane->nr_linked + 1);
+			if (!(work->flags & IO_WQ_WORK_HASHED))
+				io_wq_unassign(worker);
+			io_wq_assign(worker, work);
+		}
 	}
-	/* in this order, so that an exiting owner always sees one of the two */
-	io_wq_enqueue(lane->wq, work);
-	io_wq_let_go(worker);
-	return NULL;
+	if (queue) {
+		/* in this order, so that an exiting owner always sees one of the two */
+		io_wq_enqueue(lane->wq, work);
+		io_wq_let_go(worker);
+		return NULL;
+	}
+	/* work that waited for the key that current has released has asked for no worker */
+	if (key != worker->key && io_wq_lane_runnable(lane))
+		io_wq_kick(lane, READ_ONCE(lane->concurrent));
+	return work;
 }
 
 /**
@@ -477,7 +495,8 @@ struct io_wq_work *io_wq_go_on(struct io_wq_worker *worker, struct io_wq_work *w
  *
  * The work becomes the first of its queue again.
  *
- * Return: false if the worker keeps the work: a running search may have passed that queue's head
+ * Return: false if the worker keeps the work: a running search may have passed that queue's head,
+ * or the queue is in the other lane, whose lock is not held
  */
 bool io_wq_give_back(struct io_wq_worker *worker)
 {
@@ -485,7 +504,7 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 	struct io_wq_fifo *fifo = &lane->plain;
 
 	guard(spinlock)(&lane->lock);
-	if (!list_empty(&lane->searches))
+	if (!list_empty(&lane->searches) || io_wq_lane_of(lane->wq, worker->cur) != lane)
 		return false;
 	if (worker->key != IO_WQ_NO_KEY)
 		fifo = &lane->key[worker->key].fifo;

@@ -223,12 +223,12 @@ static void io_wq_worker_run_pending(struct io_wq_worker *worker)
  * @worker: current, with work that io_wq_give_back() has refused
  *
  * A cancel found the work running and sent a signal.  The worker has cleared this signal
- * since, so the work would not notice the cancel.
+ * since, so the work would not notice the cancel.  Nor does work begin in a pool that ends.
  */
 void io_wq_heed_cancel(struct io_wq_worker *worker)
 {
 	guard(spinlock)(&worker->lane->lock);
-	if (worker->cancelled)
+	if (worker->cancelled || io_wq_exiting(worker->lane->wq))
 		worker->cur->flags |= IO_WQ_WORK_CANCEL;
 }
 
@@ -246,15 +246,16 @@ static noinline struct io_wq_work *io_wq_worker_pause(struct io_wq_worker *worke
 	return next;
 }
 
-/* Go on with the next work of a chain.  Return: NULL if it was queued. */
+/* Go on with the next work of a chain, which current has.  Return: NULL if it was requeued. */
 static noinline struct io_wq_work *io_wq_worker_go_on(struct io_wq_worker *worker,
 						      struct io_wq_work *work,
 						      struct io_wq_work *next)
 {
-	next = io_wq_go_on(worker, next);
 	worker->lane->wq->put(work);
 	worker->working = false;
-	if (!next || io_wq_worker_is_settled(worker))
+	/* io_wq_bounded_nudge() has not signalled current if the last work was unbounded */
+	io_wq_worker_limit_waits(worker->lane);
+	if (io_wq_worker_is_settled(worker))
 		return next;
 	return io_wq_worker_pause(worker, next);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: the one path from a result to a CQE */
+/* io_uring: post the results of requests as CQEs */
 #ifndef IO_COMPLETE_H
 #define IO_COMPLETE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: CQEs that travel as entries: messages from ring to ring */
+/* io_uring: messages: CQEs that one ring posts to another */
 
 /*
  * Only one task, the writer, may write the CQEs of a single-writer ring.  Another task that
@@ -87,10 +87,10 @@ void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
  */
 int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val)
 {
-	trace_io_uring_complete(target, NULL, val->user_data, val->res, val->flags, 0, 0);
-	if (target->cq.single_writer) {
+	if (target->cq.single_writer)
 		io_cq_post(target, val, NULL);
-		return 0;
-	}
-	return io_cq_post_remote(target, val, NULL) ? 0 : -EOVERFLOW;
+	else if (!io_cq_post_remote(target, val, NULL))
+		return -EOVERFLOW;
+	trace_io_uring_complete(target, NULL, val->user_data, val->res, val->flags, 0, 0);
+	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: CQEs that travel as entries: messages from ring to ring */
+/* io_uring: messages: CQEs that one ring posts to another */
 #ifndef IO_COMPLETE_MESSAGE_H
 #define IO_COMPLETE_MESSAGE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: what a request may borrow, as the code that frees requests sees it */
+/* io_uring: registered files and buffers as requests reference them */
 #ifndef IO_REQ_NODE_H
 #define IO_REQ_NODE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: tests of the order of provided buffers, and of using them bit by bit */
+/* io_uring: tests of the order and the partial use of provided buffers */
 
 /*
  * The tests use a ring of buffers in kernel memory, and write to the ring as a program

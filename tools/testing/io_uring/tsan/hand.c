@@ -52,7 +52,7 @@ static void message_run(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int 
 
 	(void)issue_flags;
 	if (sender >= MAX_SENDERS)
-		fail("a message that nobody has sent");
+		fail("a message that no thread has sent");
 	if (entry->val.flags != ring->next[sender])
 		fail("a message is lost, comes twice, or not in its order");
 	WRITE_ONCE(ring->next[sender], entry->val.flags + 1);

@@ -1481,6 +1481,61 @@ TEST_F(end, open_of_a_thread)
 	rmdir(dir);
 }
 
+/* Let a worker go on from a read of a pipe with the open of a FIFO, and end. */
+static void *read_open_and_end(void *arg)
+{
+	static char c;
+	struct iou *r = arg;
+	struct io_uring_cqe cqe;
+	int p[2];
+
+	if (pipe(p) || write(p[1], "x", 1) != 1)
+		return (void *)1;
+	iou_prep(r, IORING_OP_READ, p[0], &c, 1, 0)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+	iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, "lonely", 0, 0)->open_flags = O_RDONLY;
+	if (iou_submit(r) != 2 || iou_wait(r, 1) || iou_reap(r, &cqe) || cqe.res != 1)
+		return (void *)2;
+	close(p[0]);
+	close(p[1]);
+	return NULL;
+}
+
+/*
+ * A worker of unbounded work goes on with bounded work: the open of a FIFO that no task writes to.
+ * A thread that has queued both can exit all the same.  Mutant: exit-waits-for-a-chain.
+ */
+TEST_F(end, open_behind_a_read_of_a_thread)
+{
+	unsigned long long begin = iou_now_us();
+	char dir[] = "/tmp/iou.XXXXXX";
+	pthread_t t;
+	struct iou r;
+	void *ret;
+	int fd;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_IOPOLL))
+		SKIP(return, "the ring is its owner's, or cannot do it");
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "its thread stays");
+	ASSERT_NE(NULL, mkdtemp(dir));
+	ASSERT_EQ(0, chdir(dir));
+	ASSERT_EQ(0, mkfifo("lonely", 0600));
+	ASSERT_EQ(0, iou_init(&r, 8, variant->flags));
+	ASSERT_EQ(0, pthread_create(&t, NULL, read_open_and_end, &r));
+	/* let the open of a kernel that fails end */
+	while (pthread_tryjoin_np(t, &ret) && iou_now_us() - begin < 6000000)
+		iou_sleep_ms(10);
+	EXPECT_GE(5000000, iou_now_us() - begin);
+	fd = open("lonely", O_RDWR);
+	if (iou_now_us() - begin >= 6000000)
+		pthread_join(t, &ret);
+	ASSERT_EQ(NULL, ret);
+	close(fd);
+	iou_exit(&r);
+	unlink("lonely");
+	rmdir(dir);
+}
+
 static void *own_ring_and_end(void *arg)
 {
 	struct victim *v = arg;

@@ -830,6 +830,44 @@ TEST_F(chain, limited_send_behind_a_worker)
 }
 
 /*
+ * A time limit that expires when a worker goes on with the limited request finds this request.
+ * Mutant: limit-finds-nothing.
+ */
+TEST_F(chain, limit_meets_a_worker)
+{
+	unsigned int round, rounds = iou_rounds(200);
+	int fd = iou_file(4096, 0), p[2];
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	char c;
+
+	ASSERT_EQ(0, pipe(p));
+	for (round = 0; round < rounds; round++) {
+		iou_prep(r, IORING_OP_FSYNC, fd, NULL, 0, 0)->flags = IOSQE_ASYNC | LINK;
+		sqe = iou_prep(r, IORING_OP_READ, p[0], &c, 1, 0);
+		sqe->flags = LINK;
+		sqe->user_data = 2;
+		limit(r, 1 + round % 4 * 1000, 3, 0);
+		ASSERT_EQ(3, iou_submit(r));
+		iou_wait_ms(r, 3, 5000);
+		ASSERT_EQ(3, iou_ready(r)) {
+			TH_LOG("round %u", round);
+		}
+		while (iou_ready(r)) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			/* stock: -ECANCELED or -EINTR, and -ETIME or -EALREADY */
+			EXPECT_TRUE(cqe.user_data == 0 ? !cqe.res : cqe.res < 0);
+			if (cqe.user_data == 3)
+				EXPECT_NE(-ENOENT, cqe.res);
+		}
+	}
+	close(p[0]);
+	close(p[1]);
+	close(fd);
+}
+
+/*
  * A worker goes on with its chain before it takes other work, which may wait for the chain: here
  * the open of a FIFO, with one worker.  Mutant: chain-behind-the-queue.
  */

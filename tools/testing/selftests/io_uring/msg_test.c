@@ -179,7 +179,7 @@ TEST_F(target, to_itself)
 	unsigned int seen = 0, i;
 
 	if (variant->flags & (IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL))
-		SKIP(return, "somebody else submits, or reaps");
+		SKIP(return, "another task submits, or reaps");
 	prep_msg(&self->to, self->to.fd, 0x20, 3)->user_data = 0x10;
 	ASSERT_EQ(1, iou_submit_wait(&self->to, 2));
 	ASSERT_EQ(0, iou_wait(&self->to, 2));

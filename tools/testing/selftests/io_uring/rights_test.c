@@ -42,7 +42,7 @@ struct place {
 
 struct row {
 	int op;
-	int refused;		/* the unprivileged user's result; 0: is not asked for rights */
+	int refused;		/* result for the unprivileged user; 0: needs no rights */
 	bool recorded;
 	struct io_uring_sqe *(*prep)(struct iou *r, struct place *p);
 	int (*judge)(struct place *p, int res);		/* what an attempt has shown, or NULL */
