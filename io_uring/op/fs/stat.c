@@ -14,6 +14,7 @@
 #include <linux/namei.h>
 #include <linux/path.h>
 #include <linux/stat.h>
+#include <linux/uaccess.h>
 
 #include "../../../fs/internal.h"
 
@@ -59,6 +60,7 @@ static int io_statx_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 /*
  * Return: true if the attributes are in memory.  A dentry without ->d_revalidate() is not enough:
  * the root of a network filesystem may lack this method, as no name of the root can become stale.
+ * So may the root of a FUSE filesystem on a block device.
  */
 static bool io_statx_is_local(const struct path *path)
 {
@@ -66,13 +68,14 @@ static bool io_statx_is_local(const struct path *path)
 
 	if (!d_inode(path->dentry)->i_op->getattr || sb->s_magic == TMPFS_MAGIC)
 		return true;
-	return sb->s_type->fs_flags & FS_REQUIRES_DEV &&
+	return sb->s_type->fs_flags & FS_REQUIRES_DEV && sb->s_magic != FUSE_SUPER_MAGIC &&
 	       !(path->dentry->d_flags & DCACHE_OP_REVALIDATE);
 }
 
 /*
  * Look the path up in the dentry cache, and copy the attributes if they are in memory.  The copy
- * uses this lookup, since a second lookup could find another file and block.
+ * uses this lookup, since a second lookup could find another file and block.  The copy must not wait
+ * for a page, which current itself may have to supply (userfaultfd).
  *
  * Return: 0, -EAGAIN if a worker has to repeat the request, or another negative errno.
  */
@@ -94,7 +97,10 @@ static int io_statx_cached(const struct io_statx *statx, struct filename *name)
 		return ret;
 	if (!io_statx_is_local(&path))
 		return -EAGAIN;
-	return do_statx_path(&path, statx->flags, statx->mask, statx->buffer);
+	pagefault_disable();
+	ret = do_statx_path(&path, statx->flags, statx->mask, statx->buffer);
+	pagefault_enable();
+	return ret == -EFAULT ? -EAGAIN : ret;
 }
 
 static enum io_result io_statx_issue(struct io_kiocb *req, unsigned int issue_flags)

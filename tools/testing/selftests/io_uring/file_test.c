@@ -4,6 +4,7 @@
 #include <linux/stat.h>
 #include <poll.h>
 #include <pthread.h>
+#include "fault.h"
 #include "iou_test.h"
 
 FIXTURE(file) {
@@ -101,6 +102,34 @@ TEST_F(file, statx_inline)
 	EXPECT_EQ(0, do_statx(&self->r, 0, self->dfd, "here", 0, STATX_BASIC_STATS, &buf));
 	EXPECT_EQ(0, do_statx(&self->r, 0, self->dfd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &buf));
 	EXPECT_EQ(0, iou_threads(getpid(), "iou-wrk"));
+}
+
+/*
+ * A task submits a STATX whose attributes go to a page that the task supplies itself, later.
+ * Mutant: statx-waits-for-page.
+ */
+TEST_F(file, statx_into_a_hole)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	struct hole hole;
+
+	if (hole_open(&hole, 1))
+		SKIP(return, "needs userfaultfd");
+	sqe = iou_prep(r, IORING_OP_STATX, self->dfd, "here", STATX_BASIC_STATS, 0);
+	sqe->addr2 = (uintptr_t)hole.mem;
+	sqe->flags = variant->sqe_flags;
+	ASSERT_EQ(1, iou_submit(r));
+	EXPECT_EQ(1, hole_faults(&hole, 1));
+	ASSERT_EQ(0, hole_give(&hole, 0, 1));
+	ASSERT_EQ(0, iou_wait(r, 1));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(0, cqe.res);
+	EXPECT_EQ(STATX_BASIC_STATS, ((struct statx *)hole.mem)->stx_mask & STATX_BASIC_STATS);
+	close(hole.uffd);
+	munmap(hole.mem, IOU_PAGE);
+	munmap(hole.zero, IOU_PAGE);
 }
 
 /* A filesystem of which the root is all that there is. */
