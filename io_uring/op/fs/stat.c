@@ -74,8 +74,8 @@ static bool io_statx_is_local(const struct path *path)
 
 /*
  * Look the path up in the dentry cache, and copy the attributes if they are in memory.  The copy
- * uses this lookup, since a second lookup could find another file and block.  The copy must not wait
- * for a page, which current itself may have to supply (userfaultfd).
+ * uses this lookup, since a second lookup could find another file and block.  The copy must not
+ * wait for a page, which current itself may have to supply (userfaultfd).
  *
  * Return: 0, -EAGAIN if a worker has to repeat the request, or another negative errno.
  */
