@@ -458,7 +458,7 @@ static bool io_wq_must_queue(struct io_wq_worker *worker, const struct io_wq_wor
  * queued instead.
  *
  * Context: Task context of a worker.  May be called with the ring lock held.
- * Return: the work, assigned to current; NULL if it was queued, and current has no work
+ * Return: the work, assigned to current; NULL if it was queued
  */
 struct io_wq_work *io_wq_go_on(struct io_wq_work *work)
 {
@@ -478,9 +478,8 @@ struct io_wq_work *io_wq_go_on(struct io_wq_work *work)
 		}
 	}
 	if (queue) {
-		/* in this order, so that an exiting owner always sees one of the two */
+		/* before current lets its work go: an exiting owner always sees one of the two */
 		io_wq_enqueue(lane->wq, work);
-		io_wq_let_go(worker);
 		return NULL;
 	}
 	/* work that waited for the key that current has released has asked for no worker */

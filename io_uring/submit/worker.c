@@ -123,46 +123,14 @@ static void io_work_drop_file(struct io_kiocb *req)
 	__fput_sync(file);
 }
 
-/* Let current run the next request of its chain, which has a file.  See io_wq_go_on(). */
-static struct io_wq_work *io_work_take_next(struct io_kiocb *next)
-{
-	io_work_prepare(next);
-	return io_wq_go_on(&next->work);
-}
-
-/*
- * io_work_take_next() for a request with a linked timeout or a registered file.  The lock is held
- * until current has the work: a timeout that expires before would find the request nowhere.
- */
-static noinline struct io_wq_work *io_work_take_next_locked(struct io_kiocb *next)
-{
-	struct io_ring_ctx *ctx = next->ctx;
-	struct io_wq_work *work = NULL;
-
-	/* do not wait: the task that holds the lock may wait for the chain */
-	if (!io_ring_trylock(ctx))
-		goto push;
-	/* before the timeout starts, which keeps the file */
-	if (io_ops[next->opcode]->needs_file && !next->file &&
-	    !io_file_assign(next, IO_URING_F_IOWQ)) {
-		io_ring_unlock(ctx);
-		goto push;
-	}
-	if (next->flags & REQ_F_HAS_TIMEOUT)
-		io_issue_linked_timeout(next);
-	work = io_work_take_next(next);
-	io_ring_unlock(ctx);
-	return work;
-push:
-	io_req_push(next, io_issue_tw, IO_PUSH_NOW);
-	return NULL;
-}
-
 /*
  * Let current, a worker, continue a chain.  The submitter may compute, or sleep in a system call,
  * for long.  It continues the chain if it has replaced what its workers share with it, if the ring
- * is closed, if the next request has no file, or if that needs the ring lock and another task
- * holds it.
+ * is closed, or if the next request has no file.
+ *
+ * A registered file needs the ring lock.  So does a linked timeout, until current has the work: if
+ * it expired before, it would find the request nowhere.  Do not wait for the lock: the task that
+ * holds it may wait for the chain.  Then the submitter continues, too.
  *
  * Return: the work of the request, which current has; NULL if it was queued, or the request was
  * pushed to the submitter.
@@ -170,13 +138,27 @@ push:
 static noinline struct io_wq_work *io_work_go_on(struct io_kiocb *next)
 {
 	bool lookup = io_ops[next->opcode]->needs_file && !next->file;
+	bool limited = next->flags & REQ_F_HAS_TIMEOUT;
+	bool lock = limited || (lookup && next->flags & REQ_F_FIXED_FILE);
+	unsigned int flags = IO_URING_F_IOWQ | (lock ? 0 : IO_URING_F_UNLOCKED);
+	struct io_ring_ctx *ctx = next->ctx;
+	struct io_wq_work *work = NULL;
+	bool taken;
 
-	if (READ_ONCE(next->ctx->dying) || !io_wq_worker_may_go_on())
+	if (READ_ONCE(ctx->dying) || !io_wq_worker_may_go_on() || (lock && !io_ring_trylock(ctx)))
 		goto push;
-	if (next->flags & REQ_F_HAS_TIMEOUT || (lookup && next->flags & REQ_F_FIXED_FILE))
-		return io_work_take_next_locked(next);
-	if (!lookup || io_file_assign(next, IO_URING_F_UNLOCKED | IO_URING_F_IOWQ))
-		return io_work_take_next(next);
+	/* before the timeout starts, which keeps the file */
+	taken = !lookup || io_file_assign(next, flags);
+	if (taken) {
+		if (limited)
+			io_issue_linked_timeout(next);
+		io_work_prepare(next);
+		work = io_wq_go_on(&next->work);
+	}
+	if (lock)
+		io_ring_unlock(ctx);
+	if (taken)
+		return work;
 push:
 	io_req_push(next, io_issue_tw, IO_PUSH_NOW);
 	return NULL;

@@ -60,7 +60,6 @@ static int io_statx_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 /*
  * Return: true if the attributes are in memory.  A dentry without ->d_revalidate() is not enough:
  * the root of a network filesystem may lack this method, as no name of the root can become stale.
- * So may the root of a FUSE filesystem on a block device.
  */
 static bool io_statx_is_local(const struct path *path)
 {
@@ -68,7 +67,7 @@ static bool io_statx_is_local(const struct path *path)
 
 	if (!d_inode(path->dentry)->i_op->getattr || sb->s_magic == TMPFS_MAGIC)
 		return true;
-	return sb->s_type->fs_flags & FS_REQUIRES_DEV && sb->s_magic != FUSE_SUPER_MAGIC &&
+	return sb->s_type->fs_flags & FS_REQUIRES_DEV &&
 	       !(path->dentry->d_flags & DCACHE_OP_REVALIDATE);
 }
 

@@ -1447,6 +1447,12 @@ TEST_F(end, linger_of_a_thread)
 	victim_free(&v);
 }
 
+/* Enter a new directory with a FIFO that no task has open.  Return: 0, or -1. */
+static int enter_dir_of_fifo(char *dir)
+{
+	return mkdtemp(dir) && !chdir(dir) ? mkfifo("nobody", 0600) : -1;
+}
+
 /*
  * The open of a FIFO that no task writes to does not end by itself.  A thread that has queued one
  * can exit all the same.  Mutant: exit-waits-for-a-fifo.
@@ -1464,9 +1470,7 @@ TEST_F(end, open_of_a_thread)
 		SKIP(return, "the ring is its owner's, or cannot do it");
 	if (variant->flags & IORING_SETUP_SQPOLL)
 		SKIP(return, "its thread stays");
-	ASSERT_NE(NULL, mkdtemp(dir));
-	ASSERT_EQ(0, chdir(dir));
-	ASSERT_EQ(0, mkfifo("nobody", 0600));
+	ASSERT_EQ(0, enter_dir_of_fifo(dir));
 	ASSERT_EQ(0, iou_init(&r, 8, variant->flags));
 	ASSERT_EQ(0, pthread_create(&t, NULL, open_and_end, &r));
 	pthread_join(t, &ret);
@@ -1492,7 +1496,7 @@ static void *read_open_and_end(void *arg)
 	if (pipe(p) || write(p[1], "x", 1) != 1)
 		return (void *)1;
 	iou_prep(r, IORING_OP_READ, p[0], &c, 1, 0)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
-	iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, "lonely", 0, 0)->open_flags = O_RDONLY;
+	iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, "nobody", 0, 0)->open_flags = O_RDONLY;
 	if (iou_submit(r) != 2 || iou_wait(r, 1) || iou_reap(r, &cqe) || cqe.res != 1)
 		return (void *)2;
 	close(p[0]);
@@ -1517,22 +1521,20 @@ TEST_F(end, open_behind_a_read_of_a_thread)
 		SKIP(return, "the ring is its owner's, or cannot do it");
 	if (variant->flags & IORING_SETUP_SQPOLL)
 		SKIP(return, "its thread stays");
-	ASSERT_NE(NULL, mkdtemp(dir));
-	ASSERT_EQ(0, chdir(dir));
-	ASSERT_EQ(0, mkfifo("lonely", 0600));
+	ASSERT_EQ(0, enter_dir_of_fifo(dir));
 	ASSERT_EQ(0, iou_init(&r, 8, variant->flags));
 	ASSERT_EQ(0, pthread_create(&t, NULL, read_open_and_end, &r));
 	/* let the open of a kernel that fails end */
 	while (pthread_tryjoin_np(t, &ret) && iou_now_us() - begin < 6000000)
 		iou_sleep_ms(10);
 	EXPECT_GE(5000000, iou_now_us() - begin);
-	fd = open("lonely", O_RDWR);
+	fd = open("nobody", O_RDWR);
 	if (iou_now_us() - begin >= 6000000)
 		pthread_join(t, &ret);
 	ASSERT_EQ(NULL, ret);
 	close(fd);
 	iou_exit(&r);
-	unlink("lonely");
+	unlink("nobody");
 	rmdir(dir);
 }
 
