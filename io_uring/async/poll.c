@@ -416,25 +416,53 @@ static __poll_t io_poll_check_file(struct file *file, struct poll_table_struct *
 	return vfs_poll(file, pt) & events;
 }
 
-/* Let a request wait; a worker detaches it first.  Return: false if it has to end instead. */
-static bool io_poll_wait(struct io_kiocb *req, unsigned int issue_flags)
+/*
+ * Let a request wait that is on the waitqueues of its file, and has the events @mask already.
+ * Return: 0, or -ECANCELED if it has to end instead.
+ */
+static int io_poll_wait(struct io_kiocb *req, __poll_t mask)
 {
-	if (issue_flags & IO_URING_F_UNLOCKED && !io_wq_disown())
-		return false;
+	struct io_ring_ctx *ctx = req->ctx;
+	struct io_poll *poll = req->poll;
+
+	io_napi_meet(ctx, req->file);
 	if (!io_may_add_waiting(req))
-		return false;
+		return -ECANCELED;
 	io_req_move(req, IO_REQ_WAITING);
 	io_wait_table_add(req);
-	return true;
+	if (unlikely(mask || atomic_read(&poll->wants) & IO_POLL_NEWS)) {
+		atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
+		io_req_push(req, req->tw.run, 0);
+		return 0;
+	}
+	io_poll_unclaim(ctx, poll);
+	return 0;
+}
+
+/*
+ * Take the ring lock in a worker, and detach the request, so that it may wait.  Return: false if it
+ * has to end instead; then the lock is not held.
+ */
+static noinline bool io_poll_leave_worker(struct io_ring_ctx *ctx)
+{
+	if (io_ring_lock(ctx))
+		return false;
+	if (io_wq_disown())
+		return true;
+	io_ring_unlock(ctx);
+	return false;
 }
 
 /**
  * io_poll_arm - let a request wait for its file
- * @req: the request; ring lock held, not waiting
+ * @req: the request, not waiting; ring lock held, but not by a worker
  * @poll: with its events set
  * @run: task work for an event or a cancel; it owns the poll, and the request still waits
  * @issue_flags: IO_URING_F_UNLOCKED for workers
  * @ready: set to the events that ->poll() has reported
+ *
+ * ->poll() of some files sleeps: that of FUSE waits for its server, that of epoll for a mutex.  So
+ * a worker takes the ring lock afterwards, as the task that is waited for may need the ring.
  *
  * Return: 0 if the request waits.  1 if it does not, because there are events in @ready and the
  * poll is single-shot or could not be queued.  -ECANCELED if the request may not wait, with or
@@ -446,8 +474,9 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 {
 	struct io_poll_table table = { .pt._qproc = io_poll_queue, .req = req };
 	__poll_t mask, events = io_poll_events(poll);
+	struct io_ring_ctx *ctx = req->ctx;
+	int ret;
 
-	io_assert_ring(req->ctx);
 	atomic_set(&poll->owner, IO_POLL_OWNED);
 	io_poll_set_events(poll, events);
 	poll->head = NULL;
@@ -456,23 +485,20 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 	req->tw.run = run;
 
 	mask = io_poll_check_file(req->file, &table.pt, events);
-	io_napi_meet(req->ctx, req->file);
 	*ready = mask;
 	if (unlikely(table.error || !table.first) || (mask && events & EPOLLONESHOT)) {
 		io_poll_dequeue(req);
 		return mask ? 1 : table.error ?: -EINVAL;
 	}
-	if (unlikely(!io_poll_wait(req, issue_flags))) {
+	if (unlikely(issue_flags & IO_URING_F_UNLOCKED) && !io_poll_leave_worker(ctx)) {
 		io_poll_dequeue(req);
 		return -ECANCELED;
 	}
-	if (unlikely(mask || atomic_read(&poll->wants) & IO_POLL_NEWS)) {
-		atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
-		io_req_push(req, run, 0);
-		return 0;
-	}
-	io_poll_unclaim(req->ctx, poll);
-	return 0;
+	ret = io_poll_wait(req, mask);
+	if (unlikely(ret))
+		io_poll_dequeue(req);
+	io_issue_unlock(ctx, issue_flags);
+	return ret;
 }
 
 /*
@@ -767,7 +793,7 @@ static void io_poll_uncover(struct io_kiocb *req)
 
 /**
  * io_poll_hold - let a request that would block wait for its file
- * @req: the request, may wait (io_poll_may_retry()); ring lock held
+ * @req: the request, may wait (io_poll_may_retry()); ring lock held, but not by a worker
  * @run: as for io_poll_arm(); has to call io_poll_disarm_retry()
  * @issue_flags: as for io_poll_arm()
  *
@@ -777,20 +803,27 @@ enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned i
 {
 	__poll_t ready, events = io_poll_retry_events(req);
 	struct io_ring_ctx *ctx = req->ctx;
-	struct io_poll_retry *retry = io_spare_alloc(&ctx->polls.spares, sizeof(*retry));
+	struct io_poll_retry *retry;
 	int ret;
 
+	if (unlikely(issue_flags & IO_URING_F_UNLOCKED))
+		retry = kmalloc(sizeof(*retry), GFP_KERNEL_ACCOUNT);
+	else
+		retry = io_spare_alloc(&ctx->polls.spares, sizeof(*retry));
 	if (!retry)
 		return IO_POLL_BLOCK;
 	io_poll_set_events(&retry->poll, events | IO_POLL_UNASKED);
 	req->flags |= REQ_F_POLLED;
-	ret = io_poll_arm(req, &retry->poll, run, issue_flags, &ready);
 	trace_io_uring_poll_arm(req, (__force int)events, (__force int)(events | IO_POLL_UNASKED));
+	ret = io_poll_arm(req, &retry->poll, run, issue_flags, &ready);
 	if (likely(!ret))
 		return IO_POLL_HOLD;
 	req->flags &= ~REQ_F_POLLED;
 	io_poll_uncover(req);
-	io_poll_retry_put(ctx, &retry->poll);
+	if (unlikely(issue_flags & IO_URING_F_UNLOCKED))
+		kfree(retry);
+	else
+		io_poll_retry_put(ctx, &retry->poll);
 	if (ret == -ECANCELED)
 		return IO_POLL_END;
 	return ret < 0 || io_poll_retries_used_up(req) ? IO_POLL_BLOCK : IO_POLL_RETRY;

@@ -147,17 +147,12 @@ static void io_poll_add_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 
 static enum io_result io_poll_add_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct io_ring_ctx *ctx = req->ctx;
 	__poll_t ready;
 	int ret;
 
 	if (issue_flags & IO_URING_F_MULTISHOT)
 		return io_poll_add_tell(req);
-	ret = io_issue_lock(ctx, issue_flags);
-	if (ret)
-		return io_done(req, ret);
 	ret = io_poll_arm(req, io_poll(req), io_poll_add_tw, issue_flags, &ready);
-	io_issue_unlock(ctx, issue_flags);
 	if (!ret)
 		return IO_PENDING;
 	return io_done(req, ret < 0 ? ret : mangle_poll(ready));

@@ -18,15 +18,8 @@
 /* Let a worker's request wait for its file.  Return: false if it waits, so do not access it. */
 static bool io_work_hold(struct io_kiocb *req, unsigned int *flags)
 {
-	struct io_ring_ctx *ctx = req->ctx;
-	enum io_poll_hold hold;
+	enum io_poll_hold hold = io_poll_hold(req, io_hold_run(req), IO_URING_F_UNLOCKED);
 
-	if (io_ring_lock(ctx)) {
-		req->work.flags |= IO_WQ_WORK_CANCEL;
-		return true;
-	}
-	hold = io_poll_hold(req, io_hold_run(req), IO_URING_F_UNLOCKED);
-	io_ring_unlock(ctx);
 	if (hold == IO_POLL_HOLD)
 		return false;
 	if (hold == IO_POLL_BLOCK)

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -1602,6 +1603,59 @@ TEST(owner_creates_no_threads)
 			TH_LOG("%u, flags %#x: status %x", i % nr, flags[i / nr], status);
 		}
 	}
+}
+
+static void *wait_into_a_hole(void *arg)
+{
+	struct joiner *j = arg;
+
+	/* this holds a mutex of the epoll instance while it copies the event */
+	return epoll_wait(j->limits[0], j->memory, 1, -1) == 1 ? NULL : (void *)1;
+}
+
+/*
+ * A worker whose ->poll() sleeps does not keep the ring from other requests, among which may be the
+ * one that the poll waits for.  Mutant: worker-polls-with-the-lock.
+ */
+TEST_F(wq, poll_that_sleeps)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int ep = epoll_create1(0), efd = eventfd(1, 0);
+	struct joiner j = { .limits[0] = ep, .memory = self->hole.mem };
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i;
+	pthread_t t;
+	void *ret;
+
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, efd, &event));
+	ASSERT_EQ(0, pthread_create(&t, NULL, wait_into_a_hole, &j));
+	ASSERT_EQ(1, hole_faults(&self->hole, 1));
+	for (i = 0; i < 2; i++) {
+		struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, ep, NULL,
+						    i ? IORING_POLL_ADD_MULTI : 0, 0);
+
+		sqe->poll32_events = EPOLLIN;
+		sqe->flags = IOSQE_ASYNC;
+		sqe->user_data = 1 + i;
+	}
+	iou_submit(r);
+	/* the workers get to the mutex meanwhile */
+	iou_sleep_ms(100);
+	iou_nop(r, 3);
+	iou_submit(r);
+	EXPECT_EQ(0, iou_wait_ms(r, 1, 3000));
+	EXPECT_EQ(1, iou_ready(r));
+	ASSERT_EQ(0, hole_give(&self->hole, 0, 1));
+	pthread_join(t, &ret);
+	EXPECT_EQ(NULL, ret);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(cqe.user_data == 3 ? 0 : EPOLLIN, cqe.res);
+		EXPECT_EQ(cqe.user_data == 2 ? IORING_CQE_F_MORE : 0, cqe.flags);
+	}
+	close(ep);
+	close(efd);
 }
 
 /*
