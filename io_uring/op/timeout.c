@@ -95,12 +95,18 @@ static void io_timeout_end(struct io_kiocb *req)
 
 static enum hrtimer_restart io_timeout_expired(struct hrtimer *hrtimer);
 
-/* Post a CQE and start the timer again.  Return: false if the request has to end instead. */
-static bool io_timeout_again(struct io_kiocb *req, unsigned int issue_flags)
+/*
+ * Post a CQE and start the timer again.  The ring may have other users than the task that has set
+ * the timer, so that task's exit does not stop it.  An exec cancels it once more if this restarts
+ * it.
+ *
+ * Return: false if the request has to end instead.
+ */
+static bool io_timeout_again(struct io_kiocb *req)
 {
 	struct io_timeout_more *more = io_timeout_more(req);
 
-	if (issue_flags & IO_URING_F_TASK_DEAD || more->stopped || !io_may_add_waiting(req)) {
+	if (more->stopped || READ_ONCE(req->ctx->dying)) {
 		req->cqe.res = -ECANCELED;
 		return false;
 	}
@@ -123,9 +129,16 @@ static void io_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 	struct io_kiocb *req = io_tw_to_req(tw);
 
 	io_timers_catch_up(ctx);
-	if (io_timeout_repeats(req) && req->cqe.res == -ETIME &&
-	    io_timeout_again(req, issue_flags))
-		return;
+	if (io_timeout_repeats(req) && req->cqe.res == -ETIME) {
+		/* a short interval would keep the exiting task here */
+		if (unlikely(issue_flags & IO_URING_F_TASK_DEAD) &&
+		    !(current->flags & PF_WQ_WORKER)) {
+			io_fallback_push(ctx, tw);
+			return;
+		}
+		if (io_timeout_again(req))
+			return;
+	}
 	io_timeout_end(req);
 }
 

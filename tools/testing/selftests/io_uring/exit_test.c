@@ -637,6 +637,83 @@ TEST_F(end, thread)
 	}
 }
 
+static struct __kernel_timespec tick = { .tv_nsec = 20000000 };
+
+/* Set a TIMEOUT that repeats without end (1), and one that ends with its fourth tick (2). */
+static void *set_timers_and_end(void *arg)
+{
+	struct iou *r = arg;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_TIMEOUT, -1, &tick, 1, i * 4);
+
+		sqe->timeout_flags = IORING_TIMEOUT_MULTISHOT;
+		sqe->user_data = 1 + i;
+	}
+	return iou_submit(r) == 2 ? NULL : (void *)1;
+}
+
+/* Return: true if both timers tick as long as they have to, and the first one can be removed. */
+static bool timers_tick(struct iou *r)
+{
+	unsigned int ticks[3] = {}, ends[3] = {};
+	struct io_uring_cqe cqe;
+
+	while (ticks[1] < 10 || !ends[2]) {
+		if (iou_reap(r, &cqe) || cqe.user_data > 2 || cqe.res != -ETIME)
+			return false;
+		if (cqe.flags & IORING_CQE_F_MORE)
+			ticks[cqe.user_data]++;
+		else
+			ends[cqe.user_data]++;
+	}
+	if (ends[1] || ends[2] != 1 || ticks[2] != 3)
+		return false;
+	iou_prep(r, IORING_OP_TIMEOUT_REMOVE, -1, (void *)1, 0, 0)->user_data = 3;
+	iou_submit(r);
+	do {
+		if (iou_reap(r, &cqe))
+			return false;
+	} while (cqe.flags & IORING_CQE_F_MORE);
+	return true;
+}
+
+/*
+ * The timers of a ring that lives on do not stop when the thread or the process that has set them
+ * exits.  Mutant: timer-ends-with-its-task.
+ */
+TEST_F(end, timers_of_a_thread)
+{
+	pthread_t t;
+	pid_t child;
+	void *ret;
+	struct iou r;
+	int status;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_IOPOLL))
+		SKIP(return, "the ring is its owner's, or cannot do it");
+	ASSERT_EQ(0, iou_init(&r, 8, variant->flags));
+	ASSERT_EQ(0, pthread_create(&t, NULL, set_timers_and_end, &r));
+	pthread_join(t, &ret);
+	EXPECT_EQ(NULL, ret);
+	EXPECT_TRUE(timers_tick(&r));
+	iou_exit(&r);
+	if (variant->flags & IORING_SETUP_SQPOLL)
+		return;
+	ASSERT_EQ(0, iou_init(&r, 8, variant->flags));
+	child = fork();
+	if (!child)
+		_exit(set_timers_and_end(&r) ? 1 : 0);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	/* the child has moved the tail of the shared SQ */
+	r.next = *r.sq_tail;
+	r.sent = r.next;
+	EXPECT_TRUE(timers_tick(&r));
+	iou_exit(&r);
+}
+
 #define LAST_WRITES	24
 #define LAST_SIZE	16384
 
