@@ -43,6 +43,7 @@
  * struct io_waiter - a task that waits for CQEs
  * @entry: on ctx->cq_wait, multi-writer rings
  * @ctx: the ring
+ * @begin: tail when the wait began
  * @target: tail at which the wait ends
  * @timeouts: number of ended IORING_OP_TIMEOUTs when the wait began; another one ends it
  * @deadline: end of the wait, KTIME_MAX for never
@@ -51,6 +52,7 @@
 struct io_waiter {
 	struct wait_queue_entry	entry;
 	struct io_ring_ctx	*ctx;
+	u32			begin;
 	u32			target;
 	u32			timeouts;
 	ktime_t			deadline;
@@ -262,13 +264,14 @@ static int io_wait_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 }
 
 /*
- * Handle a deadline that has passed.  After @min_deadline one CQE ends the wait, and @deadline
- * still limits it.  Without @deadline, @min_deadline ends the wait.  Return: 0 to continue
- * the wait, or -ETIME.
+ * Handle a deadline that has passed.  After @min_deadline one CQE ends the wait, even if another
+ * thread has consumed it, and @deadline still limits the wait.  Without @deadline, @min_deadline
+ * ends the wait.  Return: 0 to continue the wait, or -ETIME.
  */
 static int io_waiter_timeout(struct io_waiter *w)
 {
-	if (!w->min_deadline || w->deadline == KTIME_MAX)
+	if (!w->min_deadline || w->deadline == KTIME_MAX ||
+	    READ_ONCE(w->ctx->rings->cq_tail) != w->begin)
 		return -ETIME;
 	w->min_deadline = 0;
 	w->target = READ_ONCE(w->ctx->rings->cq_head) + 1;
@@ -390,6 +393,7 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 	if (io_cq_ready(ctx) >= nr)
 		return 0;
 	w.ctx = ctx;
+	w.begin = READ_ONCE(ctx->rings->cq_tail);
 	w.target = READ_ONCE(ctx->rings->cq_head) + nr;
 	w.timeouts = io_cq_timeouts(ctx);
 	WRITE_ONCE(ctx->wake_early, nr > 1);
