@@ -416,7 +416,7 @@ static struct io_wq_lane *io_wq_lane_of(struct io_wq *wq, const struct io_wq_wor
 
 /*
  * Let @worker hold the key of hashed work that it runs next.  Return: false if the work belongs to
- * the other lane, another worker holds the key, or other work waits for a key that no worker holds.
+ * the other lane, another worker holds the key, or other work waits for the key.
  */
 static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_work *work)
 {
@@ -427,7 +427,7 @@ static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_wor
 	if (io_wq_lane_of(lane->wq, work) != lane)
 		return false;
 	if (n < IO_WQ_KEYS)
-		return n == worker->key;
+		return n == worker->key && !lane->key[n].fifo.first;
 	if (worker->key != IO_WQ_NO_KEY)
 		io_wq_give_key_back(worker);
 	n = find_first_zero_bit(&lane->keys, IO_WQ_KEYS);
@@ -440,11 +440,14 @@ static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_wor
 	return true;
 }
 
-/* Return: true if the worker has to queue the next work of a chain, see io_wq_go_on(). */
+/*
+ * Return: true if the worker has to queue the next work of a chain, see io_wq_go_on().  Hashed work
+ * does not go before other work, as a chain of writes may be long.
+ */
 static bool io_wq_must_queue(struct io_wq_worker *worker, const struct io_wq_work *work)
 {
 	if (work->flags & IO_WQ_WORK_HASHED)
-		return !io_wq_switch_key(worker, work);
+		return io_wq_lane_runnable(worker->lane) || !io_wq_switch_key(worker, work);
 	/* an owner that exits runs bounded work only */
 	return work->flags & IO_WQ_WORK_UNBOUND && worker->task == worker->lane->wq->task;
 }
@@ -454,8 +457,8 @@ static bool io_wq_must_queue(struct io_wq_worker *worker, const struct io_wq_wor
  * @work: the next one, on no list
  *
  * params->run() calls this, and returns the result.  Current runs the work at once, whatever else
- * is queued: queued work may wait for this one.  If the key of hashed work is in use, the work is
- * queued instead.
+ * is queued: queued work may wait for this one.  Only hashed work is queued instead, if other work
+ * is queued or its key is in use.
  *
  * Context: Task context of a worker.  May be called with the ring lock held.
  * Return: the work, assigned to current; NULL if it was queued

@@ -1605,6 +1605,50 @@ TEST(owner_creates_no_threads)
 	}
 }
 
+#define CHAIN	60
+
+/*
+ * A long chain of writes does not keep other work waiting: neither a write to the same file, nor,
+ * with one worker, a read of another one.  Mutants: chain-keeps-its-key, chain-before-the-queue.
+ */
+TEST_F(wq, work_beside_a_chain)
+{
+	unsigned int i, round, size = 256 * 1024, before;
+	int fd = iou_file(size, 0);
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	char *buf = iou_map_anon(size);
+
+	memset(buf, 1, size);
+	for (round = 0; round < 2; round++) {
+		if (round)
+			ASSERT_EQ(0, set_limits(r, 1, 1));
+		for (i = 0; i < CHAIN; i++) {
+			sqe = iou_prep(r, IORING_OP_WRITE, fd, buf, size, 0);
+			sqe->flags = IOSQE_ASYNC | (i < CHAIN - 1 ? IOSQE_IO_LINK : 0);
+		}
+		ASSERT_EQ(CHAIN, iou_submit(r));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		sqe = iou_prep(r, round ? IORING_OP_READ : IORING_OP_WRITE, round ? self->file : fd,
+			       buf, 1, 0);
+		sqe->flags = IOSQE_ASYNC;
+		sqe->user_data = 1;
+		ASSERT_EQ(1, iou_submit(r));
+		for (before = i = 0; i < CHAIN; i++) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			EXPECT_LE(1, cqe.res);
+			if (cqe.user_data)
+				before = i;
+		}
+		EXPECT_GT(CHAIN - 10, before) {
+			TH_LOG("round %u: behind %u of the chain", round, before);
+		}
+	}
+	munmap(buf, size);
+	close(fd);
+}
+
 static void *wait_into_a_hole(void *arg)
 {
 	struct joiner *j = arg;
