@@ -223,7 +223,7 @@ static noinline struct io_kiocb *io_complete_chained(struct io_kiocb *req)
 	req->flags |= REQ_F_AFTER_WORKER;
 	if (!(req->flags & REQ_F_HAS_TIMEOUT)) {
 		io_link_advance(req, io_end_unlocked);
-	} else if (io_ring_trylock(ctx)) {
+	} else if (io_ring_lock_soon(ctx)) {
 		io_link_advance(req, io_end_locked);
 		io_ring_unlock(ctx);
 	} else {
@@ -240,8 +240,8 @@ static noinline struct io_kiocb *io_complete_chained(struct io_kiocb *req)
  * @req: the request, its result is in req->cqe
  *
  * The CQE is posted at once on multi-writer rings.  A linked timeout behind the request has to
- * end under the ring lock.  If another task holds that lock, task work continues the chain and
- * frees the request.
+ * end under the ring lock.  If another task holds that lock for long, task work continues the chain
+ * and frees the request.
  *
  * Context: Task context.  No ring lock is held.  May sleep.
  * Return: the next request of the chain, which the caller has to continue, or NULL.

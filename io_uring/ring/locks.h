@@ -97,6 +97,7 @@ static inline void io_assert_ring(struct io_ring_ctx *ctx)
 }
 
 void io_ring_run_ready(struct io_ring_ctx *ctx);
+bool io_ring_lock_soon(struct io_ring_ctx *ctx);
 
 /**
  * io_ring_unlock - commit what was completed and release the ring lock

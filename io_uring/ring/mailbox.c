@@ -24,6 +24,7 @@
  * still uses the ring.  So pushes run under RCU, and the ring's memory is freed after a
  * grace period.
  */
+#include <linux/delay.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 
@@ -103,6 +104,32 @@ void io_ring_yield(struct io_ring_ctx *ctx)
 	io_fallback_kick(ctx);
 	for (left = IO_GIVE_WAY; left && READ_ONCE(ctx->stops.starved); left--)
 		schedule_timeout_killable(1);
+}
+
+/* longest pause in io_ring_lock_soon(); the sum of its pauses is less than four times as long */
+#define IO_LOCK_SOON_US	(64 * USEC_PER_MSEC)
+
+/**
+ * io_ring_lock_soon - try for the ring lock for a while
+ * @ctx: the ring, its lock not held by current
+ *
+ * A worker calls this where the holder of the lock may wait for what the worker does, in a page
+ * fault that a program serves.  Most holders release the lock within microseconds; one that was
+ * preempted does so within some time slices.
+ *
+ * Context: Task context.  Sleeps.
+ * Return: true if the lock is held.
+ */
+bool io_ring_lock_soon(struct io_ring_ctx *ctx)
+{
+	unsigned int us;
+
+	for (us = 16; !io_ring_trylock(ctx); us *= 2) {
+		if (us > IO_LOCK_SOON_US)
+			return false;
+		usleep_range_state(us, 2 * us, TASK_IDLE);
+	}
+	return true;
 }
 
 /**

@@ -122,8 +122,8 @@ static void io_work_drop_file(struct io_kiocb *req)
  * is closed, or if the next request has no file.
  *
  * A registered file needs the ring lock.  So does a linked timeout, until current has the work: if
- * it expired before, it would find the request nowhere.  Do not wait for the lock: the task that
- * holds it may wait for the chain.  Then the submitter continues, too.
+ * it expired before, it would find the request nowhere.  A task that holds the lock for long may
+ * wait for the chain.  Then the submitter continues, too.
  *
  * Return: the work of the request, which current has; NULL if it was queued, or the request was
  * pushed to the submitter.
@@ -138,7 +138,8 @@ static noinline struct io_wq_work *io_work_go_on(struct io_kiocb *next)
 	struct io_wq_work *work = NULL;
 	bool taken;
 
-	if (READ_ONCE(ctx->dying) || !io_wq_worker_may_go_on() || (lock && !io_ring_trylock(ctx)))
+	if (READ_ONCE(ctx->dying) || !io_wq_worker_may_go_on() ||
+	    (lock && !io_ring_lock_soon(ctx)))
 		goto push;
 	/* before the timeout starts, which keeps the file */
 	taken = !lookup || io_file_assign(next, flags);

@@ -807,6 +807,75 @@ TEST_F(chain, worker_needs_no_task)
 	close(fd);
 }
 
+#define CHAINS	4
+
+/*
+ * Queue chains of FSYNCs of a registered file, each with a WRITE to a registered pipe.  With
+ * @limited, each request has a LINK_TIMEOUT, and the files are named by descriptors.
+ * Return: the number of requests.
+ */
+static int chains_that_contend(struct iou *r, const int *fds, bool limited)
+{
+	static struct __kernel_timespec ts = { .tv_sec = 100 };
+	unsigned char fixed = limited ? 0 : IOSQE_FIXED_FILE;
+	unsigned int i;
+
+	for (i = 0; i < CHAINS * SYNCS; i++) {
+		bool last = i % SYNCS == SYNCS - 1;
+		struct io_uring_sqe *sqe;
+
+		sqe = iou_prep(r, last ? IORING_OP_WRITE : IORING_OP_FSYNC,
+			       limited ? fds[last] : last, last ? "x" : NULL, last, 0);
+		sqe->flags = fixed | IOSQE_ASYNC | (last && !limited ? 0 : LINK);
+		if (limited)
+			iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0)->flags = last ? 0 : LINK;
+	}
+	return limited ? 2 * CHAINS * SYNCS : CHAINS * SYNCS;
+}
+
+/* Return: 0 if a byte of each chain has come. */
+static int see_chains(int pipe)
+{
+	struct pollfd p = { .fd = pipe, .events = POLLIN };
+	unsigned int left = CHAINS;
+	char c;
+
+	while (left--)
+		if (poll(&p, 1, 5000) != 1 || read(pipe, &c, 1) != 1)
+			return 1;
+	return 0;
+}
+
+/*
+ * Chains do not wait for their task, either, if their workers need the ring lock at the same time.
+ * Mutant: contended-chain-waits.
+ */
+TEST_F(chain, contending_workers_need_no_task)
+{
+	unsigned int round, rounds = iou_rounds(40);
+	int fds[2] = { iou_file(4096, 0), self->p[1] };
+	struct iou *r = &self->r;
+	int pid, status, nr;
+
+	if (variant->flags & IORING_SETUP_DEFER_TASKRUN)
+		SKIP(return, "its task issues all requests of a chain");
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILES, fds, 2));
+	for (round = 0; round < rounds; round++) {
+		nr = chains_that_contend(r, fds, round % 2);
+		ASSERT_EQ(nr, iou_submit(r));
+		pid = vfork();
+		if (!pid)
+			_exit(see_chains(self->p[0]));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_EQ(0, status) {
+			TH_LOG("round %u: %u of %d CQEs", round, iou_ready(r), nr);
+		}
+		ASSERT_EQ(0, iou_wait(r, nr));
+		iou_seen(r, nr);
+	}
+	close(fds[0]);
+}
+
 /*
  * A worker finds the file of its next request first, then starts a time limit.
  * Mutant: limit-without-file.
