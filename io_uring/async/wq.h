@@ -118,7 +118,6 @@ int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask);
 int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2]);
 
 bool io_wq_shares_env(const struct io_wq_env *env);
-bool io_wq_worker_may_go_on(void);
 bool io_wq_worker_stopped(void);
 bool io_wq_disown(void);
 

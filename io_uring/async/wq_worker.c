@@ -78,20 +78,6 @@ static bool io_wq_worker_is_outdated(const struct io_wq *wq)
 }
 
 /**
- * io_wq_worker_may_go_on - check whether current may run work that its owner would queue now
- *
- * params->run() calls this.
- *
- * Return: true if current sees the descriptors that the owner would see now.
- */
-bool io_wq_worker_may_go_on(void)
-{
-	const struct io_wq_worker *worker = current->worker_private;
-
-	return !io_wq_worker_is_outdated(worker->lane->wq);
-}
-
-/**
  * io_wq_shares_env - check whether a thread of current's process may run current's requests
  * @env: root, descriptors and namespaces of the thread
  *

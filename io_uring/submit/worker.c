@@ -118,8 +118,10 @@ static void io_work_drop_file(struct io_kiocb *req)
 
 /*
  * Let current, a worker, continue a chain.  The submitter may compute, or sleep in a system call,
- * for long.  It continues the chain if it has replaced what its workers share with it, if the ring
- * is closed, or if the next request has no file.
+ * for long.  It continues the chain if the ring is closed, or if the next request has no file.
+ *
+ * The submitter may have replaced its root, descriptors or namespaces by now.  The chain was
+ * submitted before, so it goes on with those of the worker.
  *
  * A registered file needs the ring lock.  So does a linked timeout, until current has the work: if
  * it expired before, it would find the request nowhere.  A task that holds the lock for long may
@@ -138,8 +140,7 @@ static noinline struct io_wq_work *io_work_go_on(struct io_kiocb *next)
 	struct io_wq_work *work = NULL;
 	bool taken;
 
-	if (READ_ONCE(ctx->dying) || !io_wq_worker_may_go_on() ||
-	    (lock && !io_ring_lock_soon(ctx)))
+	if (READ_ONCE(ctx->dying) || (lock && !io_ring_lock_soon(ctx)))
 		goto push;
 	/* before the timeout starts, which keeps the file */
 	taken = !lookup || io_file_assign(next, flags);

@@ -877,6 +877,49 @@ TEST_F(chain, contending_workers_need_no_task)
 }
 
 /*
+ * A chain does not wait for its task if the task has replaced what its workers share with it.  A
+ * worker opens a FIFO, for which the child of vfork() is the peer.  Mutant: moved-chain-waits.
+ */
+TEST_F(chain, chain_of_a_task_that_has_moved)
+{
+	struct pollfd p = { .fd = self->p[0], .events = POLLIN };
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	char dir[64], fifo[80];
+	int pid, status, i;
+
+	if (variant->flags & IORING_SETUP_DEFER_TASKRUN)
+		SKIP(return, "its task issues all requests of a chain");
+	ASSERT_LE(0, iou_dir(dir, sizeof(dir)));
+	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	ASSERT_EQ(0, mkfifo(fifo, 0600));
+	sqe = iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, fifo, 0, 0);
+	sqe->open_flags = O_RDONLY;
+	sqe->flags = IOSQE_ASYNC | LINK;
+	sqe->user_data = 1;
+	for (i = 0; i < 3; i++)
+		iou_prep(r, IORING_OP_WRITE, self->p[1], "x", 1, 0)->flags = i < 2 ? LINK : 0;
+	ASSERT_EQ(4, iou_submit(r));
+	iou_sleep_ms(50);
+	ASSERT_EQ(0, unshare(CLONE_FS));
+	pid = vfork();
+	if (!pid)
+		_exit(open(fifo, O_WRONLY) < 0 || poll(&p, 1, 5000) != 1);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	ASSERT_EQ(0, iou_wait(r, 4));
+	while (iou_ready(r) && !iou_reap(r, &cqe)) {
+		EXPECT_LT(0, cqe.res);
+		if (cqe.user_data == 1)
+			close(cqe.res);
+	}
+	ASSERT_EQ(3, read(self->p[0], self->buf, 3));
+	unlink(fifo);
+	rmdir(dir);
+}
+
+/*
  * A worker finds the file of its next request first, then starts a time limit.
  * Mutant: limit-without-file.
  */
