@@ -86,7 +86,7 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 			return issue_flags & IO_URING_F_MULTISHOT ? IO_MORE_IF_READY : IO_AGAIN;
 		ret = 0;
 	}
-	if ((all && net->done + ret < net->len) || got_flags & (MSG_TRUNC | MSG_CTRUNC))
+	if ((all && net->done + max(ret, 0) < net->len) || got_flags & (MSG_TRUNC | MSG_CTRUNC))
 		req->flags |= REQ_F_FAIL;
 	if (ret >= 0)
 		ret += net->done;

@@ -247,6 +247,47 @@ TEST_F(sendrecv, receive_all)
 			     MSG_WAITALL));
 }
 
+/*
+ * A connection that is reset after a few bytes breaks the chain of a receive with MSG_WAITALL.
+ * Mutant: recv-reset-succeeds.
+ */
+TEST_F(sendrecv, reset_in_the_middle)
+{
+	static const unsigned int parts[] = { 1, 30, 103, 104, 700 };
+	struct linger none = { .l_onoff = 1 };
+	unsigned int f = variant->sqe_flags | IOSQE_IO_LINK, i;
+	struct iovec iov = { self->in, 1000 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct iou *r = &self->r;
+	int fds[2], left;
+
+	for (i = 0; i < 2 * ARRAY_LEN(parts); i++) {
+		int part = parts[i / 2];
+
+		ASSERT_EQ(0, sock_tcp_pair(fds));
+		if (i & 1)
+			prep_io(r, f, IORING_OP_RECVMSG, fds[1], &msg, 1, MSG_WAITALL);
+		else
+			prep_io(r, f, IORING_OP_RECV, fds[1], self->in, 1000, MSG_WAITALL);
+		iou_nop(r, 9);
+		ASSERT_EQ(2, iou_submit(r));
+		ASSERT_TRUE(give(fds[0], self->out, part));
+		do {
+			iou_wait_ms(r, 1, 1);
+			ASSERT_EQ(0, ioctl(fds[1], FIONREAD, &left));
+		} while (left);
+		ASSERT_EQ(0, setsockopt(fds[0], SOL_SOCKET, SO_LINGER, &none, sizeof(none)));
+		close(fds[0]);
+		ASSERT_EQ(0, iou_wait(r, 2));
+		EXPECT_EQ(part, iou_cqe_at(r, 0)->res);
+		EXPECT_EQ(-ECANCELED, iou_cqe_at(r, 1)->res) {
+			TH_LOG("%u: %d bytes", i, part);
+		}
+		iou_seen(r, 2);
+		close(fds[1]);
+	}
+}
+
 /* Cancelled between two parts: what has come is told.  Mutant: recv-cancel-forgets. */
 TEST_F(sendrecv, cancelled_in_the_middle)
 {
