@@ -416,7 +416,7 @@ static struct io_wq_lane *io_wq_lane_of(struct io_wq *wq, const struct io_wq_wor
 
 /*
  * Let @worker hold the key of hashed work that it runs next.  Return: false if the work belongs to
- * the other lane, another worker holds the key, or other work waits for the key.
+ * the other lane, another worker holds the key, or other work waits for a key that no worker holds.
  */
 static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_work *work)
 {
@@ -427,7 +427,7 @@ static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_wor
 	if (io_wq_lane_of(lane->wq, work) != lane)
 		return false;
 	if (n < IO_WQ_KEYS)
-		return n == worker->key && !lane->key[n].fifo.first;
+		return n == worker->key;
 	if (worker->key != IO_WQ_NO_KEY)
 		io_wq_give_key_back(worker);
 	n = find_first_zero_bit(&lane->keys, IO_WQ_KEYS);
@@ -440,16 +440,28 @@ static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_wor
 	return true;
 }
 
-/*
- * Return: true if the worker has to queue the next work of a chain, see io_wq_go_on().  Hashed work
- * does not go before other work, as a chain of writes may be long.
- */
+/* Return: true if the worker has to queue the next work of a chain, see io_wq_go_on(). */
 static bool io_wq_must_queue(struct io_wq_worker *worker, const struct io_wq_work *work)
 {
 	if (work->flags & IO_WQ_WORK_HASHED)
-		return io_wq_lane_runnable(worker->lane) || !io_wq_switch_key(worker, work);
+		return !io_wq_switch_key(worker, work);
 	/* an owner that exits runs bounded work only */
 	return work->flags & IO_WQ_WORK_UNBOUND && worker->task == worker->lane->wq->task;
+}
+
+/*
+ * A chain of writes may be long.  So let it take turns with work that waits for the same key.
+ * Return: @work, or older work that @worker runs instead, while @work waits.
+ */
+static struct io_wq_work *io_wq_in_turn(struct io_wq_worker *worker, struct io_wq_work *work)
+{
+	struct io_wq_lane *lane = worker->lane;
+	struct io_wq_fifo *fifo = &lane->key[worker->key].fifo;
+
+	if (!fifo->first || !io_wq_may_take(worker, fifo->first))
+		return work;
+	io_wq_fifo_push(fifo, work);
+	return io_wq_pop(lane, fifo);
 }
 
 /**
@@ -457,11 +469,11 @@ static bool io_wq_must_queue(struct io_wq_worker *worker, const struct io_wq_wor
  * @work: the next one, on no list
  *
  * params->run() calls this, and returns the result.  Current runs the work at once, whatever else
- * is queued: queued work may wait for this one.  Only hashed work is queued instead, if other work
- * is queued or its key is in use.
+ * is queued: queued work may wait for this one.  Hashed work waits for other work that has the same
+ * key.  If another worker holds that key, it is queued.
  *
  * Context: Task context of a worker.  May be called with the ring lock held.
- * Return: the work, assigned to current; NULL if it was queued
+ * Return: work that is assigned to current; NULL if @work was queued
  */
 struct io_wq_work *io_wq_go_on(struct io_wq_work *work)
 {
@@ -475,7 +487,9 @@ struct io_wq_work *io_wq_go_on(struct io_wq_work *work)
 		queue = io_wq_must_queue(worker, work);
 		if (!queue) {
 			WRITE_ONCE(lane->nr_linked, lane->nr_linked + 1);
-			if (!(work->flags & IO_WQ_WORK_HASHED))
+			if (work->flags & IO_WQ_WORK_HASHED)
+				work = io_wq_in_turn(worker, work);
+			else
 				io_wq_unassign(worker);
 			io_wq_assign(worker, work);
 		}

@@ -106,30 +106,35 @@ void io_ring_yield(struct io_ring_ctx *ctx)
 		schedule_timeout_killable(1);
 }
 
-/* longest pause in io_ring_lock_soon(); the sum of its pauses is less than four times as long */
-#define IO_LOCK_SOON_US	(64 * USEC_PER_MSEC)
+/* attempts of io_ring_lock_soon(), and the pause between two of them in microseconds */
+#define IO_SOON_TRIES	1000
+#define IO_SOON_PAUSE	100
 
 /**
- * io_ring_lock_soon - try for the ring lock for a while
+ * io_ring_lock_soon - try for the ring lock for about a tenth of a second
  * @ctx: the ring, its lock not held by current
  *
  * A worker calls this where the holder of the lock may wait for what the worker does, in a page
- * fault that a program serves.  Most holders release the lock within microseconds; one that was
- * preempted does so within some time slices.
+ * fault that a program serves.  Other holders release the lock soon: most of them within
+ * microseconds, and a task that submits without a pause yields (io_ring_yield()).
  *
  * Context: Task context.  Sleeps.
  * Return: true if the lock is held.
  */
 bool io_ring_lock_soon(struct io_ring_ctx *ctx)
 {
-	unsigned int us;
+	unsigned int left = IO_SOON_TRIES;
+	bool held;
 
-	for (us = 16; !io_ring_trylock(ctx); us *= 2) {
-		if (us > IO_LOCK_SOON_US)
-			return false;
-		usleep_range_state(us, 2 * us, TASK_IDLE);
-	}
-	return true;
+	if (likely(io_ring_trylock(ctx)))
+		return true;
+	do {
+		usleep_range_state(IO_SOON_PAUSE / 2, IO_SOON_PAUSE, TASK_IDLE);
+		held = io_ring_trylock(ctx);
+		WRITE_ONCE(ctx->stops.starved, !held);
+	} while (!held && --left);
+	WRITE_ONCE(ctx->stops.starved, false);
+	return held;
 }
 
 /**

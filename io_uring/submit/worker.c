@@ -117,6 +117,15 @@ static void io_work_drop_file(struct io_kiocb *req)
 }
 
 /*
+ * Take the ring lock, for a lookup of a registered file alone or for more.  Programs know that a
+ * worker waits for such a lookup.  Return: false if the lock is not held.
+ */
+static bool io_work_lock(struct io_ring_ctx *ctx, bool lookup)
+{
+	return lookup ? !io_ring_lock(ctx) : io_ring_lock_soon(ctx);
+}
+
+/*
  * Let current, a worker, continue a chain.  The submitter may compute, or sleep in a system call,
  * for long.  It continues the chain if the ring is closed, or if the next request has no file.
  *
@@ -140,7 +149,7 @@ static noinline struct io_wq_work *io_work_go_on(struct io_kiocb *next)
 	struct io_wq_work *work = NULL;
 	bool taken;
 
-	if (READ_ONCE(ctx->dying) || (lock && !io_ring_lock_soon(ctx)))
+	if (READ_ONCE(ctx->dying) || (lock && !io_work_lock(ctx, !limited)))
 		goto push;
 	/* before the timeout starts, which keeps the file */
 	taken = !lookup || io_file_assign(next, flags);
