@@ -85,14 +85,15 @@ static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flag
 }
 
 /*
- * Let the attempt of a worker block.  An attempt at the current position is also synchronous,
- * except on a polled ring: the next request for the file starts where this one ends.
+ * Let the attempt of a worker block, with RWF_NOWAIT only on a file without ->poll(), as programs
+ * know it.  An attempt at the current position is also synchronous, except on a polled ring: the
+ * next request for the file starts where this one ends.
  */
 static void io_rw_let_block(struct io_kiocb *req)
 {
 	struct kiocb *kiocb = &io_rw(req)->kiocb;
 
-	if (req->flags & REQ_F_NOWAIT)
+	if (unlikely(req->flags & REQ_F_NOWAIT) && file_can_poll(req->file))
 		return;
 	kiocb->ki_flags &= ~IOCB_NOWAIT;
 	if (req->flags & REQ_F_CUR_POS && !req->ctx->iopoll)
@@ -292,7 +293,7 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 		    !io_rw_nonblocking(req->file, IO_WRITE_EVENTS))
 			return IO_AGAIN;
 		if (io_write_blocks(kiocb))
-			return IO_AGAIN;
+			return req->flags & REQ_F_NOWAIT ? io_done(req, -EAGAIN) : IO_AGAIN;
 		kiocb->ki_flags |= IOCB_NOWAIT;
 	} else {
 		io_rw_let_block(req);

@@ -995,6 +995,32 @@ TEST_F(rw, nonblocking_pipe)
 	close(p[1]);
 }
 
+/*
+ * A worker waits for a disk in spite of RWF_NOWAIT.  Mutant: nowait-kept-by-a-worker.
+ */
+TEST_F(rw, nowait_in_a_worker)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+
+	if (!variant->disk || variant->flags & IORING_SETUP_IOPOLL)
+		SKIP(return, "needs buffered I/O of a disk");
+	ASSERT_EQ(0, fsync(self->fd));
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, posix_fadvise(self->fd, 0, 0, POSIX_FADV_DONTNEED));
+		sqe = iou_prep(r, IORING_OP_READ, self->fd, self->buf, 512, 0);
+		sqe->rw_flags = RWF_NOWAIT;
+		sqe->flags = IOSQE_ASYNC;
+		EXPECT_EQ(512, iou_one(r));
+		sqe = iou_prep(r, IORING_OP_WRITE, self->fd, self->buf, 512,
+			       FILE_SIZE + (i << 20));
+		sqe->rw_flags = RWF_NOWAIT;
+		sqe->flags = IOSQE_ASYNC;
+		EXPECT_EQ(512, iou_one(r));
+	}
+}
+
 TEST_F(rw, pipe_with_nowait)
 {
 	struct iou *r = &self->r;
