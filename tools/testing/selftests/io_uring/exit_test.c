@@ -1099,9 +1099,11 @@ TEST_F(end, reads_of_a_thread)
  */
 TEST_F(end, reads_of_a_thread_from_a_disk_that_hangs)
 {
-	int disk = open_slow_disk("nullb9", "3000000000");
+	int disk = open_slow_disk("nullb3", "3000000000");
+	struct io_uring_cqe cqe;
 	unsigned long long start;
 	struct victim v;
+	unsigned int i;
 
 	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_IOPOLL))
 		SKIP(return, "the ring is its owner's, or cannot do it");
@@ -1110,7 +1112,13 @@ TEST_F(end, reads_of_a_thread_from_a_disk_that_hangs)
 	start = iou_now_us();
 	ASSERT_EQ(0, read_from_and_end(&v, disk, variant->flags, self->seed));
 	EXPECT_GT(2000000, iou_now_us() - start);
-	EXPECT_EQ(0, iou_discard(&v.r, LAST_READS));
+	for (i = 0; i < LAST_READS; i++) {
+		ASSERT_EQ(0, iou_reap(&v.r, &cqe));
+		/* the SQPOLL thread does not exit; 6.12: -EFAULT */
+		EXPECT_TRUE(cqe.res == LAST_SIZE || cqe.res == -ECANCELED || cqe.res == -EFAULT) {
+			TH_LOG("read: %d", cqe.res);
+		}
+	}
 	victim_free(&v);
 }
 

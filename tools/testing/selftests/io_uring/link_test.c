@@ -985,41 +985,47 @@ TEST_F(chain, limit_meets_a_worker)
  */
 TEST_F(chain, worker_goes_on_first)
 {
-	unsigned int one[2] = { 1, 1 };
-	int fd = iou_file(4096, 0), i;
+	static const char *const names[] = { "first", "fifo", "fifo" };
+	static const int flags[] = { O_RDONLY, O_RDWR, O_RDONLY };
+	unsigned int one[2] = { 1, 1 }, i;
 	struct iou *r = &self->r;
 	struct io_uring_sqe *sqe;
 	struct io_uring_cqe cqe;
-	char dir[64], fifo[80];
+	char dir[64], path[3][80];
+	int fds[2];
 
 	if (variant->flags & IORING_SETUP_DEFER_TASKRUN)
 		SKIP(return, "its task issues all requests of a chain");
 	if (variant->flags & IORING_SETUP_SQPOLL)
 		SKIP(return, "the limit is that of another task");
 	ASSERT_LE(0, iou_dir(dir, sizeof(dir)));
-	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
-	ASSERT_EQ(0, mkfifo(fifo, 0600));
 	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, one, 2));
-	iou_prep(r, IORING_OP_FSYNC, fd, NULL, 0, 0)->flags = IOSQE_ASYNC | LINK;
-	sqe = iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, fifo, 0, 0);
-	sqe->open_flags = O_RDWR;
-	sqe = iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, fifo, 0, 0);
-	sqe->open_flags = O_RDONLY;
-	sqe->flags = IOSQE_ASYNC;
+	for (i = 0; i < 3; i++) {
+		snprintf(path[i], sizeof(path[i]), "%s/%s", dir, names[i]);
+		if (i < 2)
+			ASSERT_EQ(0, mkfifo(path[i], 0600));
+		sqe = iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, path[i], 0, 0);
+		sqe->open_flags = flags[i];
+		sqe->flags = IOSQE_ASYNC | (i ? 0 : LINK);
+	}
 	ASSERT_EQ(3, iou_submit(r));
+	/* the worker opens the first FIFO, and all others wait */
+	iou_sleep_ms(50);
+	fds[0] = open(path[0], O_RDWR);
 	iou_wait_ms(r, 3, 5000);
 	EXPECT_EQ(3, iou_ready(r));
 	/* let the opens of a kernel that fails end */
-	i = open(fifo, O_RDWR);
+	fds[1] = open(path[1], O_RDWR);
 	ASSERT_EQ(0, iou_wait(r, 3));
 	while (iou_ready(r) && !iou_reap(r, &cqe)) {
 		if (cqe.res > 0)
 			close(cqe.res);
 	}
-	close(i);
-	unlink(fifo);
+	close(fds[0]);
+	close(fds[1]);
+	unlink(path[0]);
+	unlink(path[1]);
 	rmdir(dir);
-	close(fd);
 }
 
 /*
