@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef uint8_t u8, __u8;
 typedef uint16_t u16, __u16;
@@ -145,6 +146,7 @@ struct task_struct {
 
 #define TASK_RUNNING		0
 #define TASK_INTERRUPTIBLE	1
+#define TASK_IDLE		2
 
 extern __thread struct task_struct *current;
 
@@ -156,12 +158,14 @@ extern __thread struct task_struct *current;
 #define kasan_unpoison_range(object, size)		((void)(object))
 
 #define HZ			1000
+#define USEC_PER_MSEC		1000L
 
 /* There are processors for all, and no signals. */
 #define need_resched()		false
 #define cond_resched()		((void)0)
 #define fatal_signal_pending(task)	((void)(task), false)
 #define schedule_timeout_killable(jiffies)	((void)sched_yield())
+#define usleep_range_state(min, max, state)	((void)(max), (void)(state), (void)usleep(min))
 
 void set_current_state(unsigned int state);
 void schedule(void);
