@@ -4,7 +4,8 @@
  *
  *	test MESSAGES [SECONDS]
  *
- * Each test is a process of its own; one that gets no further for SECONDS has failed.
+ * Each test is a process of its own; one that gets no further for SECONDS has failed.  With SECONDS
+ * the first that fails is the last: that is enough of a variant that is broken on purpose.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -284,15 +285,27 @@ static bool passes(const char *name, void (*func)(void))
 	return passed;
 }
 
+static const struct {
+	const char	*name;
+	void		(*func)(void);
+} tests[] = {
+	{ "order: nothing lost, nothing twice, each sender's in order", order },
+	{ "wakes: a sleeper is woken once, when all is there", wakes },
+	{ "ends: senders and receivers go at any moment", leave },
+};
+
 int main(int argc, char **argv)
 {
-	int passed = 0;
+	unsigned int i, passed = 0, failed = 0;
 
 	messages = argc > 1 ? strtoul(argv[1], NULL, 0) : 100000;
 	patience = argc > 2 ? atoi(argv[2]) : 20;
-	passed += passes("order: nothing lost, nothing twice, each sender's in order", order);
-	passed += passes("wakes: a sleeper is woken once, when all is there", wakes);
-	passed += passes("ends: senders and receivers go at any moment", leave);
-	printf("%d passed, %d failed, 0 skipped\n", passed, 3 - passed);
-	return passed != 3;
+	for (i = 0; i < sizeof(tests) / sizeof(tests[0]) && !(failed && argc > 2); i++) {
+		if (passes(tests[i].name, tests[i].func))
+			passed++;
+		else
+			failed++;
+	}
+	printf("%u passed, %u failed, 0 skipped\n", passed, failed);
+	return failed > 0;
 }
