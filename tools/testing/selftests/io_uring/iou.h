@@ -163,7 +163,7 @@ static inline unsigned long long iou_now_us(void)
  */
 static inline unsigned long long iou_race_end(void)
 {
-	return iou_now_us() + (getenv("IOU_SOAK") ? 60 : 4) * 1000000ULL;
+	return iou_now_us() + (getenv("IOU_SOAK") ? 60 : iou_slow_kernel() ? 2 : 4) * 1000000ULL;
 }
 
 /* Return: true if such a loop runs round @i of @rounds; 100 rounds run on any machine. */
