@@ -995,30 +995,31 @@ TEST_F(rw, nonblocking_pipe)
 	close(p[1]);
 }
 
-/*
- * A worker waits for a disk in spite of RWF_NOWAIT.  Mutant: nowait-kept-by-a-worker.
- */
+/* A worker waits for a disk in spite of RWF_NOWAIT.  Mutant: nowait-kept-by-a-worker. */
 TEST_F(rw, nowait_in_a_worker)
 {
+	const char *disk = getenv("IOU_EXT4");
 	struct iou *r = &self->r;
 	struct io_uring_sqe *sqe;
 	unsigned int i;
+	int fd;
 
-	if (!variant->disk || variant->flags & IORING_SETUP_IOPOLL)
-		SKIP(return, "needs buffered I/O of a disk");
-	ASSERT_EQ(0, fsync(self->fd));
+	if (!disk)
+		SKIP(return, "needs a file system on a disk in IOU_EXT4");
+	fd = iou_file_in(disk, FILE_SIZE, SEED);
+	ASSERT_EQ(0, fsync(fd));
 	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(0, posix_fadvise(self->fd, 0, 0, POSIX_FADV_DONTNEED));
-		sqe = iou_prep(r, IORING_OP_READ, self->fd, self->buf, 512, 0);
+		ASSERT_EQ(0, posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
+		sqe = iou_prep(r, IORING_OP_READ, fd, self->buf, 512, 0);
 		sqe->rw_flags = RWF_NOWAIT;
 		sqe->flags = IOSQE_ASYNC;
 		EXPECT_EQ(512, iou_one(r));
-		sqe = iou_prep(r, IORING_OP_WRITE, self->fd, self->buf, 512,
-			       FILE_SIZE + (i << 20));
+		sqe = iou_prep(r, IORING_OP_WRITE, fd, self->buf, 512, FILE_SIZE + (i << 20));
 		sqe->rw_flags = RWF_NOWAIT;
 		sqe->flags = IOSQE_ASYNC;
 		EXPECT_EQ(512, iou_one(r));
 	}
+	close(fd);
 }
 
 TEST_F(rw, pipe_with_nowait)
