@@ -96,17 +96,18 @@ static void io_timeout_end(struct io_kiocb *req)
 static enum hrtimer_restart io_timeout_expired(struct hrtimer *hrtimer);
 
 /*
- * Post a CQE and start the timer again.  The ring may have other users than the task that has set
- * the timer, so that task's exit does not stop it.  An exec cancels it once more if this restarts
- * it.
+ * Post a CQE and start the timer again.  A multi-writer ring may have other users than the task
+ * that has set the timer, so that task's exit does not stop it.  An exec cancels it once more if
+ * this restarts it.
  *
  * Return: false if the request has to end instead.
  */
-static bool io_timeout_again(struct io_kiocb *req)
+static bool io_timeout_again(struct io_kiocb *req, unsigned int issue_flags)
 {
+	bool orphan = issue_flags & IO_URING_F_TASK_DEAD && req->ctx->cq.single_writer;
 	struct io_timeout_more *more = io_timeout_more(req);
 
-	if (more->stopped || READ_ONCE(req->ctx->dying)) {
+	if (unlikely(orphan) || more->stopped || READ_ONCE(req->ctx->dying)) {
 		req->cqe.res = -ECANCELED;
 		return false;
 	}
@@ -136,7 +137,7 @@ static void io_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 			io_fallback_push(ctx, tw);
 			return;
 		}
-		if (io_timeout_again(req))
+		if (io_timeout_again(req, issue_flags))
 			return;
 	}
 	io_timeout_end(req);
