@@ -146,6 +146,7 @@ enum {
 	REQ_F_WAITING_BIT,		/* on ctx->waiting.buckets, written under the ring lock */
 	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
 	REQ_F_HAS_TIMEOUT_BIT,		/* the next of the chain limits its time */
+	REQ_F_TIMEOUT_LINKED_BIT,	/* and others are linked behind that */
 	REQ_F_LINK_TIMEOUT_BIT,		/* it limits the one before it in the chain */
 	REQ_F_TIMEOUT_RUNS_BIT,		/* and its timer runs */
 	REQ_F_AFTER_WORKER_BIT,		/* a worker has ended it, or those before it in its chain */
@@ -188,6 +189,7 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_WAITING		IO_REQ_FLAG(REQ_F_WAITING_BIT)
 #define REQ_F_MULTISHOT		IO_REQ_FLAG(REQ_F_MULTISHOT_BIT)
 #define REQ_F_HAS_TIMEOUT	IO_REQ_FLAG(REQ_F_HAS_TIMEOUT_BIT)
+#define REQ_F_TIMEOUT_LINKED	IO_REQ_FLAG(REQ_F_TIMEOUT_LINKED_BIT)
 #define REQ_F_LINK_TIMEOUT	IO_REQ_FLAG(REQ_F_LINK_TIMEOUT_BIT)
 #define REQ_F_TIMEOUT_RUNS	IO_REQ_FLAG(REQ_F_TIMEOUT_RUNS_BIT)
 #define REQ_F_AFTER_WORKER	IO_REQ_FLAG(REQ_F_AFTER_WORKER_BIT)

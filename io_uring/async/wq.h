@@ -111,7 +111,7 @@ void io_wq_unref(struct io_wq *wq);
 
 void io_wq_count_ring(struct io_wq *wq, int change);
 void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work);
-struct io_wq_work *io_wq_go_on(struct io_wq_work *work);
+struct io_wq_work *io_wq_go_on(struct io_wq_work *work, bool timed);
 struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all);
 
 int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask);

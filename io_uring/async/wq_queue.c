@@ -460,6 +460,9 @@ static struct io_wq_work *io_wq_in_turn(struct io_wq_worker *worker, struct io_w
 
 	if (!fifo->first || !io_wq_may_take(worker, fifo->first))
 		return work;
+	/* behind newer work, a newer worker would take it, with other descriptors */
+	if (fifo->last->generation != work->generation)
+		return work;
 	io_wq_fifo_push(fifo, work);
 	return io_wq_pop(lane, fifo);
 }
@@ -467,15 +470,16 @@ static struct io_wq_work *io_wq_in_turn(struct io_wq_worker *worker, struct io_w
 /**
  * io_wq_go_on - let current run work behind the work that it has just done
  * @work: the next one, on no list
+ * @timed: its time limit runs
  *
  * params->run() calls this, and returns the result.  Current runs the work at once, whatever else
  * is queued: queued work may wait for this one.  Hashed work waits for other work that has the same
- * key.  If another worker holds that key, it is queued.
+ * key, unless its time limit runs.  If another worker holds that key, it is queued.
  *
  * Context: Task context of a worker.  May be called with the ring lock held.
  * Return: work that is assigned to current; NULL if @work was queued
  */
-struct io_wq_work *io_wq_go_on(struct io_wq_work *work)
+struct io_wq_work *io_wq_go_on(struct io_wq_work *work, bool timed)
 {
 	struct io_wq_worker *worker = current->worker_private;
 	struct io_wq_lane *lane = worker->lane;
@@ -487,10 +491,10 @@ struct io_wq_work *io_wq_go_on(struct io_wq_work *work)
 		queue = io_wq_must_queue(worker, work);
 		if (!queue) {
 			WRITE_ONCE(lane->nr_linked, lane->nr_linked + 1);
-			if (work->flags & IO_WQ_WORK_HASHED)
-				work = io_wq_in_turn(worker, work);
-			else
+			if (!(work->flags & IO_WQ_WORK_HASHED))
 				io_wq_unassign(worker);
+			else if (!timed)
+				work = io_wq_in_turn(worker, work);
 			io_wq_assign(worker, work);
 		}
 	}

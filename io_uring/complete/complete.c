@@ -190,7 +190,7 @@ void io_req_put_unlocked(struct io_kiocb *req)
 		io_req_retire(req);
 }
 
-/* Do the part of io_complete_unlocked() that needs the ring lock, as task work. */
+/* Do the part of io_complete_in_worker() that needs the ring lock, as task work. */
 static void io_complete_rest(struct io_ring_ctx *ctx, struct io_tw *tw,
 			     unsigned int issue_flags)
 {
@@ -205,7 +205,7 @@ static void io_complete_rest(struct io_ring_ctx *ctx, struct io_tw *tw,
 /* End a request of a chain that a worker has broken or continues; without the ring lock. */
 static void io_end_unlocked(struct io_kiocb *req)
 {
-	io_complete_unlocked(req);
+	io_complete_in_worker(req, false);
 }
 
 /* End a request of a chain that a worker has broken or continues; ring lock held. */
@@ -214,14 +214,16 @@ static void io_end_locked(struct io_kiocb *req)
 	io_complete(req);
 }
 
-/* Do the last part of io_complete_unlocked() for a request that is linked to others. */
-static noinline struct io_kiocb *io_complete_chained(struct io_kiocb *req)
+/* Do the last part of io_complete_in_worker() for a request that is linked to others. */
+static noinline struct io_kiocb *io_complete_chained(struct io_kiocb *req, bool locked)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 	struct io_kiocb *next;
 
 	req->flags |= REQ_F_AFTER_WORKER;
-	if (!(req->flags & REQ_F_HAS_TIMEOUT)) {
+	if (locked) {
+		io_link_advance(req, io_end_locked);
+	} else if (!(req->flags & REQ_F_HAS_TIMEOUT)) {
 		io_link_advance(req, io_end_unlocked);
 	} else if (io_ring_lock_soon(ctx)) {
 		io_link_advance(req, io_end_locked);
@@ -236,17 +238,18 @@ static noinline struct io_kiocb *io_complete_chained(struct io_kiocb *req)
 }
 
 /**
- * io_complete_unlocked - end a request that a worker has finished
+ * io_complete_in_worker - end a request that a worker has finished
  * @req: the request, its result is in req->cqe
+ * @locked: the ring lock is held, for a chain that goes on
  *
  * The CQE is posted at once on multi-writer rings.  A linked timeout behind the request has to
  * end under the ring lock.  If another task holds that lock for long, task work continues the chain
  * and frees the request.
  *
- * Context: Task context.  No ring lock is held.  May sleep.
+ * Context: Task context.  May sleep.
  * Return: the next request of the chain, which the caller has to continue, or NULL.
  */
-struct io_kiocb *io_complete_unlocked(struct io_kiocb *req)
+struct io_kiocb *io_complete_in_worker(struct io_kiocb *req, bool locked)
 {
 	if (req->ctx->cq.single_writer) {
 		io_complete_later(req);
@@ -258,7 +261,7 @@ struct io_kiocb *io_complete_unlocked(struct io_kiocb *req)
 		io_cq_post_now(req->ctx, &req->cqe, NULL);
 	}
 	if (unlikely(req->flags & (REQ_F_HAS_LINK | REQ_F_HAS_TIMEOUT)))
-		return io_complete_chained(req);
+		return io_complete_chained(req, locked);
 	io_req_put_unlocked(req);
 	return NULL;
 }

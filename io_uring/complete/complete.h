@@ -22,13 +22,13 @@
  *				need the ring lock)
  *
  * A context that must not call io_complete() calls io_complete_later(), which any context may
- * call, or io_complete_unlocked(), which is for workers without the ring lock.
+ * call, or io_complete_in_worker(), which is for workers.
  */
 void io_complete(struct io_kiocb *req);
 void io_complete_large(struct io_kiocb *req, const u64 *extra);
 void io_complete_uncounted(struct io_kiocb *req);
 void io_complete_later(struct io_kiocb *req);
-struct io_kiocb *io_complete_unlocked(struct io_kiocb *req);
+struct io_kiocb *io_complete_in_worker(struct io_kiocb *req, bool locked);
 void io_complete_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
 void io_req_fail(struct io_kiocb *req, s32 res);
 void io_req_fail_later(struct io_kiocb *req, s32 res);

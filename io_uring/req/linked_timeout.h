@@ -41,6 +41,8 @@ static inline int io_linked_timeout_attach(struct io_kiocb *limit)
 		return -EINVAL;
 	limit->flags |= REQ_F_LINK_TIMEOUT;
 	ctx->chain.last->flags |= REQ_F_HAS_TIMEOUT;
+	if (limit->flags & (REQ_F_LINK | REQ_F_HARDLINK))
+		ctx->chain.last->flags |= REQ_F_TIMEOUT_LINKED;
 	return 0;
 }
 

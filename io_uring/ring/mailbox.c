@@ -106,8 +106,13 @@ void io_ring_yield(struct io_ring_ctx *ctx)
 		schedule_timeout_killable(1);
 }
 
-/* attempts of io_ring_lock_soon(), and the pause between two of them in microseconds */
+/*
+ * Attempts of io_ring_lock_soon() without and with a pause, and the pause in microseconds.  After
+ * IO_SOON_STARVED of these, about two milliseconds, submitters yield, which costs them a jiffy.
+ */
+#define IO_SOON_SPINS	100
 #define IO_SOON_TRIES	1000
+#define IO_SOON_STARVED	20
 #define IO_SOON_PAUSE	100
 
 /**
@@ -123,17 +128,23 @@ void io_ring_yield(struct io_ring_ctx *ctx)
  */
 bool io_ring_lock_soon(struct io_ring_ctx *ctx)
 {
-	unsigned int left = IO_SOON_TRIES;
+	unsigned int left;
 	bool held;
 
-	if (likely(io_ring_trylock(ctx)))
-		return true;
+	for (left = IO_SOON_SPINS; left; left--) {
+		if (likely(io_ring_trylock(ctx)))
+			return true;
+		cpu_relax();
+	}
+	left = IO_SOON_TRIES;
 	do {
 		usleep_range_state(IO_SOON_PAUSE / 2, IO_SOON_PAUSE, TASK_IDLE);
 		held = io_ring_trylock(ctx);
-		WRITE_ONCE(ctx->stops.starved, !held);
+		if (left <= IO_SOON_TRIES - IO_SOON_STARVED)
+			WRITE_ONCE(ctx->stops.starved, !held);
 	} while (!held && --left);
-	WRITE_ONCE(ctx->stops.starved, false);
+	if (!left)
+		WRITE_ONCE(ctx->stops.starved, false);
 	return held;
 }
 

@@ -116,55 +116,91 @@ static void io_work_drop_file(struct io_kiocb *req)
 	__fput_sync(file);
 }
 
-/*
- * Take the ring lock, for a lookup of a registered file alone or for more.  Programs know that a
- * worker waits for such a lookup.  Return: false if the lock is not held.
- */
-static bool io_work_lock(struct io_ring_ctx *ctx, bool lookup)
+/* Return: true if a worker that goes on with a request of a chain looks up its file. */
+static bool io_work_looks_up(const struct io_kiocb *next)
 {
-	return lookup ? !io_ring_lock(ctx) : io_ring_lock_soon(ctx);
+	return io_ops[next->opcode]->needs_file && !next->file;
+}
+
+/*
+ * Return: true if a worker needs the ring lock to go on with a request: for a registered file, or
+ * for a linked timeout.  Until the worker has the work, a linked timeout that expires would find it
+ * nowhere.
+ */
+static bool io_work_needs_lock(const struct io_kiocb *next)
+{
+	return next->flags & REQ_F_HAS_TIMEOUT ||
+	       (next->flags & REQ_F_FIXED_FILE && io_work_looks_up(next));
 }
 
 /*
  * Let current, a worker, continue a chain.  The submitter may compute, or sleep in a system call,
- * for long.  It continues the chain if the ring is closed, or if the next request has no file.
+ * for long.  It continues the chain if the ring is closed, if the next request has no file, or if
+ * current could not get the ring lock.
  *
  * The submitter may have replaced its root, descriptors or namespaces by now.  The chain was
  * submitted before, so it goes on with those of the worker.
  *
- * A registered file needs the ring lock.  So does a linked timeout, until current has the work: if
- * it expired before, it would find the request nowhere.  A task that holds the lock for long may
- * wait for the chain.  Then the submitter continues, too.
- *
- * Return: the work of the request, which current has; NULL if it was queued, or the request was
- * pushed to the submitter.
+ * Return: work that current has to run; NULL if the request was queued or pushed to the submitter.
  */
-static noinline struct io_wq_work *io_work_go_on(struct io_kiocb *next)
+static noinline struct io_wq_work *io_work_go_on(struct io_kiocb *next, bool locked)
 {
-	bool lookup = io_ops[next->opcode]->needs_file && !next->file;
+	unsigned int flags = IO_URING_F_IOWQ | (locked ? 0 : IO_URING_F_UNLOCKED);
 	bool limited = next->flags & REQ_F_HAS_TIMEOUT;
-	bool lock = limited || (lookup && next->flags & REQ_F_FIXED_FILE);
-	unsigned int flags = IO_URING_F_IOWQ | (lock ? 0 : IO_URING_F_UNLOCKED);
-	struct io_ring_ctx *ctx = next->ctx;
-	struct io_wq_work *work = NULL;
-	bool taken;
 
-	if (READ_ONCE(ctx->dying) || (lock && !io_work_lock(ctx, !limited)))
+	if (READ_ONCE(next->ctx->dying) || (!locked && io_work_needs_lock(next)))
 		goto push;
 	/* before the timeout starts, which keeps the file */
-	taken = !lookup || io_file_assign(next, flags);
-	if (taken) {
-		if (limited)
-			io_issue_linked_timeout(next);
-		io_work_prepare(next);
-		work = io_wq_go_on(&next->work);
-	}
-	if (lock)
-		io_ring_unlock(ctx);
-	if (taken)
-		return work;
+	if (io_work_looks_up(next) && !io_file_assign(next, flags))
+		goto push;
+	if (limited)
+		io_issue_linked_timeout(next);
+	io_work_prepare(next);
+	return io_wq_go_on(&next->work, limited);
 push:
 	io_req_push(next, io_issue_tw, IO_PUSH_NOW);
+	return NULL;
+}
+
+/* Return: true if current needs the ring lock to go on behind a request that it has finished. */
+static bool io_work_chain_needs_lock(const struct io_kiocb *req)
+{
+	/* a linked timeout may leave the chain at any time */
+	if (req->flags & REQ_F_HAS_TIMEOUT)
+		return req->flags & REQ_F_TIMEOUT_LINKED;
+	return io_work_needs_lock(req->link);
+}
+
+/*
+ * End a request of a chain, and go on with the next one.  The program may cancel that one as soon
+ * as it sees the CQE of this one, and has to find it.  So take the lock before that CQE is posted.
+ * A task that holds the lock for long may wait for the chain, so try only for a while.
+ *
+ * Return: as io_work_go_on()
+ */
+static noinline struct io_wq_work *io_work_end_chained(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	struct io_wq_work *work = NULL;
+	struct io_kiocb *next;
+	bool locked;
+
+	locked = io_work_chain_needs_lock(req) && io_ring_lock_soon(ctx);
+	next = io_complete_in_worker(req, locked);
+	if (next)
+		work = io_work_go_on(next, locked);
+	if (locked)
+		io_ring_unlock(ctx);
+	return work;
+}
+
+/* End a request.  Return: as io_work_go_on() */
+static struct io_wq_work *io_work_end(struct io_kiocb *req)
+{
+	io_work_drop_file(req);
+	if (unlikely(req->flags & REQ_F_HAS_LINK) && !req->ctx->cq.single_writer)
+		return io_work_end_chained(req);
+	io_complete_in_worker(req, false);
 	return NULL;
 }
 
@@ -190,7 +226,6 @@ struct io_wq_work *io_work_run(struct io_wq_work *work)
 	struct io_kiocb *req = io_work_to_req(work);
 	unsigned int flags = IO_URING_F_UNLOCKED | IO_URING_F_IOWQ | req->ctx->issue_flags;
 	enum io_result result;
-	struct io_kiocb *next;
 
 	if (io_poll_may_retry(req))
 		flags |= IO_URING_F_NONBLOCK;
@@ -205,11 +240,8 @@ struct io_wq_work *io_work_run(struct io_wq_work *work)
 		result = io_work_issue(req, flags);
 		if (unlikely(result != IO_DONE))
 			result = io_work_unfinished(req, result, &flags);
-		if (result == IO_DONE) {
-			io_work_drop_file(req);
-			next = io_complete_unlocked(req);
-			return likely(!next) ? NULL : io_work_go_on(next);
-		}
+		if (result == IO_DONE)
+			return io_work_end(req);
 	} while (result == IO_AGAIN);
 	return NULL;
 }

@@ -980,6 +980,66 @@ TEST_F(chain, limit_meets_a_worker)
 }
 
 /*
+ * A cancel after the CQE of a worker's request finds the next request of the chain, even if the
+ * submitter holds the ring lock when the worker goes on.  On 6.12 a cancel misses it now and then.
+ * Mutant: cancel-misses-the-next.  differences: cancel-behind-worker
+ */
+TEST_F(chain, cancel_behind_a_worker)
+{
+	unsigned int round, rounds = iou_rounds(90), i;
+	int zero = open("/dev/zero", O_RDONLY), fds[2];
+	struct iou *r = &self->r;
+	char buf[64], big[16384];
+
+	if (variant->flags & (IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SQPOLL))
+		SKIP(return, "its task issues all requests of a chain");
+	fds[0] = self->p[0];
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILES, fds, 1));
+	for (round = 0; round < rounds; round++) {
+		bool fixed = round % 3 == 0, first = round % 3 == 1;
+		struct io_uring_sqe *sqe;
+		struct io_uring_cqe cqe;
+		unsigned int left = 22;
+		int found = 1, late;
+
+		sqe = iou_prep(r, IORING_OP_READ, zero, buf, 8, 0);
+		sqe->flags = IOSQE_ASYNC | LINK;
+		sqe->user_data = 1;
+		if (first)
+			limit(r, 100000000000LL, 3, LINK);
+		sqe = iou_prep(r, IORING_OP_READ, fixed ? 0 : self->p[0], buf + 8, 8, 0);
+		sqe->flags = fixed ? IOSQE_FIXED_FILE : first ? 0 : LINK;
+		sqe->user_data = 2;
+		if (!fixed && !first)
+			limit(r, 100000000000LL, 3, 0);
+		else if (fixed)
+			left--;
+		for (i = 0; i < 18; i++)
+			iou_prep(r, IORING_OP_READ, zero, big, sizeof(big), 0)->user_data = 4;
+		ASSERT_LE(20, iou_submit(r));
+		do {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			left--;
+		} while (cqe.user_data != 1);
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)2, 0, 0)->user_data = 5;
+		ASSERT_EQ(1, iou_submit(r));
+		while (left--) {
+			late = iou_wait_ms(r, 1, 3000);
+			if (late && iou_on_stock())
+				return;
+			ASSERT_EQ(0, late) {
+				TH_LOG("round %u: the cancel says %d", round, found);
+			}
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			if (cqe.user_data == 5)
+				found = cqe.res;
+		}
+		EXPECT_TRUE(!found || found == -EALREADY);
+	}
+	close(zero);
+}
+
+/*
  * A worker goes on with its chain before it takes other work, which may wait for the chain: here
  * the open of a FIFO, with one worker.  Mutant: chain-behind-the-queue.
  */

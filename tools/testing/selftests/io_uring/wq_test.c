@@ -1649,6 +1649,99 @@ TEST_F(wq, write_beside_a_chain)
 	close(fd);
 }
 
+/*
+ * The time limit of a write does not count the time of other writes to the file that wait for their
+ * turn.  Mutant: limited-write-waits.
+ */
+TEST_F(wq, limited_write_beside_others)
+{
+	struct __kernel_timespec ts = { .tv_nsec = 400000000 };
+	int fd = iou_file(4096, 0), first, second = 0;
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	unsigned int i;
+
+	sqe = iou_prep(r, IORING_OP_WRITE, fd, self->hole.mem, 16, 0);
+	sqe->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+	sqe->user_data = 1;
+	sqe = iou_prep(r, IORING_OP_WRITE, fd, self->hole.zero, 16, 0);
+	sqe->flags = IOSQE_IO_LINK;
+	sqe->user_data = 2;
+	iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0)->user_data = 3;
+	ASSERT_EQ(3, iou_submit(r));
+	ASSERT_EQ(1, hole_faults(&self->hole, 1));
+	sqe = iou_prep(r, IORING_OP_WRITE, fd, self->hole.mem + IOU_PAGE, 16, 0);
+	sqe->flags = IOSQE_ASYNC;
+	sqe->user_data = 4;
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(0, hole_give(&self->hole, 0, 1));
+	ASSERT_EQ(1, hole_faults(&self->hole, 1));
+	iou_sleep_ms(800);
+	ASSERT_EQ(0, hole_give(&self->hole, 1, 1));
+	for (i = first = 0; i < 4; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		if (cqe.user_data == 1)
+			first = cqe.res;
+		else if (cqe.user_data == 2)
+			second = cqe.res;
+	}
+	EXPECT_EQ(16, first);
+	EXPECT_EQ(16, second);
+	close(fd);
+}
+
+/*
+ * Chains of writes that take turns keep the descriptors of their submission when their task has
+ * got a table of its own.  Return: 0, or the number of the step that failed.
+ */
+static int write_and_unshare(void)
+{
+	unsigned int i, size = 64 * 1024, nr = 200, failed = 0;
+	char *buf = iou_map_anon(size);
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	int fd = iou_file(size, 0);
+	struct iou r;
+
+	if (fd < 0 || dup2(fd, 100) != 100 || dup2(fd, 101) != 101 || iou_init(&r, 256, 0))
+		return 1;
+	for (i = 0; i < nr; i++) {
+		sqe = iou_prep(&r, IORING_OP_WRITE, i < nr / 2 ? 100 : 101, buf, size, 0);
+		sqe->flags = i % (nr / 2) == nr / 2 - 1 ? 0 : IOSQE_IO_LINK;
+		if (i % (nr / 2) == 0)
+			sqe->flags |= IOSQE_ASYNC;
+	}
+	if (iou_submit(&r) != (int)nr || iou_reap(&r, &cqe))
+		return 2;
+	if (close_range(100, 101, CLOSE_RANGE_UNSHARE))
+		return 3;
+	iou_prep(&r, IORING_OP_WRITE, fd, buf, 1, 0)->flags = IOSQE_ASYNC;
+	if (iou_submit(&r) != 1)
+		return 4;
+	for (i = 0; i < nr; i++) {
+		if (iou_reap(&r, &cqe))
+			return 5;
+		failed += cqe.res <= 0;
+	}
+	return failed ? 6 : 0;
+}
+
+/* Mutant: turns-behind-newer-work. */
+TEST(chains_keep_their_descriptors)
+{
+	unsigned int i;
+	int pid, status;
+
+	for (i = 0; i < 4; i++) {
+		pid = fork();
+		if (!pid)
+			_exit(write_and_unshare());
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_EQ(0, status);
+	}
+}
+
 static void *wait_into_a_hole(void *arg)
 {
 	struct joiner *j = arg;
