@@ -414,6 +414,42 @@ static struct io_wq_lane *io_wq_lane_of(struct io_wq *wq, const struct io_wq_wor
 	return &wq->lane[work->flags & IO_WQ_WORK_UNBOUND ? IO_WQ_UNBOUNDED : IO_WQ_BOUNDED];
 }
 
+/* Queue work whose generation is set, and see to it that a worker takes it. */
+static void io_wq_queue(struct io_wq *wq, struct io_wq_work *work)
+{
+	struct io_wq_lane *lane = io_wq_lane_of(wq, work);
+	unsigned int flags = work->flags;
+	bool concurrent = flags & IO_WQ_WORK_CONCURRENT;
+
+	if (concurrent && !READ_ONCE(lane->concurrent))
+		WRITE_ONCE(lane->concurrent, true);
+	/* the work may run and be freed from here on */
+	if (io_wq_push(lane, work, flags & IO_WQ_WORK_HASHED))
+		io_wq_kick(lane, concurrent);
+	else
+		io_wq_queue_reap(lane);
+}
+
+/**
+ * io_wq_enqueue - let a worker run work
+ * @wq: pool
+ * @work: on no list
+ *
+ * If a worker has to be created, the owner of the pool creates it within this call.  Other callers
+ * queue task work for the owner.  A kernel worker cancels the work if the pool ends, or if the lane
+ * gets no worker at all.  This function never runs the work, because its caller may hold the ring
+ * lock.
+ *
+ * Context: Task context.  May sleep.
+ */
+void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
+{
+	if (current == wq->task)
+		io_wq_follow_owner(wq);
+	work->generation = READ_ONCE(wq->generation);
+	io_wq_queue(wq, work);
+}
+
 /*
  * Let @worker hold the key of hashed work that it runs next.  Return: false if the work belongs to
  * the other lane, another worker holds the key, or other work waits for a key that no worker holds.
@@ -500,7 +536,7 @@ struct io_wq_work *io_wq_go_on(struct io_wq_work *work, bool timed)
 	}
 	if (queue) {
 		/* before current lets its work go: an exiting owner always sees one of the two */
-		io_wq_enqueue(lane->wq, work);
+		io_wq_queue(lane->wq, work);
 		return NULL;
 	}
 	/* work that waited for the key that current has released has asked for no worker */
@@ -563,36 +599,6 @@ static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
 		wq->put(work);
 		cond_resched();
 	}
-}
-
-/**
- * io_wq_enqueue - let a worker run work
- * @wq: pool
- * @work: on no list
- *
- * If a worker has to be created, the owner of the pool creates it within this call.  Other callers
- * queue task work for the owner.  A kernel worker cancels the work if the pool ends, or if the lane
- * gets no worker at all.  This function never runs the work, because its caller may hold the ring
- * lock.
- *
- * Context: Task context.  May sleep.
- */
-void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
-{
-	struct io_wq_lane *lane = io_wq_lane_of(wq, work);
-	unsigned int flags = work->flags;
-	bool concurrent = flags & IO_WQ_WORK_CONCURRENT;
-
-	if (current == wq->task)
-		io_wq_follow_owner(wq);
-	work->generation = READ_ONCE(wq->generation);
-	if (concurrent && !READ_ONCE(lane->concurrent))
-		WRITE_ONCE(lane->concurrent, true);
-	/* the work may run and be freed from here on */
-	if (io_wq_push(lane, work, flags & IO_WQ_WORK_HASHED))
-		io_wq_kick(lane, concurrent);
-	else
-		io_wq_queue_reap(lane);
 }
 
 /* items of work that a search checks before it drops the lock */

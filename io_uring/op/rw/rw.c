@@ -85,16 +85,15 @@ static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flag
 }
 
 /*
- * Let the attempt of a worker block.  Programs rely on RWF_NOWAIT on a file with ->poll(), but not
- * behind another request of a worker.  An attempt at the current position is also synchronous,
- * except on a polled ring: the next request for the file starts where this one ends.
+ * Let the attempt of a worker block, with RWF_NOWAIT only on a file without ->poll(), as programs
+ * know it.  An attempt at the current position is also synchronous, except on a polled ring: the
+ * next request for the file starts where this one ends.
  */
 static void io_rw_let_block(struct io_kiocb *req)
 {
 	struct kiocb *kiocb = &io_rw(req)->kiocb;
 
-	if (unlikely(req->flags & REQ_F_NOWAIT) && !(req->flags & REQ_F_AFTER_WORKER) &&
-	    file_can_poll(req->file))
+	if (unlikely(req->flags & REQ_F_NOWAIT) && file_can_poll(req->file))
 		return;
 	kiocb->ki_flags &= ~IOCB_NOWAIT;
 	if (req->flags & REQ_F_CUR_POS && !req->ctx->iopoll)
