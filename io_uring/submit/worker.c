@@ -219,7 +219,7 @@ static bool io_work_begin(struct io_kiocb *req, unsigned int *flags)
  * io_work_run - issue a request from a worker, as io_wq_params->run
  * @work: work of the request, which ends with -ECANCELED if IO_WQ_WORK_CANCEL is set
  *
- * Return: the work of the next request of the chain, or NULL.
+ * Return: as io_wq_go_on()
  */
 struct io_wq_work *io_work_run(struct io_wq_work *work)
 {
