@@ -166,6 +166,7 @@ extern __thread struct task_struct *current;
 #define fatal_signal_pending(task)	((void)(task), false)
 #define schedule_timeout_killable(jiffies)	((void)sched_yield())
 #define usleep_range_state(min, max, state)	((void)(max), (void)(state), (void)usleep(min))
+#define cpu_relax()		((void)0)
 
 void set_current_state(unsigned int state);
 void schedule(void);
