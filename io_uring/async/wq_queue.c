@@ -496,6 +496,9 @@ static struct io_wq_work *io_wq_in_turn(struct io_wq_worker *worker, struct io_w
 
 	if (!fifo->first || !io_wq_may_take(worker, fifo->first))
 		return work;
+	/* a running search may have passed the queue, and would miss @work there */
+	if (!list_empty(&lane->searches))
+		return work;
 	/* behind newer work, a newer worker would take it, with other descriptors */
 	if (fifo->last->generation != work->generation)
 		return work;

@@ -225,7 +225,9 @@ static noinline struct io_kiocb *io_complete_chained(struct io_kiocb *req, bool 
 		io_link_advance(req, io_end_locked);
 	} else if (!(req->flags & REQ_F_HAS_TIMEOUT)) {
 		io_link_advance(req, io_end_unlocked);
-	} else if (io_ring_lock_soon(ctx)) {
+	} else if (req->flags & REQ_F_TIMEOUT_LINKED ? io_ring_trylock(ctx) :
+						       io_ring_lock_soon(ctx)) {
+		/* with REQ_F_TIMEOUT_LINKED the caller has tried for a while */
 		io_link_advance(req, io_end_locked);
 		io_ring_unlock(ctx);
 	} else {
@@ -260,7 +262,7 @@ struct io_kiocb *io_complete_in_worker(struct io_kiocb *req, bool locked)
 		io_trace_complete(req);
 		io_cq_post_now(req->ctx, &req->cqe, NULL);
 	}
-	if (unlikely(req->flags & (REQ_F_HAS_LINK | REQ_F_HAS_TIMEOUT)))
+	if (unlikely(req->flags & REQ_F_HAS_LINK))
 		return io_complete_chained(req, locked);
 	io_req_put_unlocked(req);
 	return NULL;

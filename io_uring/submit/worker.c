@@ -11,7 +11,9 @@
 #include "async/poll.h"
 #include "async/wq.h"
 #include "complete/complete.h"
+#include "req/link.h"
 #include "req/put.h"
+#include "ring/cq.h"
 #include "rsrc/files.h"
 #include "submit/issue.h"
 
@@ -168,7 +170,7 @@ static bool io_work_chain_needs_lock(const struct io_kiocb *req)
 	/* a linked timeout may leave the chain at any time */
 	if (req->flags & REQ_F_HAS_TIMEOUT)
 		return req->flags & REQ_F_TIMEOUT_LINKED;
-	return io_work_needs_lock(req->link);
+	return !io_link_breaks(req) && io_work_needs_lock(req->link);
 }
 
 /*
@@ -187,6 +189,9 @@ static noinline struct io_wq_work *io_work_end_chained(struct io_kiocb *req)
 
 	locked = io_work_chain_needs_lock(req) && io_ring_lock_soon(ctx);
 	next = io_complete_in_worker(req, locked);
+	/* the CQE of a linked timeout comes before those of the next request */
+	if (locked)
+		io_cq_commit(ctx);
 	if (next)
 		work = io_work_go_on(next, locked);
 	if (locked)
