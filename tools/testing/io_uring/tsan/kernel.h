@@ -158,7 +158,6 @@ extern __thread struct task_struct *current;
 #define kasan_unpoison_range(object, size)		((void)(object))
 
 #define HZ			1000
-#define USEC_PER_MSEC		1000L
 
 /* There are processors for all, and no signals. */
 #define need_resched()		false
