@@ -24,6 +24,7 @@ struct joiner {
 	pthread_barrier_t *at;
 	unsigned int limits[2];
 	void *memory;
+	int fd;
 };
 
 FIXTURE(wq) {
@@ -1747,7 +1748,7 @@ static void *wait_into_a_hole(void *arg)
 	struct joiner *j = arg;
 
 	/* this holds a mutex of the epoll instance while it copies the event */
-	return epoll_wait(j->limits[0], j->memory, 1, -1) == 1 ? NULL : (void *)1;
+	return epoll_wait(j->fd, j->memory, 1, -1) == 1 ? NULL : (void *)1;
 }
 
 /*
@@ -1758,7 +1759,7 @@ TEST_F(wq, poll_that_sleeps)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	int ep = epoll_create1(0), efd = eventfd(1, 0);
-	struct joiner j = { .limits[0] = ep, .memory = self->hole.mem };
+	struct joiner j = { .fd = ep, .memory = self->hole.mem };
 	struct iou *r = &self->r;
 	struct io_uring_cqe cqe;
 	unsigned int i;
