@@ -362,6 +362,7 @@ static enum io_result io_futex_wake_issue(struct io_kiocb *req, unsigned int iss
 
 const struct io_op io_op_futex_wait = {
 	.cancel_returns_count	= 1,
+	.ring_lock	= 1,
 	.prep		= io_futex_wait_prep,
 	.issue		= io_futex_wait_issue,
 	.cleanup	= io_futex_cleanup,
@@ -370,6 +371,7 @@ const struct io_op io_op_futex_wait = {
 
 const struct io_op io_op_futex_waitv = {
 	.cancel_returns_count	= 1,
+	.ring_lock	= 1,
 	.prep		= io_futex_waitv_prep,
 	.issue		= io_futex_waitv_issue,
 	.cleanup	= io_futex_vector_cleanup,

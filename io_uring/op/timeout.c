@@ -322,6 +322,7 @@ static enum io_result io_timeout_change_issue(struct io_kiocb *req, unsigned int
 
 const struct io_op io_op_timeout = {
 	.audit_skip	= 1,
+	.ring_lock	= 1,
 	.no_creds	= 1,
 	.waiting	= IO_WAIT_TIMEOUT,
 	.prep		= io_timeout_prep,

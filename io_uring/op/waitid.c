@@ -395,6 +395,7 @@ static enum io_result io_waitid_issue(struct io_kiocb *req, unsigned int issue_f
 
 const struct io_op io_op_waitid = {
 	.cancel_returns_count	= 1,
+	.ring_lock	= 1,
 	.prep		= io_waitid_prep,
 	.issue		= io_waitid_issue,
 	.cleanup	= io_waitid_cleanup,

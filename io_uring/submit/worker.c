@@ -86,14 +86,19 @@ static noinline enum io_result io_work_unfinished(struct io_kiocb *req, enum io_
 /* Call io_issue() in a worker, with the ring lock held for an op that needs it. */
 static enum io_result io_work_issue(struct io_kiocb *req, unsigned int flags)
 {
+	const struct io_op *op = io_ops[req->opcode];
 	struct io_ring_ctx *ctx = req->ctx;
 	enum io_result result;
 
-	if (likely(!io_ops[req->opcode]->ring_lock))
+	if (likely(!op->ring_lock))
 		return io_issue(req, flags);
 	if (io_ring_lock(ctx))
 		return io_done(req, -ECANCELED);
-	result = io_issue(req, flags & ~IO_URING_F_UNLOCKED);
+	/* an op that waits adds the request to the wait table, where a cancel has to find it */
+	if (op->cancel && !io_wq_disown())
+		result = io_done(req, -ECANCELED);
+	else
+		result = io_issue(req, flags & ~IO_URING_F_UNLOCKED);
 	io_ring_unlock(ctx);
 	return result;
 }

@@ -7,9 +7,11 @@
  * drained ones, or be refused.  Whatever happens, every request has one CQE.
  */
 #include "timer.h"
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -807,7 +809,7 @@ TEST_F(chain, worker_needs_no_task)
 	close(fd);
 }
 
-#define CHAINS	4
+#define CONTENDERS	4
 
 /*
  * Queue chains of FSYNCs of a registered file, each with a WRITE to a registered pipe.  With
@@ -820,7 +822,7 @@ static int chains_that_contend(struct iou *r, const int *fds, bool limited)
 	unsigned char fixed = limited ? 0 : IOSQE_FIXED_FILE;
 	unsigned int i;
 
-	for (i = 0; i < CHAINS * SYNCS; i++) {
+	for (i = 0; i < CONTENDERS * SYNCS; i++) {
 		bool last = i % SYNCS == SYNCS - 1;
 		struct io_uring_sqe *sqe;
 
@@ -830,14 +832,14 @@ static int chains_that_contend(struct iou *r, const int *fds, bool limited)
 		if (limited)
 			iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0)->flags = last ? 0 : LINK;
 	}
-	return limited ? 2 * CHAINS * SYNCS : CHAINS * SYNCS;
+	return limited ? 2 * CONTENDERS * SYNCS : CONTENDERS * SYNCS;
 }
 
 /* Return: 0 if a byte of each chain has come. */
 static int see_chains(int pipe)
 {
 	struct pollfd p = { .fd = pipe, .events = POLLIN };
-	unsigned int left = CHAINS;
+	unsigned int left = CONTENDERS;
 	char c;
 
 	while (left--)
@@ -1037,6 +1039,154 @@ TEST_F(chain, cancel_behind_a_worker)
 		EXPECT_TRUE(!found || found == -EALREADY);
 	}
 	close(zero);
+}
+
+/* Queue @sqe with user_data 2, behind a NOP of a worker if @behind.  Return: its result. */
+static int one_of_a_worker(struct iou *r, const struct io_uring_sqe *sqe, bool behind)
+{
+	struct io_uring_cqe cqe = { .res = -EPROTO };
+	unsigned int nr = 1 + behind;
+
+	if (behind)
+		nop(r, 1, LINK | IOSQE_ASYNC);
+	*iou_sqe(r) = *sqe;
+	if (iou_submit(r) != nr)
+		return -EPROTO;
+	while (nr) {
+		if (iou_wait_ms(r, 1, 5000) || iou_reap(r, &cqe))
+			return -ETIMEDOUT;
+		/* of SEND_ZC; also a late one of an earlier call */
+		if (!(cqe.flags & IORING_CQE_F_NOTIF))
+			nr--;
+	}
+	return cqe.user_data == 2 ? cqe.res : -EPROTO;
+}
+
+/*
+ * Each op has the same result if a worker goes on with it.  The ring lock, which some ops need, is
+ * checked by debugging kernels.  Mutant: timeout-without-lock.
+ */
+TEST_F(chain, each_op_behind_a_worker)
+{
+	struct __kernel_timespec soon = { .tv_nsec = 1000000 };
+	struct iou *r = &self->r;
+	int fd = iou_file(4096, 0), op;
+	static char mem[4096];
+
+	ASSERT_LE(0, fd);
+	for (op = 0; op < IORING_OP_LAST; op++) {
+		struct futex_waitv wait = { .uaddr = (uintptr_t)mem, .flags = FUTEX2_SIZE_U32 };
+		struct io_uring_sqe sqe = {
+			.opcode = op, .fd = fd, .addr = (uintptr_t)mem, .len = 1, .user_data = 2,
+		};
+		int alone;
+
+		if (!iou_has_op(r, op) || op == IORING_OP_LINK_TIMEOUT)
+			continue;
+		memset(mem, 0, sizeof(mem));
+		if (op == IORING_OP_CLOSE || op == IORING_OP_SOCKET) {
+			/* each takes or gives a descriptor */
+			sqe.fd = -1;
+		} else if (op == IORING_OP_TIMEOUT) {
+			sqe.fd = -1;
+			sqe.addr = (uintptr_t)&soon;
+		} else if (op == IORING_OP_WAITID) {
+			sqe.fd = sqe.addr = 0;
+			sqe.len = P_ALL;
+			sqe.file_index = WEXITED;
+		} else if (op == IORING_OP_FUTEX_WAIT) {
+			sqe.fd = FUTEX2_SIZE_U32;
+			sqe.addr2 = sqe.addr3 = 1;
+			sqe.len = 0;
+		} else if (op == IORING_OP_FUTEX_WAITV) {
+			wait.val = 1;
+			sqe.fd = 0;
+			sqe.addr = (uintptr_t)&wait;
+		}
+		alone = one_of_a_worker(r, &sqe, false);
+		EXPECT_EQ(alone, one_of_a_worker(r, &sqe, true)) {
+			TH_LOG("op %d", op);
+		}
+	}
+	close(fd);
+}
+
+static pid_t child_that_sleeps(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+/*
+ * A worker that goes on with a request that waits for a time, a futex or a child does not wait with
+ * it.  The request's event ends it, and so does a cancel.  Mutant: wait-misses-its-cancel.
+ */
+TEST_F(chain, waits_behind_a_worker)
+{
+	struct __kernel_timespec ts = { .tv_nsec = 50000000 };
+	struct iou *r = &self->r;
+	static unsigned int word;
+	struct futex_waitv wait = { .uaddr = (uintptr_t)&word, .flags = FUTEX2_SIZE_U32 };
+	int kind, cancels, child;
+
+	for (kind = 0; kind < 4; kind++) {
+		for (cancels = 0; cancels < 2; cancels++) {
+			struct io_uring_sqe *sqe;
+
+			child = child_that_sleeps();
+			ASSERT_LT(0, child);
+			ts.tv_sec = cancels ? 100 : 0;
+			nop(r, 1, LINK | IOSQE_ASYNC);
+			if (kind == 0) {
+				sqe = iou_prep(r, IORING_OP_TIMEOUT, -1, &ts, 1, 0);
+				sqe->timeout_flags = IORING_TIMEOUT_ETIME_SUCCESS;
+			} else if (kind == 1) {
+				sqe = iou_prep(r, IORING_OP_FUTEX_WAIT, FUTEX2_SIZE_U32, &word, 0,
+					       0);
+				sqe->addr3 = 1;
+			} else if (kind == 2) {
+				sqe = iou_prep(r, IORING_OP_FUTEX_WAITV, 0, &wait, 1, 0);
+			} else {
+				sqe = iou_prep(r, IORING_OP_WAITID, child, NULL, P_PID, 0);
+				sqe->file_index = WEXITED;
+			}
+			sqe->flags = cancels ? 0 : LINK;
+			sqe->user_data = 2;
+			nop(r, 3, HIDE);
+			ASSERT_EQ(3, iou_submit(r));
+			EXPECT_STREQ("1:0", cqes(r, 1));
+			iou_wait_ms(r, 1, SILENCE);
+			if (kind || cancels)
+				EXPECT_EQ(0, iou_ready(r));
+			if (cancels) {
+				cancel(r, 2, 4)->flags = HIDE;
+				ASSERT_EQ(1, iou_submit(r));
+			} else if (kind == 3) {
+				ASSERT_EQ(0, kill(child, SIGKILL));
+			} else if (kind) {
+				sqe = iou_prep(r, IORING_OP_FUTEX_WAKE, FUTEX2_SIZE_U32, &word, 0,
+					       1);
+				sqe->addr3 = 1;
+				sqe->flags = HIDE;
+				ASSERT_EQ(1, iou_submit(r));
+			}
+			EXPECT_EQ(0, iou_wait_ms(r, 1, 5000));
+			EXPECT_STREQ(cancels ? "2:ECANCELED" : kind ? "2:0" : "2:ETIME",
+				     cqes(r, 0)) {
+				TH_LOG("kind %d, cancels %d", kind, cancels);
+			}
+			if (cancels || kind != 3) {
+				kill(child, SIGKILL);
+				waitpid(child, NULL, 0);
+			}
+		}
+	}
 }
 
 /*
