@@ -47,10 +47,8 @@ struct io_rings {
 	u32		sq_dropped;
 	u32		cq_overflow;
 	atomic_t	sq_flags;
-	u32		sq_ring_mask;
-	u32		cq_ring_mask;
-	u32		sq_ring_entries;
-	u32		cq_ring_entries;
+	u32		sq_ring_mask, cq_ring_mask;
+	u32		sq_ring_entries, cq_ring_entries;
 	/* (U) the program writes */
 	u32		sq_tail ____cacheline_aligned;
 	u32		cq_head;
@@ -592,9 +590,8 @@ struct io_ring_ctx {
 		/** @stops: what stops io_uring_enter() */
 		union io_stops		stops;
 		/** @iopoll: (-) IORING_SETUP_IOPOLL */
-		bool			iopoll;
 		/** @syscall_iopoll: (-) IOPOLL without SQPOLL: io_uring_enter() reaps */
-		bool			syscall_iopoll;
+		bool			iopoll, syscall_iopoll;
 		/** @commands: (R) drivers may have, or have had, commands of URING_CMD */
 		bool			commands;
 		/** @asked: (A) a driver was called to end some of @commands */
@@ -631,14 +628,18 @@ struct io_ring_ctx {
 		};
 		/** @polled: IOPOLL: requests in flight */
 		struct io_polled	polled;
-		/* what requests borrow */
+		/* what requests use */
 		struct {
 			/** @tags_owed: (R) tags of emptied slots that come when requests end */
 			unsigned int		tags_owed;
 			/** @file_table: (R) registered files */
 			struct io_file_table	file_table;
+			/** @timers: (R) queues, NULL until many requests wait (see async/timer.c) */
+			struct io_timer_queue	*timers;
 			/** @buf_table: (R) registered buffers */
 			struct io_rsrc_table	buf_table;
+			/** @entries: (R) for messages that this ring sends, NULL before the first */
+			struct io_entry_store	*entries;
 			/** @bufs: registered buffers on their way out */
 			struct io_buf_life	bufs;
 			/** @groups: provided buffers */
@@ -650,10 +651,6 @@ struct io_ring_ctx {
 		struct io_polls		polls;
 		/** @futexes: memory for requests that wait on a futex */
 		struct io_spares	futexes;
-		/** @entries: (R) for messages that this ring sends, NULL before the first */
-		struct io_entry_store	*entries;
-		/** @timers: (R) queues, NULL until many requests wait (see async/timer.c) */
-		struct io_timer_queue	*timers;
 		/** @drain: chains that wait for earlier requests */
 		struct io_drain		drain;
 	} ____cacheline_aligned_in_smp;
@@ -679,6 +676,8 @@ struct io_ring_ctx {
 
 	/** @sqpoll: its SQPOLL thread */
 	struct io_sqpoll	sqpoll;
+	/** @plug: (R) block plug of the batch that is being submitted */
+	struct blk_plug		plug;
 	/** @clockid: (R) clock for the timeouts of waits */
 	clockid_t		clockid;
 	/** @iowq_limits: limits of workers, 0 for none, under users.lock */
@@ -693,14 +692,11 @@ struct io_ring_ctx {
 	struct io_account	account;
 	/** @creds: on whose behalf requests are issued */
 	struct io_creds		creds;
-	/** @plug: (R) block plug of the batch that is being submitted */
-	struct blk_plug		plug;
 	/* memory that is shared with the program */
 	struct {
 		/** @ring_region: (-) words, CQEs, index array */
-		struct io_mapped_region	ring_region;
 		/** @sqe_region: (-) SQEs */
-		struct io_mapped_region	sqe_region;
+		struct io_mapped_region	ring_region, sqe_region;
 	};
 	/** @work_wait: tasks that wait until workers release requests, or requests buffers */
 	struct wait_queue_head	work_wait;

@@ -277,13 +277,12 @@ struct io_kiocb {
 		 * @iopoll_done: (A) set by the driver's completion on polled rings;
 		 * URING_CMD: on all of them, see op/cmd.c
 		 */
-		u8		iopoll_done;
 		/**
 		 * @poll_tries: other rings: how often the file was ready and
 		 * would have blocked all the same, in units of
 		 * async/poll.h; valid with REQ_F_POLL_TRIED
 		 */
-		u8		poll_tries;
+		u8		iopoll_done, poll_tries;
 	};
 	/** @buf_index: registered buffer or buffer group, as the op defines */
 	u16			buf_index;
@@ -371,11 +370,10 @@ struct io_uring_task {
 	 * @inflight_tracked: (A) those of them that have to end with the task; one more
 	 * while the task leaves some behind
 	 */
-	atomic_t		inflight_tracked;
+	/** @in_cancel: (A) completions of requests must wake @wait */
+	atomic_t		inflight_tracked, in_cancel;
 	/** @mm: of a task that has left some behind; put with the last of them */
 	struct mm_struct	*mm;
-	/** @in_cancel: (A) completions of requests must wake @wait */
-	atomic_t		in_cancel;
 	/** @wait: the exiting task, until its requests are gone */
 	struct wait_queue_head	wait;
 	/** @nodes: rings that this task uses, see struct io_tctx_node */
@@ -385,9 +383,8 @@ struct io_uring_task {
 	/** @cmd_ended: (O) the driver has ended @cmd_req, which lives until the callback returns */
 	bool			cmd_ended;
 	/** @cmds_asked: (A) a driver was asked to end this task's commands since @in_cancel */
-	bool			cmds_asked;
 	/** @exits: (A) the task does not come back to user mode, see task/sqpoll.c */
-	bool			exits;
+	bool			cmds_asked, exits;
 	/** @child_wait: waits for children, while there is something in @waits */
 	struct wait_queue_entry	child_wait;
 	/** @waits: requests that do, under the queue's lock, see op/waitid.c */

@@ -94,23 +94,18 @@ struct io_wq_lane {
 	spinlock_t		lock;	/* (Q) */
 	struct io_wq_fifo	plain;
 	struct io_wq_key	key[IO_WQ_KEYS];
-	unsigned long		keys;
-	unsigned long		held;
-	unsigned long		ready;
+	unsigned long		keys, held, ready;
 	struct io_wq_fifo	others;
 	unsigned int		next_key;
 	bool			plain_next;
-	struct list_head	searches;
-	struct list_head	workers;
-	unsigned int		nr_done;
-	unsigned int		nr_linked;
+	struct list_head	searches, workers;
+	unsigned int		nr_done, nr_linked;
 	bool			nudged;
 	struct work_struct	reap;
 
 	raw_spinlock_t		workers_lock;	/* (W) */
 	struct list_head	idle;
-	unsigned int		nr_workers;
-	unsigned int		max_workers;
+	unsigned int		nr_workers, max_workers;
 	bool			creating;
 	unsigned int		tries;
 	bool			limited;

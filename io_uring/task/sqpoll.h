@@ -42,12 +42,9 @@ struct io_sq_data {
 	bool			stop;
 	struct pid		*user;
 	struct wait_queue_entry	user_wait;
-	bool			user_left;
-	bool			user_silent;
-	atomic_t		park_pending;
-	atomic_t		leaving;
-	refcount_t		refs;
-	refcount_t		rings;
+	bool			user_left, user_silent;
+	atomic_t		park_pending, leaving;
+	refcount_t		refs, rings;
 	u64			work_time;
 	unsigned int		idle;
 	int			cpu;
