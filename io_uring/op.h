@@ -53,8 +53,8 @@ enum io_wait_kind {
  *	IORING_ASYNC_CANCEL_ALL, and not 0
  * @cancel_at_end: a waiting request ends with its task or its ring; a program cannot cancel it,
  *	nor can a LINK_TIMEOUT
- * @ring_lock: ->issue needs the ring lock; a worker takes the lock first.  If the op has ->cancel
- *	as well, the worker also detaches the request from the pool
+ * @ring_lock: ->issue needs the ring lock; a worker takes the lock first.  An op that has ->cancel
+ *	as well only waits, and needs no worker, see submit/worker.c
  * @borrows_file: for ops with a file: ->issue never returns IO_PENDING.  After IO_DONE of
  *	the first attempt neither the core nor ->cleanup uses req->file, so the submitter
  *	needs no reference, see io_file_keep()

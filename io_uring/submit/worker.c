@@ -86,19 +86,14 @@ static noinline enum io_result io_work_unfinished(struct io_kiocb *req, enum io_
 /* Call io_issue() in a worker, with the ring lock held for an op that needs it. */
 static enum io_result io_work_issue(struct io_kiocb *req, unsigned int flags)
 {
-	const struct io_op *op = io_ops[req->opcode];
 	struct io_ring_ctx *ctx = req->ctx;
 	enum io_result result;
 
-	if (likely(!op->ring_lock))
+	if (likely(!io_ops[req->opcode]->ring_lock))
 		return io_issue(req, flags);
 	if (io_ring_lock(ctx))
 		return io_done(req, -ECANCELED);
-	/* an op that waits adds the request to the wait table, where a cancel has to find it */
-	if (op->cancel && !io_wq_disown())
-		result = io_done(req, -ECANCELED);
-	else
-		result = io_issue(req, flags & ~IO_URING_F_UNLOCKED);
+	result = io_issue(req, flags & ~IO_URING_F_UNLOCKED);
 	io_ring_unlock(ctx);
 	return result;
 }
@@ -129,14 +124,34 @@ static bool io_work_looks_up(const struct io_kiocb *next)
 	return io_ops[next->opcode]->needs_file && !next->file;
 }
 
+/* Return: true if a request waits for a time, a futex or a child, and needs no worker. */
+static bool io_work_only_waits(const struct io_kiocb *next)
+{
+	return io_ops[next->opcode]->ring_lock && io_ops[next->opcode]->cancel;
+}
+
 /*
- * Return: true if a worker needs the ring lock to go on with a request: for a registered file, or
- * for a linked timeout.  Until the worker has the work, a linked timeout that expires would find it
- * nowhere.
+ * Issue a request that only waits.  A program that has seen the CQE of the request before may
+ * remove or cancel this one, so the ring lock is held since that CQE.
+ */
+static enum io_result io_work_issue_wait(struct io_kiocb *req)
+{
+	enum io_result result = io_issue(req, IO_URING_F_IOWQ);
+
+	/* a pending request ends under the ring lock, so it still exists */
+	if (result == IO_PENDING && req->flags & REQ_F_HAS_TIMEOUT)
+		io_issue_linked_timeout(req);
+	return result;
+}
+
+/*
+ * Return: true if a worker needs the ring lock to go on with a request: for a registered file, for
+ * a linked timeout, or to wait.  Until the worker has the work, a linked timeout that expires would
+ * find it nowhere.
  */
 static bool io_work_needs_lock(const struct io_kiocb *next)
 {
-	return next->flags & REQ_F_HAS_TIMEOUT ||
+	return next->flags & REQ_F_HAS_TIMEOUT || io_work_only_waits(next) ||
 	       (next->flags & REQ_F_FIXED_FILE && io_work_looks_up(next));
 }
 
@@ -193,12 +208,18 @@ static noinline struct io_wq_work *io_work_end_chained(struct io_kiocb *req)
 	bool locked;
 
 	locked = io_work_chain_needs_lock(req) && io_ring_lock_soon(ctx);
-	next = io_complete_in_worker(req, locked);
-	/* the CQE of a linked timeout comes before those of the next request */
-	if (locked)
-		io_cq_commit(ctx);
-	if (next)
-		work = io_work_go_on(next, locked);
+	while ((next = io_complete_in_worker(req, locked))) {
+		/* the CQE of a linked timeout comes before those of the next request */
+		if (locked)
+			io_cq_commit(ctx);
+		if (!locked || !io_work_only_waits(next)) {
+			work = io_work_go_on(next, locked);
+			break;
+		}
+		if (io_work_issue_wait(next) == IO_PENDING)
+			break;
+		req = next;
+	}
 	if (locked)
 		io_ring_unlock(ctx);
 	return work;

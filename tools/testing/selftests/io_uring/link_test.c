@@ -1111,6 +1111,56 @@ TEST_F(chain, each_op_behind_a_worker)
 	close(fd);
 }
 
+/*
+ * Behind the CQE of a worker's request, a TIMEOUT_REMOVE finds the timeout that is next in the
+ * chain, even if the submitter held the ring lock when the worker went on.  On 6.12 a removal misses
+ * it now and then.  Mutant: removal-misses-the-next.  differences: cancel-behind-worker
+ */
+TEST_F(chain, removal_behind_a_worker)
+{
+	unsigned int round, rounds = iou_rounds(60), i, left;
+	int fd = iou_file(4096, 0), zero = open("/dev/zero", O_RDONLY);
+	struct iou *r = &self->r;
+	static char big[65536];
+
+	ASSERT_LE(0, fd);
+	for (round = 0; round < rounds; round++) {
+		struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_FSYNC, fd, NULL, 0, 0);
+		struct io_uring_cqe cqe;
+		int found = 1;
+
+		sqe->flags = IOSQE_ASYNC | LINK;
+		sqe->user_data = 1;
+		timeout(r, HOUR, 0, 0, 2);
+		for (i = 0; i < 20; i++)
+			iou_prep(r, IORING_OP_READ, zero, big, sizeof(big), 0)->user_data = 3;
+		ASSERT_EQ(22, iou_submit(r));
+		left = 23;
+		do {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			left--;
+		} while (cqe.user_data != 1);
+		timeout_remove(r, 2, 4);
+		ASSERT_EQ(1, iou_submit(r));
+		while (left) {
+			if (iou_wait_ms(r, 1, 3000))
+				break;
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			left--;
+			if (cqe.user_data == 4)
+				found = cqe.res;
+			if (found == -ENOENT && iou_on_stock())
+				return;
+		}
+		ASSERT_EQ(0, found) {
+			TH_LOG("round %u", round);
+		}
+		ASSERT_EQ(0, left);
+	}
+	close(zero);
+	close(fd);
+}
+
 static pid_t child_that_sleeps(void)
 {
 	pid_t pid = fork();
@@ -1125,7 +1175,7 @@ static pid_t child_that_sleeps(void)
 
 /*
  * A worker that goes on with a request that waits for a time, a futex or a child does not wait with
- * it.  The request's event ends it, and so does a cancel.  Mutant: wait-misses-its-cancel.
+ * it.  The request's event ends it, and so does a cancel.
  */
 TEST_F(chain, waits_behind_a_worker)
 {
