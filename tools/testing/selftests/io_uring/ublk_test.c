@@ -600,15 +600,14 @@ static int fetch_all(struct ublk_srv *s)
 	ret = iou_reap(r, &cqe);
 	if (ret || cqe.user_data != 99)
 		return ret ?: -EBADMSG;
-	/* a worker sends them back to us: commands after that find them there */
-	while (s->u->sqe_flags & IOSQE_ASYNC && iou_now_us() < end) {
+	if (!(s->u->sqe_flags & IOSQE_ASYNC))
+		return 0;
+	/* Workers send them back to us.  -EINVAL: this one is there, and others are not yet. */
+	do {
 		ublk_fetch(s, UBLK_U_IO_FETCH_REQ, UBLK_DEPTH - 1, 0);
 		ret = iou_one(r);
-		if (ret == -EBUSY)
-			return 0;
-		return ret;
-	}
-	return 0;
+	} while (ret == -EINVAL && iou_now_us() < end);
+	return ret == -EBUSY ? 0 : ret;
 }
 
 /* Programs cannot name a command that a driver keeps; the ring's end ends it. */
