@@ -634,11 +634,11 @@ struct io_ring_ctx {
 			unsigned int		tags_owed;
 			/** @file_table: (R) registered files */
 			struct io_file_table	file_table;
-			/** @timers: (R) queues, NULL until many requests wait (see async/timer.c) */
+			/** @timers: (R) queues, NULL until many requests wait, see async/timer.c */
 			struct io_timer_queue	*timers;
 			/** @buf_table: (R) registered buffers */
 			struct io_rsrc_table	buf_table;
-			/** @entries: (R) for messages that this ring sends, NULL before the first */
+			/** @entries: (R) for messages that the ring sends, NULL before the first */
 			struct io_entry_store	*entries;
 			/** @bufs: registered buffers on their way out */
 			struct io_buf_life	bufs;
