@@ -2,9 +2,9 @@
 /* io_uring: IORING_OP_ACCEPT - take connections from a listening socket */
 
 /*
- * An attempt allocates a socket and a file before it looks for a connection.  Polling the listener
- * is much cheaper, so the first attempt polls it.  Later attempts follow an event.  A connection
- * wakes one waiter only (poll_exclusive in struct io_op), see io_accept_cleanup().
+ * An attempt allocates a socket and a file before it looks for a connection.  It is much cheaper to
+ * poll the listener, so the request polls before its first attempt.  Later attempts follow events.
+ * A connection wakes only one waiter (poll_exclusive in struct io_op), see io_accept_cleanup().
  *
  * A request with IORING_ACCEPT_MULTISHOT posts a CQE for each connection, until an attempt fails,
  * the CQ is full or the request is cancelled.  submit/multishot.c describes when it is issued.
@@ -25,7 +25,7 @@
 /* maximum number of connections that one ->issue() of a multishot request accepts */
 #define IO_ACCEPT_SHARE	4
 
-/* io_accept->how: attempts need not poll first; a connection could not be installed */
+/* io_accept->how: NOTIFIED: do not poll before an attempt; NO_SLOT: an installation failed */
 #define IO_ACCEPT_NOTIFIED	BIT(15)
 #define IO_ACCEPT_NO_SLOT	BIT(14)
 
@@ -63,7 +63,7 @@ static int io_accept_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	if (accept->flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
 		return -EINVAL;
-	/* exec does not close registered files */
+	/* exec does not close registered files, so a slot cannot have SOCK_CLOEXEC */
 	if (accept->file_index && accept->flags & SOCK_CLOEXEC)
 		return -EINVAL;
 	if (accept->how & IORING_ACCEPT_MULTISHOT) {
@@ -71,7 +71,7 @@ static int io_accept_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		if (accept->file_index && accept->file_index != IORING_FILE_INDEX_ALLOC)
 			return -EINVAL;
 		req->flags |= REQ_F_MULTISHOT;
-		/* a worker would wait for the first event before it makes an attempt */
+		/* issue it inline: a worker would wait for an event before the first attempt */
 		if (accept->how & IORING_ACCEPT_DONTWAIT)
 			req->flags &= ~REQ_F_FORCE_ASYNC;
 	}
@@ -82,11 +82,11 @@ static int io_accept_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 }
 
 /*
- * Wake another waiter for a connection that the request was woken for and has left in the backlog.
- * A cancelled request may leave one.  So may a multishot request that ends with a connection, since
- * it may have been woken for several.  A request that ends with another error wakes no waiter: its
- * program learns from the CQE that a connection is there.  A worker that ends with -EINTR slept in
- * do_accept(), where the socket itself may have woken it.
+ * Wake another waiter if the request was woken for a connection and has left it in the backlog.  A
+ * cancelled request may leave a connection there.  So may a multishot request that ends with a
+ * connection, if it was woken for several.  A request that ends with another error wakes no waiter:
+ * the CQE shows that a connection is there.  A worker that ends with -EINTR slept in
+ * do_accept(), where the socket itself may have woken the worker.
  */
 static void io_accept_cleanup(struct io_kiocb *req)
 {
@@ -95,7 +95,7 @@ static void io_accept_cleanup(struct io_kiocb *req)
 	bool taken = res >= 0 || io_accept(req)->file_index;
 	bool chosen = req->flags & REQ_F_POLL_CHOSEN || (req->file && res == -EINTR);
 
-	/* a request that was woken like this wakes the next: there may be several connections */
+	/* a request woken by io_poll_pass_on() wakes another: there may be several connections */
 	if (req->flags & REQ_F_POLL_PASSED ||
 	    (chosen && (cancelled || (taken && req->flags & REQ_F_MULTISHOT))))
 		io_poll_pass_on(req->file, EPOLLIN | EPOLLRDNORM);
@@ -157,7 +157,7 @@ static int io_accept_one(struct io_kiocb *req, struct proto_accept_arg *arg,
 	return ret;
 }
 
-/* Report the result @ret of an attempt.  Return: what ->issue() has to return. */
+/* Report the result @ret of an attempt.  Return: the result for ->issue(). */
 static enum io_result io_accept_tell(struct io_kiocb *req, const struct proto_accept_arg *arg,
 				     int ret)
 {
@@ -175,7 +175,7 @@ static enum io_result io_accept_tell(struct io_kiocb *req, const struct proto_ac
 		return IO_MORE_IF_READY;
 	}
 	req->cqe.flags = cflags;
-	/* a connection without a slot does not break a chain on 6.12 */
+	/* as on 6.12, a connection without a slot does not break the chain */
 	if (unlikely(io_accept(req)->how & IO_ACCEPT_NO_SLOT))
 		return io_done_unbroken(req, ret);
 	return io_done(req, io_no_restart(ret));
@@ -203,7 +203,7 @@ static enum io_result io_accept_issue(struct io_kiocb *req, unsigned int issue_f
 		else
 			result = io_accept_tell(req, &arg, ret);
 	} while (result == IO_MORE && --left);
-	/* a request that waits may be woken for connections that it does not accept */
+	/* ->cleanup() wakes another waiter if the request does not accept its connection */
 	if (result != IO_DONE)
 		req->flags |= REQ_F_NEED_CLEANUP;
 	return result;

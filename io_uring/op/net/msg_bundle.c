@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: SEND and RECV of bundles - several provided buffers by one attempt and one CQE */
+/* io_uring: SEND and RECV of bundles - several provided buffers for one CQE */
 
 /*
  * The CQE has the number of bytes and the number of the first buffer.  The other buffers follow in
@@ -7,16 +7,16 @@
  *
  * A SEND selects all buffers of its group, up to IO_BUNDLE_MAX, for one call of sock_sendmsg().  If
  * sqe->len is not 0, it limits the bytes of the first CQE.  If the group has more buffers, the CQE
- * gets IORING_CQE_F_MORE and the request is issued again.  So it is a multishot request, see
- * submit/multishot.c, and ends when its group is empty.  If a stream socket sends only a part, the
- * request keeps its buffers and sends the rest before it selects others.
+ * gets IORING_CQE_F_MORE and the request is issued again, as a multishot request is (see
+ * submit/multishot.c), until its group is empty.  If a stream socket sends only a part, the
+ * request keeps its buffers, and ends after it has sent the rest.
  *
  * A RECV selects buffers for the bytes that it expects.  TCP reports how many bytes are queued.
  * For other protocols the limit is sqe->len or, if that is 0, IO_RECV_GUESS buffers.  If the
- * buffers were too few and the socket reports more bytes, another attempt receives these for the
- * same CQE.
+ * buffers were too few and the socket reports more bytes, another attempt receives more bytes
+ * for the same CQE, unless sqe->len limits the request.
  *
- * A worker does not hold the ring lock, so it moves only one buffer.
+ * A worker does not hold the ring lock, so it uses only one buffer.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -24,7 +24,7 @@
 #include "complete/complete.h"
 #include "op/net/net.h"
 
-/* maximum number of buffers that a RECV selects if it does not know how many bytes are queued */
+/* maximum number of buffers that a RECV selects if the number of queued bytes is not known */
 #define IO_RECV_GUESS	64
 /* maximum number of attempts that a RECV makes for one CQE */
 #define IO_RECV_ROUNDS	4
@@ -38,29 +38,29 @@ static void io_bundle_iter(const struct io_bundle *bundle, int ddir, struct iov_
 }
 
 /*
- * Keep the segments of a bundle of which a stream has sent a part.  Return: true if the request
- * has them; false if it does not wait or there is no memory, so that the group keeps the rest.
+ * Copy the segments of a partly sent bundle to the request.  Return: true; false if the request
+ * must not wait or there is no memory.  After false the caller leaves the rest in the group.
  */
 static noinline bool io_send_keep(struct io_kiocb *req, const struct io_bundle *bundle)
 {
 	struct io_net *net = io_net(req);
 	struct io_net_async *async;
 
-	/* a stream socket takes no address that is longer than io_net->name */
+	/* with REQ_F_ASYNC_DATA the address is too long for a stream socket */
 	if (req->flags & REQ_F_ASYNC_DATA || net->msg_flags & MSG_DONTWAIT)
 		return false;
 	async = io_net_async_alloc(req, bundle->nr_segs);
 	if (!async)
 		return false;
 	memcpy(async->iov, bundle->segs, flex_array_size(async, iov, bundle->nr_segs));
-	/* with REQ_F_ASYNC_DATA, io_send_to_name() reads the address here */
+	/* with REQ_F_ASYNC_DATA, io_send_to_name() reads the address from async->name */
 	memcpy(&async->name, net->name, net->name_len);
 	net->len = bundle->len;
 	io_bundle_take(req, bundle);
 	return true;
 }
 
-/* Report a sent bundle, or a part that ends the request.  Return: what ->issue() has to return. */
+/* Report a sent bundle, or a part that ends the request.  Return: the result for ->issue(). */
 static enum io_result io_send_bundle_tell(struct io_kiocb *req, const struct io_bundle *bundle,
 					  int ret)
 {
@@ -84,7 +84,7 @@ static enum io_result io_send_bundle_tell(struct io_kiocb *req, const struct io_
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  *
- * Return: what ->issue() has to return.
+ * Return: the result for ->issue().
  */
 enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags)
 {
@@ -112,7 +112,7 @@ enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigne
 				 issue_flags);
 }
 
-/* Return: how many bytes a socket may have to receive, 0 if that is not known. */
+/* Return: an estimate of the bytes that a socket has queued, 0 if the number is not known. */
 static u32 io_recv_expected(const struct sock *sk)
 {
 	const struct tcp_sock *tp;
@@ -146,9 +146,9 @@ static struct io_bundle *io_recv_pick(struct io_kiocb *req, u32 moved, u32 expec
 }
 
 /*
- * Make one attempt, and add its result to *@sum.  Return: as sock_recvmsg(), or a negative errno if
- * no buffer is found.  Also 0 if no other attempt may follow for the same CQE: the attempt has not
- * filled its buffers, or the group is not a ring.
+ * Make one attempt, and add its result to *@sum.  Return: as sock_recvmsg(); a negative errno if
+ * no buffer is found; 0 also if no other attempt may follow for the same CQE, because the attempt
+ * has not filled its buffers or the group is not a ring of buffers.
  */
 static int io_recv_round(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 			 struct io_recv_sum *sum, u32 expected, unsigned int issue_flags)
@@ -165,7 +165,7 @@ static int io_recv_round(struct io_kiocb *req, struct socket *sock, struct msghd
 	if (unlikely(ret <= 0))
 		return ret;
 	cflags = io_bundle_used(req, bundle, min_t(u32, ret, bundle->len));
-	/* the buffer number is that of the first buffer, F_BUF_MORE describes the last one */
+	/* the buffer number is that of the first buffer, F_BUF_MORE is that of the last buffer */
 	if (sum->moved)
 		cflags = (sum->cflags & ~IORING_CQE_F_BUF_MORE) | (cflags & IORING_CQE_F_BUF_MORE);
 	sum->cflags = cflags;
@@ -174,8 +174,8 @@ static int io_recv_round(struct io_kiocb *req, struct socket *sock, struct msghd
 }
 
 /*
- * Return: true if another attempt is to add to the same CQE.  The socket has to have more bytes,
- * because an error of that attempt could not be reported.
+ * Return: true if another attempt may add bytes to the same CQE.  The socket must report more
+ * bytes, because an error of that attempt could not be reported.
  */
 static bool io_recv_goes_on(const struct io_kiocb *req, const struct io_net *net,
 			    const struct msghdr *msg, u32 moved)
@@ -207,7 +207,7 @@ static enum io_result io_recv_bundle_end(struct io_kiocb *req, const struct msgh
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  *
- * Return: what ->issue() has to return.
+ * Return: the result for ->issue().
  */
 enum io_result io_recv_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: sends and receives: from the SQE to what an attempt needs */
+/* io_uring: sends and receives: preparation of a request from its SQE */
 
 /*
  * A program may reuse the SQE, the msghdr, its vector and the address once the request is
@@ -32,15 +32,15 @@ static int io_recv_prep_flags(struct io_kiocb *req)
 	if (req->opcode == IORING_OP_RECV && net->len)
 		return -EINVAL;
 	req->flags |= REQ_F_MULTISHOT;
-	/* a worker would wait for the first event before it makes an attempt */
+	/* issue it inline: a worker would wait for an event before the first attempt */
 	if (net->msg_flags & MSG_DONTWAIT)
 		req->flags &= ~REQ_F_FORCE_ASYNC;
 	return 0;
 }
 
 /*
- * Check the buffer of a SEND or RECV.  A provided buffer is checked when it is selected, so only
- * the length counts here.  Return: 0 or -EFAULT.
+ * Check the buffer of a SEND or RECV.  For a provided buffer, which is checked when it is selected,
+ * store only the length.  Return: 0 or -EFAULT.
  */
 static int io_net_prep_buf(struct io_kiocb *req)
 {
@@ -103,7 +103,7 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 
 /*
  * Check and read the fields of both zero copy ops.  As on 6.12, a request that is refused before
- * its notification is allocated posts one CQE; one that fails later posts two.
+ * its notification is allocated posts one CQE; a request that fails later posts two CQEs.
  */
 static int io_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 valid)
 {
@@ -149,7 +149,7 @@ int io_send_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 
 int io_recv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
-	/* a bundle without IOSQE_BUFFER_SELECT is a plain receive */
+	/* without IOSQE_BUFFER_SELECT, IORING_RECVSEND_BUNDLE has no effect */
 	u16 valid = IORING_RECVSEND_POLL_FIRST | IORING_RECV_MULTISHOT | IORING_RECVSEND_BUNDLE;
 	int ret;
 
@@ -243,7 +243,7 @@ static noinline int io_net_prep_picked(struct io_kiocb *req, const struct user_m
 	return 0;
 }
 
-/* Store how many bytes a multishot RECVMSG reserves in each buffer.  Return: 0 or -EOVERFLOW. */
+/* Store the room for name and control of a multishot RECVMSG.  Return: 0 or -EOVERFLOW. */
 static int io_net_prep_multishot(struct io_kiocb *req, const struct user_msghdr *umsg)
 {
 	struct io_net *net = io_net(req);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: sends and receives: what their attempts have in common, and their end */
+/* io_uring: sends and receives: handling of attempts, and the end of a request */
 
 /*
  * A stream socket may move only a part of the data.  With MSG_WAITALL further attempts follow until
- * all is moved, and io_net->done counts the bytes.  Without MSG_WAITALL a part ends the request.
+ * all data is moved; io_net->done counts the bytes.  Without MSG_WAITALL a part ends the request.
  */
 #include "op/net/net.h"
 
@@ -25,7 +25,7 @@ struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_se
 
 /*
  * Send to the request's destination address.  The protocol gets a copy with room for any address,
- * because a BPF program of the cgroup may replace it.  Return: as sock_sendmsg().
+ * because a BPF program of the cgroup may replace the address.  Return: as sock_sendmsg().
  */
 noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct msghdr *msg)
 {
@@ -41,8 +41,8 @@ noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct m
 }
 
 /*
- * Return: true if the request has to move all bytes.  A RECVMSG with room for ancillary data need
- * not: such data may have ended the part, and another attempt would overwrite the data.
+ * Return: true if the request has to move all bytes.  A RECVMSG with room for ancillary data ends
+ * with a part instead, as another attempt would overwrite the ancillary data of that part.
  */
 static bool io_net_wants_all(struct io_kiocb *req)
 {
@@ -52,7 +52,7 @@ static bool io_net_wants_all(struct io_kiocb *req)
 	       !(req->opcode == IORING_OP_RECVMSG && net->control_len);
 }
 
-/* Return: true if a stream has moved a part of the data, so that another attempt has to follow. */
+/* Return: true if a stream has moved a part of the data and another part is left. */
 static bool io_net_goes_on(const struct io_net *net, const struct socket *sock, int ret)
 {
 	return ret > 0 && net->done + ret < net->len &&
@@ -63,7 +63,7 @@ static bool io_net_goes_on(const struct io_net *net, const struct socket *sock, 
  * io_net_incomplete - handle an attempt that has failed or moved a part
  * @req: a send or receive
  * @sock: its socket
- * @ret: what the attempt returned
+ * @ret: result of the attempt
  * @got_flags: MSG_* flags that a receive has returned
  * @issue_flags: IO_URING_F_*
  *
@@ -81,7 +81,7 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 	if (all && io_net_goes_on(net, sock, ret)) {
 		net->done += ret;
 		io_poll_progress(req);
-		/* the socket may still be ready, and then no wake-up follows for an armed poll */
+		/* with an armed poll, check whether the socket is still ready: no wake follows */
 		if (waits)
 			return issue_flags & IO_URING_F_MULTISHOT ? IO_MORE_IF_READY : IO_AGAIN;
 		ret = 0;

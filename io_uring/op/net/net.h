@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: what the files of sends and receives share */
+/* io_uring: shared parts of sends and receives */
 #ifndef IO_OP_NET_H
 #define IO_OP_NET_H
 
@@ -17,16 +17,16 @@
 #include "op/result.h"
 #include "rsrc/groups.h"
 
-/* io_net->how: the buffer is incremental: a short transfer ends even a MSG_WAITALL request */
+/* io_net->how: a short transfer ends even a MSG_WAITALL request, as its buffer is incremental */
 #define IO_NET_NO_RETRY	BIT(15)
 /* io_net->how: SEND or SEND_ZC has a destination address, whose length may be 0 */
 #define IO_NET_NAMED	BIT(14)
-/* io_net->how: io_notif_bind() has charged the pages, or has found the registered buffer */
+/* io_net->how: io_notif_bind() has succeeded, so later attempts do not call it again */
 #define IO_NET_BOUND	BIT(13)
 
 /**
  * struct io_net - a send or a receive
- * @addr: user address of data in one piece, or of the provided buffer once one is selected
+ * @addr: user address of data in one piece, or of the selected provided buffer
  * @len: bytes to transfer
  * @done: bytes that earlier attempts have moved; MSG_WAITALL only
  * @msg_flags: MSG_*
@@ -37,11 +37,11 @@
  * @control: SENDMSG, RECVMSG: user address of the ancillary data
  * @control_len: length of the ancillary data, or of the room for it
  * @name_room: multishot RECVMSG: bytes that each buffer reserves for the sender's address
- * @name: SEND, SEND_ZC: the destination address, if it fits
- * @notif: zero copy, with REQ_F_NEED_CLEANUP: the request that will post the notification
+ * @name: SEND, SEND_ZC: the destination address, if it fits; otherwise io_net_async->name has it
+ * @notif: zero copy sends, with REQ_F_NEED_CLEANUP: the request that posts the notification
  *
  * Each attempt builds its msghdr from these fields, so a request that waits or moves to a worker
- * keeps no msghdr.  struct io_net_async has vectors, addresses of SENDMSG, and longer ones of SEND.
+ * keeps no msghdr.  struct io_net_async has vectors, addresses of SENDMSG, long addresses of SEND.
  */
 struct io_net {
 	u64	addr;
@@ -135,13 +135,13 @@ static __always_inline int io_net_prep_sqe(struct io_kiocb *req, const struct io
 	return unlikely(io_net(req)->len > INT_MAX) ? -EINVAL : 0;
 }
 
-/* Return: MSG_* flags for an attempt; an inline one must not block. */
+/* Return: MSG_* flags for an attempt, with MSG_DONTWAIT for an inline attempt. */
 static inline unsigned int io_net_flags(const struct io_net *net, unsigned int issue_flags)
 {
 	return net->msg_flags | (issue_flags & IO_URING_F_NONBLOCK ? MSG_DONTWAIT : 0);
 }
 
-/* Return: the socket; NULL if the file is not one, and ->issue() has to return *@result. */
+/* Return: the socket.  If the file is not a socket, set *@result for ->issue() and return NULL. */
 static __always_inline struct socket *io_net_sock(struct io_kiocb *req, enum io_result *result)
 {
 	struct socket *sock = sock_from_file(req->file);
@@ -172,8 +172,8 @@ static __always_inline bool io_net_holds(struct io_kiocb *req, struct socket *so
 }
 
 /*
- * Begin an attempt.  Return: the socket; NULL if no attempt is to be made, and ->issue() has to
- * return *@result.
+ * Begin an attempt.  Return: the socket; NULL if ->issue() has to return *@result without an
+ * attempt.
  */
 static __always_inline struct socket *io_net_begin(struct io_kiocb *req, unsigned int issue_flags,
 						   enum io_result *result)
@@ -192,7 +192,7 @@ static inline int io_net_pick(struct io_kiocb *req, unsigned int issue_flags)
 	struct io_buf buf;
 	int ret;
 
-	/* an earlier attempt has consumed a buffer, and may have used a part of it */
+	/* keep the buffer that an earlier attempt has consumed, and may have used in part */
 	if (unlikely(req->flags & REQ_F_PICKED))
 		return 0;
 	ret = io_buf_pick(req, &buf, issue_flags);
@@ -205,13 +205,13 @@ static inline int io_net_pick(struct io_kiocb *req, unsigned int issue_flags)
 	return 0;
 }
 
-/* Return: true if an attempt completes the request, even if it has moved only a part. */
+/* Return: true if @ret completes the request: without MSG_WAITALL a part of the data is enough. */
 static inline bool io_net_complete(const struct io_net *net, int ret)
 {
 	return ret >= 0 && !(net->msg_flags & MSG_WAITALL);
 }
 
-/* Return: true if an attempt would have blocked, and the request has to wait for its socket. */
+/* Return: true if an attempt would have blocked and the request may wait for its socket. */
 static inline bool io_net_waits(const struct io_net *net, int ret, unsigned int issue_flags)
 {
 	return ret == -EAGAIN && issue_flags & IO_URING_F_NONBLOCK &&
@@ -236,7 +236,7 @@ static inline void io_net_msg_init(struct msghdr *msg)
 	msg->sg_from_iter = NULL;
 }
 
-/* Request the number of bytes that remain.  msg_inq stays -1 if the socket cannot report it. */
+/* Request the number of bytes left in the socket.  Without a report msg_inq stays -1. */
 static inline void io_net_ask_inq(struct msghdr *msg)
 {
 	msg->msg_get_inq = 1;
@@ -255,7 +255,7 @@ static inline void io_send_msg_init(struct io_kiocb *req, struct msghdr *msg,
 
 int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct msghdr *msg);
 
-/* Send @msg, to the destination address if there is one.  Return: see sock_sendmsg(). */
+/* Send @msg, to the destination address if the SQE has any.  Return: see sock_sendmsg(). */
 static inline int io_send_msg(struct io_kiocb *req, struct socket *sock, struct msghdr *msg)
 {
 	if (unlikely(io_net(req)->how & IO_NET_NAMED))
@@ -263,7 +263,7 @@ static inline int io_send_msg(struct io_kiocb *req, struct socket *sock, struct 
 	return sock_sendmsg(sock, msg);
 }
 
-/* Handle the result @ret of an attempt to send.  Return: what ->issue() has to return. */
+/* Handle the result @ret of an attempt to send.  Return: the result for ->issue(). */
 static inline enum io_result io_net_sent(struct io_kiocb *req, struct socket *sock, int ret,
 					 unsigned int issue_flags)
 {
@@ -281,8 +281,8 @@ static inline void io_recv_msg_init(struct msghdr *msg)
 }
 
 /*
- * Return: true if the next attempt uses a bundle.  The request must have no buffer yet.  The ring
- * lock must be held, so that no other request selects the same buffers.
+ * Return: true if the next attempt uses a bundle.  This requires a request without a buffer, and
+ * the ring lock, so that no other request selects the same buffers.
  */
 static inline bool io_net_bundles(const struct io_kiocb *req, const struct io_net *net,
 				  unsigned int issue_flags)

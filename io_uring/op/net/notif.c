@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: notifications of zero copy sends - the memory is the program's again */
+/* io_uring: notifications of zero copy sends: the program may reuse the memory */
 
 /*
- * A notification tells the program that the network stack does not read the memory of a zero copy
- * send any more.  It has a struct ubuf_info.  Each packet with some of the memory holds a reference
- * to that, and so does the send until its CQE is posted.  The last holder queues the notification's
+ * A notification reports that the network stack does not read the memory of a zero copy send any
+ * more.  Each packet with a part of the memory holds a reference to the notification's struct
+ * ubuf_info.  So does the send until its CQE is posted.  The last holder queues the notification's
  * CQE, in any context in which packets are freed.
  *
- * The notification is a request without an SQE (io_req_take_notif()), with a CQE and task work.
- * The mailbox of the ring or of the task passes it to its context; if the task is gone, the
- * fallback worker does.  A notification keeps the ring's memory.  It drops a registered buffer
- * after its CQE, so that the CQE of the buffer's tag follows.  It is not in the wait table, so a
- * cancel does not find it: it ends after its last packet.  A notification may outlive the send, the
- * socket's descriptor, the ring's file and the task.
+ * The notification is a request without an SQE (io_req_take_notif()).  Its task work posts the CQE.
+ * The task of the mailbox runs the task work, or the fallback worker if the task is gone.
+ * The ring is not freed before its notifications.  A notification drops a registered buffer
+ * after its CQE, so that the CQE of the buffer's tag follows.  A cancel finds no notifications, as
+ * they are not in the wait table: each ends after its last packet.  A notification may outlive
+ * the send, the socket's descriptor, the ring's file and the task.
  *
  * Packets have references to the program's pages.  These pages are charged to the ring's user until
  * the packets are gone.  Packets need no references to a registered buffer: the notification holds
@@ -73,7 +73,7 @@ static void io_notif_complete(struct sk_buff *skb, struct ubuf_info *ubuf, bool 
 		WRITE_ONCE(notif->sent, true);
 	else if (!success)
 		WRITE_ONCE(notif->copied, true);
-	/* a release, and for the last holder an acquire: it sees all stores to sent and copied */
+	/* a release; for the last holder also an acquire, before it reads ->sent and ->copied */
 	if (refcount_dec_and_test(&ubuf->refcnt))
 		io_notif_post(notif);
 }
@@ -219,7 +219,7 @@ static int io_notif_fill_fixed(struct sk_buff *skb, struct iov_iter *from, size_
  * @req: the send, after io_notif_bind()
  * @msg: the msghdr, initialized for SEND_ZC or by io_net_msg_init()
  *
- * For data in a registered buffer it also initializes the iterator.
+ * For data in a registered buffer this function also initializes the iterator of @msg.
  */
 void io_notif_attach(struct io_kiocb *req, struct msghdr *msg)
 {

@@ -3,8 +3,8 @@
 
 /*
  * A request makes attempts until it is complete, see net.c.  This file has the attempts that use
- * one buffer.  msg_bundle.c has those that use several provided buffers.  recv_multishot.c posts
- * the CQEs of multishot requests.
+ * one buffer.  msg_bundle.c has the attempts that use several provided buffers.
+ * recv_multishot.c posts the CQEs of multishot requests.
  */
 #include "op/net/net.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: multishot RECV and RECVMSG - receive into provided buffers until the end */
+/* io_uring: multishot RECV and RECVMSG - a CQE for each part of a stream or message */
 
 /*
  * Each part of a stream, or each message, goes into the next buffer of a group and gets its
  * own CQE.  The request ends at the end of the stream, with an error, if the group is empty,
  * if the CQ is full, or if it is cancelled.  submit/multishot.c describes when it is issued.
  *
- * The next message may arrive before the program reaps the CQE of the last one, so the shared
- * msghdr of RECVMSG cannot describe that message.  So each buffer begins with a header:
+ * Several messages may arrive before the program reaps a CQE, so one msghdr cannot describe
+ * them all.  Instead each buffer of a RECVMSG begins with a header:
  *
  *	struct io_uring_recvmsg_out | name | control | payload
  *
@@ -47,8 +47,8 @@ static u32 io_recvmsg_head(const struct io_net *net)
  * @req: the request
  * @issue_flags: IO_URING_F_*
  *
- * Other requests may have left too little of an incremental buffer for the header.  Such a rest is
- * dropped, and the next buffer is selected.
+ * If other requests have left too little of an incremental buffer for the header, drop this rest
+ * and select the next buffer.
  *
  * Return: as io_net_pick(), or -EFAULT if an unused buffer is too short for the header.
  */
@@ -69,7 +69,7 @@ int io_recvmsg_pick(struct io_kiocb *req, unsigned int issue_flags)
 
 /**
  * io_recvmsg_multishot - attempt a multishot RECVMSG once
- * @req: has selected a buffer by io_recvmsg_pick()
+ * @req: the request, with a buffer from io_recvmsg_pick()
  * @sock: its socket
  * @msg: msghdr that the attempt fills in
  * @issue_flags: IO_URING_F_*
@@ -99,7 +99,7 @@ int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghd
 	ret = sock_recvmsg(sock, msg, io_net_flags(net, issue_flags));
 	if (unlikely(ret < 0))
 		return ret;
-	/* end of the stream: this CQE is the last, and its buffer has an empty payload */
+	/* after the end of a stream or an empty message this CQE is the last, without payload */
 	if (unlikely(!ret))
 		req->flags &= ~REQ_F_MULTISHOT;
 	err = io_recvmsg_tell(net, msg, ret);
@@ -109,7 +109,7 @@ int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghd
 
 /*
  * Return: true if the stream has ended or failed, which msg_inq does not report.  An end after this
- * check wakes the poll, but an end that came together with the data may have woken it before.
+ * check wakes the poll, but an end that came together with the data may have woken the poll before.
  */
 static bool io_recv_has_ended(const struct sock *sk)
 {
@@ -117,8 +117,8 @@ static bool io_recv_has_ended(const struct sock *sk)
 }
 
 /*
- * Return: true if an AF_UNIX socket is empty.  On 6.12 AF_UNIX does not report msg_inq, so this
- * checks its queue.  A socket in a BPF sockmap has a second queue, which sk_is_readable() checks.
+ * Return: true if an AF_UNIX socket is empty and has not ended.  On 6.12 AF_UNIX does not report
+ * msg_inq, so check the queue; sk_is_readable() checks the second queue of a BPF sockmap's socket.
  */
 static bool io_recv_is_empty(struct sock *sk)
 {
@@ -137,9 +137,9 @@ static enum io_result io_recv_rest(struct io_kiocb *req, unsigned int issue_flag
 }
 
 /*
- * Decide what follows a CQE.  A socket that is known to be empty needs neither another
- * attempt nor a buffer, unless its end has to be reported.  For other sockets report -ENOBUFS
- * as soon as the group is empty, as 6.12 does.
+ * Decide how a request continues after a CQE.  A socket that is known to be empty needs neither
+ * another attempt nor a buffer, unless its end has to be reported.  For other sockets report
+ * -ENOBUFS as soon as the group is empty, as 6.12 does.
  */
 static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *msg,
 				   unsigned int issue_flags)
@@ -171,7 +171,7 @@ static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *ms
  * @cflags: CQE flags of the used buffers
  * @issue_flags: IO_URING_F_*
  *
- * Return: what ->issue() has to return.
+ * Return: the result for ->issue().
  */
 enum io_result io_recv_multishot_post(struct io_kiocb *req, const struct msghdr *msg, int ret,
 				      u32 cflags, unsigned int issue_flags)
@@ -186,9 +186,9 @@ enum io_result io_recv_multishot_post(struct io_kiocb *req, const struct msghdr 
 }
 
 /*
- * Consume the buffer of an attempt with the result @ret.  RECVMSG also drops the rest of an
- * incremental buffer that is too short for another header; the CQE does not have
- * IORING_CQE_F_BUF_MORE then.  Return: flags for the CQE.
+ * Consume the buffer of an attempt with the result @ret.  For RECVMSG, also drop the rest of an
+ * incremental buffer if the rest is too short for another header, and clear
+ * IORING_CQE_F_BUF_MORE.  Return: flags for the CQE.
  */
 static u32 io_recv_used(struct io_kiocb *req, int ret, unsigned int issue_flags)
 {
@@ -208,7 +208,7 @@ static u32 io_recv_used(struct io_kiocb *req, int ret, unsigned int issue_flags)
  * @ret: result of the attempt
  * @issue_flags: IO_URING_F_*
  *
- * Return: what ->issue() has to return.
+ * Return: the result for ->issue().
  */
 enum io_result io_net_received_multishot(struct io_kiocb *req, const struct msghdr *msg, int ret,
 					 unsigned int issue_flags)

@@ -2,9 +2,9 @@
 /* io_uring: IORING_OP_SEND, SENDMSG - send through a socket */
 
 /*
- * A request makes attempts until it is complete, see net.c.  A SEND may use a provided buffer,
- * or several of them, see msg_bundle.c.  Zero copy sends share the functions for one attempt, see
- * zc.c.
+ * A request makes attempts until it is complete, see net.c.  A SEND may use one provided buffer,
+ * or several provided buffers, see msg_bundle.c.  Zero copy sends (zc.c) use the same functions
+ * for an attempt.
  */
 #include "op/net/net.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_SOCKET, BIND, LISTEN, CONNECT, SHUTDOWN - sockets without their data */
+/* io_uring: IORING_OP_SOCKET, BIND, LISTEN, CONNECT, SHUTDOWN - set up and shut down sockets */
 
 /*
- * ->prep() copies addresses, so that the program may reuse their memory.  Short ones, such as
- * those of IPv4 and IPv6, are stored in the request, others on the heap.
+ * ->prep() copies addresses, so that the program may reuse their memory.  Short addresses, such as
+ * those of IPv4 and IPv6, are stored in the request, longer addresses on the heap.
  *
  * An inline CONNECT starts the connection without blocking, and waits until the socket is
- * writable.  Then the request connects again, which returns the result of the first attempt.
+ * writable.  A second call of connect then returns the result of the first call.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -66,7 +66,7 @@ static int io_socket_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	s->type = READ_ONCE(sqe->off);
 	s->protocol = READ_ONCE(sqe->len);
 	s->file_index = READ_ONCE(sqe->file_index);
-	/* exec does not close registered files */
+	/* exec does not close registered files, so a slot cannot have SOCK_CLOEXEC */
 	if (s->file_index && s->type & SOCK_CLOEXEC)
 		return -EINVAL;
 	if (s->type & ~(SOCK_TYPE_MASK | SOCK_CLOEXEC | SOCK_NONBLOCK))
@@ -92,7 +92,7 @@ static enum io_result io_socket_issue(struct io_kiocb *req, unsigned int issue_f
 		return io_done(req, io_no_restart(PTR_ERR(file)));
 	}
 	ret = io_install_file(req->ctx, file, fd, s->file_index, issue_flags);
-	/* only a slot can fail here, and on 6.12 such a failure does not break a chain */
+	/* only the use of a slot can fail; as on 6.12, such a failure does not break the chain */
 	return io_done_unbroken(req, ret);
 }
 
@@ -114,7 +114,7 @@ static int io_sockaddr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	return move_addr_to_kernel(uaddr, sa->len, req->async_data);
 }
 
-/* Copy the address to @addr.  Protocols may access all of @addr, even if the address is short. */
+/* Copy the address to @addr, which has full size: protocols may access bytes behind the address. */
 static void io_sockaddr_get(struct io_kiocb *req, struct sockaddr_storage *addr)
 {
 	struct io_sockaddr *sa = io_sockaddr(req);
@@ -147,14 +147,14 @@ static bool io_connect_goes_on(struct io_sockaddr *sa, int ret)
 	return true;
 }
 
-/* Return: result of a started connection, from the result @ret of another connect(). */
+/* Return: the result of a started connection; @ret is the result of another connect(). */
 static int io_connect_outcome(struct io_kiocb *req, int ret)
 {
 	switch (ret) {
 	case -EISCONN:
 		return 0;
 	case -EBADFD:
-		/* some protocols, such as bluetooth, refuse a second connect() */
+		/* protocols such as bluetooth refuse a second connect(): read the socket's error */
 		return sock_error(sock_from_file(req->file)->sk);
 	default:
 		return ret;
@@ -196,7 +196,7 @@ static enum io_result io_listen_issue(struct io_kiocb *req, unsigned int issue_f
 	return io_done(req, io_no_restart(ret));
 }
 
-/* Leave this to a worker, as some protocols wait until the sent data has arrived. */
+/* Leave the shutdown to a worker, as some protocols wait until the sent data has arrived. */
 static enum io_result io_shutdown_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct socket *sock = sock_from_file(req->file);

@@ -2,23 +2,23 @@
 /* io_uring: IORING_OP_SEND_ZC, SENDMSG_ZC - send the program's own pages */
 
 /*
- * These ops send without a copy of the data.  The first CQE has the result, as soon as the socket
- * has accepted the data.  The network stack may still read the data then, so this CQE has
- * IORING_CQE_F_MORE.  A second CQE, the notification, tells the program that it may reuse the
- * memory (notif.c).
+ * These ops send without a copy of the data.  The first CQE has the result, and is posted as soon
+ * as the socket has accepted the data.  This CQE has IORING_CQE_F_MORE, because the network stack
+ * may still read the data.  The program may reuse the memory after a second CQE, the notification
+ * (notif.c).
  *
  * ->prep() allocates the notification before it checks flags and addresses.  So a send that fails
  * later, or is cancelled, posts a notification as well, as on 6.12: programs expect two CQEs.
- * All attempts share one notification.  The first attempt charges the pages to it, or lets it hold
- * the registered buffer.
+ * All attempts share one notification.  The first attempt stores the charge for the pages, or the
+ * registered buffer, in the notification.
  */
 #include <linux/net.h>
 
 #include "op/net/net.h"
 
 /*
- * Begin an attempt.  A socket without support for zero copy is refused before the request waits
- * for it.  Return: as io_net_begin().
+ * Begin an attempt.  Refuse a socket without support for zero copy before the request waits for
+ * the socket.  Return: as io_net_begin().
  */
 static struct socket *io_zc_begin(struct io_kiocb *req, unsigned int issue_flags,
 				  enum io_result *result)
@@ -96,7 +96,7 @@ const struct io_op io_op_send_zc = {
 	.borrows_file		= 1,
 	.prep			= io_send_zc_prep,
 	.issue			= io_send_zc_issue,
-	/* called after the CQE is posted, so the notification is never the first of the two */
+	/* called after the CQE of the send is posted, so the notification's CQE comes second */
 	.cleanup		= io_notif_put,
 	.fail			= io_zc_fail,
 };
