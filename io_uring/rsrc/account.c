@@ -2,10 +2,10 @@
 /* io_uring: charges for pinned memory */
 
 /*
- * Pages are charged to the ring's user (RLIMIT_MEMLOCK) and to the mm of its creator.  A pin of
- * any page of a compound page pins all of it.  So a compound page is charged once and in full,
- * while any segment of the ring's buffers lies in it.  The account counts these segments for each
- * compound page; successive ones of a buffer count once.  Each pin of a single page is charged.
+ * Pages are charged to the ring's user (RLIMIT_MEMLOCK) and to the mm of the ring's creator.  A pin
+ * of any page pins its whole compound page.  So a compound page is charged once and in full, while
+ * any segment of the ring's buffers lies in it.  The account counts these segments for each page;
+ * successive segments of a buffer count once.  Each pin of a single page is charged.
  *
  * Buffers are added under the lock of the account's ring.  A buffer that another ring has cloned
  * may be removed concurrently under the lock of that ring.  A compound page is charged when its
@@ -36,8 +36,8 @@ void io_account_init(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_account_free - drop what io_account_init() has recorded
- * @ctx: the ring; io_account_init() may not have been called
+ * io_account_free - drop the user and mm that io_account_init() has recorded
+ * @ctx: the ring; io_account_init() need not have been called
  */
 void io_account_free(struct io_ring_ctx *ctx)
 {
@@ -124,7 +124,7 @@ static void io_mem_uncharge(struct io_mem_account *account, unsigned long pages)
 		atomic64_sub(pages, &account->mm->pinned_vm);
 }
 
-/* Count a segment in a compound page.  Return: 1 for the first one, 0 for others, or -ENOMEM. */
+/* Count a segment in a compound page.  Return: 1 for the first segment, else 0, or -ENOMEM. */
 static int io_compound_enter(struct xarray *compounds, struct page *head)
 {
 	unsigned long index = page_to_pfn(head), nr;
@@ -133,13 +133,13 @@ static int io_compound_enter(struct xarray *compounds, struct page *head)
 	xa_lock(compounds);
 	entry = xa_load(compounds, index);
 	nr = entry ? xa_to_value(entry) : 0;
-	/* this unlocks only to allocate for a new index, which no other ring can count down yet */
+	/* __xa_store() unlocks only to allocate for a new index, which no ring counts down yet */
 	entry = __xa_store(compounds, index, xa_mk_value(nr + 1), GFP_KERNEL_ACCOUNT);
 	xa_unlock(compounds);
 	return xa_err(entry) ?: !nr;
 }
 
-/* Uncount a segment in a compound page.  Return: true if it was the last one. */
+/* Uncount a segment in a compound page.  Return: true if it was the last segment. */
 static bool io_compound_leave(struct xarray *compounds, struct page *head)
 {
 	unsigned long index = page_to_pfn(head), nr;
@@ -220,8 +220,8 @@ unsigned long io_account_del_segs(struct io_mem_account *account, const struct i
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  *
- * Return: number of pages to charge; -ENOMEM, or -EINTR if current was killed, and nothing was
- * added.
+ * Return: number of pages to charge; -ENOMEM; -EINTR if current was killed.  After an error the
+ * segments are not in the account.
  */
 long io_account_add_segs(struct io_mem_account *account, const struct io_mapped_ubuf *map)
 {
@@ -237,7 +237,7 @@ long io_account_add_segs(struct io_mem_account *account, const struct io_mapped_
 	}
 	return pages;
 undo:
-	/* if this was the last user of a page that others had charged, drop their charge */
+	/* if another buffer was charged for a page and was removed meanwhile, drop its charge */
 	io_mem_uncharge(account, io_account_del_segs(account, map, seg) - pages);
 	return ret;
 }

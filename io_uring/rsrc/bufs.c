@@ -8,7 +8,7 @@
  * A driver can register its own memory instead (op/cmd_buf.c), and gets the memory back when the
  * last user of the memory is gone.
  *
- * The node in the table has all that a request needs, in one cache line.  The memory behind the
+ * The node in the table has all fields that a request needs, in one cache line.  The memory of the
  * node has a reference count of its own: a ring may clone the buffers of another ring of the same
  * user and mm, without pinning or charging the memory again.
  *
@@ -25,14 +25,14 @@
 
 #include "rsrc/bufs.h"
 
-/* Count a buffer, unless it is a driver's: IORING_UNREGISTER_BUFFERS does not wait for those. */
+/* Count a buffer, except a driver's, for which IORING_UNREGISTER_BUFFERS does not wait. */
 static void io_buf_count_up(struct io_ring_ctx *ctx, const struct io_mapped_ubuf *map)
 {
 	if (!map->release)
 		ctx->bufs.alive++;
 }
 
-/* Count down a buffer that has lost its last user.  The last one wakes the unregistering task. */
+/* Count down ->awaited for a buffer without users.  At 0, wake the unregistering task. */
 static void io_buf_count_down(struct io_ring_ctx *ctx)
 {
 	if (ctx->bufs.awaited && !--ctx->bufs.awaited)
@@ -53,8 +53,8 @@ static void io_buf_node_release(struct io_ring_ctx *ctx, struct io_rsrc_node *no
 }
 
 /*
- * Give the slot a reference again when the last user has put its own.  This is the ->release of
- * the node, from io_bufs_begin_leave() to io_bufs_end_leave(), while the slot has no reference.
+ * Give the slot a reference again after the last user has put the last reference.  This is the
+ * ->release from io_bufs_begin_leave() to io_bufs_end_leave(), while the slot has no reference.
  */
 static void io_buf_node_return(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
@@ -87,7 +87,7 @@ static int io_buf_check(const struct iovec *iov, bool has_tag)
 	return check_add_overflow(addr, PAGE_ALIGN(iov->iov_len), &end) ? -EOVERFLOW : 0;
 }
 
-/* Initialize the members common to all kinds of memory.  The node takes the reference to @map. */
+/* Initialize the members common to all kinds of memory.  Take over the reference to @map. */
 static void io_buf_node_init(struct io_ring_ctx *ctx, struct io_buf_node *buf,
 			     struct io_mapped_ubuf *map)
 {
@@ -98,7 +98,7 @@ static void io_buf_node_init(struct io_ring_ctx *ctx, struct io_buf_node *buf,
 	io_buf_count_up(ctx, map);
 }
 
-/* Pin a buffer and make a node for it.  Return: the node, NULL for an empty slot, or an error. */
+/* Pin a buffer and make a node for it.  Return: the node, NULL for an empty iovec, or an error. */
 static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const struct iovec *iov,
 					     bool has_tag)
 {
@@ -131,9 +131,9 @@ static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const stru
  * io_buf_forget_driver - take a driver's buffer from a request that is not issued yet
  * @req: a request to which ->prep() has assigned a buffer; ring lock held
  *
- * A request that waits has the user memory that was registered when it was submitted, as in 6.12.
- * A driver's memory is looked up at ->issue(), as in 7.3: a request ahead in its chain may be the
- * command that registers it, or gives it back and registers other memory.
+ * A request that waits uses the user memory that was registered at its submission, as in 6.12.
+ * A driver's memory is looked up at ->issue(), as in 7.3: a command ahead in the chain may register
+ * the memory, or give it back and register other memory.
  */
 void io_buf_forget_driver(struct io_kiocb *req)
 {
@@ -145,10 +145,10 @@ void io_buf_forget_driver(struct io_kiocb *req)
 }
 
 /**
- * io_buf_iter_segments - io_buf_iter() for a driver's buffer, whose segments have any size
+ * io_buf_iter_segments - set up an iterator over a driver's buffer, with segments of any size
  * @buf: the buffer
  * @ddir: ITER_DEST or ITER_SOURCE
- * @offset: of the first byte in the buffer
+ * @offset: offset of the first byte in the buffer
  * @len: bytes
  * @iter: result
  */
@@ -165,9 +165,9 @@ void io_buf_iter_segments(const struct io_buf_node *buf, int ddir, u32 offset, u
  * @slot: number of the slot, from the program
  * @map: the memory; the reference of the caller passes to the slot on success
  * @len: bytes
- * @dirs: IO_BUF_DEST, IO_BUF_SOURCE
+ * @dirs: IO_BUF_DEST, IO_BUF_SOURCE or both
  *
- * Return: 0, -EINVAL if there is no such slot, -EBUSY if it is in use, or -ENOMEM.
+ * Return: 0, -EINVAL if there is no such slot, -EBUSY if the slot is in use, or -ENOMEM.
  */
 int io_buf_set_driver(struct io_ring_ctx *ctx, unsigned int slot, struct io_mapped_ubuf *map,
 		      u32 len, unsigned int dirs)
@@ -198,7 +198,7 @@ int io_buf_set_driver(struct io_ring_ctx *ctx, unsigned int slot, struct io_mapp
  * @ctx: the ring, its lock held
  * @slot: number of the slot, from the program
  *
- * Return: 0, -EINVAL if there is no such slot or it is empty, -EBUSY if it has user memory.
+ * Return: 0, -EINVAL if the slot is empty or does not exist, -EBUSY if the slot has user memory.
  */
 int io_buf_clear_driver(struct io_ring_ctx *ctx, unsigned int slot)
 {
@@ -213,7 +213,7 @@ int io_buf_clear_driver(struct io_ring_ctx *ctx, unsigned int slot)
 	return 0;
 }
 
-/* Fill the slots of a new table.  Without iovecs they stay empty. */
+/* Fill the slots of a new table.  Without iovecs the slots stay empty. */
 static int io_bufs_fill(struct io_ring_ctx *ctx, void __user *iovs, const u64 *tags)
 {
 	struct io_rsrc_table *table = &ctx->buf_table;
@@ -303,9 +303,9 @@ int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int
  * @ctx: the ring, its lock held
  *
  * Until io_bufs_end_leave() requests find no buffer, and no other table can be registered.
- * ctx->bufs.awaited counts the buffers that requests still use, including those that were removed
- * from their slots before.  Slots of such buffers drop their reference, so that the last user
- * that puts its own counts the buffer down.
+ * ctx->bufs.awaited counts the buffers that requests still use, including buffers that were removed
+ * from their slots before.  The slot of a buffer in use drops its reference, so that the put of the
+ * last user calls ->release, which counts the buffer down.
  *
  * A driver gets its memory back at once, or when the last request that uses the memory ends.
  * IORING_UNREGISTER_BUFFERS does not wait for this, as the program cannot reuse the memory.
@@ -366,7 +366,7 @@ void io_bufs_end_leave(struct io_ring_ctx *ctx)
 	}
 }
 
-/* Change a slot.  The new buffer is complete before the old one is dropped. */
+/* Change a slot.  The new buffer is complete before the old buffer is dropped. */
 static int io_buf_update_one(struct io_ring_ctx *ctx, unsigned int slot, void __user **iovs,
 			     const u64 __user *utag)
 {
@@ -394,7 +394,7 @@ static int io_buf_update_one(struct io_ring_ctx *ctx, unsigned int slot, void __
  * @ctx: the ring, its lock held
  * @up: slots, iovecs and tags; reserved fields are checked
  *
- * Return: number of slots that were changed; if it is 0, -EOVERFLOW, -ENXIO or
+ * Return: number of slots that were changed; if there are none, -EOVERFLOW, -ENXIO or
  * -EINVAL for bad slots, or an error of io_register_buffers().
  */
 int io_bufs_update(struct io_ring_ctx *ctx, const struct io_uring_rsrc_update2 *up)
@@ -487,10 +487,10 @@ static int io_bufs_clone(struct io_ring_ctx *ctx, struct io_ring_ctx *src)
 }
 
 /*
- * Lock @other as well.  A task must not wait for one ring lock while it holds another.  So drop
- * the first if the second is not free, and retry in the reverse order.
+ * Lock @other as well.  A task must not wait for a ring lock while it holds another.  So if @other
+ * is not free, unlock @held and retry in the reverse order.
  *
- * Return: 0, or %IO_RING_LOST if current is killed; neither lock is held then.
+ * Return: 0 with both locks held; %IO_RING_LOST without a lock if current is killed.
  */
 static int io_clone_lock(struct io_ring_ctx *held, struct io_ring_ctx *other)
 {
@@ -509,7 +509,7 @@ static int io_clone_lock(struct io_ring_ctx *held, struct io_ring_ctx *other)
  * @arg: struct io_uring_clone_buffers in user space
  *
  * Return: 0; -EBUSY if there is a table, -EFAULT, -EINVAL for bad flags, a bad index or a
- * ring of another user or mm, -EBADF, -EOPNOTSUPP if the file is no ring, -ENXIO if the ring
+ * ring of another user or mm, -EBADF, -EOPNOTSUPP if the file is not a ring, -ENXIO if the ring
  * has no buffers or is @ctx, -ENOMEM, %IO_RING_LOST.
  */
 int io_clone_buffers(struct io_ring_ctx *ctx, void __user *arg)

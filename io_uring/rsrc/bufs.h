@@ -22,8 +22,8 @@
  * struct io_buf_node - a registered buffer
  * @node: references and tag
  * @ubuf: (-) user address; 0 for a driver's buffer, in which addresses are offsets
- * @len: (-) bytes, at most IO_BUF_SIZE_MAX of user memory, for each direction, ITER_DEST and
- *	ITER_SOURCE; 0 for a direction that a driver does not allow
+ * @len: (-) bytes for each direction (ITER_DEST, ITER_SOURCE), at most IO_BUF_SIZE_MAX for user
+ *	memory; 0 for a direction that a driver does not allow
  * @head: (-) bytes by which the first segment is shorter than a full one
  * @shift: (-) @map->shift
  * @bvec: (-) @map->bvec
@@ -46,13 +46,13 @@ static inline struct io_buf_node *io_buf_node(struct io_rsrc_node *node)
 
 /**
  * io_buf_assign - assign the registered buffer ->buf_index to a request
- * @req: the request; keeps a buffer that it has from an earlier attempt
+ * @req: the request; it keeps a buffer from an earlier attempt
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
  * io_req_free() puts the reference.
  *
- * Return: 0, -EFAULT for an empty slot or one that does not exist, or -ECANCELED if a worker is
- * killed while it waits for the lock.
+ * Return: 0; -EFAULT if the slot is empty or does not exist; -ECANCELED if a worker is killed
+ * while it waits for the lock.
  */
 static inline int io_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -83,11 +83,11 @@ void io_buf_forget_driver(struct io_kiocb *req);
  * @addr: address of the first byte
  * @len: bytes
  *
- * Return: true if all of it is, and data may flow in this direction.
+ * Return: true if the buffer has the whole range and allows this direction.
  */
 static inline bool io_buf_covers(const struct io_buf_node *buf, int ddir, u64 addr, size_t len)
 {
-	/* for an address below the buffer the difference wraps, and is too large as well */
+	/* for an address below the buffer the difference wraps, so it is too large as well */
 	return len <= buf->len[ddir] && addr - buf->ubuf <= buf->len[ddir] - len;
 }
 
@@ -98,11 +98,11 @@ void io_buf_iter_segments(const struct io_buf_node *buf, int ddir, u32 offset, u
  * io_buf_iter - set up an iterator over part of a registered buffer
  * @buf: the buffer
  * @ddir: ITER_DEST or ITER_SOURCE
- * @offset: of the first byte in the buffer
+ * @offset: offset of the first byte in the buffer
  * @len: bytes, at least one; io_buf_covers() was true
  * @iter: result
  *
- * For user memory the iterator has no unneeded segment that the block layer would have to scan.
+ * For user memory the iterator has only the segments of the range: the block layer scans no others.
  */
 static inline void io_buf_iter(const struct io_buf_node *buf, int ddir, u32 offset, u32 len,
 			       struct iov_iter *iter)

@@ -3,13 +3,12 @@
 
 /*
  * A bundle consists of the first buffers of a group, in their order, as many as a transfer may
- * need.  They stay in the group until the transfer reports how many bytes it has moved
- * (io_bundle_used()).  The ring lock is held from the selection to the report, so each ring needs
+ * need.  The buffers stay in the group until io_bundle_used() is called with the number of
+ * transferred bytes.  The ring lock is held from the selection to this call, so each ring needs
  * only one bundle, and keeps the memory of the bundle for the next transfer.
  *
- * Each descriptor is read once, when the bundle is made.  Buffers that are adjacent in memory
- * become one segment, so that a transfer of many small buffers costs as much as that of a large
- * one.
+ * Each descriptor is read once, when the bundle is made.  Buffers adjacent in memory become one
+ * segment, so that a transfer of many small buffers costs as much as that of a large buffer.
  */
 #include <linux/minmax.h>
 #include <linux/slab.h>
@@ -27,8 +26,8 @@ static struct io_bundle *io_bundle_of(struct io_ring_ctx *ctx)
 }
 
 /*
- * Shorten @seg, a part of which is no user memory, to the buffers before the first bad one.  The
- * lengths of its buffers are in [@len, @end).  Return: the end of the lengths that remain.
+ * Shorten @seg, a part of which is not user memory, to the buffers before the first bad buffer.
+ * [@len, @end) has the lengths of the segment's buffers.  Return: the end of the remaining lengths.
  */
 static noinline u32 *io_bundle_shorten(struct iovec *seg, u32 *len, const u32 *end)
 {
@@ -39,9 +38,9 @@ static noinline u32 *io_bundle_shorten(struct iovec *seg, u32 *len, const u32 *e
 }
 
 /*
- * Fill the bundle with at most @nr buffers, until they have room for @want bytes.  A buffer that
- * would exceed @most bytes is cut if its group keeps the rest, or if it is the first that has any
- * bytes.  Otherwise it is left out.  A bad address ends the bundle, as a fault ends a copy.
+ * Fill the bundle with at most @nr buffers, until they have room for @want bytes.  Cut a buffer
+ * that would exceed @most bytes if the group keeps the rest, or if no earlier buffer has any bytes;
+ * leave out any other such buffer.  A bad address ends the bundle, as a fault ends a copy.
  *
  * Bundles of small buffers spend most of their time here, so the inner loop does little for each
  * buffer.  It compares the length with the bytes that are still wanted, and the address with the
@@ -86,7 +85,7 @@ static void io_bundle_fill(struct io_bundle *bundle, struct io_buf_group *group,
 			goto bad;
 	}
 last:
-	/* @most may leave room for more of this buffer than is wanted */
+	/* use more of this buffer than @want requires, if @most allows more */
 	if (len - left <= most - enough || left == enough || group->inc) {
 		len = min(len, left + (most - enough));
 		bundle->cut = *pos - len;
@@ -98,7 +97,7 @@ end:
 	seg->iov_len = behind - (uintptr_t)seg->iov_base;
 	if (unlikely(!access_ok(seg->iov_base, seg->iov_len))) {
 bad:
-		/* the buffer that was cut is the last one, and not among those that remain */
+		/* at least the last buffer is dropped, and only the last buffer can be cut */
 		bundle->cut = 0;
 		left += seg->iov_len;
 		pos = io_bundle_shorten(seg, first, pos);
@@ -112,15 +111,16 @@ bad:
 /**
  * io_bundle_pick - select the buffers for a transfer
  * @req: has REQ_F_BUFFER_SELECT and no buffer; ring lock held
- * @nr: maximum number of buffers; one for a group that is no ring, since the program does not
- *	know the order of its buffers
+ * @nr: maximum number of buffers.  From a group that is not a ring of buffers only one buffer is
+ *	selected, since the program does not know the order of the buffers
  * @want: bytes for which the buffers need room, if the group has enough buffers
  * @most: maximum number of bytes that the transfer may move
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  *
- * Return: the bundle, valid until the lock is released or the next one is selected; -ENOENT
- * without a group, -ENOBUFS without a buffer, -EFAULT for a bad address of the first one, -ENOMEM.
+ * Return: the bundle, valid until the lock is released or the next bundle is selected; -ENOENT
+ * without a group, -ENOBUFS without a buffer, -EFAULT if the first buffer has a bad address, or
+ * -ENOMEM.
  */
 struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 most)
 {
@@ -166,11 +166,11 @@ static void io_bundle_empty(struct io_buf_group *group, u32 nr)
  * @bundle: from io_bundle_pick()
  * @moved: bytes that the transfer has moved
  *
- * Removes from the group the buffers that hold these bytes.  The last one is handled as by
- * io_buf_used().
+ * Remove the buffers that hold these bytes from the group.  An incremental group keeps the rest of
+ * the last buffer, as after io_buf_used().
  *
  * Return: flags for the CQE with the result: the number of the first buffer, and
- * IORING_CQE_F_BUF_MORE if the group keeps the rest of the last one.
+ * IORING_CQE_F_BUF_MORE if the group keeps the rest of the last buffer.
  */
 u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 moved)
 {
@@ -205,8 +205,8 @@ u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 mov
  * @req: as for io_bundle_used()
  * @bundle: from io_bundle_pick()
  *
- * Also consumes buffers of length 0 at the end of the bundle.  Otherwise the next send would send
- * them again, as empty packets.
+ * Also consume buffers of length 0 at the end of the bundle, so that the next send does not send
+ * these buffers again, as empty packets.
  *
  * Return: as io_bundle_used().
  */

@@ -4,10 +4,10 @@
 /*
  * A task may register its credentials with a ring, and an SQE names credentials by
  * their number.  Numbers are assigned in a cycle, so that a number that was freed is
- * not reused soon.  The number 0 in an SQE means none and is never assigned.
+ * not reused soon.  The number 0 means no personality in an SQE and is never assigned.
  *
  * All functions are called with the ring lock held, by io_uring_register(2), for an SQE with a
- * personality, or by the end of the ring.
+ * personality, or at the end of the ring.
  */
 #include <linux/cred.h>
 

@@ -13,7 +13,7 @@
 
 #include "ctx.h"
 
-/* ALLOC1: 0 in an SQE means no personality, and is never assigned */
+/* XA_FLAGS_ALLOC1 never assigns 0, which means no personality in an SQE */
 static inline void io_creds_init(struct io_ring_ctx *ctx)
 {
 	xa_init_flags(&ctx->creds.personalities, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);

@@ -9,10 +9,10 @@
  *
  * Rings cannot be registered: a ring that refers to itself would never be freed.
  *
- * Unlike in earlier kernels, unregistering the table does not wait for the requests that use its
- * files.  The requests keep their references, and the call does not sleep for as long as a pipe
- * stays empty.  Nor does the CQE of a tag wait for resources that were updated before.
- * Unregistering buffers does wait, since they are the program's memory; see sys/unregister.c.
+ * Unlike in earlier kernels, IORING_UNREGISTER_FILES does not wait for the requests that use the
+ * files: it would sleep for as long as a pipe stays empty.  The requests keep their references.
+ * The CQE of a tag does not wait for resources that were updated before, either.
+ * IORING_UNREGISTER_BUFFERS waits, as buffers are the program's memory; see sys/unregister.c.
  *
  * Context: Task context.  Holds the ring lock, which io_install_slot() may take itself.
  */
@@ -60,7 +60,7 @@ static struct io_rsrc_node *io_file_node_from_fd(int fd)
 	return file ? io_file_node_make(file) : ERR_PTR(-EBADF);
 }
 
-/* Let the next search for an empty slot start at @slot, if that is in the range. */
+/* Let the next search for an empty slot start at @slot, if @slot is in the range. */
 static void io_file_alloc_hint(struct io_file_table *table, unsigned int slot)
 {
 	if (slot >= table->alloc_start && slot < table->alloc_end)
@@ -96,7 +96,7 @@ static int io_file_find_empty(const struct io_file_table *table)
 }
 
 /**
- * io_fixed_fd_install - put a file that a request has opened into a slot
+ * io_fixed_fd_install - install a file in a slot
  * @ctx: the ring, its lock held
  * @file: the file, whose reference is consumed, also on failure
  * @file_index: slot + 1 as in an SQE, or IORING_FILE_INDEX_ALLOC to choose a slot
@@ -136,7 +136,7 @@ int io_fixed_fd_install(struct io_ring_ctx *ctx, struct file *file, u32 file_ind
 }
 
 /**
- * io_install_slot - put a file that a request has made into a slot
+ * io_install_slot - install the new file of a request in a slot
  * @ctx: the ring
  * @file: the file, whose reference is consumed, also on failure
  * @file_index: the slot, as for io_fixed_fd_install()
@@ -164,7 +164,7 @@ int io_install_slot(struct io_ring_ctx *ctx, struct file *file, u32 file_index,
  * @slot: the slot
  *
  * Return: 0; -ENXIO without a table, -EINVAL for a slot that does not exist,
- * -EBADF for an empty one.
+ * -EBADF if the slot is empty.
  */
 int io_fixed_fd_remove(struct io_ring_ctx *ctx, u32 slot)
 {
@@ -214,7 +214,7 @@ static int io_file_update_one(struct io_ring_ctx *ctx, unsigned int slot, const 
  * @ctx: the ring, its lock held
  * @up: slots, descriptors and tags; reserved fields are checked
  *
- * Return: number of slots that were handled; if it is 0, -EOVERFLOW, -ENXIO or
+ * Return: number of slots that were handled; if there are none, -EOVERFLOW, -ENXIO or
  * -EINVAL for bad slots, -EFAULT, -EINVAL for a tag without a file, -EBADF,
  * -ENOMEM.
  */
@@ -292,7 +292,7 @@ static int io_file_alloc_one(struct io_ring_ctx *ctx, s32 __user *ufd)
  *	their numbers back to the array
  * @nr: number of descriptors
  *
- * Return: number of descriptors that were handled, or a negative errno if it is 0.
+ * Return: number of descriptors that were handled, or a negative errno if there are none.
  */
 int io_files_update_op(struct io_ring_ctx *ctx, u64 fds_uaddr, u32 offset, u32 nr)
 {

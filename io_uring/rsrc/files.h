@@ -38,8 +38,8 @@ static inline struct io_file_node *io_file_node(struct io_rsrc_node *node)
  * @slot: number of the slot, from the program
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
- * Return: the node with a reference, or NULL if there is none, or current is killed while it
- * waits for the lock.
+ * Return: the node with a reference; NULL if the slot has no file, or if current is killed while
+ * it waits for the lock.
  */
 static inline struct io_rsrc_node *io_file_node_take(struct io_ring_ctx *ctx, unsigned int slot,
 						     unsigned int issue_flags)
@@ -63,7 +63,7 @@ static inline struct io_rsrc_node *io_file_node_take(struct io_ring_ctx *ctx, un
  *
  * Sets req->file and req->file_node on success.  io_req_free() puts the reference.
  *
- * Return: true, or false if there is no such file, or current is killed while it waits for the
+ * Return: true; false if the slot has no file, or if current is killed while it waits for the
  * lock.
  */
 static inline bool io_file_assign_fixed(struct io_kiocb *req, unsigned int fd,
@@ -87,7 +87,7 @@ int io_install_slot(struct io_ring_ctx *ctx, struct file *file, u32 file_index,
 int io_fixed_fd_remove(struct io_ring_ctx *ctx, u32 slot);
 
 /**
- * io_install_file - install a file that a request has made as a descriptor or in a slot
+ * io_install_file - install the new file of a request, as a descriptor or in a slot
  * @ctx: the ring
  * @file: the file, whose reference is consumed, also on failure
  * @fd: reserved descriptor, or negative to use a slot

@@ -3,8 +3,8 @@
 
 /*
  * A group is a queue of buffers.  A ring of buffers is an array that the program shares with the
- * kernel, and to which it appends without a system call.  Other groups are arrays of the kernel's
- * own, to which the program appends by PROVIDE_BUFFERS.  Requests use both in the same manner.
+ * kernel; the program appends buffers without a system call.  Other groups are private arrays of
+ * the kernel, which PROVIDE_BUFFERS fills.  Requests use both kinds in the same manner.
  *
  * This file and bundle.c decide whether a buffer belongs to its group or to a request, see
  * Documentation/io_uring/buffers.rst.  A request selects the first buffer of its group:
@@ -15,7 +15,7 @@
  *   (io_buf_unused()).
  * - Otherwise the request may continue without the lock, while other requests select buffers.  So
  *   the buffer leaves the group at once ("consumed").  The buffer belongs to the request until
- *   the request ends, and cqe.flags has the number of the buffer from then on, for any result.
+ *   the request ends, and the request's CQE has the number of the buffer for any result.
  *
  * The program may write to a ring at any time.  So each descriptor is read once, into group->seen,
  * and all later steps use that copy.
@@ -32,11 +32,11 @@
 #include "rsrc/account.h"
 #include "rsrc/groups.h"
 
-/* slots of the first array of a group that is no ring */
+/* minimum number of slots of a group that PROVIDE_BUFFERS fills */
 #define IO_GROUP_MIN	16U
 
 /*
- * Bytes of pinned groups that each ring has without a charge to RLIMIT_MEMLOCK: eight groups of
+ * Bytes that the groups of an io_uring may pin without a charge to RLIMIT_MEMLOCK: eight groups of
  * the largest size.  6.12 does not charge rings of buffers at all, so programs that work there
  * may have a limit that is too low for a charge.
  */
@@ -58,7 +58,7 @@ void io_groups_init(struct io_ring_ctx *ctx)
  * @id: number of the group
  *
  * Return: the group, to be released by io_group_put(), or NULL.  The region of a group that
- * is no ring is empty.
+ * PROVIDE_BUFFERS fills is empty.
  */
 struct io_buf_group *io_group_get(struct io_ring_ctx *ctx, unsigned int id)
 {
@@ -129,7 +129,7 @@ static struct io_buf_group *io_group_alloc(unsigned int id)
 	return group;
 }
 
-/* Replace the group with number @id, if there is one, by @group, which may be NULL. */
+/* Replace the group with number @id, if it exists, by @group, which may be NULL. */
 static void io_group_replace(struct io_ring_ctx *ctx, unsigned int id, struct io_buf_group *group)
 {
 	struct io_buf_group *old;
@@ -147,7 +147,7 @@ static void io_group_replace(struct io_ring_ctx *ctx, unsigned int id, struct io
 	io_group_put(old);
 }
 
-/* Insert a group.  Return: 0; or -ENOMEM, and the group still belongs to the caller. */
+/* Insert a group.  After an error the caller has to free it.  Return: 0 or -ENOMEM. */
 static int io_group_insert(struct io_ring_ctx *ctx, struct io_buf_group *group)
 {
 	io_assert_ring(ctx);
@@ -181,7 +181,7 @@ void io_groups_free(struct io_ring_ctx *ctx)
 	kvfree(ctx->groups.bundle);
 }
 
-/* Read the first buffer into ->seen.  Return: false if there is none. */
+/* Read the first buffer into ->seen.  Return: false if the group has no buffer. */
 static bool io_group_look(struct io_buf_group *group)
 {
 	const struct io_uring_buf *slot;
@@ -210,7 +210,7 @@ static void io_picked_use(struct io_kiocb *req, struct io_buf_group *group, u32 
 
 /*
  * Consume the bytes of the buffer in ->seen that a request may use.  For an incremental buffer,
- * note what is needed to return a part in io_picked_give_back().
+ * save its state, so that io_picked_give_back() can return a part.
  */
 static void io_picked_take(struct io_kiocb *req, struct io_buf_group *group)
 {
@@ -227,9 +227,9 @@ static void io_picked_take(struct io_kiocb *req, struct io_buf_group *group)
 }
 
 /*
- * Return the rest of the piece of an incremental buffer that a request has consumed to the group,
- * so that the next data follows the @used bytes.  Do nothing if any later use of the group has
- * consumed a buffer or a part of one.  Ring lock held.
+ * Return the unused rest of a consumed piece of an incremental buffer to the group, so that the
+ * next data follows the @used bytes.  Do nothing if a later use of the group has consumed a buffer
+ * or a part of a buffer.  Ring lock held.
  */
 static void io_picked_give_back(struct io_kiocb *req, u32 used)
 {
@@ -240,7 +240,7 @@ static void io_picked_give_back(struct io_kiocb *req, u32 used)
 	if (!group || group->taker != req)
 		return;
 	if (!req->picked.more) {
-		/* a program that knows the head may have put another buffer in its place */
+		/* a program that has read the head may have filled the slot again */
 		if (io_group_count(group) >= group->size)
 			return;
 		group->head--;
@@ -293,7 +293,7 @@ static noinline int io_group_pick(struct io_kiocb *req, struct io_buf *buf,
 	req->flags |= REQ_F_PICKED;
 	if (issue_flags & IO_URING_F_UNLOCKED || !file_can_poll(req->file))
 		io_picked_take(req, group);
-	/* no op or file gets an address that is not in user space */
+	/* check here, so that no op or file uses an address that is not in user space */
 	if (likely(access_ok(u64_to_user_ptr(buf->addr), buf->len)))
 		return 0;
 	req->flags &= ~REQ_F_PICKED;
@@ -325,7 +325,7 @@ static noinline int io_group_pick_unlocked(struct io_kiocb *req, struct io_buf *
  * Return: 0; -ENOBUFS without a buffer, for receives and reads also without a group; -ENOENT for
  * sends without a group; -EFAULT for an address that is not in user space; -ECANCELED if a worker
  * is killed while it waits for the lock.  The request ends with the error.  If the buffer was
- * consumed before -EFAULT, cqe.flags has its number.
+ * consumed before -EFAULT, cqe.flags has the number of the buffer.
  */
 int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_flags)
 {
@@ -340,10 +340,10 @@ int io_buf_pick(struct io_kiocb *req, struct io_buf *buf, unsigned int issue_fla
  * @res: result of the transfer
  * @issue_flags: as for io_buf_pick()
  *
- * The ring lock must have been held since io_buf_pick(), unless that consumed the buffer.
+ * The ring lock must have been held since io_buf_pick(), unless io_buf_pick() consumed the buffer.
  *
- * Return: flags for the CQE with the result, or 0 if the transfer has not used the buffer, which
- * stays in its group then.
+ * Return: flags for the CQE with the result; 0 if the buffer stays in its group, because the
+ * transfer has not used it.
  */
 u32 io_buf_used(struct io_kiocb *req, s32 res, unsigned int issue_flags)
 {
@@ -361,8 +361,8 @@ u32 io_buf_used(struct io_kiocb *req, s32 res, unsigned int issue_flags)
  * io_buf_unused - keep the buffer of an attempt without a result
  * @req: has selected a buffer; ring lock held as for io_buf_used()
  *
- * The next attempt selects a buffer again, unless this one was consumed.  For a consumed buffer
- * cqe.flags gets the number again, since the request may end without another attempt.
+ * The next attempt selects a buffer again, unless the buffer was consumed.  For a consumed buffer,
+ * store the number in cqe.flags again, since the request may end without another attempt.
  */
 void io_buf_unused(struct io_kiocb *req)
 {
@@ -374,7 +374,7 @@ void io_buf_unused(struct io_kiocb *req)
 
 /**
  * io_buf_take - consume the buffer of a request that is completed later
- * @req: will be completed in another context, with the ring lock; the lock has been held
+ * @req: the request, which continues after ->issue() has returned; the ring lock has been held
  *	since io_buf_pick()
  */
 void io_buf_take(struct io_kiocb *req)
@@ -390,7 +390,7 @@ void io_buf_take(struct io_kiocb *req)
  * @req: has no buffer; ring lock held
  * @need: bytes that the request needs
  *
- * A buffer that no request has used stays, as no CQE would report to the program that it is gone.
+ * A buffer that no request has used stays, as no CQE would report that the buffer is gone.
  *
  * Return: true if the first buffer of the group was such a rest and was dropped.
  */
@@ -421,7 +421,7 @@ static int io_group_reserve(struct io_buf_group *group, u32 nr)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
 		bufs[i] = *io_group_slot(group, group->head + i);
-		/* a program may have provided millions */
+		/* the program may have provided millions of buffers */
 		if (unlikely(!(i % 4096)))
 			cond_resched();
 	}
@@ -443,7 +443,7 @@ static void io_group_append(struct io_buf_group *group, struct io_uring_buf buf,
 	}
 }
 
-/* Find the group for PROVIDE_BUFFERS, or make it if there is none. */
+/* Find the group for PROVIDE_BUFFERS, or make the group if it does not exist. */
 static struct io_buf_group *io_group_find_or_make(struct io_ring_ctx *ctx, unsigned int id)
 {
 	struct io_buf_group *group = io_group_find(ctx, id);
@@ -458,9 +458,9 @@ static struct io_buf_group *io_group_find_or_make(struct io_ring_ctx *ctx, unsig
 }
 
 /**
- * io_group_provide - add buffers of one size to a group of the kernel's own
+ * io_group_provide - add buffers of one size to a group, for PROVIDE_BUFFERS
  * @ctx: the ring, its lock held
- * @id: number of the group; it is made if there is none
+ * @id: number of the group, which is made if it does not exist
  * @first: the first buffer; the others follow it in memory
  * @nr: number of buffers
  *
@@ -482,7 +482,7 @@ int io_group_provide(struct io_ring_ctx *ctx, unsigned int id, struct io_uring_b
 }
 
 /**
- * io_group_withdraw - remove the first buffers of a group of the kernel's own
+ * io_group_withdraw - remove the first buffers of a group, for REMOVE_BUFFERS
  * @ctx: the ring, its lock held
  * @id: number of the group
  * @nr: maximum number of buffers
@@ -587,8 +587,8 @@ int io_group_register(struct io_ring_ctx *ctx, void __user *arg)
  * @ctx: the ring, its lock held
  * @arg: struct io_uring_buf_reg in user space
  *
- * Return: 0, -ENOENT without such a group, -EINVAL for a bad @arg or a group that is no ring,
- * -EFAULT.
+ * Return: 0, -ENOENT without such a group, -EINVAL for a bad @arg or a group that is not a ring
+ * of buffers, -EFAULT.
  */
 int io_group_unregister(struct io_ring_ctx *ctx, void __user *arg)
 {

@@ -18,13 +18,13 @@
  * struct io_buf_group - buffers that a program has provided, used in order
  * @refs: (A) references of the ring's table, and of mmap() calls of @region
  * @id: (-) number of the group
- * @ring: (-) the program shares @bufs and appends to it; otherwise the kernel allocates @bufs
+ * @ring: (-) ring of buffers: the program shares @bufs and appends to it; else @bufs is private
  * @inc: (-) buffers are used up piece by piece (IOU_PBUF_RING_INC)
  * @begun: (R) with @inc: a part of the buffer at @head is used up
  * @min_left: (-) with @inc: a buffer with fewer bytes left is used up
  * @size: (R) slots in @bufs, a power of two; (-) with @ring
  * @head: (R) the next buffer to be used, free running; with @ring only its low 16 bits are valid
- * @tail: (R) end of the buffers, free running; unused with @ring, where the program has the tail
+ * @tail: (R) end of the buffers, free running; unused with @ring, as the tail is in shared memory
  * @bufs: (R) slots; (U) with @ring
  * @seen: (R) copy of the buffer at @head, read when it was selected
  * @taker: (R) with @inc: the request that consumed the latest piece; NULL after any later use
@@ -32,7 +32,7 @@
  * @whole_begun: (R) with @taker: @begun before that piece was consumed
  * @region: (-) with @ring: memory of @bufs
  * @pinned: (R) pages of @region if that is pinned user memory
- * @charged: (-) those of @pinned that are charged to the ring's user
+ * @charged: (-) number of @pinned pages that are charged to the ring's user
  */
 struct io_buf_group {
 	refcount_t			refs;
@@ -55,7 +55,7 @@ struct io_buf_group {
 };
 
 /**
- * struct io_buf - the provided buffer that an op gets
+ * struct io_buf - a provided buffer that is selected for an op
  * @addr: user address; access_ok() has accepted it, but it need not be mapped
  * @len: bytes, not more than the request wants
  * @inc: the group is incremental: it keeps the bytes that the request does not use
@@ -66,7 +66,7 @@ struct io_buf {
 	bool	inc;
 };
 
-/* values of io_picked->taken besides 0; the group may get back a rest only after PIECE */
+/* values of io_picked->taken besides 0; only the rest of a PIECE may return to the group */
 #define IO_TAKEN_BUFFER	1
 #define IO_TAKEN_PIECE	2
 
@@ -80,7 +80,7 @@ struct io_buf {
  * @len: bytes of all segments
  * @cut: bytes of the last buffer that are beyond @len
  * @bid: number of the first buffer
- * @single: no further buffer may follow for the same CQE
+ * @single: the CQE must not include buffers of another bundle
  * @segs: segments of user memory
  * @lens: lengths of the buffers as they were read
  */
@@ -119,7 +119,7 @@ static inline struct io_buf_group *io_group_find(struct io_ring_ctx *ctx, unsign
 	return xa_load(&ctx->groups.others, id);
 }
 
-/* Return: number of buffers in the group; up to 65,535 for a ring, as the program sets the tail. */
+/* Return: number of buffers in the group; with ->ring up to 65,535: the program sets the tail. */
 static inline u32 io_group_count(const struct io_buf_group *group)
 {
 	if (!group->ring)
@@ -129,7 +129,7 @@ static inline u32 io_group_count(const struct io_buf_group *group)
 		     group->head);
 }
 
-/* Return: true if a buffer is left.  @req has consumed one since the ring lock was taken. */
+/* Return: true if a buffer is left.  Ring lock held since @req has consumed a buffer. */
 static inline bool io_buf_more(const struct io_kiocb *req)
 {
 	return io_group_count(io_group_find(req->ctx, req->buf_index));
@@ -147,9 +147,9 @@ static inline struct io_uring_buf *io_group_slot(struct io_buf_group *group, u32
 }
 
 /*
- * Remove @used bytes of the buffer in ->seen from the group.  Remove all of it if the group is not
- * incremental, or if less than ->min_left would remain.  Return: true if the group keeps the rest
- * of the buffer.
+ * Remove @used bytes of the buffer in ->seen from the group.  Remove the whole buffer if the group
+ * is not incremental, or if nothing or less than ->min_left would remain.  Return: true if the
+ * group keeps the rest of the buffer.
  */
 static inline bool io_group_use(struct io_buf_group *group, u32 used)
 {

@@ -3,10 +3,10 @@
 
 /*
  * A buffer is pinned page by page and stored as an array of segments.  If a buffer consists of
- * consecutive pages of large folios, a segment can be as large as a folio.  A shift then turns
- * the offset of a byte into the number of its segment, as for single pages.  This requires full
- * segments of one size, a power of two, with only the first and the last one shorter.  Other
- * buffers get a segment for each page.
+ * consecutive pages of large folios, a segment can be as large as a folio.  A shift turns the
+ * offset of a byte into the number of its segment.  This requires segments of one size, a power of
+ * two; only the first and the last segment may be shorter.  Buffers that cannot be divided in this
+ * manner get a segment for each page.
  *
  * A run of consecutive pages of one folio may become a segment.  It is not enough that pages
  * belong to the same folio: a program can map one page many times, or leave pages out.
@@ -43,7 +43,7 @@ static unsigned int io_page_run(struct page **pages, unsigned int nr)
 }
 
 /**
- * struct io_map_layout - how pages become segments
+ * struct io_map_layout - division of pages into segments
  * @nr_segs: number of segments
  * @unit: pages in a full segment, a power of two
  */
@@ -52,7 +52,7 @@ struct io_map_layout {
 	unsigned int	unit;
 };
 
-/* Make each run a segment if the runs have suitable sizes, otherwise each page. */
+/* Plan a segment for each run if the runs have suitable sizes, otherwise for each page. */
 static struct io_map_layout io_map_lay_out(struct page **pages, unsigned int nr)
 {
 	const struct io_map_layout by_page = { .nr_segs = nr, .unit = 1 };
@@ -136,7 +136,7 @@ static unsigned int io_seg_pages(const struct bio_vec *bv)
  * @uaddr: user address
  * @len: bytes, not 0, at most IO_BUF_SIZE_MAX
  *
- * A compound page with a part of another buffer of the ring is not charged again.
+ * A compound page that already holds a part of a buffer of the ring is not charged again.
  *
  * Return: the memory with one reference; -EFAULT, -EOVERFLOW, -ENOMEM, -EINTR if current is killed.
  */
@@ -184,7 +184,7 @@ static void io_map_unpin(struct io_mapped_ubuf *map)
 }
 
 /**
- * io_map_put - drop a reference to memory, unpin or release it with the last one
+ * io_map_put - drop a reference to memory, and unpin or release the memory with the last reference
  * @map: the memory
  *
  * Context: Task context.  May sleep.

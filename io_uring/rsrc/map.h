@@ -16,15 +16,15 @@
 struct io_mem_account;
 
 /**
- * struct io_mapped_ubuf - pinned memory; rings that cloned their buffers share it
- * @refs: (A) nodes that use it
+ * struct io_mapped_ubuf - memory of a registered buffer and of its clones in other rings
+ * @refs: (A) number of nodes that use the memory
  * @nr_bvecs: (-) entries of @bvec
  * @shift: (-) log2 of the bytes in a full segment; 0 if segments have any size
- * @account: (-) account to which user memory is charged, with a reference; NULL for a driver's
+ * @account: (-) account that is charged for user memory, with a reference; NULL for driver memory
  * @release: (-) for a driver's memory: called with @priv when the last node is gone, else NULL
  * @priv: (-) argument of @release
  * @bvec: (-) segments of the memory.  With @shift all are full except the first, which has the
- *	end of a full one, and the last, which has the start of a full one
+ *	end of a full segment, and the last, which has the start of a full segment
  */
 struct io_mapped_ubuf {
 	refcount_t	refs;

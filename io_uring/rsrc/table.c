@@ -29,7 +29,7 @@
 
 /**
  * io_rsrc_table_alloc - allocate a table of empty slots
- * @table: not in use
+ * @table: the table, not in use
  * @nr: slots, at least one
  *
  * Return: 0 or -ENOMEM.
@@ -46,9 +46,9 @@ int io_rsrc_table_alloc(struct io_rsrc_table *table, unsigned int nr)
 /**
  * io_rsrc_table_free - drop all nodes of a table and free the table
  * @ctx: the ring, its lock held
- * @table: may be empty; is empty afterwards
+ * @table: the table, which may be empty; it is empty afterwards
  *
- * This function posts no CQEs of tags, which are only for updates of single slots.
+ * The tags of the nodes are cleared: only an update of a single slot leads to the CQE of a tag.
  */
 void io_rsrc_table_free(struct io_ring_ctx *ctx, struct io_rsrc_table *table)
 {
@@ -88,21 +88,21 @@ int io_rsrc_check_range(const struct io_rsrc_table *table, u32 offset, u32 nr)
 }
 
 /*
- * Count a tagged node that leaves its slot while requests use it.  The last of these requests
- * posts two CQEs, its own and that of the tag.  The wakeup of a sleeping owner depends on this.
+ * Count a tagged node that leaves its slot while requests use the node.  The last of these requests
+ * posts two CQEs, its own and that of the tag.  io_ring_is_urgent() depends on this count.
  */
 static void io_rsrc_owe_tag(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
 	node->owed = true;
 	WRITE_ONCE(ctx->tags_owed, ctx->tags_owed + 1);
-	/* a worker, or a task that sends a file to the ring, may do this while the owner sleeps */
+	/* a worker, or a task that sends a file, may change the slot while the owner sleeps */
 	io_owner_wake_recount(ctx);
 }
 
 /**
- * io_rsrc_set_slot - change what is registered in a slot
+ * io_rsrc_set_slot - replace the node in a slot
  * @ctx: the ring, its lock held
- * @table: one of its tables
+ * @table: a table of the ring
  * @slot: a slot that exists
  * @node: the new node, whose reference passes to the slot; NULL to empty the slot
  */
@@ -146,7 +146,7 @@ u64 *io_rsrc_copy_tags(const u64 __user *tags, unsigned int nr)
 }
 
 /**
- * io_rsrc_post_tag - post the CQE of a resource that has lost its last user
+ * io_rsrc_post_tag - post the CQE of a node's tag, if any, after the node's last use
  * @ctx: the ring, its lock held
  * @node: the node that is being released
  */
@@ -185,9 +185,9 @@ int io_rsrc_read_register(struct io_uring_rsrc_register *reg, void __user *arg, 
  * @ctx: the ring, its lock held
  * @arg: struct io_uring_rsrc_update2 in user space
  * @size: size of the struct, from the program
- * @buffers: true for the table of buffers, false for that of files
+ * @buffers: true for the table of buffers, false for the table of files
  *
- * Return: number of slots that were handled, or a negative errno if it is 0.
+ * Return: number of slots that were handled, or a negative errno if there are none.
  */
 int io_update_rsrc(struct io_ring_ctx *ctx, void __user *arg, unsigned int size, bool buffers)
 {

@@ -24,11 +24,11 @@ int io_update_rsrc(struct io_ring_ctx *ctx, void __user *arg, unsigned int size,
 void io_rsrc_free_all(struct io_ring_ctx *ctx);
 
 /**
- * io_rsrc_find - find what is registered in a slot
+ * io_rsrc_find - find the node in a slot
  * @table: the table; the ring lock is held
  * @slot: number of the slot, from the program
  *
- * Return: the node without a reference; NULL for an empty slot or one that does not exist.
+ * Return: the node without a reference; NULL if the slot is empty or does not exist.
  */
 static inline struct io_rsrc_node *io_rsrc_find(const struct io_rsrc_table *table,
 						unsigned int slot)

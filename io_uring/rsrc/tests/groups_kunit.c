@@ -72,7 +72,7 @@ static void groups_incremental(struct kunit *test)
 
 	groups_add(ring, 1000, 64, 3);
 	KUNIT_ASSERT_TRUE(test, io_group_look(group));
-	/* nothing was used */
+	/* no byte was used, so the buffer stays as it is */
 	KUNIT_EXPECT_TRUE(test, io_group_use(group, 0));
 	KUNIT_EXPECT_EQ(test, ring->bufs[0].len, 64);
 	KUNIT_EXPECT_TRUE(test, io_group_use(group, 40));
@@ -82,7 +82,7 @@ static void groups_incremental(struct kunit *test)
 	/* min_left bytes remain, which is enough */
 	KUNIT_EXPECT_TRUE(test, io_group_use(group, 16));
 	KUNIT_ASSERT_TRUE(test, io_group_look(group));
-	/* fewer remain, so the buffer is used up */
+	/* fewer than min_left bytes remain, so the buffer is used up */
 	KUNIT_EXPECT_FALSE(test, io_group_use(group, 1));
 	KUNIT_EXPECT_EQ(test, ring->bufs[0].len, 0);
 	KUNIT_EXPECT_EQ(test, io_group_count(group), 0);
@@ -102,7 +102,7 @@ static void groups_hostile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring->bufs[0].addr, 1060);
 	KUNIT_EXPECT_EQ(test, ring->bufs[0].len, 4);
 	KUNIT_ASSERT_TRUE(test, io_group_look(group));
-	/* more bytes than the buffer has */
+	/* a use of more bytes than the buffer has uses up the buffer */
 	KUNIT_EXPECT_FALSE(test, io_group_use(group, U32_MAX));
 	/* any tail selects a valid slot */
 	*groups_tail(ring) = group->head - 1;
@@ -110,7 +110,7 @@ static void groups_hostile(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, io_group_look(group));
 }
 
-/* An array of the kernel's own grows while its first buffer is in the middle. */
+/* The array that PROVIDE_BUFFERS fills grows while the first buffer is in its middle. */
 static void groups_grow(struct kunit *test)
 {
 	struct io_buf_group *group = io_group_alloc(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: tests of how pinned pages become segments, and of finding a byte in them */
+/* io_uring: tests of the segments of pinned pages, and of iterators over ranges in them */
 
 /*
  * A test buffer consists of pieces, each of which is a number of pages of a folio.
@@ -71,7 +71,7 @@ static int map_init(struct kunit *test)
 	test->priv = fix;
 	for (i = 0; i < MAP_FOLIOS; i++)
 		fix->folios[i] = alloc_pages(GFP_KERNEL | __GFP_COMP, MAP_ORDER);
-	/* adjacent in memory, which must not matter */
+	/* the single pages are adjacent in memory, which must not join them to a segment */
 	fix->singles[0] = alloc_pages(GFP_KERNEL, MAP_ORDER);
 	KUNIT_ASSERT_NOT_NULL(test, fix->singles[0]);
 	split_page(fix->singles[0], MAP_ORDER);
@@ -279,7 +279,7 @@ static struct io_mapped_ubuf *map_of(struct kunit *test, const struct map_case *
 	return map;
 }
 
-/* Find the segment with byte @offset of a driver's buffer.  Make @offset relative to it. */
+/* Find the segment with byte @offset of a driver's buffer.  Make @offset relative to its start. */
 static const struct bio_vec *driver_seg(const struct io_mapped_ubuf *map, size_t *offset)
 {
 	const struct bio_vec *bv = map->bvec;
@@ -334,7 +334,7 @@ static void map_charges(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, io_account_del_segs(account, small, small->nr_bvecs), 7);
 	KUNIT_EXPECT_EQ(test, io_account_del_segs(account, small, small->nr_bvecs), 7);
 
-	/* three folios, added twice; another buffer has a part of one of them */
+	/* three folios, added twice; another buffer has a part of one folio */
 	apart = map_of(test, &map_cases[15]);
 	inside = map_of(test, &map_cases[3]);
 	KUNIT_EXPECT_EQ(test, io_account_add_segs(account, apart), 3 * MAP_FOLIO);
