@@ -392,7 +392,7 @@ static int io_buf_update_one(struct io_ring_ctx *ctx, unsigned int slot, void __
 /**
  * io_bufs_update - change slots of the table of buffers, in order
  * @ctx: the ring, its lock held
- * @up: slots, iovecs and tags; reserved fields are checked
+ * @up: slots, iovecs and tags; the caller has checked the reserved fields
  *
  * Return: number of slots that were changed; if there are none, -EOVERFLOW, -ENXIO or
  * -EINVAL for bad slots, or an error of io_register_buffers().

@@ -24,7 +24,7 @@
  * @ubuf: (-) user address; 0 for a driver's buffer, in which addresses are offsets
  * @len: (-) bytes for each direction (ITER_DEST, ITER_SOURCE), at most IO_BUF_SIZE_MAX for user
  *	memory; 0 for a direction that a driver does not allow
- * @head: (-) bytes by which the first segment is shorter than a full one
+ * @head: (-) bytes by which the first segment is shorter than a full segment
  * @shift: (-) @map->shift
  * @bvec: (-) @map->bvec
  * @map: (-) the memory, with a reference

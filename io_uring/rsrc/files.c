@@ -212,7 +212,7 @@ static int io_file_update_one(struct io_ring_ctx *ctx, unsigned int slot, const 
 /**
  * io_files_update - change slots of the table of files, in order
  * @ctx: the ring, its lock held
- * @up: slots, descriptors and tags; reserved fields are checked
+ * @up: slots, descriptors and tags; the caller has checked the reserved fields
  *
  * Return: number of slots that were handled; if there are none, -EOVERFLOW, -ENXIO or
  * -EINVAL for bad slots, -EFAULT, -EINVAL for a tag without a file, -EBADF,

@@ -11,14 +11,14 @@
  *
  * - If the request is issued under the ring lock and its file can be polled, the buffer stays in
  *   the group during the attempt, while the lock is held ("peeked").  Afterwards a used buffer
- *   leaves the group (io_buf_used()).  An unused one stays, and the group is not changed
+ *   leaves the group (io_buf_used()).  An unused buffer stays, and the group is not changed
  *   (io_buf_unused()).
  * - Otherwise the request may continue without the lock, while other requests select buffers.  So
  *   the buffer leaves the group at once ("consumed").  The buffer belongs to the request until
  *   the request ends, and the request's CQE has the number of the buffer for any result.
  *
- * The program may write to a ring at any time.  So each descriptor is read once, into group->seen,
- * and all later steps use that copy.
+ * The program may write to a ring of buffers at any time.  So each descriptor is read once, into
+ * group->seen, and all later steps use that copy.
  */
 #include <linux/fs.h>
 #include <linux/log2.h>
@@ -99,7 +99,7 @@ static void io_group_uncharge(struct io_ring_ctx *ctx, struct io_buf_group *grou
 		atomic_long_sub(group->charged, &ctx->account.user->locked_vm);
 }
 
-/* Charge the pages of a group.  Return: 0, or -ENOMEM if that would exceed RLIMIT_MEMLOCK. */
+/* Charge the pages of a group.  Return: 0, or -ENOMEM if the charge would exceed RLIMIT_MEMLOCK. */
 static int io_group_charge(struct io_ring_ctx *ctx, struct io_buf_group *group, u32 pages)
 {
 	unsigned long free = IO_GROUPS_UNCHARGED >> PAGE_SHIFT;
@@ -314,8 +314,8 @@ static noinline int io_group_pick_unlocked(struct io_kiocb *req, struct io_buf *
 }
 
 /**
- * io_buf_pick - select the buffer that a request is to use
- * @req: has REQ_F_BUFFER_SELECT, a file and ->picked.max, and no buffer
+ * io_buf_pick - select a buffer for a request
+ * @req: the request, with REQ_F_BUFFER_SELECT, a file and ->picked.max, but without a buffer
  * @buf: result
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
@@ -386,7 +386,7 @@ void io_buf_take(struct io_kiocb *req)
 }
 
 /**
- * io_buf_retire - drop the rest of an incremental buffer that is too short for a request
+ * io_buf_retire - drop the rest of an incremental buffer if the rest is too short for a request
  * @req: has no buffer; ring lock held
  * @need: bytes that the request needs
  *

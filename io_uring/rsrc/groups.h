@@ -23,15 +23,15 @@
  * @begun: (R) with @inc: a part of the buffer at @head is used up
  * @min_left: (-) with @inc: a buffer with fewer bytes left is used up
  * @size: (R) slots in @bufs, a power of two; (-) with @ring
- * @head: (R) the next buffer to be used, free running; with @ring only its low 16 bits are valid
- * @tail: (R) end of the buffers, free running; unused with @ring, as the tail is in shared memory
+ * @head: (R) index of the next buffer, free running; with @ring only the low 16 bits are valid
+ * @tail: (R) index after the last buffer; unused with @ring, as the tail is in shared memory
  * @bufs: (R) slots; (U) with @ring
- * @seen: (R) copy of the buffer at @head, read when it was selected
+ * @seen: (R) copy of the buffer at @head, read when the buffer was selected
  * @taker: (R) with @inc: the request that consumed the latest piece; NULL after any later use
  * @whole: (R) with @taker: copy of the buffer before that piece was consumed
  * @whole_begun: (R) with @taker: @begun before that piece was consumed
  * @region: (-) with @ring: memory of @bufs
- * @pinned: (R) pages of @region if that is pinned user memory
+ * @pinned: (R) number of pages of @region, if @region is pinned user memory
  * @charged: (-) number of @pinned pages that are charged to the ring's user
  */
 struct io_buf_group {

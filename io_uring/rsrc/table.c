@@ -8,7 +8,7 @@
  * ring lock.
  *
  * A node in a slot never changes its file or buffer: an update makes a new node
- * and drops the slot's reference to the old one.  The old file or buffer stays for
+ * and drops the slot's reference to the old node.  The old file or buffer stays for
  * as long as requests use it.  The last of these requests releases it, and posts the
  * CQE of the tag, if any.  Only IORING_UNREGISTER_BUFFERS waits for these requests.
  *
@@ -74,7 +74,7 @@ void io_rsrc_table_free(struct io_ring_ctx *ctx, struct io_rsrc_table *table)
  * @nr: number of slots
  *
  * Return: 0; -EOVERFLOW if @offset + @nr wraps, -ENXIO without a table, -EINVAL
- * for slots beyond its end.
+ * for slots beyond the end of the table.
  */
 int io_rsrc_check_range(const struct io_rsrc_table *table, u32 offset, u32 nr)
 {

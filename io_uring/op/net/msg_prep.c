@@ -4,8 +4,8 @@
 /*
  * A program may reuse the SQE, the msghdr, its vector and the address once the request is
  * submitted.  So ->prep() copies them.  A vector with one entry is stored as a plain buffer.
- * Long addresses, and vectors with more entries, are copied to the heap.  The data and the
- * ancillary data stay in user memory: each attempt reads or writes them there.
+ * Addresses of SENDMSG, long addresses of SEND, and longer vectors are copied to the heap.  The
+ * data and the ancillary data stay in user memory: each attempt reads or writes them there.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -89,7 +89,7 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	if (unlikely(net->how & IORING_RECVSEND_BUNDLE)) {
 		if (!(req->flags & REQ_F_BUFFER_SELECT))
 			return -EINVAL;
-		/* the rest of a bundle has to be sent before the next buffers */
+		/* with MSG_WAITALL a request sends the rest of a bundle before it ends */
 		net->msg_flags |= MSG_WAITALL;
 		req->flags |= REQ_F_MULTISHOT;
 	}

@@ -82,7 +82,7 @@ static const struct ubuf_info_ops io_notif_ops = {
 	.complete = io_notif_complete,
 };
 
-/* Find the registered buffer of a send.  Return: its node, NULL if it does not cover the data. */
+/* Return: the node of a send's registered buffer; NULL if the buffer does not cover the data. */
 static struct io_rsrc_node *io_notif_buf(struct io_kiocb *req)
 {
 	struct io_rsrc_node *node = io_rsrc_find(&req->ctx->buf_table, req->buf_index);
@@ -146,14 +146,14 @@ static int io_notif_hold_buf(struct io_kiocb *req, struct io_kiocb *notif,
 }
 
 /**
- * io_notif_bind - charge the pages of a send, or find its registered buffer
+ * io_notif_bind - charge the pages of a send, or hold its registered buffer
  * @req: a zero copy send before its first attempt
  * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
  *
  * Context: Task context.  May sleep.
  *
- * Return: 0; -ENOMEM when RLIMIT_MEMLOCK is reached; -EFAULT for data that is not in the
- * registered buffer; -ECANCELED if a worker is killed while it waits for the lock.
+ * Return: 0; -ENOMEM if the charge would exceed RLIMIT_MEMLOCK; -EFAULT for data that is not in
+ * the registered buffer; -ECANCELED if a worker is killed while it waits for the lock.
  */
 int io_notif_bind(struct io_kiocb *req, unsigned int issue_flags)
 {
