@@ -7,7 +7,7 @@
  *	in the attempt			io_rw_end(); the issuer completes the request
  *	in ->ki_complete()		in any context; pushes the request to the context that may
  *					complete it
- *	in ->ki_complete(), polled	leaves the request to the task that reaps
+ *	in ->ki_complete(), polled	marks the request as done for the task that polls
  *
  * A request that fails without another attempt gets its result from io_rw_fail().
  *
@@ -38,7 +38,7 @@
 #include "submit/submit.h"
 
 /*
- * Set the total result of all attempts; @ret is the result of the last one.  An error is reported
+ * Set the total result of all attempts; @ret is the result of the last attempt.  Report an error
  * only if no attempt has moved data.
  */
 static void io_rw_set_result(struct io_kiocb *req, ssize_t ret)
@@ -75,7 +75,7 @@ static void io_rw_tell(struct io_kiocb *req)
 /**
  * io_rw_end - set the result of a read or write that ends during its last attempt
  * @req: the request
- * @ret: what the last attempt has returned
+ * @ret: return value of the last attempt
  *
  * Context: Task context.
  *
@@ -95,7 +95,7 @@ enum io_result io_rw_end(struct io_kiocb *req, ssize_t ret)
  * io_rw_fail - correct the result of a read or write that fails without another attempt
  * @req: the request
  *
- * If earlier attempts have moved data, the number of bytes is the result instead of the error.
+ * If earlier attempts have moved data, the result is the number of moved bytes, not the error.
  */
 void io_rw_fail(struct io_kiocb *req)
 {
@@ -142,7 +142,7 @@ static void io_rw_end_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int
 		fsnotify_access(req->file);
 	else
 		io_rw_tell(req);
-	/* the request may have consumed more of a provided buffer than it has filled */
+	/* return the part of a provided buffer that the request has consumed, but not filled */
 	if (unlikely(req->flags & REQ_F_FAIL) && req->flags & REQ_F_PICKED)
 		req->cqe.flags = io_buf_used(req, req->cqe.res, 0);
 	io_complete_collected(ctx, req);
@@ -156,7 +156,7 @@ static noinline bool io_rw_odd(struct io_kiocb *req, long res)
 {
 	if ((res == -EAGAIN || res == -EOPNOTSUPP) && !(req->flags & REQ_F_NOWAIT) &&
 	    io_rw(req)->kiocb.ki_flags & IOCB_NOWAIT) {
-		/* current is the submitter, whose credentials a worker needs */
+		/* current is the submitter: keep its credentials for the worker */
 		if (in_task() && current->io_uring == req->tctx)
 			io_req_keep_creds(req);
 		req->flags |= REQ_F_REISSUE;
@@ -166,7 +166,7 @@ static noinline bool io_rw_odd(struct io_kiocb *req, long res)
 	return false;
 }
 
-/* Return: IO_PUSH_NOW if the request has a successor, which must not wait for more CQEs. */
+/* Return: IO_PUSH_NOW if a linked request has to start without a wait for more CQEs; else 0. */
 static unsigned int io_rw_urgency(const struct io_kiocb *req)
 {
 	return unlikely(req->flags & REQ_F_HAS_LINK) ? IO_PUSH_NOW : 0;
@@ -185,7 +185,7 @@ static void io_rw_push(struct io_kiocb *req, long res)
 }
 
 /**
- * io_read_complete - end a read, as the ->ki_complete() of its kiocb
+ * io_read_complete - push a read, to be completed or repeated (->ki_complete())
  * @kiocb: the kiocb of the request
  * @res: number of bytes or a negative errno
  *
@@ -197,7 +197,7 @@ void io_read_complete(struct kiocb *kiocb, long res)
 }
 
 /**
- * io_write_complete - end a write, as the ->ki_complete() of its kiocb
+ * io_write_complete - push a write, to be completed or repeated (->ki_complete())
  * @kiocb: the kiocb of the request
  * @res: number of bytes or a negative errno
  *
@@ -212,7 +212,7 @@ void io_write_complete(struct kiocb *kiocb, long res)
 }
 
 /**
- * io_rw_complete_polled - set the result of a polled request, as the ->ki_complete() of its kiocb
+ * io_rw_complete_polled - set the result of a polled request, mark it as done (->ki_complete())
  * @kiocb: the kiocb of the request
  * @res: number of bytes or a negative errno
  *

@@ -3,11 +3,11 @@
 
 /*
  * Some drivers have only ->read() and ->write().  Each segment of the data takes one call, until a
- * call moves less than its segment.  These methods take user addresses.  For data in a registered
- * buffer they get its user address, as for any other data.  So the transfer does not use the
- * pinned pages.  A driver's buffer has no user address.
+ * call moves less than its segment.  The two methods take user addresses.  For data in a registered
+ * buffer they get the user address of the buffer, so the transfer does not use the pinned pages.
+ * A driver's buffer has no user address, so the transfer fails.
  *
- * The methods have no IOCB_NOWAIT, so a non-blocking attempt needs a file with O_NONBLOCK.
+ * The methods do not support IOCB_NOWAIT, so a non-blocking attempt needs O_NONBLOCK.
  */
 #include "op/rw/rw.h"
 

@@ -7,7 +7,7 @@
  * more entries need memory on the heap.
  *
  * ->prep() refuses addresses outside of user space.  An attempt may still fault on the data.
- * ->prep() does not know the file yet, so io_rw_start() makes the checks that depend on it.
+ * The file is looked up after ->prep(), so io_rw_start() makes the checks that depend on the file.
  */
 #include <linux/compat.h>
 #include <linux/slab.h>
@@ -34,8 +34,8 @@ struct io_rw_async *io_rw_async_alloc(struct io_kiocb *req, unsigned int nr_segs
 }
 
 /*
- * Read the only vector entry of a READV with a provided buffer.  Its length limits the transfer,
- * where 0 means no limit.  Its address is ignored.  Return: 0 or a negative errno.
+ * Read the only vector entry of a READV with a provided buffer.  The entry's length limits the
+ * transfer (0: no limit), and its address is ignored.  Return: 0 or a negative errno.
  */
 static int io_rw_prep_select(struct io_kiocb *req)
 {
@@ -49,7 +49,7 @@ static int io_rw_prep_select(struct io_kiocb *req)
 	if (req->ctx->compat) {
 		if (copy_from_user(&compat, vec, sizeof(compat)))
 			return -EFAULT;
-		/* as for any other 32-bit vector */
+		/* refused in any other 32-bit vector, too */
 		if ((compat_ssize_t)compat.iov_len < 0)
 			return -EINVAL;
 		iov.iov_len = compat.iov_len;
@@ -123,13 +123,13 @@ int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 }
 
 /**
- * io_rw_buf_later - check whether a request without its registered buffer may find it at ->issue()
+ * io_rw_buf_later - check whether ->issue() may look up the registered buffer once more
  * @req: a READ_FIXED or WRITE_FIXED; ring lock held
- * @err: the error of the lookup
+ * @err: the error of the lookup in ->prep()
  *
  * An earlier command in the chain may register a driver's buffer, see io_buf_forget_driver().
  *
- * Return: 0 if it may, otherwise @err.
+ * Return: 0 if ->issue() may look up the buffer, otherwise @err.
  */
 int io_rw_buf_later(struct io_kiocb *req, int err)
 {
@@ -139,7 +139,7 @@ int io_rw_buf_later(struct io_kiocb *req, int err)
 		return err;
 	if (req->flags & REQ_F_BUF_NODE)
 		io_buf_forget_driver(req);
-	/* a node that the request still has is user memory that does not cover the data */
+	/* if the node was not dropped above, its user memory does not cover the data */
 	return req->flags & REQ_F_BUF_NODE ? err : 0;
 }
 
@@ -198,8 +198,8 @@ loff_t *io_rw_current_pos(struct io_kiocb *req)
  * @req: a read or write with REQ_F_CUR_POS that has moved no data yet
  * @ddir: %READ or %WRITE
  *
- * Other requests may have changed the file's position while this one waited for a worker or for
- * data.  The transfer starts at the position that the file has when an attempt moves data.
+ * Other requests may have changed the file's position while this request waited for a worker or
+ * for data.  The transfer starts at the position that the file has when an attempt moves data.
  *
  * Return: 0 or a negative errno.
  */
@@ -227,7 +227,7 @@ void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 
 	if (async->nr_segs) {
 		iov_iter_init(iter, ddir, async->iov, async->nr_segs, rw->len);
-		/* keep an empty first entry: io_rw_pieces() makes a call for it */
+		/* do not skip an empty first entry: io_rw_pieces() makes a call for each entry */
 		if (rw->done)
 			iov_iter_advance(iter, rw->done);
 	} else {

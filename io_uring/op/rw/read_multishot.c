@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_READ_MULTISHOT - read into provided buffers until the end */
+/* io_uring: IORING_OP_READ_MULTISHOT - read into provided buffers, one CQE for each */
 
 /*
  * READ_MULTISHOT supports files that can be polled, such as pipes.  When the file has data, the
  * request reads it into the next buffer of a group and posts a CQE with IORING_CQE_F_MORE.  The
- * request ends at the end of the file, with an error, if the group is empty, if the CQ is full, or
- * if it is cancelled.  submit/multishot.c describes when the request is issued.
+ * request ends at the end of the file, after an error or a cancel, and if the group is empty or the
+ * CQ is full.  submit/multishot.c describes when the request is issued.
  */
 #include <linux/fsnotify.h>
 #include <linux/poll.h>
@@ -43,8 +43,8 @@ static noinline int io_read_multishot_start(struct io_kiocb *req)
 }
 
 /*
- * Prepare a later attempt.  The first one may be long ago, so check the permission and read the
- * current position again.  Return: as io_read_multishot_start().
+ * Prepare a later attempt.  The first attempt may be long ago, so check the permission and read
+ * the current position again.  Return: as io_read_multishot_start().
  */
 static int io_read_multishot_again(struct io_kiocb *req)
 {
@@ -72,9 +72,9 @@ static ssize_t io_read_multishot_try(struct io_kiocb *req, unsigned int issue_fl
 }
 
 /*
- * Return: what ->issue() has to return after a posted CQE.  Without an armed poll, check the file
- * here: an attempt would select the next buffer too early.  Until there is data, the program may
- * still return its last buffer.
+ * Return: the return value of ->issue() after a posted CQE.  Before the poll is armed, check here
+ * whether the file is ready, because an attempt without data would select a buffer, and fail if the
+ * group is empty.  The program may still provide a buffer before there is data.
  */
 static enum io_result io_read_multishot_more(const struct io_kiocb *req)
 {
@@ -83,7 +83,7 @@ static enum io_result io_read_multishot_more(const struct io_kiocb *req)
 	return io_poll_is_ready(req) ? IO_MORE_IF_READY : IO_AGAIN;
 }
 
-/* Report the result @ret of an attempt.  Return: what ->issue() has to return. */
+/* Report the result @ret of an attempt.  Return: the return value of ->issue(). */
 static enum io_result io_read_multishot_tell(struct io_kiocb *req, ssize_t ret,
 					     unsigned int issue_flags)
 {

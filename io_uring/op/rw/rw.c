@@ -2,23 +2,23 @@
 /* io_uring: IORING_OP_READ, WRITE, READV, WRITEV, READ_FIXED, WRITE_FIXED - data of files */
 
 /*
- * A read or write consists of attempts, each on the rest of the data.  The first one is made
- * inline and must not block (IOCB_NOWAIT).  If it would have blocked, or if a regular file or a
- * block device has moved only a part, the next attempt is made
+ * A read or write consists of attempts, each on the rest of the data.  An inline attempt must not
+ * block (IOCB_NOWAIT).  If the attempt would have blocked, or if a regular file or a block device
+ * has moved only a part, the next attempt is made
  *
- *	for buffered reads	by the submitter, when the missing folio has been read, if the file
- *				has FOP_BUFFER_RASYNC (io_read_wait_folio())
- *	otherwise		by a worker, which may block
+ *	for a buffered read of a file	by the submitter, when the missing folio has been read
+ *	with FOP_BUFFER_RASYNC		(io_read_wait_folio())
+ *	for any other transfer		by a worker, which may block
  *
- * A request for a file that can be polled waits until the file is ready instead (async/poll.c).
- * If an attempt on such a file, or a blocking attempt, moves only a part, that part is the result.
- * Files of procfs and sysfs are exceptions, see io_rw_goes_on().
+ * But if the file can be polled, the request waits until the file is ready (async/poll.c).  If an
+ * attempt on a file that can be polled, or a blocking attempt, moves only a part, that part is the
+ * result.  Files of procfs and sysfs are exceptions, see io_rw_goes_on().
  *
- * Offset -1 means the current position of the file.  Each attempt reads the position until one has
- * moved data, since other requests may have changed it while this one waited.
+ * Offset -1 means the current position of the file.  Until an attempt has moved data, each attempt
+ * reads the position again, since other requests may have changed it.
  *
  * After -EIOCBQUEUED the device completes the request, see end_io.c.  An issuer without the ring
- * lock must not access it any more, except on a polled ring until it adds the request to the list.
+ * lock must not access the request after that, except to list it on a polled ring.
  */
 #include <linux/fsnotify.h>
 #include <linux/poll.h>
@@ -58,7 +58,7 @@ static int io_rw_start_again(struct io_kiocb *req, int ddir)
 
 	kiocb->ki_flags &= ~IOCB_WAITQ;
 	if (req->ctx->iopoll) {
-		/* the file clears IOCB_HIPRI for an attempt that cannot be polled */
+		/* the file has cleared IOCB_HIPRI if the last attempt could not be polled */
 		kiocb->ki_flags |= IOCB_HIPRI;
 		kiocb->private = NULL;
 		req->iopoll_done = 0;
@@ -68,7 +68,7 @@ static int io_rw_start_again(struct io_kiocb *req, int ddir)
 	return 0;
 }
 
-/* Handle -EIOCBQUEUED on a polled ring.  Return: what ->issue() has to return. */
+/* Handle -EIOCBQUEUED on a polled ring.  Return: the return value of ->issue(). */
 static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (unlikely(io_iopoll_is_done(req))) {
@@ -85,9 +85,9 @@ static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flag
 }
 
 /*
- * Let the attempt of a worker block, with RWF_NOWAIT only on a file without ->poll(), as programs
- * know it.  An attempt at the current position is also synchronous, except on a polled ring: the
- * next request for the file starts where this one ends.
+ * Let the attempt of a worker block.  With RWF_NOWAIT, it may block only on a file without
+ * ->poll(), for compatibility.  An attempt at the current position is also synchronous, except on
+ * a polled ring, because the next request for the file starts at the end of this transfer.
  */
 static void io_rw_let_block(struct io_kiocb *req)
 {
@@ -101,9 +101,9 @@ static void io_rw_let_block(struct io_kiocb *req)
 }
 
 /*
- * Return: true if another attempt has to follow a short transfer: on a regular file or a block
- * device.  IOCB_NOWAIT does not make a transfer short if the file lacks FMODE_NOWAIT.  Requests
- * for /proc and /sys continue until the end, but trace_pipe and /proc/kmsg need to be ready.
+ * Return: true if another attempt has to follow a short transfer.  Only regular files and block
+ * devices continue.  Without FMODE_NOWAIT, as in /proc and /sys, the request continues until the
+ * end, but only while ->poll() reports data: trace_pipe and /proc/kmsg may have none.
  */
 static bool io_rw_goes_on(const struct io_kiocb *req, bool write)
 {
@@ -139,7 +139,7 @@ static noinline enum io_result io_rw_incomplete(struct io_kiocb *req, ssize_t re
 	return IO_AGAIN;
 }
 
-/* Attempt again after a folio was read.  An exiting task waits a while for this, see ->reading. */
+/* Attempt again after a folio was read.  An exiting task waits for this up to IO_CANCEL_READS. */
 static void io_read_go_on(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
 	atomic_dec(&io_tw_to_req(tw)->tctx->reading);
@@ -168,8 +168,8 @@ static bool io_read_may_wait_folio(struct io_kiocb *req)
 }
 
 /*
- * Repeat a buffered read that has found no up-to-date folio.  With IOCB_WAITQ the attempt does not
- * block: the unlock of the folio calls io_read_wake().  Return: what ->issue() has to return.
+ * Repeat a buffered read that lacks an up-to-date folio.  With IOCB_WAITQ the attempt does not
+ * block: the unlock of the folio calls io_read_wake().  Return: the return value of ->issue().
  */
 static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 {
@@ -209,7 +209,7 @@ static noinline enum io_result io_read_wait_folio(struct io_kiocb *req)
 
 static enum io_result io_read_issue(struct io_kiocb *req, unsigned int issue_flags);
 
-/* Issue a read into a provided buffer.  rsrc/groups.c describes the later owner of the buffer. */
+/* Issue a read into a provided buffer.  rsrc/groups.c describes when a buffer leaves its group. */
 static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_rw *rw = io_rw(req);
@@ -233,7 +233,7 @@ static noinline enum io_result io_read_select(struct io_kiocb *req, unsigned int
 	else if (result == IO_AGAIN && !(lent && rw->done))
 		io_buf_unused(req);
 	else if (lent)
-		/* a device fills the buffer, or it has a part of the data: no other may use it */
+		/* a device fills the buffer, or a part is filled: no other request may use it */
 		io_buf_take(req);
 	return result;
 }

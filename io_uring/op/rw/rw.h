@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: what the files of reads and writes share */
+/* io_uring: shared parts of reads and writes */
 #ifndef IO_OP_RW_H
 #define IO_OP_RW_H
 
@@ -20,12 +20,12 @@
 
 /**
  * struct io_rw - a read or a write
- * @kiocb: passed to the file.  ki_filp is NULL until the request has begun, see
- *	io_rw_begun(); each attempt advances ki_pos
- * @addr: user address of data in one piece, also of data in a registered buffer
+ * @kiocb: passed to ->read_iter() or ->write_iter().  ki_filp is NULL until io_rw_start() has
+ *	succeeded; each attempt that moves data advances ki_pos
+ * @addr: user address of the data, or offset in a driver's buffer; unused for a vector
  * @len: bytes to transfer
- * @flags: RWF_*, until the request has begun
- * @done: bytes that earlier attempts have moved, once the request has begun
+ * @flags: RWF_*, until io_rw_start()
+ * @done: bytes that earlier attempts have moved, from io_rw_start() on
  *
  * Each attempt builds its iterator from these fields, so a request that waits or moves to a worker
  * keeps no iterator.  Vectors are in struct io_rw_async.
@@ -45,7 +45,7 @@ static_assert(!offsetof(struct io_rw, kiocb));
 
 /**
  * struct io_rw_async - data that only some reads and writes need
- * @wpq: buffered reads: the wait for a folio
+ * @wpq: wait queue entry of a buffered read that waits for a folio
  * @nr_segs: number of entries in @iov, 0 if the data is in one piece
  * @iov: copy of the program's vector
  */
@@ -95,7 +95,7 @@ static inline bool io_write_start(struct kiocb *kiocb)
 	sb = file_inode(kiocb->ki_filp)->i_sb;
 	if (!sb_start_write_trylock(sb))
 		return false;
-	/* another context may release the write access, see kiocb_end_write() */
+	/* for lockdep: another context may release the write access, see kiocb_end_write() */
 	__sb_writers_release(sb, SB_FREEZE_WRITE);
 	return true;
 }
@@ -117,7 +117,7 @@ static inline u16 io_rw_current_ioprio(void)
 }
 
 /**
- * io_rw_prep_sqe - read the fields that all reads and writes have
+ * io_rw_prep_sqe - read the SQE fields that all reads and writes have
  * @req: a read or write
  * @sqe: the SQE, in shared memory
  *
@@ -201,7 +201,7 @@ static inline void io_rw_iter(struct io_kiocb *req, int ddir, struct iov_iter *i
  * io_rw_begun - check whether io_rw_start() has succeeded
  * @req: a read or write
  *
- * Each attempt relies on io_rw_start(), which checks the file, sets ki_complete, and replaces
+ * Each attempt depends on io_rw_start(), which checks the file, sets ki_complete, and replaces
  * rw->flags by rw->done.
  *
  * Return: true if io_rw_start() has succeeded.
@@ -250,12 +250,12 @@ static __always_inline int __io_rw_start(struct io_kiocb *req, int ddir)
 }
 
 /**
- * io_rw_start - prepare the first attempt, with the request's file
- * @req: a read or write that has not begun
+ * io_rw_start - prepare the first attempt
+ * @req: a read or write that has its file; not started yet
  * @ddir: %READ or %WRITE
  *
- * After a failure the caller has to end the request.  It cannot be started again, because
- * rw->done may have replaced rw->flags.
+ * After a failure the caller has to end the request.  The request cannot be started again,
+ * because rw->done may have replaced rw->flags.
  *
  * Return: 0 or a negative errno.
  */
@@ -279,7 +279,7 @@ static __always_inline ssize_t io_rw_attempt(struct io_kiocb *req, int ddir)
 {
 	const struct file_operations *f_op = req->file->f_op;
 	struct kiocb *kiocb = &io_rw(req)->kiocb;
-	/* io_rw_iter() initializes all of it */
+	/* io_rw_iter() initializes the whole iterator */
 	struct iov_iter iter __uninitialized;
 
 	io_rw_iter(req, ddir, &iter);
