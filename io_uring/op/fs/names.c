@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_RENAMEAT, UNLINKAT, MKDIRAT, SYMLINKAT, LINKAT - entries of directories */
+/* io_uring: IORING_OP_RENAMEAT, UNLINKAT, MKDIRAT, SYMLINKAT, LINKAT - change directory entries */
 
 /*
  * ->prep() reads the paths, so that the program may reuse their memory.  All these ops change a
@@ -16,7 +16,7 @@
 #include "op/result.h"
 
 /**
- * struct io_names - arguments of an op on one name or two
+ * struct io_names - arguments of an op with one or two names
  * @old: existing name, or contents of a symbolic link; unset for MKDIRAT and UNLINKAT
  * @new: name to create, or the name that UNLINKAT removes
  * @old_dfd: directory where a relative @old starts
@@ -35,7 +35,7 @@ struct io_names {
 
 IO_OP_DATA(io_names);
 
-/* Check that unused fields are 0; @used is the OR of some of them.  Return: 0 or -errno. */
+/* Check that unused fields are 0.  @used is the OR of further fields.  Return: 0 or -errno. */
 static int io_names_check(struct io_kiocb *req, const struct io_uring_sqe *sqe, u64 used)
 {
 	if (used || req->buf_index || READ_ONCE(sqe->splice_fd_in))
@@ -62,7 +62,7 @@ static void io_names_cleanup(struct io_kiocb *req)
 	dismiss_delayed_filename(&names->new);
 }
 
-/* End a request.  The caller's CLASS() puts the names, so there is nothing left to clean up. */
+/* End a request.  The caller's CLASS() puts the names, so ->cleanup() must not put them. */
 static enum io_result io_names_done(struct io_kiocb *req, int ret)
 {
 	req->flags &= ~REQ_F_NEED_CLEANUP;

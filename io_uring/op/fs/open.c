@@ -26,7 +26,7 @@
 
 /**
  * struct io_open - arguments of OPENAT and OPENAT2
- * @path: the path; put after the last attempt, otherwise by ->cleanup()
+ * @path: the path; put by the attempt that ends the request, or by ->cleanup()
  * @how: flags, mode and resolve flags
  * @dfd: directory where a relative path starts
  * @file_index: slot + 1, IORING_FILE_INDEX_ALLOC, or 0 for a descriptor
@@ -57,7 +57,7 @@ static int io_open_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	ret = io_path_get(req, &open->path, READ_ONCE(sqe->addr), 0);
 	if (ret)
 		return ret;
-	/* exec does not close registered files */
+	/* exec does not close registered files, so O_CLOEXEC would have no effect */
 	if (open->file_index && open->how.flags & O_CLOEXEC)
 		return -EINVAL;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: the paths that requests name */
+/* io_uring: paths in the SQEs of requests */
 #ifndef IO_OP_PATH_H
 #define IO_OP_PATH_H
 
@@ -20,8 +20,8 @@
 #include "req/req.h"
 
 /*
- * Charge a path to the caller's cgroup, which getname() does not do.  A system call has few paths,
- * but any number of requests may wait with theirs.  Return: 0 or -ENOMEM.
+ * Charge a path to the caller's cgroup.  getname() does not charge it, as a system call has few
+ * paths, but many requests may hold a path while they wait.  Return: 0 or -ENOMEM.
  */
 static inline int io_path_charge(struct delayed_filename *path)
 {
@@ -49,11 +49,11 @@ static inline int io_path_charge(struct delayed_filename *path)
  * @uflags: AT_EMPTY_PATH allows an empty path
  *
  * The reference count of a struct filename is not atomic, and audit takes references.  So audit
- * gets the path only in complete_getname(), which the task that uses the path calls.
+ * gets the path only in complete_getname(), called by the task that uses the path.
  *
  * Context: Task context of the submitter.  May sleep.
  *
- * Return: 0 or a negative errno as of getname().
+ * Return: 0 or a negative errno, as getname().
  */
 static inline int io_path_get(struct io_kiocb *req, struct delayed_filename *path, u64 uaddr,
 			      int uflags)
@@ -66,7 +66,7 @@ static inline int io_path_get(struct io_kiocb *req, struct delayed_filename *pat
 	return io_path_charge(path);
 }
 
-/* Put a path that the request does not need any more, so that ->cleanup() is not called. */
+/* Put a path that the request does not need any more.  ->cleanup() is not called after this. */
 static inline void io_path_put(struct io_kiocb *req, struct filename *name)
 {
 	putname(name);
@@ -74,7 +74,7 @@ static inline void io_path_put(struct io_kiocb *req, struct filename *name)
 }
 
 /*
- * Keep the path for a worker; if audit has a reference to it, keep a copy.
+ * Keep the path for a worker, or a copy if audit has a reference to the path.
  * Return: IO_AGAIN, or IO_DONE if there is no memory.
  */
 static inline enum io_result io_path_keep(struct io_kiocb *req, struct delayed_filename *path,

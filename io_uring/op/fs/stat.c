@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_STATX - what statx(2) tells about a file */
+/* io_uring: IORING_OP_STATX - attributes of a file */
 
 /*
  * An inline attempt succeeds only if the path is in the dentry cache, and the attributes are in
@@ -26,7 +26,7 @@
 
 /**
  * struct io_statx - arguments of STATX
- * @path: the path; put after the last attempt, otherwise by ->cleanup()
+ * @path: the path; put by the attempt that ends the request, or by ->cleanup()
  * @buffer: user address for the attributes
  * @dfd: directory where a relative path starts
  * @flags: AT_*
@@ -58,8 +58,8 @@ static int io_statx_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 }
 
 /*
- * Return: true if the attributes are in memory.  A dentry without ->d_revalidate() is not enough:
- * the root of a network filesystem may lack this method, as no name of the root can become stale.
+ * Return: true if the attributes are in memory.  A network filesystem may also have a dentry
+ * without ->d_revalidate(): its root, which has no name that can become stale.
  */
 static bool io_statx_is_local(const struct path *path)
 {
@@ -72,9 +72,9 @@ static bool io_statx_is_local(const struct path *path)
 }
 
 /*
- * Look the path up in the dentry cache, and copy the attributes if they are in memory.  The copy
+ * Look up the path in the dentry cache, and copy the attributes if they are in memory.  The copy
  * uses this lookup, since a second lookup could find another file and block.  The copy must not
- * wait for a page, which current itself may have to supply (userfaultfd).
+ * wait for a page fault, which current itself may have to handle (userfaultfd).
  *
  * Return: 0, -EAGAIN if a worker has to repeat the request, or another negative errno.
  */

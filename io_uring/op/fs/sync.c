@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_FSYNC, SYNC_FILE_RANGE, FALLOCATE, FTRUNCATE - what files keep on disk */
+/* io_uring: IORING_OP_FSYNC, SYNC_FILE_RANGE, FALLOCATE, FTRUNCATE - flush, allocate, truncate */
 
 /*
  * All these ops may wait for a disk, and none has a non-blocking mode.  So only

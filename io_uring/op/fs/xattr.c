@@ -73,7 +73,7 @@ static int io_xattr_name(struct xattr_name *kname, const struct io_uring_sqe *sq
 
 /*
  * Copy the value like setxattr_copy(), but charge it to the cgroup.  A system call has one value,
- * but any number of requests may wait with theirs.  Return: 0 or a negative errno.
+ * but many requests may hold a value while they wait.  Return: 0 or a negative errno.
  */
 static int io_xattr_value(struct kernel_xattr_ctx *attr)
 {
