@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_FADVISE, IORING_OP_MADVISE - how files and memory will be used */
+/* io_uring: IORING_OP_FADVISE, IORING_OP_MADVISE - announce how files and memory will be used */
 #include <linux/errno.h>
 #include <linux/fadvise.h>
 #include <linux/fs.h>
@@ -23,7 +23,7 @@ struct io_advise {
 
 IO_OP_DATA(io_advise);
 
-/* Read the SQE.  If @wide is 0, the length is in sqe->len. */
+/* Read the SQE.  @wide is a 64-bit length; if it is 0, the length is in sqe->len. */
 static int io_advise_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u64 start, u64 wide)
 {
 	struct io_advise *adv = io_advise(req);

@@ -48,7 +48,7 @@ static int io_cancel_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return 0;
 }
 
-/* Find the file whose requests are to be cancelled, and hold it.  Return: true if there is one. */
+/* Find and hold the file whose requests are to be cancelled.  Return: true if there is a file. */
 static bool io_cancel_file(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_cancel *cancel = io_cancel(req);

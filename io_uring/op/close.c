@@ -2,9 +2,9 @@
 /* io_uring: IORING_OP_CLOSE - close a descriptor, or empty a slot of the registered files */
 
 /*
- * A CLOSE checks the file and removes its descriptor without dropping the table's lock in between.
- * So it closes the file that it has checked.  A file with ->flush() may have to write data back, so
- * a worker closes it.  Rings are refused, since a request must not close its own ring.
+ * A CLOSE holds the lock of the descriptor table while it checks the file and removes the
+ * descriptor, so it closes the file that it has checked.  A worker closes files with ->flush(),
+ * which may write data back.  Rings are refused, since a request must not close its own ring.
  *
  * A request that is linked to a CLOSE may need the file to be released: the port of a listener has
  * to be free, or a pipe has to be without readers.  fput() releases a file when the task returns to
@@ -14,10 +14,10 @@
  *
  * A CLOSE does not wait for other holders of the file: another descriptor, a request, or, briefly,
  * a worker that has just completed a request.  A CLOSE with a LINK_TIMEOUT does not wait at all, as
- * the timeout could not end the wait.  Nor does the CLOSE of a socket that would linger.
+ * the timeout could not end the wait.  The CLOSE of a lingering socket does not wait, either.
  *
  * A worker also waits for the release of a regular file that is open for writing.  So the program
- * may execute the file as soon as it has the CQE.
+ * may execute the file as soon as the CQE is posted.
  */
 #include <linux/errno.h>
 #include <linux/fdtable.h>
@@ -40,8 +40,8 @@
  * @fd: descriptor
  * @file_index: slot + 1, or 0 for a descriptor
  * @file: closed file, with a reference, if the CLOSE waits for its release; otherwise NULL
- * @gone: task work that puts @file
- * @req: the request, for @gone
+ * @gone: task work that puts @file, and completes @req
+ * @req: the request
  */
 struct io_close {
 	int			fd;
@@ -93,7 +93,7 @@ static void io_close_put(struct callback_head *gone)
 	io_complete_later(close->req);
 }
 
-/* Set the result after the descriptor or slot was emptied.  Return: what ->issue() returns. */
+/* Set the result, and put the file if it was kept.  Return: the return value of ->issue(). */
 static enum io_result io_close_end(struct io_kiocb *req, int ret, unsigned int issue_flags)
 {
 	struct io_close *close = io_close(req);
@@ -107,7 +107,7 @@ static enum io_result io_close_end(struct io_kiocb *req, int ret, unsigned int i
 	}
 	close->req = req;
 	init_task_work(&close->gone, io_close_put);
-	/* other holders keep the file, or current is exiting and runs no more task work */
+	/* do not wait if the file has other holders, or if current runs no more task work */
 	if (file_count(close->file) > 1 || task_work_add(current, &close->gone, TWA_RESUME)) {
 		fput(close->file);
 		return IO_DONE;
@@ -134,8 +134,8 @@ static enum io_result io_close_slot(struct io_kiocb *req, unsigned int issue_fla
 }
 
 /*
- * Remove a file from the table of descriptors.  Return: the file; NULL if there is none that may
- * be closed; ERR_PTR(-EAGAIN) if a worker has to close it.
+ * Remove a file from the table of descriptors.  Return: the file; NULL if @fd is not open or is a
+ * ring; ERR_PTR(-EAGAIN) if a worker has to close the file.
  */
 static struct file *io_close_take(int fd, bool may_flush)
 {

@@ -9,8 +9,8 @@
  *	the driver	in between; it may request callbacks in the submitter, one at a time
  *
  * The driver may end a command in any context at any time: before ->uring_cmd() has returned,
- * while the ring cancels it, or after its task has exited.  So io_uring_cmd_done() only stores the
- * result and pushes the request:
+ * while the ring cancels the command, or after its task has exited.  So io_uring_cmd_done() only
+ * stores the result and pushes the request:
  *
  *	submitter, holds the ring lock		driver
  *	->uring_cmd()
@@ -25,20 +25,20 @@
  *						  complete and free the request
  *
  * io_cmd_end_tw() needs the ring lock.  So the submitter and a cancel, which hold the lock, may
- * access the request until they release it.
+ * access the request until they release the lock.
  *
  * There is one short cut.  A driver's callback runs under the ring lock, in a context that may
- * post CQEs, and nearly always ends commands of its own ring.  These are completed at once.  The
- * callback may also end commands of other rings, so issue_flags do not suffice: the ring of
- * tctx->cmd_req is the locked one.  That command itself exists until the callback has returned.
+ * post CQEs, and nearly always ends commands of its own ring.  Such commands are completed at once.
+ * The callback may also end commands of other rings, but only the ring of tctx->cmd_req is locked.
+ * tctx->cmd_req is the called back command, which exists until the callback has returned.
  *
- * On polled rings the task that polls finds a finished command or a requested callback.  It runs
- * the task work if it is the submitter, and pushes the command to the submitter otherwise.  A file
- * without ->uring_cmd_iopoll() is not polled: its commands end as on other rings.
+ * On a polled ring, the task that polls checks for ended commands and requested callbacks.  If this
+ * task is the submitter, it runs the task work; if not, it pushes the command to the submitter.  A
+ * file without ->uring_cmd_iopoll() is not polled: its commands end as on other rings.
  *
- * The bytes of a command are in its SQE.  Only the first ->issue(), by the submitter, may read them
- * there; later ones need a copy.  A block device also needs a copy, because it may find out that it
- * would block after it has accepted the command.
+ * The bytes of a command are in its SQE.  Only the first ->issue(), in the submitter, may read the
+ * SQE; later calls need a copy.  A block device also needs a copy, because it may report that it
+ * would block after it has accepted the command (io_uring_cmd_issue_blocking()).
  */
 #include <linux/export.h>
 #include <linux/fs.h>
@@ -59,8 +59,8 @@
 
 /* values of req->iopoll_done, which all rings use for commands */
 #define IO_CMD_DRIVER	0	/* the driver owns the command, which polled rings poll for */
-#define IO_CMD_DONE	1	/* the driver has ended it, or has requested a callback */
-#define IO_CMD_UNPOLLED	2	/* the driver owns it; polled rings do not poll for it */
+#define IO_CMD_DONE	1	/* the driver has ended the command, or requested a callback */
+#define IO_CMD_UNPOLLED	2	/* the driver owns the command; polled rings do not poll for it */
 
 /* cmd->flags: a cancel came before the worker could mark the command as cancelable */
 #define IO_CMD_UNMARKED	BIT(29)
@@ -208,7 +208,7 @@ static void io_cmd_send(struct io_kiocb *req,
 	}
 }
 
-/* Return: the command whose driver current calls back, with its ring's lock held, or NULL. */
+/* Return: the command whose callback current runs, under the ring lock; NULL if there is none. */
 static struct io_kiocb *io_cmd_called_back(unsigned int issue_flags)
 {
 	if (issue_flags & IO_URING_F_UNLOCKED || !in_task() || !current->io_uring)
@@ -240,15 +240,15 @@ EXPORT_SYMBOL_GPL(__io_uring_cmd_done);
 /*
  * Return: true if the fallback worker has to call the driver back, instead of current.
  *
- * A driver that was asked to end its commands takes back the work that programs have got from it.
- * Work that a later callback hands out is lost, and ublk crashes if a program answers work that
- * was taken back.  A driver recognizes the end of a task by PF_EXITING, or by a callback in the
- * fallback worker.  An SQPOLL thread that ends its requests does not have PF_EXITING yet.  A task
- * that calls exec, or has only closed the ring, never has PF_EXITING.
+ * After a cancel of its commands, a driver takes back the work that it has passed to programs.
+ * Work that a later callback passes to a program is lost, and ublk crashes if the program completes
+ * work that was taken back.  A driver recognizes the end of a task by PF_EXITING, or by a callback
+ * in the fallback worker.  An SQPOLL thread that ends its requests does not have PF_EXITING yet.
+ * A task that calls exec, or has only closed the ring, never has PF_EXITING.
  *
- * If the driver was not asked to end the command, current calls it, even if the task exits or the
- * ring is closed.  ublk treats the task that issues the first commands of a queue as the server of
- * that queue, and a kernel worker in this role would never exit.
+ * Without a cancel, current calls the driver, even if the task exits or the ring is closed.  ublk
+ * treats the task that issues the first commands of a queue as the server of that queue, and a
+ * kernel worker in this role would never exit.
  */
 static bool io_cmd_is_abandoned(struct io_kiocb *req)
 {
@@ -284,7 +284,7 @@ static void io_cmd_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int is
 	cmd->task_work_cb((struct io_tw_req) { .req = req }, token);
 	if (likely(tctx)) {
 		tctx->cmd_req = NULL;
-		/* not earlier: btrfs ends the command before it frees what the command points to */
+		/* not earlier: btrfs ends the command, then frees memory that the command uses */
 		if (likely(tctx->cmd_ended)) {
 			tctx->cmd_ended = false;
 			io_cmd_end(req);
@@ -297,7 +297,7 @@ void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd, io_req_tw_func_t task_w
 			       unsigned int flags)
 {
 	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
-	/* the callback of a block device may queue the command to a worker, and post no CQE */
+	/* not for a block device: its callback may queue the command to a worker, without a CQE */
 	bool lazy = flags & IOU_F_TWQ_LAZY_WAKE && !S_ISBLK(file_inode(req->file)->i_mode);
 
 	cmd->task_work_cb = task_work_cb;
@@ -349,12 +349,12 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 	if (unlikely(!(issue_flags & IO_URING_F_UNLOCKED) && !current->io_uring))
 		return;
 	if (io_issue_lock(ctx, issue_flags)) {
-		/* io_cmd_accepted() cancels the command */
+		/* the worker was killed: io_cmd_accepted() cancels the command */
 		cmd->flags |= IO_CMD_UNMARKED;
 		return;
 	}
 	cmd->flags |= IORING_URING_CMD_CANCELABLE;
-	/* an earlier cancel has not found the command in the wait table: repeat the cancel later */
+	/* an earlier cancel may have missed the command: io_cmd_accepted() cancels it again */
 	if (issue_flags & IO_URING_F_UNLOCKED && (!io_wq_disown() || !io_may_add_waiting(req)))
 		cmd->flags |= IO_CMD_UNMARKED;
 	else
@@ -363,7 +363,7 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 }
 EXPORT_SYMBOL_GPL(io_uring_cmd_mark_cancelable);
 
-/* Request the end of a command.  The driver may ignore this; an ending task or ring repeats it. */
+/* Request the end of a command.  An ending task or ring repeats this, as drivers may ignore it. */
 static bool io_cmd_cancel(struct io_kiocb *req)
 {
 	struct io_uring_cmd *cmd = io_req_cmd(req);
@@ -381,7 +381,7 @@ void io_uring_cmd_issue_blocking(struct io_uring_cmd *cmd)
 {
 	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
 
-	/* the fallback worker may be the caller, and may not post while the ring has its owner */
+	/* the caller may be the fallback worker, which must not post while the ring has an owner */
 	if (!io_issue_allowed(req, 0)) {
 		io_req_fail_later(req, -ECANCELED);
 		return;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: URING_CMD - registered buffers of a driver's memory */
+/* io_uring: URING_CMD - registered buffers in a driver's memory */
 
 /*
- * A program that serves a block device or a file system moves data between the requests of others
- * and files or sockets.  To avoid a copy, its driver registers the pages of a request in a slot of
- * the server's ring.  The server then reads into or writes from that slot, as with its own
+ * A program that serves a block device or a file system moves data between the requests of other
+ * programs and files or sockets.  To avoid a copy, the driver registers the pages of a request in a
+ * slot of the server's ring.  The server reads into or writes from that slot, as with its own
  * registered buffers, but with offsets in place of addresses.
  *
- * The driver keeps the pages until @release is called, once the slot is empty and no request or
- * notification uses the buffer.  The driver decides in which direction data may flow.  The server
- * of a block device must neither change the data of a write, nor read the old contents of the
- * pages of a read.
+ * The driver keeps the pages until its release function is called: when the slot is empty and no
+ * request or notif uses the buffer.  The driver decides in which direction data may flow.  The
+ * server of a block device must neither change the data of a write, nor read the old contents of
+ * the pages of a read.
  */
 #include <linux/blk-mq.h>
 #include <linux/bvec.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_EPOLL_CTL - what an epoll instance watches */
+/* io_uring: IORING_OP_EPOLL_CTL - change the files that an epoll instance watches */
 #include <linux/errno.h>
 #include <linux/fs.h>
 #include <linux/uaccess.h>
@@ -13,7 +13,7 @@
  * @epfd: descriptor of the epoll instance
  * @op: EPOLL_CTL_*
  * @fd: descriptor to watch
- * @event: events to watch for, copied by ->prep(); unused if @op takes none
+ * @event: events to watch for, copied by ->prep(); unused if @op takes no event
  */
 struct io_epoll {
 	int			epfd;

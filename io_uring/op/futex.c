@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_FUTEX_WAIT, FUTEX_WAITV, FUTEX_WAKE - futexes without a thread that sleeps */
+/* io_uring: IORING_OP_FUTEX_WAIT, FUTEX_WAITV, FUTEX_WAKE - futexes without a sleeping thread */
 
 /*
  * A wait queues an entry (struct futex_q) on each of its futexes.  A task that wakes a futex calls
  * the entry's ->wake() with the lock of the futex's hash bucket held.  ->wake() takes the entry off
  * the futex and pushes the request's task work, which completes the request.
  *
- * A FUTEX_WAIT has one entry.  Either a waker or a cancel takes that off, under the bucket's lock,
- * and decides the result.
+ * A FUTEX_WAIT has one entry.  Either a waker or a cancel takes the entry off the futex, under the
+ * bucket's lock, and decides the result.
  *
  * A FUTEX_WAITV may have several wakers at once.  The first waker or cancel that changes ->state
  * decides the result and pushes the task work, which takes the other entries off:
@@ -27,7 +27,7 @@
  * The first waker is an exception, as the request exists until its task work has run.
  *
  * The keys of private futexes contain the mm of the task.  So io_req_track() makes the task end all
- * waits before it drops its mm.  An exit that cannot end them keeps the mm (io_tctx_keep_mm()).
+ * waits before it drops its mm.  An exit that cannot end a wait keeps the mm (io_tctx_keep_mm()).
  */
 #include <linux/errno.h>
 #include <linux/mutex.h>
@@ -42,7 +42,7 @@
 #include "req/wait_table.h"
 #include "req/spare.h"
 
-/* io_futex_vector->state, if it is not the index of the futex that was woken */
+/* values of io_futex_vector->state other than the index of a woken futex */
 enum {
 	IO_FUTEX_CANCELLED	= -3,	/* the request ends with -ECANCELED */
 	IO_FUTEX_SETUP		= -2,	/* entries are being queued; the issuer handles a wake */
@@ -63,11 +63,11 @@ struct io_futex_entry {
  * struct io_futex - a FUTEX_WAIT or a FUTEX_WAKE
  * @uaddr: user address of the futex
  * @flags: FLAGS_*
- * @val: waits: value that the futex has to contain
- * @cancelled: (R) waits: a cancel has taken the entry off
- * @entry: waits: the entry on the futex
- * @mask: wakes: bitset that a wait has to match
- * @wake: wakes: maximum number of waits to wake
+ * @val: FUTEX_WAIT: value that the futex has to contain
+ * @cancelled: (R) FUTEX_WAIT: a cancel has taken the entry off the futex
+ * @entry: FUTEX_WAIT: the entry on the futex
+ * @mask: FUTEX_WAKE: bitset that a wait has to match
+ * @wake: FUTEX_WAKE: maximum number of waits to wake
  */
 struct io_futex {
 	u32 __user	*uaddr;
@@ -126,7 +126,7 @@ static bool io_futex_cancel(struct io_kiocb *req)
 {
 	struct io_futex *futex = io_futex(req);
 
-	/* a waker may have been first, but the request ends in any case */
+	/* if futex_unqueue() fails, a waker ends the request */
 	io_wait_table_hide(req);
 	/* a LINK_TIMEOUT may cancel again, but futex_unqueue() must not succeed twice */
 	if (!futex->cancelled && futex_unqueue(&futex->entry->q)) {
@@ -182,7 +182,7 @@ static bool io_futex_vector_cancel(struct io_kiocb *req)
 	io_wait_table_hide(req);
 	old = atomic_cmpxchg(&vector->state, IO_FUTEX_WAITS, IO_FUTEX_CANCELLED);
 	if (old == IO_FUTEX_WAITS) {
-		/* not in the task work: until then, entries would consume wakes of other waits */
+		/* do not leave this to the task work: the entries would consume wakes until then */
 		futex_unqueue_multiple(vector->futexes, vector->nr);
 		io_req_push(req, io_futex_vector_tw, 0);
 	}
@@ -267,15 +267,15 @@ static int io_futex_waitv_prep(struct io_kiocb *req, const struct io_uring_sqe *
 }
 
 /*
- * Add a request to the wait table, before a waker can end it.  Return: true; false if the task or
- * the ring is ending, so that the request must not wait.
+ * Add a request to the wait table, before a waker can end it.  Return: false if the request must
+ * not wait, because the task or the ring is ending; otherwise true.
  */
 static bool io_futex_add_waiting(struct io_kiocb *req)
 {
 	if (!io_may_add_waiting(req))
 		return false;
 	io_req_track(req);
-	/* this may have to grow the table */
+	/* this may sleep to grow the table */
 	io_wait_table_add(req);
 	return true;
 }
@@ -287,7 +287,7 @@ static enum io_result io_futex_wait_issue(struct io_kiocb *req, unsigned int iss
 
 	if (!io_futex_add_waiting(req))
 		return io_done(req, -ECANCELED);
-	/* before the entry is queued, as a waker may end the request from then on */
+	/* before the entry is queued: a waker may end the request as soon as it is */
 	io_req_move(req, IO_REQ_WAITING);
 	ret = futex_wait_setup(futex->uaddr, futex->val, futex->flags,
 			       &futex->entry->q, NULL, NULL);
@@ -299,7 +299,7 @@ static enum io_result io_futex_wait_issue(struct io_kiocb *req, unsigned int iss
 
 /*
  * Queue the entries of a FUTEX_WAITV.  Return: 0 if the request waits; 1 if a futex was woken
- * meanwhile, whose index is in *@woken; or a negative errno.  If not 0, no entry is queued.
+ * already, with its index in *@woken; or a negative errno.  If not 0, no entry is queued.
  */
 static int io_futex_vector_queue(struct io_kiocb *req, int *woken)
 {
@@ -308,7 +308,7 @@ static int io_futex_vector_queue(struct io_kiocb *req, int *woken)
 
 	atomic_set(&vector->state, IO_FUTEX_SETUP);
 	ret = futex_wait_multiple_setup(vector->futexes, vector->nr, woken);
-	/* the setup has prepared current to sleep, which it does not do here */
+	/* the setup has prepared current to sleep: undo this, as current does not sleep */
 	__set_current_state(TASK_RUNNING);
 	if (ret)
 		return ret;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_FIXED_FD_INSTALL - a descriptor for a registered file */
+/* io_uring: IORING_OP_FIXED_FD_INSTALL - install a descriptor for a registered file */
 #include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/file.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_LINK_TIMEOUT - limits the time of the request before it in a chain */
+/* io_uring: IORING_OP_LINK_TIMEOUT - limit the time of the previous request in a chain */
 
 /*
- * req/linked_timeout.h describes how a LINK_TIMEOUT is part of its chain; this file has its timer.
+ * req/linked_timeout.h describes how a LINK_TIMEOUT is part of its chain; this file has the timer.
  * If the head ends first, the LINK_TIMEOUT ends with -ECANCELED.  If the timer expires first, the
  * LINK_TIMEOUT leaves the chain and cancels the head.  The head may end in between:
  *
@@ -28,7 +28,7 @@ static int io_link_timeout_prep(struct io_kiocb *req, const struct io_uring_sqe 
 {
 	int ret;
 
-	/* a LINK_TIMEOUT counts no CQEs.  The upper half was never checked, so ignore it. */
+	/* a LINK_TIMEOUT counts no CQEs; the upper half of the field was never checked */
 	if ((u32)READ_ONCE(sqe->off))
 		return -EINVAL;
 	/* IORING_TIMEOUT_MULTISHOT has no effect, but was always accepted */

@@ -6,8 +6,8 @@
  * the option <config> is set.  The lines are in the order of the opcodes.  An opcode
  * without a line is unsupported.
  *
- * An #include of this file declares the records.  op/ops.c includes it twice more,
- * with its own IO_OP(), for the table of operations and for their names.
+ * An #include of this file declares each struct io_op.  op/ops.c includes the file twice
+ * more, with its own IO_OP(), for the table of operations and for their names.
  */
 #include "layer.h"
 #if IO_LAYER < IO_LAYER_OP

@@ -5,16 +5,16 @@
  * IORING_MSG_DATA posts a CQE with contents from the sender's SQE.  If the target is a
  * single-writer ring, the message is stored in an entry (ring/entry.h) and pushed to the ring's
  * mailbox, and its owner posts the CQE.  On a multi-writer ring the sender posts the CQE itself.
- * Neither needs the target's ring lock, so the sender does not wait.
+ * Neither way needs the target's ring lock, so the sender does not wait.
  *
  * IORING_MSG_SEND_FD puts a registered file of the sender into the target's table, and posts a CQE
- * like DATA.  This needs the target's ring lock.  An inline attempt holds the sender's ring lock,
- * so it only tries to lock: otherwise two rings that send to each other could deadlock.  A worker
- * holds no ring lock, so it may wait.
+ * like DATA.  This needs the target's ring lock.  An inline attempt holds the sender's ring lock.
+ * It only tries to take the target's lock, since two rings that send to each other could deadlock.
+ * A worker holds no ring lock, so it may wait.
  *
- * All steps that can fail come before the first visible one, with one exception.  If the CQE of a
- * SEND_FD finds neither room nor memory, the request ends with -EOVERFLOW, but the file stays in
- * its slot.
+ * All steps that can fail come before the first visible step, with one exception.  If there is
+ * neither room nor memory for the CQE of a SEND_FD, the request ends with -EOVERFLOW, but the file
+ * stays in its slot.
  *
  * ->issue() looks the target up and holds it only during the call.  So a request does not keep
  * another ring alive, and a process with one thread takes no reference.
@@ -44,8 +44,8 @@
  *	IORING_FILE_INDEX_ALLOC
  * @flags: IORING_MSG_RING_*
  * @fd: descriptor of the target
- * @plain: DATA that uses no field but @user_data, @res and @fd
- * @src_file: SEND_FD: the file until it is in its slot; otherwise put by ->cleanup()
+ * @plain: true for a DATA that uses no field but @user_data, @res and @fd
+ * @src_file: SEND_FD: the file, until it is installed; put by ->cleanup() if it is not
  */
 struct io_msg {
 	u64		user_data;
@@ -99,7 +99,7 @@ static int io_msg_data_flags(const struct io_msg *msg, u32 *flags)
 	return 0;
 }
 
-/* Get an entry for the CQE, see io_message_prepare().  A worker does not hold the sender's lock. */
+/* Get an entry for the CQE.  A worker does not hold the sender's lock, so it passes NULL. */
 static struct io_cqe_entry *io_msg_entry(struct io_kiocb *req, struct io_ring_ctx *target,
 					 unsigned int issue_flags)
 {
@@ -243,7 +243,7 @@ static enum io_result io_msg_issue(struct io_kiocb *req, unsigned int issue_flag
 		return io_done(req, -EBADF);
 	ret = io_msg_send(req, fd_file(target), issue_flags);
 	fdput(target);
-	/* only io_msg_lock_target() returns this */
+	/* an inline attempt could not take the target's lock */
 	if (ret == -EAGAIN)
 		return IO_AGAIN;
 	return io_done(req, ret);

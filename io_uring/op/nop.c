@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_NOP - does nothing, for tests and measurements */
+/* io_uring: IORING_OP_NOP - do nothing, for tests and measurements */
 
 /*
  * A NOP does no work, so it measures the cost of the other layers.  With

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: from an opcode to its operation and its name */
+/* io_uring: table of the operations and of their names */
 
 /*
  * io_ops has an entry for each value of sqe->opcode, so the submitter needs neither a bounds check
  * nor array_index_nospec().  An opcode in op/list.h whose option is set has its operation as the
- * entry.  Any other entry refuses every SQE.  So a kernel may support fewer operations, and
- * IORING_REGISTER_PROBE reports the supported ones.
+ * entry.  Any other entry refuses every SQE.  So a kernel may support fewer operations.
+ * IORING_REGISTER_PROBE reports the supported operations.
  */
 #include <linux/bug.h>
 #include <linux/errno.h>

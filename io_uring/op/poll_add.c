@@ -24,11 +24,11 @@
 
 IO_OP_DATA(io_poll);
 
-/* Convert the events in an SQE, of which older programs set only the lower half. */
+/* Convert the events in an SQE.  Older programs set only the lower half of the events. */
 static __poll_t io_poll_sqe_events(u32 events)
 {
 #ifdef __BIG_ENDIAN
-	/* that half is at the lower address, where older programs store sqe->poll_events */
+	/* the lower half is at the lower address, where older programs store sqe->poll_events */
 	events = swahw32(events);
 #endif
 	return demangle_poll(events) | ((__force __poll_t)events & IO_POLL_MODES);
@@ -64,8 +64,8 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 
 /*
  * Wake another exclusive waiter, if this poll was woken for an event that it has not reported, or
- * has reported to a closed ring.  A poll that was woken by another poll's cleanup always wakes one,
- * since more waiters may be missing the event.
+ * has reported to a closed ring.  A poll that was woken by the cleanup of another poll always wakes
+ * another waiter, since further waiters may be missing the event.
  */
 static void io_poll_add_cleanup(struct io_kiocb *req)
 {
@@ -83,7 +83,7 @@ static noinline void io_poll_add_end(struct io_kiocb *req, s32 res)
 	io_complete(req);
 }
 
-/* Report the events of an armed poll.  Return: what ->issue() has to return. */
+/* Report the events of an armed poll.  Return: the return value of ->issue(). */
 static enum io_result io_poll_add_tell(struct io_kiocb *req)
 {
 	struct io_poll *poll = io_poll(req);
@@ -161,8 +161,8 @@ static enum io_result io_poll_add_issue(struct io_kiocb *req, unsigned int issue
 /**
  * struct io_poll_remove - arguments of POLL_REMOVE
  * @user_data: user_data of the poll
- * @new_user_data: its new user_data
- * @events: its new events, of which only the lower half is used
+ * @new_user_data: new user_data of the poll
+ * @events: new events of the poll; only the lower half is used
  * @flags: IORING_POLL_UPDATE_*, 0 to end the poll
  */
 struct io_poll_remove {
@@ -234,7 +234,7 @@ static int io_poll_remove_find(struct io_ring_ctx *ctx, const struct io_poll_rem
 {
 	struct io_kiocb *target;
 
-	/* of several polls with one user_data this is the youngest */
+	/* if several polls have this user_data, find the youngest */
 	target = io_wait_table_find(ctx, IO_WAIT_POLL, rm->user_data, io_poll_is_poll, NULL);
 	if (IS_ERR_OR_NULL(target))
 		return target ? PTR_ERR(target) : -ENOENT;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_PROVIDE_BUFFERS, REMOVE_BUFFERS - buffers for requests to choose from */
+/* io_uring: IORING_OP_PROVIDE_BUFFERS, REMOVE_BUFFERS - change groups of provided buffers */
 
 /*
- * PROVIDE_BUFFERS adds buffers to a group that is not a ring; REMOVE_BUFFERS removes unused ones.
- * rsrc/groups.c does the work.
+ * PROVIDE_BUFFERS adds buffers to a group, and REMOVE_BUFFERS removes unused buffers.  Both ops
+ * refuse a group that is a buffer ring.  rsrc/groups.c does the work.
  */
 #include <linux/overflow.h>
 #include <linux/uaccess.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: from what the VFS returns to a result for user space */
+/* io_uring: convert return values of the VFS to results for user space */
 #ifndef IO_OP_RESULT_H
 #define IO_OP_RESULT_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_TIMEOUT, TIMEOUT_REMOVE - a CQE at a time, or after a number of CQEs */
+/* io_uring: IORING_OP_TIMEOUT, TIMEOUT_REMOVE - post a CQE after a time or a number of CQEs */
 
 /*
  * A TIMEOUT ends when its timer expires, when a number of CQEs has been posted, or when it is
- * removed or cancelled.  Only one of these contexts may set the result.  So all but the timer first
- * call io_timer_stop(), which fails if the timer has expired or was stopped:
+ * removed or cancelled.  Only one context may set the result.  So every context except the timer
+ * first calls io_timer_stop(), which fails if the timer has expired or was stopped:
  *
  *	removal, holds the ring lock		timer interrupt
  *						io_timeout_expired()
@@ -16,9 +16,9 @@
  *						io_timeout_tw(), under the ring lock
  *						  complete the request
  *
- * The request stays in the wait table until io_timeout_tw() runs.  For a repeating timeout, this
- * function posts a CQE and starts the timer again.  An update between the expiry and the function
- * changes the next interval, and a removal ends the request with -ECANCELED.
+ * The request stays in the wait table until io_timeout_tw() runs.  For a repeating timeout,
+ * io_timeout_tw() posts a CQE and starts the timer again.  Between the expiry and io_timeout_tw(),
+ * an update changes the next interval, and a removal ends the request with -ECANCELED.
  */
 #include "async/timer.h"
 #include "complete/complete.h"
@@ -30,7 +30,7 @@
  * @target: number of CQEs that end the timeout
  * @interval: time between the CQEs of a repeating timeout
  * @repeats: number of CQEs that a repeating timeout has left, 0 for no limit
- * @stopped: (R) a repeating timeout was removed, also after its timer has expired
+ * @stopped: (R) a repeating timeout was removed; also set if its timer had expired before
  * @req: the request
  */
 struct io_timeout_more {
@@ -96,9 +96,9 @@ static void io_timeout_end(struct io_kiocb *req)
 static enum hrtimer_restart io_timeout_expired(struct hrtimer *hrtimer);
 
 /*
- * Post a CQE and start the timer again.  A multi-writer ring may have other users than the task
- * that has set the timer, so that task's exit does not stop it.  An exec cancels it once more if
- * this restarts it.
+ * Post a CQE and start the timer again.  Other tasks may use a multi-writer ring, so the exit of
+ * the task that has set the timer does not stop the timer.  If this function restarts the timer
+ * during an exec, the exec cancels the request once more.
  *
  * Return: false if the request has to end instead.
  */
@@ -131,7 +131,7 @@ static void io_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 
 	io_timers_catch_up(ctx);
 	if (io_timeout_repeats(req) && req->cqe.res == -ETIME) {
-		/* a short interval would keep the exiting task here */
+		/* leave it to the fallback worker: a short interval would delay the task's exit */
 		if (unlikely(issue_flags & IO_URING_F_TASK_DEAD) &&
 		    !(current->flags & PF_WQ_WORKER)) {
 			io_fallback_push(ctx, tw);
@@ -147,7 +147,7 @@ static void io_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 static void io_timeout_send(struct io_kiocb *req, s32 res)
 {
 	req->cqe.res = res;
-	/* a TIMEOUT ends the wait for CQEs, even if more of them are missing */
+	/* a TIMEOUT ends a wait in io_uring_enter() even if further CQEs are missing */
 	io_req_push(req, io_timeout_tw, IO_PUSH_NOW);
 }
 
@@ -199,7 +199,7 @@ static enum io_result io_timeout_issue(struct io_kiocb *req, unsigned int issue_
 		return io_done(req, -ECANCELED);
 	io_wait_table_add_timer(req, IO_WAIT_TIMEOUT);
 	io_req_move(req, IO_REQ_WAITING);
-	/* before the target is added: a target that is reached at once stops the timer */
+	/* start the timer first: adding a target that is already reached stops the timer */
 	io_timer_start(req, io_timeout_expired);
 	if (nr && !io_timeout_repeats(req)) {
 		struct io_timeout_more *more = io_timeout_more(req);
@@ -211,8 +211,8 @@ static enum io_result io_timeout_issue(struct io_kiocb *req, unsigned int issue_
 }
 
 /*
- * Remove a timeout.  Return: 0 if it ends with -ECANCELED; -EALREADY if its timer is just expiring;
- * -ENOENT if the timer has expired or was stopped before.
+ * Remove a timeout.  Return: 0 if the timeout ends with -ECANCELED; -EALREADY if the timer callback
+ * is running; -ENOENT if the timer has expired or was stopped before.
  */
 static int io_timeout_remove(struct io_kiocb *req)
 {
@@ -227,7 +227,7 @@ static int io_timeout_remove(struct io_kiocb *req)
 	} else if (ret != 1) {
 		return ret ? -EALREADY : -ENOENT;
 	}
-	/* otherwise the task work of a repeating timeout is on its way, and checks ->stopped */
+	/* if ret is not 1, the timeout repeats and has expired: its task work checks ->stopped */
 	if (ret == 1)
 		io_timeout_send(req, -ECANCELED);
 	return 0;
@@ -248,7 +248,7 @@ static int io_timeout_update(struct io_kiocb *req, const struct io_timeout_chang
 {
 	int ret;
 
-	/* the time of a repeating timeout is also its interval */
+	/* the new time is also the interval, so it has to be relative */
 	if (io_timeout_repeats(req) && change->flags & IORING_TIMEOUT_ABS)
 		return -EINVAL;
 	ret = io_timer_stop(req);

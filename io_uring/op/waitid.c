@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_WAITID - wait for a child without a thread that sleeps */
+/* io_uring: IORING_OP_WAITID - wait for a child, without a sleeping thread */
 
 /*
  * Every exit of a child walks the wait queue of its parent process, with tasklist_lock held.  Many
- * entries there would delay other processes.  So each task has one entry, and a tree (tctx->waits)
- * has its requests, sorted by what they wait for.  Of a ring's requests for the same children only
- * the youngest is in the tree, and the others are linked to it.
+ * entries there would delay other processes.  So each task has one entry.  The requests of a task
+ * are in a tree (tctx->waits), sorted by pid, type and ring.  If several requests of a ring wait for
+ * the same children, only the youngest is in the tree, and the others are linked to it.
  *
- * An event takes that request off the tree and pushes it to its task, because only the parent can
- * look at a child.  The request's task work pushes the linked requests, so the event itself costs
- * little, even if many requests wait.  Then the task work looks for a child.  If another waiter has
- * already reaped the child, the request goes back into the tree.
+ * An event takes the youngest request off the tree and pushes it to its task, because only the
+ * parent can look at a child.  The request's task work pushes the linked requests, so the event
+ * itself costs little.  The task work also looks for a child.  If another waiter has already reaped
+ * the child, the request goes back into the tree.
  *
- * An event may come while the task is looking.  ->state ensures that it is not lost, and that the
- * request is pushed once:
+ * An event may come while the task is looking.  ->state ensures that the event is not lost, and
+ * that the request is pushed once:
  *
  *	task, holds the ring lock		event, holds the wait queue's lock
  *	->state = IO_WAITID_LOOKS
@@ -24,8 +24,8 @@
  *	->state: LOOKS -> WAITS fails
  *	io_req_push(), to look again
  *
- * Otherwise ->state becomes WAITS.  Then the first context that sets SENT pushes the request: an
- * event, the task work of the request that it is linked to, or a cancel.
+ * If no event comes, ->state becomes WAITS.  From then on, the first context that sets SENT pushes
+ * the request: an event, the task work of the request to which it is linked, or a cancel.
  */
 #include <linux/compat.h>
 #include <linux/errno.h>
@@ -51,11 +51,11 @@ enum io_waitid_state {
 /**
  * struct io_waitid - arguments and state of a WAITID
  * @infop: user address for the result, or NULL
- * @head: wait queue of the submitting process, which the request keeps by a reference to the
- *	task; the lock of @head protects tctx->waits
+ * @head: wait queue of the submitting process, kept by the reference of the request to its task;
+ *	the lock of @head protects tctx->waits
  * @state: (A) enum io_waitid_state
  * @which: P_*
- * @upid: pid, process group or pidfd, as @which says
+ * @upid: pid, process group or pidfd, depending on @which
  * @options: W*
  * @cancelled: (R) the request ends with -ECANCELED
  */
@@ -76,7 +76,7 @@ IO_OP_DATA(io_waitid);
 
 /**
  * struct io_waitid_wait - the wait of a WAITID, in req->async_data
- * @opts: what the request waits for
+ * @opts: children and events that the request waits for
  * @info: the result
  * @req: the request
  * @key: address of the request's ring, plus 1 with __WNOTHREAD
@@ -142,7 +142,7 @@ static int io_waitid_cmp(const struct io_waitid_wait *wait, enum pid_type type,
 static void io_waitid_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 			 unsigned int issue_flags);
 
-/* Let a request look for a child, unless it is looking or was pushed already. */
+/* Push a request to look for a child, unless it was pushed already or its task is looking. */
 static void io_waitid_send(struct io_waitid_wait *wait)
 {
 	struct io_kiocb *req = wait->req;
@@ -152,7 +152,7 @@ static void io_waitid_send(struct io_waitid_wait *wait)
 		io_req_push(req, io_waitid_tw, IO_PUSH_NOW);
 }
 
-/* Handle an event of @child: push the requests that wait for it by @type and @pid. */
+/* Handle an event of @child: push the requests that wait for @type and @pid. */
 static void io_waitid_wake(struct io_uring_task *tctx, struct task_struct *child,
 			   enum pid_type type, const struct pid *pid)
 {
@@ -237,7 +237,7 @@ static void io_waitid_pass_on(struct io_kiocb *req)
 	}
 }
 
-/* Unlink a request.  Return: true if it waited; false if it was pushed, or its task is looking. */
+/* Unlink a request.  Return: false if the request was pushed, or its task is looking; else true. */
 static bool io_waitid_leave(struct io_kiocb *req)
 {
 	struct io_waitid_wait *wait = io_waitid_wait(req);
@@ -281,7 +281,7 @@ static bool io_waitid_leave(struct io_kiocb *req)
 	_ok;								\
 })
 
-/* Write the result to user memory, in the task's context.  Return: true; false after a fault. */
+/* Write the result to user memory, in the task's context.  Return: false after a fault. */
 static bool io_waitid_tell(struct io_kiocb *req, int signo)
 {
 	const struct waitid_info *info = &io_waitid_wait(req)->info;
@@ -299,7 +299,7 @@ fault:
 	return false;
 }
 
-/* Report what was found, as waitid(2) does.  Return: the result of the request. */
+/* Report the child that was found, as waitid(2) does.  Return: the result of the request. */
 static int io_waitid_result(struct io_kiocb *req, long found)
 {
 	bool told = io_waitid_tell(req, found > 0 ? SIGCHLD : 0);
@@ -310,12 +310,12 @@ static int io_waitid_result(struct io_kiocb *req, long found)
 }
 
 /*
- * Look for a child, in the task that waits for it.  If an event comes meanwhile, the task looks
- * again, but in task work: a child that stops and continues all the time must not keep the task
- * here, with the ring lock held.
+ * Look for a child, in the task that waits for it.  If an event comes during the search, the task
+ * looks again in task work, not here: a child that stops and continues all the time must not keep
+ * the task in this function, with the ring lock held.
  *
- * Return: -ERESTARTSYS if the request waits; otherwise what __do_wait() has returned, and no event
- * pushes the request any more.
+ * Return: -ERESTARTSYS if the request waits, otherwise the result of __do_wait().  In the latter
+ * case no event pushes the request any more.
  */
 static long io_waitid_look(struct io_kiocb *req)
 {

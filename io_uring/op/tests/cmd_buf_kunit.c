@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: tests of registered buffers of a driver's memory */
+/* io_uring: tests of registered buffers in a driver's memory */
 #include "ring/tests/test_ring.h"
 #include "rsrc/table.h"
 
@@ -132,16 +132,16 @@ static void cmd_buf_in_use(struct kunit *test)
 	node = io_node_get(fix->ctx, fix->ctx->buf_table.nodes[2]);
 	KUNIT_EXPECT_EQ(test, cmd_buf_clear(fix, 2), 0);
 	KUNIT_EXPECT_EQ(test, fix->released, 0);
-	/* the slot can have another buffer meanwhile */
+	/* the slot can have a new buffer while a request uses the old buffer */
 	KUNIT_EXPECT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 2), 0);
 	io_node_put(fix->ctx, node);
 	KUNIT_EXPECT_EQ(test, fix->released, 1);
-	/* the table's end also releases the memory */
+	/* freeing the table also releases the memory */
 	io_rsrc_table_free(fix->ctx, &fix->ctx->buf_table);
 	KUNIT_EXPECT_EQ(test, fix->released, 2);
 }
 
-/* When the table is dropped, a driver gets unused memory back at once, and no buffer is awaited. */
+/* When the ring drops the table, it releases unused driver memory at once, and awaits no buffer. */
 static void cmd_buf_leaving(struct kunit *test)
 {
 	struct cmd_buf_fixture *fix = test->priv;
@@ -159,7 +159,7 @@ static void cmd_buf_leaving(struct kunit *test)
 	io_bufs_end_leave(fix->ctx);
 }
 
-/* A request that waits for others in its chain looks a driver's buffer up when it is issued. */
+/* A request that waits in a chain drops a driver's buffer, which ->issue() looks up again. */
 static void cmd_buf_in_a_chain(struct kunit *test)
 {
 	struct cmd_buf_fixture *fix = test->priv;

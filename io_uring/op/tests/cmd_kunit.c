@@ -8,7 +8,7 @@
  * struct cmd_fixture - a command whose driver calls back
  * @ctx: ring of the command
  * @tctx: task context of current
- * @req: the command, and another one of the same ring
+ * @req: the command, and another command of the same ring
  * @ends: bit mask of the commands in @req that the callback ends
  * @posted: CQEs that the ring had when the callback returned
  * @recycled: requests that the ring had recycled when the callback returned
@@ -22,7 +22,7 @@ struct cmd_fixture {
 	unsigned int		recycled;
 };
 
-/* The driver's callback in the submitter.  It may access its command until it returns. */
+/* The driver's callback in the submitter.  The callback may access its command until it returns. */
 static void cmd_called_back(struct io_tw_req tw_req, io_tw_token_t token)
 {
 	struct cmd_fixture *fix = kunit_get_current_test()->priv;
@@ -97,7 +97,7 @@ static void cmd_outlives_its_callback(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, fix->ctx->reqs.free[0], fix->req[0]);
 }
 
-/* Another command of the ring that the callback ends has its CQE at once. */
+/* If the callback ends another command of the ring, the CQE of that command is posted at once. */
 static void cmd_ends_another(struct kunit *test)
 {
 	struct cmd_fixture *fix = cmd_make(test);
