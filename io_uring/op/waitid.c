@@ -4,8 +4,8 @@
 /*
  * Every exit of a child walks the wait queue of its parent process, with tasklist_lock held.  Many
  * entries there would delay other processes.  So each task has one entry.  The requests of a task
- * are in a tree (tctx->waits), sorted by pid, type and ring.  If several requests of a ring wait for
- * the same children, only the youngest is in the tree, and the others are linked to it.
+ * are in a tree (tctx->waits), sorted by pid, type and ring.  Of several requests with equal pid,
+ * type and ring, only the youngest is in the tree, and the others are linked to it.
  *
  * An event takes the youngest request off the tree and pushes it to its task, because only the
  * parent can look at a child.  The request's task work pushes the linked requests, so the event
