@@ -126,7 +126,7 @@ static bool io_futex_cancel(struct io_kiocb *req)
 {
 	struct io_futex *futex = io_futex(req);
 
-	/* if futex_unqueue() fails, a waker ends the request */
+	/* hide it in any case: if futex_unqueue() fails, a waker ends the request */
 	io_wait_table_hide(req);
 	/* a LINK_TIMEOUT may cancel again, but futex_unqueue() must not succeed twice */
 	if (!futex->cancelled && futex_unqueue(&futex->entry->q)) {
@@ -287,7 +287,7 @@ static enum io_result io_futex_wait_issue(struct io_kiocb *req, unsigned int iss
 
 	if (!io_futex_add_waiting(req))
 		return io_done(req, -ECANCELED);
-	/* before the entry is queued: a waker may end the request as soon as it is */
+	/* a waker may end the request as soon as its entry is queued */
 	io_req_move(req, IO_REQ_WAITING);
 	ret = futex_wait_setup(futex->uaddr, futex->val, futex->flags,
 			       &futex->entry->q, NULL, NULL);

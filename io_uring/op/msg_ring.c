@@ -3,8 +3,8 @@
 
 /*
  * IORING_MSG_DATA posts a CQE with contents from the sender's SQE.  If the target is a
- * single-writer ring, the message is stored in an entry (ring/entry.h) and pushed to the ring's
- * mailbox, and its owner posts the CQE.  On a multi-writer ring the sender posts the CQE itself.
+ * single-writer ring, the sender pushes an entry with the message (ring/entry.h) to the mailbox of
+ * the ring, whose owner posts the CQE.  On a multi-writer ring the sender posts the CQE itself.
  * Neither way needs the target's ring lock, so the sender does not wait.
  *
  * IORING_MSG_SEND_FD puts a registered file of the sender into the target's table, and posts a CQE

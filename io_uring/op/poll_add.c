@@ -64,8 +64,8 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 
 /*
  * Wake another exclusive waiter, if this poll was woken for an event that it has not reported, or
- * has reported to a closed ring.  A poll that was woken by the cleanup of another poll always wakes
- * another waiter, since further waiters may be missing the event.
+ * has reported to a closed ring.  A poll that was woken by the cleanup of another poll always calls
+ * io_poll_pass_on(), since further waiters may be missing the event.
  */
 static void io_poll_add_cleanup(struct io_kiocb *req)
 {

@@ -13,8 +13,8 @@
 #include "op.h"
 
 /*
- * Replace a code with which the entry code would restart the system call, as a CQE cannot restart
- * one.  Return: -EINTR instead of such a code, otherwise @ret.
+ * Replace a code with which the entry code would restart the system call, as a CQE cannot do this.
+ * Return: -EINTR instead of such a code, otherwise @ret.
  */
 static inline ssize_t io_no_restart(ssize_t ret)
 {

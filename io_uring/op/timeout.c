@@ -44,7 +44,7 @@ struct io_timeout_more {
 /**
  * struct io_timeout_change - arguments of a TIMEOUT_REMOVE
  * @user_data: user_data of the TIMEOUT or LINK_TIMEOUT
- * @time: its new time
+ * @time: new time of the timeout
  * @flags: IORING_TIMEOUT_*
  */
 struct io_timeout_change {

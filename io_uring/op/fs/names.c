@@ -35,7 +35,7 @@ struct io_names {
 
 IO_OP_DATA(io_names);
 
-/* Check that unused fields are 0.  @used is the OR of further fields.  Return: 0 or -errno. */
+/* Check that unused fields, and the OR of fields in @used, are 0.  Return: 0 or -errno. */
 static int io_names_check(struct io_kiocb *req, const struct io_uring_sqe *sqe, u64 used)
 {
 	if (used || req->buf_index || READ_ONCE(sqe->splice_fd_in))

@@ -110,7 +110,7 @@ void io_rw_fail(struct io_kiocb *req)
 
 /**
  * io_rw_in_turn - check whether a request uses and moves its file's position
- * @req: a read or write that has not begun, but has its file
+ * @req: a read or write that has its file; not started yet
  *
  * Workers serialise such requests.  Otherwise two requests would read the same position before
  * either of them moves it.  A stream has no position.
@@ -142,7 +142,7 @@ static void io_rw_end_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int
 		fsnotify_access(req->file);
 	else
 		io_rw_tell(req);
-	/* return the part of a provided buffer that the request has consumed, but not filled */
+	/* return the part of an incremental buffer that the request has consumed, but not filled */
 	if (unlikely(req->flags & REQ_F_FAIL) && req->flags & REQ_F_PICKED)
 		req->cqe.flags = io_buf_used(req, req->cqe.res, 0);
 	io_complete_collected(ctx, req);

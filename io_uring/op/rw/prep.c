@@ -49,7 +49,7 @@ static int io_rw_prep_select(struct io_kiocb *req)
 	if (req->ctx->compat) {
 		if (copy_from_user(&compat, vec, sizeof(compat)))
 			return -EFAULT;
-		/* refused in any other 32-bit vector, too */
+		/* a negative length is invalid, as in any other 32-bit vector */
 		if ((compat_ssize_t)compat.iov_len < 0)
 			return -EINVAL;
 		iov.iov_len = compat.iov_len;

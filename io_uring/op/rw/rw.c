@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_READ, WRITE, READV, WRITEV, READ_FIXED, WRITE_FIXED - data of files */
+/* io_uring: IORING_OP_READ, WRITE, READV, WRITEV, READ_FIXED, WRITE_FIXED - read and write files */
 
 /*
  * A read or write consists of attempts, each on the rest of the data.  An inline attempt must not
