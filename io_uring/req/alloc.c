@@ -3,7 +3,7 @@
 
 /*
  * A ring keeps up to IO_REQ_CACHE free requests on a stack for reuse.  KASAN treats
- * them as freed.  More come from the slab in batches.  Each request holds a reference
+ * them as freed.  The slab supplies more, in batches.  Each request holds a reference
  * to the ring from its allocation until it is returned to the slab.  So the reuse of a
  * request does not change the reference count of the ring.
  *
@@ -20,7 +20,7 @@
 
 struct kmem_cache *io_req_cachep;
 
-/* requests that a task is charged for in advance */
+/* number of requests that a task is charged for in advance */
 #define IO_CREDIT_BATCH	1024
 
 /**
@@ -44,8 +44,8 @@ int io_req_cache_init(struct io_ring_ctx *ctx)
  * @ctx: the ring, its lock held
  * @req: the request, without resources, not on the stack
  *
- * Drops the request's reference to the ring, which the holder of the lock keeps alive.  A notif
- * may stay until a peer reads, and uses no table slot, so ->all_gone() does not wait for notifs.
+ * This drops the request's reference to the ring.  ->all_gone() does not wait for notifs: they use
+ * no table slot, and may exist until the peer of a socket reads.
  */
 void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
@@ -56,7 +56,7 @@ void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
 }
 
 /**
- * io_req_cache_end - free the stack's requests and keep no further ones
+ * io_req_cache_end - free the requests on the stack, and keep none from now on
  * @ctx: the ring, its lock held
  *
  * From here on the end of each request frees its memory and drops its reference to the
@@ -90,12 +90,12 @@ bool io_req_refill(struct io_ring_ctx *ctx)
 	if (ctx->reqs.nr_free)
 		return true;
 
-	/* once the ring ends, unused ones of a batch would not be freed, see io_req_cache_end() */
+	/* no batch after io_req_cache_end(): nothing would free the unused requests of the batch */
 	if (likely(ctx->reqs.max_free) &&
 	    likely(kmem_cache_alloc_bulk(io_req_cachep, gfp, IO_REQ_REFILL, reqs)))
 		nr = IO_REQ_REFILL;
 	if (unlikely(!nr)) {
-		/* the bulk allocation is all or nothing; a single one may succeed */
+		/* allocation of one request may succeed where the whole batch has failed */
 		reqs[0] = kmem_cache_alloc(io_req_cachep, gfp);
 		nr = !!reqs[0];
 	}
@@ -112,8 +112,8 @@ bool io_req_refill(struct io_ring_ctx *ctx)
 }
 
 /*
- * Charge a task for a request that has no SQE.  Do not use up the credit of the batch that
- * current is submitting, which is subtracted at the end of the batch.
+ * Charge a task for a notif.  Leave a credit of at least @batch to current: io_submit_sqes() may be
+ * running, and subtracts the credit for its SQEs only at the end.
  */
 static void io_tctx_charge_notif(struct io_uring_task *tctx, unsigned int batch)
 {
@@ -134,7 +134,7 @@ static void io_tctx_charge_notif(struct io_uring_task *tctx, unsigned int batch)
  * The notif has the user_data of @req and is charged to the task of @req.  The notif ends
  * like any request, after op/net/notif.c has decremented ctx->reqs.nr_notifs.
  *
- * Return: the notif, in the state of a waiting request; NULL without memory.
+ * Return: the notif, in the state of a waiting request; NULL if there is no memory.
  */
 struct io_kiocb *io_req_take_notif(struct io_kiocb *req)
 {
@@ -163,7 +163,7 @@ struct io_kiocb *io_req_take_notif(struct io_kiocb *req)
  *
  * The memory is freed with the request.
  *
- * Return: the memory, also stored in ->async_data, or NULL.
+ * Return: the memory, which is also stored in ->async_data, or NULL.
  */
 void *io_req_alloc_async(struct io_kiocb *req, size_t size)
 {
@@ -203,14 +203,14 @@ void io_tctx_put_credit(struct io_uring_task *tctx)
 }
 
 /**
- * io_tctx_uncharge - uncharge a task for a request that has ended elsewhere
- * @tctx: of that task; may be freed afterwards
+ * io_tctx_uncharge - uncharge a task for an ended request, in any context
+ * @tctx: the task's; may be freed when this function returns
  */
 void io_tctx_uncharge(struct io_uring_task *tctx)
 {
 	struct task_struct *task = tctx->task;
 
-	/* an exec that waits for this request frees @tctx, after a grace period */
+	/* an exec that waits for this request may free @tctx, but only after a grace period */
 	scoped_guard(rcu) {
 		atomic_long_dec(&tctx->inflight);
 		/* pairs with the barrier in io_cancel_task() */

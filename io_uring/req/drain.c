@@ -8,7 +8,7 @@
  * is left.  This needs no sequence numbers, and CQEs that end no request
  * (multishot, tags, messages) do not count.
  *
- * Chains behind a drained one start right after it, unless they are drained, too.
+ * When a drained chain starts, the chains behind it start, too, up to the next drained one.
  */
 #include "req/drain.h"
 #include "req/free.h"
@@ -31,11 +31,11 @@ static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
 
 /**
  * io_drain_may_go - check whether a drained chain can be issued without waiting
- * @head: its head, or a single request; ring lock held
+ * @head: the head of the chain, or a single request; ring lock held
  *
- * Such a chain is issued at once, so that a cancel request behind it in the batch finds it.
- * The first chain of a batch always waits: as on 6.12 the rest of the batch is submitted before
- * the chain is issued, and does not find it.  A chain also waits if other chains wait.
+ * A chain that need not wait is issued at once, so that later cancel requests of the batch find it.
+ * The first chain of a batch always waits: as on 6.12 the rest of the batch is submitted before the
+ * chain is issued, and cancel requests do not find it.  A chain also waits if other chains wait.
  *
  * Return: true if the chain need not wait.
  */
@@ -52,7 +52,7 @@ bool io_drain_may_go(const struct io_kiocb *head)
 
 /**
  * io_drain_add - put a chain on the list of waiting chains
- * @head: its head, or a single request, with ->tw.run set; ring lock held
+ * @head: the head of the chain, or a single request, with ->tw.run set; ring lock held
  */
 void io_drain_add(struct io_kiocb *head)
 {
@@ -94,7 +94,7 @@ void io_drain_check(struct io_ring_ctx *ctx)
  * @tctx: of the task, or NULL for all tasks
  *
  * One scan removes all these chains, as tasks that share the ring can make the list long.
- * Until a removed chain is freed, it delays the drained ones on the list.
+ * Until a removed chain is freed, it delays the drained chains on the list.
  *
  * Return: the heads of the removed chains, linked by ->tw, or NULL if there is none.
  */

@@ -19,12 +19,12 @@
 
 /*
  * The last tracked request has ended: drop the mm that io_tctx_keep_mm() has stored.  The task
- * may have issued other tracked requests meanwhile, so check the count again.  Once the mm is
- * stored, the task issues no more tracked requests.
+ * may have issued other tracked requests before it stored the mm, so check the count again.
+ * After the store the task issues no tracked requests.
  */
 static void io_tctx_drop_mm(struct io_uring_task *tctx)
 {
-	/* the count below is not older than the mm; pairs with io_tctx_keep_mm() */
+	/* read the count after the mm; pairs with the release in io_tctx_keep_mm() */
 	struct mm_struct *mm = smp_load_acquire(&tctx->mm);
 
 	if (likely(!mm) || atomic_read(&tctx->inflight_tracked))
@@ -88,7 +88,7 @@ void io_req_clean(struct io_kiocb *req)
 }
 
 /**
- * io_req_freed_drain - start drained requests after the end of another one
+ * io_req_freed_drain - start drained requests after the end of another request
  * @ctx: the ring, its lock held
  */
 void io_req_freed_drain(struct io_ring_ctx *ctx)
@@ -123,8 +123,8 @@ static bool io_req_end_awaited(struct io_ring_ctx *ctx)
 }
 
 /*
- * Free retired requests without waiting for the lock: the worker may have started work of another
- * ring by now.  The caller has a reference to the ring.
+ * Free retired requests without waiting for the lock: a worker may have taken its next work, of
+ * another ring, and a wait would delay that work.  The caller has a reference to the ring.
  */
 static void io_req_reclaim_now(struct io_ring_ctx *ctx)
 {
@@ -148,15 +148,15 @@ void io_req_retire(struct io_kiocb *req)
 	bool look = req->flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE);
 
 	io_req_clean(req);
-	/* io_req_free() must not clean it again */
+	/* io_req_free() must not clean the request again */
 	req->flags &= ~IO_REQ_CLEAN_FLAGS;
 	io_tctx_uncharge(req->tctx);
 	req->tctx = NULL;
 	/*
-	 * The push is fully ordered, and a waiter has a full barrier between its
-	 * flag and its reclaim, so one of the two sees the other.  The push also
-	 * passes on the request's reference to the ring, so reclaiming needs
-	 * another reference.  If the ring has none left, @req has been freed already.
+	 * The push is fully ordered, and a waiter has a full barrier between setting its flag and
+	 * its reclaim.  So the waiter finds @req, or this function reads the flag.  The push also
+	 * passes on the request's reference to the ring, so the reclaim needs another reference.
+	 * If the tryget fails, the ring has no references left, and @req has been freed already.
 	 */
 	scoped_guard(rcu) {
 		io_mailbox_push(&ctx->reqs.retired, &req->tw);

@@ -26,7 +26,7 @@ static inline void io_req_uncharge(struct io_kiocb *req)
 {
 	struct io_uring_task *tctx = req->tctx;
 
-	/* a worker has uncharged it already */
+	/* io_req_retire() has uncharged the task already */
 	if (unlikely(!tctx))
 		return;
 	if (likely(current->io_uring == tctx))
@@ -35,7 +35,7 @@ static inline void io_req_uncharge(struct io_kiocb *req)
 		io_tctx_uncharge(tctx);
 }
 
-/* Called by io_req_give_back() while drained requests wait for others to end. */
+/* io_req_give_back() calls this while drained requests wait for other requests to end. */
 void io_req_freed_drain(struct io_ring_ctx *ctx);
 
 /* Recycle a request that has no holders and no resources, and uncharge its task. */
@@ -49,7 +49,7 @@ static inline void io_req_give_back(struct io_ring_ctx *ctx, struct io_kiocb *re
 
 /**
  * io_req_free - release the resources of a request and recycle it
- * @req: the request, without holders, its CQE is posted; ring lock held
+ * @req: the request, without holders, after its CQE was posted; ring lock held
  */
 static inline void io_req_free(struct io_kiocb *req)
 {

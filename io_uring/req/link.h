@@ -24,7 +24,7 @@ static inline void io_link_append(struct io_kiocb *last, struct io_kiocb *req)
 	io_req_move(req, IO_REQ_LINKED);
 }
 
-/* Detach the successors of @head, so that they cannot be started twice.  Return: the first. */
+/* Detach @head's successors, which must be started only once.  Return: the first of them. */
 static inline struct io_kiocb *io_link_cut(struct io_kiocb *head)
 {
 	struct io_kiocb *rest = head->link;

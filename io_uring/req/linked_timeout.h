@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: a request of a chain that limits the time of the one before it */
+/* io_uring: linked timeouts, each limits the time of the request before it */
 #ifndef IO_REQ_LINKED_TIMEOUT_H
 #define IO_REQ_LINKED_TIMEOUT_H
 
@@ -14,24 +14,24 @@
 
 /*
  * A linked timeout is called limit in the code, as in io_op->limit, and the request
- * before it is its *head*.  Unlike other requests of a chain, it does not start when
- * the request before it ends:
+ * before it is its *head*.  Unlike other requests of a chain, a linked timeout starts
+ * before its head ends:
  *
- *	attach	->prep() sets REQ_F_LINK_TIMEOUT in it and REQ_F_HAS_TIMEOUT in the head
+ *	attach	->prep() sets REQ_F_LINK_TIMEOUT in the timeout, REQ_F_HAS_TIMEOUT in the head
  *	start	if the head does not finish at once, its issuer also issues the linked
- *		timeout: the timer runs, ->timed points to the head, the chain stays
+ *		timeout: the timer runs, ->timed points to the head, the chain is unchanged
  *	expire	the timer has expired: the linked timeout leaves the chain and cancels the head
  *	end	the head has ended, and the linked timeout ends with it
  *
  * All steps run under the ring lock.  "end" clears ->timed, and "expire" removes
- * the linked timeout from the chain, so only one of the two finds the other request.
+ * the linked timeout from the chain, so only the first of these steps acts on the other request.
  */
 
 /**
- * io_linked_timeout_attach - put a prepared linked timeout behind the chain that is being built
- * @limit: the request; ring lock held
+ * io_linked_timeout_attach - attach a linked timeout to the last request of the chain in progress
+ * @limit: the linked timeout; ring lock held
  *
- * Return: 0; -EINVAL if no request, or another linked timeout, is before it.
+ * Return: 0; -EINVAL if there is no request, or another linked timeout, before @limit.
  */
 static inline int io_linked_timeout_attach(struct io_kiocb *limit)
 {
@@ -50,8 +50,8 @@ static inline int io_linked_timeout_attach(struct io_kiocb *limit)
  * io_linked_timeout_start - find the linked timeout of a head that does not finish at once
  * @head: the request; ring lock held
  *
- * Return: the linked timeout, which the caller has to issue now; NULL if it runs
- * already or has expired.
+ * Return: the linked timeout, which the caller has to issue now; NULL if there is
+ * none in the chain any more, or if its timer runs already.
  */
 static inline struct io_kiocb *io_linked_timeout_start(struct io_kiocb *head)
 {
@@ -67,9 +67,9 @@ static inline struct io_kiocb *io_linked_timeout_start(struct io_kiocb *head)
 
 /**
  * io_linked_timeout_expire - take an expired linked timeout out of its chain
- * @limit: the request; ring lock held
+ * @limit: the linked timeout; ring lock held
  *
- * Return: its head, which the caller has to cancel; NULL if that has ended.
+ * Return: the head, which the caller has to cancel; NULL if the head has ended.
  */
 static inline struct io_kiocb *io_linked_timeout_expire(struct io_kiocb *limit)
 {
@@ -82,13 +82,13 @@ static inline struct io_kiocb *io_linked_timeout_expire(struct io_kiocb *limit)
 
 /**
  * io_linked_timeout_end - find the linked timeout of a head that has ended
- * @next: successor of the head, cut off; updated to the successor of the linked timeout
+ * @next: successor of the head, detached from it; updated to the successor of the linked timeout
  *
  * The result of the linked timeout does not depend on the result of the head.
  *
  * Context: Task context.  Holds the ring lock.
  * Return: the linked timeout, which the caller has to complete; NULL if there is none, or
- * if its timer has expired, as the expiry completes it.
+ * if its timer has expired, as the expiry completes the linked timeout.
  */
 static inline struct io_kiocb *io_linked_timeout_end(struct io_kiocb **next)
 {

@@ -4,7 +4,7 @@
 /*
  * On single-writer rings the ring's owner continues a request.  On multi-writer rings the
  * task that submitted the request runs it as task work.  A task has one mailbox for all its
- * multi-writer rings, with requests only.  If the owner or the task is gone, the fallback
+ * multi-writer rings, for requests only.  If the owner or the task is gone, the fallback
  * worker of the request's ring runs the request.
  */
 #include <linux/rcupdate.h>
@@ -49,7 +49,7 @@ static void io_tctx_push(struct io_kiocb *req)
 }
 
 /**
- * io_req_push_owner - io_req_push() on a single-writer ring
+ * io_req_push_owner - push a request to the owner of a single-writer ring
  * @req: the request, with state and tw.run set
  * @push_flags: IO_PUSH_*
  */
@@ -57,10 +57,10 @@ void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 
-	/* the run starts the next request of the chain, or with REQ_F_POLLED issues @req again */
+	/* its task work starts the next request of the chain, or issues a polled request again */
 	if (unlikely(req->flags & (REQ_F_HAS_LINK | REQ_F_POLLED)))
 		push_flags |= IO_PUSH_NOW;
-	/* read the flags here: once it is pushed the request may be freed */
+	/* read the flags before the push, after which the request may be freed */
 	if (req->flags & (REQ_F_FILE_NODE | REQ_F_BUF_NODE))
 		push_flags |= IO_PUSH_NODES;
 	push_flags |= IO_PUSH_REQ;
@@ -69,8 +69,8 @@ void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)
 
 /**
  * io_req_push - continue a request in the right context
- * @req: the request, belongs to that context afterwards
- * @run: called there with the ring lock held
+ * @req: the request; belongs to that context when this returns
+ * @run: called in that context, with the ring lock held
  * @push_flags: IO_PUSH_*
  *
  * Context: Any.
@@ -89,8 +89,8 @@ void io_req_push(struct io_kiocb *req,
 
 /**
  * io_req_run_soon - continue a request before the ring lock is released
- * @req: the request; ring lock held, by the task that submitted it
- * @run: called then
+ * @req: the request; current has submitted it, and holds the ring lock
+ * @run: called before the release
  */
 void io_req_run_soon(struct io_kiocb *req,
 		     void (*run)(struct io_ring_ctx *ctx, struct io_tw *tw,
@@ -107,13 +107,13 @@ void io_req_run_soon(struct io_kiocb *req,
 }
 
 /**
- * io_req_go_on - continue a request that has waited for others
+ * io_req_go_on - continue a request that has waited for other requests
  * @req: the request, with tw.run set
  * @ring_locked: the caller holds the ring lock
  *
- * If the caller is the submitter and holds the ring lock, it issues the request before
- * it drops the lock, so that one io_uring_enter() gets as far as possible.  All other
- * contexts push the request, see io_req_push().
+ * If the caller is the submitter and holds the ring lock, the request is issued before the lock is
+ * released, so that one io_uring_enter() gets as far as possible.  In all other contexts the
+ * request is pushed, see io_req_push().
  */
 void io_req_go_on(struct io_kiocb *req, bool ring_locked)
 {

@@ -5,15 +5,15 @@
  * The release of a file may take an unbounded time, e.g. if a FUSE server does not answer.
  * A task that drops the last reference usually runs the release itself, on its return to user
  * mode.  For kernel threads fput() defers the release to one work item for the whole machine.
- * A slow release would delay the files of all other users there.
+ * In that work item a slow release would delay the files of all other users.
  *
- * Kernel threads, exiting tasks and tasks that close a ring therefore defer a slow release to a
- * work item per user.  That user is the creator of the ring.  So a file waits only for other
- * files of that user, and many files do not block many threads.
+ * Kernel threads therefore defer the release to a work item per user.  Exiting tasks and tasks that
+ * close a ring do so if the release may be slow.  The user is the creator of the ring.  So a file
+ * waits only for other files of that user, and many files do not block many threads.
  *
- * Containers may use equal user ids for unrelated users, so a user is a uid in a pid
- * namespace.  A user namespace that root has not created is charged to its creator, with all
- * namespaces inside.  Otherwise any user could act as any number of users.
+ * Containers may use equal user ids for unrelated users, so a user is a uid in a pid namespace.
+ * Users of a user namespace that root has not created, and of all namespaces inside, count as
+ * its creator.  Otherwise any user could act as any number of users.
  *
  * The work items ignore SO_LINGER.  It delays the return of close(2) until the peer has
  * acknowledged the data, but no close(2) waits for this release.
@@ -35,7 +35,7 @@
  * struct io_late_put - the last reference to a file, to be dropped by a work item
  * @file: the file
  * @owner: owner of the ring that held the file
- * @next: list of the user's other entries, with its head in the first; under io_late_puts_lock
+ * @next: list of the user's entries; the first entry is the list head; under io_late_puts_lock
  * @user: in the first entry: its place in io_late_puts, under io_late_puts_lock
  * @work: in the first entry: drops the references of all entries of the user, one by one
  */
@@ -49,7 +49,7 @@ struct io_late_put {
 
 static struct workqueue_struct *io_put_wq;
 
-/* the first entry of each user, by @owner */
+/* the first entry of each user, hashed by its ->owner */
 static DEFINE_HASHTABLE(io_late_puts, 6);
 static DEFINE_SPINLOCK(io_late_puts_lock);
 
@@ -139,7 +139,7 @@ static void io_late_put_work(struct work_struct *work)
 	kfree(first);
 }
 
-/* Add an entry of a user.  Return: true if it is the first, whose work has to be queued. */
+/* Add an entry of a user.  Return: true if its work has to be queued, as it is the first entry. */
 static bool io_late_put_add(struct io_late_put *put)
 {
 	struct io_late_put *first;
@@ -190,7 +190,7 @@ static bool io_file_ends_soon(struct file *file)
  * @file: the file
  *
  * A task that closes a ring, or exits, does not wait for the release of files that the ring
- * held.  But it releases a file itself if that does not block.  So a port or a lock is free when
+ * held.  But the task runs a release that does not block.  So a port or a lock is free when
  * close(2) returns, or when wait(2) for the task returns.
  *
  * Context: Task context.  Sleeps only to allocate memory.
@@ -206,7 +206,7 @@ void io_file_put_late(struct io_ring_ctx *ctx, struct file *file)
 		fput(file);
 		return;
 	}
-	/* this cannot fail, as the reference has to be dropped; the allocation is small */
+	/* must not fail, as the reference has to be dropped; the allocation is small */
 	put = kmalloc(sizeof(*put), GFP_KERNEL | __GFP_NOFAIL);
 	put->file = file;
 	put->owner = ctx->owner;

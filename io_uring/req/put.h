@@ -27,12 +27,12 @@ static inline bool io_file_put_waits(void)
 
 /**
  * io_file_put - drop a reference to a file, perhaps the last one
- * @ctx: the ring that held it
+ * @ctx: the ring that held the file
  * @file: the file
  *
- * Does not wait for the release of the file.  A task runs that when it returns to user mode.
- * For kernel threads, exiting tasks and closed rings, a work item of the ring's user runs it
- * if it may take long.
+ * Does not wait for the release of the file.  A task runs the release when it returns to user mode.
+ * For kernel threads, a work item of the ring's user runs the release.  For exiting tasks and
+ * closed rings, the work item runs a release that may take long.
  *
  * Context: Task context.
  */
@@ -44,7 +44,7 @@ static inline void io_file_put(struct io_ring_ctx *ctx, struct file *file)
 		io_file_put_late(ctx, file);
 }
 
-/* As io_file_put() for a request.  To avoid a read of req->ctx, do not check for a closed ring. */
+/* Put a request's file like io_file_put(), but do not read req->ctx to check for a closed ring. */
 static inline void io_req_file_put(struct io_kiocb *req, struct file *file)
 {
 	if (io_file_put_waits())
@@ -54,7 +54,7 @@ static inline void io_req_file_put(struct io_kiocb *req, struct file *file)
 }
 
 /**
- * io_file_keeps_exec - check whether an open file makes execve() of it fail
+ * io_file_keeps_exec - check whether execve() of a file fails while this open file exists
  * @file: the file
  *
  * A worker drops such a file before it posts the CQE.  Unlinked files are excluded: no program

@@ -18,9 +18,9 @@
 #include "ring/locks.h"
 #include "ring/mailbox.h"
 
-/* requests that a ring keeps for reuse */
+/* maximum number of free requests that a ring keeps for reuse */
 #define IO_REQ_CACHE	256
-/* requests that are allocated from the slab at once */
+/* number of requests that are allocated from the slab at once */
 #define IO_REQ_REFILL	16
 
 extern struct kmem_cache *io_req_cachep;
@@ -88,7 +88,7 @@ static inline void io_req_keep_creds(struct io_kiocb *req)
  *
  * A request that holds a ring's file keeps that ring alive: rings that hold each other
  * would never be freed.  A request that waits on a futex has a key that depends on the
- * task's mm.  An exiting task ends its tracked requests, and leaves the rest to the ring.
+ * task's mm.  An exiting task ends its tracked requests; the ring ends the others.
  */
 static inline void io_req_track(struct io_kiocb *req)
 {
@@ -122,10 +122,10 @@ static inline void io_req_push_fast(struct io_kiocb *req, unsigned int push_flag
 }
 
 /**
- * io_req_poison - overwrite what an earlier request has left behind
+ * io_req_poison - overwrite the stale fields of a request in debug kernels
  * @req: about to be filled in from an SQE
  *
- * Debug kernels poison all fields that the submission has to set, so that a read of an
+ * The poison covers all fields that the submission has to set, so that a read of an
  * unset pointer faults.  See the rule at struct io_kiocb.
  */
 static inline void io_req_poison(struct io_kiocb *req)
@@ -148,7 +148,7 @@ static inline void io_req_poison(struct io_kiocb *req)
  *
  * Only ->ctx is set; the other fields are stale.
  *
- * Return: the request, or NULL without memory.
+ * Return: the request, or NULL if there is no memory.
  */
 static inline struct io_kiocb *io_req_take(struct io_ring_ctx *ctx)
 {
@@ -159,7 +159,7 @@ static inline struct io_kiocb *io_req_take(struct io_ring_ctx *ctx)
 		return NULL;
 	req = ctx->reqs.free[--ctx->reqs.nr_free];
 	kasan_mempool_unpoison_object(req, sizeof(*req));
-	/* KASAN may have overwritten it */
+	/* KASAN may have overwritten ->ctx */
 	req->ctx = ctx;
 #ifdef CONFIG_IO_URING_DEBUG
 	req->state = IO_REQ_FREE;
@@ -200,7 +200,7 @@ static inline void io_req_get(struct io_kiocb *req)
 	atomic_inc(&req->refs);
 }
 
-/* Drop one holder.  Return: true if it was the last one, and the request has to be freed. */
+/* Drop one holder.  Return: true if it was the last one: the caller has to free the request. */
 static inline bool io_req_put_is_last(struct io_kiocb *req)
 {
 	return !(req->flags & REQ_F_REFCOUNT) || atomic_dec_and_test(&req->refs);

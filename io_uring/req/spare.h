@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: memory that a ring keeps for the next request of its kind */
+/* io_uring: memory that a ring keeps for reuse by later requests */
 #ifndef IO_REQ_SPARE_H
 #define IO_REQ_SPARE_H
 
@@ -14,13 +14,13 @@
 #include "ctx.h"
 
 /*
- * A request that waits may need more memory than struct io_kiocb has, and programs wait
- * often.  The slab allocator costs more than a hundred instructions each time, a list under
- * the ring lock costs ten.  Such memory begins with a struct io_spare.  The rest of it is
- * not accessed while it is on the list, and is poisoned for KASAN.
+ * A request that waits may need more memory than struct io_kiocb has, and requests wait often.
+ * An allocation from the slab costs more than a hundred instructions, one from a list under the
+ * ring lock costs ten.  An object on the list begins with a struct io_spare.  The rest of the
+ * object is not accessed until it leaves the list, and is poisoned for KASAN.
  */
 
-/* most objects of each kind that a ring keeps */
+/* maximum number of objects of each kind that a ring keeps */
 #define IO_SPARES_MAX	64
 
 /**
@@ -55,7 +55,7 @@ static inline void io_spare_free(struct io_spares *spares, struct io_spare *spar
 		return;
 	}
 	kasan_mempool_poison_object(spare);
-	/* for the link; kfree() needs the first bytes unpoisoned, too */
+	/* ->next is used on the list; kfree() needs the first bytes unpoisoned, too */
 	kasan_unpoison_range(spare, sizeof(*spare));
 	spare->next = spares->first;
 	spares->first = spare;

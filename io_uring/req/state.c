@@ -21,7 +21,7 @@ static const u16 io_req_moves[IO_REQ_NR_STATES] = {
 	/* to itself: the next attempt of a worker, or of a multishot request */
 	[IO_REQ_ISSUING] = TO(ISSUING) | TO(WAITING) | TO(QUEUED) | TO(TW_QUEUED) |
 			   TO(DONE),
-	/* a driver may complete before the issuer has noted that it waits */
+	/* not a state of all requests: a driver may complete a request that is still ISSUING */
 	[IO_REQ_WAITING]	 = TO(TW_QUEUED) | TO(ISSUING) | TO(QUEUED) | TO(DONE),
 	[IO_REQ_QUEUED]	 = TO(ISSUING) | TO(TW_QUEUED) | TO(DONE),
 	/* to wait again: a spurious wakeup, or a multishot request after an event */
@@ -34,7 +34,7 @@ static const u16 io_req_moves[IO_REQ_NR_STATES] = {
  * @from: old state
  * @to: new state
  *
- * Return: true if it does.
+ * Return: true if the transition is valid.
  */
 bool io_req_may_move(enum io_req_state from, enum io_req_state to)
 {

@@ -88,7 +88,7 @@ void io_wait_table_grow(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_wait_table_trim - shrink the wait table before a scan of all of it
+ * io_wait_table_trim - shrink the wait table before a scan of the whole table
  * @ctx: the ring, its lock held
  *
  * This function frees buckets if most of them would be empty.

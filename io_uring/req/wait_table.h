@@ -21,15 +21,15 @@
  * request at any time in between, also while it is in a mailbox.
  *
  * A worker that adds its request removes it from the pool in the same critical
- * section (io_wq_disown()).  So under the ring lock the request is in exactly one
- * of the two places.
+ * section (io_wq_disown()).  So under the ring lock the request is either in the
+ * pool or in this table.
  *
  * Programs name requests by their user_data, and a hostile program may have a million
  * requests.  So this is a hash table that grows with their number, see wait_table.c.
- * Requests that different operations search for are of different kinds.  Requests with
- * one user_data but different kinds are in different buckets, so that a search does not
- * scan those of other kinds.  Requests with one user_data and kind are in the order in
- * which a search finds them: the youngest poll first, but the oldest timer first.
+ * Each search is for requests of one kind (enum io_wait_kind).  Requests with equal user_data
+ * but different kinds are in different buckets, so a search does not scan requests of other
+ * kinds.  Within a bucket, requests with equal user_data are in the order in which a search
+ * has to find them: the youngest poll first, but the oldest timer first.
  */
 
 static inline enum io_wait_kind io_wait_kind(const struct io_kiocb *req)
@@ -45,7 +45,7 @@ static inline struct list_head *io_wait_bucket(const struct io_ring_ctx *ctx, u6
 	return &ctx->waiting.buckets[(hash >> ctx->waiting.shift) ^ kind];
 }
 
-/* A table with more bits than this has, or lately had, many waiting requests. */
+/* A table with more bits than this has, or recently had, many waiting requests. */
 #define IO_WAIT_TABLE_MANY_BITS	6
 
 static inline bool io_wait_table_is_large(const struct io_ring_ctx *ctx)
@@ -66,7 +66,7 @@ void io_wait_table_trim(struct io_ring_ctx *ctx);
  * Return: true if a request may still wait.  The end of a task or a ring sets one of
  * these flags, then scans the wait table under the ring lock.  Check this before adding
  * a request, without dropping the lock in between, and end the request with -ECANCELED
- * if it may not wait.  Either the flag is seen, or the request is found.
+ * if it may not wait.  Either this check reads the flag, or the scan finds the request.
  */
 static inline bool io_may_add_waiting(const struct io_kiocb *req)
 {
@@ -102,7 +102,7 @@ static inline void io_wait_table_add_timer(struct io_kiocb *req, enum io_wait_ki
 	list_add_tail(&req->waiting, io_wait_bucket(ctx, req->cqe.user_data, kind));
 }
 
-/* Requeue a timer that has a new expiry time as the youngest.  Ring lock held. */
+/* Move a timer with a new expiry time behind all others of its bucket.  Ring lock held. */
 static inline void io_wait_table_renew(struct io_kiocb *req, enum io_wait_kind kind)
 {
 	io_assert_ring(req->ctx);
@@ -110,8 +110,8 @@ static inline void io_wait_table_renew(struct io_kiocb *req, enum io_wait_kind k
 }
 
 /*
- * Remove a request that a search could not end any more from its bucket, so that searches
- * need not skip it.  It stays accounted for.  Ring lock held.
+ * Remove a request from its bucket when searches cannot end the request any more, so that they
+ * need not skip it.  The request still counts as waiting.  Ring lock held.
  */
 static inline void io_wait_table_hide(struct io_kiocb *req)
 {
@@ -148,9 +148,9 @@ static inline struct list_head *io_wait_table_last_bucket(const struct io_ring_c
 		list_for_each_entry_safe(req, tmp, bucket, waiting)
 
 /*
- * A scan of the wait table, or of ctx->ready, may be long, and a program may cause many in one
- * call.  Call this for each request: it reschedules once per 1024 steps of the ring.  Ring lock
- * held.  Return: false if current was killed, which is checked at these steps.
+ * A scan of the wait table, or of ctx->ready, may be long, and a program may cause many scans in
+ * one system call.  Call this for each request: one call in 1024 reschedules, and checks whether
+ * current was killed.  Ring lock held.  Return: false if current was killed.
  */
 static inline bool io_wait_table_walk(struct io_ring_ctx *ctx)
 {
@@ -165,7 +165,7 @@ static inline bool io_wait_table_walk(struct io_ring_ctx *ctx)
  * @ctx: the ring, its lock held
  * @kind: kind of the requests
  * @user_data: user_data of the requests
- * @match: called for each; returns true to end the search; may delete or hide the request
+ * @match: called for each of them; returns true to end the search; may delete or hide the request
  * @data: for @match
  *
  * Return: the request for which @match returned true; NULL if there is none; or
@@ -178,7 +178,7 @@ io_wait_table_find(struct io_ring_ctx *ctx, enum io_wait_kind kind, u64 user_dat
 	struct io_kiocb *req, *tmp;
 
 	io_assert_ring(ctx);
-	/* the bucket may have other kinds, but not with this user_data: no check of the kind */
+	/* no check of the kind: requests of other kinds in this bucket have another user_data */
 	list_for_each_entry_safe(req, tmp, io_wait_bucket(ctx, user_data, kind), waiting) {
 		if (!io_wait_table_walk(ctx))
 			return ERR_PTR(-EINTR);

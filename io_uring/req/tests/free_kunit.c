@@ -2,7 +2,7 @@
 /* io_uring: tests of what the end of a request does for its task */
 #include <kunit/test.h>
 
-/* The last tracked request does not drop the mm if others were issued before it does so. */
+/* The end of the last tracked request keeps the mm if another tracked request was issued. */
 static void mm_is_kept_for_all(struct kunit *test)
 {
 	struct io_uring_task *tctx = kunit_kzalloc(test, sizeof(*tctx), GFP_KERNEL);
@@ -20,7 +20,7 @@ static void mm_is_kept_for_all(struct kunit *test)
 	io_tctx_untrack(tctx);
 	KUNIT_EXPECT_NULL(test, tctx->mm);
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_users), 1);
-	/* a drop after that one finds no mm */
+	/* without an mm, a further drop does nothing */
 	io_tctx_drop_mm(tctx);
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm->mm_users), 1);
 }

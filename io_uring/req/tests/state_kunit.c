@@ -5,7 +5,7 @@
 #include "req/link.h"
 #include "req/state.h"
 
-/* States that can be reached from @from, itself included. */
+/* Return: the states that can be reached from @from, including @from. */
 static unsigned int state_reach(enum io_req_state from)
 {
 	unsigned int seen = BIT(from), last = 0;
@@ -33,7 +33,7 @@ static void state_no_dead_end(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, state_reach(state) & BIT(IO_REQ_FREE));
 }
 
-/* Only a request that is done is freed, and none is done twice or starts again. */
+/* Only a request that is done is freed.  No request is done twice, or issued again when done. */
 static void state_one_end(struct kunit *test)
 {
 	int state;
@@ -60,7 +60,7 @@ static void state_order(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, io_req_may_move(IO_REQ_QUEUED, IO_REQ_WAITING));
 }
 
-/* Requests of a test: prepared, of no ring. */
+/* Return: an array of prepared requests, which belong to no ring. */
 static struct io_kiocb *link_reqs(struct kunit *test, int nr)
 {
 	struct io_kiocb *reqs = kunit_kcalloc(test, nr, sizeof(*reqs), GFP_KERNEL);
@@ -99,7 +99,7 @@ static void link_breaks(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, io_link_breaks(req));
 }
 
-/* The last holder frees a request; without a count there is only one. */
+/* The last holder frees a request.  A request without a count has one holder. */
 static void refs_last(struct kunit *test)
 {
 	struct io_kiocb *req = link_reqs(test, 1);
