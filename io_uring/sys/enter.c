@@ -7,8 +7,8 @@
  * Rules: if the call has submitted SQEs, it returns their number, and does not report the result
  * of the wait.  If it has submitted fewer SQEs than requested, it does not wait.
  *
- * On single-writer rings the owner runs its mailbox here, in the section of the ring lock that
- * submits.  On IOPOLL rings without SQPOLL, waiting means polling the devices.
+ * On single-writer rings the owner runs the mailbox while it still holds the ring lock for the
+ * submission.  On IOPOLL rings without SQPOLL, the wait polls the devices.
  */
 #include <linux/file.h>
 #include <linux/io_uring.h>
@@ -39,7 +39,7 @@ static bool io_poll_loop_interrupted(struct io_ring_ctx *ctx)
 /*
  * Run work other than polling; task work runs without the ring lock.
  * Return: 1 if the poll loop is over, because of new CQEs or because no polled request is
- * left; 0 if not; or %IO_RING_LOST.
+ * left; 0 if the loop goes on; or %IO_RING_LOST.
  */
 static int io_poll_loop_yield(struct io_ring_ctx *ctx)
 {
@@ -57,7 +57,7 @@ static int io_poll_loop_yield(struct io_ring_ctx *ctx)
 	return READ_ONCE(ctx->rings->cq_tail) != tail || !io_iopoll_pending(ctx);
 }
 
-/* Poll the devices until @nr requests have ended.  Return: 0, -EINTR or %IO_RING_LOST. */
+/* Poll for the end of up to @nr requests.  Return: 0, -EINTR or %IO_RING_LOST. */
 static int io_poll_loop(struct io_ring_ctx *ctx, u32 nr)
 {
 	u32 reaped = 0;
@@ -77,12 +77,12 @@ static int io_poll_loop(struct io_ring_ctx *ctx, u32 nr)
 	return 0;
 }
 
-/* Wait on an IOPOLL ring.  Called with the ring lock, which may be lost (%IO_RING_LOST). */
+/* Wait on an IOPOLL ring; ring lock held, also on return unless that is %IO_RING_LOST. */
 static int io_enter_poll_locked(struct io_ring_ctx *ctx, u32 nr)
 {
 	if (!io_may_wait(ctx))
 		return -EEXIST;
-	/* run the mailbox first: it would starve if ready CQEs ended each call before this */
+	/* run the mailbox before ready CQEs end the call: they could keep it from ever running */
 	if (ctx->cq.single_writer && io_local_pending(ctx))
 		io_run_local_locked(ctx, 0);
 	io_cq_commit(ctx);
@@ -108,8 +108,8 @@ static int io_enter_poll(struct io_ring_ctx *ctx, u32 nr)
 }
 
 /*
- * Wake the SQPOLL thread, or wait for it, as @flags say.  The thread submits the SQEs, so the
- * return value is @to_submit, or -EOWNERDEAD.
+ * Wake the SQPOLL thread, or wait for room in the SQ, as @flags say.  Return: @to_submit, since the
+ * thread submits the SQEs; -EOWNERDEAD if the thread has ended.
  */
 static long io_enter_sqpoll(struct io_ring_ctx *ctx, u32 to_submit, u32 flags)
 {
@@ -122,14 +122,14 @@ static long io_enter_sqpoll(struct io_ring_ctx *ctx, u32 to_submit, u32 flags)
 	return to_submit;
 }
 
-/* Return: true if enough CQEs are ready, so that no wait has to be set up. */
+/* Return: true if enough CQEs are ready, and no error or task work has to be handled. */
 static bool io_enough_ready(struct io_ring_ctx *ctx, u32 min_complete)
 {
 	return io_cq_ready(ctx) >= min_complete && likely(!READ_ONCE(ctx->check_cq)) &&
 	       !task_work_pending(current);
 }
 
-/* Run the mailbox and publish CQEs.  Return: true if there are enough of them. */
+/* Run the mailbox and publish CQEs.  Return: true if the caller need not wait. */
 static bool io_enter_collect(struct io_ring_ctx *ctx, u32 min_complete)
 {
 	if (ctx->cq.single_writer && io_local_pending(ctx)) {
@@ -143,8 +143,8 @@ static bool io_enter_collect(struct io_ring_ctx *ctx, u32 min_complete)
 }
 
 /*
- * Submit, and do other work that needs the ring lock while it is held.  *@waited is set if
- * there is nothing left to wait for.  Return: the number of SQEs taken, or a negative errno.
+ * Submit, then run the mailbox or poll the devices before the ring lock is dropped.  Set *@waited
+ * if the caller need not wait.  Return: the number of SQEs taken, or a negative errno.
  */
 static int io_enter_submit(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u32 flags,
 			   bool *waited)
@@ -220,7 +220,7 @@ static long io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u
 	return ret;
 }
 
-/* noinline: each kind of system call has a stub, which would get a copy. */
+/* noinline: each ABI has a stub of the system call, which would get a copy of this function. */
 static noinline long io_enter_fd(unsigned int fd, u32 to_submit, u32 min_complete, u32 flags,
 				 const void __user *argp, size_t argsz)
 {

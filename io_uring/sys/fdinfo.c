@@ -2,7 +2,7 @@
 /* io_uring: what /proc/PID/fdinfo shows of a ring */
 /*
  * People read this file to find out why a program hangs.  So it must work in any state of the
- * ring, and must not make things worse:
+ * ring, and must not delay the users of the ring:
  *
  * - The ring lock is only tried.  Its holder may sleep, for instance in a page fault that the
  *   reader of this file has to handle.  Without the lock, the data that it protects is left
@@ -12,10 +12,10 @@
  *   shown, because the lines are formatted with a lock held.
  * - cq.lock of multi-writer rings is taken: its holders do not sleep.
  * - The words and entries of the two queues are shared with the program, and are read without
- *   a lock.  Whatever their values are, no more than a queue's size is shown.
+ *   a lock.  If their values are wrong, still no more entries are shown than a queue has.
  * - The SQPOLL thread may end at any time; io_sq_stat() in task/sqpoll.c handles this.
  *
- * Programs parse the lines, so their order and format stay.  One difference from older kernels
+ * Programs parse the lines, so their order and format are fixed.  One difference from older kernels
  * is intended: pending SQEs are shown with IORING_SETUP_NO_SQARRAY, too.
  */
 #include <linux/cred.h>
@@ -36,7 +36,7 @@
 #include "sys/fdinfo.h"
 #include "task/sqpoll.h"
 
-/* limit of lines for overflowed CQEs, polls, files and personalities; of groups of a personality */
+/* maximum number of overflowed CQEs, polls, files, personalities, and groups of each, shown */
 #define IO_SHOW_MOST	256
 
 /* Show a pending SQE, whose memory the program may write to at the same time. */
@@ -87,7 +87,7 @@ static void io_show_cqes(struct seq_file *m, struct io_ring_ctx *ctx, u32 head, 
 
 		seq_printf(m, "%5u: user_data:%llu, res:%d, flag:%x", slot,
 			   READ_ONCE(cqe->user_data), READ_ONCE(cqe->res), READ_ONCE(cqe->flags));
-		/* an empty line follows, as in older kernels */
+		/* this ends with an empty line, as in older kernels */
 		if (big)
 			seq_printf(m, ", extra1:%llu, extra2:%llu\n",
 				   READ_ONCE(cqe->big_cqe[0]), READ_ONCE(cqe->big_cqe[1]));
@@ -95,7 +95,7 @@ static void io_show_cqes(struct seq_file *m, struct io_ring_ctx *ctx, u32 head, 
 	}
 }
 
-/* Show the heads and tails of both queues, as the program and as the kernel know them. */
+/* Show the heads and tails of both queues: the shared words, and the kernel's copies. */
 static void io_show_queues(struct seq_file *m, struct io_ring_ctx *ctx)
 {
 	struct io_rings *rings = ctx->rings;

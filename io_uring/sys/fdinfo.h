@@ -11,9 +11,9 @@ struct file;
 struct seq_file;
 
 /**
- * io_uring_show_fdinfo - show the state of a ring, as ->show_fdinfo()
+ * io_uring_show_fdinfo - show the state of a ring in /proc/PID/fdinfo
  * @m: output
- * @file: the ring, private_data is its struct io_ring_ctx
+ * @file: the ring's file; private_data is its struct io_ring_ctx
  *
  * Context: Task context.  No ring lock is held.  Does not wait for one.
  */

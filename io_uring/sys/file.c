@@ -131,7 +131,7 @@ bool io_is_uring_fops(struct file *file)
 
 /**
  * io_ring_open_file - open the file of a new ring
- * @ctx: the ring; the file owns it unless there is an error
+ * @ctx: the ring; on success the file owns the ring
  *
  * Return: the file or ERR_PTR()
  */

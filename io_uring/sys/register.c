@@ -3,8 +3,8 @@
 
 /*
  * io_reg_ops[] has one line for each opcode: its handler, and conditions for the two arguments.
- * Handlers are called with the ring lock.  A handler that has to wait for other tasks drops
- * the lock and takes it again; if that fails it returns %IO_RING_LOST.
+ * Handlers are called with the ring lock held.  A handler that has to wait for other tasks drops
+ * the lock and takes it again.  If it cannot, because current was killed, it returns %IO_RING_LOST.
  */
 #include <linux/compat.h>
 #include <linux/cpumask.h>
@@ -172,7 +172,7 @@ static int io_reg_enable(struct io_ring_ctx *ctx)
 	if (!ctx->stops.disabled)
 		return -EBADFD;
 	if (ctx->flags & IORING_SETUP_SINGLE_ISSUER && !ctx->submitter_task) {
-		/* so that the owner's exit finds the ring, even if the owner never submits */
+		/* attach now: the owner's exit has to find the ring even if it never submits */
 		int ret = io_tctx_attach(ctx);
 
 		if (ret)
@@ -190,8 +190,8 @@ static int io_reg_enable(struct io_ring_ctx *ctx)
 }
 
 /*
- * Set the CPUs of the workers of current, or of the SQPOLL thread.  The latter must be done
- * without the ring lock.
+ * Set the CPUs of current's workers, or of the SQPOLL thread's workers.  Drop the ring lock for the
+ * latter, as io_sqpoll_set_affinity() waits for the thread.
  */
 static int io_set_affinity(struct io_ring_ctx *ctx, const struct cpumask *mask)
 {
@@ -337,7 +337,7 @@ static int io_reg_check(const struct io_reg_op *op, const void __user *arg, unsi
 	return nr < op->nr_min || nr > op->nr_max ? -EINVAL : 0;
 }
 
-/* Run a handler.  Called with the ring lock, which is held afterwards unless %IO_RING_LOST. */
+/* Run a handler; ring lock held, also on return unless that is %IO_RING_LOST. */
 static int io_register_locked(struct io_ring_ctx *ctx, unsigned int opcode, void __user *arg,
 			      unsigned int nr)
 {
@@ -358,7 +358,7 @@ static int io_register_locked(struct io_ring_ctx *ctx, unsigned int opcode, void
 		return op->run_nr(ctx, arg, nr);
 	if (op->run_arg)
 		return op->run_arg(ctx, arg);
-	/* an opcode without an entry would have no handler */
+	/* an opcode without an entry in io_reg_ops[] has no handler */
 	return op->run_ring ? op->run_ring(ctx) : -EINVAL;
 }
 

@@ -93,7 +93,7 @@ static int io_setup_sizes(struct io_uring_params *p, unsigned int entries)
 	return p->cq_entries < p->sq_entries ? -EINVAL : 0;
 }
 
-/* Refuse flags that exclude each other, and flags without another one that they need. */
+/* Refuse flags that exclude each other, and flags that need another flag which is not set. */
 static int io_setup_check_flags(unsigned int flags)
 {
 	unsigned int taskrun = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_DEFER_TASKRUN;
@@ -255,7 +255,7 @@ static int io_ring_memory(struct io_ring_ctx *ctx, struct io_uring_params *p)
 	return 0;
 }
 
-/* Attach the ring to current and install it.  Return: a descriptor, index or negative errno. */
+/* Attach the ring to current, install its file.  Return: a descriptor, index or negative errno. */
 static int io_ring_install(struct io_ring_ctx *ctx, struct file *file)
 {
 	int fd, ret;

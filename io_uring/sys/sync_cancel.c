@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_REGISTER_SYNC_CANCEL - end requests and wait until they have */
+/* io_uring: IORING_REGISTER_SYNC_CANCEL - end requests and wait for their end */
 
 /*
  * Requests that are queued, or wait, end as soon as the search finds them.  If the only match
- * runs on a worker, the search signals the worker to end it.  The caller waits until the worker
- * has detached the request.
+ * runs on a worker, the search signals the worker to end the request.  The caller waits until the
+ * worker has detached the request.
  *
  * Ordering: the caller queues itself on ctx->work_wait, then searches.  A worker detaches a
  * request, then wakes ctx->work_wait.  Both the search and the detach take the lane's lock:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: IORING_REGISTER_SYNC_CANCEL - end requests and wait until they have */
+/* io_uring: IORING_REGISTER_SYNC_CANCEL - end requests and wait for their end */
 #ifndef IO_SYS_SYNC_CANCEL_H
 #define IO_SYS_SYNC_CANCEL_H
 

@@ -30,7 +30,7 @@ enum {
 static int io_setup_for __read_mostly = IO_SETUP_FOR_ALL;
 static int io_setup_group __read_mostly = -1;
 
-/* Return: true if current is in io_uring_group.  An id without a group has no members. */
+/* Return: true if current is in io_uring_group; false if that is not a valid id. */
 static bool io_in_setup_group(void)
 {
 	kgid_t group = make_kgid(&init_user_ns, READ_ONCE(io_setup_group));

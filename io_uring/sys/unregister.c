@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_UNREGISTER_BUFFERS - until no request uses them */
+/* io_uring: IORING_UNREGISTER_BUFFERS - wait until no request uses the buffers */
 
 /*
- * A program that unregisters its buffers will use the memory for something else, so nothing may
- * access the memory after the call.  The call waits for the requests that use a buffer.  It
- * does not cancel them: if one never ends, a signal can end the call, and all buffers
+ * A program that unregisters its buffers will use the memory for something else, so no request may
+ * access the memory after the call.  The call waits for the requests that use a buffer, but does
+ * not cancel them.  If a request does not end, a signal can end the call, and all buffers
  * stay registered.
  *
- * The caller may be the task that has to complete these requests.  So it does what a waiter
- * in io_uring_enter() does: run task work and the mailbox, reap polled requests, and drop the
- * ring lock in between.
+ * The caller may be the task that has to complete these requests.  So it acts like a waiter in
+ * io_uring_enter(): it runs task work and the mailbox, reaps polled requests, and drops the ring
+ * lock in between.
  */
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
@@ -86,7 +86,7 @@ int io_unregister_buffers(struct io_ring_ctx *ctx)
 	while (ctx->bufs.awaited && !ret)
 		ret = io_leave_step(ctx);
 	if (ret == IO_RING_LOST) {
-		/* other tasks may continue to use the ring, and need its buffers back */
+		/* other tasks may use the ring: the fallback worker makes the buffers usable again */
 		io_bufs_abandon(ctx);
 		io_fallback_kick(ctx);
 		return ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: IORING_UNREGISTER_BUFFERS - until no request uses them */
+/* io_uring: IORING_UNREGISTER_BUFFERS - wait until no request uses the buffers */
 #ifndef IO_SYS_UNREGISTER_H
 #define IO_SYS_UNREGISTER_H
 

@@ -2,24 +2,24 @@
 /* io_uring: sleeping for CQEs */
 
 /*
- * A task waits until its ring has a number of CQEs, and must not miss one that is posted while
- * it goes to sleep.
+ * A task waits until its ring has a number of CQEs, and must not miss a CQE that is posted while
+ * the task goes to sleep.
  *
- * Single-writer rings have one possible sleeper, the owner.  It runs its mailbox until that is
- * empty, then arms it with the number of items that are missing.  The task that pushes the
- * last of these items wakes the owner (ring/mailbox.h).
+ * Single-writer rings have one possible sleeper, the owner.  It runs the mailbox until that is
+ * empty, then arms the mailbox with the number of missing CQEs.  The context that pushes the
+ * last of as many items wakes the owner (ring/mailbox.h).
  *
  * Multi-writer rings may have many sleepers, each with a target: the tail at which its wait
- * ends.  The wake function of a sleeper wakes it only at its target.  cq.lock orders
- * sleeper and poster (C in ring/cq.c):
+ * ends.  The wake function of a sleeper does nothing before the target is reached.  cq.lock
+ * orders sleeper and poster (C in ring/cq.c):
  *
  *	sleeper, with cq.lock			poster, with cq.lock
  *	queue on ctx->cq_wait			publish the tail
  *	target reached?  do not sleep		sleepers?  wake them after the unlock
  *
- * Task work interrupts the sleep like a signal, so sleepers of both kinds run it whenever they
- * wake.  They also check for it before they sleep: items that the owner has run may have
- * queued task work that does not interrupt a sleep.
+ * Task work interrupts the sleep like a signal, so both kinds of sleepers run task work whenever
+ * they wake.  They also check for task work before they sleep: items that the owner has run may
+ * have queued task work that does not interrupt a sleep.
  */
 #include <linux/compat.h>
 #include <linux/hrtimer.h>
@@ -45,9 +45,9 @@
  * @ctx: the ring
  * @begin: tail when the wait began
  * @target: tail at which the wait ends
- * @timeouts: number of ended IORING_OP_TIMEOUTs when the wait began; another one ends it
+ * @timeouts: number of ended IORING_OP_TIMEOUTs when the wait began; if it changes, the wait ends
  * @deadline: end of the wait, KTIME_MAX for never
- * @min_deadline: time after which one CQE ends the wait, 0 if there is none
+ * @min_deadline: time after which a single CQE ends the wait, 0 if the wait has no such time
  */
 struct io_waiter {
 	struct wait_queue_entry	entry;
@@ -171,11 +171,11 @@ static bool io_waiter_arm(struct io_waiter *w)
 		__set_current_state(TASK_RUNNING);
 		return false;
 	}
-	/* io_cq_lost() sets the bit, then looks for an armed mailbox; model: NO_RECOUNT */
+	/* io_cq_lost() sets the bit, then checks for an armed mailbox; model: NO_RECOUNT */
 	return likely(!test_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq));
 }
 
-/* Register with the wakers, and set the state of the task.  Return: true if it has to sleep. */
+/* Prepare current to sleep and to be woken for CQEs.  Return: true if it has to sleep. */
 static bool io_waiter_register(struct io_waiter *w)
 {
 	struct io_ring_ctx *ctx = w->ctx;
@@ -198,11 +198,10 @@ static void io_waiter_unregister(struct io_waiter *w)
 }
 
 /*
- * Return: true if the wait counts as one for I/O.  It does not if all requests in flight wait for
- * an event or a time (an idle server), or are drained behind such requests.
- *
- * The values are a snapshot, without the ring lock.  The task may have requests on other rings,
- * and requests that workers have finished may still have to be freed.
+ * Return: true if the wait counts as a wait for I/O; false if all requests in flight wait for an
+ * event or a time (an idle server), or are drained behind such requests.
+ * Two counts are checked: the task's includes requests on other rings, and the ring's includes
+ * finished requests that are not freed yet.  Both are read without the ring lock.
  */
 static bool io_wait_is_io(const struct io_ring_ctx *ctx)
 {
@@ -215,7 +214,7 @@ static bool io_wait_is_io(const struct io_ring_ctx *ctx)
 	return tctx && io_tctx_inflight(tctx) > idle && alive > idle;
 }
 
-/* Sleep once, registered.  Return: 0, or -ETIME at @until. */
+/* Sleep once, after io_waiter_register().  Return: 0, or -ETIME at @until. */
 static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
 {
 	int ret = 0;
@@ -237,7 +236,7 @@ static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
  */
 static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 {
-	/* before the mailbox, which gets the items that task work completes */
+	/* run task work before the mailbox, because task work may push items to it */
 	io_run_task_work();
 	if (ctx->cq.single_writer && io_local_pending(ctx))
 		io_run_local(ctx, wanted);
@@ -280,7 +279,7 @@ static int io_waiter_timeout(struct io_waiter *w)
 
 /**
  * struct io_busy_wait - a task that polls network devices before it sleeps
- * @w: its wait
+ * @w: the wait of the task
  * @until: end of the polling, on the ring's clock
  */
 struct io_busy_wait {
@@ -312,7 +311,7 @@ static noinline int io_wait_busy(struct io_waiter *w)
 	return io_wait_catch_up(ctx, io_waiter_wanted(w));
 }
 
-/* Return: -ETIME after @until, for a loop that had work each time and did not sleep; else 0. */
+/* Return: -ETIME after @until, else 0.  The loop calls this if it had work and did not sleep. */
 static int io_waiter_late(const struct io_waiter *w, ktime_t until)
 {
 	return until != KTIME_MAX && io_wait_now(w->ctx) >= until ? -ETIME : 0;
@@ -345,7 +344,7 @@ static int io_wait_loop(struct io_waiter *w)
 			timeout = io_waiter_late(w, until);
 		if (timeout)
 			timeout = io_waiter_timeout(w);
-		/* io_waiter_timeout() may have lowered the target to one that is reached */
+		/* the CQ may already reach the target that io_waiter_timeout() has lowered */
 		if (timeout || io_waiter_ready(w))
 			return timeout;
 		cond_resched();
@@ -363,15 +362,16 @@ static int io_wait_set_sigmask(const struct io_wait_arg *arg)
 }
 
 /**
- * io_wait_cqes - wait until there are CQEs
+ * io_wait_cqes - wait for a number of CQEs
  * @ctx: the ring, its lock not held
  * @nr: number of CQEs; clamped to the number of the CQ's entries
  * @arg: signal mask and times
  *
  * Context: Task context.  May sleep.
  *
- * Return: 0 if there is any CQE in the end.  Otherwise -EINTR, -ETIME, -EFAULT, -EINVAL for the
- * signal mask, or -EEXIST for a task that is not the single writer.  -EBADR if a CQE was lost.
+ * Return: 0 if there were enough CQEs.  If there were not: 0 if any CQE is ready, else -EINTR or
+ * -ETIME.  -EBADR if a CQE was lost.  Before the wait: -EEXIST if current is not the single writer,
+ * -EINTR, -EFAULT or -EINVAL for bad arguments, or an error of io_tctx_attach_slow().
  */
 int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 {
