@@ -86,7 +86,7 @@ int io_unregister_buffers(struct io_ring_ctx *ctx)
 	while (ctx->bufs.awaited && !ret)
 		ret = io_leave_step(ctx);
 	if (ret == IO_RING_LOST) {
-		/* other tasks may use the ring: the fallback worker makes the buffers usable again */
+		/* other tasks may use the ring: let the fallback worker restore its buffers */
 		io_bufs_abandon(ctx);
 		io_fallback_kick(ctx);
 		return ret;

@@ -19,12 +19,12 @@
  * they move under the ring lock, which is held while both are searched.  All other moves check
  * whether the task, the ring or the pool ends (io_may_add_waiting(), io_issue_allowed(),
  * io_queue_to_worker(), io_wq_enqueue()).  So no request moves from a place that the pass has
- * not reached to one that it has left.
+ * not reached to a place that the pass has left.
  *
- * A program names requests by a key (IORING_OP_ASYNC_CANCEL, IORING_REGISTER_SYNC_CANCEL), and a
- * linked timeout ends one request.  This search covers the worker pools of all tasks that use
- * the ring, the wait table, and the retries on ctx->ready.first.  It finds no request at a device
- * or on ctx->drain.first, and none behind the head of a chain.
+ * A program names the requests to end by a key (IORING_OP_ASYNC_CANCEL,
+ * IORING_REGISTER_SYNC_CANCEL).  A linked timeout ends one request.  Both searches cover the worker
+ * pools, the wait table, and the retries on ctx->ready.first.  They find no request at a device or
+ * on ctx->drain.first, and none behind the head of a chain.
  */
 #include <linux/sched/signal.h>
 
@@ -47,7 +47,7 @@ static bool io_cancel_match(struct io_kiocb *req, const struct io_cancel_scope *
 		return false;
 	if (!what->tracked)
 		return true;
-	/* a worker may be about to change other flags */
+	/* a worker may change other flags at the same time */
 	return data_race(req->flags) & REQ_F_TRACKED &&
 	       (what->tctx || atomic_read(&req->tctx->in_cancel));
 }
@@ -59,8 +59,8 @@ static bool io_cancel_match_work(struct io_wq_work *work, void *data)
 
 /*
  * End matching work in the pool of @tctx, or in the pools of all tasks that use the ring if @tctx
- * is NULL.  Without @all, end only the first match.  Queued work is run as cancelled here.  A pool
- * may end meanwhile.
+ * is NULL.  Without @all, end only the first match.  Run queued matches with IO_WQ_WORK_CANCEL set.
+ * A pool may end at the same time.
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  *
@@ -102,7 +102,7 @@ static bool io_wait_cancel(struct io_kiocb *req)
 	return io_ops[req->opcode]->cancel(req);
 }
 
-/* Cancel requests that wait for an event or a timeout.  Their task work ends them later. */
+/* Cancel requests that wait for an event or a timeout.  Task work of each request ends it later. */
 static void io_cancel_waiting(const struct io_cancel_scope *what)
 {
 	struct io_ring_ctx *ctx = what->ctx;
@@ -155,7 +155,7 @@ bool io_cancel_requests(const struct io_cancel_scope *what)
 	io_req_reclaim_retired(ctx);
 	/* signalled work does not count, because a second signal would not end it sooner */
 	found = io_cancel_work(ctx, what->tctx, io_cancel_match_work, (void *)what, true).queued;
-	/* the owner first runs the items that the last search of the wait table has caused */
+	/* no new search before the owner has run the items that the last search has caused */
 	if (!io_mailbox_leftover(&ctx->mailbox))
 		io_cancel_waiting(what);
 	if (io_cq_is_writer(ctx)) {
@@ -172,7 +172,7 @@ bool io_cancel_requests(const struct io_cancel_scope *what)
  * io_cancel_orphans - end tracked requests of tasks that are gone
  * @ctx: the ring, its lock held
  *
- * Such a request may hold the file of a ring, which would never end.
+ * Such a request may hold the file of a ring, and that ring would never end.
  */
 void io_cancel_orphans(struct io_ring_ctx *ctx)
 {
@@ -196,7 +196,7 @@ static bool io_key_match(const struct io_kiocb *req, const struct io_cancel_key 
 {
 	if (req->ctx != key->ctx)
 		return false;
-	/* with CANCEL_ALL a request skips itself; without it, it may find itself running */
+	/* @self is skipped with CANCEL_ALL; without that flag it matches if it runs on a worker */
 	if (req == key->self && key->flags & IORING_ASYNC_CANCEL_ALL)
 		return false;
 	if (key->flags & IORING_ASYNC_CANCEL_FD && !io_key_match_file(req, key))
@@ -281,8 +281,8 @@ static void io_ready_cancelled_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 
 /*
  * End a request on ctx->ready.first that is to be issued again.  Its last attempt would have
- * blocked, but the poll found the file ready.  Until the ring lock is released the request is in no
- * other place.  The list also has chains that have not begun; they do not match.
+ * blocked, but then the file was ready.  Until the ring lock is released the request is in no other
+ * place.  The list also has chains that have not begun; this function does not end them.
  */
 static bool io_ready_cancel(struct io_kiocb *req)
 {
@@ -344,7 +344,7 @@ static int io_key_cancel_waiting(struct io_key_walk *walk)
 	if (!(walk->key->flags & IORING_ASYNC_CANCEL_USERDATA))
 		io_key_cancel_any(walk);
 	else if (io_key_cancel_kind(walk, IO_WAIT_POLL))
-		/* a LINK_TIMEOUT ends only with its head, so IO_WAIT_TIMEOUT does not have it */
+		/* do not search IO_WAIT_LINK_TIMEOUT: a LINK_TIMEOUT ends only with its head */
 		io_key_cancel_kind(walk, IO_WAIT_TIMEOUT);
 	return walk->killed ? -EINTR : walk->nr;
 }

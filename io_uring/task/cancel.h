@@ -15,8 +15,8 @@
  * struct io_cancel_scope - requests to end with a task or a ring
  * @ctx: the ring of the requests
  * @tctx: the task of the requests, NULL for all tasks
- * @tracked: end only requests with REQ_F_TRACKED, which must not outlive their task; without @tctx
- *	end only requests of tasks that exit or exec
+ * @tracked: end only requests with REQ_F_TRACKED, which must not outlive their task; if @tctx is
+ *	NULL, end only those of tasks that exit or exec
  */
 struct io_cancel_scope {
 	struct io_ring_ctx	*ctx;

@@ -2,11 +2,11 @@
 /* io_uring: wait in an exiting task for the end of its requests */
 
 /*
- * The task repeats io_cancel_requests() on all of its rings, an exec until no request is left, an
- * exit until no tracked one is.  It sleeps while a pass finds nothing to do.  New items in its
- * mailboxes and the end of each of its requests wake it.  It does not wait for a ring lock (see
- * ring/locks.h), but tries again.  After a timeout an exiting task leaves the rest to the rings'
- * fallback work.
+ * The task repeats io_cancel_requests() on all of its rings: an exec until no request is left, an
+ * exit until no tracked request is left.  When a pass finds nothing to do, the task sleeps.  New
+ * items in its mailboxes, and the end of any of its requests, wake the task.  It does not wait for
+ * a ring lock (see ring/locks.h), but tries again.  After a timeout an exiting task leaves the
+ * remaining requests to the fallback workers of the rings.
  */
 #include <linux/sched/signal.h>
 
@@ -18,7 +18,7 @@
 
 /* interval of checks for drivers' commands, and for workers that end */
 #define IO_CANCEL_NAP	(HZ / 50 ?: 1)
-/* jiffies without progress after which work is nudged */
+/* jiffies without progress after which waits of bounded work are interrupted */
 #define IO_CANCEL_GRACE	1
 /*
  * Timeouts in jiffies: of an exit without progress, and of a killed task.  The latter counts from
@@ -33,8 +33,8 @@
  * struct io_cancel_wait - state of a task that waits for the end of its requests
  * @tctx: current's
  * @cancel_all: see io_cancel_task()
- * @found: the last pass found something, the next one may find more
- * @ran: the last pass ran task work, after which there may be more to find
+ * @found: the last pass ended requests or ran items, so the next pass may find more
+ * @ran: the last pass ran task work, so the next pass may find more
  * @busy: a ring's lock was held
  * @tries: consecutive passes in which a ring's lock was held
  * @left: requests that were left at the last check
@@ -58,8 +58,8 @@ struct io_cancel_wait {
 };
 
 /*
- * Return: true if one thread of the process has to act on the signal.  Others kill all threads at
- * once, or are ignored; an ignored signal is not even queued unless it is blocked.
+ * Return: true if one thread of the process has to act on the signal.  Other signals kill all
+ * threads at once, or are ignored: those are not even queued unless they are blocked.
  */
 static bool io_cancel_signal_needs_thread(const struct sighand_struct *sighand, int sig)
 {
@@ -85,10 +85,10 @@ static void io_cancel_add_handled(sigset_t *mask)
 }
 
 /*
- * Leave the signals of the process to its other threads.  An exiting task never handles one, but
- * would be chosen for them until exit_signals(), since it sleeps and has none pending.  A signal
- * that kills the process reaches all threads, so it is not blocked: its sender may find no thread
- * but current, whose last sibling has just ended.
+ * Leave the signals of the process to its other threads.  An exiting task never handles a signal,
+ * but may be chosen for one until exit_signals(), since it sleeps and has no signal pending.
+ * Signals that kill the process reach all threads.  They are not blocked: all other threads may
+ * have ended when such a signal is sent.
  */
 static void io_cancel_mask_signals(struct io_cancel_wait *w)
 {
@@ -101,7 +101,7 @@ static void io_cancel_mask_signals(struct io_cancel_wait *w)
 		set_current_blocked(&mask);
 }
 
-/* One pass over all rings of current. */
+/* Make one pass over all rings of current. */
 static void io_cancel_pass(struct io_cancel_wait *w)
 {
 	struct io_cancel_scope what = { .tctx = w->tctx, .tracked = !w->cancel_all };
@@ -130,8 +130,8 @@ static long io_cancel_left(struct io_uring_task *tctx, bool cancel_all)
 }
 
 /*
- * Arm the mailboxes that current owns, so that new items wake it, or disarm them.
- * Return: true if one of them has items already.
+ * Arm the mailboxes that current owns, so that new items wake current, or disarm them.
+ * Return: true if a mailbox to be armed has items already.
  */
 static bool io_cancel_arm(struct io_uring_task *tctx, bool arm)
 {
@@ -149,7 +149,7 @@ static bool io_cancel_arm(struct io_uring_task *tctx, bool arm)
 	return arrived;
 }
 
-/* Let pending signals not prevent the sleep.  New ones wake current for another pass. */
+/* Prevent pending signals from ending the sleep.  A new signal wakes current for another pass. */
 static void io_cancel_ignore_signals(void)
 {
 	clear_thread_flag(TIF_SIGPENDING);
@@ -175,7 +175,7 @@ static bool io_cancel_must_reap(struct io_uring_task *tctx)
 	return polls;
 }
 
-/* Return: true if current uses a ring whose drivers may have to be asked again to end commands. */
+/* Return: true if current uses a ring whose drivers may have to be called again to end commands. */
 static bool io_cancel_must_ask(struct io_uring_task *tctx)
 {
 	struct io_ring_ctx *ctx;
@@ -195,7 +195,7 @@ static bool io_cancel_killed(void)
 
 /*
  * Sleep until a request ends, an item arrives or @timeout is over.  With @cancel_all the task
- * must not be frozen, since it holds a lock that others wait for: an exec its cred_guard_mutex,
+ * must not be frozen, since it holds a lock that other tasks need: an exec its cred_guard_mutex,
  * an SQPOLL thread its sqd->lock.
  */
 static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
@@ -208,8 +208,8 @@ static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
 	prepare_to_wait(&w->tctx->wait, &wait, state);
 	arrived = io_cancel_arm(w->tctx, true);
 	/*
-	 * If a ring's lock is held its items cannot run yet, and @timeout is short.  A kill that
-	 * @timeout does not know of has lost its signal above.
+	 * Items of a ring whose lock is held cannot run yet, and @timeout is short in that case.
+	 * A kill after @timeout was computed is checked, since its signal was ignored above.
 	 */
 	if ((w->busy || !arrived) && w->left == io_cancel_left(w->tctx, w->cancel_all) &&
 	    !task_work_pending(current) && (w->killed || !io_cancel_killed()))
@@ -226,8 +226,8 @@ static bool io_cancel_at_once(void)
 }
 
 /*
- * Wait for the workers, which were signalled to end.  On an IOPOLL ring keep reaping: a worker
- * may wait for the device tag of a request that only current reaps.
+ * If current uses an IOPOLL ring, keep reaping until the signalled workers have ended: a worker may
+ * wait for the device tag of a request that only current reaps.
  */
 static void io_cancel_await_workers(struct io_cancel_wait *w)
 {
@@ -247,7 +247,7 @@ static bool io_cancel_bounded(const struct io_uring_task *tctx, unsigned int *do
 {
 	if (io_wq_bounded_busy(tctx->io_wq, done))
 		return true;
-	/* buffered reads that wait for a folio continue in current, so in the caller's passes */
+	/* a buffered read that waits for a folio continues in current: in the caller's passes */
 	return atomic_read(&tctx->reading) && time_before(jiffies, since + IO_CANCEL_READS);
 }
 
@@ -263,12 +263,12 @@ static bool io_cancel_has_items(struct io_uring_task *tctx)
 }
 
 /*
- * Let bounded work of an exiting thread finish if its process lives on, and buffered reads that
- * wait for the disk.  Otherwise a write would be done or not, depending on whether the worker or
- * the exit is faster.  Work that waits for another task (the open of a FIFO) is interrupted after
- * IO_CANCEL_GRACE without progress, and so is all work that begins later.  A disk may take its
- * time: io_wq_put_and_exit() would wait for a running write all the same, and only a kill drops
- * those behind it.  Reads have IO_CANCEL_READS: the task may be the server of the disk (ublk).
+ * If the process of an exiting thread lives on, let the thread's bounded work finish, and buffered
+ * reads that wait for the disk.  Without this wait a write would be done only if the worker is
+ * faster than the exit.  Work that waits for another task (the open of a FIFO) is interrupted after
+ * IO_CANCEL_GRACE without progress, and so is all work that begins later.  Writes to a disk have no
+ * time limit: io_wq_put_and_exit() would wait for a running write as well, and only a kill drops
+ * queued writes.  Reads have IO_CANCEL_READS: the task may be the server of the disk (ublk).
  */
 static void io_cancel_after_workers(struct io_cancel_wait *w)
 {
@@ -285,12 +285,12 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 		while (!io_cancel_at_once() && io_wq_run_bounded(wq))
 			cond_resched();
 		io_cancel_ignore_signals();
-		/* not freezable: its workers, which do not freeze any more, wait for it */
+		/* not freezable: its workers do not freeze any more, and end only after current */
 		set_current_state(TASK_INTERRUPTIBLE);
 		arrived = io_cancel_arm(w->tctx, true);
 		/*
-		 * After the pass: it may have issued the next request of a chain.  A worker pushes
-		 * that request before it lets its work go, so one more pass finds it.
+		 * Check this after the pass, which may have issued the next request of a chain.  As a
+		 * worker pushes that request before it detaches its work, one more pass runs it.
 		 */
 		busy = io_cancel_bounded(w->tctx, &done, since);
 		if (!busy && (last || !io_cancel_has_items(w->tctx)))
@@ -316,8 +316,8 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 
 /*
  * Leave the rings of current to their fallback workers.  These run the items of single-writer
- * rings that current owned, and poll the devices of IOPOLL rings.  They also end tracked requests
- * that are left: a ring whose file they hold would never end.
+ * rings that current owned, and poll the devices of IOPOLL rings.  They also end the tracked
+ * requests that are left: such a request may hold a ring's file, and that ring would never end.
  */
 static void io_cancel_leave_rings(struct io_cancel_wait *w)
 {
@@ -339,7 +339,7 @@ static void io_cancel_leave_rings(struct io_cancel_wait *w)
 	}
 }
 
-/* Return: when to give up, in jiffies. */
+/* Return: the time at which to give up, in jiffies. */
 static unsigned long io_cancel_deadline(struct io_cancel_wait *w, unsigned long now)
 {
 	if (!w->killed && io_cancel_killed()) {
@@ -380,7 +380,7 @@ static bool io_cancel_until_gone(struct io_cancel_wait *w)
 	while (io_cancel_left(w->tctx, w->cancel_all)) {
 		long timeout;
 
-		/* a killed exec has removed the nodes; or the last request just ended */
+		/* no ring is left: a killed exec has detached all, or the last one has just ended */
 		if (xa_empty(&w->tctx->nodes))
 			return !io_cancel_left(w->tctx, w->cancel_all);
 		io_cancel_pass(w);
@@ -398,12 +398,12 @@ static bool io_cancel_until_gone(struct io_cancel_wait *w)
 /**
  * io_cancel_task - end the requests of current and its use of io_uring
  * @tctx: current's
- * @cancel_all: exec: all requests, and the task goes on without a tctx; exit: only
- *	requests that hold a ring's file, and work that is queued to or runs on a
- *	worker and may never end; the others end with their ring
+ * @cancel_all: true for an exec or an SQPOLL thread: end all requests, and free @tctx; false for
+ *	an exit: end tracked requests (io_req_track()) and the work of the pool, but leave
+ *	the other requests to the end of their ring
  *
- * The worker pool is gone afterwards.  An exec that is killed meanwhile leaves its requests
- * behind as an exit does, and the exit follows.
+ * This also ends the worker pool.  If an exec is killed while it waits, it leaves requests
+ * behind as an exit does, and the task exits.
  *
  * Context: Task context.  May sleep until the requests have ended.
  */
@@ -421,11 +421,11 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 			io_cancel_after_workers(&w);
 		io_wq_exit_start(tctx->io_wq);
 	}
-	/* set for a ring that ended, which has a mark of its own (ctx->asked) */
+	/* it may be set for the end of a ring, which also has its own mark (ctx->asked) */
 	WRITE_ONCE(tctx->cmds_asked, false);
 	atomic_inc(&tctx->in_cancel);
 	/*
-	 * A context that does not see in_cancel has pushed or queued before the search.
+	 * A context that reads in_cancel as 0 has pushed or queued before the search.
 	 * Pairs with smp_mb__after_atomic() in io_tctx_uncharge().
 	 */
 	smp_mb__after_atomic();
@@ -434,7 +434,7 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 	io_cancel_leave_rings(&w);
 	io_tctx_detach_all(tctx);
 	io_tctx_put_credit(tctx);
-	/* a leader that exits first stays, as a zombie: what it blocks would be queued */
+	/* a leader may stay as a zombie for long: the signals that it blocks would be queued */
 	if (!cancel_all)
 		set_current_blocked(&w.mask);
 	if (cancel_all && gone) {

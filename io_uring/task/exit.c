@@ -14,9 +14,9 @@
  *	io_ring_end_locked() closes a single-writer ring's mailbox and ends the requests in
  *	flight.  Before that the ring leaves its SQPOLL thread.  A task of the ring's user
  *	calls io_ring_end_locked() in close(2), so that no request waits when close(2) returns.
- *	This task tries for the locks for some milliseconds.  If it fails, or is a task of another
- *	user, io_ring_exit_work() tries, at growing intervals.  The registered files are released
- *	with the last request.
+ *	The task tries for the locks for some milliseconds.  If that fails, or if a task of another
+ *	user closes the ring, io_ring_exit_work() tries at growing intervals.  The registered files
+ *	are released with the last request.
  *
  *	io_ring_free_work() runs a grace period after the last reference is gone.
  *
@@ -34,17 +34,17 @@
  *
  * References are held by:
  *
- *	1. the file, and then the ring's end until it has searched
- *	2. the memory of each request, in flight or free.  After that search no free requests
+ *	1. the file; after its release the end of the ring, until the search is done
+ *	2. the memory of each request, in flight or free.  From that search on no free requests
  *	   are kept, so each request that ends drops its reference
- *	3. task work while it runs, besides those of its requests; and a scan of the
- *	   rings of a task
+ *	3. task work while it runs, in addition to the references of its requests; and a scan
+ *	   of the rings of a task
  *	4. io_req_retire() while it reclaims; the RCU callback of io_notify_activate()
  *
- * When all are gone only RCU readers use the ring: contexts that pushed a request use it for a
- * moment after the push.  One grace period later the ring's resources are freed.  The memory of
- * struct io_ring_ctx stays for a second grace period, because tasks may have just found it in
- * their list of rings.
+ * When no reference is left, only RCU readers use the ring: contexts that pushed a request use the
+ * ring for a moment after the push.  One grace period later the ring's resources are freed.  The
+ * memory of struct io_ring_ctx stays for a second grace period, because tasks may have just found
+ * the ring in their list of rings.
  */
 #include <linux/cred.h>
 #include <linux/delay.h>
@@ -82,12 +82,12 @@
 static struct workqueue_struct *io_exit_wq;
 
 /**
- * __io_uring_cancel - see include/linux/io_uring.h
- * @cancel_all: see there
+ * __io_uring_cancel - end the use of io_uring by current, see include/linux/io_uring.h
+ * @cancel_all: true for an exec, false for an exit
  */
 void __io_uring_cancel(bool cancel_all)
 {
-	/* an exec may free the state that has the registered rings */
+	/* before an exec frees the tctx, which has the registered rings */
 	if (cancel_all)
 		io_ringfd_drop_all();
 	io_cancel_task(current->io_uring, cancel_all);
@@ -99,8 +99,8 @@ void __io_uring_cancel(bool cancel_all)
 }
 
 /**
- * __io_uring_free - see include/linux/io_uring.h
- * @tsk: see there
+ * __io_uring_free - free the io_uring state of a task, see include/linux/io_uring.h
+ * @tsk: the task, which has io_uring state, but no references any more
  */
 void __io_uring_free(struct task_struct *tsk)
 {
@@ -188,7 +188,7 @@ static bool io_ring_end_requests(struct io_ring_ctx *ctx)
 		ctx->exit.tries = 0;
 		cond_resched();
 	}
-	/* polled requests have to be reaped, and drivers may have to be asked again */
+	/* polled requests have to be reaped, and drivers may have to be called again */
 	return !(ctx->iopoll || ctx->commands) || !io_reqs_alive(ctx);
 }
 
@@ -216,7 +216,7 @@ static bool io_ring_end_locked(struct io_ring_ctx *ctx)
 	if (ctx->cq.single_writer)
 		io_owner_mailbox_close(ctx);
 	looked = io_ring_end_requests(ctx);
-	/* a task that lives on would have to release the requests' files itself, see req/put.c */
+	/* not in a task that lives on: it would have to release the requests' files, see req/put.c */
 	if (current->flags & (PF_EXITING | PF_KTHREAD))
 		io_fallback_run(ctx);
 	if (!io_reqs_alive(ctx))
@@ -277,8 +277,8 @@ static bool io_ring_end_now(struct io_ring_ctx *ctx)
  * io_ring_kill - begin the end of a ring whose file is released
  * @ctx: the ring
  *
- * A work item does the rest if the locks are not free for some milliseconds, or if requests have to
- * be searched again.  It does everything for kernel threads and tasks of other users.
+ * If the locks are not free for some milliseconds, or if requests have to be searched again, a work
+ * item does the rest.  For kernel threads and tasks of other users, it does everything.
  *
  * Context: Task context.  May sleep.
  */

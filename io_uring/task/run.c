@@ -19,9 +19,9 @@
 #include "task/cancel.h"
 #include "task/run.h"
 
-/* items that run before the ring lock is dropped */
+/* number of items that run before the ring lock is dropped */
 #define IO_RUN_SHARE	4096
-/* items that run between two checks of the stop conditions */
+/* number of items that run between two calls of io_tw_stop() */
 #define IO_RUN_STEP	64
 /* number of shares that fill the largest CQ */
 #define IO_RUN_SHARES	16
@@ -54,8 +54,8 @@ static struct io_tw *io_tw_run_step(struct io_ring_ctx *ctx, struct io_tw *tw,
 }
 
 /*
- * Return: true if the owner has to interrupt the run.  A killed owner interrupts it to exit, but
- * not while the exit itself runs the items.
+ * Return: true if the owner has to stop the run: after IO_RUN_SHARE items, or if it was killed and
+ * is not ending its requests yet.
  */
 static bool io_tw_stop(unsigned int count)
 {
@@ -76,12 +76,12 @@ static bool io_run_enough(const struct io_ring_ctx *ctx, u32 wanted)
  * @wanted: number of CQEs that end the caller's wait, 0 if it does not wait
  *
  * The function empties the mailbox at most twice, so that requests which cause each other cannot
- * keep the owner here.  It stops after the first time if the caller then has the CQEs that it waits
- * for.  Otherwise constant pushes would make the caller return half as often, with twice as many
- * CQEs.
+ * keep the owner here.  If the caller has the CQEs that it waits for after the first time, the
+ * function stops.  A second time would let constant pushes make the caller return half as often,
+ * with twice as many CQEs.
  *
  * The function runs about IO_RUN_SHARE items at most, so that other tasks get the lock, and stops
- * early for a killed owner.  Items that are left keep their order and keep the owner from sleeping.
+ * early if the owner was killed.  Items that are left keep their order, and prevent a sleep.
  *
  * Context: Task context.  May sleep.
  *
@@ -100,7 +100,7 @@ int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted)
 	for (loops = 0; loops < 2 && !tw && io_local_pending(ctx); loops++) {
 		if (loops && io_run_enough(ctx, wanted))
 			break;
-		/* the second round takes the items that the first one caused */
+		/* the second round takes the items that were pushed during the first round */
 		tw = io_owner_mailbox_take(ctx);
 		if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
 			io_taskrun_update(ctx, &ctx->mailbox);
@@ -141,7 +141,7 @@ void io_run_local(struct io_ring_ctx *ctx, u32 wanted)
 		 !task_sigpending(current));
 }
 
-/* limit of the search for an item of a given ring */
+/* maximum number of items that are searched for an item of a given ring */
 #define IO_RUN_LOOK	64
 
 /* Return: true if current's mailbox has an item of @ctx, or more items than IO_RUN_LOOK. */
@@ -158,8 +158,8 @@ static bool io_tctx_has_tw(const struct io_uring_task *tctx, const struct io_rin
 
 /*
  * Clear IORING_SQ_TASKRUN of a ring whose items were taken.  Items that have arrived since then
- * may have set the flag before, so set it again if one of them belongs to this ring.  If it were
- * set for an item of another ring, it would stay set.
+ * may have set the flag before, so set the flag again if one of these items belongs to this ring.
+ * A flag that is set for an item of another ring would stay set.
  */
 static void io_clear_taskrun(struct io_uring_task *tctx, struct io_ring_ctx *ctx)
 {
@@ -330,7 +330,7 @@ void io_fallback_run(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_fallback_work - run the fallback worker, which serves tasks that are gone
+ * io_fallback_work - do the work of the fallback worker, for tasks that are gone
  * @work: ctx->fallback.work of a ring
  *
  * Context: A kworker, or the end of the ring.  May sleep, but not for the ring lock.

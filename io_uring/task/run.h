@@ -38,7 +38,7 @@ static inline bool io_owns_mailbox(const struct io_ring_ctx *ctx)
 
 /*
  * Longest pause between two attempts to take a lock (see ring/locks.h), in jiffies.  Work items
- * pause longer than tasks, because a user who closes many rings has many of them.
+ * pause longer than tasks, because a user who closes many rings has many work items.
  */
 #define IO_BACKOFF_TASK	(HZ / 100 ?: 1)
 #define IO_BACKOFF_WORK	HZ
@@ -49,7 +49,7 @@ static_assert(IO_GIVE_WAY > IO_BACKOFF_TASK);
 /* after this many failed attempts, each further failure makes submitters yield */
 #define IO_STARVED_TRIES	3
 
-/* Count a failed attempt.  Return: jiffies until the next one, doubled each time up to @max. */
+/* Count a failed attempt.  Return: jiffies until the next attempt, doubled each time up to @max. */
 static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
 {
 	unsigned long delay = 1UL << min(*tries, BITS_PER_LONG - 1);
@@ -66,7 +66,7 @@ static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
  *
  * Once @tries has reached IO_STARVED_TRIES, each failure makes submitters yield (io_ring_yield()).
  * They yield until an attempt succeeds or a waiter stops trying (io_ring_try_end()).  If another
- * waiter still tries, its next failure makes them yield again.
+ * waiter still tries, the next failure of that waiter makes submitters yield again.
  *
  * Return: true if the lock is held.
  */
@@ -95,10 +95,10 @@ static inline void io_ring_try_end(struct io_ring_ctx *ctx)
  */
 static inline bool io_run_task_work(void)
 {
-	/* clear this first: the work that raised it runs below, or in the next call */
+	/* clear the flag before the work runs: work that is added later sets the flag again */
 	if (test_thread_flag(TIF_NOTIFY_SIGNAL))
 		clear_notify_signal();
-	/* workers and SQPOLL threads never return to user mode, where other tasks call this */
+	/* workers and SQPOLL threads do not return to user mode, where other tasks run this work */
 	if (current->flags & PF_IO_WORKER && test_thread_flag(TIF_NOTIFY_RESUME)) {
 		__set_current_state(TASK_RUNNING);
 		resume_user_mode_work(NULL);

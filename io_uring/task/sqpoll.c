@@ -46,7 +46,7 @@
 #include "task/sqpoll.h"
 #include "task/tctx.h"
 
-/* SQEs that a thread with several rings submits for one ring before it serves the next */
+/* number of SQEs that a thread with several rings submits for a ring before it serves the next */
 #define IO_SQ_TURN	8
 
 static void io_sq_ask_to_park(struct io_sq_data *sqd)
@@ -59,7 +59,7 @@ static void io_sq_ask_to_park(struct io_sq_data *sqd)
  * Take sqd->lock, which keeps the thread from serving its rings.  The thread itself must not call
  * this.  The call may take long, since the thread may be in a page fault.
  *
- * Return: 0, or -EINTR if current is killed while it waits; the lock is not held then.
+ * Return: 0 with the lock held; -EINTR without the lock if current is killed while it waits.
  */
 static int __must_check io_sqpoll_park(struct io_sq_data *sqd)
 {
@@ -124,7 +124,7 @@ static void io_sq_remove(struct io_sq_data *sqd, struct io_ring_ctx *ctx)
  * The function does not wait for the thread, which may be in a page fault, but asks the thread to
  * remove the ring.  The caller tries again later.
  *
- * Return: true if the thread does not serve the ring any more, false if sqd->lock is held.
+ * Return: true if the thread does not serve the ring any more; false if sqd->lock is not free.
  */
 bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 {
@@ -175,8 +175,8 @@ void io_sqpoll_put(struct io_ring_ctx *ctx)
 }
 
 /*
- * Wake the thread to poll for a request.  If the ring has left the thread, the exit work polls
- * instead.
+ * Wake the thread to poll for a request.  If the ring has left the thread, the ring's exit work
+ * polls, and the wake-up has no effect.
  */
 static void io_sqpoll_wake(struct io_ring_ctx *ctx)
 {
@@ -235,7 +235,7 @@ static bool io_sq_user_tells(struct task_struct *task)
 	return !thread_group_leader(task) || READ_ONCE(task->io_uring);
 }
 
-/* Find a live thread of the program; prefer a thread whose end wakes us.  Call this within RCU. */
+/* Find a live thread of the program; prefer one whose end wakes us.  Under rcu_read_lock(). */
 static struct task_struct *io_sq_find_user(void)
 {
 	struct task_struct *task, *silent = NULL;
@@ -277,7 +277,7 @@ static bool io_sq_watch_user(struct io_sq_data *sqd)
 		add_wait_queue(&pid->wait_pidfd, &sqd->user_wait);
 		/*
 		 * queue before the check; pairs with io_sqpoll_user_left(), and with exit_notify(),
-		 * which takes ->lock
+		 * which wakes under the lock of ->wait_pidfd
 		 */
 		smp_mb();
 		if (io_task_is_user(task))
@@ -296,7 +296,7 @@ void io_sqpoll_user_left(void)
 	struct wait_queue_head *head = &task_pid(current)->wait_pidfd;
 
 	WRITE_ONCE(current->io_uring->exits, true);
-	/* this also wakes pollers of current's pidfd, which find that current has not ended yet */
+	/* this also wakes pollers of current's pidfd, although current has not ended yet */
 	if (wq_has_sleeper(head))
 		wake_up_all(head);
 }
@@ -442,7 +442,7 @@ static bool io_sq_yield(struct io_sq_data *sqd)
 		mutex_unlock(&sqd->lock);
 		if (signal_pending(current))
 			killed = get_signal(&ksig);
-		/* the parking task may hold the lock for long */
+		/* wait for the end of io_sqpoll_park(), whose caller may hold the lock for long */
 		wait_event_state(sqd->wait, !atomic_read(&sqd->park_pending), TASK_IDLE);
 		mutex_lock(&sqd->lock);
 		if (killed)
@@ -679,7 +679,7 @@ int io_sqpoll_create(struct io_ring_ctx *ctx, struct io_uring_params *p)
 }
 
 /**
- * io_sqpoll_wait_room - IORING_ENTER_SQ_WAIT: wait until the SQ has room
+ * io_sqpoll_wait_room - wait until the SQ has room, for IORING_ENTER_SQ_WAIT
  * @ctx: an SQPOLL ring
  *
  * A signal or the end of the thread ends the wait, without an error.
@@ -752,7 +752,7 @@ int io_sqpoll_max_workers(struct io_ring_ctx *ctx, unsigned int counts[2])
 
 /**
  * io_sq_stat - read statistics of the thread without stopping it
- * @ctx: any ring; its file keeps it alive
+ * @ctx: any ring, kept alive by its file
  * @stat: result
  *
  * This takes no lock that the thread holds.

@@ -6,7 +6,7 @@
  * registers ring descriptors.  The struct is freed with the task_struct, or by an exec.
  *
  * A node (struct io_tctx_node) exists for each ring that a task uses.  The task adds the node.  An
- * exit or exec of the task removes the node, or the end of the ring does so.
+ * exit or exec of the task, or the end of the ring, removes the node.
  *
  * There is no global lock or list.  Setup, exit and exec do not wait for a ring lock, so other
  * users of the rings do not delay a task.
@@ -83,7 +83,7 @@ void io_tctx_free(struct io_uring_task *tctx)
 
 /*
  * Apply the ring's worker limits to the pool of a new user.  io_tctx_set_limits() may change the
- * limits meanwhile, for this pool as well.  So repeat this until the limits do not change.
+ * limits at the same time, for this pool as well.  So repeat this until the limits do not change.
  */
 static void io_tctx_apply_limits(struct io_ring_ctx *ctx, struct io_uring_task *tctx)
 {
@@ -131,7 +131,7 @@ static bool io_tctx_limit_some(struct io_ring_ctx *ctx, const u32 limits[2])
  * @ctx: the ring, its lock held
  * @limits: limits for bounded and unbounded work; 0 keeps the old limit
  *
- * This skips the pool of current, because a change of its limits may create a worker.
+ * The pool of current is skipped: the caller sets its limits later, which may create a worker.
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  */
@@ -195,7 +195,7 @@ int io_tctx_attach(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_tctx_attach_slow - record that current submits to a ring other than its last one
+ * io_tctx_attach_slow - record that current submits to a ring other than tctx->last
  * @ctx: the ring, its lock not held
  *
  * Context: Task context.  May sleep.
@@ -212,7 +212,7 @@ int io_tctx_attach_slow(struct io_ring_ctx *ctx)
 	ret = io_tctx_attach(ctx);
 	if (ret)
 		return ret;
-	/* an exec of current closed the mailbox */
+	/* an exec of current has closed the mailbox */
 	if (unlikely(ctx->cq.single_writer && io_mailbox_dead(&ctx->mailbox))) {
 		ret = io_ring_lock(ctx);
 		if (ret)
@@ -227,7 +227,7 @@ int io_tctx_attach_slow(struct io_ring_ctx *ctx)
 static void io_tctx_remove_node(struct io_tctx_node *node)
 {
 	lockdep_assert_held(&node->ctx->users.lock);
-	/* the task may read ->last now, but has no reference to this ring to compare it with */
+	/* the task may use ->last at the same time, but not for this ring, which is not in use */
 	cmpxchg(&node->tctx->last, node->ctx, NULL);
 	/* the pool still exists, because it ends after all nodes are removed */
 	io_wq_count_ring(node->tctx->io_wq, -1);
@@ -294,7 +294,7 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 	/* a store that failed for lack of memory may have left XArray nodes */
 	xa_destroy(&tctx->nodes);
 	if (wq) {
-		/* a search that has found the pool by a node has a reference to it */
+		/* a search that has found the pool through a node has a reference to the pool */
 		WRITE_ONCE(tctx->io_wq, NULL);
 		io_wq_put_and_exit(wq);
 	}
@@ -305,7 +305,7 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
  * @ctx: the ring; its lock is held and serialises callers
  * @first: true to begin
  *
- * Tasks may be added or exit meanwhile.  A new task has no request on the ring, since it needs
+ * Tasks may be added or exit between calls.  A new task has no request on the ring, since it needs
  * the ring lock to submit.  An exiting task ends the work of its pool.
  *
  * Context: Holds the ring lock.  Does not sleep.

@@ -74,7 +74,7 @@ static inline long io_tctx_inflight(struct io_uring_task *tctx)
 	return atomic_long_read(&tctx->inflight) - tctx->credit;
 }
 
-/* Return: true if @task is a live thread of the program.  Call this within RCU. */
+/* Return: true if @task is a live thread of the program.  Call this under rcu_read_lock(). */
 static inline bool io_task_is_user(struct task_struct *task)
 {
 	struct io_uring_task *tctx = READ_ONCE(task->io_uring);
