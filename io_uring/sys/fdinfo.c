@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: what /proc/PID/fdinfo shows of a ring */
+/* io_uring: the state of a ring in /proc/PID/fdinfo */
 /*
  * People read this file to find out why a program hangs.  So it must work in any state of the
  * ring, and must not delay the users of the ring:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: what /proc/PID/fdinfo shows of a ring */
+/* io_uring: the state of a ring in /proc/PID/fdinfo */
 #ifndef IO_FDINFO_H
 #define IO_FDINFO_H
 #include "layer.h"

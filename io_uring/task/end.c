@@ -289,8 +289,8 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 		set_current_state(TASK_INTERRUPTIBLE);
 		arrived = io_cancel_arm(w->tctx, true);
 		/*
-		 * Check this after the pass, which may have issued the next request of a chain.  As a
-		 * worker pushes that request before it detaches its work, one more pass runs it.
+		 * Check this after the pass, as that may have issued the next request of a chain.
+		 * A worker pushes that request before it detaches its work, so one more pass runs it.
 		 */
 		busy = io_cancel_bounded(w->tctx, &done, since);
 		if (!busy && (last || !io_cancel_has_items(w->tctx)))
@@ -380,7 +380,7 @@ static bool io_cancel_until_gone(struct io_cancel_wait *w)
 	while (io_cancel_left(w->tctx, w->cancel_all)) {
 		long timeout;
 
-		/* no ring is left: a killed exec has detached all, or the last one has just ended */
+		/* no rings are left: a killed exec has detached them, or they have just ended */
 		if (xa_empty(&w->tctx->nodes))
 			return !io_cancel_left(w->tctx, w->cancel_all);
 		io_cancel_pass(w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: tests of what the end of a request does for its task */
+/* io_uring: tests of the end of tracked requests */
 #include <kunit/test.h>
 
 /* The end of the last tracked request keeps the mm if another tracked request was issued. */
