@@ -95,7 +95,7 @@ bool io_req_refill(struct io_ring_ctx *ctx)
 	    likely(kmem_cache_alloc_bulk(io_req_cachep, gfp, IO_REQ_REFILL, reqs)))
 		nr = IO_REQ_REFILL;
 	if (unlikely(!nr)) {
-		/* allocation of one request may succeed where the whole batch has failed */
+		/* the allocation of one request may succeed where that of a batch has failed */
 		reqs[0] = kmem_cache_alloc(io_req_cachep, gfp);
 		nr = !!reqs[0];
 	}

@@ -46,9 +46,9 @@ static void io_tctx_untrack(struct io_uring_task *tctx)
  * io_tctx_keep_mm - keep the mm for requests that current leaves behind
  * @tctx: current's
  *
- * Waiters on private futexes are in a hash that is freed with the last user of the mm, and their
- * key contains the address of the mm.  If another process got an mm at this address, requests
- * left behind would consume its wake-ups.
+ * Waiters on private futexes are in a hash table that is freed with the last user of the mm.  The
+ * key of a waiter contains the address of the mm.  If another process got an mm at this address,
+ * requests left behind would consume the wake-ups of that process.
  */
 void io_tctx_keep_mm(struct io_uring_task *tctx)
 {

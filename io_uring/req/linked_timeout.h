@@ -50,8 +50,8 @@ static inline int io_linked_timeout_attach(struct io_kiocb *limit)
  * io_linked_timeout_start - find the linked timeout of a head that does not finish at once
  * @head: the request; ring lock held
  *
- * Return: the linked timeout, which the caller has to issue now; NULL if there is
- * none in the chain any more, or if its timer runs already.
+ * Return: the linked timeout, which the caller has to issue now; NULL if the chain
+ * has none, or if its timer runs already.
  */
 static inline struct io_kiocb *io_linked_timeout_start(struct io_kiocb *head)
 {

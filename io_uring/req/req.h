@@ -88,7 +88,7 @@ static inline void io_req_keep_creds(struct io_kiocb *req)
  *
  * A request that holds a ring's file keeps that ring alive: rings that hold each other
  * would never be freed.  A request that waits on a futex has a key that depends on the
- * task's mm.  An exiting task ends its tracked requests; the ring ends the others.
+ * task's mm.  An exiting task waits for the end of its tracked requests only.
  */
 static inline void io_req_track(struct io_kiocb *req)
 {

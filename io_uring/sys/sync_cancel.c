@@ -121,9 +121,9 @@ static int io_sync_wait(struct io_ring_ctx *ctx, const struct io_uring_sync_canc
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
  *
- * Return: as io_cancel_by_key(), but never -EALREADY; -EFAULT, -EINVAL for bad
- * arguments, -EBADF for a descriptor or slot that names no file, -ETIME, -EINTR,
- * %IO_RING_LOST.
+ * Return: the value of io_cancel_by_key(), but never -EALREADY; 0 if the request has ended during
+ * the wait; -EFAULT or -EINVAL for bad arguments; -EBADF if the descriptor or the slot has no file;
+ * -ETIME; -EINTR; or %IO_RING_LOST.
  */
 int io_sync_cancel(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {

@@ -196,7 +196,7 @@ static bool io_key_match(const struct io_kiocb *req, const struct io_cancel_key 
 {
 	if (req->ctx != key->ctx)
 		return false;
-	/* @self is skipped with CANCEL_ALL; without that flag it matches if it runs on a worker */
+	/* CANCEL_ALL skips @self; without that flag @self may match, if it runs on a worker */
 	if (req == key->self && key->flags & IORING_ASYNC_CANCEL_ALL)
 		return false;
 	if (key->flags & IORING_ASYNC_CANCEL_FD && !io_key_match_file(req, key))

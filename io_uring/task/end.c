@@ -209,7 +209,7 @@ static void io_cancel_sleep(struct io_cancel_wait *w, long timeout)
 	arrived = io_cancel_arm(w->tctx, true);
 	/*
 	 * Items of a ring whose lock is held cannot run yet, and @timeout is short in that case.
-	 * A kill after @timeout was computed is checked, since its signal was ignored above.
+	 * Check for a kill after @timeout was computed, since its signal was ignored above.
 	 */
 	if ((w->busy || !arrived) && w->left == io_cancel_left(w->tctx, w->cancel_all) &&
 	    !task_work_pending(current) && (w->killed || !io_cancel_killed()))
@@ -285,12 +285,12 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 		while (!io_cancel_at_once() && io_wq_run_bounded(wq))
 			cond_resched();
 		io_cancel_ignore_signals();
-		/* not freezable: its workers do not freeze any more, and end only after current */
+		/* not freezable: the workers, which current ends later, do not freeze any more */
 		set_current_state(TASK_INTERRUPTIBLE);
 		arrived = io_cancel_arm(w->tctx, true);
 		/*
 		 * Check this after the pass, as that may have issued the next request of a chain.
-		 * A worker pushes that request before it detaches its work, so one more pass runs it.
+		 * A worker pushes that request before it detaches its work: one more pass runs it.
 		 */
 		busy = io_cancel_bounded(w->tctx, &done, since);
 		if (!busy && (last || !io_cancel_has_items(w->tctx)))
@@ -421,7 +421,7 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 			io_cancel_after_workers(&w);
 		io_wq_exit_start(tctx->io_wq);
 	}
-	/* it may be set for the end of a ring, which also has its own mark (ctx->asked) */
+	/* the end of a ring may have set this, but is recorded in ctx->asked as well */
 	WRITE_ONCE(tctx->cmds_asked, false);
 	atomic_inc(&tctx->in_cancel);
 	/*
@@ -434,7 +434,7 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 	io_cancel_leave_rings(&w);
 	io_tctx_detach_all(tctx);
 	io_tctx_put_credit(tctx);
-	/* a leader may stay as a zombie for long: the signals that it blocks would be queued */
+	/* restore the mask: a thread group leader that is a zombie would queue signals it blocks */
 	if (!cancel_all)
 		set_current_blocked(&w.mask);
 	if (cancel_all && gone) {

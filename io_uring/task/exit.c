@@ -216,7 +216,7 @@ static bool io_ring_end_locked(struct io_ring_ctx *ctx)
 	if (ctx->cq.single_writer)
 		io_owner_mailbox_close(ctx);
 	looked = io_ring_end_requests(ctx);
-	/* not in a task that lives on: it would release the requests' files itself, see req/put.c */
+	/* not in a task that lives on: it would release the requests' files, see req/put.c */
 	if (current->flags & (PF_EXITING | PF_KTHREAD))
 		io_fallback_run(ctx);
 	if (!io_reqs_alive(ctx))

@@ -76,9 +76,9 @@ static bool io_run_enough(const struct io_ring_ctx *ctx, u32 wanted)
  * @wanted: number of CQEs that end the caller's wait, 0 if it does not wait
  *
  * The function empties the mailbox at most twice, so that requests which cause each other cannot
- * keep the owner here.  If the caller has the CQEs that it waits for after the first time, the
- * function stops.  A second time would let constant pushes make the caller return half as often,
- * with twice as many CQEs.
+ * keep the owner here.  It stops after the first time if the CQ has the CQEs that the caller waits
+ * for.  A second time would let constant pushes make the caller return half as often, with twice
+ * as many CQEs.
  *
  * The function runs about IO_RUN_SHARE items at most, so that other tasks get the lock, and stops
  * early if the owner was killed.  Items that are left keep their order, and prevent a sleep.
