@@ -82,7 +82,7 @@ void io_req_clean(struct io_kiocb *req)
 		io_tctx_untrack(req->tctx);
 	if (req->flags & REQ_F_CREDS)
 		put_cred(req->creds);
-	/* often the only flag that is set; last, so that this is a tail call */
+	/* this is often the only flag that is set; it is checked last, for a tail call */
 	if (req->flags & REQ_F_FILE_PUT)
 		io_req_file_put(req, req->file);
 }

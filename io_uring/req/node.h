@@ -13,9 +13,9 @@
 
 /**
  * struct io_rsrc_node - the common part of a registered file or buffer
- * @refs: (R) one for the table slot, one for each request that uses the node.  As it changes
- *	under the ring lock only, it is a plain integer: a registered resource costs less
- *	than an atomic reference per request
+ * @refs: (R) one for the table slot, one for each request that uses the node.  A plain integer
+ *	under the ring lock makes a registered resource cheaper than an atomic reference
+ *	for each request
  * @tag: posted as user_data after the last reference is dropped, 0 for none
  * @owed: (R) the node has left its slot, but requests use it; counted in ctx->tags_owed
  * @release: posts the CQE of @tag and frees the node; ring lock held

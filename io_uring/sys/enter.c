@@ -82,7 +82,7 @@ static int io_enter_poll_locked(struct io_ring_ctx *ctx, u32 nr)
 {
 	if (!io_may_wait(ctx))
 		return -EEXIST;
-	/* run the mailbox before ready CQEs end the call: they could keep it from ever running */
+	/* run the mailbox first: it would never run if ready CQEs ended each call before that */
 	if (ctx->cq.single_writer && io_local_pending(ctx))
 		io_run_local_locked(ctx, 0);
 	io_cq_commit(ctx);

@@ -4,12 +4,12 @@
  * People read this file to find out why a program hangs.  So it must work in any state of the
  * ring, and must not delay the users of the ring:
  *
- * - The ring lock is only tried.  Its holder may sleep, for instance in a page fault that the
+ * - A read does not wait for the ring lock, whose holder may sleep, e.g. in a page fault that the
  *   reader of this file has to handle.  Without the lock, the data that it protects is left
  *   out: the lists of files, buffers, personalities and polls, and on single-writer rings
  *   the overflow list.
- * - A program can make some lists very long.  No more than IO_SHOW_MOST lines of these are
- *   shown, because the lines are formatted with a lock held.
+ * - A program can make some lists very long.  No more than IO_SHOW_MOST files, personalities, polls
+ *   and overflowed CQEs are shown, because their lines are formatted with a lock held.
  * - cq.lock of multi-writer rings is taken: its holders do not sleep.
  * - The words and entries of the two queues are shared with the program, and are read without
  *   a lock.  If their values are wrong, still no more entries are shown than a queue has.
@@ -36,7 +36,7 @@
 #include "sys/fdinfo.h"
 #include "task/sqpoll.h"
 
-/* maximum number of overflowed CQEs, polls, files, personalities, and groups of each, shown */
+/* most overflowed CQEs, polls, files, personalities, and groups of a personality that are shown */
 #define IO_SHOW_MOST	256
 
 /* Show a pending SQE, whose memory the program may write to at the same time. */

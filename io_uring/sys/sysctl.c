@@ -8,7 +8,7 @@
  *			2: no task may.
  * io_uring_group	a group id of the initial user namespace; -1: no group.
  *
- * Only io_uring_setup(2) reads them.  A call that races with a write uses
+ * Only io_uring_setup(2) reads the settings.  A call that races with a write uses
  * the old or the new value.
  */
 #include <linux/capability.h>

@@ -4,8 +4,8 @@
 /*
  * A program that unregisters its buffers will use the memory for something else, so no request may
  * access the memory after the call.  The call waits for the requests that use a buffer, but does
- * not cancel them.  If a request does not end, a signal can end the call, and all buffers
- * stay registered.
+ * not cancel them.  If a request does not end, a signal can end the call; in that case all
+ * buffers stay registered.
  *
  * The caller may be the task that has to complete these requests.  So it acts like a waiter in
  * io_uring_enter(): it runs task work and the mailbox, reaps polled requests, and drops the ring
@@ -23,8 +23,8 @@
 #include "task/run.h"
 
 /*
- * Sleep once.  On an IOPOLL ring, sleep for a jiffy at most: a worker that passes a request to a
- * device does not wake the sleeper.
+ * Sleep once, unless polled requests are pending.  On an IOPOLL ring, sleep for a jiffy at most: a
+ * worker that passes a request to a device does not wake the sleeper.
  */
 static void io_leave_sleep(struct io_ring_ctx *ctx)
 {

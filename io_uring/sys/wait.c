@@ -140,7 +140,7 @@ static bool io_waiter_ready(const struct io_waiter *w)
 	return (s32)(READ_ONCE(w->ctx->rings->cq_tail) - w->target) >= 0 || timeout;
 }
 
-/* Return: the number of ready CQEs, old ones included, at which the wait ends. */
+/* Return: the number of ready CQEs, including old CQEs, at which the wait ends. */
 static u32 io_waiter_wanted(const struct io_waiter *w)
 {
 	return w->target - READ_ONCE(w->ctx->rings->cq_head);
@@ -380,7 +380,7 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 
 	if (!io_may_wait(ctx))
 		return -EEXIST;
-	/* exec() of the owner has closed its mailbox: attach the ring, which reopens the mailbox */
+	/* an exec of the owner closed the mailbox: attach the ring, which reopens the mailbox */
 	if (unlikely(ctx->cq.single_writer && io_mailbox_dead(&ctx->mailbox))) {
 		ret = io_tctx_attach_slow(ctx);
 		if (ret)

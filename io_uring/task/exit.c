@@ -87,7 +87,7 @@ static struct workqueue_struct *io_exit_wq;
  */
 void __io_uring_cancel(bool cancel_all)
 {
-	/* before an exec frees the tctx, which has the registered rings */
+	/* do this before an exec frees the tctx, which has the registered rings */
 	if (cancel_all)
 		io_ringfd_drop_all();
 	io_cancel_task(current->io_uring, cancel_all);
@@ -278,7 +278,7 @@ static bool io_ring_end_now(struct io_ring_ctx *ctx)
  * @ctx: the ring
  *
  * If the locks are not free for some milliseconds, or if requests have to be searched again, a work
- * item does the rest.  For kernel threads and tasks of other users, it does everything.
+ * item does the rest.  For kernel threads and tasks of other users, it does all of this work.
  *
  * Context: Task context.  May sleep.
  */

@@ -23,7 +23,7 @@
 #define IO_RUN_SHARE	4096
 /* number of items that run between two calls of io_tw_stop() */
 #define IO_RUN_STEP	64
-/* number of shares that fill the largest CQ */
+/* maximum number of shares in a call of io_run_local(): enough items to fill the largest CQ */
 #define IO_RUN_SHARES	16
 
 /*

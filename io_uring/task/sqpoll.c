@@ -5,7 +5,7 @@
  * The thread is part of the process that set up the ring.  It shares the memory, files, root
  * directory and namespaces that its creator had at that time.  Requests get the credentials of the
  * task that created the ring.  With IORING_SETUP_ATTACH_WQ a ring shares the thread of another ring
- * if its creator has the same process, files, root directory and namespaces.  Otherwise the ring
+ * if both creators have the same process, files, root directory and namespaces.  Otherwise the ring
  * gets its own thread.
  *
  * In a loop the thread reaps (IOPOLL) and submits for each of its rings, and then runs task work.
@@ -527,7 +527,7 @@ static void io_sq_say_dead(struct io_sq_data *sqd)
 	}
 }
 
-/* Let an unpinned thread run on all CPUs of its cpuset, even if its creator was restricted. */
+/* Let an unpinned thread run on all CPUs of its cpuset, not only on those of its creator. */
 static void io_sq_unpin(void)
 {
 	cpumask_var_t allowed;
@@ -638,7 +638,7 @@ static int io_sq_check_attach(const struct io_uring_params *p)
  *
  * Context: Task context.  May sleep.
  *
- * Return: 0; -EINVAL for bad flags, a bad CPU, or a descriptor that is no ring with a thread;
+ * Return: 0; -EINVAL for bad flags, a bad CPU, or a descriptor that is not a ring with a thread;
  * -ENXIO if the descriptor is not open or the other ring's thread has ended; -EINTR if current is
  * killed; -ENOMEM; or an error of the security module or of creating the thread.
  */

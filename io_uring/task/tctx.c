@@ -500,7 +500,7 @@ static int io_ringfd_each(struct io_uring_rsrc_update __user *user, unsigned int
  * @arg: array of struct io_uring_rsrc_update
  * @nr: number of elements
  *
- * Return: number of elements done, or the error of the first element.
+ * Return: number of elements done, an error of the first element or io_tctx_attach(), or -EINVAL.
  */
 int io_ringfd_register(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {
@@ -518,7 +518,7 @@ int io_ringfd_register(struct io_ring_ctx *ctx, void __user *arg, unsigned int n
  * @arg: array of struct io_uring_rsrc_update
  * @nr: number of elements
  *
- * Return: number of elements done, or the error of the first element.
+ * Return: number of elements done, the error of the first element, or -EINVAL for a bad @nr.
  */
 int io_ringfd_unregister(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
 {
