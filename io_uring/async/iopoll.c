@@ -6,15 +6,15 @@
  * ctx->polled.first, in the order of submission.  The device is polled by io_uring_enter(), the
  * SQPOLL thread, a cancel, the fallback worker and IORING_UNREGISTER_BUFFERS.
  *
- * One round scans the list, and polls the queue of each request that is not done, at most
- * once for each queue.  The driver calls ->ki_complete() of all requests that have finished on
- * that queue, in any order.  This callback stores the result and sets req->iopoll_done.  The
- * round completes such requests at any place in the list, so a slow request or device does
- * not delay the requests behind it.
+ * One round (io_iopoll_reap()) scans the list.  It polls the queue of each request that is not
+ * done, usually once for each queue.  The driver calls ->ki_complete() of all requests that have
+ * finished on this queue, in any order.  This callback stores the result and sets
+ * req->iopoll_done.  A round completes such requests at any place in the list, so a slow request
+ * or device does not delay the requests behind it.
  *
- * The return value of ->iopoll() is ignored: for a running task it is 1 even if the driver
- * has found nothing.  A round does not wait for a queue, so that its caller can run task work,
- * handle signals and drop the ring lock between rounds.
+ * The return value of ->iopoll() is ignored: in a running task it is 1 even if no request has
+ * finished.  A round does not wait for a queue, so that its caller can run task work, handle
+ * signals and drop the ring lock between rounds.
  */
 #include <linux/blk-mq.h>
 #include <linux/fs.h>
@@ -23,16 +23,16 @@
 #include "async/iopoll.h"
 #include "complete/fast.h"
 
-/* number of queues that a round remembers */
+/* number of queues that a round stores, so as not to poll them twice */
 #define IO_IOPOLL_QUEUES	4
 
 /**
  * struct io_iopoll_round - queues that were polled in this round
- * @queue: the last queues; those of one device differ in their cookie
- * @cookie: of each queue
- * @next: index that is overwritten next
+ * @queue: the request queues (one for each device) of the last hardware queues that were polled
+ * @cookie: the cookie of each of these, which identifies the hardware queue of the device
+ * @next: counts stored queues; modulo IO_IOPOLL_QUEUES, the index to overwrite next
  *
- * A queue that was overwritten is polled again, which costs only time.
+ * A queue that was overwritten may be polled again, which costs only time.
  */
 struct io_iopoll_round {
 	struct request_queue	*queue[IO_IOPOLL_QUEUES];
@@ -40,7 +40,7 @@ struct io_iopoll_round {
 	unsigned int		next;
 };
 
-/* Remember a queue.  Return: true if it was not polled in this round yet. */
+/* Store a queue that is polled next.  Return: false if it was stored in this round already. */
 static bool io_iopoll_note(struct io_iopoll_round *round, struct request_queue *queue,
 			   blk_qc_t cookie)
 {
@@ -56,8 +56,8 @@ static bool io_iopoll_note(struct io_iopoll_round *round, struct request_queue *
 }
 
 /*
- * Return: true if it is useful to poll for a request.  Called within RCU, which keeps the bio.
- * Only with blk-mq does one poll find all requests of a queue.
+ * Return: true if it is useful to poll for a request.  Call this within RCU, which keeps the bio.
+ * One poll finds all finished requests of a queue only with blk-mq.
  */
 static bool io_iopoll_worth(struct io_iopoll_round *round, struct io_kiocb *req)
 {
@@ -98,7 +98,7 @@ static void io_iopoll_ask_cmd(struct io_kiocb *req, struct io_comp_batch *iob)
 
 /*
  * Poll for a request, unless its queue was polled in this round.  One RCU section both checks that
- * the request is not done and loads its bio.  So the bio is not freed before the section ends.
+ * the request is not done and loads its bio, so that the bio is not freed within the section.
  *
  * Return: true if the request is done.
  */
@@ -123,8 +123,8 @@ static bool io_iopoll_ask(struct io_iopoll_round *round, struct io_kiocb *req)
 }
 
 /*
- * Run the task work of a reissue or of a driver's command, in its submitter, instead of completing
- * the request.  Return: the number of requests that were completed.
+ * Run the task work of a request to reissue, or of a driver's command, in the submitting task.
+ * Return: the number of requests that were completed.
  */
 static noinline unsigned int io_iopoll_run(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
@@ -141,7 +141,7 @@ static noinline unsigned int io_iopoll_run(struct io_ring_ctx *ctx, struct io_ki
 
 /**
  * io_iopoll_reap - scan the polled requests in flight once
- * @ctx: the ring, its lock held; single-writer rings: called by the writer
+ * @ctx: the ring, its lock held; current may write CQEs, see io_cq_is_writer()
  *
  * Does not wait for the devices.
  *
@@ -178,7 +178,7 @@ unsigned int io_iopoll_reap(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_iopoll_add_later - list a request for a worker that could not get the ring lock
+ * io_iopoll_add_later - let the fallback worker call io_iopoll_add(), without the ring lock
  * @req: the request; the caller must not access it afterwards
  */
 void io_iopoll_add_later(struct io_kiocb *req)
@@ -187,13 +187,13 @@ void io_iopoll_add_later(struct io_kiocb *req)
 
 	/* the request may be reaped at once, and the ring freed */
 	guard(rcu)();
-	/* a task's mailbox would call tw.run, which ->ki_complete() may still set */
+	/* do not use a task's mailbox, which calls tw.run: ->ki_complete() may still set tw.run */
 	io_mailbox_push(&ctx->polled.unlisted, &req->tw);
 	io_fallback_kick(ctx);
 }
 
 /**
- * io_iopoll_add_unlisted - list the requests of io_iopoll_add_later()
+ * io_iopoll_add_unlisted - add the requests of io_iopoll_add_later() to those in flight
  * @ctx: the ring, its lock held
  */
 void io_iopoll_add_unlisted(struct io_ring_ctx *ctx)
@@ -212,10 +212,9 @@ void io_iopoll_add_unlisted(struct io_ring_ctx *ctx)
  * io_iopoll_orphaned - check for polled requests of tasks that are gone
  * @ctx: the ring, its lock held
  *
- * No task polls for such requests, and others may wait for the device's tags that
- * they hold.
+ * No task polls for such requests, which may hold device tags that other requests wait for.
  *
- * Return: true if there is one, or if the task of one is about to exit
+ * Return: true if the task of a polled request is gone or is cancelling its requests
  */
 bool io_iopoll_orphaned(struct io_ring_ctx *ctx)
 {

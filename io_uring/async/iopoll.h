@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: reads and writes whose end is found by asking the device */
+/* io_uring: requests whose completion is found by polling the device */
 #ifndef IO_ASYNC_IOPOLL_H
 #define IO_ASYNC_IOPOLL_H
 
@@ -24,7 +24,7 @@ static inline struct io_kiocb *io_kiocb_to_req(struct kiocb *kiocb)
 	return container_of((void *)kiocb, struct io_kiocb, data);
 }
 
-/* URING_CMD has the command, as its driver sees it, at the start of the op data. */
+/* URING_CMD has the struct io_uring_cmd of its driver at the start of the op data. */
 static inline struct io_uring_cmd *io_req_cmd(struct io_kiocb *req)
 {
 	return (struct io_uring_cmd *)req->data;
@@ -39,7 +39,7 @@ static inline void io_iopoll_init(struct io_ring_ctx *ctx)
  * io_iopoll_pending - check for polled requests in flight
  * @ctx: the ring
  *
- * Return: true if there are any; a snapshot without the ring lock.
+ * Return: true if there are such requests; without the ring lock the value may be outdated.
  */
 static inline bool io_iopoll_pending(const struct io_ring_ctx *ctx)
 {
@@ -48,7 +48,7 @@ static inline bool io_iopoll_pending(const struct io_ring_ctx *ctx)
 
 /**
  * io_iopoll_done - mark a polled request that its driver has finished
- * @req: the request, its result is set; afterwards the task that reaps it owns it
+ * @req: the request, with its result set; the caller must not access it afterwards
  *
  * Context: Any.
  */
@@ -61,16 +61,16 @@ static inline void io_iopoll_done(struct io_kiocb *req)
 /* Return: true if the driver has finished the request. */
 static inline bool io_iopoll_is_done(const struct io_kiocb *req)
 {
-	/* after this, the caller sees what the driver stored before io_iopoll_done() */
+	/* pairs with io_iopoll_done(): the caller reads the result that the driver has stored */
 	return smp_load_acquire(&req->iopoll_done);
 }
 
 /**
- * io_iopoll_add - list a request that a polled device works on
+ * io_iopoll_add - add a request to the polled requests in flight
  * @req: the request; ring lock held
  *
- * If the request ends with REQ_F_REISSUE, or has REQ_F_POLL_CMD, its tw.run is called instead
- * of completing it.
+ * If the request has REQ_F_REISSUE when it is done, or has REQ_F_POLL_CMD, it is not completed, but
+ * its tw.run is called.
  */
 static inline void io_iopoll_add(struct io_kiocb *req)
 {

@@ -2,9 +2,9 @@
 /* io_uring: a task that waits for sockets polls their network devices */
 
 /*
- * A ring stores the NAPI IDs of the last IO_NAPI_MAX queues that its sockets used.  An ID is a
- * number: if its queue is gone, polling it does nothing, and a later ID overwrites it.  So the
- * ring holds no reference to a queue, and a poll reads the IDs without a lock.
+ * A ring stores the IDs of the last IO_NAPI_MAX NAPI instances (here: queues) that its sockets have
+ * used.  An ID is only a number: once its queue is gone, to poll the ID does nothing.  So the ring
+ * holds no reference to a queue, and polls read the IDs without a lock.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -19,15 +19,15 @@
 DEFINE_STATIC_KEY_FALSE(io_napi_used);
 
 /*
- * Longest busy poll before a sleep, in microseconds.  Meanwhile no other task can poll the queue,
- * and ifdown waits for the end of the poll with the RTNL held.
+ * Longest busy poll before a sleep, in microseconds.  During the poll, no other task can poll the
+ * queue, and ifdown waits for the end of the poll with the RTNL held.
  */
 #define IO_NAPI_TIME_MAX	10000U
 
 /**
  * io_napi_meet_file - store the NAPI ID of a file that a request waits for
  * @ctx: the ring, with IORING_REGISTER_NAPI; lock held
- * @file: if it is a socket, the queue of its packets will be polled
+ * @file: if it is a socket, later polls include the queue of its packets
  */
 void io_napi_meet_file(struct io_ring_ctx *ctx, struct file *file)
 {
@@ -55,7 +55,7 @@ void io_napi_meet_file(struct io_ring_ctx *ctx, struct file *file)
 /**
  * io_napi_poll - poll the queues whose IDs a ring has stored
  * @ctx: the ring
- * @end: returns true to end the poll; NULL for one round
+ * @end: returns true to end the poll; NULL to poll each queue once
  * @arg: for @end
  *
  * Context: Task context.  No lock that a network driver could need is held.  May sleep.
@@ -65,7 +65,7 @@ void io_napi_poll(struct io_ring_ctx *ctx, bool (*end)(void *arg, unsigned long 
 	bool prefer = READ_ONCE(ctx->napi.prefer);
 	unsigned int i, nr = READ_ONCE(ctx->napi.nr);
 
-	/* napi_busy_loop() keeps a single queue claimed until the end of the poll */
+	/* napi_busy_loop() loops until @end returns true, and keeps the single queue claimed */
 	if (nr == 1) {
 		napi_busy_loop(READ_ONCE(ctx->napi.ids[0]), end, arg, prefer, BUSY_POLL_BUDGET);
 		return;
@@ -96,7 +96,7 @@ static int io_napi_tell(const struct io_napi *napi, void __user *arg)
  *
  * A time above the limit is lowered to the limit.
  *
- * Return: 0, -EINVAL for a ring with IORING_SETUP_IOPOLL or a reserved field, -EFAULT.
+ * Return: 0; -EINVAL on an IORING_SETUP_IOPOLL ring or if a reserved field is not 0; -EFAULT.
  */
 int io_napi_register(struct io_ring_ctx *ctx, void __user *arg)
 {

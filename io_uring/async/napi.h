@@ -14,11 +14,11 @@
 
 /*
  * A ring with IORING_REGISTER_NAPI stores the NAPI IDs of the sockets that its requests wait for.
- * A task that waits for CQEs polls these queues before it sleeps, and an SQPOLL thread polls
- * them in each round.  So they find packets without an interrupt.
+ * A task that waits for CQEs polls the NAPI instances of these IDs before it sleeps, and an SQPOLL
+ * thread polls them in each round.  So packets are received without an interrupt.
  */
 #ifdef CONFIG_NET_RX_BUSY_POLL
-/* true once a ring has registered, until reboot */
+/* true from the first IORING_REGISTER_NAPI until reboot */
 DECLARE_STATIC_KEY_FALSE(io_napi_used);
 
 void io_napi_meet_file(struct io_ring_ctx *ctx, struct file *file);
@@ -33,7 +33,7 @@ static inline void io_napi_meet(struct io_ring_ctx *ctx, struct file *file)
 		io_napi_meet_file(ctx, file);
 }
 
-/* Return: true if the ring has queues to poll. */
+/* Return: true if the ring has stored NAPI IDs to poll, and its time for polling is not 0. */
 static inline bool io_napi_polls(const struct io_ring_ctx *ctx)
 {
 	return static_branch_unlikely(&io_napi_used) && READ_ONCE(ctx->napi.time_us) &&

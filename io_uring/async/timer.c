@@ -3,7 +3,7 @@
 
 /*
  * The timer of a request may expire while another context, such as a cancel, ends the request.
- * Only one of them may own the request.
+ * Only one of the two contexts may own the request.
  *
  * Rules: the callback of an expired timer runs in interrupt context, and only pushes the
  * request to the context that may end it.  That context and the ops do everything else under
@@ -15,16 +15,16 @@
  *	io_timer_stop(), ring lock held		interrupt
  *	hrtimer_try_to_cancel()			callback: push the request
  *	1: the caller owns the request		the callback is not called
- *	0 or -1: the caller leaves it alone	the task work owns the request
+ *	0 or -1: the caller does nothing	the task work owns the request
  *
  * A callback may still be running when its request ends, and when the memory is used for
  * the next timer.  The hrtimer code allows this if callbacks do not restart their timer.
  *
- * Timers that expire together run one after the other in one interrupt, and a program may have
- * any number of them.  So once many requests wait in a ring, further timers go to queues of
- * the ring, one with an hrtimer for each clock.  An interrupt of this hrtimer expires a limited
- * number of timers.  Their task work (io_timers_catch_up()) or the next interrupt expires others
- * that are due.  For timers in a queue, the lock of the queue decides the race above.
+ * Hrtimers that expire together run one after the other in one interrupt, and a program may have
+ * any number of them.  So once many requests wait in a ring, further timers go to queues of the
+ * ring.  There is one queue for each clock, with an hrtimer.  The callback of this hrtimer expires
+ * a limited number of timers.  Their task work (io_timers_catch_up()) or the next interrupt expires
+ * other timers that are due.  For timers in a queue, the lock of the queue decides the race above.
  */
 #include <linux/bitops.h>
 #include <linux/slab.h>
@@ -34,10 +34,10 @@
 #define IO_TIMER_FLAGS	(IORING_TIMEOUT_ABS | IORING_TIMEOUT_CLOCK_MASK | \
 			 IORING_TIMEOUT_ETIME_SUCCESS | IORING_TIMEOUT_MULTISHOT)
 
-/* timers of a queue that one interrupt expires, and the time until the next interrupt */
+/* number of timers that one interrupt expires, and time until the next interrupt if more are due */
 #define IO_TIMERS_BATCH	64
 #define IO_TIMERS_PAUSE	NSEC_PER_MSEC
-/* timers that each task work item expires */
+/* number of timers that each task work item expires */
 #define IO_TIMERS_STEP	16
 /* shift of bits above IORING_TIMEOUT_* in io_timer_flags(): 1 + the index of the timer's queue */
 #define IO_TIMER_QUEUE	8
@@ -45,9 +45,9 @@
 /**
  * struct io_timer_queue - timers of a ring on one clock, which share an hrtimer
  * @lock: also taken in interrupts; only the lock of @hrtimer's base nests inside
- * @timers: under @lock
- * @hrtimer: expires with the first of @timers, or later if @behind; started under @lock
- * @behind: (A) an interrupt has left timers that were due
+ * @timers: timers by expiry; under @lock
+ * @hrtimer: expires with the first of @timers, or after a pause if @behind; started under @lock
+ * @behind: (A) the last io_timer_queue_run() has reached its limit and left timers that were due
  */
 struct io_timer_queue {
 	/* see the kernel-doc above */
@@ -66,7 +66,7 @@ enum {
 
 static clockid_t io_timer_clock(unsigned int flags)
 {
-	/* an SQE with both flags was refused */
+	/* io_timer_prep() refuses an SQE with both flags */
 	if (flags & IORING_TIMEOUT_REALTIME)
 		return CLOCK_REALTIME;
 	return flags & IORING_TIMEOUT_BOOTTIME ? CLOCK_BOOTTIME : CLOCK_MONOTONIC;
@@ -119,7 +119,7 @@ int io_timer_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 
 /*
  * Expire timers that are due, but no more than @left.  A request whose timer was removed here is
- * not freed before its callback is called.
+ * not freed before ->expired() is called.
  */
 static void io_timer_queue_run(struct io_timer_queue *queue, unsigned int left)
 {
@@ -182,7 +182,7 @@ void io_timers_free(struct io_ring_ctx *ctx)
 	kfree(ctx->timers);
 }
 
-/* Return: the queues of a ring, which the first call allocates; NULL without memory. */
+/* Return: the queues of a ring, which the first call allocates; NULL if there is no memory. */
 static struct io_timer_queue *io_timer_queues(struct io_ring_ctx *ctx)
 {
 	static const clockid_t clocks[IO_QUEUES] = {
@@ -216,7 +216,7 @@ static bool io_timer_is_queued(const struct io_kiocb *req)
 	return req->buf_index >> IO_TIMER_QUEUE;
 }
 
-/* Add a timer to the ring's queue of its clock.  Return: false without memory. */
+/* Add a timer to the ring's queue of its clock.  Return: false if there is no memory. */
 static bool io_timer_enqueue(struct io_kiocb *req, clockid_t clock, ktime_t time,
 			     enum hrtimer_mode mode,
 			     enum hrtimer_restart (*expired)(struct hrtimer *hrtimer))
@@ -244,7 +244,7 @@ static bool io_timer_enqueue(struct io_kiocb *req, clockid_t clock, ktime_t time
 	return true;
 }
 
-/* Remove a timer from its queue.  Return: 1 or 0, as io_timer_stop(). */
+/* Remove a timer from its queue.  Return: 1; 0 if it has expired or was removed before. */
 static int io_timer_dequeue(struct io_kiocb *req)
 {
 	struct timerqueue_node *node = &io_timer(req)->node;
@@ -253,14 +253,14 @@ static int io_timer_dequeue(struct io_kiocb *req)
 	guard(spinlock_irqsave)(&queue->lock);
 	if (RB_EMPTY_NODE(&node->node))
 		return 0;
-	/* the hrtimer stays armed; when it expires, it is set to the first timer that is left */
+	/* leave the hrtimer armed: its callback starts it again for the first timer that is left */
 	timerqueue_del(&queue->timers, node);
 	return 1;
 }
 
 /*
- * Start a timer.  hrtimer_setup() turns a relative timer of CLOCK_REALTIME into one of
- * CLOCK_MONOTONIC, so it needs the mode.  An absolute time is of current's time namespace.
+ * Start a timer.  hrtimer_setup() uses @mode, because a relative timer of CLOCK_REALTIME becomes a
+ * timer of CLOCK_MONOTONIC.  An absolute time is a time of current's time namespace.
  */
 static void io_timer_go(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode,
 			enum hrtimer_restart (*expired)(struct hrtimer *hrtimer))
@@ -293,9 +293,9 @@ void io_timer_start(struct io_kiocb *req,
 }
 
 /**
- * io_timer_restart - start a timer again that was stopped or has expired
+ * io_timer_restart - start a timer again after it was stopped or has expired
  * @req: the request; ring lock held
- * @time: when it expires, on the clock that the request has chosen
+ * @time: expiry, on the clock that the request has chosen
  * @mode: HRTIMER_MODE_REL or HRTIMER_MODE_ABS
  * @expired: as for io_timer_start()
  */
@@ -309,8 +309,8 @@ void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode
 
 /**
  * io_timer_stop - stop the timer of a request
- * @req: the request, waiting; the caller keeps its task work from ending it, for instance by
- *	the ring lock
+ * @req: the request, waiting; the caller prevents task work from ending it, for instance by
+ *	holding the ring lock
  *
  * Return: 1 if the caller owns the request now; 0 if the timer has expired, or
  * was stopped before; -1 if its callback is running.
@@ -324,7 +324,7 @@ int io_timer_stop(struct io_kiocb *req)
 		return io_timer_dequeue(req);
 	for (;;) {
 		ret = hrtimer_try_to_cancel(hrtimer);
-		/* a queued timer has not expired, so an earlier callback is still running: wait */
+		/* the timer was queued again while its last callback runs: wait for the callback */
 		if (ret >= 0 || !hrtimer_is_queued(hrtimer))
 			return ret;
 		hrtimer_cancel_wait_running(hrtimer);
@@ -341,7 +341,7 @@ static bool io_timer_is_active(struct io_kiocb *req)
 	return hrtimer_active(&timer->hrtimer);
 }
 
-/* Return: true if the timer repeats or can still be stopped.  Hide the request otherwise. */
+/* Return: true if the timer repeats or can still be stopped; if not, hide its request. */
 static bool io_timer_runs(struct io_kiocb *req, void *data)
 {
 	if (req->flags & REQ_F_MULTISHOT || io_timer_is_active(req))
@@ -356,8 +356,8 @@ static bool io_timer_runs(struct io_kiocb *req, void *data)
  * @kind: kind of the request
  * @user_data: user_data of the request
  *
- * Timers that repeat are found between two expiries, too.  The search hides timers
- * whose task work was pushed, so that later searches do not find them again.
+ * Repeating timers are also found between an expiry and the restart.  The search hides requests
+ * whose timer has expired for the last time, so that later searches do not check them again.
  *
  * Return: the oldest such request; ERR_PTR(-ENOENT); or ERR_PTR(-EINTR) if current was killed.
  */

@@ -19,18 +19,18 @@
 
 /**
  * struct io_timer - the timer of a TIMEOUT or a LINK_TIMEOUT
- * @hrtimer: from io_timer_start() on, unless the timer is in a queue of the ring
- * @node: from io_timer_start() on, if the timer is in a queue
+ * @hrtimer: used from io_timer_start() on, unless the timer is in a queue of the ring
+ * @node: used from io_timer_start() on, if the timer is in a queue of the ring
  * @expired: callback of a timer in a queue
- * @time: until io_timer_start(): when it expires, relative unless IORING_TIMEOUT_ABS is set
- * @nr: until io_timer_start(): the number of CQEs that end a TIMEOUT, or of its repetitions
+ * @time: until io_timer_start(), expiry; relative unless IORING_TIMEOUT_ABS is set
+ * @nr: until io_timer_start(), the number of CQEs that end a TIMEOUT, or of its repetitions
  *
- * A timer needs no memory of its own.  The flags of the SQE are in req->buf_index, see
+ * A timer needs no extra allocation.  The flags of the SQE are in req->buf_index, see
  * io_timer_flags().
  *
- * The end of @hrtimer, with its function and its soft expiry, overlays req->tw.  It is
- * overwritten when the request is pushed, after the timer has expired or was stopped.  From
- * then until io_timer_restart(), only hrtimer_active() and hrtimer_try_to_cancel() may be called.
+ * The end of @hrtimer, with its function and its soft expiry, overlays req->tw.  A push of the
+ * request overwrites this part, after the timer has expired or was stopped.  From the push until
+ * io_timer_restart(), only hrtimer_active() and hrtimer_try_to_cancel() may be called.
  */
 struct io_timer {
 	union {
@@ -50,12 +50,12 @@ static inline struct io_timer *io_timer(struct io_kiocb *req)
 {
 	static_assert(sizeof(struct io_timer) <= sizeof(req->timer));
 	static_assert(offsetofend(struct io_timer, expired) <= IO_OP_DATA_SIZE);
-	/* hrtimer_active() and hrtimer_try_to_cancel() read the fields up to here, and flags */
+	/* hrtimer_active() and hrtimer_try_to_cancel() use the fields up to ->base, and flags */
 	static_assert(offsetofend(struct hrtimer, base) + sizeof(u64) <= IO_OP_DATA_SIZE);
 	return (struct io_timer *)req->timer;
 }
 
-/* Return: sqe->timeout_flags, with bits that async/timer.c adds.  Neither op uses buf_index. */
+/* Return: sqe->timeout_flags, with bits that async/timer.c adds: both ops need no buf_index. */
 static inline unsigned int io_timer_flags(const struct io_kiocb *req)
 {
 	return req->buf_index;
@@ -79,7 +79,7 @@ static inline ktime_t io_time_of(struct timespec64 t)
 	return time;
 }
 
-/* Convert an absolute time of current's time namespace.  A negative offset must not wrap it. */
+/* Convert an absolute time of current's time namespace to host time; KTIME_MAX on overflow. */
 static inline ktime_t io_time_to_host(clockid_t clock, ktime_t time)
 {
 	ktime_t host = timens_ktime_to_host(clock, time);
@@ -98,7 +98,7 @@ void io_timers_run(struct io_ring_ctx *ctx);
 void io_timers_free(struct io_ring_ctx *ctx);
 struct io_kiocb *io_timer_find(struct io_ring_ctx *ctx, enum io_wait_kind kind, u64 user_data);
 
-/* Expire timers that an interrupt has left.  For the task work of timers; ring lock held. */
+/* Expire due timers that an interrupt has left.  Task work of timers calls this; ring lock held. */
 static inline void io_timers_catch_up(struct io_ring_ctx *ctx)
 {
 	if (unlikely(ctx->timers))

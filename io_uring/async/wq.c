@@ -3,24 +3,24 @@
 
 /*
  * Work that cannot be done without blocking goes to a pool of threads.  Each task that uses
- * io_uring has its own pool.  The workers are threads of that task's process, so that they
- * have its memory, files and limits.
+ * io_uring has its own pool (wq->task, in names also the pool's owner).  The workers are threads of
+ * this task's process, so that they have its memory, files and limits.
  *
- * Data: a pool has two lanes with a limit each.  The bounded lane is for work that ends by
- * itself (storage), the unbounded lane for work that may wait for another task.
+ * Data: a pool has two lanes, each with its queues, workers and limit.  The bounded lane is for
+ * work that ends by itself (storage), the unbounded lane for work that may wait for another task.
  *
  * Locks, none of which is held while another one is taken:
  *
  *	lane->lock	the queues, and which work each worker runs.  Work moves from a queue
- *			to a worker inside one section, and a cancel searches the queues first,
- *			so that it misses no work.  A long search drops the lock now and then;
- *			code that removes work updates the searches that point to this work
+ *			to a worker inside one section, and a cancel searches the queues before
+ *			the workers, so it misses no work.  A long search drops the lock now and
+ *			then; code that removes work updates searches that point to this work
  *	lane->workers_lock	idle workers and counts.  A raw lock, because the scheduler's
  *			hook takes it.  Tasks are woken after it is dropped
  *	wq->cpus.lock	a mutex: CPUs of the workers
  *
  * Ordering: queued work must not wait for a worker that goes to sleep at the same time, nor
- * stay in a pool that ends.  Full barriers (A) and lane->lock (B) prevent this:
+ * stay in a pool that exits.  Full barriers (A) and lane->lock (B) prevent this:
  *
  *	A	submitter: io_wq_kick()		worker: io_wq_worker_wait(),
  *						io_wq_worker_sleeping()
@@ -33,7 +33,7 @@
  *		take and drop workers_lock	->exiting? have the work reaped
  *
  * In A, the submitter sees the idle worker, or the worker sees the work.  A worker that releases a
- * key checks the queue before it sleeps.  After B no worker becomes idle, and none is created.
+ * key checks the queue before it sleeps.  After B, workers neither become idle nor are created.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpuset.h>
@@ -49,10 +49,10 @@ static enum cpuhp_state io_wq_cpuhp;
 /**
  * io_wq_set_max_workers - set the limits of the lanes
  * @wq: pool
- * @counts: new limits for bounded and unbounded work, 0 to keep the old one; returns the old limits
+ * @counts: new limits of bounded and unbounded workers, 0 keeps a limit; receives the old limits
  *
- * New limits apply when the next worker would be created; surplus workers leave once
- * they are idle for long enough.
+ * A new limit applies when the next worker would be created.  Surplus workers leave as other
+ * workers do, after five idle seconds.
  *
  * Return: 0
  */
@@ -79,7 +79,7 @@ int io_wq_set_max_workers(struct io_wq *wq, unsigned int counts[2])
 /**
  * io_wq_set_affinity - set the CPUs of the workers
  * @wq: pool
- * @mask: NULL for all CPUs that the owner's cpuset allows
+ * @mask: NULL for all CPUs that the cpuset of the pool's task allows
  *
  * Each worker moves before it takes more work.
  *
@@ -98,7 +98,7 @@ int io_wq_set_affinity(struct io_wq *wq, const struct cpumask *mask)
 	return 0;
 }
 
-/* Let workers apply wq->cpus again: the scheduler may have moved them off an offline CPU. */
+/* Let workers apply wq->cpus again: the scheduler may have moved them when the CPU went offline. */
 static int io_wq_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct io_wq *wq = hlist_entry(node, struct io_wq, cpuhp_node);
@@ -123,12 +123,12 @@ static void io_wq_free(struct io_wq *wq)
 }
 
 /**
- * io_wq_tryget - take a reference to a pool that its owner may end
+ * io_wq_tryget - take a reference to a pool that its task may free
  * @wq: pool that the caller has found in its RCU read-side section
  *
  * The reference keeps the memory of the pool and of its task.  A pool that has ended has no work.
  *
- * Return: false if the last reference is gone
+ * Return: true; false if the last reference was dropped
  */
 bool io_wq_tryget(struct io_wq *wq)
 {
@@ -226,7 +226,7 @@ static bool io_wq_runs_bounded(struct io_wq_lane *lane)
 /**
  * io_wq_bounded_busy - check for queued or running bounded work
  * @wq: pool
- * @done: set to a count that grows whenever a worker lets bounded work go
+ * @done: set to a count that grows whenever a worker finishes bounded work
  *
  * Return: true if there is such work.  Once no task queues work any more, false is final.
  */
@@ -235,7 +235,7 @@ bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 	struct io_wq_lane *lane = &wq->lane[IO_WQ_UNBOUNDED];
 	bool busy;
 
-	/* a worker there may go on with a chain, or queue its next request in the other lane */
+	/* check this lane first: its workers may queue the next work of a chain to the other */
 	scoped_guard(spinlock, &lane->lock) {
 		busy = io_wq_runs_bounded(lane);
 		*done = lane->nr_linked;
@@ -246,7 +246,7 @@ bool io_wq_bounded_busy(struct io_wq *wq, unsigned int *done)
 	return busy || lane->plain.first || lane->keys || io_wq_runs_bounded(lane);
 }
 
-/* Return: true if no worker is going to take the work that the owner queues now. */
+/* Return: true if no worker is going to take work that the pool's task queues now. */
 static bool io_wq_has_only_old_workers(struct io_wq_lane *lane)
 {
 	struct io_wq_worker *worker;
@@ -263,8 +263,8 @@ static bool io_wq_has_only_old_workers(struct io_wq_lane *lane)
  * io_wq_run_bounded - run bounded work that no worker is going to take, and its chain
  * @wq: pool, of current, after io_wq_wait_done()
  *
- * An exiting task can create no workers.  If the pool has only workers of an older generation, or
- * none, its owner runs the work itself.  The work leaves interruptible waits at once, as after
+ * An exiting task can create no workers.  If the pool has no workers, or only workers of an older
+ * generation, the task runs the work itself.  The work leaves interruptible waits at once, as after
  * io_wq_bounded_nudge().
  *
  * Context: Task context.  May sleep.
@@ -282,7 +282,7 @@ bool io_wq_run_bounded(struct io_wq *wq)
 	scoped_guard(spinlock, &lane->lock) {
 		if (!io_wq_lane_runnable(lane) || !io_wq_has_only_old_workers(lane))
 			return false;
-		/* searches find the work here */
+		/* let searches find the work that current takes */
 		list_add_tail(&self.link, &lane->workers);
 	}
 	current->worker_private = &self;
@@ -303,12 +303,12 @@ bool io_wq_run_bounded(struct io_wq *wq)
 }
 
 /**
- * io_wq_wait_done - have the owner woken whenever a worker lets its work go
+ * io_wq_wait_done - have the pool's task woken whenever a worker detaches its work
  * @wq: pool, of current, which io_wq_exit_start() ends soon
  *
  * From here on the workers keep running when the process is stopped.  Call this before setting
- * current's state and before io_wq_bounded_busy().  That function takes the bounded lane's lock,
- * which a worker drops when it lets its work go, before it wakes the owner.
+ * current's state and before io_wq_bounded_busy().  That function takes the locks of the lanes.  A
+ * worker detaches its work under such a lock, and then wakes the task.
  */
 void io_wq_wait_done(struct io_wq *wq)
 {
@@ -316,7 +316,7 @@ void io_wq_wait_done(struct io_wq *wq)
 }
 
 /**
- * io_wq_bounded_nudge - make bounded work leave interruptible waits, from now on
+ * io_wq_bounded_nudge - make running and later bounded work leave interruptible waits
  * @wq: pool, after io_wq_wait_done()
  *
  * The work is not cancelled, and work that waits for a disk is not disturbed.
@@ -342,7 +342,7 @@ void io_wq_bounded_nudge(struct io_wq *wq)
  * io_wq_exit_start - begin to end a pool
  * @wq: pool
  *
- * From here on no worker is created, and no work begins.  Queued work soon ends as cancelled, and
+ * From here on no worker is created, and no work begins.  Queued work is cancelled soon, and
  * workers leave.  Any task may call this, repeatedly; io_wq_put_and_exit() has to follow.
  *
  * Context: Task context.  Does not sleep.
@@ -365,7 +365,7 @@ void io_wq_exit_start(struct io_wq *wq)
 	}
 }
 
-/* Cancel running work, once.  From here on, ->drained completes when the last thread exits. */
+/* Cancel running work; only once.  After this, the exit of the last thread completes ->drained. */
 static void io_wq_exit_tell(struct io_wq *wq)
 {
 	struct io_wq_worker *worker;
@@ -388,11 +388,11 @@ static void io_wq_exit_tell(struct io_wq *wq)
 }
 
 /**
- * io_wq_exit_wait - wait for a while until the workers of a pool are gone
- * @wq: pool, after io_wq_exit_start(); the caller ends it
+ * io_wq_exit_wait - wait for the exit of all workers of a pool, with a time limit
+ * @wq: pool, after io_wq_exit_start(); the caller ends the pool
  * @timeout: jiffies
  *
- * The first call cancels running work.  Callers use this function if they have other work to do
+ * The first call cancels running work.  The time limit lets the caller reap polled requests, say,
  * between two calls.
  *
  * Context: Task context.  May sleep.
@@ -409,7 +409,7 @@ bool io_wq_exit_wait(struct io_wq *wq, unsigned long timeout)
  * @wq: must not be used afterwards
  *
  * Cancels running and queued work, and waits until no worker is left.  The wait has no time limit,
- * because a device may hold pages of running work.  It is never reported as a hung task.
+ * because a device may access pages of running work.  It is never reported as a hung task.
  *
  * Context: Task context.  Sleeps.
  */
@@ -422,7 +422,7 @@ void io_wq_put_and_exit(struct io_wq *wq)
 	wait_for_completion_state(&wq->drained, TASK_IDLE);
 
 	for (i = 0; i < IO_WQ_NR_LANES; i++) {
-		/* a running reap holds requests, whose ring the caller may free next */
+		/* wait for ->reap: it accesses requests, whose ring the caller may free next */
 		if (cancel_work_sync(&wq->lane[i].reap))
 			io_wq_unref(wq);
 		io_wq_cancel_queued(&wq->lane[i]);

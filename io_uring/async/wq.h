@@ -20,12 +20,12 @@ struct cpumask;
  * @IO_WQ_WORK_CANCEL: params->run() has to end the work with -ECANCELED instead of beginning
  *	it; see also io_wq_worker_stopped()
  * @IO_WQ_WORK_HASHED: serialised with work of the same key, see struct io_wq_params
- * @IO_WQ_WORK_UNBOUND: may take for ever, is counted against the limit of unbounded workers
- * @IO_WQ_WORK_CONCURRENT: expected to block: if no worker is idle, start one now
- *	rather than when the running ones go to sleep, up to one for each CPU
+ * @IO_WQ_WORK_UNBOUND: the work may never end; counts against the limit of unbounded workers
+ * @IO_WQ_WORK_CONCURRENT: the work is expected to block: if no worker is idle, create a worker
+ *	now, not when the running workers go to sleep, up to one worker for each CPU
  *
- * The owner of the work sets them before io_wq_enqueue().  Later only IO_WQ_WORK_CANCEL is
- * added, by the pool before it calls params->run(), or by params->run().
+ * The caller of io_wq_enqueue() sets these bits before the call.  Later only IO_WQ_WORK_CANCEL
+ * is added, by the pool before it calls params->run(), or by params->run().
  */
 enum io_wq_work_flags {
 	IO_WQ_WORK_CANCEL	= BIT(0),
@@ -35,7 +35,7 @@ enum io_wq_work_flags {
 };
 
 /**
- * struct io_wq_env - what workers share with the task that created them, but the task can replace
+ * struct io_wq_env - objects that a task shares with new workers, and can replace later
  * @fs: root and working directory
  * @files: descriptors
  * @ns: namespaces
@@ -63,9 +63,9 @@ static inline bool io_wq_env_is_current(const struct io_wq_env *env)
 }
 
 /**
- * struct io_wq_found - what io_wq_cancel() found
- * @queued: number of queued works; they have ended
- * @running: number of works that a worker runs; they have been told to end
+ * struct io_wq_found - result of io_wq_cancel()
+ * @queued: number of queued work items that were cancelled, and have ended
+ * @running: number of running work items that were cancelled, and may still run
  */
 struct io_wq_found {
 	unsigned int	queued;
@@ -79,16 +79,16 @@ typedef bool (*io_wq_match_fn)(struct io_wq_work *work, void *data);
 
 /**
  * struct io_wq_params - parameters of a pool
- * @task: owner: workers are threads of its process, created in its context
- * @run: do the work, on a worker; may hand it over to another owner.  With
+ * @task: the task of the pool: workers are threads of its process, created in its context
+ * @run: do the work, on a worker, or pass the work to another context.  With
  *	IO_WQ_WORK_CANCEL set, end the work: on a worker, on a kernel worker, or in the context
  *	that cancels work or ends the pool, with its locks held.  Never called within
  *	io_wq_enqueue().  Returns the result of io_wq_go_on(), or NULL
  * @put: drop the pool's reference to the work, in the context that has called @run.  Must not
- *	wait: a worker may have taken its next work already
- * @key: return the address that hashed work is serialised by.  It is only compared, and
- *	must not change until the pool drops the work
- * @bounded: limit of workers for work that ends by itself, 0 counts as 1
+ *	wait, because a worker may have taken its next work already
+ * @key: return the key of hashed work, an address: work of one key runs one at a time.  The key
+ *	is only compared, and must not change until the pool drops the work
+ * @bounded: limit of workers for work that ends by itself; 0 counts as 1
  */
 struct io_wq_params {
 	struct task_struct	*task;

@@ -2,33 +2,33 @@
 /* io_uring: the worker pool: which work wakes or creates a worker */
 
 /*
- * A pool needs a worker that makes progress while others sleep in their work, but no more
- * threads than that.
+ * A pool needs a worker that makes progress while other workers sleep in their work, but should
+ * not have more threads than that.
  *
- * Data: as with workqueues, the aim is one worker that runs and does not sleep.  Queued work
- * wakes an idle worker; without one, a worker is created only if none runs.  When the last
- * running worker goes to sleep in its work, the scheduler calls io_wq_worker_sleeping().  That
- * function wakes or creates another worker if there is work that can run.
+ * Data: as with workqueues, the aim is one worker that runs and does not sleep.  Queued work wakes
+ * an idle worker.  If no worker is idle, a worker is created only if no worker runs.  When the
+ * last running worker goes to sleep in its work, the scheduler calls io_wq_worker_sleeping().
+ * This function wakes or creates another worker if there is work that can run.
  *
- * Concurrent work (IOSQE_ASYNC) gets a worker each, but at most one for each CPU runs.  If the
- * running workers end no work for IO_WQ_LATE, io_wq_late() wakes one more worker.  It must not
- * have to create that worker, so io_wq_keep_spare() keeps one idle worker in advance.
+ * Each item of concurrent work (IOSQE_ASYNC) gets a worker, but at most one for each CPU runs.  If
+ * running workers finish no work for IO_WQ_LATE, io_wq_late() wakes one more worker.  It must not
+ * have to create that worker, so io_wq_keep_spare() creates one idle worker in advance.
  *
- * create_io_thread() creates workers in the owner's context: the owner calls it when it queues
- * work.  Any other task, or the scheduler's hook, queues lane->create as task work of the
- * owner.  A spare worker may also be created by a worker between two works, as it is a thread of
- * the owner's process.  Each lane has one creation, so ->creating is set while it is in use.  It
- * holds a reference to the pool's memory, and passes through these functions:
+ * create_io_thread() has to run in the pool's process.  The pool's task creates a worker when it
+ * queues work.  Any other task, or the scheduler's hook, queues lane->create as task work of the
+ * pool's task.  A worker may also create a spare worker between two work items.  A lane has at most
+ * one creation at a time (->creating).  The creation holds a reference to the pool's memory, and
+ * goes through these functions:
  *
- *	io_wq_kick()		decides, takes the reference
- *	io_wq_request()		owner: calls io_wq_spawn(); else queues task work
+ *	io_wq_kick()		decides to create a worker, takes the reference
+ *	io_wq_request()		calls io_wq_spawn() in the pool's task, or queues task work
  *	io_wq_spawn()		checks again whether a worker is needed, creates the thread
- *	io_wq_spawn_failed()	tries again later through lane->retry, without end for
- *				-EAGAIN and -ENOMEM if the lane has workers; or gives up
- *	io_wq_create_retry()	interrupts the owner a few times, then waits for its way to
- *				user space; ends a creation that no work needs any more
- *	io_wq_stop_creation()	exit: takes it from either queue
- *	io_wq_creation_over()	end, before the thread runs
+ *	io_wq_spawn_failed()	retries later through lane->retry, or gives up.  If the lane has
+ *				workers, the retries of -EAGAIN and -ENOMEM do not end
+ *	io_wq_create_retry()	queues lane->create again, after many failures without interrupting
+ *				the pool's task; ends a creation that is not needed any more
+ *	io_wq_stop_creation()	at the pool's exit, removes lane->retry or lane->create
+ *	io_wq_creation_over()	ends the creation, before the thread runs
  *
  * If a creation gives up and the lane has no worker at all, the lane's work is cancelled.
  *
@@ -47,12 +47,12 @@
 #include "async/wq_internal.h"
 
 #define IO_WQ_CREATE_TRIES	9
-/* time for which running workers may keep concurrent work waiting, before one more runs */
+/* time for which running workers may keep concurrent work waiting, before one more is woken */
 #define IO_WQ_LATE		(HZ / 100 ?: 1)
 
 /**
- * io_wq_owner_may_clone - check whether a thread of a pool's owner could be created
- * @owner: task
+ * io_wq_owner_may_clone - check whether a task may create threads of its process
+ * @owner: the task of a pool
  *
  * copy_process() refuses threads of a task whose children belong to another pid namespace.
  *
@@ -67,7 +67,7 @@ bool io_wq_owner_may_clone(struct task_struct *owner)
 	return ns && ns->pid_ns_for_children == task_active_pid_ns(owner);
 }
 
-/* Allow the next creation.  The caller drops the reference of the one that ends. */
+/* End a creation, and allow the next one.  The caller drops the reference of the creation. */
 static void io_wq_creation_end(struct io_wq_lane *lane)
 {
 	lockdep_assert_held(&lane->workers_lock);
@@ -82,7 +82,7 @@ static void io_wq_creation_over(struct io_wq_lane *lane)
 	io_wq_unref(lane->wq);
 }
 
-/* Return: true if the owner runs the lane's work itself, see io_wq_run_bounded(). */
+/* Return: true if the pool's task runs the lane's work itself, see io_wq_run_bounded(). */
 static bool io_wq_owner_runs(const struct io_wq_lane *lane)
 {
 	const struct io_wq *wq = lane->wq;
@@ -91,8 +91,8 @@ static bool io_wq_owner_runs(const struct io_wq_lane *lane)
 }
 
 /*
- * No thread can be created.  If the lane has workers, they run its work, and an exiting owner runs
- * bounded work.  Otherwise queued work is cancelled.  Work that is queued later starts a new
+ * End a creation that has failed.  If the lane has no workers, cancel its queued work, except
+ * bounded work that the pool's task runs when it exits.  Work that is queued later starts a new
  * creation.
  */
 static void io_wq_give_up(struct io_wq_lane *lane)
@@ -110,8 +110,8 @@ static void io_wq_give_up(struct io_wq_lane *lane)
 }
 
 /*
- * Remove a worker from the stack of idle ones.  Return: its task, or NULL.  The caller wakes it
- * without the lock but within RCU, because the worker may exit once it sees ->called.
+ * Remove a worker from lane->idle.  Return: its task, or NULL if there is none.  The caller wakes
+ * the task without the lock but within RCU, because the worker may exit once ->called is set.
  */
 static struct task_struct *io_wq_call_idle(struct io_wq_lane *lane)
 {
@@ -126,12 +126,12 @@ static struct task_struct *io_wq_call_idle(struct io_wq_lane *lane)
 	list_del(&worker->idle);
 	atomic_inc(&lane->nr_running);
 	atomic_inc(&lane->nr_coming);
-	/* pairs with io_wq_worker_idle_end(), which then does not take the lock */
+	/* pairs with io_wq_worker_idle_end(), which need not take the lock if ->called is set */
 	smp_store_release(&worker->called, true);
 	return task;
 }
 
-/* Wake an idle worker, however many run.  Return: false if there is none. */
+/* Wake an idle worker, even if others run.  Return: false if no worker is idle. */
 static bool io_wq_wake_idle(struct io_wq_lane *lane)
 {
 	struct task_struct *task;
@@ -145,17 +145,17 @@ static bool io_wq_wake_idle(struct io_wq_lane *lane)
 }
 
 /**
- * io_wq_dismiss_idle - wake all idle workers, which then leave
+ * io_wq_dismiss_idle - wake all idle workers, so that they leave
  * @lane: of a pool that is exiting, or whose workers are all of an older generation
  */
 void io_wq_dismiss_idle(struct io_wq_lane *lane)
 {
-	/* one lock section for each: there may be thousands of workers */
+	/* one lock section for each worker, because there may be thousands of them */
 	while (io_wq_wake_idle(lane))
 		;
 }
 
-/* Return: true if the lane has workers, so that its work can wait until another one is created. */
+/* Return: true if the lane has workers, which can run its work until another one is created. */
 static bool io_wq_has_workers(struct io_wq_lane *lane)
 {
 	guard(raw_spinlock)(&lane->workers_lock);
@@ -164,14 +164,14 @@ static bool io_wq_has_workers(struct io_wq_lane *lane)
 
 static bool io_wq_should_retry(struct io_wq_lane *lane, int err)
 {
-	/* a thread that exits cannot create others */
+	/* a thread that exits cannot create other threads */
 	if (fatal_signal_pending(current) || current->flags & PF_POSTCOREDUMP)
 		return false;
 	switch (err) {
 	case -ERESTARTSYS:
 	case -ERESTARTNOINTR:
 	case -ERESTARTNOHAND:
-		/* the owner will handle the signal, although the next one may be pending by then */
+		/* retry: the task handles the signal first, although another may be pending then */
 		return true;
 	case -EAGAIN:
 	case -ENOMEM:
@@ -180,7 +180,7 @@ static bool io_wq_should_retry(struct io_wq_lane *lane, int err)
 	return false;
 }
 
-/* Twice as late each time, up to half a second: limits may be over in milliseconds. */
+/* Schedule a retry.  Delays double from 1 ms to 0.5 s, because other threads may exit soon. */
 static void io_wq_retry_later(struct io_wq_lane *lane)
 {
 	schedule_delayed_work(&lane->retry, msecs_to_jiffies(1U << lane->tries));
@@ -189,9 +189,9 @@ static void io_wq_retry_later(struct io_wq_lane *lane)
 }
 
 /*
- * Try again later.  Without any worker, give up after half a second in all, unless signals
- * cause the failures.  Workers may be stuck for long, so with workers try twice a second for
- * as long as work waits.  There is no notification when a limit is lifted.
+ * Retry later, or give up.  Without any worker, give up after half a second in all, unless signals
+ * cause the failures.  With workers, which may be stuck for long, retry twice a second for as long
+ * as work waits, because no notification says that a limit is lifted.
  */
 static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
 {
@@ -202,7 +202,7 @@ static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
 }
 
 /*
- * Create a thread and start it.  The creation is over before the thread runs: if the thread
+ * Create a thread and start it.  End the creation before the thread runs: if the thread
  * sleeps in its first work, the next creation may be needed.
  */
 static int io_wq_spawn_thread(struct io_wq_lane *lane, unsigned int generation, bool spare)
@@ -233,12 +233,12 @@ static int io_wq_spawn_thread(struct io_wq_lane *lane, unsigned int generation, 
 }
 
 /*
- * Check for work that needs another worker.  One worker at a time serves a key, so a batch of
- * writes to one file needs one worker.  Without @nr_coming each write that is queued before this
- * worker runs would wake another one.  Plain work may block: each may need its own worker.
+ * Check for work that needs another worker.  One worker at a time runs work of a key, so a batch of
+ * writes to one file needs one worker.  Without ->nr_coming, each write that is queued before this
+ * worker runs would wake another worker.  Each item of plain work may block, and need a worker.
  *
- * A worker leaves @nr_coming before it takes lane->lock to look for work.  Work that is queued
- * after this look sees the lower count.
+ * A worker decrements ->nr_coming before it takes lane->lock to look for work.  So a task that
+ * queues work after this section reads the lower count.
  */
 static bool io_wq_lane_waits(struct io_wq_lane *lane)
 {
@@ -246,22 +246,22 @@ static bool io_wq_lane_waits(struct io_wq_lane *lane)
 	       hweight_long(READ_ONCE(lane->ready)) > atomic_read(&lane->nr_coming);
 }
 
-/* Give the lane's creation up, but check for work that relies on it.  Return: false if none does */
+/* Clear ->creating.  Return: true if queued work still needs a worker. */
 static bool io_wq_creation_is_needed(struct io_wq_lane *lane)
 {
 	lockdep_assert_held(&lane->workers_lock);
 	WRITE_ONCE(lane->creating, false);
 	/*
-	 * Pair A: a task that queues work and still sees @creating does nothing more, so check for
-	 * its work.
+	 * Pair A: a task that queues work while ->creating is set creates no worker.  So check for
+	 * such work after the barrier.
 	 */
 	smp_mb();
 	return !io_wq_exiting(lane->wq) && io_wq_lane_waits(lane);
 }
 
 /*
- * End a creation that no work needs.  While each CPU has a running worker, none does: one of these
- * kicks the lane when it falls asleep.  Return: false if work needs it.
+ * End a creation that is not needed, because no work waits or each CPU has a running worker, which
+ * calls io_wq_kick() when it falls asleep.  Return: false if the creation is needed.
  */
 static bool io_wq_creation_drop(struct io_wq_lane *lane)
 {
@@ -277,7 +277,7 @@ static bool io_wq_creation_drop(struct io_wq_lane *lane)
 	return true;
 }
 
-/* Count in a worker that current creates. */
+/* Add a worker that current is going to create to the counts of its lane. */
 static void io_wq_count_in(struct io_wq_lane *lane)
 {
 	lockdep_assert_held(&lane->workers_lock);
@@ -288,7 +288,7 @@ static void io_wq_count_in(struct io_wq_lane *lane)
 	refcount_inc(&lane->wq->live);
 }
 
-/* If a worker is still needed, wake an idle one (@called), or count a new one in: return true. */
+/* If a worker is still needed, get an idle one (@called), or count a new one and return true. */
 static bool io_wq_spawn_count(struct io_wq_lane *lane, struct task_struct **called)
 {
 	guard(raw_spinlock)(&lane->workers_lock);
@@ -326,7 +326,7 @@ void io_wq_count_out(struct io_wq_lane *lane)
 	atomic_dec(&lane->nr_running);
 }
 
-/* A worker that was counted in could not be created. */
+/* Undo io_wq_count_in() for a worker that could not be created. */
 static void io_wq_count_unborn(struct io_wq_lane *lane)
 {
 	guard(raw_spinlock)(&lane->workers_lock);
@@ -335,8 +335,8 @@ static void io_wq_count_unborn(struct io_wq_lane *lane)
 }
 
 /**
- * io_wq_renew - begin a generation for the owner's new root, descriptors or namespaces
- * @wq: of current
+ * io_wq_renew - begin a generation for the new root, descriptors or namespaces of current
+ * @wq: pool of current
  *
  * See io_wq_follow_owner().
  */
@@ -347,16 +347,16 @@ void io_wq_renew(struct io_wq *wq)
 	if (!io_wq_owner_may_clone(current))
 		return;
 	wq->env = io_wq_current_env();
-	/* a worker that takes later work sees the new generation through the lane's lock */
+	/* workers that take later work read the new generation, due to the lane's lock */
 	WRITE_ONCE(wq->generation, wq->generation + 1);
 	for (i = 0; i < IO_WQ_NR_LANES; i++)
 		io_wq_dismiss_idle(&wq->lane[i]);
 }
 
 /*
- * Create a worker, unless it is not needed any more; current is the owner and has the lane's
- * pending creation.
- * Return: false if it could not be created, now or at all.
+ * Create a worker, unless it is not needed any more.  Current is the pool's task, and has claimed
+ * the lane's creation.
+ * Return: false if the worker could not be created; a retry may be scheduled.
  */
 static bool io_wq_spawn(struct io_wq_lane *lane)
 {
@@ -372,16 +372,16 @@ static bool io_wq_spawn(struct io_wq_lane *lane)
 	if (!err)
 		return true;
 	io_wq_count_unborn(lane);
-	/* may drop the creation's reference: from there on ->live keeps the pool */
+	/* this may drop the creation's reference; until io_wq_live_put(), ->live keeps the pool */
 	io_wq_spawn_failed(lane, err);
 	io_wq_live_put(wq);
 	return false;
 }
 
 /*
- * Return: true if RLIMIT_NPROC allows the owner no more threads.  An attempt would fail then, but
- * would interrupt a system call of the owner.  The conditions are those of copy_process(), without
- * the limits of parent user namespaces.
+ * Return: true if RLIMIT_NPROC allows the pool's task no more threads.  An attempt would fail, but
+ * interrupt a system call of the task.  The conditions are those of copy_process(), without the
+ * limits of parent user namespaces.
  */
 static bool io_wq_owner_is_at_limit(const struct io_wq *wq)
 {
@@ -409,7 +409,7 @@ static void io_wq_create_retry(struct work_struct *work)
 			io_wq_retry_later(lane);
 			return;
 		}
-		/* another limit: a cgroup's, say.  Do not interrupt the owner for ever */
+		/* another limit, such as a cgroup's, may last: do not interrupt system calls */
 		if (lane->tries == IO_WQ_CREATE_TRIES && !lane->limited)
 			how = TWA_RESUME;
 	}
@@ -418,7 +418,7 @@ static void io_wq_create_retry(struct work_struct *work)
 		io_wq_give_up(lane);
 }
 
-/* Have the owner create a worker.  In the scheduler's hook, current is not the owner. */
+/* Have the pool's task create a worker.  In the scheduler's hook, current is a worker. */
 static void io_wq_request(struct io_wq_lane *lane)
 {
 	struct io_wq *wq = lane->wq;
@@ -449,7 +449,7 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
 
 	guard(rcu)();
 	scoped_guard(raw_spinlock, &lane->workers_lock) {
-		/* pair A: queued work, then the check of the workers */
+		/* pair A: order queued work before the check of the workers */
 		smp_mb__after_spinlock();
 		if (io_wq_workers_are_busy(atomic_read(&lane->nr_running)) ||
 		    !io_wq_lane_waits(lane))
@@ -467,8 +467,8 @@ static bool io_wq_wake_or_claim(struct io_wq_lane *lane, bool concurrent)
 }
 
 /*
- * Check after IO_WQ_LATE whether concurrent work of the lane still waits.  Each worker that runs
- * beyond the CPUs delays the end of the others' work, so the interval doubles with each of them.
+ * Let io_wq_late() check after IO_WQ_LATE whether concurrent work still waits.  Each worker beyond
+ * the number of CPUs slows down the other workers, so it doubles the interval.
  */
 static noinline void io_wq_watch(struct io_wq_lane *lane)
 {
@@ -476,7 +476,7 @@ static noinline void io_wq_watch(struct io_wq_lane *lane)
 
 	if (io_wq_exiting(lane->wq) || !io_wq_lane_runnable(lane))
 		return;
-	/* two tasks may race here: that shortens one interval, and the check is repeated */
+	/* if two tasks race here, one interval may be shorter, and the check is repeated */
 	WRITE_ONCE(lane->late_done, READ_ONCE(lane->nr_done));
 	refcount_inc(&lane->wq->refs);
 	if (!queue_delayed_work(system_dfl_wq, &lane->late, IO_WQ_LATE << clamp(beyond, 0, 8)))
@@ -484,8 +484,8 @@ static noinline void io_wq_watch(struct io_wq_lane *lane)
 }
 
 /*
- * Wake an idle worker if work waits, and none has ended since the last check.  Check again while
- * each CPU has a running worker.  A running worker that falls asleep kicks the lane itself.
+ * Wake an idle worker if work waits, and workers have finished no work since the last check.  Check
+ * again while each CPU has a running worker: if one falls asleep, it calls io_wq_kick() itself.
  */
 static void io_wq_late(struct work_struct *work)
 {
@@ -498,7 +498,7 @@ static void io_wq_late(struct work_struct *work)
 	io_wq_unref(lane->wq);
 }
 
-/* Claim the lane's creation for a spare worker.  Return: false if it is not needed, or in use. */
+/* Claim the lane's creation for a spare worker.  Return: false if it is not needed or allowed. */
 static bool io_wq_claim_spare(struct io_wq_lane *lane)
 {
 	guard(raw_spinlock)(&lane->workers_lock);
@@ -512,11 +512,11 @@ static bool io_wq_claim_spare(struct io_wq_lane *lane)
 /**
  * io_wq_keep_spare - keep one idle worker for io_wq_late()
  * @lane: lane
- * @generation: that of current, which is the owner or a worker
+ * @generation: that of current, which is the pool's task or a worker
  *
- * Creates the worker if each CPU has a running worker and concurrent work waits.  Only the pool's
- * own tasks can do so: to have it created later would interrupt a system call of the owner, which
- * may be an epoll_wait() that knows nothing of the pool.  Without memory or threads the work waits
+ * Creates the worker if each CPU has a running worker and concurrent work waits.  Call this in the
+ * pool's task or its workers.  Task work for the creation would interrupt a system call of the
+ * pool's task, such as an epoll_wait() on other files.  If no thread can be created, the work waits
  * for a running worker.
  *
  * Context: Task context.  May sleep.
@@ -533,7 +533,7 @@ void io_wq_keep_spare(struct io_wq_lane *lane, unsigned int generation)
 	if (!err)
 		return;
 	io_wq_count_unborn(lane);
-	/* since the claim the last running worker may have gone to sleep */
+	/* after the claim, the last running worker may have gone to sleep */
 	if (!io_wq_creation_drop(lane))
 		io_wq_spawn_failed(lane, err);
 	io_wq_live_put(wq);
@@ -541,12 +541,12 @@ void io_wq_keep_spare(struct io_wq_lane *lane, unsigned int generation)
 
 /* Result of io_wq_need(), for queued work. */
 enum io_wq_need {
-	IO_WQ_SUFFICE,		/* the lane needs no other worker, or must not have one */
-	IO_WQ_BUSY,		/* each CPU has a running worker; work may wait for these */
+	IO_WQ_SUFFICE,		/* the lane needs no other worker, or must not create one */
+	IO_WQ_BUSY,		/* each CPU has a running worker; work may wait for them */
 	IO_WQ_WANTED,		/* wake an idle worker, or create one */
 };
 
-/* Return: what queued work needs.  Final only after a full barrier, see pair A. */
+/* Return: whether queued work needs a worker.  Reliable only after a full barrier, see pair A. */
 static enum io_wq_need io_wq_need(struct io_wq_lane *lane, bool concurrent)
 {
 	if (io_wq_workers_are_busy(atomic_read(&lane->nr_running)))
@@ -560,16 +560,16 @@ static enum io_wq_need io_wq_need(struct io_wq_lane *lane, bool concurrent)
 /**
  * io_wq_kick - make sure that a worker takes queued work
  * @lane: the lane, after a change to its queue or its workers (pair A)
- * @concurrent: create a worker even if another one runs
+ * @concurrent: create a worker even if another worker runs
  *
  * Wakes an idle worker or creates one, unless the limit is reached or all queued work waits for
- * other work of its key.  If each CPU has a running worker, these check the queue before they
- * sleep.  If they keep concurrent work waiting, io_wq_late() uses another worker.
+ * other work of its key.  If each CPU has a running worker, these workers check the queue before
+ * they sleep.  If they keep concurrent work waiting, io_wq_late() wakes another worker.
  *
- * All submitters call this, so it writes nothing, and takes no lock, unless a worker can be had, or
- * concurrent work finds all CPUs busy.
+ * All submitters call this, so it takes no lock and writes nothing in the usual cases: no worker
+ * can be woken or created, or each CPU has a running worker and @concurrent is false.
  *
- * Context: Any, also the scheduler's hook.  May sleep if current is the pool's owner.
+ * Context: Any, also the scheduler's hook.  May sleep if current is the pool's task.
  */
 void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 {
@@ -593,7 +593,7 @@ void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 	}
 }
 
-/* Create the worker that another task has asked for, and those that work relies on by now. */
+/* Create a worker for another task, and more workers if work that was queued since needs them. */
 static void io_wq_create_task_work(struct callback_head *cb)
 {
 	struct io_wq_lane *lane = container_of(cb, struct io_wq_lane, create);
@@ -603,8 +603,8 @@ static void io_wq_create_task_work(struct callback_head *cb)
 	/* current may be exiting, so the reference of each creation may be the last one */
 	refcount_inc(&wq->refs);
 	/*
-	 * Work that was queued during this creation has asked for no other.  A creation that fails
-	 * ends the loop: each one fails once the owner is killed.
+	 * While ->creating was set, queued work has created no worker, so check for such work.
+	 * A failure ends the loop, because each creation fails once the pool's task was killed.
 	 */
 	while (io_wq_spawn(lane) && io_wq_need(lane, concurrent) == IO_WQ_WANTED &&
 	       io_wq_wake_or_claim(lane, concurrent))
@@ -616,7 +616,7 @@ static void io_wq_create_task_work(struct callback_head *cb)
  * io_wq_stop_creation - stop a pending creation
  * @lane: of a pool that is exiting
  *
- * A creation that is about to run ends by itself, when it sees ->exiting.
+ * If lane->create is about to run, the creation ends when it reads ->exiting.
  *
  * Context: Task context.  May sleep.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: what the files of the worker pool share */
+/* io_uring: the worker pool: internal structures and helpers */
 #ifndef IO_ASYNC_WQ_INTERNAL_H
 #define IO_ASYNC_WQ_INTERNAL_H
 
@@ -19,13 +19,13 @@
 
 #include "async/wq.h"
 
-/* limit of keys with queued or running work in a lane; work of further keys waits behind them */
+/* limit of keys (inodes or open files) that a lane uses at a time; work of other keys waits */
 #define IO_WQ_KEYS	BITS_PER_LONG
 
 /**
- * struct io_wq_fifo - works in the order of their arrival
- * @first: NULL when it is empty; may be compared with NULL without a lock
- * @last: valid unless it is empty
+ * struct io_wq_fifo - queue of work items
+ * @first: NULL if the queue is empty; may be compared with NULL without a lock
+ * @last: valid unless the queue is empty
  */
 struct io_wq_fifo {
 	struct io_wq_work	*first;
@@ -33,9 +33,9 @@ struct io_wq_fifo {
 };
 
 /**
- * struct io_wq_key - a key that has work waiting or running
- * @key: an address
- * @fifo: work that waits
+ * struct io_wq_key - a key with queued or running work
+ * @key: address of an inode or an open file, only compared
+ * @fifo: queued work of this key
  */
 struct io_wq_key {
 	const void		*key;
@@ -55,37 +55,37 @@ struct io_wq_search {
 };
 
 /**
- * struct io_wq_lane - one kind of work and the workers that run it
+ * struct io_wq_lane - the bounded or unbounded work of a pool, and the workers that run it
  * @wq: pool
- * @lock: (Q) queues, and what workers run
- * @plain: (Q) work that is not hashed
- * @key: (Q) hashed work
- * @keys: (Q) bit n: key[n] is in use: it has work, or a worker holds it
- * @held: (Q) bit n: a worker runs work of key[n]
- * @ready: (Q) bit n: key[n] has work and no worker holds it; read without the lock
+ * @lock: (Q) protects the queues, and the work and key of each worker
+ * @plain: (Q) queue of work that is not hashed
+ * @key: (Q) keys, each with a queue of its hashed work
+ * @keys: (Q) bit n is set if key[n] is in use: it has queued work, or a worker holds it
+ * @held: (Q) bit n is set if a worker holds key[n], whose work it runs
+ * @ready: (Q) bit n is set if key[n] has work and no worker holds it; read without the lock
  * @others: (Q) hashed work that was queued when all keys were in use, or behind such work
  * @next_key: (Q) key at which the next scan begins, so that no key starves
- * @plain_next: (Q) plain work has its turn
+ * @plain_next: (Q) take plain work before hashed work next time
  * @searches: (Q) searches in progress, which drop the lock now and then
  * @workers: (Q) all workers
- * @nr_done: (Q) number of works that workers have ended, without those that @nr_linked counts
- * @nr_linked: (Q) number of works behind which a worker has gone on with the next of the chain
- * @nudged: (A) the owner exits, and bounded work does not wait for other tasks; never cleared
- * @reap: cancels what is queued
- * @workers_lock: (W) idle workers, and the counts of workers.  A leaf, taken in the
- *	scheduler's hook; io_wq_kick() reads the fields under it without the lock
- * @idle: (W) stack of workers without work: the last to come is the first to go
- * @nr_workers: (W) number of workers, with the one that is being created
+ * @nr_done: (Q) number of work items that workers have detached, except those of @nr_linked
+ * @nr_linked: (Q) number of times that a worker went on with the next request of a chain
+ * @nudged: (A) wq->task exits, and bounded work leaves interruptible waits; never cleared
+ * @reap: cancels all queued work
+ * @workers_lock: (W) protects idle workers, and the counts of workers.  A leaf, taken in the
+ *	scheduler's hook; io_wq_kick() also reads the (W) fields without the lock
+ * @idle: (W) stack of idle workers: the last worker that was pushed is woken first
+ * @nr_workers: (W) number of workers, including a worker that is being created
  * @max_workers: (W) limit of @nr_workers
- * @creating: (W) a worker is being created; the creation owns @tries, @create and @retry
- * @tries: failed attempts to create it
- * @limited: the owner's user has as many threads as RLIMIT_NPROC allows; owned as @tries
- * @nr_running: workers that are neither idle nor asleep in their work
- * @nr_coming: those of them that were woken or created and have not yet looked for work
- * @create: task work of the owner, which creates a worker
+ * @creating: (W) a worker is being created; its creation owns @tries, @limited, @create, @retry
+ * @tries: number of failed attempts of the creation
+ * @limited: at the last retry, RLIMIT_NPROC allowed the user of wq->task no more threads
+ * @nr_running: number of workers that are neither idle nor asleep in their work
+ * @nr_coming: number of running workers that were woken or created, but have not looked for work
+ * @create: task work of wq->task that creates a worker
  * @retry: queues @create again after a failure
  * @concurrent: (A) set once concurrent work has been queued
- * @late: wakes an idle worker if the running ones end no work
+ * @late: wakes an idle worker if the running workers finish no work for a while
  * @late_done: @nr_done when io_wq_watch() last queued @late; read by @late
  */
 struct io_wq_lane {
@@ -124,9 +124,9 @@ enum { IO_WQ_BOUNDED, IO_WQ_UNBOUNDED, IO_WQ_NR_LANES };
  * struct io_wq_cpus - CPUs of the workers
  * @lock: protects all other fields except @seq
  * @seq: changes when workers have to apply the other fields again
- * @set: true if the user has set @wanted; false for all CPUs of the owner's cpuset
- * @wanted: as given by the user
- * @allowed: scratch: those of @wanted that the cpuset allows now
+ * @set: true if the user has set @wanted; false for all CPUs of the cpuset of wq->task
+ * @wanted: the CPUs that the user has set
+ * @allowed: scratch memory for the CPUs that both @wanted and the cpuset allow
  */
 struct io_wq_cpus {
 	struct mutex	lock;	/* protects the fields that follow, not @seq */
@@ -142,21 +142,21 @@ struct io_wq_cpus {
  * @run: see struct io_wq_params
  * @put: see struct io_wq_params
  * @key: see struct io_wq_params
- * @task: owner, referenced
- * @env: the owner's, when @generation was last raised; accessed by the owner only
- * @generation: (A) workers take work of their own generation, and older ones leave; raised
- *	by the owner
- * @exiting: no worker is created, and all work is cancelled; set under each lane's lock and
- *	followed by a section under each workers_lock, never cleared
- * @rings: (A) number of rings that the owner uses
+ * @task: the task that the pool belongs to, referenced
+ * @env: environment of @task when @generation was last raised; accessed by @task only
+ * @generation: (A) raised when @env of @task has changed: workers of older generations leave,
+ *	see wq_worker.c
+ * @exiting: no worker is created any more, and all work is cancelled; set under each lane->lock,
+ *	before a section under each workers_lock (pair B in wq.c); never cleared
+ * @rings: (A) number of rings that @task uses
  * @refs: references to the memory: the pool's creator, io_wq_tryget(), and in each lane a
  *	pending creation, @reap and @late
- * @owner_waits: (A) the owner wants to be woken when a work is done; never cleared
- * @told: the pool's exit has cancelled running work, and waits for the threads
+ * @owner_waits: (A) @task has to be woken when a worker detaches its work; never cleared
+ * @told: io_wq_exit_tell() has cancelled running work
  * @live: number of threads, and one more until @told
  * @drained: completed when @live reaches zero
  * @cpus: CPUs of the workers
- * @cpuhp_node: CPU hotplug
+ * @cpuhp_node: entry in the list of the CPU hotplug state
  */
 struct io_wq {
 	io_wq_run_fn		run;
@@ -186,16 +186,16 @@ struct io_wq {
  * @lane: the lane, for the whole life of the worker
  * @task: the thread
  * @link: (Q) in lane->workers
- * @cur: (Q) the work that it runs, or has handed over; written by the thread only
+ * @cur: (Q) the work that the thread runs, or has handed over; written by the thread only
  * @cancelled: (Q) @cur was cancelled; read without the lock by the thread
- * @key: (Q) index of the key that it holds, or IO_WQ_NO_KEY
- * @generation: (-) wq->generation when it was created
- * @cpus_seq: wq->cpus.seq when it last set its CPUs; own thread only
- * @working: a sleep counts as sleep in its work; own thread only
- * @asleep: it sleeps in its work, and is not counted as running; written by its own thread
+ * @key: (Q) index of the key that the worker holds, or IO_WQ_NO_KEY
+ * @generation: (-) wq->generation when the worker, or the worker that created it, was created
+ * @cpus_seq: wq->cpus.seq when the worker last set its CPUs; own thread only
+ * @working: the worker runs work or task work, so that a sleep sets @asleep; own thread only
+ * @asleep: the worker sleeps in its work, and is not counted as running; written by its thread
  * @idle: (W) in lane->idle
- * @called: (W) it was taken off lane->idle, counted as running and woken
- * @spare: it was created to be idle; own thread only
+ * @called: (W) the worker was removed from lane->idle, counted as running and woken
+ * @spare: created to be idle, see io_wq_keep_spare(); own thread only
  */
 struct io_wq_worker {
 	struct io_wq_lane	*lane;
@@ -218,13 +218,13 @@ static inline bool io_wq_exiting(const struct io_wq *wq)
 	return READ_ONCE(wq->exiting);
 }
 
-/* Return: true if the owner exits, and waits for the workers. */
+/* Return: true if the pool's task exits, and waits for the workers. */
 static inline bool io_wq_owner_waits(const struct io_wq *wq)
 {
 	return READ_ONCE(wq->owner_waits) || io_wq_exiting(wq);
 }
 
-/* Return: true if the owner has replaced its root, descriptors or namespaces since. */
+/* Return: true if a newer generation than that of the worker has begun. */
 static inline bool io_wq_worker_is_old(const struct io_wq_worker *worker)
 {
 	return worker->generation != READ_ONCE(worker->lane->wq->generation);
@@ -242,7 +242,7 @@ static inline bool io_wq_workers_are_busy(int running)
 	return running >= (int)num_online_cpus();
 }
 
-/* Leave @nr_coming: the worker looks for work next. */
+/* Remove the worker from ->nr_coming, before it looks for work. */
 static inline void io_wq_worker_came(struct io_wq_worker *worker)
 {
 	worker->called = false;
@@ -252,8 +252,8 @@ static inline void io_wq_worker_came(struct io_wq_worker *worker)
 void io_wq_renew(struct io_wq *wq);
 
 /*
- * Begin a new generation if the owner, which is current, has replaced its root, descriptors or
- * namespaces.  New workers, which share the new ones, run all work that is queued from here on.
+ * Begin a new generation if current, the pool's task, has replaced its root, descriptors or
+ * namespaces.  Work that is queued from here on is for new workers, which share the new objects.
  */
 static inline void io_wq_follow_owner(struct io_wq *wq)
 {

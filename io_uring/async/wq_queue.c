@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: the worker pool: queues, and cancelling what is in them */
+/* io_uring: the worker pool: queues, and cancelling queued or running work */
 
 /*
- * Data: a lane queues plain work in one FIFO, and hashed work in a FIFO for each key (an inode or
- * an open file).  Work of one key runs one at a time and in order.  Otherwise all workers of the
- * lane might block on the lock of one inode.  If another pool holds that lock, only one worker of
- * this lane blocks.  A lane has as many keys at a time as a word has bits.  Work of further keys
- * waits in one more FIFO, in order, until a key is free.
+ * Data: a lane (struct io_wq_lane) is the bounded or unbounded work of a pool, and its workers.  It
+ * queues plain work in one FIFO, and hashed work in a FIFO for each key (an inode or an open file).
+ * Work of one key runs one at a time and in order, so that the lock of one inode blocks only one
+ * worker of the lane.  A lane uses at most IO_WQ_KEYS keys at a time.  Hashed work of other keys
+ * waits in ->others, in order, until a key is free.
  *
  * Locks and ordering: see wq.c.
  */
@@ -44,7 +44,7 @@ static struct io_wq_work *io_wq_fifo_pop(struct io_wq_fifo *fifo)
 	return work;
 }
 
-/* Move searches that point to @work, which has left a queue: to @next, or back to @before. */
+/* Let searches that point to @work, which was removed, point to @next, or back to @before. */
 static noinline void io_wq_move_searches(struct io_wq_lane *lane, struct io_wq_work *work,
 					 struct io_wq_work *before, struct io_wq_work *next)
 {
@@ -66,7 +66,7 @@ static void io_wq_left(struct io_wq_lane *lane, struct io_wq_work *work,
 		io_wq_move_searches(lane, work, before, next);
 }
 
-/* Remove @work from a queue of the lane.  It follows @before, or is the first if that is NULL. */
+/* Remove @work from a queue of the lane, in which @before precedes @work, or is NULL. */
 static void io_wq_remove(struct io_wq_lane *lane, struct io_wq_fifo *fifo,
 			 struct io_wq_work *before, struct io_wq_work *work)
 {
@@ -102,7 +102,7 @@ static void io_wq_key_update(struct io_wq_lane *lane, unsigned int n)
 	WRITE_ONCE(lane->ready, (lane->ready & ~BIT(n)) | (work && !held ? BIT(n) : 0));
 }
 
-/* Return: the place of a key that is in use, or IO_WQ_KEYS. */
+/* Return: the index of a key that is in use; IO_WQ_KEYS if @key is not in use. */
 static unsigned int io_wq_key_find(struct io_wq_lane *lane, const void *key)
 {
 	unsigned int n;
@@ -114,7 +114,7 @@ static unsigned int io_wq_key_find(struct io_wq_lane *lane, const void *key)
 	return n;
 }
 
-/* Queue hashed work in the FIFO of its key.  Return: false if others use all keys. */
+/* Queue hashed work in the FIFO of its key.  Return: false if other keys use all FIFOs. */
 static bool io_wq_key_push(struct io_wq_lane *lane, struct io_wq_work *work)
 {
 	const void *key = lane->wq->key(work);
@@ -147,7 +147,7 @@ static noinline void io_wq_push_hashed(struct io_wq_lane *lane, struct io_wq_wor
 		io_wq_fifo_push(&lane->others, work);
 }
 
-/* Queue work.  Return: false if the pool ends, so that no worker may take the work. */
+/* Queue work.  Return: false if the pool is exiting, and may have no worker left for the work. */
 static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work, bool hashed)
 {
 	guard(spinlock)(&lane->lock);
@@ -162,11 +162,11 @@ static bool io_wq_push(struct io_wq_lane *lane, struct io_wq_work *work, bool ha
  * io_wq_lane_runnable - check for work that a worker could take now
  * @lane: its lock need not be held
  *
- * A caller that relies on the value for pair A must have executed a full barrier after it changed
- * what submitters check.
+ * Before a caller relies on the value for pair A, it must change the counts of workers, which
+ * submitters check, and execute a full barrier.
  *
- * Return: true if there is such work.  If the value is outdated, a submitter or worker kicks the
- * lane.
+ * Return: true if there is such work.  If the value is outdated, a submitter or worker calls
+ * io_wq_kick().
  */
 bool io_wq_lane_runnable(struct io_wq_lane *lane)
 {
@@ -179,7 +179,7 @@ static bool io_wq_is_awaited(struct io_wq_lane *lane, unsigned int generation)
 	struct io_wq_worker *worker;
 
 	list_for_each_entry(worker, &lane->workers, link) {
-		/* a worker that sleeps may depend on this work, like an open() of a FIFO */
+		/* a worker that sleeps in open() of a FIFO, say, may depend on this work */
 		if (worker->generation == generation && !READ_ONCE(worker->asleep))
 			return true;
 	}
@@ -187,8 +187,8 @@ static bool io_wq_is_awaited(struct io_wq_lane *lane, unsigned int generation)
 }
 
 /*
- * Return: true if the worker may take work of another generation: older work if no worker of that
- * age will take it.
+ * Return: true if the worker may take work of another generation: the work is older, and no worker
+ * of its generation is going to take it.
  */
 static noinline bool io_wq_may_take_other(const struct io_wq_worker *worker,
 					  const struct io_wq_work *work)
@@ -204,7 +204,7 @@ static bool io_wq_may_take(const struct io_wq_worker *worker, const struct io_wq
 	       io_wq_may_take_other(worker, work);
 }
 
-/* Return: the next key with work that @worker may take, or IO_WQ_KEYS. */
+/* Return: the index of the next key with work that @worker may take, or IO_WQ_KEYS. */
 static unsigned int io_wq_next_key(struct io_wq_lane *lane, const struct io_wq_worker *worker)
 {
 	unsigned int n;
@@ -216,7 +216,7 @@ static unsigned int io_wq_next_key(struct io_wq_lane *lane, const struct io_wq_w
 	return IO_WQ_KEYS;
 }
 
-/* Take the oldest work of a key that no worker holds.  From then on, @worker holds the key. */
+/* Take the oldest work of a key that no worker holds, and let @worker hold the key. */
 static noinline struct io_wq_work *io_wq_take_hashed(struct io_wq_lane *lane,
 						     struct io_wq_worker *worker)
 {
@@ -236,7 +236,7 @@ static noinline struct io_wq_work *io_wq_take_hashed(struct io_wq_lane *lane,
 	return work;
 }
 
-/* Return: the nth queue, in the order in which work moves between them; NULL after the last. */
+/* Return: the nth queue to scan; NULL after the last.  Work only moves from ->others to a key. */
 static struct io_wq_fifo *io_wq_nth_fifo(struct io_wq_lane *lane, unsigned int n)
 {
 	if (!n)
@@ -246,7 +246,7 @@ static struct io_wq_fifo *io_wq_nth_fifo(struct io_wq_lane *lane, unsigned int n
 	return n == IO_WQ_KEYS + 1 ? &lane->plain : NULL;
 }
 
-/* Update the key of the nth queue after work was removed from it. */
+/* Update the key of the nth queue, if it has one, after work was removed from the queue. */
 static void io_wq_fifo_update(struct io_wq_lane *lane, unsigned int n)
 {
 	if (!n || n > IO_WQ_KEYS)
@@ -255,7 +255,7 @@ static void io_wq_fifo_update(struct io_wq_lane *lane, unsigned int n)
 	io_wq_keys_refill(lane);
 }
 
-/* Take any work of a lane that ends: cancelled work need not be serialised. */
+/* Take any work of an exiting pool: cancelled work need not be serialised. */
 static struct io_wq_work *io_wq_take_any(struct io_wq_lane *lane)
 {
 	struct io_wq_fifo *fifo;
@@ -284,8 +284,8 @@ static struct io_wq_work *io_wq_take_plain(struct io_wq_lane *lane,
  * io_wq_has_work_for - check for work that this worker could take
  * @worker: current, which has counted itself as idle, see io_wq_lane_runnable()
  *
- * Return: true or false, which may be outdated.  Other workers take the work that this one
- * must not take, or kick the lane when they go to sleep or leave.
+ * Return: true if there is such work; the value may be outdated.  Work that @worker must not take
+ * is left to other workers, which call io_wq_kick() when they go to sleep or exit.
  */
 bool io_wq_has_work_for(struct io_wq_worker *worker)
 {
@@ -313,7 +313,7 @@ static struct io_wq_work *io_wq_take_next(struct io_wq_lane *lane, struct io_wq_
 	return work ?: io_wq_take_plain(lane, worker);
 }
 
-/* Let @worker run @work, as cancelled if the pool ends.  Call this in the section that took it. */
+/* Let @worker run @work, which it has taken in the same section; cancel @work if the pool exits. */
 static void io_wq_assign(struct io_wq_worker *worker, struct io_wq_work *work)
 {
 	lockdep_assert_held(&worker->lane->lock);
@@ -349,7 +349,7 @@ static void io_wq_let_go_locked(struct io_wq_worker *worker)
 	io_wq_unassign(worker);
 }
 
-/* Wake the pool's owner if it waits for work to finish.  Call this without a lock held. */
+/* Wake the pool's task if it waits for work to finish.  Call this without a lock held. */
 static void io_wq_tell_owner(struct io_wq *wq)
 {
 	if (unlikely(READ_ONCE(wq->owner_waits)))
@@ -360,7 +360,7 @@ static void io_wq_tell_owner(struct io_wq *wq)
  * io_wq_let_go - detach the work of a worker that has finished it or handed it over
  * @worker: current
  *
- * No search finds the work through the pool any more.  Its key is released: the next
+ * No search finds the work through the pool any more.  The key of the work is released: the next
  * worker that looks for work, perhaps current, takes the next work of that key.
  */
 void io_wq_let_go(struct io_wq_worker *worker)
@@ -375,14 +375,14 @@ void io_wq_let_go(struct io_wq_worker *worker)
 /**
  * io_wq_take - take work from the queue
  * @worker: current
- * @done: the worker has finished its work: detach it first, as io_wq_let_go() does
+ * @done: the worker has finished its work: detach this work first, as io_wq_let_go() does
  *
  * A cancel sends its signal under the lane's lock, so a signal for finished work is pending
- * before this returns.  The worker clears it before it begins the next work.
+ * before this returns.  The worker clears the signal before it begins the next work.
  *
- * Once the pool ends, all work can be taken and is marked as cancelled.
+ * Once the pool exits, all work can be taken and is marked as cancelled.
  *
- * Return: the work, assigned to @worker, or NULL if there is none.  With @done also NULL if
+ * Return: the work, assigned to @worker; NULL if there is none, or if @done is set and
  * io_wq_worker_is_settled() is false.
  */
 struct io_wq_work *io_wq_take(struct io_wq_worker *worker, bool done)
@@ -414,7 +414,7 @@ static struct io_wq_lane *io_wq_lane_of(struct io_wq *wq, const struct io_wq_wor
 	return &wq->lane[work->flags & IO_WQ_WORK_UNBOUND ? IO_WQ_UNBOUNDED : IO_WQ_BOUNDED];
 }
 
-/* Queue work whose generation is set, and see to it that a worker takes it. */
+/* Queue work whose generation is set, and make sure that a worker takes it. */
 static void io_wq_queue(struct io_wq *wq, struct io_wq_work *work)
 {
 	struct io_wq_lane *lane = io_wq_lane_of(wq, work);
@@ -435,10 +435,10 @@ static void io_wq_queue(struct io_wq *wq, struct io_wq_work *work)
  * @wq: pool
  * @work: on no list
  *
- * If a worker has to be created, the owner of the pool creates it within this call.  Other callers
- * queue task work for the owner.  A kernel worker cancels the work if the pool ends, or if the lane
- * gets no worker at all.  This function never runs the work, because its caller may hold the ring
- * lock.
+ * If a worker has to be created, the pool's task creates it within this call.  Other callers
+ * queue task work for that task.  A kernel worker cancels the work if the pool exits, or if no
+ * worker can be created for the lane and it has none.  This function never runs the work, because
+ * its caller may hold the ring lock.
  *
  * Context: Task context.  May sleep.
  */
@@ -452,7 +452,7 @@ void io_wq_enqueue(struct io_wq *wq, struct io_wq_work *work)
 
 /*
  * Let @worker hold the key of hashed work that it runs next.  Return: false if the work belongs to
- * the other lane, another worker holds the key, or other work waits for a key that no worker holds.
+ * the other lane, its key is in use but not held by @worker, or other keys use all FIFOs.
  */
 static bool io_wq_switch_key(struct io_wq_worker *worker, const struct io_wq_work *work)
 {
@@ -481,13 +481,13 @@ static bool io_wq_must_queue(struct io_wq_worker *worker, const struct io_wq_wor
 {
 	if (work->flags & IO_WQ_WORK_HASHED)
 		return !io_wq_switch_key(worker, work);
-	/* an owner that exits runs bounded work only */
+	/* in io_wq_run_bounded(), the pool's task runs bounded work only */
 	return work->flags & IO_WQ_WORK_UNBOUND && worker->task == worker->lane->wq->task;
 }
 
 /*
- * A chain of writes may be long.  So let it take turns with work that waits for the same key.
- * Return: @work, or older work that @worker runs instead, while @work waits.
+ * A chain of writes may be long.  So let it take turns with queued work of the same key.
+ * Return: @work; or older work that @worker runs first, if @work was queued behind it.
  */
 static struct io_wq_work *io_wq_in_turn(struct io_wq_worker *worker, struct io_wq_work *work)
 {
@@ -496,10 +496,10 @@ static struct io_wq_work *io_wq_in_turn(struct io_wq_worker *worker, struct io_w
 
 	if (!fifo->first || !io_wq_may_take(worker, fifo->first))
 		return work;
-	/* a running search may have passed the queue, and would miss @work there */
+	/* a search in progress may have passed this queue, and would miss @work in it */
 	if (!list_empty(&lane->searches))
 		return work;
-	/* behind newer work, a newer worker would take it, with other descriptors */
+	/* behind work of a newer generation, @work would run on a worker with other descriptors */
 	if (fifo->last->generation != work->generation)
 		return work;
 	io_wq_fifo_push(fifo, work);
@@ -507,13 +507,13 @@ static struct io_wq_work *io_wq_in_turn(struct io_wq_worker *worker, struct io_w
 }
 
 /**
- * io_wq_go_on - let current run work behind the work that it has just done
- * @work: the next one, on no list
- * @timed: its time limit runs
+ * io_wq_go_on - let current run the work that follows the finished work in a chain
+ * @work: the following work, on no list
+ * @timed: the time limit of @work is running
  *
- * params->run() calls this, and returns the result.  Current runs the work at once, whatever else
- * is queued: queued work may wait for this one.  Hashed work waits for other work that has the same
- * key, unless its time limit runs.  If another worker holds that key, it is queued.
+ * params->run() calls this, and returns the result.  Current runs @work next, even if other work is
+ * queued, because queued work may wait for @work.  But hashed work waits for queued work of its
+ * key, unless @timed is set.  If current cannot hold its key, @work is queued.
  *
  * Context: Task context of a worker.  May be called with the ring lock held.
  * Return: work that is assigned to current; NULL if @work was queued
@@ -538,11 +538,11 @@ struct io_wq_work *io_wq_go_on(struct io_wq_work *work, bool timed)
 		}
 	}
 	if (queue) {
-		/* before current lets its work go: an exiting owner always sees one of the two */
+		/* queue before current's work is detached: io_wq_bounded_busy() stays true */
 		io_wq_queue(lane->wq, work);
 		return NULL;
 	}
-	/* work that waited for the key that current has released has asked for no worker */
+	/* no worker was woken for work that waited for the key that current has released */
 	if (key != worker->key && io_wq_lane_runnable(lane))
 		io_wq_kick(lane, READ_ONCE(lane->concurrent));
 	return work;
@@ -554,8 +554,8 @@ struct io_wq_work *io_wq_go_on(struct io_wq_work *work, bool timed)
  *
  * The work becomes the first of its queue again.
  *
- * Return: false if the worker keeps the work: a running search may have passed that queue's head,
- * or the queue is in the other lane, whose lock is not held
+ * Return: true if the work was requeued; false if the worker keeps the work, because a search in
+ * progress may have passed the head of the queue, or because the queue is in the other lane
  */
 bool io_wq_give_back(struct io_wq_worker *worker)
 {
@@ -567,7 +567,7 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 		return false;
 	if (worker->key != IO_WQ_NO_KEY)
 		fifo = &lane->key[worker->key].fifo;
-	/* a cancel has taken this work for running work: mark the work, which has not begun */
+	/* a cancel has found this work assigned: cancel the work itself, which has not begun */
 	if (worker->cancelled)
 		worker->cur->flags |= IO_WQ_WORK_CANCEL;
 	io_wq_fifo_push_front(fifo, worker->cur);
@@ -578,10 +578,10 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 /**
  * io_wq_disown - detach the work that current runs from the pool
  *
- * params->run() calls this.  Its caller holds the lock of the other place where searches find the
- * work from here on.  The worker still calls params->put() when params->run() returns.
+ * params->run() calls this under the lock of another table, in which searches find the work from
+ * here on.  The worker still calls params->put() when params->run() returns.
  *
- * Return: false if the work was cancelled before; from here on the pool does not cancel it.
+ * Return: false if the work was cancelled before; from here on the pool does not cancel the work.
  */
 bool io_wq_disown(void)
 {
@@ -591,7 +591,7 @@ bool io_wq_disown(void)
 	return !worker->cancelled;
 }
 
-/* Run work that was removed from the queues as cancelled. */
+/* Run work that was removed from the queues, with IO_WQ_WORK_CANCEL set. */
 static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
 {
 	struct io_wq_work *work;
@@ -604,7 +604,7 @@ static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
 	}
 }
 
-/* items of work that a search checks before it drops the lock */
+/* number of work items that a search checks before it drops the lock */
 #define IO_WQ_SEARCH_STEP	256
 
 /* Drop the lock for a moment.  lane->searches keeps the position of the search valid. */
@@ -616,9 +616,9 @@ static void io_wq_search_pause(struct io_wq_lane *lane)
 }
 
 /*
- * Remove matching work from a lane's queues, the first or all of it, and append it to @out.
+ * Move matching work, the first item or all of it, from a lane's queues to @out.
  * While the lock is dropped, work moves only to queues that are scanned later, or to a worker;
- * workers requeue none during a search.
+ * workers do not requeue work during a search.
  *
  * Return: the number of items that were removed.
  */
@@ -630,7 +630,7 @@ static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *ou
 	struct io_wq_fifo *fifo;
 
 	lockdep_assert_held(&lane->lock);
-	/* fast exit: each cancel of a program searches the pool, which is usually empty */
+	/* fast exit: each cancel request searches the pool, which is usually empty */
 	if (!lane->plain.first && !lane->keys && !lane->others.first)
 		return 0;
 	list_add(&search.link, &lane->searches);
@@ -659,7 +659,7 @@ static unsigned int io_wq_extract(struct io_wq_lane *lane, struct io_wq_fifo *ou
 
 /*
  * Mark running work that matches as cancelled, and signal its worker.  @match must not write to the
- * work, which may have another owner by now.  Return: the number of matches.
+ * work, which may belong to another context by now.  Return: the number of matches.
  */
 static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn match,
 					 void *data, bool all)
@@ -671,7 +671,7 @@ static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn
 	list_for_each_entry(worker, &lane->workers, link) {
 		if (!worker->cur || !match(worker->cur, data))
 			continue;
-		/* set the flag first: the signal makes the worker check it */
+		/* set the flag before the signal, which makes the worker check the flag */
 		WRITE_ONCE(worker->cancelled, true);
 		set_notify_signal(worker->task);
 		found++;
@@ -688,11 +688,11 @@ static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn
  * @data: for @match
  * @all: cancel all work that matches, not only the first
  *
- * Queued work is run as cancelled before this returns, in the caller's context, which may
- * hold the ring lock.  Running work is marked, and its worker leaves interruptible waits.
+ * Before this returns, the caller ends queued work with params->run(), perhaps with the ring lock
+ * held.  Running work is marked, and its worker leaves interruptible waits.
  *
  * Context: Task context.  May sleep.
- * Return: how much queued and how much running work was cancelled.
+ * Return: the numbers of queued and running work items that were cancelled.
  */
 struct io_wq_found io_wq_cancel(struct io_wq *wq, io_wq_match_fn match, void *data, bool all)
 {
@@ -759,8 +759,8 @@ static void io_wq_reap(struct work_struct *work)
  * io_wq_queue_reap - let a kernel worker cancel all work that is queued in a lane
  * @lane: of a pool that the caller has a reference to
  *
- * The queued reap holds a reference: a late one may run after the pool's end, and then
- * finds the queues empty.
+ * The kernel worker holds a reference, because it may run after io_wq_put_and_exit(), when the
+ * queues are empty.
  */
 void io_wq_queue_reap(struct io_wq_lane *lane)
 {

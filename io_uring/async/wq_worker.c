@@ -2,24 +2,24 @@
 /* io_uring: the worker pool: how a worker runs, sleeps and leaves */
 
 /*
- * Data: idle workers are on a stack.  A task that wakes one removes it from the stack and counts it
- * as running at once, so that no other task relies on it.  A worker that has been idle for
- * more than five seconds leaves, except the last of its lane.  The last one leaves, too, when
- * it finds that the owner uses no ring any more, or has replaced what both shared.  Otherwise
- * it would keep unused descriptors, mounts and namespaces.
+ * Data: idle workers are on a stack.  A task that wakes a worker removes it from the stack and
+ * counts it as running at once, so that no other task wakes the same worker.  A worker that has
+ * been idle for more than five seconds leaves, except the last worker of its lane.  All idle
+ * workers leave once the pool's task uses no ring any more, or has replaced its root, descriptors
+ * or namespaces, because workers keep these objects in use.
  *
- * Rules: workers share root, descriptors and namespaces with their owner, until the owner
- * calls unshare() or setns().  The owner compares them when it queues work and when it creates a
- * worker, and raises ->generation if they differ.  Work belongs to the generation in which it
- * was queued: older workers run earlier work, take nothing newer, and leave.  No older worker
- * is created any more, except a spare, which leaves at once.  So a newer worker runs older work
- * if all older workers are gone or sleep in their work.  An owner whose children belong to another
- * pid namespace can create no threads.  Then no generation begins, and its workers stay.  An owner
- * that exits can create none either.  It runs bounded work itself if all workers are older.
+ * Rules: workers share root, descriptors and namespaces with the pool's task, until this task calls
+ * unshare() or setns().  When the task queues work or creates a worker, it compares its objects
+ * with wq->env, and raises ->generation if they differ.  Work belongs to the generation in which it
+ * was queued.  Workers of an older generation take no newer work, and leave.  No older worker is
+ * created any more, except a spare, which leaves at once.  So a newer worker runs older work if
+ * all older workers have left or sleep in their work.  A task whose children belong to another
+ * pid namespace can create no threads, so no generation begins, and its workers stay.  An exiting
+ * task can create no threads either.  It runs bounded work itself if all workers are older.
  *
- * A worker sees SIGKILL of its process in get_signal().  Its owner is dying then, or waits for
- * a core dump, so the worker ends the pool.  From then on no work begins, and the next worker
- * that looks for work cancels what is queued.
+ * A worker handles SIGKILL of its process in get_signal().  The pool's task is then exiting, or
+ * waits for a core dump, so the worker ends the pool.  From then on no work begins, and the next
+ * worker that looks for work cancels all queued work.
  *
  * Ordering: see pairs A and B in wq.c.
  */
@@ -35,7 +35,7 @@
 #include "io-wq.h"
 
 #define IO_WQ_IDLE		(5 * HZ)
-/* interval at which idle workers check whether the owner needs any */
+/* interval at which idle workers check whether the pool's task still uses a ring */
 #define IO_WQ_IDLE_LOOK		(2 * HZ)
 
 /* Return: the worker that current is, or NULL. */
@@ -49,8 +49,8 @@ static struct io_wq_worker *io_wq_current_worker(void)
  *
  * params->run() calls this before it tries again.
  *
- * Return: true if the work was cancelled, if its pool or its process ends, or if the pool's owner
- * runs it, which exits
+ * Return: true if the work was cancelled, if its pool or process exits, or if the pool's task runs
+ * the work, see io_wq_run_bounded()
  */
 bool io_wq_worker_stopped(void)
 {
@@ -63,8 +63,8 @@ bool io_wq_worker_stopped(void)
 }
 
 /*
- * Return: true if the owner has another root, descriptors or namespaces than current, its worker,
- * and can create a worker that shares them.  Pointers are only compared.
+ * Return: true if the root, descriptors or namespaces of the pool's task and of current, a worker,
+ * differ, and the task can create new workers.  Pointers are only compared.
  */
 static bool io_wq_worker_is_outdated(const struct io_wq *wq)
 {
@@ -81,7 +81,7 @@ static bool io_wq_worker_is_outdated(const struct io_wq *wq)
  * io_wq_shares_env - check whether a thread of current's process may run current's requests
  * @env: root, descriptors and namespaces of the thread
  *
- * Return: true if @env is current's, or if current cannot create a thread that shares its own.
+ * Return: true if current has the objects of @env, or cannot create a thread that shares its own.
  */
 bool io_wq_shares_env(const struct io_wq_env *env)
 {
@@ -92,8 +92,8 @@ bool io_wq_shares_env(const struct io_wq_env *env)
  * io_wq_worker_sleeping - account for a worker that is about to block
  * @tsk: current; its state is set, so this must not sleep
  *
- * The scheduler calls this for every PF_IO_WORKER task, also for the SQPOLL thread, which is no
- * worker.
+ * The scheduler calls this for every PF_IO_WORKER task, including the SQPOLL thread, which has no
+ * ->worker_private.
  */
 void io_wq_worker_sleeping(struct task_struct *tsk)
 {
@@ -114,7 +114,7 @@ void io_wq_worker_sleeping(struct task_struct *tsk)
  * io_wq_worker_running - account for a worker that runs again
  * @tsk: current
  *
- * The scheduler calls this as it calls io_wq_worker_sleeping().
+ * The scheduler calls this for the same tasks as io_wq_worker_sleeping().
  */
 void io_wq_worker_running(struct task_struct *tsk)
 {
@@ -126,7 +126,7 @@ void io_wq_worker_running(struct task_struct *tsk)
 	atomic_inc(&worker->lane->nr_running);
 }
 
-/* Apply the CPUs that the user or the cpuset allows, if they have changed. */
+/* Apply the pool's affinity if it was set, or a CPU came online, since current last did so. */
 static void io_wq_worker_apply_cpus(struct io_wq_worker *worker)
 {
 	struct io_wq *wq = worker->lane->wq;
@@ -140,14 +140,14 @@ static void io_wq_worker_apply_cpus(struct io_wq_worker *worker)
 	cpuset_cpus_allowed(wq->task, wq->cpus.allowed);
 	if (wq->cpus.set && cpumask_intersects(wq->cpus.allowed, wq->cpus.wanted))
 		cpumask_and(wq->cpus.allowed, wq->cpus.allowed, wq->cpus.wanted);
-	/* fails if none of them is online; the worker then keeps its CPUs */
+	/* if none of these CPUs is online, the call fails, and the worker keeps its CPUs */
 	set_cpus_allowed_ptr(current, wq->cpus.allowed);
 }
 
 /*
- * Return: true if current has a signal to act on.  While the owner waits for its workers to end,
- * only a kill counts: a worker that stopped would make the owner wait for SIGCONT, and
- * the owner, which has not stopped, would make a shell wait for the stop.
+ * Return: true if current has to handle a signal.  While the pool's task waits for its workers to
+ * exit, they only handle SIGKILL.  If a worker stopped, the task would wait for SIGCONT.  But the
+ * task itself has not stopped, so a shell would wait for the process to stop.
  */
 static bool io_wq_worker_signalled(const struct io_wq_worker *worker)
 {
@@ -157,10 +157,10 @@ static bool io_wq_worker_signalled(const struct io_wq_worker *worker)
 }
 
 /*
- * Handle pending signals of a worker.  No other thread sees a fatal signal that was dequeued
- * here, so it ends the pool.
+ * Handle pending signals of a worker.  After a fatal signal, which only this thread has dequeued,
+ * end the pool.
  *
- * Return: true if the process ends.
+ * Return: true if the process exits.
  */
 static bool io_wq_worker_killed(void)
 {
@@ -173,7 +173,7 @@ static bool io_wq_worker_killed(void)
 	return true;
 }
 
-/* Once the owner exits, neither the linger of a closed file nor the next work may wait for long. */
+/* Once the pool's task exits, make later work and a final fput() leave interruptible waits. */
 static void io_wq_worker_limit_waits(struct io_wq_lane *lane)
 {
 	if (unlikely(io_wq_exiting(lane->wq) || READ_ONCE(lane->nudged)))
@@ -181,14 +181,14 @@ static void io_wq_worker_limit_waits(struct io_wq_lane *lane)
 }
 
 /*
- * Handle what other tasks handle when they return to user space, which a worker never does.
- * A signal that was sent to end the last work must not disturb the next one.
+ * Do what other tasks do when they return to user space: a worker never returns there.
+ * Also clear a signal that was sent to end the last work, so that it does not disturb the next.
  */
 static void io_wq_worker_run_pending(struct io_wq_worker *worker)
 {
 	if (likely(io_wq_worker_is_settled(worker)))
 		return;
-	/* a program may queue work that never sleeps, without an end */
+	/* a program may queue work that never sleeps in an endless series */
 	cond_resched();
 	if (test_thread_flag(TIF_NOTIFY_SIGNAL)) {
 		clear_notify_signal();
@@ -206,10 +206,10 @@ static void io_wq_worker_run_pending(struct io_wq_worker *worker)
 
 /**
  * io_wq_heed_cancel - mark work that was cancelled before the worker began it
- * @worker: current, with work that io_wq_give_back() has refused
+ * @worker: current, with work that io_wq_give_back() did not requeue
  *
- * A cancel found the work running and sent a signal.  The worker has cleared this signal
- * since, so the work would not notice the cancel.  Nor does work begin in a pool that ends.
+ * A cancel found the work assigned, and sent a signal.  The worker may have cleared this signal,
+ * so that the work would not be cancelled.  All work of an exiting pool is marked, too.
  */
 void io_wq_heed_cancel(struct io_wq_worker *worker)
 {
@@ -219,8 +219,8 @@ void io_wq_heed_cancel(struct io_wq_worker *worker)
 }
 
 /*
- * Handle what is pending before @next, which may block.  Return: the work; or NULL if it was
- * requeued, so that another worker can take it meanwhile.
+ * Handle pending signals and task work before @next, which may block.  Return: @next; or NULL if
+ * it was requeued, so that another worker can take it while current is busy.
  */
 static noinline struct io_wq_work *io_wq_worker_pause(struct io_wq_worker *worker,
 						      struct io_wq_work *next)
@@ -232,21 +232,21 @@ static noinline struct io_wq_work *io_wq_worker_pause(struct io_wq_worker *worke
 	return next;
 }
 
-/* Go on with the next work of a chain, which current has.  Return: NULL if it was requeued. */
+/* Go on with @next of a chain, assigned to current.  Return: @next; NULL if it was requeued. */
 static noinline struct io_wq_work *io_wq_worker_go_on(struct io_wq_worker *worker,
 						      struct io_wq_work *work,
 						      struct io_wq_work *next)
 {
 	worker->lane->wq->put(work);
 	worker->working = false;
-	/* io_wq_bounded_nudge() has not signalled current if the last work was unbounded */
+	/* during unbounded work, io_wq_bounded_nudge() has not signalled current */
 	io_wq_worker_limit_waits(worker->lane);
 	if (io_wq_worker_is_settled(worker))
 		return next;
 	return io_wq_worker_pause(worker, next);
 }
 
-/* Run a work.  Return: the next one; NULL if there is none or the worker has to check first. */
+/* Run @work.  Return: the next work; NULL if there is none or current is not settled. */
 static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct io_wq_work *work)
 {
 	struct io_wq *wq = worker->lane->wq;
@@ -265,7 +265,7 @@ static struct io_wq_work *io_wq_worker_run(struct io_wq_worker *worker, struct i
 	return io_wq_worker_pause(worker, next);
 }
 
-/* Take and run work until there is none.  Return: true if the worker has to check once more. */
+/* Take and run work.  Return: true if more work may be queued, because current is not settled. */
 static bool io_wq_worker_run_some(struct io_wq_worker *worker)
 {
 	struct io_wq_work *work;
@@ -281,7 +281,7 @@ static bool io_wq_worker_run_some(struct io_wq_worker *worker)
 }
 
 /**
- * io_wq_count_ring - count the rings that the owner uses
+ * io_wq_count_ring - count the rings that the pool's task uses
  * @wq: pool
  * @change: 1 or -1
  */
@@ -290,7 +290,7 @@ void io_wq_count_ring(struct io_wq *wq, int change)
 	atomic_add(change, &wq->rings);
 }
 
-/* Return: true if a worker like current is of no use any more. */
+/* Return: true if the pool's task uses no ring, or will queue work for newer workers only. */
 static bool io_wq_worker_is_abandoned(const struct io_wq_worker *worker)
 {
 	const struct io_wq *wq = worker->lane->wq;
@@ -298,21 +298,21 @@ static bool io_wq_worker_is_abandoned(const struct io_wq_worker *worker)
 	return !atomic_read(&wq->rings) || io_wq_worker_is_outdated(wq);
 }
 
-/* Sleep until called or signalled, at most @left jiffies.  Return: false if that time is over. */
+/* Sleep until called or signalled, at most @left jiffies.  Return: false after @left jiffies. */
 static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
 {
 	unsigned int state = TASK_INTERRUPTIBLE;
 
 	while (left) {
 		/*
-		 * The waiter for the last work may queue the next: let it run first.  A wake is
-		 * cheap as long as this worker has not gone to sleep.
+		 * The task that waited for the last work may queue the next work: let the task run
+		 * first.  To wake this worker is cheap as long as the worker does not sleep.
 		 */
 		cond_resched();
 		set_current_state(state);
 		if (READ_ONCE(worker->called) || io_wq_worker_signalled(worker))
 			break;
-		/* a signal that is left to others must not end the sleep */
+		/* a signal that io_wq_worker_signalled() ignores must not end the sleep */
 		if (unlikely(signal_pending(current)) && state == TASK_INTERRUPTIBLE)
 			state = TASK_KILLABLE | TASK_NOLOAD;
 		else
@@ -322,7 +322,7 @@ static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
 	return left;
 }
 
-/* Sleep until called or signalled: return true; or until idle for too long or abandoned: false. */
+/* Sleep.  Return: true if called or signalled; false if idle for too long or abandoned. */
 static bool io_wq_worker_sleep(struct io_wq_worker *worker)
 {
 	unsigned long end = jiffies + IO_WQ_IDLE;
@@ -334,7 +334,7 @@ static bool io_wq_worker_sleep(struct io_wq_worker *worker)
 	return true;
 }
 
-/* Push the worker on the stack of idle ones.  Return: false if it leaves, and is counted out. */
+/* Push the worker on lane->idle.  Return: false if it was counted out instead, and must leave. */
 static bool io_wq_worker_idle_begin(struct io_wq_worker *worker)
 {
 	struct io_wq_lane *lane = worker->lane;
@@ -351,7 +351,7 @@ static bool io_wq_worker_idle_begin(struct io_wq_worker *worker)
 	return true;
 }
 
-/* Leave the stack of idle workers.  Return: false if the worker leaves, and is counted out. */
+/* Remove the worker from lane->idle.  Return: false if it was counted out and must leave. */
 static bool io_wq_worker_idle_end(struct io_wq_worker *worker, bool may_leave)
 {
 	struct io_wq_lane *lane = worker->lane;
@@ -409,7 +409,7 @@ int io_wq_worker_main(void *data)
 	snprintf(comm, sizeof(comm), "iou-wrk-%d", wq->task->pid);
 	set_task_comm(current, comm);
 	io_wq_worker_came(worker);
-	/* io_wq_bounded_nudge() does not find a worker that comes later */
+	/* this worker may have been created after io_wq_bounded_nudge() */
 	io_wq_worker_limit_waits(lane);
 	stay = !worker->spare || io_wq_worker_wait(worker);
 	while (stay) {
@@ -420,7 +420,7 @@ int io_wq_worker_main(void *data)
 
 	scoped_guard(spinlock, &lane->lock)
 		list_del(&worker->link);
-	/* pair A: a submitter may have relied on this worker, or left older work to it */
+	/* pair A: a submitter may have relied on this worker, or another worker left work to it */
 	io_wq_kick(lane, READ_ONCE(lane->concurrent));
 	current->worker_private = NULL;
 	kfree(worker);
