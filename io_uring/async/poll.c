@@ -4,19 +4,19 @@
 /*
  * A request waits until its file's waitqueue wakes it.  Its struct io_poll is called its poll here.
  * Wakers run in any context, without the ring lock.  A wake claims the poll and pushes task work.
- * No wake may get lost, and none may push twice.
+ * No wake may get lost, and no request may be pushed twice.
  *
  * Data: a poll has an entry on each waitqueue of its file (most files have one) and two words.
  * @owner is nonzero while a context has claimed the poll to continue its request.  @wants has
  * the events that the request waits for, and two bits for the owner.  AGAIN means that another
  * event has arrived.  CANCEL means that the request has to end.
  *
- * Rules: wakers hold the waitqueue's lock.  A waker that finds no owner claims the poll and
- * pushes the request's task work; otherwise it sets AGAIN.  All other code that claims or
- * releases a poll (task work, cancel, update, the recheck) holds the ring lock.
+ * Rules: wakers hold the waitqueue's lock.  If @owner is 0, a waker claims the poll and pushes the
+ * request's task work.  If @owner is nonzero, the waker sets AGAIN.  All other code that claims
+ * or releases a poll (task work, cancel, update, the recheck) holds the ring lock.
  *
  * While a poll is on one waitqueue, @owner leaves 0 only under that waitqueue's lock, so a
- * waker claims the poll by a plain store.  With two waitqueues a claim takes a
+ * waker claims the poll by a plain store.  With two waitqueues a claim needs a
  * compare-and-exchange.
  *
  * Ordering: an event that arrives while the owner releases the poll must not be lost:
@@ -26,7 +26,7 @@
  *						@owner == 0?  no: set AGAIN, return
  *	@owner = 0
  *
- * The request would now wait for an event that has arrived.  So both check once more:
+ * The request would now wait for an event that has arrived.  So owner and waker check once more:
  *
  *	owner					waker
  *	@owner = 0				set AGAIN in @wants
@@ -40,20 +40,20 @@
  * Documentation/io_uring/models/poll_weak.pml models all barriers here and in poll.h.  A name
  * after "model:" is the option of the model that removes the barrier.
  *
- * The waker stores its events in @owner, so that the owner need not call ->poll().  The owner
- * has to call it if the waker did not know the events, or if there were several wakes.  It
- * clears AGAIN before the call, so that AGAIN shows later events.  If the waker of a single-shot
- * poll knew the event, the owner never calls ->poll(): the entry may have left the waitqueue.
+ * The waker stores its events in @owner, so that the owner need not call ->poll().  But the owner
+ * calls ->poll() if the waker passed no events, or if there were several wakes.  The owner clears
+ * AGAIN before the call, so that AGAIN shows later events.  If the waker of a single-shot poll
+ * passed events, the owner never calls ->poll(), because the entry may have left the waitqueue.
  *
- * A waitqueue may be freed before its file is (POLLFREE).  The code that frees it first wakes all
- * entries.  The wake function of each entry cancels the poll, removes the entry, and clears the
- * pointer to the waitqueue last.  The waitqueue is freed after a grace period, so an RCU read-side
- * section is enough to take its lock.
+ * A waitqueue may be freed before its file is (POLLFREE).  Before the waitqueue is freed, all its
+ * entries are woken.  The wake function of each entry cancels the poll, removes the entry, and
+ * clears the pointer to the waitqueue last.  The waitqueue is freed after a grace period, so an RCU
+ * read-side section is enough to take its lock.
  *
- * An event wakes one exclusive waiter.  If that waiter ends without consuming it and the file is
- * a ready socket, the waiter wakes another one (io_poll_pass_on()).  A waiter woken in this way
- * cannot tell how many events it stands for, so it wakes another one at its own end too.  Each
- * waiter that ends wakes a bounded number of others, and skips those that wait for other events.
+ * An event wakes one exclusive waiter.  If this waiter ends without consuming the event, and the
+ * file is a ready socket, the waiter wakes another waiter (io_poll_pass_on()).  Several events may
+ * have been passed on to the other waiter, so at its end it also wakes a waiter.  Each waiter that
+ * ends wakes a bounded number of waiters, and skips waiters that wait for other events.
  */
 #include <linux/net.h>
 #include <linux/poll.h>
@@ -73,12 +73,12 @@
 static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 
 /*
- * Limit of successive attempts on a ready file that would still block.  After 8 of them, or over
- * a hundred that each transfer a part (io_poll_progress()), the next attempt blocks.
+ * Limit of successive attempts that would block although the file is ready.  After 8 attempts, or
+ * over a hundred that each transfer a part (io_poll_progress()), the next attempt blocks.
  */
 #define IO_POLL_TRIES	(8 * IO_POLL_IN_VAIN)
 
-/* This bit in the key of a wake says that an exclusive waiter has ended and passes events on. */
+/* bit in the key of a wake: an exclusive waiter has ended, and passes events on */
 #define IO_POLL_PASSED	((__force __poll_t)BIT(26))
 
 /* limit of tasks and epoll instances that the end of a waiter wakes, for each kind of event */
@@ -86,7 +86,7 @@ static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 
 /*
  * Bits of an entry's ->flags that waitqueues do not use, under the waitqueue's lock.  CHOSEN: an
- * event has woken this exclusive waiter.  PASSED: the end of such a waiter has woken it.
+ * event has woken this exclusive waiter.  PASSED: the end of another waiter has woken this waiter.
  */
 #define IO_WAIT_CHOSEN		BIT(15)
 #define IO_WAIT_PASSED		BIT(16)
@@ -107,7 +107,7 @@ static unsigned int io_poll_urgency(__poll_t events)
 	return unlikely(events & EPOLLEXCLUSIVE) ? IO_PUSH_NOW : 0;
 }
 
-/* Return: true if the poll is exclusive and single-shot: a second event is for another waiter. */
+/* Return: true if the poll is exclusive and single-shot, and must leave later events to others. */
 static bool io_poll_takes_one(__poll_t events)
 {
 	const __poll_t one = EPOLLEXCLUSIVE | EPOLLONESHOT;
@@ -124,7 +124,7 @@ static bool io_poll_try_claim(struct io_poll *poll, u32 bits)
 	       atomic_try_cmpxchg(&poll->owner, &unowned, bits | IO_POLL_OWNED);
 }
 
-/* Return: true if AGAIN is still set, so that the owner will find the caller's event. */
+/* Return: true if AGAIN is still set, so that the owner also handles the caller's event. */
 static bool io_poll_is_notified(const struct io_poll *poll)
 {
 	/* order the event before the check; pairs with io_poll_check(); model: NO_NOTIFIED */
@@ -133,8 +133,8 @@ static bool io_poll_is_notified(const struct io_poll *poll)
 }
 
 /*
- * Claim a poll that another context may claim or release at the same time.  If it has an owner,
- * set AGAIN.  If AGAIN is set already, only read it: a write would take the cache line.
+ * Claim a poll that another context may claim or release at the same time.  If the poll has an
+ * owner, set AGAIN.  If AGAIN is set already, do not write: that would take the cache line.
  *
  * Return: IO_POLL_OWNED if the caller has claimed the poll, otherwise the bits of IO_POLL_NEWS
  * that were set before this call.
@@ -148,7 +148,7 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 	unseen = atomic_read(&poll->wants) & IO_POLL_NEWS;
 	if (unseen & IO_POLL_AGAIN && io_poll_is_notified(poll))
 		return unseen;
-	/* order the event before AGAIN: owners that see AGAIN call ->poll(); model: NO_BEFORE */
+	/* order the event before AGAIN, which makes the owner call ->poll(); model: NO_BEFORE */
 	smp_mb__before_atomic();
 	atomic_or(IO_POLL_AGAIN, &poll->wants);
 	/* pairs with the barrier in io_poll_recheck_slow(); model: NO_AFTER */
@@ -159,7 +159,7 @@ static noinline u32 io_poll_claim_slow(struct io_poll *poll, u32 bits)
 /* Claim the poll for an event, or set AGAIN for its owner.  Call with the waitqueue's lock held. */
 static u32 io_poll_claim(struct io_poll *poll, u32 bits)
 {
-	/* read @owner before ->second, which an owner may be about to set; model: NO_ACQUIRE */
+	/* if @owner is 0, ->second was stored before; see io_poll_unclaim(); model: NO_ACQUIRE */
 	if (unlikely(atomic_read_acquire(&poll->owner) || data_race(poll->second)))
 		return io_poll_claim_slow(poll, bits);
 	/* @owner leaves 0 only under the lock that the caller holds */
@@ -167,7 +167,7 @@ static u32 io_poll_claim(struct io_poll *poll, u32 bits)
 	return IO_POLL_OWNED;
 }
 
-/* Remove a woken entry, under the waitqueue's lock.  An owner may free the poll right after. */
+/* Remove a woken entry, under the waitqueue's lock.  Afterwards the owner may free the poll. */
 static void io_poll_wake_dequeue(struct io_poll *poll, struct wait_queue_entry *wait)
 {
 	struct wait_queue_head **head = &poll->head;
@@ -185,7 +185,7 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
 	struct io_kiocb *req = wait->private;
 	bool claimed;
 
-	/* set CANCEL before the claim, so that an owner that sees the claim also sees CANCEL */
+	/* set CANCEL before the claim, so that the task work of this claim also reads CANCEL */
 	atomic_or(IO_POLL_CANCEL, &poll->wants);
 	/* pairs with the barrier in io_poll_recheck_slow(); model: NO_FREE */
 	smp_mb__after_atomic();
@@ -197,9 +197,9 @@ static noinline void io_poll_wake_free(struct io_poll *poll, struct wait_queue_e
 
 /*
  * Handle a wake that a CQE of some ring has caused.  A POLL_ADD whose own CQEs wake it, perhaps
- * through another ring, would repeat for ever.  So it becomes single-shot.  A retry consumes the
- * event, so it ends when its file has no more.  The waker holds the lock of a ring's waitqueue, so
- * the push must not notify listeners now (IO_PUSH_LATE).
+ * through another ring, would repeat for ever.  So make the POLL_ADD single-shot.  Other requests
+ * consume the events, so they do not repeat without new events.  The waker holds the lock of a
+ * ring's waitqueue, so the push must not notify listeners now (IO_PUSH_LATE).
  */
 static unsigned int io_poll_wake_recursive(struct io_kiocb *req, struct io_poll *poll)
 {
@@ -235,15 +235,15 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 		wait->flags |= passed ? IO_WAIT_PASSED : IO_WAIT_CHOSEN;
 	claim = io_poll_claim(poll, io_poll_mask_bits(mask));
 	/*
-	 * An exclusive single-shot poll that has an event must not take another one.  With two
-	 * waitqueues, AGAIN may be set too late to tell, so any owner means that it has one.  An
-	 * event that was passed on is taken in any case: this poll passes it on when it ends.
+	 * An exclusive single-shot poll that has an event must not take another event.  With two
+	 * waitqueues, AGAIN may be set too late, so assume that a poll with an owner has an event.
+	 * Always take an event that was passed on: this poll passes it on when it ends.
 	 */
 	if (claim != IO_POLL_OWNED)
 		return passed || !(io_poll_takes_one(events) &&
 				   /* only compared with NULL */
 				   (claim & IO_POLL_AGAIN || data_race(poll->second)));
-	/* the entry stays on a waitqueue: let the next waker see that the poll has an event */
+	/* an entry stays on a waitqueue: let AGAIN show later wakers that the poll has an event */
 	if (unlikely((!mask || data_race(poll->second)) && io_poll_takes_one(events)))
 		atomic_or(IO_POLL_AGAIN, &poll->wants);
 	/* save the owner from taking the waitqueue's lock */
@@ -255,8 +255,8 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 }
 
 /*
- * Handle a wake from the first waitqueue.  The most frequent wake needs no further call: one
- * event, which the waker knows, for a poll without an owner.
+ * Handle a wake from the first waitqueue.  The most frequent wake needs no further call: the waker
+ * passes events, and the poll has no owner.
  *
  * Do not read req->poll here: the result of a multishot request overlays it during ->issue().
  */
@@ -270,7 +270,7 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	if (unlikely(mask & (POLLFREE | EPOLL_URING_WAKE) ||
 		     wants & ((__force u32)(EPOLLEXCLUSIVE | EPOLLPRI) | IO_POLL_AGAIN) ||
 		     tracepoint_enabled(io_uring_task_add))) {
-		/* fast exit: the owner still has to handle an earlier event, and finds this one */
+		/* fast exit: the owner still has to handle an earlier event, and also this event */
 		if (wants & IO_POLL_AGAIN && !(wants & (__force u32)EPOLLEXCLUSIVE) &&
 		    !(mask & (POLLFREE | EPOLL_URING_WAKE)) && io_poll_is_notified(poll))
 			return 1;
@@ -278,7 +278,7 @@ static int io_poll_wake(struct wait_queue_entry *wait, unsigned int mode, int sy
 	}
 	if (!((__force u32)mask & wants))
 		return mask ? 0 : io_poll_wake_any(poll, wait, mask);
-	/* like io_poll_claim(); wakers ignore the return value of entries that are not exclusive */
+	/* like io_poll_claim(); return 1, which wakers ignore unless the entry is exclusive */
 	if (likely(!atomic_read_acquire(&poll->owner) && !data_race(poll->second)))
 		atomic_set(&poll->owner, io_poll_mask_bits(mask) | IO_POLL_OWNED);
 	else if (io_poll_claim_slow(poll, io_poll_mask_bits(mask)) != IO_POLL_OWNED)
@@ -323,7 +323,7 @@ static void io_poll_note_chosen(struct io_kiocb *req, const struct wait_queue_en
 		req->flags |= REQ_F_POLL_PASSED;
 }
 
-/* Take the poll off its waitqueues: no wake follows, and a result may overlay req->poll. */
+/* Remove the poll from its waitqueues: no wake follows, and a result may overlay req->poll. */
 static void io_poll_dequeue(struct io_kiocb *req)
 {
 	struct io_poll *poll = req->poll;
@@ -344,7 +344,7 @@ static void io_poll_dequeue(struct io_kiocb *req)
  * struct io_poll_table - argument of a ->poll() that adds a request to waitqueues
  * @pt: the argument of ->poll()
  * @req: the request
- * @first: the waitqueue of its first entry, NULL until the entry is added
+ * @first: the waitqueue of the poll's first entry, NULL until this entry is added
  * @error: -EINVAL or -ENOMEM if the request could not be added to all waitqueues, else 0
  */
 struct io_poll_table {
@@ -360,7 +360,7 @@ static void io_poll_queue_entry(struct wait_queue_head *head, struct wait_queue_
 	init_waitqueue_func_entry(wait, wake);
 	wait->private = req;
 	if (io_poll_events(req->poll) & EPOLLEXCLUSIVE) {
-		/* forget earlier events of this waiter: ->poll() checks the file later */
+		/* ignore earlier events of this waiter: ->poll() checks the file after this */
 		req->flags &= ~(REQ_F_POLL_CHOSEN | REQ_F_POLL_PASSED);
 		add_wait_queue_exclusive(head, wait);
 	} else {
@@ -384,7 +384,7 @@ static void io_poll_queue_second(struct io_poll_table *table, struct wait_queue_
 		table->error = -ENOMEM;
 		return;
 	}
-	/* wakers use it only after the release; one that finds an owner may compare it with NULL */
+	/* before the poll is released, wakers only compare ->second with NULL */
 	WRITE_ONCE(poll->second, second);
 	second->poll = poll;
 	second->head = head;
@@ -417,8 +417,8 @@ static __poll_t io_poll_check_file(struct file *file, struct poll_table_struct *
 }
 
 /*
- * Let a request wait that is on the waitqueues of its file, and has the events @mask already.
- * Return: 0, or -ECANCELED if it has to end instead.
+ * Let a request wait after it was added to the waitqueues of its file.  If @mask has events, or if
+ * there was a wake, push the request.  Return: 0; -ECANCELED if the request has to end instead.
  */
 static int io_poll_wait(struct io_kiocb *req, __poll_t mask)
 {
@@ -440,8 +440,8 @@ static int io_poll_wait(struct io_kiocb *req, __poll_t mask)
 }
 
 /*
- * Take the ring lock in a worker, and detach the request, so that it may wait.  Return: false if it
- * has to end instead; then the lock is not held.
+ * Take the ring lock in a worker, and detach the request from the pool, so that it may wait.
+ * Return: true; false, without the lock, if the request has to end instead.
  */
 static noinline bool io_poll_leave_worker(struct io_ring_ctx *ctx)
 {
@@ -457,17 +457,16 @@ static noinline bool io_poll_leave_worker(struct io_ring_ctx *ctx)
  * io_poll_arm - let a request wait for its file
  * @req: the request, not waiting; ring lock held, but not by a worker
  * @poll: with its events set
- * @run: task work for an event or a cancel; it owns the poll, and the request still waits
+ * @run: task work for an event or a cancel; it runs as the owner of the poll, which is still queued
  * @issue_flags: IO_URING_F_UNLOCKED for workers
  * @ready: set to the events that ->poll() has reported
  *
- * ->poll() of some files sleeps: that of FUSE waits for its server, that of epoll for a mutex.  So
- * a worker takes the ring lock afterwards, as the task that is waited for may need the ring.
+ * ->poll() of some files sleeps: FUSE waits for its server, epoll for a mutex.  So a worker takes
+ * the ring lock after ->poll(), because the server, say, may need the ring.
  *
- * Return: 0 if the request waits.  1 if it does not, because there are events in @ready and the
- * poll is single-shot or could not be queued.  -ECANCELED if the request may not wait, with or
- * without events.  Without events: -ENOMEM, or -EINVAL if the file has no waitqueue or more than
- * two.
+ * Return: 0 if the request waits; 1 if it does not wait, because @ready has events, and the poll is
+ * single-shot or could not be queued; -ECANCELED if the request may not wait.  Without events:
+ * -ENOMEM, or -EINVAL if the file has no waitqueue or more than two waitqueues.
  */
 int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready)
@@ -503,8 +502,8 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 
 /*
  * Wake exclusive waiters until one of them is a request.  Exclusive entries are at the end of the
- * queue; the event itself has woken all others.  Tasks and epoll instances do not pass events on,
- * so up to IO_POLL_STRANGERS of them are woken as well.
+ * queue.  The event itself has woken all other waiters.  Tasks and epoll instances do not pass
+ * events on, so up to IO_POLL_STRANGERS of them are woken as well.
  */
 static void io_poll_wake_another(struct file *file, struct wait_queue_head *head,
 				 struct poll_table_struct *pt)
@@ -528,16 +527,16 @@ static void io_poll_wake_another(struct file *file, struct wait_queue_head *head
 }
 
 /**
- * io_poll_pass_on - wake another waiter for an exclusive one that took an event and ended
+ * io_poll_pass_on - wake another waiter after an exclusive waiter with an event has ended
  * @file: the file that the ended waiter has waited for; the waiter is on no waitqueue any more
  * @events: the events that the waiter has waited for
  *
  * If @file is still ready, wake an exclusive waiter for each kind of event, because a waiter for
  * one kind may ignore another kind.
  *
- * Files other than sockets, and AF_VSOCK, are left out: the fallback worker may call this, and
- * their ->poll() may sleep.  FUSE sleeps until its server responds, AF_VSOCK while a receiver
- * handles a page fault.
+ * Only sockets, except AF_VSOCK, pass events on: the fallback worker may call this, and ->poll() of
+ * other files may sleep.  FUSE sleeps until its server responds, AF_VSOCK while a receiver handles
+ * a page fault.
  */
 void io_poll_pass_on(struct file *file, __poll_t events)
 {
@@ -557,12 +556,12 @@ void io_poll_pass_on(struct file *file, __poll_t events)
 	}
 }
 
-/* Pass a later event on before an exclusive single-shot poll ends with its own. */
+/* Before an exclusive single-shot poll ends with its event, pass on any later event. */
 static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
 {
 	struct io_poll *poll = req->poll;
 
-	/* only sockets pass events on, and they have one waitqueue, so no wake follows */
+	/* no wake follows, because only sockets pass events on, and sockets have one waitqueue */
 	io_poll_dequeue_entry(&poll->head, &poll->wait);
 	if (atomic_read(&poll->wants) & IO_POLL_AGAIN)
 		io_poll_pass_on(req->file, events);
@@ -574,8 +573,8 @@ static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
  * @issue_flags: IO_URING_F_TASK_DEAD if no task is left to continue the request
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
- * Return: IO_POLL_READY, IO_POLL_NOTHING or IO_POLL_CANCELLED.  Unless the request ends, the
- * caller keeps the claim until io_poll_try_unclaim(), io_poll_pause(), or another push.
+ * Return: IO_POLL_READY, IO_POLL_NOTHING or IO_POLL_CANCELLED.  If the request does not end, the
+ * caller keeps the claim until it calls io_poll_try_unclaim() or io_poll_pause(), or pushes again.
  */
 enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -607,13 +606,13 @@ enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flag
 }
 
 /**
- * io_poll_pause - let a request keep its poll claimed for a moment
- * @req: waiting; ring lock held, the caller owns its poll, and stays the owner
- * @resume: calls io_poll_resume(); the ring's fallback work runs it
+ * io_poll_pause - keep the poll of a request claimed until the fallback worker resumes the request
+ * @req: waiting; ring lock held, the caller owns its poll, which stays claimed
+ * @resume: has to call io_poll_resume(); the fallback worker runs it
  *
  * Call this if useless wakes arrive faster than ->poll() can check the file.  Task work runs until
  * none is left, so without a pause the task would neither end its wait nor handle a signal.  All
- * wakes before the fallback work runs count as one.
+ * wakes before the fallback worker runs @resume count as one.
  */
 void io_poll_pause(struct io_kiocb *req, io_poll_run resume)
 {
@@ -623,9 +622,9 @@ void io_poll_pause(struct io_kiocb *req, io_poll_run resume)
 }
 
 /**
- * io_poll_resume - continue a request that was paused
- * @req: the request, see io_poll_pause()
- * @run: its task work
+ * io_poll_resume - push a request to its task again after io_poll_pause()
+ * @req: the request
+ * @run: task work of the request
  */
 void io_poll_resume(struct io_kiocb *req, io_poll_run run)
 {
@@ -634,7 +633,7 @@ void io_poll_resume(struct io_kiocb *req, io_poll_run run)
 }
 
 /**
- * io_poll_recheck_slow - check the released polls once more, if there are any
+ * io_poll_recheck_slow - push requests that were woken or cancelled while their poll was released
  * @ctx: the ring, its lock held
  */
 void io_poll_recheck_slow(struct io_ring_ctx *ctx)
@@ -655,7 +654,7 @@ void io_poll_recheck_slow(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_poll_own - claim a poll for a caller that has no event
+ * io_poll_own - claim a poll without an event, for a cancel, say
  * @req: waiting; ring lock held
  *
  * Return: true if the caller owns the poll; false if it already had an owner.
@@ -683,7 +682,7 @@ bool io_poll_own(struct io_kiocb *req)
 }
 
 /**
- * io_poll_end - take a request off its waitqueues and out of the wait table
+ * io_poll_end - remove a request from its waitqueues and from the wait table
  * @req: waiting; ring lock held, the caller owns its poll
  */
 void io_poll_end(struct io_kiocb *req)
@@ -698,14 +697,14 @@ void io_poll_end(struct io_kiocb *req)
  *
  * Any task may call this.  The request's task work ends it with -ECANCELED.
  *
- * Return: true, also if the request was cancelled before, or has an event that its owner has
+ * Return: true, even if the request was cancelled before, or has an event that its task work has
  * not handled yet.
  */
 bool io_poll_cancel(struct io_kiocb *req)
 {
 	bool own = io_poll_own(req);
 
-	/* an owner keeps its claim until it has the ring lock, which is held here */
+	/* if the poll has another owner, the owner takes the ring lock later, and reads CANCEL */
 	atomic_or(IO_POLL_CANCEL, &req->poll->wants);
 	if (own)
 		io_req_push(req, req->tw.run, IO_PUSH_NOW);
@@ -719,7 +718,7 @@ static void io_poll_retry_put(struct io_ring_ctx *ctx, struct io_poll *poll)
 	io_spare_free(&ctx->polls.spares, &retry->spare);
 }
 
-/* Count an attempt on a ready file.  Return: true if the limit of futile attempts is reached. */
+/* Count an attempt on a ready file.  Return: true if the limit IO_POLL_TRIES is exceeded. */
 static bool io_poll_retries_used_up(struct io_kiocb *req)
 {
 	if (!(req->flags & REQ_F_POLL_TRIED)) {
@@ -731,7 +730,7 @@ static bool io_poll_retries_used_up(struct io_kiocb *req)
 	return req->poll_tries > IO_POLL_TRIES;
 }
 
-/* Return: true for a socket of a family that is known to have an error queue. */
+/* Return: true if @file is a socket of a family that has an error queue. */
 static bool io_poll_has_errors(struct file *file)
 {
 	struct socket *sock = IS_ENABLED(CONFIG_NET) ? sock_from_file(file) : NULL;
@@ -774,7 +773,7 @@ static __poll_t io_poll_retry_events(const struct io_kiocb *req)
  * @req: the request, whose op can wait for its file; ring lock held
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
- * Return: true if the file is ready, at its end, or has failed.
+ * Return: true if the file is ready, at its end, or has an error.
  */
 bool io_poll_is_ready(const struct io_kiocb *req)
 {
@@ -784,7 +783,7 @@ bool io_poll_is_ready(const struct io_kiocb *req)
 	return vfs_poll(req->file, &pt) & events;
 }
 
-/* Restore cqe.flags, which req->poll has overlaid, if an earlier attempt has picked a buffer. */
+/* If an earlier attempt has picked a buffer, restore cqe.flags, which req->poll has overlaid. */
 static void io_poll_uncover(struct io_kiocb *req)
 {
 	if (unlikely(req->flags & REQ_F_PICKED))
@@ -793,7 +792,7 @@ static void io_poll_uncover(struct io_kiocb *req)
 
 /**
  * io_poll_hold - let a request that would block wait for its file
- * @req: the request, may wait (io_poll_may_retry()); ring lock held, but not by a worker
+ * @req: the request, for which io_poll_may_retry() is true; ring lock held, but not by a worker
  * @run: as for io_poll_arm(); has to call io_poll_disarm_retry()
  * @issue_flags: as for io_poll_arm()
  *

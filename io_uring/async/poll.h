@@ -17,21 +17,21 @@
 #define IO_POLL_MASK_SHIFT	16
 
 /* io_poll->wants: events in the low half and from bit 27 on; between them, bits for the owner */
-#define IO_POLL_AGAIN		BIT(16)	/* woken while it had an owner */
-#define IO_POLL_CANCEL		BIT(17)	/* has to end; its owner does not clear it */
+#define IO_POLL_AGAIN		BIT(16)	/* the poll was woken while it had an owner */
+#define IO_POLL_CANCEL		BIT(17)	/* the request has to end; this bit stays set */
 #define IO_POLL_NEWS		(IO_POLL_AGAIN | IO_POLL_CANCEL)
 
 /**
  * struct io_poll - a request that waits until a file is ready
  * @owner: (A) nonzero while a context has claimed the poll to continue its request, see
  *	async/poll.c
- * @wants: (A) the events it waits for, and IO_POLL_NEWS.  Wakers set bits.
- *	Without EPOLLONESHOT the poll continues after an event
- * @head: (A) the file's waitqueue, NULL once @wait is not on it any more
+ * @wants: (A) the events that the request waits for, and IO_POLL_NEWS.  Wakers set bits.
+ *	Without EPOLLONESHOT the request continues to wait after an event
+ * @head: (A) the file's waitqueue, NULL after @wait was removed from the waitqueue
  * @second: (R) entry of the second waitqueue, for files that have two
  * @wait: on @head, under its lock
  *
- * POLL_ADD keeps it in its op data; other requests allocate a struct io_poll_retry.
+ * POLL_ADD has this structure in its op data; other requests allocate a struct io_poll_retry.
  */
 struct io_poll {
 	atomic_t		owner;
@@ -43,7 +43,7 @@ struct io_poll {
 
 /**
  * struct io_poll_second - entry on the second waitqueue of a file
- * @poll: (-) the poll that it belongs to
+ * @poll: (-) the poll that the entry belongs to
  * @head: (A) as in struct io_poll
  * @wait: on @head, under its lock
  */
@@ -54,8 +54,8 @@ struct io_poll_second {
 };
 
 /**
- * struct io_poll_retry - poll of a request that waits to be issued again, not a POLL_ADD
- * @spare: first, for ctx->polls.spares
+ * struct io_poll_retry - poll of a request, other than POLL_ADD, that waits to be issued again
+ * @spare: entry in ctx->polls.spares; must be the first field
  * @poll: the poll
  */
 struct io_poll_retry {
@@ -65,8 +65,8 @@ struct io_poll_retry {
 
 /**
  * enum io_poll_verdict - result of io_poll_check()
- * @IO_POLL_NOTHING: no event that the request waits for
- * @IO_POLL_READY: an event
+ * @IO_POLL_NOTHING: there is no event that the request waits for
+ * @IO_POLL_READY: there is such an event
  * @IO_POLL_CANCELLED: the request has to end with -ECANCELED
  */
 enum io_poll_verdict {
@@ -77,7 +77,7 @@ enum io_poll_verdict {
 
 /**
  * enum io_poll_hold - result of io_poll_hold(), for a request that would have blocked
- * @IO_POLL_HOLD: the request waits for its file; the caller must not access it any more
+ * @IO_POLL_HOLD: the request waits for its file; the caller must not access the request any more
  * @IO_POLL_RETRY: the file has become ready; issue the request again
  * @IO_POLL_BLOCK: waiting for the file does not help; block
  * @IO_POLL_END: the request was cancelled; the caller ends it
@@ -89,7 +89,7 @@ enum io_poll_hold {
 	IO_POLL_END,
 };
 
-/* Events that each poll reports, whether the program requested them or not. */
+/* events that each poll reports, even if the program did not request them */
 #define IO_POLL_UNASKED	(EPOLLERR | EPOLLHUP | EPOLLNVAL | EPOLLRDHUP)
 
 static inline __poll_t io_poll_events(const struct io_poll *poll)
@@ -104,15 +104,15 @@ static inline void io_poll_set_events(struct io_poll *poll, __poll_t events)
 }
 
 /*
- * Return: the low half of the events that the last claim stored, 0 if its waker knew none.  Once
- * io_poll_check() has called ->poll(), these are the events that ->poll() returned.
+ * Return: the low half of the events that the last claim stored; 0 if the waker passed no events.
+ * Once io_poll_check() has called ->poll(), these are the events that ->poll() returned.
  */
 static inline __poll_t io_poll_woken_by(const struct io_poll *poll)
 {
 	return (__force __poll_t)((u32)atomic_read(&poll->owner) >> IO_POLL_MASK_SHIFT);
 }
 
-/* Forget events that were handled: the next io_poll_check() calls ->poll().  Owner only. */
+/* Clear handled events, so that the next io_poll_check() calls ->poll().  Only for the owner. */
 static inline void io_poll_forget_events(struct io_poll *poll)
 {
 	atomic_set(&poll->owner, IO_POLL_OWNED);
@@ -120,10 +120,10 @@ static inline void io_poll_forget_events(struct io_poll *poll)
 
 /**
  * io_poll_check_fast - do the work of io_poll_check() for a single wake
- * @poll: waiting; ring lock held, the caller owns it
+ * @poll: poll of a waiting request; ring lock held, the caller owns the poll
  *
- * Return: the events, or 0 if io_poll_check() has to decide: there were several wakes, the
- * waker knew no events, or the request is cancelled.
+ * Return: the events; 0 if io_poll_check() has to be called, because there were several wakes, the
+ * waker passed no events, or the request is cancelled.
  */
 static inline __poll_t io_poll_check_fast(const struct io_poll *poll)
 {
@@ -140,7 +140,7 @@ typedef void (*io_poll_run)(struct io_ring_ctx *ctx, struct io_tw *tw,
 int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 		unsigned int issue_flags, __poll_t *ready);
 enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flags);
-/* successive checks without an event, each followed by a wake, after which a poll is paused */
+/* number of successive wakes without an event after which a caller uses io_poll_pause() */
 #define IO_POLL_VAIN	4
 
 void io_poll_pause(struct io_kiocb *req, io_poll_run resume);
@@ -158,7 +158,7 @@ void io_poll_end(struct io_kiocb *req);
 bool io_poll_cancel(struct io_kiocb *req);
 
 /**
- * io_poll_recheck - check the released polls once more
+ * io_poll_recheck - check for events that arrived while polls were released
  * @ctx: the ring, its lock held
  *
  * Call this before a released poll can end: before task work runs, before io_poll_own()
@@ -170,7 +170,7 @@ static inline void io_poll_recheck(struct io_ring_ctx *ctx)
 		io_poll_recheck_slow(ctx);
 }
 
-/* Release the poll: the next waker claims it. */
+/* Release the poll, so that the next waker can claim it. */
 static inline void io_poll_unclaim(struct io_ring_ctx *ctx, struct io_poll *poll)
 {
 	ctx->polls.released[ctx->polls.nr_released++] = poll;
@@ -184,7 +184,7 @@ static inline void io_poll_unclaim(struct io_ring_ctx *ctx, struct io_poll *poll
  * io_poll_try_unclaim - release the poll to wait for the next event
  * @req: waiting; ring lock held, the caller owns its poll and has checked it
  *
- * Return: false if there was another event or a cancel, so that the caller has to check again.
+ * Return: true; false if there was a wake or a cancel: the caller has to check the poll again.
  */
 static inline bool io_poll_try_unclaim(struct io_kiocb *req)
 {
@@ -202,18 +202,18 @@ bool io_poll_is_ready(const struct io_kiocb *req);
 enum io_poll_hold io_poll_hold(struct io_kiocb *req, io_poll_run run, unsigned int issue_flags);
 void io_poll_disarm_retry(struct io_kiocb *req);
 
-/* Let a retry wait for errors only: data does not wake it. */
+/* Let the request wait only for errors before its retry, so that data does not wake it. */
 static inline void io_poll_errors_only(struct io_kiocb *req)
 {
 	req->flags |= REQ_F_POLL_ERRORS;
 }
 
-/* an attempt without progress counts this much, one with progress counts 1 */
+/* the amount that an attempt without progress counts; an attempt with progress counts 1 */
 #define IO_POLL_IN_VAIN	16
 
 /*
- * Count an attempt that has transferred a part as 1 instead of IO_POLL_IN_VAIN.  It does not count
- * as 0, because a retry holds the ring lock, and MSG_PEEK finds the same part again and again.
+ * Count an attempt that has transferred a part as 1 instead of IO_POLL_IN_VAIN.  If it counted as
+ * 0, MSG_PEEK could transfer the same part for ever, with the ring lock held.
  */
 static inline void io_poll_progress(struct io_kiocb *req)
 {
@@ -221,7 +221,7 @@ static inline void io_poll_progress(struct io_kiocb *req)
 		req->poll_tries -= IO_POLL_IN_VAIN - 1;
 }
 
-/* Return: true if a request that would block can wait for its file instead. */
+/* Return: true if the request can wait for its file (->poll()) when it would block. */
 static inline bool io_poll_may_retry(const struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];

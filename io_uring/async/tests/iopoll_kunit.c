@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: tests of which device is asked in a round of reaping, and who ends */
+/* io_uring: tests of which devices a round polls, and which requests it ends */
 /*
- * Files here say that they found something, as the block layer does to every task
- * that runs, and find what the test lets them.  What is done asks to be issued
- * again, so that no completion queue is needed: its task work is run.
+ * ->iopoll() of the files here returns 1, as the block layer does for each running task, and marks
+ * those requests as done that the test has chosen.  All requests have REQ_F_REISSUE, so that a
+ * round runs their task work instead of completing them, which would need a completion queue.
  */
 #include <kunit/test.h>
 
 #define IOPOLL_REQS	4
 
-/* A request, and what its file does when it is asked. */
+/* A request, its file, and the behaviour of the file's ->iopoll(). */
 struct iopoll_req {
 	struct io_kiocb	req;
 	struct file	file;
-	unsigned int	asked;		/* so often */
-	unsigned int	finds;		/* this many, from this one on, are done */
+	unsigned int	asked;		/* number of calls of ->iopoll() */
+	unsigned int	finds;		/* number of requests to mark as done, from @req on */
 	bool		ended;
 };
 
@@ -48,7 +48,7 @@ static void iopoll_end(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int f
 	to_iopoll_req(io_tw_to_req(tw))->ended = true;
 }
 
-/* A ring with requests in flight; @finds for each of them. */
+/* Set up a ring with requests in flight, whose ->finds is in @finds. */
 static struct iopoll_fixture *iopoll_ring(struct kunit *test, const unsigned int *finds)
 {
 	struct iopoll_fixture *fix = kunit_kzalloc(test, sizeof(*fix), GFP_KERNEL);
@@ -90,7 +90,7 @@ static void iopoll_expect(struct kunit *test, struct iopoll_fixture *fix, unsign
 	KUNIT_EXPECT_NULL(test, tw);
 }
 
-/* The first device has nothing, for long; the others are asked all the same. */
+/* A round polls all devices, even if the request of the first device is not done for long. */
 static void iopoll_slow_head(struct kunit *test)
 {
 	struct iopoll_fixture *fix = iopoll_ring(test, (unsigned int []){ 0, 1, 0, 1 });
@@ -107,7 +107,7 @@ static void iopoll_slow_head(struct kunit *test)
 	mutex_unlock(&fix->ctx.uring_lock.mutex);
 }
 
-/* What one device has told of is not asked for again. */
+/* A round does not poll for a request that an earlier ->iopoll() has marked as done. */
 static void iopoll_one_finds_all(struct kunit *test)
 {
 	struct iopoll_fixture *fix = iopoll_ring(test, (unsigned int []){ 0, 3, 0, 0 });
@@ -138,7 +138,7 @@ static void iopoll_of_another_task(struct kunit *test)
 	mutex_unlock(&fix->ctx.uring_lock.mutex);
 }
 
-/* A queue is remembered by its device and its number, the oldest is forgotten first. */
+/* A round stores queues by request queue and cookie, and overwrites the oldest first. */
 static void iopoll_queues(struct kunit *test)
 {
 	struct io_iopoll_round round = {};

@@ -9,7 +9,7 @@ struct timer_fixture {
 	struct io_ring_ctx	ctx;
 	struct io_kiocb		far;
 	struct io_kiocb		reqs[TIMERS];
-	/* how many have expired */
+	/* number of timers that have expired */
 	unsigned int		expired;
 };
 
@@ -53,7 +53,7 @@ static void timer_ring_end(struct kunit *test, struct timer_fixture *fix)
 	mutex_unlock(&fix->ctx.uring_lock.mutex);
 }
 
-/* An interrupt expires some of the due timers, the task the others, in their order. */
+/* An interrupt expires some of the due timers.  The task expires the others, in order. */
 static void timer_takes_turns(struct kunit *test)
 {
 	struct timer_fixture *fix = timer_ring(test);
@@ -62,7 +62,7 @@ static void timer_takes_turns(struct kunit *test)
 	unsigned long flags;
 	int last, again;
 
-	/* no interrupt but the ones that we make */
+	/* the test calls the hrtimer's callback itself */
 	local_irq_save(flags);
 	for (i = 0; i < TIMERS; i++)
 		timer_begin(fix, &fix->reqs[i], 1);
@@ -85,7 +85,7 @@ static void timer_takes_turns(struct kunit *test)
 	timer_ring_end(test, fix);
 }
 
-/* What no task comes for is expired by further interrupts. */
+/* Without a task that expires timers, further interrupts expire all of them. */
 static void timer_goes_on_alone(struct kunit *test)
 {
 	struct timer_fixture *fix = timer_ring(test);
@@ -101,7 +101,7 @@ static void timer_goes_on_alone(struct kunit *test)
 	timer_ring_end(test, fix);
 }
 
-/* Another time on another clock, and a timer of its own once the ring is emptier. */
+/* A restart may move a timer to the queue of another clock; or to no queue in an emptier ring. */
 static void timer_moves(struct kunit *test)
 {
 	struct timer_fixture *fix = timer_ring(test);

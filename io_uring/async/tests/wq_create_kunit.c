@@ -7,7 +7,7 @@
 /**
  * struct wake_test - a lane, and idle workers in place of threads
  * @wq: its bounded lane has queues
- * @worker: current is the thread of each, so that to wake them does nothing
+ * @worker: idle workers; current is the thread of each, so that a wake does nothing
  */
 struct wake_test {
 	struct io_wq		wq;
@@ -32,12 +32,12 @@ static struct wake_test *wake_make(struct kunit *test, unsigned int idle)
 		list_add(&wake->worker[i].idle, &lane->idle);
 	}
 	lane->nr_workers = idle;
-	/* as if there was a CPU for each */
+	/* as if there were enough CPUs for all workers */
 	atomic_set(&lane->nr_running, -2 * WAKE_WORKERS);
 	return wake;
 }
 
-/* Queue work of the keys @ready, twice each.  Return: how many workers were woken. */
+/* Queue two work items for each key in @ready.  Return: the number of workers that were woken. */
 static int wake_queue(struct wake_test *wake, unsigned long ready)
 {
 	struct io_wq_lane *lane = &wake->wq.lane[IO_WQ_BOUNDED];
@@ -60,20 +60,20 @@ static void wake_one_for_a_key(struct kunit *test)
 	struct wake_test *wake = wake_make(test, WAKE_WORKERS);
 
 	KUNIT_EXPECT_EQ(test, wake_queue(wake, BIT(4)), 1);
-	/* the next one does not wait for a worker that has come, and is in its work */
+	/* work of another key does not wait for the woken worker, which runs its work by now */
 	io_wq_worker_came(&wake->worker[WAKE_WORKERS - 1]);
 	wake->wq.lane[IO_WQ_BOUNDED].ready = 0;
 	KUNIT_EXPECT_EQ(test, wake_queue(wake, BIT(9)), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&wake->wq.lane[IO_WQ_BOUNDED].nr_coming), 1);
 }
 
-/* Keys do not wait for each other: two wake two workers. */
+/* Keys do not wait for each other: work of two keys wakes two workers. */
 static void wake_two_for_two_keys(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, wake_queue(wake_make(test, WAKE_WORKERS), BIT(4) | BIT(9)), 2);
 }
 
-/* Plain work may block: each has a worker. */
+/* Plain work may block, so each item of work wakes a worker. */
 static void wake_all_for_plain(struct kunit *test)
 {
 	struct wake_test *wake = wake_make(test, WAKE_WORKERS);

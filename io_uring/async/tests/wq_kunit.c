@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring: tests of the worker pool: limits, hashing, cancel and end */
 /*
- * The test's thread is the owner of the pool.  Workers are made in the owner's
- * context, by task work if another task needs one.  The test runs task work while
- * it waits, as a program does when it enters the kernel.
+ * The pool's task is the thread of the test.  Workers are created in its context, by task work if
+ * another task needs a worker.  The test runs task work while it waits, as a program does when it
+ * enters the kernel.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -18,17 +18,17 @@
 #define POOL_WORKS	12
 
 /**
- * struct pool_test - a pool, its works and what became of them
+ * struct pool_test - a pool, and counts of its work items
  * @wq: the pool
- * @gate: works wait here until it is opened
- * @running: works that run now
- * @most: most that ever ran at once
- * @ended: works that ran to their end
- * @cancelled: works that were run to be cancelled
- * @put: works that the pool has released
- * @order: numbers of the works in the order in which they began
- * @nr_order: entries of @order
- * @bound: limit of bounded workers
+ * @gate: completion that work with ->waits waits for
+ * @running: number of work items that run now
+ * @most: maximum of @running
+ * @ended: number of work items that ran to their end
+ * @cancelled: number of work items that were run with IO_WQ_WORK_CANCEL
+ * @put: number of work items that the pool has released
+ * @order: numbers of the work items in the order in which they began
+ * @nr_order: number of entries of @order
+ * @bound: unused
  */
 struct pool_test {
 	struct io_wq		*wq;
@@ -43,7 +43,7 @@ struct pool_test {
 	unsigned int		bound;
 };
 
-/* A work of the test. */
+/* A work item of the test. */
 struct pool_work {
 	struct io_wq_work	work;
 	struct pool_test	*pool;
@@ -76,7 +76,7 @@ static struct io_wq_work *pool_run(struct io_wq_work *work)
 		return NULL;
 	}
 	pool->order[atomic_fetch_inc(&pool->nr_order)] = w->nr;
-	/* the next owner has another use for this memory */
+	/* as if another context had got the work, and used its memory for other data */
 	if (w->hands_over)
 		memset(work, POISON_INUSE, sizeof(*work));
 	pool_note_most(pool, atomic_inc_return(&pool->running));
@@ -116,8 +116,8 @@ static struct pool_test *pool_make(struct kunit *test, unsigned int bounded)
 }
 
 /*
- * Signal the work that waits at the gate, and cancel queued work.  The pool has released each work
- * once, and its threads are gone.
+ * End the pool: cancel running and queued work.  Check that the pool has released each work item
+ * once, and that no work runs any more.
  */
 static void pool_end(struct kunit *test, struct pool_test *pool, int works)
 {
@@ -149,7 +149,7 @@ static void pool_queue(struct kunit *test, struct pool_test *pool, int nr, unsig
 	io_wq_enqueue(pool->wq, &w->work);
 }
 
-/* What a task does on its way through the kernel: make workers that are asked for. */
+/* Create requested workers, as a task does before it returns to user space. */
 static void pool_run_task_work(void)
 {
 	if (test_thread_flag(TIF_NOTIFY_SIGNAL))
@@ -170,7 +170,7 @@ static bool pool_reaches(atomic_t *counter, int want)
 	return atomic_read(counter) == want;
 }
 
-/* Give workers that must not exist the time to show up. */
+/* Wait for a while, in which workers that must not exist could begin work. */
 static void pool_settle(void)
 {
 	int i;
@@ -181,7 +181,7 @@ static void pool_settle(void)
 	}
 }
 
-/* Setting limits tells the old ones; zero changes nothing. */
+/* io_wq_set_max_workers() returns the old limits; a limit of zero changes nothing. */
 static void pool_limits_are_told(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 3);
@@ -201,7 +201,7 @@ static void pool_limits_are_told(struct kunit *test)
 	pool_end(test, pool, 0);
 }
 
-/* No more works run at once than the limit says, and all of them run in the end. */
+/* At most as many work items run at once as the limit allows, and in the end all have run. */
 static void pool_keeps_the_limit(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 2);
@@ -219,7 +219,7 @@ static void pool_keeps_the_limit(struct kunit *test)
 	pool_end(test, pool, POOL_WORKS);
 }
 
-/* A limit that is raised lets waiting work begin. */
+/* When a limit is raised, queued work begins. */
 static void pool_raises_the_limit(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 1);
@@ -236,7 +236,7 @@ static void pool_raises_the_limit(struct kunit *test)
 	pool_end(test, pool, 3);
 }
 
-/* Work that may wait for ever does not keep bounded work from running, nor the other way. */
+/* Work of one lane runs even if work of the other lane blocks. */
 static void pool_two_lanes(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 1);
@@ -249,7 +249,7 @@ static void pool_two_lanes(struct kunit *test)
 	pool_end(test, pool, 2);
 }
 
-/* Work with one key runs one after the other, in the order in which it was queued. */
+/* Work items of one key run one after the other, in the order in which they were queued. */
 static void pool_hashed_is_serial(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 4);
@@ -268,7 +268,7 @@ static void pool_hashed_is_serial(struct kunit *test)
 	pool_end(test, pool, POOL_WORKS);
 }
 
-/* A key that is busy does not keep other work from running. */
+/* While work of a key runs, other work runs, too. */
 static void pool_hashed_is_passed(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 2);
@@ -296,7 +296,7 @@ static void pool_expect_cancel(struct kunit *test, struct pool_test *pool, int n
 	KUNIT_EXPECT_EQ(test, found.running, running);
 }
 
-/* Queued work that is cancelled ends at once, and alone. */
+/* A cancel ends queued work at once, and no other work. */
 static void pool_cancels_queued(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 1);
@@ -315,7 +315,7 @@ static void pool_cancels_queued(struct kunit *test)
 	pool_end(test, pool, 4);
 }
 
-/* Running work is told by a signal, and may end then. */
+/* A cancel signals running work, which leaves its wait. */
 static void pool_cancels_running(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 1);
@@ -329,8 +329,8 @@ static void pool_cancels_running(struct kunit *test)
 }
 
 /*
- * Work that was handed over is found until its worker returns, and told to end, but its memory
- * is the next owner's.
+ * A cancel finds and signals work that params->run() has handed over, but does not write to its
+ * memory.
  */
 static void pool_cancels_handed_over(struct kunit *test)
 {
@@ -347,7 +347,7 @@ static void pool_cancels_handed_over(struct kunit *test)
 	pool_end(test, pool, 1);
 }
 
-/* A pool that ends takes queued and running work along. */
+/* The end of a pool cancels queued and running work. */
 static void pool_ends_with_work(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 2);
@@ -362,7 +362,7 @@ static void pool_ends_with_work(struct kunit *test)
 	KUNIT_EXPECT_GT(test, atomic_read(&pool->cancelled), 0);
 }
 
-/* Work that is queued after the end has begun is cancelled before the pool is put. */
+/* Work that is queued after io_wq_exit_start() is cancelled, before io_wq_put_and_exit(). */
 static void pool_refuses_at_the_end(struct kunit *test)
 {
 	struct pool_test *pool = pool_make(test, 2);

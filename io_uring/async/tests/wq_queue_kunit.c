@@ -4,18 +4,18 @@
 
 #define WQ_RIG_WORKS	(IO_WQ_KEYS + 8)
 
-/* A work of the test, with what it is serialised by. */
+/* A work item of the test, and its key. */
 struct wq_rig_work {
 	struct io_wq_work	work;
 	unsigned long		key;
 };
 
 /**
- * struct wq_rig - a pool without owner and workers
- * @wq: its lanes have queues
- * @worker: of the bounded lane, in place of a thread
- * @other: of the same lane
- * @work: of the test
+ * struct wq_rig - a pool without a task and without threads
+ * @wq: the pool
+ * @worker: a worker of the bounded lane
+ * @other: another worker of the same lane
+ * @work: work items of the test
  */
 struct wq_rig {
 	struct io_wq		wq;
@@ -52,7 +52,7 @@ static struct wq_rig *wq_rig_make(struct kunit *test)
 	return rig;
 }
 
-/* Queue work @nr; with a key, unless that is negative. */
+/* Queue work item @nr, hashed by @key unless @key is negative. */
 static bool wq_rig_push(struct wq_rig *rig, unsigned int nr, int key)
 {
 	rig->work[nr].work.flags = key >= 0 ? IO_WQ_WORK_HASHED : 0;
@@ -61,7 +61,7 @@ static bool wq_rig_push(struct wq_rig *rig, unsigned int nr, int key)
 	return io_wq_push(rig->worker.lane, &rig->work[nr].work, key >= 0);
 }
 
-/* Take work, which runs then.  Return: its number, or -1 */
+/* Take work, and let @worker run it.  Return: its number, or -1 */
 static int wq_rig_begin(struct wq_rig *rig, struct io_wq_worker *worker)
 {
 	struct io_wq_work *work = io_wq_take(worker, false);
@@ -84,7 +84,7 @@ static bool wq_rig_match(struct io_wq_work *work, void *data)
 	return work == data;
 }
 
-/* Take work @nr out of the queue, as cancel does. */
+/* Remove work item @nr from the queue, as a cancel does. */
 static bool wq_rig_extract(struct wq_rig *rig, unsigned int nr)
 {
 	struct io_wq_work *work = &rig->work[nr].work;
@@ -95,7 +95,7 @@ static bool wq_rig_extract(struct wq_rig *rig, unsigned int nr)
 	       list.first == work && list.last == work;
 }
 
-/* A limit is what was asked for, at most what the user may have, and at least one. */
+/* io_wq_limit() lowers a limit to that of the user, and raises it to one. */
 static void wq_limits(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, io_wq_limit(3, 100), 3);
@@ -106,7 +106,7 @@ static void wq_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, io_wq_limit(UINT_MAX, RLIM_INFINITY), INT_MAX);
 }
 
-/* Whatever is taken out, head, middle or tail: the rest stays in order, and more can be added. */
+/* If the head, middle or tail is removed, the rest stays in order, and more can be queued. */
 static void wq_extract_keeps_order(struct kunit *test)
 {
 	static const int keys[] = { -1, 0, 1000 };
@@ -130,7 +130,7 @@ static void wq_extract_keeps_order(struct kunit *test)
 	}
 }
 
-/* The last work of a key is cancelled; plain work beside it is not taken for it. */
+/* The removal of the last work of a key frees the key; the removal of plain work frees no key. */
 static void wq_extract_frees_key(struct kunit *test)
 {
 	struct wq_rig *rig = wq_rig_make(test);
@@ -148,7 +148,7 @@ static void wq_extract_frees_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lane->keys | lane->held, 0);
 }
 
-/* What happens while a search has dropped the lock. */
+/* Removal of work items @take by other tasks after the search has checked @at items. */
 struct wq_meanwhile {
 	struct wq_rig	*rig;
 	unsigned int	looks;
@@ -156,7 +156,7 @@ struct wq_meanwhile {
 	unsigned int	take[2];
 };
 
-/* Looked at @at works: others come and take theirs, then the next is the one that is wanted. */
+/* After @at items were checked, remove the items of @take, as if by others, and match the next. */
 static bool wq_meanwhile_match(struct io_wq_work *work, void *data)
 {
 	struct wq_meanwhile *m = data;
@@ -178,7 +178,7 @@ static bool wq_meanwhile_match(struct io_wq_work *work, void *data)
 	return true;
 }
 
-/* A search that dropped the lock continues with the next work, whichever works were removed. */
+/* A search that dropped the lock continues with the next work item, even if items were removed. */
 static void wq_search_survives(struct kunit *test)
 {
 	unsigned int a, b, at, n;
@@ -192,7 +192,7 @@ static void wq_search_survives(struct kunit *test)
 				};
 				struct io_wq_fifo list = {};
 
-				/* the key says that it is there */
+				/* a key of 1 says that the item is queued */
 				for (n = 0; n < 6; n++) {
 					wq_rig_push(rig, n, -1);
 					rig->work[n].key = 1;
@@ -202,10 +202,10 @@ static void wq_search_survives(struct kunit *test)
 				scoped_guard(spinlock, &rig->worker.lane->lock)
 					io_wq_extract(rig->worker.lane, &list,
 						      wq_meanwhile_match, &m, true);
-				/* those before it have been looked at */
+				/* the search has not checked removed items behind @at */
 				KUNIT_EXPECT_EQ(test, m.looks, 6 - (a > at) - (b > at));
 				KUNIT_EXPECT_PTR_EQ(test, list.first, &rig->work[at].work);
-				/* all but those two and the one that was wanted */
+				/* three items are left, without item @at */
 				for (n = 0; n < 3; n++)
 					KUNIT_EXPECT_NE(test, wq_rig_take(rig), (int)at);
 				KUNIT_EXPECT_EQ(test, wq_rig_take(rig), -1);
@@ -214,7 +214,7 @@ static void wq_search_survives(struct kunit *test)
 	}
 }
 
-/* Neither plain nor hashed work waits for all of the other, nor one key for another. */
+/* Workers alternate between plain and hashed work, and between keys. */
 static void wq_take_is_fair(struct kunit *test)
 {
 	struct wq_rig *rig = wq_rig_make(test);
@@ -230,7 +230,7 @@ static void wq_take_is_fair(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen, BIT(0) | BIT(1) | BIT(4) | BIT(7));
 }
 
-/* Work of a key that runs is passed by, and is no reason to make a worker. */
+/* Workers skip queued work of a key that a worker holds; such work is not runnable. */
 static void wq_take_passes_busy(struct kunit *test)
 {
 	struct wq_rig *rig = wq_rig_make(test);
@@ -254,7 +254,7 @@ static void wq_take_passes_busy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lane->keys | lane->held | lane->ready, 0);
 }
 
-/* More keys than places: all work is done, that of each key in order. */
+/* With more than IO_WQ_KEYS keys, all work is run, and that of each key in order. */
 static void wq_more_keys_than_places(struct kunit *test)
 {
 	struct wq_rig *rig = wq_rig_make(test);
@@ -264,11 +264,11 @@ static void wq_more_keys_than_places(struct kunit *test)
 	for (n = 0; n < IO_WQ_KEYS; n++)
 		wq_rig_push(rig, n, n);
 	KUNIT_EXPECT_EQ(test, wq_rig_begin(rig, &rig->other), 0);
-	/* a new key, the one that runs, and the new one once more */
+	/* work of a new key, of the key that is held, and of the new key again */
 	wq_rig_push(rig, n, 1000);
 	wq_rig_push(rig, n + 1, 0);
 	wq_rig_push(rig, n + 2, 1000);
-	/* the new key gets the first place that is free, more of its work goes behind what waits */
+	/* the new key gets the first free index; its later work goes behind lane->others */
 	KUNIT_EXPECT_EQ(test, wq_rig_take(rig), 1);
 	wq_rig_push(rig, n + 3, 1000);
 	while ((took = wq_rig_take(rig)) >= 0) {
@@ -286,7 +286,7 @@ static void wq_more_keys_than_places(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rig->worker.lane->others.first);
 }
 
-/* Work that a worker runs can be found until it lets go. */
+/* ->cur and ->held show the work that a worker runs, until io_wq_let_go(). */
 static void wq_take_is_findable(struct kunit *test)
 {
 	struct wq_rig *rig = wq_rig_make(test);
@@ -300,7 +300,7 @@ static void wq_take_is_findable(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->worker.lane->held, 0);
 }
 
-/* Work is for workers of its generation: newer work always, older work while one is about. */
+/* Workers take no newer work; they take older work unless an older worker is going to take it. */
 static void wq_take_needs_its_generation(struct kunit *test)
 {
 	static const int keys[] = { -1, 5 };
@@ -333,7 +333,7 @@ static void wq_take_needs_its_generation(struct kunit *test)
 	}
 }
 
-/* Work that was given back is the first again, of its key too; a search would miss it. */
+/* io_wq_give_back() makes work the first of its queue again, except during a search. */
 static void wq_gives_back(struct kunit *test)
 {
 	struct wq_rig *rig = wq_rig_make(test);
@@ -362,7 +362,7 @@ static void wq_gives_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->worker.lane->keys, 0);
 }
 
-/* A worker ends work that was cancelled before it began. */
+/* io_wq_heed_cancel() marks work that was cancelled before it began. */
 static void wq_heeds_cancel(struct kunit *test)
 {
 	struct wq_rig *rig = wq_rig_make(test);
@@ -375,7 +375,7 @@ static void wq_heeds_cancel(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rig->work[0].work.flags & IO_WQ_WORK_CANCEL);
 }
 
-/* Once the pool ends all work can be taken, whatever runs, and is cancelled. */
+/* Once the pool is exiting, all work can be taken, even of a held key, and is cancelled. */
 static void wq_take_at_the_end(struct kunit *test)
 {
 	struct wq_rig *rig = wq_rig_make(test);
