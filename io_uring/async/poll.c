@@ -462,7 +462,7 @@ static noinline bool io_poll_leave_worker(struct io_ring_ctx *ctx)
  * @ready: set to the events that ->poll() has reported
  *
  * ->poll() of some files sleeps: FUSE waits for its server, epoll for a mutex.  So a worker takes
- * the ring lock after ->poll(), because the server, say, may need the ring.
+ * the ring lock after ->poll(), which may wait for a task that needs the ring.
  *
  * Return: 0 if the request waits; 1 if it does not wait, because @ready has events, and the poll is
  * single-shot or could not be queued; -ECANCELED if the request may not wait.  Without events:
@@ -657,7 +657,7 @@ void io_poll_recheck_slow(struct io_ring_ctx *ctx)
  * io_poll_own - claim a poll without an event, for a cancel, say
  * @req: waiting; ring lock held
  *
- * Return: true if the caller owns the poll; false if it already had an owner.
+ * Return: true if the caller owns the poll; false if the poll already had an owner.
  */
 bool io_poll_own(struct io_kiocb *req)
 {

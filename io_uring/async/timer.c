@@ -156,7 +156,7 @@ static enum hrtimer_restart io_timer_queue_expired(struct hrtimer *hrtimer)
 }
 
 /**
- * io_timers_run - expire timers that an interrupt has left
+ * io_timers_run - expire due timers that an interrupt has left to task work
  * @ctx: the ring, its lock held; ctx->timers is not NULL
  */
 void io_timers_run(struct io_ring_ctx *ctx)

@@ -3,8 +3,8 @@
 
 /*
  * Work that cannot be done without blocking goes to a pool of threads.  Each task that uses
- * io_uring has its own pool (wq->task, in names also the pool's owner).  The workers are threads of
- * this task's process, so that they have its memory, files and limits.
+ * io_uring has its own pool.  This task is wq->task; names of functions call it the owner.  The
+ * workers are threads of the task's process, so that they have its memory, files and limits.
  *
  * Data: a pool has two lanes, each with its queues, workers and limit.  The bounded lane is for
  * work that ends by itself (storage), the unbounded lane for work that may wait for another task.
@@ -16,7 +16,7 @@
  *			the workers, so it misses no work.  A long search drops the lock now and
  *			then; code that removes work updates searches that point to this work
  *	lane->workers_lock	idle workers and counts.  A raw lock, because the scheduler's
- *			hook takes it.  Tasks are woken after it is dropped
+ *			hook takes it.  Tasks are woken after this lock is dropped
  *	wq->cpus.lock	a mutex: CPUs of the workers
  *
  * Ordering: queued work must not wait for a worker that goes to sleep at the same time, nor
@@ -146,8 +146,8 @@ void io_wq_unref(struct io_wq *wq)
 }
 
 /**
- * io_wq_live_put - drop the count of a thread, or that of the pool until its exit
- * @wq: a thread must not use it afterwards
+ * io_wq_live_put - drop a count of ->live, which each thread has, and the pool until its exit
+ * @wq: pool; a thread must not use the pool afterwards
  */
 void io_wq_live_put(struct io_wq *wq)
 {
@@ -261,7 +261,7 @@ static bool io_wq_has_only_old_workers(struct io_wq_lane *lane)
 
 /**
  * io_wq_run_bounded - run bounded work that no worker is going to take, and its chain
- * @wq: pool, of current, after io_wq_wait_done()
+ * @wq: pool of current, after io_wq_wait_done()
  *
  * An exiting task can create no workers.  If the pool has no workers, or only workers of an older
  * generation, the task runs the work itself.  The work leaves interruptible waits at once, as after
@@ -304,7 +304,7 @@ bool io_wq_run_bounded(struct io_wq *wq)
 
 /**
  * io_wq_wait_done - have the pool's task woken whenever a worker detaches its work
- * @wq: pool, of current, which io_wq_exit_start() ends soon
+ * @wq: pool of current, which calls io_wq_exit_start() soon
  *
  * From here on the workers keep running when the process is stopped.  Call this before setting
  * current's state and before io_wq_bounded_busy().  That function takes the locks of the lanes.  A

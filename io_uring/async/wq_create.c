@@ -24,7 +24,7 @@
  *	io_wq_request()		calls io_wq_spawn() in the pool's task, or queues task work
  *	io_wq_spawn()		checks again whether a worker is needed, creates the thread
  *	io_wq_spawn_failed()	retries later through lane->retry, or gives up.  If the lane has
- *				workers, the retries of -EAGAIN and -ENOMEM do not end
+ *				workers, -EAGAIN and -ENOMEM are retried without end
  *	io_wq_create_retry()	queues lane->create again, after many failures without interrupting
  *				the pool's task; ends a creation that is not needed any more
  *	io_wq_stop_creation()	at the pool's exit, removes lane->retry or lane->create
@@ -103,7 +103,7 @@ static void io_wq_give_up(struct io_wq_lane *lane)
 		io_wq_creation_end(lane);
 		none = !lane->nr_workers && !io_wq_owner_runs(lane);
 	}
-	/* before io_wq_unref(): the creation's reference may be the last one */
+	/* queue this before io_wq_unref(), which may drop the last reference to the pool */
 	if (none)
 		io_wq_queue_reap(lane);
 	io_wq_unref(lane->wq);
@@ -191,7 +191,7 @@ static void io_wq_retry_later(struct io_wq_lane *lane)
 /*
  * Retry later, or give up.  Without any worker, give up after half a second in all, unless signals
  * cause the failures.  With workers, which may be stuck for long, retry twice a second for as long
- * as work waits, because no notification says that a limit is lifted.
+ * as work waits.  There is no notification when a limit is lifted.
  */
 static void io_wq_spawn_failed(struct io_wq_lane *lane, int err)
 {
@@ -576,7 +576,7 @@ void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 	enum io_wq_need need = io_wq_need(lane, concurrent);
 
 	if (need != IO_WQ_WANTED) {
-		/* pair A: the caller has written the queue */
+		/* pair A: order the caller's changes before the checks */
 		smp_mb();
 		need = io_wq_need(lane, concurrent);
 	}

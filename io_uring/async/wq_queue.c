@@ -4,9 +4,9 @@
 /*
  * Data: a lane (struct io_wq_lane) is the bounded or unbounded work of a pool, and its workers.  It
  * queues plain work in one FIFO, and hashed work in a FIFO for each key (an inode or an open file).
- * Work of one key runs one at a time and in order, so that the lock of one inode blocks only one
- * worker of the lane.  A lane uses at most IO_WQ_KEYS keys at a time.  Hashed work of other keys
- * waits in ->others, in order, until a key is free.
+ * Work of one key runs one at a time and in order, so the lock of an inode blocks only one worker.
+ * A lane uses at most IO_WQ_KEYS keys at a time.  Hashed work of other keys waits in ->others, in
+ * order, until a key is free.
  *
  * Locks and ordering: see wq.c.
  */
@@ -554,8 +554,8 @@ struct io_wq_work *io_wq_go_on(struct io_wq_work *work, bool timed)
  *
  * The work becomes the first of its queue again.
  *
- * Return: true if the work was requeued; false if the worker keeps the work, because a search in
- * progress may have passed the head of the queue, or because the queue is in the other lane
+ * Return: true if the work was requeued; false if the worker keeps it, because a search may have
+ * passed the head of the queue, or the queue is in the other lane
  */
 bool io_wq_give_back(struct io_wq_worker *worker)
 {
@@ -576,7 +576,7 @@ bool io_wq_give_back(struct io_wq_worker *worker)
 }
 
 /**
- * io_wq_disown - detach the work that current runs from the pool
+ * io_wq_disown - detach current's work from the pool, before params->run() returns
  *
  * params->run() calls this under the lock of another table, in which searches find the work from
  * here on.  The worker still calls params->put() when params->run() returns.

@@ -2,11 +2,11 @@
 /* io_uring: the worker pool: how a worker runs, sleeps and leaves */
 
 /*
- * Data: idle workers are on a stack.  A task that wakes a worker removes it from the stack and
- * counts it as running at once, so that no other task wakes the same worker.  A worker that has
+ * Data: idle workers are on a stack.  A task that wakes a worker removes it from the stack at once
+ * and counts it as running, so no other task wakes the same worker.  A worker that has
  * been idle for more than five seconds leaves, except the last worker of its lane.  All idle
  * workers leave once the pool's task uses no ring any more, or has replaced its root, descriptors
- * or namespaces, because workers keep these objects in use.
+ * or namespaces.  Workers would keep unused objects of these kinds in use.
  *
  * Rules: workers share root, descriptors and namespaces with the pool's task, until this task calls
  * unshare() or setns().  When the task queues work or creates a worker, it compares its objects

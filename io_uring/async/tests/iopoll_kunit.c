@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring: tests of which devices a round polls, and which requests it ends */
 /*
- * ->iopoll() of the files here returns 1, as the block layer does for each running task, and marks
- * those requests as done that the test has chosen.  All requests have REQ_F_REISSUE, so that a
- * round runs their task work instead of completing them, which would need a completion queue.
+ * ->iopoll() of the files here returns 1, as the block layer does in a running task.  It marks
+ * requests as done that the test has chosen.  All requests have REQ_F_REISSUE, so a round runs
+ * their task work instead of completing them, which would need a completion queue.
  */
 #include <kunit/test.h>
 
