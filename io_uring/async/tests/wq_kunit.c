@@ -28,7 +28,6 @@
  * @put: number of work items that the pool has released
  * @order: numbers of the work items in the order in which they began
  * @nr_order: number of entries of @order
- * @bound: unused
  */
 struct pool_test {
 	struct io_wq		*wq;
@@ -40,7 +39,6 @@ struct pool_test {
 	atomic_t		put;
 	int			order[POOL_WORKS];
 	atomic_t		nr_order;
-	unsigned int		bound;
 };
 
 /* A work item of the test. */
