@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: a ring, owner by owner */
+/* io_uring: struct io_ring_ctx and the structs of its parts */
 #ifndef IO_CTX_H
 #define IO_CTX_H
 
@@ -18,9 +18,9 @@
 #include <linux/xarray.h>
 
 /*
- * Many files share struct io_ring_ctx, so this header defines all of its parts: one
- * struct for each owner, which is the file that the struct's kernel-doc names.  Other
- * files read the fields, but call the owner's functions to change most of them.
+ * Many files share struct io_ring_ctx, so this header defines all of its parts.  A part
+ * belongs to the file that its kernel-doc names.  Other files read the fields, but call
+ * functions of that file to change most of them.
  * The letters before descriptions of fields are explained in linux/io_uring_types.h.
  */
 
@@ -36,9 +36,9 @@ struct user_struct;
 /*
  * struct io_rings: the words of the ring that are shared with user space
  *
- * Grouped by writer, a cache line each, so that the kernel's stores and the
- * program's do not fight over a line.  User space finds the words through the
- * offsets that io_uring_setup() returns.
+ * The words of the kernel and those of the program are in different cache lines, so
+ * that their stores do not contend for a line.  User space finds the words through
+ * the offsets that io_uring_setup() returns.
  */
 struct io_rings {
 	/* (U) the kernel writes */
@@ -53,13 +53,13 @@ struct io_rings {
 	u32		sq_tail ____cacheline_aligned;
 	u32		cq_head;
 	u32		cq_flags;
-	/* (U) the completion queue; the index array follows it where there is one */
+	/* (U) the completion queue; the index array follows, except with NO_SQARRAY */
 	struct io_uring_cqe	cqes[] ____cacheline_aligned;
 };
 
 /**
- * struct io_ring_lock - the ring lock: submission, registered resources, everything marked (R)
- * @mutex: for ring/locks.h; only io_ring_unlock() may release it, because that commits first
+ * struct io_ring_lock - the ring lock, for submission, registered resources and all (R) fields
+ * @mutex: used by ring/locks.h; only io_ring_unlock() releases it, after a commit
  */
 struct io_ring_lock {
 	/* see above */
@@ -71,8 +71,8 @@ struct io_ring_lock {
  * @tw: links it into the overflow list, a mailbox or a store
  * @val: user_data, res and flags
  * @extra: the extra words of 32-byte CQEs
- * @store: (-) where it belongs, NULL if it is freed after its one use
- * @uncounted: overflowed: no target counts it
+ * @store: (-) store that the entry belongs to, NULL if the entry is freed after one use
+ * @uncounted: for an overflowed CQE: no target counts it
  */
 struct io_cqe_entry {
 	struct io_tw		tw;
@@ -84,10 +84,10 @@ struct io_cqe_entry {
 
 /**
  * struct io_entry_store - entries for the messages of a ring (see io_uring/ring/entry.h)
- * @back: entries that have returned
+ * @back: entries that were returned after use
  * @free: (R) entries to be used next, linked by ->tw
- * @made: (R) entries that belong to the store
- * @away: (A) once the ring is gone: entries that have not returned
+ * @made: (R) number of entries that belong to the store
+ * @away: (A) after the end of the ring: number of entries that were not returned yet
  */
 struct io_entry_store {
 	struct io_mailbox	back;
@@ -101,9 +101,8 @@ struct io_entry_store {
  * @node: (C) in cq.targets
  * @at: (C) value of cq.counted at which the target is reached
  * @listed: (C) the target is in cq.targets
- * @reached: called once when the CQEs are published, unless the target is removed
- *	before.  Runs in the context that posted the last CQE, on multi-writer rings
- *	under cq.lock
+ * @reached: called once, in the context that publishes the last of the CQEs, unless
+ *	the target was removed before.  On multi-writer rings called under cq.lock
  */
 struct io_cq_target {
 	struct rb_node		node;
@@ -114,9 +113,9 @@ struct io_cq_target {
 
 /**
  * struct io_cq_uncounted - CQEs that no target counts (see io_cq_uncount())
- * @nr: number of such CQEs in the ring
- * @seen: number of them that were published when the published tail was @at
- * @at: see @seen
+ * @nr: number of such CQEs that were put into the ring since its setup
+ * @seen: number of such CQEs that are published while the published tail is @at
+ * @at: published tail for which @seen is valid
  */
 struct io_cq_uncounted {
 	u32	nr;
@@ -136,11 +135,11 @@ struct io_cq_uncounted {
 struct io_cqring {
 	/** @tail: (C) next slot to be written */
 	u32			tail;
-	/** @limit: (C) first position that was not known to be free when the head was read last */
+	/** @limit: (C) position after the free slots at the last read of the head; see ring/cq.c */
 	u32			limit;
-	/** @published: (C) what user space can see */
+	/** @published: (C) tail that user space can see */
 	u32			published;
-	/** @mask: (-) entries - 1 */
+	/** @mask: (-) number of slots - 1 */
 	u32			mask;
 	/** @shift: (-) 1 with 32-byte CQEs */
 	u8			shift;
@@ -158,17 +157,17 @@ struct io_cqring {
 	spinlock_t		lock;
 	/** @overflow: (C) first overflowed CQE */
 	struct io_tw		*overflow;
-	/** @overflow_tail: (C) where the next one is linked */
+	/** @overflow_tail: (C) where the next overflowed CQE is linked */
 	struct io_tw		**overflow_tail;
-	/** @timeouts: (R) timeouts that have ended or repeated; each ends the wait of sleepers */
+	/** @timeouts: (R) number of timeouts that ended or repeated; a change ends all waits */
 	u32			timeouts;
-	/** @counted: (C) CQEs that targets have counted, up to date while there are any */
+	/** @counted: (C) published CQEs except uncounted ones; see io_cq_counted() */
 	u64			counted;
 	/** @targets: (C) numbers of CQEs that timeouts wait for, sorted by @at */
 	struct rb_root_cached	targets;
-	/** @timeouts_seen: (A) multi-writer rings: @timeouts for sleepers, see io_cq_timeouts() */
+	/** @timeouts_seen: (A) multi-writer rings: copy of @timeouts that sleepers read */
 	u32			timeouts_seen;
-	/** @uncounted: (C) CQEs that @counted leaves out, those of timeouts */
+	/** @uncounted: (C) CQEs of timeouts, which @counted leaves out */
 	struct io_cq_uncounted	uncounted;
 	/** @stage_uncounted: (R) uncounted CQEs in @stage, a bit each */
 	u16			stage_uncounted;
@@ -176,14 +175,14 @@ struct io_cqring {
 	u16			stage_large;
 	/** @stage: (R) multi-writer rings: CQEs that are not in the ring yet */
 	struct io_cqe_val	stage[IO_CQ_STAGE];
-	/** @stage_extra: (R) extra words of 32-byte CQEs, zeroes otherwise */
+	/** @stage_extra: (R) extra words of the CQEs in @stage_large */
 	u64			stage_extra[IO_CQ_STAGE][2];
 };
 
 /**
  * struct io_rsrc_table - a table of registered files or buffers (see io_uring/rsrc/table.h)
- * @nr: (R) slots
- * @nodes: (R) one pointer a slot, NULL for an empty one
+ * @nr: (R) number of slots
+ * @nodes: (R) a pointer for each slot, NULL if the slot is empty
  */
 struct io_rsrc_table {
 	unsigned int		nr;
@@ -207,10 +206,10 @@ struct io_file_table {
 };
 
 /**
- * struct io_restriction - what a restricted ring may do (see io_uring/sys/register.c)
+ * struct io_restriction - restrictions of a ring (see io_uring/sys/register.c)
  * @register_op: allowed register opcodes
  * @sqe_op: allowed SQE opcodes
- * @flags: SQE flags that may be set, and those that have to be
+ * @flags: SQE flags that are allowed, and SQE flags that are required
  * @registered: restrictions were registered before the ring was enabled
  * @hold: the ring is enabled, and the restrictions are checked
  */
@@ -228,9 +227,9 @@ struct io_restriction {
 /**
  * struct io_mapped_region - memory shared with user space (see io_uring/ring/region.h)
  * @ptr: kernel address
- * @pages: its pages
- * @nr_pages: their number
- * @user: the pages are the program's own, pinned
+ * @pages: pages of the region
+ * @nr_pages: number of @pages
+ * @user: the pages are pinned memory of the program
  */
 struct io_mapped_region {
 	void		*ptr;
@@ -239,16 +238,16 @@ struct io_mapped_region {
 	bool		user;
 };
 
-/* groups of provided buffers with a number below this are found in an array */
+/* groups of provided buffers with a number below this limit are in an array */
 #define IO_GROUPS_SMALL	16
 
 /**
  * struct io_buf_groups - groups of provided buffers (see io_uring/rsrc/groups.h)
  * @small: (R) groups with small numbers; changed under @lock as well
  * @others: (R) all other groups; changed under @lock as well
- * @bundle: (R) used by the attempt of a transfer, NULL before the first one
+ * @bundle: (R) memory for a bundle during one attempt, NULL before the first bundle
  * @pinned: (R) pages of the program's memory that groups have pinned
- * @lock: lets a program map the memory of a group without the ring lock; a leaf
+ * @lock: protects the mapping of a group's memory, without the ring lock; a leaf lock
  */
 struct io_buf_groups {
 	struct io_buf_group	*small[IO_GROUPS_SMALL];
@@ -263,8 +262,8 @@ struct io_buf_groups {
  * struct io_ring_users - the tasks that use a ring (see io_uring/task/tctx.h)
  * @lock: see ring/locks.h; task context only
  * @nodes: struct io_tctx_node of each task, under @lock
- * @next: next node of the walk through @nodes, under @lock; the ring lock allows one walk
- * @used_workers: (R) a request of the ring has gone to a worker; if not, no pool has one
+ * @next: next entry of a walk through @nodes, under @lock; the ring lock serialises walks
+ * @used_workers: (R) a request was queued to a worker; if false, no pool has to be searched
  */
 struct io_ring_users {
 	/* see above */
@@ -280,7 +279,7 @@ struct io_ring_users {
  * @sqes: (-)(U) SQEs
  * @shift: (-) 1 with 128-byte SQEs
  * @head: (R) next SQE to take
- * @entries: (-) its size
+ * @entries: (-) number of slots
  */
 struct io_sq {
 	u32			*array;
@@ -295,10 +294,10 @@ struct io_sq {
  * @free: (R) stack of requests to be used next
  * @nr_free: (R) requests on that stack
  * @max_free: (R) limit of @nr_free, 0 once the ring ends
- * @nr: (R) requests that were taken from the slab, free ones included
+ * @nr: (R) number of requests that were allocated from the slab, including those in @free
  * @nr_notifs: (R) notifs among @nr, which have no SQE of their own, see op/net/notif.c
- * @retired: (A) completed by workers, to be freed under the ring lock; linked by ->tw
- * @all_gone: (R) set when the ring is closed, called when its last request ends; ring lock held
+ * @retired: (A) requests that ended without the ring lock, to be freed under it
+ * @all_gone: (R) set when the ring is closed; called under the ring lock after the last request
  */
 struct io_req_pool {
 	struct io_kiocb		**free;
@@ -312,8 +311,8 @@ struct io_req_pool {
 
 /**
  * struct io_ready - chains and retries to issue before the ring lock is released (see req/push.c)
- * @first: (R) linked by ->tw
- * @tail: (R) where the next one is linked
+ * @first: (R) first item; items are linked by ->tw
+ * @tail: (R) where the next item is linked
  */
 struct io_ready {
 	struct io_tw		*first;
@@ -322,8 +321,8 @@ struct io_ready {
 
 /**
  * struct io_chain - the chain that is being built (see io_uring/submit/slow.c)
- * @head: (R) its first request, NULL for none
- * @last: (R) its last request
+ * @head: (R) first request, NULL if no chain is being built
+ * @last: (R) last request so far
  */
 struct io_chain {
 	struct io_kiocb		*head;
@@ -332,10 +331,10 @@ struct io_chain {
 
 /**
  * struct io_polled - requests of an IOPOLL ring in flight (see io_uring/async/iopoll.h)
- * @first: (R) linked by ->tw
- * @tail: (R) where the next one is linked
- * @unlisted: (A) requests that workers could not put on the list, because they were
- *	killed; the fallback worker adds these
+ * @first: (R) first request; requests are linked by ->tw
+ * @tail: (R) where the next request is linked
+ * @unlisted: (A) requests that a worker could not put on the list because the worker
+ *	was killed; the fallback worker puts them on the list
  */
 struct io_polled {
 	struct io_tw		*first;
@@ -344,11 +343,11 @@ struct io_polled {
 };
 
 /**
- * struct io_buf_life - registered buffers on their way out (see io_uring/rsrc/bufs.c)
- * @alive: (R) buffers in slots, and those that requests still use
- * @awaited: (R) buffers that a task on ->work_wait waits for, until their last user ends
- * @abandoned: (A) the waiter was killed: undo what it began
- * @leaving: (R) slots of ->buf_table, whose nr is 0 during the wait
+ * struct io_buf_life - for a task that unregisters the buffers (see io_uring/rsrc/bufs.c)
+ * @alive: (R) number of buffers in slots or in use by requests, except those of drivers
+ * @awaited: (R) number of buffers whose last users a task on ->work_wait waits for
+ * @abandoned: (A) the waiting task was killed, so its unregistration has to be undone
+ * @leaving: (R) number of slots of ->buf_table, whose nr is 0 during the wait
  */
 struct io_buf_life {
 	unsigned int		alive;
@@ -361,7 +360,7 @@ struct io_buf_life {
  * struct io_wait_table - requests that wait for an event or a time (see io_uring/req/wait_table.h)
  * @buckets: (R) a hash table, by user_data
  * @factor: (R) multiplier of the hash of user_data
- * @room: (R) requests that may still wait before the table grows
+ * @room: (R) number of requests that can be added before the table grows
  * @steps: (R) steps of walks through the table, see io_wait_table_walk()
  * @shift: (R) right shift that turns the product into the index of a bucket
  */
@@ -374,32 +373,32 @@ struct io_wait_table {
 };
 
 /**
- * struct io_spare - the beginning of memory that a ring keeps for the next request
- * @next: (R) the one that was put back before it
+ * struct io_spare - first bytes of an object that a ring keeps for a later request
+ * @next: (R) object that was put back before this object
  */
 struct io_spare {
 	struct io_spare		*next;
 };
 
 /**
- * struct io_spares - spare memory of one kind (see io_uring/req/spare.h)
- * @first: (R) the one to be used next
- * @nr: (R) number of spares
+ * struct io_spares - list of spare objects of one kind (see io_uring/req/spare.h)
+ * @first: (R) object to be used next
+ * @nr: (R) number of objects
  */
 struct io_spares {
 	struct io_spare		*first;
 	unsigned int		nr;
 };
 
-/* polls that share a full barrier when they are released */
+/* maximum number of polls that share a full barrier after their release */
 #define IO_POLL_RELEASED	64
 
 /**
  * struct io_polls - requests that wait for files (see io_uring/async/poll.c)
- * @spares: for retries that wait for their files
- * @released: (R) polls that were released, to be checked once more
+ * @spares: memory for polls of requests that are retried when their file is ready
+ * @released: (R) released polls, to be checked once more
  * @nr_released: (R) entries of @released, 0 whenever the ring lock is free
- * @recheck: (-) checks them, and empties @released
+ * @recheck: (-) function that checks the polls in @released, and empties the array
  */
 struct io_polls {
 	struct io_spares	spares;
@@ -410,11 +409,11 @@ struct io_polls {
 
 /**
  * struct io_drain - chains that wait for earlier requests (see io_uring/req/drain.c)
- * @first: (R) linked by ->tw
- * @tail: (R) where the next one is linked
- * @nr: (R) requests on the list, those linked behind them included
- * @next: (R) the next chain waits for the drained one before it
- * @disabled: (R) a CQE was skipped: no draining from here on
+ * @first: (R) head of the first chain; heads are linked by ->tw
+ * @tail: (R) where the next head is linked
+ * @nr: (R) number of requests in all chains on the list
+ * @next: (R) the next chain has to be drained, see io_chain_mark_drain()
+ * @disabled: (R) an SQE had IOSQE_CQE_SKIP_SUCCESS, so IOSQE_IO_DRAIN is refused
  */
 struct io_drain {
 	struct io_tw		*first;
@@ -439,10 +438,10 @@ struct io_fallback {
 };
 
 /**
- * struct io_notify - who is notified of CQEs besides sleepers (see io_uring/ring/notify.c)
+ * struct io_notify - listeners for CQEs, besides sleepers (see io_uring/ring/notify.c)
  * @wait: (A) tasks and rings that poll the ring's file
- * @ev_fd: RCU, the registered eventfd
- * @work: wakes listeners when the poster must not
+ * @ev_fd: the registered eventfd, read under RCU
+ * @work: notifies the listeners if the context of a push must not do that
  * @rcu: checks the CQ again after the first poll of the ring's file
  */
 struct io_notify {
@@ -453,7 +452,7 @@ struct io_notify {
 };
 
 /**
- * struct io_owner - user for whom files are released one after the other (see io_uring/req/put.c)
+ * struct io_owner - user whose files are released one after the other (see io_uring/req/put.c)
  * @uid: (-) user that created the ring
  * @pid_ns: (-) number of the pid namespace that stands for a container
  */
@@ -463,10 +462,10 @@ struct io_owner {
 };
 
 /**
- * struct io_account - user and mm that pay for the memory of a ring (see io_uring/rsrc/account.h)
+ * struct io_account - user and mm charged for the memory of a ring (see io_uring/rsrc/account.h)
  * @user: (-) whose RLIMIT_MEMLOCK is charged, NULL with CAP_IPC_LOCK
  * @mm: (-) whose pinned pages are counted
- * @charged: (R) what is charged to the two, NULL before the first buffer
+ * @charged: (R) charges to @user and @mm, NULL until the first buffer is registered
  */
 struct io_account {
 	struct user_struct	*user;
@@ -475,7 +474,7 @@ struct io_account {
 };
 
 /**
- * struct io_creds - on whose behalf requests are issued (see io_uring/rsrc/creds.h)
+ * struct io_creds - credentials with which requests are issued (see io_uring/rsrc/creds.h)
  * @sq: (-) credentials of the SQPOLL ring's creator
  * @personalities: (R) registered credentials
  * @next: (R) next id of a personality
@@ -489,7 +488,7 @@ struct io_creds {
 /**
  * struct io_sqpoll - a ring's side of its SQPOLL thread (see io_uring/task/sqpoll.c)
  * @data: (-) the thread, shared by attached rings
- * @idle: (-) jiffies before the thread sleeps
+ * @idle: (-) jiffies without work before the thread sleeps
  * @list: in data->ctx_list, under data->lock
  * @room: tasks that wait for room in the SQ
  * @leaving: (A) set when the ring ends, so that the thread removes the ring
@@ -514,9 +513,9 @@ struct io_exit {
 	struct rcu_work		free_work;
 };
 
-/* reasons for a SQE to take the slow path, in ctx->submit_slow */
+/* reasons for an SQE to take the slow path, in ctx->submit_slow */
 #define IO_SLOW_RESTRICTED	BIT(0)	/* check the ring's restrictions */
-#define IO_SLOW_DRAIN		BIT(1)	/* requests wait for a drained one */
+#define IO_SLOW_DRAIN		BIT(1)	/* drained requests wait */
 #define IO_SLOW_LINK		BIT(2)	/* the SQE continues a chain */
 
 /* bits of ctx->listeners */
@@ -528,13 +527,13 @@ struct io_exit {
 #define IO_CHECK_CQ_OVERFLOW	0	/* bit: CQEs wait for room */
 #define IO_CHECK_CQ_DROPPED	1	/* bit: a CQE was lost, reported once by -EBADR */
 
-/* most queues of network devices that a ring stores; later ones replace the oldest */
+/* maximum number of network device queues that a ring stores; new ones replace the oldest */
 #define IO_NAPI_MAX	16
 
 /**
  * struct io_napi - queues of network devices that a waiting task polls (see io_uring/async/napi.h)
  * @time_us: (A) microseconds of polling before each sleep, or 0; written under the ring lock
- * @prefer: (A) keep interrupts of the queues off meanwhile; written under the ring lock
+ * @prefer: (A) keep interrupts off during polling (prefer_busy_poll); written under the ring lock
  * @enabled: (R) registered
  * @nr: (A) entries of @ids; written under the ring lock
  * @next: (R) the entry that is written next
@@ -550,11 +549,11 @@ struct io_napi {
 };
 
 /**
- * union io_stops - what stops io_uring_enter() before it does anything, in one word
+ * union io_stops - reasons for io_uring_enter() to fail or to pause at its beginning, in one word
  * @disabled: (A) IORING_SETUP_R_DISABLED, until the ring is enabled
- * @starved: (A) the fallback work, or an exiting task, has tried for the ring lock without
- *	success for a while: submitters yield to it (see io_ring_yield())
- * @any: (A) both, to check them by one load
+ * @starved: (A) a context that only tries for the ring lock has failed for a while, so
+ *	submitters yield (see io_ring_yield())
+ * @any: (A) @disabled and @starved, to check both by one load
  */
 union io_stops {
 	struct {
@@ -581,31 +580,31 @@ struct io_ring_ctx {
 		struct io_rings		*rings;
 		/** @submitter_task: (A) SINGLE_ISSUER: the owner, set once; holds a reference */
 		struct task_struct	*submitter_task;
-		/** @listeners: (A) bits IO_LISTEN_*: who is notified of CQEs besides sleepers */
+		/** @listeners: (A) bits IO_LISTEN_*: listeners for CQEs, besides sleepers */
 		unsigned long		listeners;
 		/** @check_cq: (A) bits IO_CHECK_CQ_* */
 		unsigned long		check_cq;
 		/** @issue_flags: (-) IO_URING_F_* that follow from the setup flags */
 		unsigned int		issue_flags;
-		/** @stops: what stops io_uring_enter() */
+		/** @stops: reasons for io_uring_enter() to fail or to pause */
 		union io_stops		stops;
 		/** @iopoll: (-) IORING_SETUP_IOPOLL */
 		/** @syscall_iopoll: (-) IOPOLL without SQPOLL: io_uring_enter() reaps */
 		bool			iopoll, syscall_iopoll;
-		/** @commands: (R) drivers may have, or have had, commands of URING_CMD */
+		/** @commands: (R) a URING_CMD was submitted, so drivers may have commands */
 		bool			commands;
-		/** @asked: (A) a driver was called to end some of @commands */
+		/** @asked: (A) a driver was called with IO_URING_F_CANCEL to end a command */
 		bool			asked;
 		/** @compat: (-) set up by a 32-bit task */
 		bool			compat;
 		/**
 		 * @dying: (A) the file is released: no request may wait any more.  Set
-		 * without the ring lock; task/exit.c explains who sees it when
+		 * without the ring lock; task/exit.c explains the ordering
 		 */
 		bool			dying;
 		/** @notify_method: (-) how task work reaches a submitter, TWA_* */
 		enum task_work_notify_mode	notify_method;
-		/** @refs: the file, then the exit work; slab memory of requests */
+		/** @refs: references, listed in task/exit.c */
 		struct percpu_ref	refs;
 	} ____cacheline_aligned_in_smp;
 
@@ -619,7 +618,7 @@ struct io_ring_ctx {
 		struct io_req_pool	reqs;
 		/* items to run before new SQEs, and the chain that new SQEs extend */
 		struct {
-			/** @leftover: (R) what the owner took from @mailbox and has not run yet */
+			/** @leftover: (R) items taken from @mailbox that have not run yet */
 			struct io_tw		*leftover;
 			/** @ready: chains and retries to issue next */
 			struct io_ready		ready;
@@ -628,19 +627,19 @@ struct io_ring_ctx {
 		};
 		/** @polled: IOPOLL: requests in flight */
 		struct io_polled	polled;
-		/* what requests use */
+		/* resources of requests */
 		struct {
-			/** @tags_owed: (R) tags of emptied slots that come when requests end */
+			/** @tags_owed: (R) tags of emptied slots, to be posted when requests end */
 			unsigned int		tags_owed;
 			/** @file_table: (R) registered files */
 			struct io_file_table	file_table;
-			/** @timers: (R) queues, NULL until many requests wait, see async/timer.c */
+			/** @timers: (R) queues of async/timer.c, NULL until many requests wait */
 			struct io_timer_queue	*timers;
 			/** @buf_table: (R) registered buffers */
 			struct io_rsrc_table	buf_table;
-			/** @entries: (R) for messages that the ring sends, NULL before the first */
+			/** @entries: (R) store for sent messages, NULL before the first message */
 			struct io_entry_store	*entries;
-			/** @bufs: registered buffers on their way out */
+			/** @bufs: counts of registered buffers, to unregister them */
 			struct io_buf_life	bufs;
 			/** @groups: provided buffers */
 			struct io_buf_groups	groups;
@@ -662,11 +661,11 @@ struct io_ring_ctx {
 	struct {
 		/** @mailbox: single-writer rings: finished requests, retries, messages */
 		struct io_mailbox	mailbox;
-		/** @wake_early: a worker's next CQE may wake a task that waits for several */
+		/** @wake_early: (A) a worker's next CQE may wake a task that waits for more CQEs */
 		bool			wake_early;
 		/** @cq_wait: multi-writer rings: tasks that sleep for CQEs */
 		struct wait_queue_head	cq_wait;
-		/** @notify: who is notified of CQEs besides sleepers */
+		/** @notify: listeners for CQEs, besides sleepers */
 		struct io_notify	notify;
 		/** @fallback: work of tasks that are gone */
 		struct io_fallback	fallback;
@@ -674,23 +673,23 @@ struct io_ring_ctx {
 
 	/* the rest is cold */
 
-	/** @sqpoll: its SQPOLL thread */
+	/** @sqpoll: the ring's side of its SQPOLL thread */
 	struct io_sqpoll	sqpoll;
 	/** @plug: (R) block plug of the batch that is being submitted */
 	struct blk_plug		plug;
 	/** @clockid: (R) clock for the timeouts of waits */
 	clockid_t		clockid;
-	/** @iowq_limits: limits of workers, 0 for none, under users.lock */
+	/** @iowq_limits: limits of the numbers of workers, 0 for none, under users.lock */
 	u32			iowq_limits[2];
 	/** @cq_entries: (-) size of the completion queue */
 	unsigned int		cq_entries;
-	/** @restrictions: (R) what a restricted ring may do */
+	/** @restrictions: (R) restrictions of the ring */
 	struct io_restriction	restrictions;
-	/** @owner: user for whom files are released one after the other */
+	/** @owner: user whose files are released one after the other */
 	struct io_owner		owner;
-	/** @account: user and mm that pay for registered buffers */
+	/** @account: user and mm that are charged for registered buffers */
 	struct io_account	account;
-	/** @creds: on whose behalf requests are issued */
+	/** @creds: credentials with which requests are issued */
 	struct io_creds		creds;
 	/* memory that is shared with the program */
 	struct {
@@ -698,7 +697,7 @@ struct io_ring_ctx {
 		/** @sqe_region: (-) SQEs */
 		struct io_mapped_region	ring_region, sqe_region;
 	};
-	/** @work_wait: tasks that wait until workers release requests, or requests buffers */
+	/** @work_wait: tasks that wait until workers drop requests, or requests release buffers */
 	struct wait_queue_head	work_wait;
 	/** @users: tasks that use the ring */
 	struct io_ring_users	users;
@@ -706,7 +705,7 @@ struct io_ring_ctx {
 	struct io_exit		exit;
 	/** @napi: queues of network devices */
 	struct io_napi		napi;
-	/** @rcu: frees this struct, one more grace period after @exit.free_work */
+	/** @rcu: frees this struct, a grace period after @exit.free_work has run */
 	struct rcu_head		rcu;
 };
 

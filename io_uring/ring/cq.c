@@ -2,11 +2,11 @@
 /* io_uring: posting of CQEs, the overflow list and the published tail */
 
 /*
- * There are two kinds of ring, decided once at setup.
+ * There are two kinds of ring.  The flags of io_uring_setup() select the kind.
  *
  * Single-writer rings (DEFER_TASKRUN): the result goes into its slot as soon as it is known.
  * Only one task may do that, the *writer*, with the ring lock held (io_cq_is_writer()).  The
- * writer is the ring's owner.  All others push onto ctx->mailbox.  Before there is an owner, and
+ * writer is the ring's owner.  Other tasks push onto ctx->mailbox.  Before there is an owner, and
  * once the mailbox is closed, any holder of the ring lock is the writer.
  *
  * Multi-writer rings (all others): the holder of the ring lock stages CQEs in cq.stage.  A full
@@ -21,28 +21,28 @@
  *	B  io_cq_refill() reads the head with acquire, before it reuses slots.  Pairs with the
  *	   program's release store of the head.
  *	C  Sleepers on multi-writer rings register under cq.lock and check the tail there.  The
- *	   publisher checks for sleepers under the same lock, so one of the two sees the other
- *	   (sys/wait.c).
+ *	   publisher checks for sleepers under the same lock.  So either the sleeper finds the
+ *	   new tail, or the publisher finds the sleeper (sys/wait.c).
  *	D  io_cq_commit() checks ctx->listeners after it has stored the tail, without a barrier:
  *
  *		io_cq_commit()			first poll(2) of the ring
  *		tail = n			queue, set a bit in ctx->listeners
  *		ctx->listeners?			tail?
  *
- *	   Each may miss the store of the other.  io_notify_activate() checks the tail once more
- *	   a grace period later.
+ *	   Each side may miss the store of the other side.  So io_notify_activate() checks the
+ *	   tail once more, a grace period later.
  *
- * Documentation/io_uring/models/cq_weak.pml is the model of all four.  A name after "model:" is
- * the option of the model that removes the barrier.
+ * Documentation/io_uring/models/cq_weak.pml is the model of these orderings.  A name after
+ * "model:" is the option of the model that removes the barrier.
  *
  * Targets: a timeout may wait for a number of CQEs.  Targets count the published CQEs, except those
- * of timeouts, which are posted as uncounted.  Otherwise the CQE of one timeout could end another
+ * of timeouts, which are posted as uncounted: the CQE of one timeout must not end another
  * timeout.  Each target stores the count at which it is reached.  A tree sorted by this count keeps
  * adding and removing cheap.  Each commit checks the first target.  A target that is reached is
  * handled through a mailbox, so no commit runs within another one.
  *
- * Once the overflow list is not empty, all CQEs go there, in order.  Meanwhile cq.limit equals
- * cq.tail, so the fast path need not test for overflowed CQEs.
+ * While the overflow list is not empty, all CQEs go there, in order, and cq.limit equals cq.tail.
+ * So the fast path need not test for overflowed CQEs.
  */
 #include <linux/memcontrol.h>
 #include <linux/rbtree.h>
@@ -56,7 +56,7 @@
 #include "ring/locks.h"
 #include "ring/notify.h"
 
-/* targets that fire before cq.lock is dropped for others */
+/* maximum number of targets that fire before cq.lock is dropped for other tasks */
 #define IO_CQ_REACH	64
 
 static void io_cq_lock_any(struct io_ring_ctx *ctx)
@@ -121,7 +121,7 @@ static bool io_cq_refill(struct io_ring_ctx *ctx)
 
 	if (cq->overflowed)
 		return false;
-	/* B, model: NO_B.  Do not trust the head: one that is out of range means a full ring. */
+	/* B, model: NO_B.  Treat a head that is out of range like that of a full ring. */
 	used = cq->tail - smp_load_acquire(&ctx->rings->cq_head);
 	if (used > cq->mask)
 		return false;
@@ -145,9 +145,9 @@ static void io_cq_fill(struct io_cqring *cq, const struct io_cqe_val *val, const
 }
 
 /*
- * Do not count the CQE that was filled last.  To keep commits fast, io_cq_publish() does not count
- * the published uncounted CQEs.  While cq->published equals uncounted.at, uncounted.seen of them
- * are published.  Afterwards all of them are.
+ * Exclude the CQE that was filled last from the count.  To keep commits fast, io_cq_publish() does
+ * not update the number of published uncounted CQEs.  While cq->published equals uncounted.at, this
+ * number is uncounted.seen.  After the next publication it is uncounted.nr.
  */
 static void io_cq_uncount(struct io_cqring *cq)
 {
@@ -158,7 +158,7 @@ static void io_cq_uncount(struct io_cqring *cq)
 	cq->uncounted.nr++;
 }
 
-/* Return: the number of published CQEs that count.  It never decreases. */
+/* Return: the number of published CQEs that targets count.  The number never decreases. */
 static u64 io_cq_counted(struct io_cqring *cq)
 {
 	bool settled = cq->uncounted.at != cq->published;
@@ -168,7 +168,7 @@ static u64 io_cq_counted(struct io_cqring *cq)
 	return cq->counted;
 }
 
-/* Count a lost CQE, and let one io_uring_enter() fail with -EBADR. */
+/* Increment cq_overflow for a lost CQE, and let one io_uring_enter() fail with -EBADR. */
 static void io_cq_lose(struct io_ring_ctx *ctx)
 {
 	WRITE_ONCE(ctx->rings->cq_overflow, ctx->rings->cq_overflow + 1);
@@ -176,7 +176,7 @@ static void io_cq_lose(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_cq_lost - account for a CQE that is lost on its way to a single-writer ring
+ * io_cq_lost - report a CQE that is lost on its way to a single-writer ring
  * @ctx: the ring, its lock held
  *
  * Wakes the owner, which may sleep for this CQE.
@@ -203,14 +203,14 @@ static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 		set_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
 		atomic_or(IORING_SQ_CQ_OVERFLOW, &ctx->rings->sq_flags);
 	}
-	/* on multi-writer rings cq.lock is held: io_cq_leave() notifies pollers */
+	/* on multi-writer rings io_cq_leave() notifies pollers, after it has released cq.lock */
 	if (cq->single_writer)
 		io_notify_overflow(ctx);
 }
 
 /*
- * Allocate memory for a CQE that finds no room in the ring.  A program that never makes room may
- * need more and more, so the allocation fails at its memory limit if reclaim does not help.  A
+ * Allocate memory for a CQE if the ring has no room.  A program that never makes room may need more
+ * and more memory, so the allocation fails at the limit of its cgroup if reclaim does not help.  A
  * kernel thread charges the ring's memory cgroup without reclaim, because it serves other rings.
  */
 static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
@@ -254,8 +254,8 @@ static void io_cq_fill_any(struct io_cqring *cq, const struct io_cqe_val *val, c
 
 /*
  * Allocate an entry for a CQE, and put it on the overflow list.  May sleep.  On a multi-writer ring
- * this drops cq.lock meanwhile, so other CQEs may be posted, and there may be room again.  Return:
- * false if there is no memory or the ring ends.
+ * the allocation runs without cq.lock, so other CQEs may be posted, and there may be room again.
+ * Return: false if there is no memory or the ring ends.
  */
 static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
 				    const u64 *extra, bool counted)
@@ -283,7 +283,7 @@ static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe
 	return true;
 }
 
-/* Put a CQE into the ring, or on the overflow list if it is full.  Return: false if it is lost. */
+/* Put a CQE into the ring or, if that is full, on the overflow list.  Return: false if lost. */
 static bool io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra,
 		      bool counted)
 {
@@ -293,7 +293,7 @@ static bool io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, con
 	return true;
 }
 
-/* Put a CQE as io_cq_put() does, and count it for the program if it is lost. */
+/* Put a CQE as io_cq_put() does, and increment cq_overflow if the CQE is lost. */
 static void io_cq_put_or_lose(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
 			      const u64 *extra, bool counted)
 {
@@ -352,8 +352,8 @@ static void io_cq_post_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val
  * @val: user_data, res and flags
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
  *
- * A CQE that finds neither room nor memory is lost, and counted.  May sleep.  User space sees the
- * CQE at the next commit.
+ * May sleep.  User space sees the CQE after the next commit.  If there is neither room nor memory,
+ * the CQE is lost and cq_overflow is incremented.
  */
 void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {
@@ -378,8 +378,8 @@ void io_cq_post_uncounted(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
  * @val: user_data, res and flags
  * @counted: false for the CQE of a timeout, see io_cq_post_uncounted()
  *
- * Return: true if the CQE was posted.  False, without a side effect, if there is no room or CQEs
- * have overflowed.  In that case the caller ends its request with this result.
+ * Return: true if the CQE was posted; false, without a side effect, if there is no room or CQEs
+ * have overflowed.  On false the caller ends its request with this result.
  */
 bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool counted)
 {
@@ -401,9 +401,9 @@ bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool
 /**
  * io_cq_count_timeout - count a timeout that expires or ends
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
- * @hidden: the timeout has no CQE; otherwise its CQE is posted in the same batch
+ * @hidden: true if the timeout posts no CQE; false if its CQE is posted in the same batch
  *
- * Each counted timeout ends the wait of all sleepers.
+ * Each counted timeout ends the waits of all sleepers.
  */
 void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden)
 {
@@ -414,7 +414,7 @@ void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden)
 	cq->timeouts++;
 	if (!hidden || cq->single_writer)
 		return;
-	/* no commit follows that would wake sleepers */
+	/* wake sleepers here, because perhaps no commit follows */
 	scoped_guard(spinlock, &cq->lock) {
 		/* pairs with smp_load_acquire() in io_cq_timeouts(); model: NO_SEEN */
 		smp_store_release(&cq->timeouts_seen, cq->timeouts_seen + 1);
@@ -502,7 +502,7 @@ void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers)
  * io_cq_target_add - wait for a number of CQEs
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @target: with ->reached set
- * @nr: CQEs after those that are published, at least 1
+ * @nr: number of further CQEs after those that are published; at least 1
  */
 void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 nr)
 {
@@ -514,9 +514,9 @@ void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 
 /**
  * io_cq_target_remove - stop waiting for a number of CQEs
  * @ctx: the ring, its lock held
- * @target: was added, may have been reached
+ * @target: a target that was added, and that may have been reached
  *
- * @target is not used afterwards.
+ * Afterwards the caller may free @target.
  */
 void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
 {
@@ -532,7 +532,7 @@ void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
  * @val: user_data, res and flags
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
  *
- * The CQE is published, and waiters are woken, before this returns.
+ * The CQE is published, and waiters are woken, before the function returns.
  *
  * Context: Task context.  May sleep.
  * Return: true if the CQE was posted; false if there was no room, and no memory or the ring ends.
@@ -593,7 +593,7 @@ void io_cq_commit_shared(struct io_ring_ctx *ctx)
 	section.posted = true;
 }
 
-/* Move overflowed CQEs into the ring.  Return: true if it stopped for need_resched(). */
+/* Move overflowed CQEs into the ring.  Return: true if the loop ended for need_resched(). */
 static bool io_cq_flush_list(struct io_ring_ctx *ctx)
 {
 	struct io_cqring *cq = &ctx->cq;
@@ -632,7 +632,7 @@ static bool io_cq_flush_batch(struct io_ring_ctx *ctx, bool shared)
  * io_cq_flush_overflow - move overflowed CQEs into the ring as far as there is room
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  *
- * Publishes the CQEs that it has moved.
+ * The moved CQEs are also published.
  *
  * Context: Task context.  May sleep.
  */

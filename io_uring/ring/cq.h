@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: the completion queue as complete/ and waiters see it */
+/* io_uring: the completion queue, for complete/ and for waiters */
 #ifndef IO_RING_CQ_H
 #define IO_RING_CQ_H
 
@@ -31,8 +31,8 @@ void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden);
 
 /*
  * Return: true if current, which holds the ring lock, may write CQEs.  On single-writer
- * rings that is the owner.  Any task may if there is no owner yet, or once the owner is
- * gone and nothing gets into its mailbox any more.
+ * rings only the owner may.  If there is no owner yet, or the owner's mailbox is closed,
+ * any task may.
  */
 static inline bool io_cq_is_writer(const struct io_ring_ctx *ctx)
 {
@@ -69,7 +69,7 @@ static inline void io_cq_commit(struct io_ring_ctx *ctx)
 		return;
 	}
 	io_cq_publish(ctx);
-	/* D: check listeners after the tail; only the owner could sleep, so there is no sleeper */
+	/* D: check listeners after the tail; the owner, the only possible sleeper, is awake */
 	if (unlikely(READ_ONCE(ctx->listeners)))
 		io_cq_tell(ctx, false);
 }
@@ -78,8 +78,8 @@ static inline void io_cq_commit(struct io_ring_ctx *ctx)
  * io_cq_timeouts - read the number of timeouts that have ended or repeated
  * @ctx: the ring
  *
- * For sleepers, whose wait a timeout ends.  On single-writer rings called by the owner,
- * which need not hold the ring lock.
+ * Sleepers call this, because a timeout ends their wait.  On single-writer rings only the
+ * owner calls this, with or without the ring lock.
  *
  * Return: the number of timeouts whose CQEs, if any, are published.
  */
@@ -88,7 +88,7 @@ static inline u32 io_cq_timeouts(const struct io_ring_ctx *ctx)
 	if (ctx->cq.single_writer)
 		return ctx->cq.timeouts;
 	/*
-	 * Read this before the tail; pairs with the stores in io_cq_leave() and in ring/cq.c.
+	 * Read the number before the tail; pairs with the stores in io_cq_leave() and ring/cq.c.
 	 * Model: NO_SEEN_LOAD of models/cq_weak.pml.
 	 */
 	return smp_load_acquire(&ctx->cq.timeouts_seen);

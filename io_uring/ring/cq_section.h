@@ -27,16 +27,16 @@ static inline void io_assert_cq(struct io_ring_ctx *ctx)
 }
 
 /**
- * struct io_cq_section - CQEs are being put into a ring
- * @ctx: the ring; single-writer ones: current is the writer
- * @shared: it is a multi-writer ring, and cq.lock is held
- * @commit: the ring lock is held and nothing is staged any more
+ * struct io_cq_section - a section of code that puts CQEs into a ring
+ * @ctx: the ring; if it is a single-writer ring, current is the writer
+ * @shared: the ring is a multi-writer ring, and cq.lock is held
+ * @commit: the ring lock is held, and no CQE is staged any more
  * @posted: CQEs were posted; those without room are on the overflow list
  *
- * Leaving it publishes new CQEs, checks for sleepers under cq.lock, and wakes them and
- * all other listeners after the unlock.  If all CQEs went to the overflow list, it wakes
- * pollers alone.  Callers pass @shared, because it is a compile-time constant in most
- * of them.
+ * io_cq_leave() publishes new CQEs, checks for sleepers under cq.lock, and wakes sleepers
+ * and listeners after the unlock.  If all CQEs went to the overflow list, io_cq_leave()
+ * wakes only pollers.  Callers pass @shared, because it is a compile-time constant in
+ * most of them.
  */
 struct io_cq_section {
 	struct io_ring_ctx	*ctx;
@@ -62,7 +62,7 @@ static __always_inline void io_cq_leave(const struct io_cq_section *section)
 	if (new)
 		io_cq_publish(ctx);
 	if (section->shared) {
-		/* a sleeper that sees a timeout must see its CQE: io_cq_timeouts() */
+		/* a sleeper that reads the new count must read the new tail: io_cq_timeouts() */
 		if (section->commit) {
 			/* store this after the tail; pairs with io_cq_timeouts(); model: NO_SEEN */
 			smp_store_release(&ctx->cq.timeouts_seen, ctx->cq.timeouts);

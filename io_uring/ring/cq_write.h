@@ -21,7 +21,7 @@ static inline void io_cqe_write(struct io_uring_cqe *cqe, struct io_cqe_val val)
 	cqe->flags = val.flags;
 }
 
-/* Fill the next slot.  The caller has checked that one is free. */
+/* Fill the next slot.  The caller has checked that the slot is free. */
 static inline struct io_uring_cqe *io_cq_fill_slot(struct io_cqring *cq,
 						   const struct io_cqe_val *val)
 {
@@ -31,7 +31,7 @@ static inline struct io_uring_cqe *io_cq_fill_slot(struct io_cqring *cq,
 	return cqe;
 }
 
-/* Fill a slot, with the extra words of a 32-byte CQE. */
+/* Fill the next slot of a ring with 32-byte CQEs. */
 static inline void io_cq_fill_large_slot(struct io_cqring *cq, const struct io_cqe_val *val,
 					 u64 extra0, u64 extra1)
 {
@@ -55,7 +55,7 @@ static inline void io_cq_stage_extra(struct io_cqring *cq, const u64 *extra)
  * @val: user_data, res and flags
  *
  * Return: true if the CQE was posted; false, without a side effect, if there is no room
- * or the stage is full: use io_cq_post().
+ * or the stage is full.  On false the caller uses io_cq_post().
  */
 static inline bool io_cq_post_fast(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {
@@ -85,7 +85,7 @@ static inline bool io_cq_post_fast(struct io_ring_ctx *ctx, const struct io_cqe_
  * @val: user_data, res and flags
  * @extra: the two extra words
  *
- * Return: true if the CQE was posted; false, without a side effect, if not.
+ * Return: as io_cq_post_fast().
  */
 static inline bool io_cq_post_large_fast(struct io_ring_ctx *ctx,
 					 const struct io_cqe_val *val, const u64 *extra)
@@ -106,8 +106,8 @@ static inline bool io_cq_post_large_fast(struct io_ring_ctx *ctx,
 }
 
 /*
- * Return: true if a multi-writer ring has room for its stage and one more CQE.  Remote
- * posters may still use up the room: then that CQE overflows, in order.
+ * Return: true if a multi-writer ring has room for its staged CQEs and one more CQE.  If
+ * remote posters use up this room before the commit, the staged CQEs overflow, in order.
  */
 static inline bool io_cq_may_stage_more(const struct io_ring_ctx *ctx)
 {
@@ -120,12 +120,12 @@ static inline bool io_cq_may_stage_more(const struct io_ring_ctx *ctx)
 }
 
 /**
- * io_cq_post_more_fast - post a CQE that must not be the last one, if no slow path is needed
+ * io_cq_post_more_fast - post a CQE that must not be a request's last, if no slow path is needed
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @val: user_data, res and flags
  *
- * Return: true if the CQE was posted; false, without a side effect, if io_cq_post_more() has
- * to be tried.
+ * Return: true if the CQE was posted; false, without a side effect, if the caller has to try
+ * io_cq_post_more().
  */
 static inline bool io_cq_post_more_fast(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {

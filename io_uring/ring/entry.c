@@ -2,10 +2,10 @@
 /* io_uring: stored CQEs: messages in flight and overflowed CQEs */
 
 /*
- * See entry.h for what a store is.  The exit of its ring closes store->back, and adds the
- * number of entries that it did not find to store->away.  An entry that is returned later
- * is freed and subtracted from store->away.  The result is zero exactly once, and the
- * context that gets it frees the store.
+ * entry.h describes the store of a ring.  The exit of the ring closes store->back, and adds
+ * the number of missing entries to store->away.  An entry that is returned later is freed
+ * and subtracted from store->away.  Exactly one of these operations results in zero, and
+ * its context frees the store.
  */
 #include <linux/slab.h>
 
@@ -14,7 +14,7 @@
 
 /**
  * io_entry_alloc - allocate a single entry, which is freed after its one use
- * @gfp: how to allocate
+ * @gfp: allocation flags
  *
  * Return: the entry, or NULL if there is no memory.
  */
@@ -54,7 +54,7 @@ struct io_cqe_entry *io_entry_refill(struct io_ring_ctx *ctx)
 	return entry;
 }
 
-/* Free entries that are linked by ->tw.  Return: the number of entries. */
+/* Free a list of entries, linked by ->tw.  Return: the number of entries. */
 static unsigned int io_entry_free_list(struct io_tw *tw)
 {
 	unsigned int nr = 0;
@@ -93,7 +93,7 @@ static void io_entry_poison_chain(struct io_cqe_entry *first, struct io_cqe_entr
 /**
  * io_entry_put_chain - return entries to their store, or free a single one
  * @first: first of a chain that is linked by ->tw
- * @last: last entry; all have the same store.  An entry without a store is a chain of one entry
+ * @last: last entry; all entries have the same store.  Without a store, @last is the only entry
  *
  * Context: Any.
  */
@@ -115,7 +115,7 @@ void io_entry_put_chain(struct io_cqe_entry *first, struct io_cqe_entry *last)
 
 /**
  * io_entry_store_free - free the entries of a ring that has sent messages
- * @ctx: the ring, its lock held; it sends no more
+ * @ctx: the ring, its lock held; it sends no messages any more
  */
 void io_entry_store_free(struct io_ring_ctx *ctx)
 {

@@ -15,11 +15,11 @@
 
 /*
  * A CQE that cannot be written into its ring at once is kept in a struct
- * io_cqe_entry.  Each ring that sends messages has a store of them.  An entry
- * carries a message to the target's mailbox, is perhaps kept on its overflow
- * list, and returns through store->back, several at a time.  So most messages
- * cost their sender no allocation, and entries in flight are charged to the
- * sender, which has allocated them.
+ * io_cqe_entry.  Each ring that sends messages has a store of such entries.  An
+ * entry carries a message to the target's mailbox, and may be kept on the target's
+ * overflow list.  Entries return through store->back, several at a time.  So most
+ * messages need no allocation, and entries in flight are charged to the sender,
+ * which has allocated them.
  *
  * Entries hold no reference to their ring, so a store outlives its ring until the
  * last entry has returned.  Entries beyond the store's size, and those of
@@ -29,9 +29,9 @@
 /* entries that a ring keeps for reuse */
 #define IO_ENTRY_STORE	512
 /*
- * For entries beyond the store, whose number only memory limits.  If an allocation fails, the
- * sender gets an error, or a CQE is lost, but no task of the memory cgroup is killed.
- * Unlike those with GFP_ATOMIC, these allocations stay within the limit of the cgroup.
+ * Flags for entries beyond the store, whose number only memory limits.  If an allocation fails,
+ * the sender gets an error, or a CQE is lost, but no task of the memory cgroup is killed.
+ * Unlike GFP_ATOMIC allocations, these allocations stay within the limit of the cgroup.
  */
 #define IO_ENTRY_BEYOND	(GFP_KERNEL | __GFP_NORETRY)
 
@@ -45,7 +45,7 @@ static inline struct io_cqe_entry *io_tw_to_entry(struct io_tw *tw)
 	return container_of(tw, struct io_cqe_entry, tw);
 }
 
-/* Unpoison an entry of a store.  KASAN may have overwritten it, so set ->store again. */
+/* Unpoison an entry of a store.  KASAN may have overwritten the entry, so set ->store again. */
 static inline struct io_cqe_entry *io_entry_unpoison(struct io_entry_store *store,
 						     struct io_tw *tw)
 {
@@ -59,7 +59,7 @@ static inline struct io_cqe_entry *io_entry_unpoison(struct io_entry_store *stor
 
 /**
  * io_entry_get - take an entry for a message
- * @ctx: the ring that sends it, its lock held
+ * @ctx: the ring that sends the message, its lock held
  *
  * Context: Task context.  May sleep.
  * Return: the entry, or NULL without memory.

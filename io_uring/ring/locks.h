@@ -26,8 +26,8 @@
  * - locks of the worker pool (async/wq.c); spinlocks
  * - cq.lock of multi-writer rings: CQE slots, overflow list, published tail; task context only
  *
- * A task that holds one ring lock and needs another one tries for it, and drops
- * the first before it waits for the second.
+ * A task that holds one ring lock and needs a second ring lock tries for the second,
+ * and drops the first before it waits.
  *
  * The holder of a ring lock may sleep without a bound, in a fault on memory that a
  * user's program serves (userfaultfd, FUSE).  Therefore:
@@ -35,15 +35,15 @@
  * - A task that waits for a ring lock holds no lock that unrelated tasks need.  The
  *   one lock above the ring lock belongs to the process's own SQPOLL thread.
  * - No kernel worker waits for a ring lock or for an SQPOLL thread's lock, because
- *   unrelated work would queue up behind it.  It tries, and retries with a delay.
- *   A ring that is always busy would delay it for seconds, so submitters yield to the
- *   fallback work when it has tried a few times (io_ring_yield()).
+ *   unrelated work would queue up behind it.  A worker tries, and retries with a delay.
+ *   A ring that is always busy would delay the fallback worker for seconds, so submitters
+ *   yield when this worker has tried a few times (io_ring_yield()).
  * - A task that exits or execs, and the release of a ring's file, which may happen in
  *   any task's last fput(), do not wait for these locks either.
- * - All other waiters can be killed: the holder may belong to another process.
+ * - All other waiters can be killed, because the holder may belong to another process.
  *
  * io_ring_may_wait() checks the first two rules in each function that waits.  The last
- * rule holds because only io_ring_lock() and io_ring_lock_interruptible() wait for it.
+ * rule holds because only io_ring_lock() and io_ring_lock_interruptible() wait.
  */
 
 #if defined(CONFIG_IO_URING_DEBUG) && defined(CONFIG_PROVE_LOCKING)
@@ -74,8 +74,8 @@ static inline int __must_check io_ring_lock(struct io_ring_ctx *ctx)
 }
 
 /*
- * Returned by a function that is called with the ring lock and drops it, if current is killed
- * before the function has retaken the lock.  The lock is not held then.
+ * Returned by a function that drops the ring lock of its caller, if current is killed before
+ * the function has retaken the lock.  After this result the caller does not hold the lock.
  */
 #define IO_RING_LOST	(-ERESTARTSYS)
 
@@ -84,7 +84,7 @@ static inline bool io_ring_trylock(struct io_ring_ctx *ctx)
 	return mutex_trylock(&ctx->uring_lock.mutex);
 }
 
-/* Take the ring lock, unless a signal comes.  Return: 0 or -EINTR. */
+/* Take the ring lock, unless a signal arrives.  Return: 0 or -EINTR. */
 static inline int __must_check io_ring_lock_interruptible(struct io_ring_ctx *ctx)
 {
 	io_ring_may_wait();
@@ -100,11 +100,11 @@ void io_ring_run_ready(struct io_ring_ctx *ctx);
 bool io_ring_lock_soon(struct io_ring_ctx *ctx);
 
 /**
- * io_ring_unlock - commit what was completed and release the ring lock
+ * io_ring_unlock - commit posted CQEs and release the ring lock
  * @ctx: the ring
  *
- * This is the only function that releases the ring lock.  So before each release, CQEs are
- * published, requests on ctx->ready run, and released polls are rechecked.
+ * This is the only function that releases the ring lock.  So before each release, items on
+ * ctx->ready are run, released polls are rechecked, and CQEs are published.
  */
 static inline void io_ring_unlock(struct io_ring_ctx *ctx)
 {

@@ -6,12 +6,12 @@
  * mailboxes of a ring.
  *
  * ctx->mailbox belongs to single-writer rings (DEFER_TASKRUN).  Its consumer is the
- * owner, which empties it when it enters the ring.  The first item after that sets
- * SQ_TASKRUN, and notifies the eventfd and pollers, because no CQE can appear before
- * the owner has run the item.
+ * owner, which empties it when it enters the ring.  The first push after that sets
+ * IORING_SQ_TASKRUN, and notifies the eventfd and pollers, because no CQE can appear
+ * before the owner has run the item.
  *
  * Documentation/io_uring/models/mailbox_weak.pml is the model of the barriers here and in
- * mailbox.h.  A name after "model:" is its option that weakens or removes that barrier.
+ * mailbox.h.  A name after "model:" is an option that weakens or removes that barrier.
  *
  * ctx->fallback.items receives items whose task is gone.  A kworker empties this list, after
  * the items that a single-writer ring's owner has left in the mailbox.  The kworker serves other
@@ -52,7 +52,7 @@ static struct io_tw *io_mailbox_oldest_first(unsigned long word)
  * io_mailbox_take - take all items
  * @box: the mailbox
  *
- * The consumer calls this.  It clears all marks.
+ * Only the consumer calls this function, which clears all marks.
  *
  * Return: the items, oldest first.
  */
@@ -74,7 +74,7 @@ struct io_tw *io_mailbox_close(struct io_mailbox *box)
 }
 
 /**
- * io_fallback_kick - let the fallback work run now
+ * io_fallback_kick - let the fallback worker run now
  * @ctx: the ring, kept alive by the caller
  *
  * Context: Any.
@@ -88,10 +88,10 @@ void io_fallback_kick(struct io_ring_ctx *ctx)
  * io_ring_yield - pause for contexts that only try for the ring lock
  * @ctx: the ring, its lock not held by current
  *
- * The fallback work, and tasks that exit or exec, only try.  A task that submits without a
- * pause releases the lock too briefly for them.  On a virtual machine the work waited for six
- * seconds, and an exec for fourteen.  After repeated failures io_ring_try() sets a flag.  While
- * the flag is set, each call pauses for at most IO_GIVE_WAY jiffies.
+ * The fallback worker, and tasks that exit or exec, only try.  A task that submits without a
+ * pause releases the lock too briefly for them.  On a virtual machine the worker waited for six
+ * seconds, and an exec for fourteen.  After repeated failures io_ring_try() sets ->stops.starved.
+ * While it is set, each call of this function pauses for at most IO_GIVE_WAY jiffies.
  *
  * Context: Task context.  May sleep.
  */
@@ -108,7 +108,7 @@ void io_ring_yield(struct io_ring_ctx *ctx)
 
 /*
  * Attempts of io_ring_lock_soon() without and with a pause, and the pause in microseconds.  After
- * IO_SOON_STARVED of these, about two milliseconds, submitters yield, which costs them a jiffy.
+ * IO_SOON_STARVED pauses, about two milliseconds, submitters yield, which costs them a jiffy.
  */
 #define IO_SOON_SPINS	100
 #define IO_SOON_TRIES	1000
@@ -119,9 +119,9 @@ void io_ring_yield(struct io_ring_ctx *ctx)
  * io_ring_lock_soon - try for the ring lock for about a tenth of a second
  * @ctx: the ring, its lock not held by current
  *
- * A worker calls this where the holder of the lock may wait for what the worker does, in a page
- * fault that a program serves.  Other holders release the lock soon: most of them within
- * microseconds, and a task that submits without a pause yields (io_ring_yield()).
+ * A worker calls this where the holder of the lock may sleep in a page fault that a program
+ * serves only after the worker has gone on.  Other holders release the lock soon: most of them
+ * within microseconds, and a task that submits without a pause yields (io_ring_yield()).
  *
  * Context: Task context.  Sleeps.
  * Return: true if the lock is held.
@@ -153,9 +153,9 @@ bool io_ring_lock_soon(struct io_ring_ctx *ctx)
  * @ctx: the ring, kept alive by the item or by RCU
  * @tw: the item
  *
- * The worker runs a jiffy later.  Until then a program that has caused the item finds the ring
- * as its owner has left it, as liburing's defer-taskrun test expects, and further items join
- * the batch.  Work that is queued for an earlier time is not delayed.
+ * The worker runs a jiffy later, so that further items join the batch.  Also, a program that has
+ * caused the item finds the ring unchanged at first, as liburing's defer-taskrun test expects.
+ * If the worker is already due earlier, it runs then.
  *
  * Context: Any.
  */
@@ -202,7 +202,7 @@ static struct io_tw *io_mailbox_join(struct io_tw *first, struct io_tw *then)
  */
 struct io_tw *io_fallback_take(struct io_ring_ctx *ctx)
 {
-	/* take the late items before the mailbox, so that no older item is left behind */
+	/* take these before the mailbox: if it is closed meanwhile, it has the older items */
 	struct io_tw *late = io_mailbox_take(&ctx->fallback.items);
 	struct io_tw *first = NULL;
 
@@ -220,7 +220,7 @@ struct io_tw *io_fallback_take(struct io_ring_ctx *ctx)
  *
  * A context that holds the ring lock queues items that it may run itself, but not at once.
  * Each item may queue the next request of its chain.  So reschedule between items, and if
- * current is killed by then, run the rest with IO_URING_F_TASK_DEAD.
+ * current was killed, run the rest with IO_URING_F_TASK_DEAD.
  */
 void io_ring_run_ready(struct io_ring_ctx *ctx)
 {
@@ -243,11 +243,11 @@ void io_ring_run_ready(struct io_ring_ctx *ctx)
 
 /**
  * io_taskrun_update - set or clear IORING_SQ_TASKRUN by the state of a mailbox
- * @ctx: a ring that wants the flag
- * @box: the mailbox that has the ring's items
+ * @ctx: a ring with IORING_SETUP_TASKRUN_FLAG
+ * @box: the mailbox with the ring's items
  *
- * Call this after a push, and after the mailbox was emptied.  Both calls may run at once, and a
- * wrong flag would stay.  A program that spins on a stale flag makes a useless system call each
+ * Call this after a push, and after the mailbox was emptied.  The two calls may run at once, and
+ * could leave a wrong flag.  A program that spins on a stale flag makes a useless system call each
  * time.  So each call rechecks the mailbox after its update of the flag.
  */
 void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box)
@@ -261,8 +261,8 @@ void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box)
 		else
 			atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
 		/*
-		 * Update the flag before the recheck; pairs with this barrier in the other caller,
-		 * and with the one in io_clear_taskrun().  Model: NO_FLAG.
+		 * Update the flag before the recheck; pairs with this barrier in a concurrent call,
+		 * and with the barrier in io_clear_taskrun().  Model: NO_FLAG.
 		 */
 		smp_mb__after_atomic();
 	} while (io_mailbox_pending(box) != pending);
@@ -324,9 +324,9 @@ void io_owner_mailbox_requeue(struct io_ring_ctx *ctx, struct io_tw *tw)
  * @ctx: the ring, its lock held; called by its owner
  *
  * Items keep their order: first the leftover, then the items that were in the mailbox when it
- * was closed, then those on the fallback list, then later pushes.  A pusher that has seen the
- * mailbox closed may not have pushed to the fallback list yet.  Pushes run under RCU, so it
- * has done so after a grace period.
+ * was closed, then those on the fallback list, then later pushes.  A pusher that has found the
+ * mailbox closed may not have pushed to the fallback list yet.  Pushes run under RCU, so this
+ * push is over after a grace period.
  *
  * Context: Task context.  May sleep.
  */
@@ -344,7 +344,7 @@ void io_owner_mailbox_reopen(struct io_ring_ctx *ctx)
 }
 
 /*
- * Return: true if an item may cause more than the one CQE that it is counted as.  The owner
+ * Return: true if an item may cause more than the one CQE for which it counts.  The owner
  * changes the conditions before it arms the mailbox.  Other tasks call io_owner_wake_recount()
  * after a change.  A pusher that has seen IO_MAILBOX_ARMED must check the conditions after its
  * push, as an earlier result may be out of date.
@@ -359,7 +359,7 @@ static bool io_ring_is_urgent(const struct io_ring_ctx *ctx, unsigned int push_f
 }
 
 /**
- * io_owner_wake_recount - wake a sleeping owner that waits for fewer items now
+ * io_owner_wake_recount - wake a sleeping owner that may have to wait for fewer items
  * @ctx: the ring, its lock held
  *
  * Called after a CQE was lost, or a condition of io_ring_is_urgent() has changed, by a task that

@@ -16,17 +16,17 @@
  * items, and three marks, so that each push is a single atomic operation:
  *
  * IO_MAILBOX_ARMED
- *	the consumer sleeps and wants to be woken after mailbox.missing more items.
- *	It arms an empty mailbox only, by a compare-and-exchange on the word that
- *	pushes go through: a push is either seen by the consumer before it sleeps,
- *	or sees the mark.  Only a push that sees the mark pays for a second
+ *	the consumer sleeps, and is to be woken after mailbox.missing more items.
+ *	It arms only an empty mailbox, by a compare-and-exchange on the word that
+ *	each push changes.  So either the consumer finds the item before it sleeps,
+ *	or the push finds the mark.  Only a push that finds the mark needs a second
  *	atomic operation, the count.
  * IO_MAILBOX_DEAD
- *	the consumer is gone, and nothing can be pushed: the pusher takes its item
- *	elsewhere.  Only io_owner_mailbox_reopen() clears this mark.
+ *	the consumer is gone, and a push fails: the pusher passes its item to
+ *	another context.  Only io_owner_mailbox_reopen() clears this mark.
  * IO_MAILBOX_LEFTOVER
  *	the consumer has not run all items that it took (ctx->leftover).  The mailbox
- *	counts as not empty: the consumer does not sleep, and polls find it ready.
+ *	counts as not empty: the consumer does not sleep, and poll(2) reports EPOLLIN.
  *
  * Pushers do not dereference other items, so the consumer may free the items that it has taken.
  */
@@ -44,8 +44,8 @@
  * The items belong to the consumer unless the result has IO_MAILBOX_DEAD set.  A list of
  * several items arrives in reverse order.
  *
- * A push is fully ordered: the items come before it, and what the caller checks afterwards
- * comes after it.  Model: PUSH.
+ * A push is fully ordered: after the stores to the items, and before later checks of the
+ * caller.  Model: PUSH.
  *
  * Context: Any.
  *
@@ -73,8 +73,8 @@ static inline unsigned long io_mailbox_push(struct io_mailbox *box, struct io_tw
 }
 
 /*
- * Push an item if the consumer is there and does not sleep.  Return: the old word;
- * with a mark in it nothing was pushed.
+ * Push an item if the mailbox has no mark.  Return: the old word; if this has a mark,
+ * the item was not pushed.
  */
 static inline unsigned long io_mailbox_push_fast(struct io_mailbox *box, struct io_tw *tw)
 {
@@ -115,7 +115,7 @@ static inline bool io_mailbox_dead(const struct io_mailbox *box)
 	return READ_ONCE(box->head) & IO_MAILBOX_DEAD;
 }
 
-/* Count an item for a sleeping consumer.  Return: true if it is the last one missing. */
+/* Count an item for a sleeping consumer.  Return: true if no item is missing any more. */
 static inline bool io_tw_completes(struct io_mailbox *box)
 {
 	return atomic_dec_and_test(&box->missing);
@@ -126,11 +126,11 @@ static inline bool io_tw_completes(struct io_mailbox *box)
  * @box: the mailbox
  * @nr: items to wait for, at least 1
  *
- * Called by the consumer, after it has set its task state.  Fully ordered if it succeeds: the
- * state and the count come before it, what the consumer checks afterwards comes after it.
+ * Called by the consumer, after it has set its task state.  On success this is fully ordered:
+ * after the stores to the state and the count, and before later checks of the consumer.
  * Model: ARM.
  *
- * Return: true if the mailbox is armed; false if it is not empty or dead.
+ * Return: true if the mailbox is armed; false if it has items or a mark.
  */
 static inline bool io_mailbox_arm(struct io_mailbox *box, int nr)
 {
@@ -154,20 +154,20 @@ struct io_tw *io_mailbox_close(struct io_mailbox *box);
 void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box);
 
 /*
- * The rule of wakes: an owner that sleeps for n CQEs must not sleep after they could be
- * posted.  It sleeps until n items have arrived.  An item may be only counted if it makes at
- * most one CQE and no other CQE depends on its run.  All others wake the owner at once:
- * those pushed with IO_PUSH_NOW (a retry, or a chain that waits for the item), and those
- * that may cause further CQEs by the state of the ring (io_ring_is_urgent()).  A worker may
- * wake the owner too early, once a wait (io_notify_early()).
+ * The rule for wake-ups: an owner that waits for n CQEs must not sleep once n CQEs could be
+ * posted.  The owner sleeps until n items have arrived.  An item may be only counted if it
+ * causes at most one CQE, and no other CQE depends on its run.  All other items wake the owner
+ * at once: items pushed with IO_PUSH_NOW (a retry, or an item before others in a chain), and
+ * items that may cause further CQEs in the present state of the ring (io_ring_is_urgent()).
+ * A worker may wake the owner too early, once in each wait (io_notify_early()).
  */
 
 /* flags of a push */
 #define IO_PUSH_NOW	BIT(0)	/* wake a sleeping owner even if it waits for more items */
-#define IO_PUSH_LATE	BIT(1)	/* inside a ring's wake-up: notify our listeners later */
+#define IO_PUSH_LATE	BIT(1)	/* inside the wake-up of a ring: notify the listeners later */
 #define IO_PUSH_NOTIFIED	BIT(2)	/* inside the signal of the ring's own eventfd */
-#define IO_PUSH_REQ	BIT(3)	/* a request: drained ones may wait for its end */
-#define IO_PUSH_NODES	BIT(4)	/* has registered resources, whose tags may be posted */
+#define IO_PUSH_REQ	BIT(3)	/* the item is a request, and drained requests may wait for it */
+#define IO_PUSH_NODES	BIT(4)	/* the item holds nodes, whose tags may be posted */
 
 void io_owner_mailbox_pushed(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned long old,
 			     unsigned int push_flags);
@@ -178,7 +178,7 @@ void io_owner_mailbox_pushed(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned
  * @tw: the item, with ->run set
  * @push_flags: IO_PUSH_*
  *
- * Wakes an owner that waits for CQEs when enough items are there.
+ * If the owner sleeps, this wakes the owner once enough items have arrived.
  *
  * Context: Any.
  */

@@ -3,18 +3,18 @@
 
 /*
  * Each commit that publishes CQEs notifies the waiters once.  On multi-writer rings,
- * the wake function of a sleeper in io_uring_enter() checks the published tail, and
- * wakes it when its CQEs are there, or early for a worker's CQE (sys/wait.c).
+ * the wake function of a sleeper in io_uring_enter() checks the published tail.  It wakes
+ * the sleeper at its number of CQEs, or early for a worker's CQE (sys/wait.c).
  *
- * Readers find the eventfd under RCU.  Registered with EVENTFD_ASYNC it fires only
- * for CQEs that workers post.  If the signal would recurse, because the wake-up of
- * an eventfd has posted to a ring that has an eventfd, an RCU callback sends it.
+ * Readers find the eventfd under RCU.  With IORING_REGISTER_EVENTFD_ASYNC it is signalled
+ * only for CQEs that workers post.  If the signal would recurse, because the wake-up of
+ * an eventfd has posted to a ring with an eventfd, an RCU callback sends the signal.
  *
- * A waiter that is woken may push to a ring itself: a ring that polls this one, an epoll
- * instance or an eventfd that this one wakes, or this one itself.  The wake's key
- * has EPOLL_URING_WAKE, which epoll passes on.  A poll that sees it in a wake-up
- * leaves the notification of its own ring to ctx->notify.work (IO_PUSH_LATE), so that
- * the locks of two rings' wait queues never nest.
+ * The wake-up of a poll request pushes it to its ring.  This may be the ring that sends
+ * the notification, or another ring that polls this ring, its eventfd, or an epoll
+ * instance that contains either.  The key of the wake-up has EPOLL_URING_WAKE, which epoll
+ * passes on.  With this key, the push leaves the notification of its ring to
+ * ctx->notify.work (IO_PUSH_LATE), so that locks of rings' wait queues never nest.
  */
 #include <linux/eventfd.h>
 #include <linux/poll.h>
@@ -35,7 +35,7 @@
 /**
  * struct io_ev_fd - a registered eventfd
  * @eventfd: the eventfd
- * @refs: one for the ring, one for a deferred signal
+ * @refs: references of the ring and of a deferred signal
  * @pending: (A) a signal is deferred
  * @async_only: signal only CQEs that workers post
  * @rcu: frees this struct
@@ -80,7 +80,7 @@ static void io_eventfd_late_signal(struct rcu_head *rcu)
  * @file: any file
  *
  * Context: Any.
- * Return: true if it is.
+ * Return: true if @file is this eventfd.
  */
 bool io_eventfd_is(struct io_ring_ctx *ctx, struct file *file)
 {
@@ -98,7 +98,7 @@ static bool io_current_is_worker(void)
 	return current->flags & PF_IO_WORKER && current->worker_private;
 }
 
-/* Signal the ring's eventfd, unless it is disabled or wants CQEs of workers only.  Any context. */
+/* Signal the ring's eventfd, unless the program or EVENTFD_ASYNC suppresses it.  Any context. */
 static void io_eventfd_signal(struct io_ring_ctx *ctx)
 {
 	struct io_ev_fd *ev;
@@ -147,14 +147,14 @@ static void io_notify_look_again(struct rcu_head *rcu)
  * io_notify_activate - prepare a ring for a poll of its file
  * @ctx: the ring, kept alive by its file
  *
- * From here on publications of CQEs and pushes notify pollers.  The caller checks the CQ
- * after it has queued itself.
+ * After this call, publications of CQEs and pushes notify pollers.  The caller queues
+ * itself on the wait queue before it checks the CQ.
  *
  * On multi-writer rings cq.lock orders this with publications.  On single-writer rings the ring
- * lock does so, but this function does not wait for it.  If it is held, a concurrent commit and
- * the poller may miss each other (D in ring/cq.c).  After a grace period each CPU has had a full
- * barrier, so either side sees the other.  An RCU callback then checks the CQ once more for all
- * pollers, including later ones.  No task waits for the callback.
+ * lock does so, but this function does not wait for that lock.  If the lock is held, a concurrent
+ * commit and the poller may miss each other (D in ring/cq.c).  After a grace period each CPU has
+ * had a full barrier, so later commits find the bit.  An RCU callback checks the CQ at that time
+ * for earlier commits, and wakes all pollers.  No task waits for the callback.
  * Model: NO_GRACE of models/cq_weak.pml.
  */
 void io_notify_activate(struct io_ring_ctx *ctx)
@@ -174,7 +174,7 @@ void io_notify_activate(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_notify_listeners - wake the ring's pollers, signal its eventfd
+ * io_notify_listeners - wake the ring's pollers and signal its eventfd
  * @ctx: the ring
  *
  * EPOLL_URING_WAKE stops a ring that polls itself, or a chain of rings that poll each
@@ -195,7 +195,7 @@ static void io_notify_work(struct work_struct *work)
 	struct io_ring_ctx *ctx = container_of(to_delayed_work(work), struct io_ring_ctx,
 					       notify.work);
 
-	/* if not, the owner has taken the items, and its commit notifies the listeners */
+	/* if the mailbox is empty, the owner has the items, and its commit notifies listeners */
 	if (io_mailbox_pending(&ctx->mailbox))
 		io_notify_listeners(ctx);
 }
@@ -214,7 +214,7 @@ void io_notify_init(struct io_ring_ctx *ctx)
 /**
  * io_notify_listeners_late - notify the listeners of a single-writer ring's mailbox later
  * @ctx: the ring; the caller is within RCU, or holds a reference
- * @told: the only listener is an eventfd that is being signalled just now
+ * @told: the only listener is an eventfd that is being signalled right now
  *
  * A reader of the eventfd that is being signalled takes the eventfd's lock after this push,
  * and finds the item: no further signal is needed.  But a waiter that the signal has woken,
@@ -247,12 +247,12 @@ void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers)
 }
 
 /**
- * io_notify_try_early - do the rest of io_notify_early()
+ * io_notify_try_early - do the slow part of io_notify_early()
  * @ctx: the ring
  * @waiter: the task that sleeps
  *
  * Context: Any.
- * Return: true to wake it.
+ * Return: true if the caller has to wake @waiter.
  */
 bool io_notify_try_early(struct io_ring_ctx *ctx, struct task_struct *waiter)
 {
@@ -267,8 +267,8 @@ bool io_notify_try_early(struct io_ring_ctx *ctx, struct task_struct *waiter)
  * @ctx: the ring
  *
  * A poll of the ring reports overflowed CQEs, so each batch is an event for pollers.  Eventfds
- * only count CQEs in the ring.  Sleepers need no wake-up either: they have what they wait for
- * if the CQ is full.
+ * are signalled only for CQEs in the ring.  Sleepers need no wake-up either, because a full
+ * CQ has enough CQEs to end each wait.
  *
  * Context: Task context.  On multi-writer rings without cq.lock.
  */
@@ -284,7 +284,7 @@ void io_notify_overflow(struct io_ring_ctx *ctx)
  * @arg: user pointer to the descriptor
  * @async: signal only CQEs that workers post
  *
- * Return: 0; -EBUSY if there is one; -EFAULT, -ENOMEM, or an error of eventfd_ctx_fdget().
+ * Return: 0; -EBUSY if one is registered; -EFAULT, -ENOMEM, or an error of eventfd_ctx_fdget().
  */
 int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
 {
@@ -312,7 +312,7 @@ int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
 	if (ctx->cq.single_writer) {
 		set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
 	} else {
-		/* a worker that posts has published, or sees the bit; cq_weak.pml: NO_REGISTER */
+		/* a worker has published before, or finds the bit; cq_weak.pml: NO_REGISTER */
 		guard(spinlock)(&ctx->cq.lock);
 		set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
 	}
@@ -323,7 +323,7 @@ int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
  * io_eventfd_unregister - remove the ring's eventfd
  * @ctx: the ring, its lock held
  *
- * Return: 0, or -ENXIO if there is none.
+ * Return: 0, or -ENXIO if the ring has no eventfd.
  */
 int io_eventfd_unregister(struct io_ring_ctx *ctx)
 {

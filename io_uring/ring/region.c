@@ -7,8 +7,8 @@
  * the program passes its own memory (IORING_SETUP_NO_MMAP).  That memory is pinned,
  * and a vmap makes it contiguous for the kernel.  Kernel memory is charged to the
  * creator's memory cgroup.  The program's memory was charged when it was allocated.
- * It does not count for RLIMIT_MEMLOCK, as the limit is too low for most programs;
- * rsrc/groups.c has an exception.
+ * Pinned pages are not charged against RLIMIT_MEMLOCK, which is too low for most
+ * programs; rsrc/groups.c has an exception.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -20,12 +20,12 @@
 
 /**
  * io_pin_pages - pin a range of the current task's memory (FOLL_LONGTERM)
- * @uaddr: start, need not be page aligned
+ * @uaddr: start address, which need not be page aligned
  * @len: bytes, not 0
- * @npages: number of pages, result
+ * @npages: result: number of pages
  *
  * Context: Task context.  May sleep.
- * Return: array to be freed by kvfree(), with pages to be unpinned; or ERR_PTR():
+ * Return: an array of pages, to be unpinned, and freed by kvfree(); or ERR_PTR():
  * -EOVERFLOW if the range wraps, -EINVAL if it is too large, -EFAULT, -ENOMEM.
  */
 struct page **io_pin_pages(unsigned long uaddr, unsigned long len, int *npages)
@@ -55,7 +55,7 @@ struct page **io_pin_pages(unsigned long uaddr, unsigned long len, int *npages)
 	return ERR_PTR(pinned < 0 ? pinned : -EFAULT);
 }
 
-/* Allocate a small region contiguously in the direct map, which needs no vmap and less TLB. */
+/* Allocate a small region contiguously in the direct map: no vmap and fewer TLB entries. */
 static bool io_region_alloc_run(struct io_mapped_region *region)
 {
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_COMP | __GFP_NORETRY;
@@ -125,7 +125,7 @@ int io_region_alloc(struct io_mapped_region *region, size_t size)
 /**
  * io_region_pin - pin a region of the current task's own memory
  * @region: empty
- * @uaddr: its address, page aligned
+ * @uaddr: address of the memory, page aligned
  * @size: bytes, rounded up to pages
  *
  * Context: Task context.  May sleep.
@@ -182,7 +182,7 @@ void io_region_free(struct io_mapped_region *region)
  * @vma: the mapping; an access beyond the region's end gets SIGBUS
  *
  * Context: Task context.  Holds mmap_lock.
- * Return: 0, -EINVAL if there is no region or it is the program's own memory, or an error of
+ * Return: 0, -EINVAL if the region is empty or the program's own memory, or an error of
  * vm_insert_pages().
  */
 int io_region_mmap(struct io_mapped_region *region, struct vm_area_struct *vma)

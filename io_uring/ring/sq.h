@@ -37,7 +37,7 @@ static inline bool io_sq_full(const struct io_ring_ctx *ctx)
 
 /**
  * io_sq_next - take the next SQE
- * @ctx: the ring, its lock held; io_sq_pending() was not 0
+ * @ctx: the ring, its lock held; io_sq_pending() has returned more than 0
  *
  * Return: the SQE in shared memory, or NULL if the index in the array is out of range.  In that
  * case the entry is consumed and counted as dropped.

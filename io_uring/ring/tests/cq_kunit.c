@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring: tests of the CQ writer */
 /*
- * Most cases run on each kind of ring: single- and multi-writer, CQEs of 16 and of 32
- * bytes, positions near 2^32.
+ * Most cases run on each kind of ring: single- and multi-writer, with CQEs of 16 and of
+ * 32 bytes, and with positions near 2^32.
  */
 #include "ring/tests/test_ring.h"
 
@@ -46,7 +46,7 @@ static void cq_post(struct io_ring_ctx *ctx, u64 first, u64 last)
 	}
 }
 
-/* The program takes one CQE.  It has to be number @nr. */
+/* Consume one CQE, as the program does, and expect number @nr. */
 static void cq_expect(struct kunit *test, struct io_ring_ctx *ctx, u64 nr)
 {
 	bool big = ctx->flags & IORING_SETUP_CQE32;
@@ -88,7 +88,7 @@ static void cq_visible_at_commit(struct kunit *test)
 	cq_expect(test, ctx, 3);
 }
 
-/* More rounds than slots: each slot is used again once the program has read it. */
+/* Each slot is used several times, once the program has consumed the CQE before. */
 static void cq_goes_round(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 4);
@@ -108,7 +108,7 @@ static void cq_goes_round(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ctx->rings->sq_flags.counter, 0);
 }
 
-/* What does not fit waits, in order, and the program is told that it does. */
+/* CQEs without room overflow, in order, and flags report the overflow to the program. */
 static void cq_overflows_in_order(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 4);
@@ -120,7 +120,7 @@ static void cq_overflows_in_order(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ctx->rings->sq_flags.counter & IORING_SQ_CQ_OVERFLOW);
 	KUNIT_EXPECT_TRUE(test, test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq));
 
-	/* room alone lets nothing overtake */
+	/* a new CQE must not overtake overflowed CQEs, although there is room */
 	cq_expect(test, ctx, 1);
 	cq_expect(test, ctx, 2);
 	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
@@ -152,7 +152,7 @@ static void cq_overflows_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ctx->rings->cq_overflow, 0);
 }
 
-/* A ring that goes takes its overflowed CQEs along. */
+/* io_cq_free() frees the overflowed CQEs. */
 static void cq_free_drops_overflow(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 1);
@@ -165,7 +165,7 @@ static void cq_free_drops_overflow(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, ctx->cq.overflow);
 }
 
-/* A CQE that must not be the last is refused without a trace when there is no room. */
+/* io_cq_post_more() fails without a side effect if there is no room. */
 static void cq_more_refused_when_full(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 2);
@@ -179,7 +179,7 @@ static void cq_more_refused_when_full(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, ctx->cq.overflow);
 }
 
-/* Nor may it be posted behind CQEs that wait for room, even if there is some by now. */
+/* io_cq_post_more() fails while overflowed CQEs wait, even if there is room again. */
 static void cq_more_refused_after_overflow(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 2);
@@ -199,7 +199,7 @@ static void cq_more_refused_after_overflow(struct kunit *test)
 	io_cq_free(ctx);
 }
 
-/* A head that the program has made up is not believed: nothing is overwritten. */
+/* If the program stores a head that is out of range, no CQE is overwritten. */
 static void cq_lying_head(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 4);
@@ -220,7 +220,7 @@ static void cq_lying_head(struct kunit *test)
 	io_cq_free(ctx);
 }
 
-/* A batch larger than the stage of a multi-writer ring keeps its order, also into overflow. */
+/* A batch larger than the stage of a multi-writer ring keeps its order, also if it overflows. */
 static void cq_large_batch(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 32);
@@ -240,7 +240,7 @@ static void cq_large_batch(struct kunit *test)
 		cq_expect(test, ctx, nr);
 }
 
-/* Nothing posted, nothing published: a lock section without CQEs leaves the tail alone. */
+/* An unlock without posted CQEs does not change the tail. */
 static void cq_empty_commit(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 4);
@@ -251,7 +251,7 @@ static void cq_empty_commit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ctx->rings->cq_tail, tail);
 }
 
-/* Multi-writer rings: what a worker posts is there at once, although a batch is staged. */
+/* On multi-writer rings, a worker's CQE is published at once, although a batch is staged. */
 static void cq_now_does_not_wait(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = test_ring(test, .cq_entries = 8);
@@ -268,7 +268,7 @@ static void cq_now_does_not_wait(struct kunit *test)
 	cq_expect(test, ctx, 2);
 }
 
-/* Multi-writer rings: a worker that finds no room queues up behind what waits already. */
+/* On multi-writer rings, a worker's CQE overflows behind earlier overflowed CQEs. */
 static void cq_now_overflows_in_order(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = test_ring(test, .cq_entries = 2);
@@ -288,7 +288,7 @@ static void cq_now_overflows_in_order(struct kunit *test)
 	cq_expect(test, ctx, 4);
 }
 
-/* A waiter for a number of CQEs. */
+/* A target, and its place in the order in which targets were reached. */
 struct cq_counter {
 	struct io_cq_target	target;
 	int			*ended;
@@ -312,7 +312,7 @@ static void cq_count(struct kunit *test, struct io_ring_ctx *ctx, struct cq_coun
 	io_ring_unlock(ctx);
 }
 
-/* Post one that is counted, or a timeout's, and see how many counters have ended. */
+/* Post a counted or an uncounted CQE, and check how many counters have ended. */
 static void cq_count_one(struct kunit *test, struct io_ring_ctx *ctx, bool counted, int *ended,
 			 int expected)
 {
@@ -328,7 +328,7 @@ static void cq_count_one(struct kunit *test, struct io_ring_ctx *ctx, bool count
 	ctx->rings->cq_head = ctx->rings->cq_tail;
 }
 
-/* Each counter ends at its number, in their order, however far the positions have come. */
+/* Counters end at their numbers of CQEs, equal numbers in the order of insertion. */
 static void cq_counts(struct kunit *test)
 {
 	static const u32 numbers[] = { 3, 1, 3, 0xffffffff, 2 };
@@ -353,7 +353,7 @@ static void cq_counts(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, test_bit(IO_LISTEN_TARGETS, &ctx->listeners));
 }
 
-/* What is not counted is not counted later either, when it has waited for room. */
+/* An uncounted CQE that has overflowed is not counted when it is flushed. */
 static void cq_counts_no_overflowed(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = cq_ring(test, 2);

@@ -8,7 +8,7 @@
 #include "ring/mailbox.h"
 #include "ring/tests/test_ring.h"
 
-/* An item that knows its place. */
+/* An item with its sender, and its number among the sender's items. */
 struct box_item {
 	struct io_tw	tw;
 	int		sender;
@@ -25,7 +25,7 @@ static void box_push_all(struct io_mailbox *box, struct box_item *items, int nr)
 	}
 }
 
-/* The items are @from, @from + 1 and so on; how many are there? */
+/* Expect items @from, @from + 1 and so on.  Return: the number of items. */
 static int box_count_in_order(struct kunit *test, struct io_tw *tw, int from)
 {
 	int nr = 0;
@@ -38,7 +38,7 @@ static int box_count_in_order(struct kunit *test, struct io_tw *tw, int from)
 	return nr;
 }
 
-/* What was pushed first comes first, and comes once. */
+/* Items are taken in the order of the pushes, and only once. */
 static void box_first_in_first_out(struct kunit *test)
 {
 	struct box_item items[5] = {};
@@ -52,7 +52,7 @@ static void box_first_in_first_out(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, io_mailbox_take(&box));
 }
 
-/* Each push tells whether it is the one that has to announce the mailbox. */
+/* The result of a push shows whether the mailbox was empty. */
 static void box_tells_the_first(struct kunit *test)
 {
 	struct box_item items[3] = {};
@@ -64,7 +64,7 @@ static void box_tells_the_first(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, io_mailbox_was_empty(io_mailbox_push(&box, &items[2].tw)));
 }
 
-/* A consumer that waits for three is completed by the third, and only by it. */
+/* If a consumer waits for three items, only the third push completes the count. */
 static void box_counts_for_a_sleeper(struct kunit *test)
 {
 	struct box_item items[4] = {};
@@ -81,11 +81,11 @@ static void box_counts_for_a_sleeper(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, io_tw_completes(&box), i == 2);
 	}
 	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mailbox_take(&box), 0), 4);
-	/* taking has disarmed it */
+	/* io_mailbox_take() has disarmed the mailbox */
 	KUNIT_EXPECT_FALSE(test, io_mailbox_push(&box, &items[0].tw) & IO_MAILBOX_ARMED);
 }
 
-/* The consumer does not sleep while there are items. */
+/* A mailbox with items cannot be armed. */
 static void box_arms_only_when_empty(struct kunit *test)
 {
 	struct box_item item = {};
@@ -97,7 +97,7 @@ static void box_arms_only_when_empty(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, io_mailbox_arm(&box, 1));
 }
 
-/* The short way is for a consumer that is there and awake; else nothing is pushed. */
+/* io_mailbox_push_fast() pushes nothing if the consumer sleeps or is gone. */
 static void mailbox_fast_or_not_at_all(struct kunit *test)
 {
 	struct box_item items[3] = {};
@@ -116,9 +116,9 @@ static void mailbox_fast_or_not_at_all(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, io_mailbox_arm(&box, 1));
 	KUNIT_EXPECT_EQ(test, io_mailbox_push_fast(&box, &items[0].tw), IO_MAILBOX_ARMED);
 	KUNIT_EXPECT_FALSE(test, io_mailbox_pending(&box));
-	/* still armed: the slow path finds the sleeper */
+	/* the mailbox is still armed, so the slow path finds the sleeper */
 	KUNIT_EXPECT_EQ(test, io_mailbox_push(&box, &items[0].tw), IO_MAILBOX_ARMED);
-	/* and so does a short one behind it */
+	/* a later fast push finds the sleeper, too */
 	KUNIT_EXPECT_TRUE(test, io_mailbox_push_fast(&box, &items[1].tw) & IO_MAILBOX_ARMED);
 	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_mailbox_take(&box), 0), 1);
 
@@ -127,7 +127,7 @@ static void mailbox_fast_or_not_at_all(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, io_mailbox_pending(&box));
 }
 
-/* A consumer that woke for another reason is not counted for any more. */
+/* After io_mailbox_disarm() a push does not find a sleeping consumer. */
 static void box_disarms(struct kunit *test)
 {
 	struct box_item items[2] = {};
@@ -136,12 +136,12 @@ static void box_disarms(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, io_mailbox_arm(&box, 1));
 	io_mailbox_disarm(&box);
 	KUNIT_EXPECT_FALSE(test, io_mailbox_push(&box, &items[0].tw) & IO_MAILBOX_ARMED);
-	/* disarming leaves items alone */
+	/* io_mailbox_disarm() does not remove items */
 	io_mailbox_disarm(&box);
 	KUNIT_EXPECT_PTR_EQ(test, io_mailbox_take(&box), &items[0].tw);
 }
 
-/* A closed mailbox gives out what it had and takes nothing more. */
+/* io_mailbox_close() returns the items, and later pushes fail. */
 static void box_closes(struct kunit *test)
 {
 	struct box_item items[3] = {};
@@ -160,7 +160,7 @@ static void box_no_work(struct work_struct *work)
 {
 }
 
-/* The owner takes two, runs one of them and leaves the other, and one more arrives. */
+/* Take two items, requeue the second as the leftover, and push a third item. */
 static struct io_ring_ctx *box_with_rest(struct kunit *test, struct box_item *items)
 {
 	struct io_ring_ctx *ctx = test_ring(test, .flags = IORING_SETUP_DEFER_TASKRUN |
@@ -179,7 +179,7 @@ static struct io_ring_ctx *box_with_rest(struct kunit *test, struct box_item *it
 	return ctx;
 }
 
-/* Items that were left are taken first, and the consumer does not sleep before. */
+/* The leftover is taken first, and the mailbox cannot be armed until all items are taken. */
 static void box_keeps_the_rest(struct kunit *test)
 {
 	struct box_item items[3] = {};
@@ -193,7 +193,7 @@ static void box_keeps_the_rest(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, io_mailbox_pending(&ctx->mailbox));
 	KUNIT_EXPECT_EQ(test, box_count_in_order(test, io_owner_mailbox_take(ctx), 2), 1);
 	KUNIT_EXPECT_FALSE(test, io_mailbox_pending(&ctx->mailbox));
-	/* there is nothing but the mark */
+	/* the mailbox has IO_MAILBOX_LEFTOVER, but no items */
 	io_mailbox_push(&ctx->mailbox, &items[0].tw);
 	io_owner_mailbox_requeue(ctx, io_owner_mailbox_take(ctx));
 	KUNIT_EXPECT_PTR_EQ(test, io_owner_mailbox_take(ctx), &items[0].tw);
@@ -203,7 +203,7 @@ static void box_keeps_the_rest(struct kunit *test)
 	io_ring_unlock(ctx);
 }
 
-/* The owner goes: the fallback worker gets all of it, in order. */
+/* If the owner closes the mailbox, the fallback worker takes all items, in order. */
 static void box_rest_survives_its_owner(struct kunit *test)
 {
 	struct box_item items[4] = {};
@@ -220,7 +220,7 @@ static void box_rest_survives_its_owner(struct kunit *test)
 	cancel_delayed_work_sync(&ctx->fallback.work);
 }
 
-/* The owner comes back: what was pushed meanwhile stays between what came before and after. */
+/* After a close and a reopen, items are still in the order of their pushes. */
 static void box_opens_in_order(struct kunit *test)
 {
 	struct box_item items[5] = {};
@@ -243,7 +243,7 @@ static void box_opens_in_order(struct kunit *test)
 #define BOX_SENDERS	3
 #define BOX_ITEMS	2000
 
-/* One of several senders, and what it sends. */
+/* A thread that pushes items, concurrently with other senders. */
 struct box_sender {
 	struct io_mailbox	*box;
 	struct box_item		*items;
@@ -270,7 +270,7 @@ static int box_send(void *data)
 	return 0;
 }
 
-/* Whatever the senders do to each other, each one's items arrive in its order. */
+/* If several senders push at once, the items of each sender keep their order. */
 static void box_keeps_each_senders_order(struct kunit *test)
 {
 	struct box_sender *senders;
@@ -309,7 +309,7 @@ static bool box_taskrun(const struct io_ring_ctx *ctx)
 	return atomic_read(&ctx->rings->sq_flags) & IORING_SQ_TASKRUN;
 }
 
-/* The item is taken before its sender has announced it: the flag must not stay up. */
+/* If an item is taken before its announcement, IORING_SQ_TASKRUN must not stay set. */
 static void box_taken_before_announced(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = test_ring(test, .flags = IORING_SETUP_DEFER_TASKRUN |
@@ -324,7 +324,7 @@ static void box_taken_before_announced(struct kunit *test)
 	io_owner_mailbox_pushed(ctx, &items[0].tw, old, 0);
 	KUNIT_EXPECT_FALSE(test, box_taskrun(ctx));
 
-	/* the next one is there when the late announcement comes, and keeps it up */
+	/* another item is pending at the late announcement, so the flag stays set */
 	io_owner_mailbox_push(ctx, &items[1].tw, 0);
 	KUNIT_EXPECT_TRUE(test, box_taskrun(ctx));
 	io_owner_mailbox_pushed(ctx, &items[0].tw, old, 0);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring: tests of the submission queue reader */
 /*
- * The tail, the index array and the SQEs are the program's: whatever it writes
- * there, the reader stays within the queue.
+ * The program may write any values to the tail, the index array and the SQEs.  The
+ * reader has to stay within the queue.
  */
 #include "ring/sq.h"
 #include "ring/tests/test_ring.h"
 
-/* The program queues one more SQE, by its index. */
+/* Queue an SQE by its index, as the program does. */
 static void sq_push(struct io_ring_ctx *ctx, u32 index)
 {
 	if (ctx->sq.array)
@@ -15,7 +15,7 @@ static void sq_push(struct io_ring_ctx *ctx, u32 index)
 	ctx->rings->sq_tail++;
 }
 
-/* Which SQE does the reader take next?  -1: none. */
+/* Take the next SQE.  Return: its index, or -1 if io_sq_next() returns none. */
 static int sq_take(struct io_ring_ctx *ctx)
 {
 	const struct io_uring_sqe *sqe;
@@ -30,7 +30,7 @@ static int sq_take(struct io_ring_ctx *ctx)
 	return bytes / (ctx->flags & IORING_SETUP_SQE128 ? 128 : 64);
 }
 
-/* The order is the index array's. */
+/* The reader takes SQEs in the order of the index array. */
 static void sq_follows_the_array(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 4);
@@ -45,7 +45,7 @@ static void sq_follows_the_array(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 0);
 }
 
-/* Without the array it is the order of the slots. */
+/* Without an index array the reader takes SQEs in the order of the slots. */
 static void sq_without_array(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 4,
@@ -59,7 +59,7 @@ static void sq_without_array(struct kunit *test)
 	}
 }
 
-/* An index that names no SQE uses up its slot and is counted. */
+/* An index out of range is consumed, and counted in sq_dropped. */
 static void sq_drops_bad_index(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 4);
@@ -86,7 +86,7 @@ static void sq_big_sqes(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, sq_take(ctx), 3 - i);
 }
 
-/* A tail that promises more than fits is not believed. */
+/* If the tail is out of range, the reader assumes a full queue. */
 static void sq_lying_tail(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 4);
@@ -97,7 +97,7 @@ static void sq_lying_tail(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 4);
 }
 
-/* Positions run through 2^32. */
+/* Positions wrap at 2^32. */
 static void sq_wraps(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 4, .start = U32_MAX - 1);
@@ -113,7 +113,7 @@ static void sq_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ctx->sq.head, 2);
 }
 
-/* The program may reuse slots once they are released, not before. */
+/* The program finds free slots after io_sq_release(), not before. */
 static void sq_release_makes_room(struct kunit *test)
 {
 	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 2);

@@ -3,9 +3,9 @@
 #ifndef IO_RING_TEST_RING_H
 #define IO_RING_TEST_RING_H
 /*
- * What io_uring_setup(2) makes of the queues and nothing else of it: no descriptor,
- * no thread, no tasks.  The test is the program as well: it reads and writes the
- * shared words itself.
+ * A test ring has queues like those of io_uring_setup(2), but no descriptor, no thread
+ * and no tasks.  The test also acts as the program, which reads and writes the shared
+ * words.
  */
 #include <kunit/test.h>
 #include <linux/mutex.h>
@@ -22,11 +22,11 @@
 #include "ring/locks.h"
 
 /**
- * struct test_ring_params - what a test's ring is like
+ * struct test_ring_params - parameters of a test ring
  * @flags: IORING_SETUP_*
- * @sq_entries: a power of two, 8 if it is not given
- * @cq_entries: likewise
- * @start: first position of both queues, to see what happens when they wrap
+ * @sq_entries: number of SQ slots, a power of two, or 0 for 8 slots
+ * @cq_entries: number of CQ slots, a power of two, or 0 for 8 slots
+ * @start: first position of both queues, to test the wrap of positions
  */
 struct test_ring_params {
 	unsigned int	flags;
@@ -35,7 +35,7 @@ struct test_ring_params {
 	u32		start;
 };
 
-/* Both queues in memory of the test.  The owner is current. */
+/* Create a test ring, which is freed with the test.  The owner is current. */
 static inline struct io_ring_ctx *test_ring_make(struct kunit *test,
 						 const struct test_ring_params *p)
 {
