@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: what the scheduler tells the worker pool */
+/* io_uring: hooks that the scheduler calls for workers */
 #ifndef IO_URING_IO_WQ_H
 #define IO_URING_IO_WQ_H
 
@@ -10,10 +10,10 @@
 struct task_struct;
 
 /*
- * kernel/sched/core.c includes this file by its path and calls both functions
- * for tasks with PF_IO_WORKER, which are current: the first when such a task is
- * about to block, with its state set, so it must not sleep; the second when it
- * has been switched back in.  See async/wq_worker.c.
+ * kernel/sched/core.c includes this file by its path, and calls both functions
+ * for a current task with PF_IO_WORKER.  The task calls io_wq_worker_sleeping()
+ * before it blocks, with its state set, so this function must not sleep.  It calls
+ * io_wq_worker_running() after it was switched in again.  See async/wq_worker.c.
  */
 #ifdef CONFIG_IO_WQ
 void io_wq_worker_sleeping(struct task_struct *tsk);

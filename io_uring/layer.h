@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: the layers, and which folder may include which */
+/* io_uring: the layers, and which headers each may include */
 #ifndef IO_LAYER_H
 #define IO_LAYER_H
 
 /*
- * Each folder of this subsystem is a layer.  A file sees the headers of its own
+ * Each folder of this subsystem is a layer.  A file may include headers of its own
  * folder and of lower layers.  Each folder's Makefile has -DIO_LAYER=n, and each
- * header refuses to be included from below:
+ * header stops the build if a lower layer includes it:
  *
  *	1  ring/	memory shared with user space, SQ reader, CQ writer, waiters, mailboxes
  *	2  req/		what a request is: allocation, references, links, drain
@@ -15,13 +15,13 @@
  *	5  async/	requests that do not finish at once: worker pool, polled I/O
  *	6  submit/	SQE -> request -> issue -> retry or fail
  *	7  task/	per-task state, deferred work, SQPOLL thread, cancel, exit
- *	8  op/		one file an operation or a family; ops do not see each other
- *	9  sys/		the three system calls and the file
+ *	8  op/		a file for each operation or family; none includes another's headers
+ *	9  sys/		the three system calls and the ring as a file
  *
- * Upward calls go through function pointers at their types only: io_tw->run,
- * io_wq_params->run, ->put and ->key, io_op, io_rsrc_node->release, io_timer->expired,
- * io_cq_target->reached, io_ring_ctx->polls.recheck and ->reqs.all_gone, and those of work items.
- * Only io_is_uring_fops() is called from below by its name.
+ * Calls to higher layers use only these function pointers: io_tw->run, io_wq_params->run, ->put
+ * and ->key, io_op, io_rsrc_node->release, io_timer->expired, io_cq_target->reached,
+ * io_ring_ctx->polls.recheck and ->reqs.all_gone, and functions of work items.  Lower layers call
+ * only io_is_uring_fops() by its name.
  */
 #define IO_LAYER_RING		1
 #define IO_LAYER_REQ		2

@@ -10,10 +10,10 @@
 /**
  * enum io_result - what the caller of ->issue has to do with the request
  * @IO_DONE: complete the request; its result is in req->cqe
- * @IO_MORE: issue the request again: ->issue has posted a CQE with IORING_CQE_F_MORE, and there
- *	is more.  Like IO_MORE_IF_READY, only with REQ_F_MULTISHOT
+ * @IO_MORE: issue the request again: ->issue has posted a CQE with IORING_CQE_F_MORE, and there is
+ *	more to post.  Only with REQ_F_MULTISHOT; this also applies to IO_MORE_IF_READY
  * @IO_MORE_IF_READY: issue the request again if its file is ready: ->issue has posted a CQE or
- *	moved a part, but there may be no more
+ *	transferred a part, and there may be nothing more
  * @IO_PENDING: do not access the request: another context completes it, or has done so already
  * @IO_AGAIN: ->issue would have blocked: retry when the file is ready, or in a worker.  A multishot
  *	request waits for the next event, also if ->issue has posted CQEs
@@ -27,7 +27,7 @@ enum io_result {
 };
 
 /**
- * enum io_wait_kind - groups of waiting requests that are searched apart (req/wait_table.h)
+ * enum io_wait_kind - groups of waiting requests that are searched separately (req/wait_table.h)
  * @IO_WAIT_POLL: requests that wait for a file, a futex, a child or a driver
  * @IO_WAIT_TIMEOUT: TIMEOUT
  * @IO_WAIT_LINK_TIMEOUT: LINK_TIMEOUT
@@ -42,50 +42,50 @@ enum io_wait_kind {
  * struct io_op - properties and functions of an operation
  * @needs_file: sqe->fd is a file; the core looks it up before the first ->issue
  * @iopoll: allowed on IORING_SETUP_IOPOLL rings
- * @ioprio: uses sqe->ioprio, which has to be zero otherwise
+ * @ioprio: uses sqe->ioprio; for other ops this field has to be zero
  * @buffer_select: allows IOSQE_BUFFER_SELECT
  * @audit_skip: moves data only and has no audit record
  * @serialize_writes: changes its file; workers serialise such requests on one regular file
- * @unbound_nonreg_file: may block for ever, but not on a regular file or a block device
+ * @unbound_nonreg_file: may block for ever, except on a regular file or a block device
  * @plug: gains from a block plug; for ops with a file
- * @blocks: has no inline attempt: ->issue returns IO_AGAIN to IO_URING_F_NONBLOCK at once
+ * @blocks: has no inline attempt: with IO_URING_F_NONBLOCK, ->issue returns IO_AGAIN at once
  * @cancel_returns_count: a cancel that ends a waiting request returns 1, as with
  *	IORING_ASYNC_CANCEL_ALL, and not 0
- * @cancel_at_end: a waiting request ends with its task or its ring; a program cannot cancel it,
- *	nor can a LINK_TIMEOUT
- * @ring_lock: ->issue needs the ring lock; a worker takes the lock first.  An op that has ->cancel
- *	as well only waits, and needs no worker, see submit/worker.c
+ * @cancel_at_end: a waiting request is cancelled only at the end of its task or ring, not by a
+ *	program or a LINK_TIMEOUT
+ * @ring_lock: ->issue needs the ring lock; a worker takes the lock first.  If the op also has
+ *	->cancel, it only waits, and needs no worker, see submit/worker.c
  * @borrows_file: for ops with a file: ->issue never returns IO_PENDING.  After IO_DONE of
  *	the first attempt neither the core nor ->cleanup uses req->file, so the submitter
  *	needs no reference, see io_file_keep()
  * @no_creds: does not depend on credentials, so the core does not keep the submitter's
  * @poll_in: after IO_AGAIN, waits until its file can be read, if the file can be polled
  * @poll_out: after IO_AGAIN, waits until its file can be written
- * @poll_exclusive: one event wakes one of the requests that wait for it, as with EPOLLEXCLUSIVE
- * @heeds_nonblock: after a request of its chain that a worker finished, fails with -EAGAIN
- *	on an O_NONBLOCK file instead of waiting
- * @limit: limits the time of the request before it in its chain, see req/linked_timeout.h
+ * @poll_exclusive: an event wakes only one of the waiting requests, as with EPOLLEXCLUSIVE
+ * @heeds_nonblock: behind a request of its chain that a worker has finished, fails with
+ *	-EAGAIN on an O_NONBLOCK file instead of waiting
+ * @limit: is a linked timeout of the request before it in the chain, see req/linked_timeout.h
  * @waiting: enum io_wait_kind of the request while it waits
  * @prep: Read the SQE, each field once, and refuse unknown bits and unused fields.  Called by the
  *	submitter with the ring lock held; the request has no file yet.  Returns 0 or the negative
  *	errno with which the request fails
- * @issue: Do the work.  Called inline by the submitter and in task work with the ring lock held
- *	and IO_URING_F_NONBLOCK: it must not block then.  Called by a worker with
- *	IO_URING_F_UNLOCKED.  Returns enum io_result
+ * @issue: Do the work.  With IO_URING_F_NONBLOCK it must not block.  The submitter sets this flag
+ *	inline and in task work, and holds the ring lock.  A worker sets IO_URING_F_UNLOCKED,
+ *	except for ops with @ring_lock.  Returns enum io_result
  * @cleanup: Free what ->prep and ->issue have left.  Called once, in task context, for a request
  *	with REQ_F_NEED_CLEANUP that has ended
  * @fail: Correct the result of a request that fails without another ->issue, for example by bytes
- *	that earlier attempts have moved.  Called after ->prep, before the CQE is posted
+ *	that earlier attempts have transferred.  Called after ->prep, before the CQE is posted
  * @cancel: End a waiting request (req/wait_table.h) with -ECANCELED.  Called with the ring lock
  *	held by any task.  It must not complete the request, but pass it to io_complete_later()
- *	or a similar function.  Returns true if the request ends like that, also because of an
- *	earlier cancel, and false if it has begun to end by itself.  For ops that wait themselves
- * @unlinked: End a limit whose limited request has ended.  Called with the ring lock held.  Returns
- *	true if the caller has to end the limit with -ECANCELED, false if it ends by itself
- * @expired: function of a limit's timer, for another op that sets a new time
+ *	or a similar function.  Returns true if this or an earlier cancel ends the request, false
+ *	if the request has begun to end by itself.  Only for ops that wait without io_poll_hold()
+ * @unlinked: End a linked timeout whose head has ended.  Called with the ring lock held.  Returns
+ *	true if the caller has to end the timeout with -ECANCELED, false if it ends by itself
+ * @expired: timer function of a linked timeout, for the op that can set a new time
  * @in_turn: Return true if a request that was not issued yet uses and moves the current position
- *	of its file.  Workers serialise such requests on regular files and block devices, as
- *	they do those with REQ_F_CUR_POS
+ *	of its file.  Workers serialise such requests, and those with REQ_F_CUR_POS, on regular
+ *	files and block devices
  */
 struct io_op {
 	bool		needs_file : 1, iopoll : 1, ioprio : 1, buffer_select : 1;
@@ -126,9 +126,9 @@ static_assert(true)
 /**
  * io_done - finish a request from ->issue
  * @req: the request
- * @res: its result; negative counts as a failure for links and IOSQE_CQE_SKIP_SUCCESS
+ * @res: its result; if negative, it counts as a failure for links and IOSQE_CQE_SKIP_SUCCESS
  *
- * For the end of ->issue.  Does not complete the request.
+ * Called at the end of ->issue.  This does not complete the request.
  *
  * Return: %IO_DONE
  */
@@ -143,10 +143,10 @@ static inline enum io_result io_done(struct io_kiocb *req, s32 res)
 /**
  * io_done_unbroken - finish a request that does not break its chain
  * @req: the request
- * @res: its result; IOSQE_CQE_SKIP_SUCCESS does not suppress the CQE of a negative one
+ * @res: its result; IOSQE_CQE_SKIP_SUCCESS does not suppress the CQE if @res is negative
  *
- * For the ops whose failures do not break a chain on 6.12: programs rely on that.  A request
- * that does not reach its work, without a file or because it is cancelled, breaks the chain.
+ * For ops whose failures do not break a chain on Linux 6.12, because programs rely on that.  A
+ * request that fails before its work, for lack of a file or by a cancel, still breaks the chain.
  *
  * Return: %IO_DONE
  */

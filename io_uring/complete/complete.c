@@ -2,7 +2,7 @@
 /* io_uring: completing requests */
 
 /*
- * A request may end in a context that must not write CQEs, and with requests linked behind it.
+ * A request may end in a context that must not write CQEs, and may have requests linked behind it.
  *
  * io_complete() needs the ring lock, and on single-writer rings only the writer may call it
  * (io_cq_is_writer()).  A worker does not hold the ring lock.  So a worker posts the CQE at once
@@ -12,9 +12,9 @@
  * released, and last its memory.
  *
  * If the chain continues, its next request is passed to a context that may issue it (the
- * submission has set tw.run).  A worker of a multi-writer ring issues it itself.  If the
- * chain is broken, all requests behind the head end with -ECANCELED, or with the error that the
- * submission found in them.
+ * submission has set tw.run).  A worker of a multi-writer ring issues that request itself.  If
+ * the chain is broken, the other requests end with -ECANCELED, or with the error that their
+ * submission found.
  */
 #include <trace/events/io_uring.h>
 
@@ -23,14 +23,14 @@
 #include "req/linked_timeout.h"
 #include "req/link.h"
 
-/* Return: true if @req posts a CQE.  IOSQE_CQE_SKIP_SUCCESS hides no first failure of a chain. */
+/* Return: true if @req posts a CQE.  CQE_SKIP_SUCCESS does not hide a chain's first failure. */
 static bool io_req_wants_cqe(struct io_kiocb *req)
 {
 	if (likely(!(req->flags & REQ_F_CQE_SKIP)))
 		return true;
 	if (!(req->flags & REQ_F_FAIL) || req->flags & REQ_F_SKIP_LINK_CQES)
 		return false;
-	/* the failure is reported; the requests behind it are cancelled without CQEs */
+	/* report this failure, and cancel the rest of the chain without CQEs */
 	req->flags |= REQ_F_SKIP_LINK_CQES;
 	return true;
 }
@@ -74,8 +74,8 @@ static noinline void io_link_fail_rest(struct io_kiocb *next, struct io_kiocb *h
 
 /*
  * Continue or break the chain of @head, which has ended.  @end completes the cancelled requests
- * in a way that suits the caller's context.  If that is not io_complete(), the caller continues the
- * chain: with head->link, unless it is NULL.
+ * in a way that suits the caller's context.  If @end is not io_complete(), the caller has to
+ * continue the chain with head->link, unless that is NULL.
  */
 static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct io_kiocb *req))
 {
@@ -98,7 +98,7 @@ static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct i
 		head->link = next;
 }
 
-/* Continue the chain of a request that has ended, and free the request if no holder is left. */
+/* Continue the chain of an ended request, and free the request if it has no other holder. */
 static void io_complete_posted(struct io_kiocb *req)
 {
 	if (unlikely(req->flags & REQ_F_HAS_LINK))
@@ -159,7 +159,7 @@ void io_complete_uncounted(struct io_kiocb *req)
 /**
  * io_complete_tw - complete a request from a mailbox
  * @ctx: the ring, its lock held
- * @tw: of the request
+ * @tw: item of the request
  * @issue_flags: unused
  */
 void io_complete_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
@@ -227,7 +227,7 @@ static noinline struct io_kiocb *io_complete_chained(struct io_kiocb *req, bool 
 		io_link_advance(req, io_end_unlocked);
 	} else if (req->flags & REQ_F_TIMEOUT_LINKED ? io_ring_trylock(ctx) :
 						       io_ring_lock_soon(ctx)) {
-		/* with REQ_F_TIMEOUT_LINKED the caller has tried for a while */
+		/* with REQ_F_TIMEOUT_LINKED the caller has already tried for a while */
 		io_link_advance(req, io_end_locked);
 		io_ring_unlock(ctx);
 	} else {

@@ -19,7 +19,7 @@
  */
 DECLARE_TRACEPOINT(io_uring_complete);
 
-/* flags of requests that need io_complete(); the fast path puts registered resources itself */
+/* flags of requests that need io_complete(); the fast path puts references to nodes itself */
 #define IO_REQ_END_FLAGS	(IO_REQ_CLEAN_FLAGS | REQ_F_CQE_SKIP | REQ_F_HAS_LINK | \
 				 REQ_F_REFCOUNT)
 
@@ -46,7 +46,7 @@ static __always_inline bool io_complete_fast_with(struct io_ring_ctx *ctx,
 }
 
 /**
- * io_complete_fast - end a request of the issuer on the fast path
+ * io_complete_fast - end a request on the fast path, without freeing it
  * @ctx: the ring
  * @req: the request, its result is in req->cqe; ring lock held, as for io_complete()
  *

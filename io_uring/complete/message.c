@@ -13,7 +13,7 @@
 #include "complete/message.h"
 #include "ring/cq_write.h"
 
-/* Entries that return to the same store in one operation. */
+/* Entries that are returned to the same store in one operation. */
 struct io_entry_batch {
 	struct io_cqe_entry	*first;
 	struct io_cqe_entry	*last;
@@ -40,12 +40,12 @@ static void io_entry_batch_add(struct io_entry_batch *home, struct io_cqe_entry 
 /**
  * io_post_entries - post stored CQEs that have reached the writer of a single-writer ring
  * @ctx: the ring, its lock held
- * @tw: the first of them, in a list that was taken from a mailbox
+ * @tw: item of the first entry, in a list that was taken from a mailbox
  *
- * The function stops behind the first entry that goes to the overflow list.  So each overflowed
- * entry counts as an item of its own in a run of the mailbox.
+ * The function stops after the first entry that goes to the overflow list.  So each overflowed
+ * entry counts as a separate item in a run of the mailbox.
  *
- * Return: the item behind the last entry that was posted or has overflowed, or NULL
+ * Return: the item after the last entry that was posted or has overflowed, or NULL
  */
 struct io_tw *io_post_entries(struct io_ring_ctx *ctx, struct io_tw *tw)
 {
@@ -69,7 +69,7 @@ struct io_tw *io_post_entries(struct io_ring_ctx *ctx, struct io_tw *tw)
 /**
  * io_entry_tw - post a stored CQE from a mailbox
  * @ctx: the ring, its lock held
- * @tw: of the entry
+ * @tw: item of the entry
  * @issue_flags: unused
  */
 void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
@@ -83,7 +83,7 @@ void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
  * @target: a multi-writer ring; or a single-writer ring whose lock current holds as its writer
  * @val: user_data, res and flags
  *
- * Return: 0, or -EOVERFLOW if a multi-writer ring has no room, and no memory or it ends
+ * Return: 0; -EOVERFLOW if a multi-writer ring has no room, and ends or there is no memory
  */
 int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val)
 {

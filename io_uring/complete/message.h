@@ -20,12 +20,12 @@ int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val
 
 /**
  * io_message_prepare - allocate the entry of a message, while the sender can still fail
- * @target: the ring that receives it, kept alive by the caller
- * @sender: the ring that sends it if the caller holds its lock, else NULL
+ * @target: the ring that receives the message, kept alive by the caller
+ * @sender: the ring that sends the message if the caller holds its lock, else NULL
  *
  * Context: Task context.  May sleep.
  *
- * Return: an entry for io_message_post() or io_entry_put(); NULL if the message needs none;
+ * Return: an entry for io_message_post() or io_entry_put(); NULL if the message needs no entry;
  * ERR_PTR(-ENOMEM)
  */
 static inline struct io_cqe_entry *io_message_prepare(struct io_ring_ctx *target,
@@ -49,7 +49,7 @@ static inline struct io_cqe_entry *io_message_prepare(struct io_ring_ctx *target
  *
  * Context: Task context.  May sleep.
  *
- * Return: 0, or -EOVERFLOW if a multi-writer ring has no room, and no memory or it ends
+ * Return: 0; -EOVERFLOW if a multi-writer ring has no room, and ends or there is no memory
  */
 static inline int io_message_post(struct io_ring_ctx *target, struct io_cqe_entry *entry,
 				  struct io_cqe_val val)

@@ -3,7 +3,7 @@
 
 /*
  * io_post_more() posts a CQE for a request that continues, or fails without a side effect if the
- * CQE does not fit.  After a failure the op ends the request, and this CQE becomes the last one.
+ * CQE does not fit.  After a failure the op ends the request with this result, in its last CQE.
  *
  * io_post_to() posts a CQE without a request: the tag of a registered resource.  A caller holds
  * the ring lock, but is not always the writer of a single-writer ring.  If the caller is not the
@@ -34,8 +34,8 @@ static bool io_post_more_any(struct io_kiocb *req, s32 res, u32 cflags, bool cou
  * @res: result
  * @cflags: IORING_CQE_F_* besides F_MORE
  *
- * Return: true if it was posted; false, without a side effect, if there is no room.  Then the
- * caller has to end the request with this result.
+ * Return: true if the CQE was posted; false, without a side effect, if there is no room.  On false
+ * the caller has to end the request with this result.
  */
 bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags)
 {
@@ -47,7 +47,7 @@ bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags)
  * @req: the request, as for io_post_more()
  * @res: result
  *
- * Return: true or false, as io_post_more()
+ * Return: as io_post_more()
  */
 bool io_post_more_uncounted(struct io_kiocb *req, s32 res)
 {
@@ -57,12 +57,12 @@ bool io_post_more_uncounted(struct io_kiocb *req, s32 res)
 /**
  * io_post_to - post a CQE that belongs to no request
  * @ctx: the ring, its lock held
- * @user_data: of the CQE
+ * @user_data: user_data of the CQE
  * @res: result
  * @cflags: IORING_CQE_F_*
  *
  * This function does not fail.  A CQE that has to be pushed to the writer needs memory.  If there
- * is none, the CQE is counted as lost, as on an overflow without memory.
+ * is no memory, the CQE is lost and cq_overflow is incremented.
  */
 void io_post_to(struct io_ring_ctx *ctx, u64 user_data, s32 res, u32 cflags)
 {
