@@ -15,19 +15,19 @@
 #include "submit/issue.h"
 
 /*
- * These functions are inlined into the loop of submit.c.  An SQE on the fast path costs hardly any
- * calls besides the calls of its op.
+ * These functions are inlined into the loop of submit.c, so that an SQE on the fast path needs
+ * few calls besides those of its op.
  */
 
 /* smallest batch that uses a block plug */
 #define IO_PLUG_MIN	3
 
 /**
- * struct io_submit_batch - the state of one run of the loop
+ * struct io_submit_batch - state of one call of io_submit_sqes()
  * @ctx: the ring
- * @nr: SQEs to consume; 0 once a refused SQE has ended the batch
+ * @nr: number of SQEs to consume; 0 after a refused SQE has ended the batch
  * @part_end: number of SQEs to consume before the next check for need_resched() and signals
- * @left: requests that were not finished on the fast path
+ * @left: number of requests that were not finished on the fast path
  * @issue_flags: IO_URING_F_* for ->issue
  * @plugged: ctx->plug has been started
  */
@@ -41,8 +41,8 @@ struct io_submit_batch {
 };
 
 /*
- * The first four bytes of an SQE are opcode, flags and ioprio.  The four bytes at
- * buf_index are buf_index and personality.  Each group is read as one little-endian
+ * The first four bytes of an SQE are opcode, flags and ioprio.  The four bytes from
+ * buf_index on are buf_index and personality.  Each group is read as one little-endian
  * word.
  */
 static_assert(offsetof(struct io_uring_sqe, opcode) == 0);
@@ -60,7 +60,7 @@ static inline u32 io_sqe_word(const void *at)
 	return le32_to_cpu(READ_ONCE(*(const __le32 *)at));
 }
 
-/* Start the block plug, at the first request of the batch whose op uses one. */
+/* Start the block plug, at the first request of the batch whose op sets ->plug. */
 static inline void io_batch_plug(struct io_submit_batch *batch)
 {
 	if (batch->plugged || batch->nr < IO_PLUG_MIN)
@@ -69,7 +69,7 @@ static inline void io_batch_plug(struct io_submit_batch *batch)
 	batch->plugged = true;
 }
 
-/* Read the common fields of an SQE, then call ->prep.  Return: 0 or a negative errno. */
+/* Check for IOPOLL, read the descriptor, and call ->prep.  Return: 0 or a negative errno. */
 static __always_inline int io_req_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe,
 				       const struct io_op *op, struct io_submit_batch *batch)
 {
@@ -89,7 +89,7 @@ void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe *sqe, int
 void io_submit_slow(struct io_kiocb *req, const struct io_uring_sqe *sqe, u32 head,
 		    u16 personality, struct io_submit_batch *batch);
 
-/* Submit an SQE on the fast path.  Return: true if @req is finished and may be reused. */
+/* Submit an SQE on the fast path.  Return: true if @req has ended and may be reused. */
 static __always_inline bool io_submit_fast(struct io_ring_ctx *ctx, struct io_kiocb *req,
 					   const struct io_uring_sqe *sqe,
 					   struct io_submit_batch *batch)
@@ -114,7 +114,7 @@ static __always_inline bool io_submit_fast(struct io_ring_ctx *ctx, struct io_ki
 	return false;
 }
 
-/* Submit one SQE.  Return: true if @req is finished and may be reused. */
+/* Submit one SQE.  Return: true if @req has ended and may be reused. */
 static __always_inline bool io_submit_one(struct io_ring_ctx *ctx, struct io_kiocb *req,
 					  const struct io_uring_sqe *sqe,
 					  struct io_submit_batch *batch)

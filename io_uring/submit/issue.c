@@ -4,13 +4,13 @@
 /*
  * A request is issued in one of three contexts.  Its submitter issues it inline or from a
  * mailbox, without blocking.  A worker may block, and usually does not hold the ring lock
- * (worker.c).  The result of ->issue decides about the next step:
+ * (worker.c).  The result of ->issue selects the next step:
  *
  *	IO_DONE		complete the request here
- *	IO_PENDING	another context completes it; do not access it any more
- *	IO_AGAIN	if the op and its file can be polled, wait until the file is
- *			ready, then issue it again; otherwise queue it to a worker
- *	IO_MORE*	issue it again, see multishot.c
+ *	IO_PENDING	do not access the request: another context completes it
+ *	IO_AGAIN	if the op and its file can be polled, issue the request again when
+ *			the file is ready; if not, queue the request to a worker
+ *	IO_MORE*	issue the request again, see multishot.c
  */
 #include <linux/audit.h>
 #include <linux/cred.h>
@@ -51,7 +51,7 @@ bool io_file_assign_plain(struct io_kiocb *req)
  * io_file_borrow - assign a file for an attempt of the submitter, without a reference
  * @req: the request, of an op with borrows_file
  *
- * If current shares its descriptor table, this takes a reference all the same; see io_file_keep().
+ * If current shares its descriptor table, the request gets a reference; see io_file_keep().
  *
  * Return: true if there is a file.
  */
@@ -70,12 +70,12 @@ bool io_file_borrow(struct io_kiocb *req)
 }
 
 /**
- * io_issue_slow - issue on behalf of other credentials, or with an audit record
+ * io_issue_slow - issue a request with other credentials, or with an audit record
  * @req: the request
  * @op: its operation
  * @issue_flags: IO_URING_F_*
  *
- * Return: the result of ->issue, or IO_AGAIN without a call if the op would block.
+ * Return: IO_AGAIN without a call of ->issue if the op would block, or the result of ->issue.
  */
 enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 			     unsigned int issue_flags)
@@ -115,7 +115,7 @@ enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
  */
 bool io_issue_find_file(struct io_kiocb *req, const struct io_op *op, unsigned int issue_flags)
 {
-	/* a worker must not borrow, because the submitter may close the descriptor meanwhile */
+	/* a worker must not borrow, because the submitter may close the descriptor at any time */
 	if (issue_flags & IO_URING_F_IOWQ)
 		return io_file_assign(req, issue_flags);
 	return io_file_assign_inline(req, op, issue_flags);
@@ -123,7 +123,7 @@ bool io_issue_find_file(struct io_kiocb *req, const struct io_op *op, unsigned i
 
 static void io_retry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
 
-/* Resume a request that the fallback work has passed back to its task. */
+/* End the pause of a request, see io_poll_pause(): push the request again. */
 static void io_retry_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 			       unsigned int issue_flags)
 {
@@ -131,8 +131,8 @@ static void io_retry_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 }
 
 /*
- * Handle an event or a cancel for a request that waits for its file.  If there is
- * neither, the request keeps waiting.
+ * Handle an event or a cancel for a request that waits for its file.  Without an event
+ * or a cancel, the request keeps waiting.
  */
 static void io_retry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {
@@ -157,10 +157,10 @@ static void io_retry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int 
 }
 
 /**
- * io_hold_run - choose the function that handles an event for a request that waits for its file
+ * io_hold_run - select the function that handles events for a request that waits for its file
  * @req: the request
  *
- * Return: the function, for io_poll_hold().
+ * Return: the @run argument of io_poll_hold().
  */
 io_poll_run io_hold_run(const struct io_kiocb *req)
 {
@@ -168,10 +168,10 @@ io_poll_run io_hold_run(const struct io_kiocb *req)
 }
 
 /**
- * io_issue_heeds_nonblock - check for an attempt whose failure ends the request
+ * io_issue_heeds_nonblock - check whether a request ends with -EAGAIN due to O_NONBLOCK
  * @req: the request, with REQ_F_AFTER_WORKER, after an attempt that would have blocked
  *
- * Programs rely on this for a request that follows one which a worker has finished.
+ * Programs rely on this for a request that is linked behind a request of a worker.
  *
  * Return: true if the request has to end with -EAGAIN instead of waiting for its file.
  */
@@ -185,7 +185,7 @@ bool io_issue_heeds_nonblock(struct io_kiocb *req)
 	       !(req->flags & (REQ_F_MULTISHOT | REQ_F_FORCE_ASYNC));
 }
 
-/* Wait for the file or queue to a worker, after an inline attempt that would have blocked. */
+/* Continue after IO_AGAIN: wait for the file, queue the request to a worker, or end it. */
 static void io_issue_again(struct io_kiocb *req)
 {
 	enum io_poll_hold hold = IO_POLL_BLOCK;
@@ -220,12 +220,12 @@ static noinline void io_file_keep_borrowed(struct io_kiocb *req)
 }
 
 /*
- * Take a reference to the file of a request that needs it beyond the attempt.
+ * Take a reference to the file if the request continues after the attempt.
  *
- * Only current removes files from a descriptor table that it does not share, and it issues
- * requests and closes descriptors one after the other.  So an attempt of an op with borrows_file
- * needs no reference, like sendto(2).  After the attempt the next request may close the file.  So
- * a request that continues gets a reference here, before anything else runs.
+ * If current does not share its descriptor table, only current removes files from the table, and
+ * not during an attempt.  So an attempt of an op with borrows_file needs no reference, like
+ * sendto(2).  After the attempt the next request may close the file.  So a request that continues
+ * gets a reference here, before anything else runs.
  */
 static void io_file_keep(struct io_kiocb *req)
 {
@@ -236,7 +236,7 @@ static void io_file_keep(struct io_kiocb *req)
 /* Continue a request that an inline attempt has not completed. */
 static noinline void io_issue_unfinished(struct io_kiocb *req, enum io_result result)
 {
-	/* an op that blocks was not tried inline, and has nothing to poll */
+	/* an op that sets ->blocks had no inline attempt, and does not poll its file */
 	if (io_ops[req->opcode]->blocks && result == IO_AGAIN) {
 		io_queue_to_worker(req);
 		return;
@@ -247,7 +247,7 @@ static noinline void io_issue_unfinished(struct io_kiocb *req, enum io_result re
 	if (result == IO_DONE)
 		io_complete(req);
 	else if (result != IO_PENDING)
-		/* after IO_MORE the budget is used up, so others run before the next attempt */
+		/* after IO_MORE the budget is used up: let other requests run first */
 		io_issue_again(req);
 }
 
@@ -266,7 +266,7 @@ void io_issue_result(struct io_kiocb *req, enum io_result result)
 
 /**
  * io_issue_linked_timeout - issue the linked timeout of a request that does not finish at once
- * @head: the request; ring lock held.  The timeout may run already
+ * @head: the request; ring lock held.  Its timeout may already run
  */
 noinline void io_issue_linked_timeout(struct io_kiocb *head)
 {
@@ -288,7 +288,7 @@ void io_issue_inline(struct io_kiocb *req)
 	enum io_result result;
 
 	result = io_issue(req, io_inline_flags(req->ctx));
-	/* a pending request with a timeout ends under the ring lock, so it still exists */
+	/* a pending request with a timeout ends under the ring lock, so @req still exists */
 	if (unlikely(limited) && result != IO_DONE)
 		io_issue_linked_timeout(req);
 	io_issue_result(req, result);
@@ -296,7 +296,7 @@ void io_issue_inline(struct io_kiocb *req)
 
 /*
  * Return: true if an attempt could consume data for a ring that is closed.  The data would be
- * lost, as no program sees the CQE.  Requests that do not poll for input continue.
+ * lost, as no program can read the CQE.  Requests that do not poll for input continue.
  */
 static bool io_issue_loses(struct io_kiocb *req)
 {
@@ -328,9 +328,9 @@ void io_issue_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
 }
 
 /*
- * Return: true if workers have to serialise the request with others on its regular file.  They
- * serialise all requests of IOPOLL rings, and writes unless the file takes direct writes in
- * parallel.
+ * Return: true if workers have to serialise the request with other requests on its regular file.
+ * Workers serialise all requests of IOPOLL rings, and writes unless the file allows direct writes
+ * in parallel.
  */
 static bool io_work_needs_hash(const struct io_kiocb *req)
 {
@@ -359,14 +359,14 @@ bool io_work_in_turn(struct io_kiocb *req)
 	return req->flags & REQ_F_FORCE_ASYNC && op->in_turn && op->in_turn(req);
 }
 
-/* Set the flags that tell the pool how to run the work of a request. */
+/* Set the flags of a request's work, which select how the pool runs it. */
 static void io_work_classify(struct io_kiocb *req)
 {
 	const struct io_op *op = io_ops[req->opcode];
 	umode_t mode = op->needs_file ? file_inode(req->file)->i_mode : 0;
 	unsigned int flags = 0;
 
-	/* IOSQE_ASYNC requests a further worker even while another worker is not asleep */
+	/* with IOSQE_ASYNC, the pool wakes or starts a worker even while other workers run */
 	if (req->flags & REQ_F_FORCE_ASYNC)
 		flags = IO_WQ_WORK_CONCURRENT;
 	if (S_ISREG(mode) || S_ISBLK(mode)) {

@@ -82,7 +82,7 @@ static inline bool io_file_is_borrowed(const struct io_kiocb *req)
 	return !(req->flags & (REQ_F_FILE_PUT | REQ_F_FILE_NODE));
 }
 
-/* Check the rules of borrows_file in debug kernels, and poison a pointer that is not valid now. */
+/* In debug kernels, check the rules of borrows_file, and poison a file pointer that is invalid. */
 static inline void io_file_check(struct io_kiocb *req, const struct io_op *op,
 				 enum io_result result)
 {
@@ -103,7 +103,7 @@ static __always_inline enum io_result io_issue_op(struct io_kiocb *req, const st
 	return result;
 }
 
-/* Return: true if no audit record is needed.  Most ops are audited, but few tasks are. */
+/* Return: true if no audit record is needed.  Most ops are audited, but only few tasks are. */
 static inline bool io_op_unaudited(const struct io_op *op)
 {
 	return op->audit_skip || !audit_context();
@@ -148,7 +148,7 @@ static inline enum io_result io_issue(struct io_kiocb *req, unsigned int issue_f
 /**
  * io_issue_allowed - check whether current may still issue requests
  * @req: the request to be issued
- * @issue_flags: IO_URING_F_TASK_DEAD if the task is gone, or killed
+ * @issue_flags: IO_URING_F_TASK_DEAD if the task is gone or killed
  *
  * Return: true if current is the request's task, is not killed, and does not exit or exec.
  */
@@ -159,7 +159,7 @@ static inline bool io_issue_allowed(const struct io_kiocb *req, unsigned int iss
 	return !(current->flags & PF_EXITING) && !atomic_read(&req->tctx->in_cancel);
 }
 
-/* flags that send a request through io_submit_chained() once its SQE is read */
+/* flags of requests that io_submit_chained() has to submit, after ->prep() */
 #define IO_REQ_CHAIN_FLAGS	(REQ_F_LINK | REQ_F_HARDLINK)
 #define IO_REQ_SLOW_FLAGS	(IO_REQ_CHAIN_FLAGS | REQ_F_FORCE_ASYNC | REQ_F_IO_DRAIN | \
 				 REQ_F_FAIL)

@@ -4,33 +4,33 @@
 /*
  * A multishot request (REQ_F_MULTISHOT) posts a CQE with IORING_CQE_F_MORE for each of
  * its transfers or events, until one without that flag ends it.  This file has the part
- * that all such requests have in common.  An op only returns what it has found:
+ * that all such requests have in common.  The result of ->issue selects the next step:
  *
  *	IO_MORE		the op has posted, and there is more: issue the request again
  *	IO_MORE_IF_READY	the op has posted or moved a part, and there may be more: issue
- *			the request again if the file is ready; before the poll is armed,
- *			do not check that
- *	IO_AGAIN	the op has found nothing (more): wait for the next event
+ *			the request again if the file is ready, or without this check while
+ *			the poll is not armed
+ *	IO_AGAIN	there is nothing more: wait for the next event
  *	IO_DONE		the last CQE is in req->cqe
  *
  * The first attempt is like that of any other request.  While the op posts,
  * io_multishot_go_on() issues the request again.  After IO_AGAIN io_poll_hold() arms the poll and
- * polls the file once more, so that no event in between is lost.  From then on the poll stays
- * on the file's wait queue until the end.  Each event queues io_multishot_tw(), whose runner
- * has claimed the poll.  Only the runner issues the request.  A wake-up meanwhile sets
- * IO_POLL_AGAIN, which the runner finds before it drops the claim.  So no event between two
- * attempts is lost, and the file need not be polled after an attempt that would have blocked.
+ * polls the file once more, so that no event in between is lost.  After that the poll stays on
+ * the file's wait queue until the end.  An event claims the poll, and queues io_multishot_tw().
+ * Only the owner of the claim issues the request.  A wake-up during the claim sets IO_POLL_AGAIN,
+ * which the owner finds before it drops the claim.  So no event between two attempts is lost, and
+ * the file need not be polled after an attempt that would have blocked.
  *
  * An op posts by io_post_more().  If that fails for lack of room, the op returns IO_DONE
- * with the result that it wanted to post.  So data that it has consumed is reported by the
- * last CQE, which may go to the overflow list.  A cancel claims the poll, or sets
- * IO_POLL_CANCEL for its owner, and ends the request with -ECANCELED.
+ * with the same result.  So consumed data is reported by the last CQE, which may go to the
+ * overflow list.  A cancel claims the poll, or sets IO_POLL_CANCEL for the owner of the
+ * claim.  In both cases the request ends with -ECANCELED.
  *
  * A file that is always ready must not keep other requests from running.  After its budget of
  * attempts the request goes to the end of the mailbox.  Its poll stays armed and claimed.
  *
  * While the request is issued with its poll armed, its result overlays req->poll.
- * Other readers of req->poll need the ring lock, and wakers do not read it.
+ * Other readers of req->poll need the ring lock, and wakers do not read req->poll.
  */
 #include "async/poll.h"
 #include "complete/complete.h"
@@ -67,7 +67,7 @@ static void io_multishot_disarm(struct io_kiocb *req)
 		io_poll_end(req);
 }
 
-/* Issue a request with its poll armed, and complete it if it is done. */
+/* Issue a request with its poll armed, and complete it on IO_DONE. */
 static enum io_result io_multishot_issue(struct io_kiocb *req)
 {
 	struct io_poll *poll = req->poll;
@@ -100,7 +100,7 @@ static enum io_poll_verdict io_multishot_look(struct io_kiocb *req, unsigned int
 	return io_poll_check(req, issue_flags);
 }
 
-/* Resume a request that the fallback work has passed back to its task. */
+/* End the pause of a request, see io_poll_pause(): push the request again. */
 static void io_multishot_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 				   unsigned int issue_flags)
 {
@@ -113,7 +113,7 @@ static void io_multishot_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
  * @tw: task work of the request, whose poll the caller has claimed
  * @issue_flags: with IO_URING_F_TASK_DEAD the task is gone, so cancel the request
  *
- * Issue the request with IO_URING_F_MULTISHOT.  The op finds the events by io_poll_woken_by().
+ * On an event, issue the request with IO_URING_F_MULTISHOT.  io_poll_woken_by() has the events.
  * A single-shot POLL_ADD comes here as well, and ends with its first event.
  */
 void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)

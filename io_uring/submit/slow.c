@@ -3,11 +3,11 @@
 
 /*
  * io_init_slow() checks personalities, and the SQE flags that not every op or ring
- * accepts, before ->prep.  io_submit_chained() runs after ->prep, for requests that
- * are linked, drained, refused, or for a worker, and for all requests of a restricted ring.
+ * accepts, before ->prep.  io_submit_chained() runs after ->prep, for requests that are
+ * linked, drained, refused or meant for a worker, and for all requests of a restricted ring.
  *
  * A chain is built in ctx->chain until the first SQE without a link flag, or the end
- * of the batch.  A refused SQE stays in the chain with its error, so that CQEs are
+ * of the batch.  The request of a refused SQE stays in the chain, so that CQEs are
  * posted in the order of submission.
  */
 #include <linux/cred.h>
@@ -54,7 +54,7 @@ static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
 	struct io_ring_ctx *ctx = req->ctx;
 
 	if (sqe_flags & ~IO_SQE_FLAGS_VALID) {
-		/* unknown bits of the SQE have another meaning in req->flags */
+		/* in req->flags, bits that are unknown in an SQE have another meaning */
 		req->flags &= (__force io_req_flags_t)(u64)IO_SQE_FLAGS_VALID;
 		return -EINVAL;
 	}
@@ -154,7 +154,7 @@ static void io_chain_append(struct io_ring_ctx *ctx, struct io_kiocb *req)
 	io_link_append(ctx->chain.last, req);
 	ctx->chain.last = req;
 	if (req->flags & REQ_F_FAIL && !(head->flags & REQ_F_FAIL)) {
-		/* @req reports its error; the earlier requests of the chain are cancelled */
+		/* the CQE of @req has the error; earlier requests of the chain are cancelled */
 		if (head->flags & REQ_F_CQE_SKIP)
 			head->flags = (head->flags & ~REQ_F_CQE_SKIP) | REQ_F_SKIP_LINK_CQES;
 		io_done(head, -ECANCELED);
@@ -175,7 +175,7 @@ void io_submit_end_chain(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_submit_chained - submit a request that is linked, drained, refused, or for a worker
+ * io_submit_chained - submit a request that may be linked, drained, refused, or for a worker
  * @req: the request; ring lock held
  */
 void io_submit_chained(struct io_kiocb *req)

@@ -2,17 +2,17 @@
 /* io_uring: the submission loop, from SQE to issue */
 
 /*
- * The loop reads each SQE into a request, whose ->prep reads the fields of the op.  It
- * then issues the request, and writes a CQE if that has finished the request.  This fast
- * path is io_submit_fast().  The memory of a finished request is reused for the next SQE.
+ * The loop reads each SQE into a request, whose ->prep reads the fields of the op.  Then
+ * the loop issues the request, and writes a CQE if the request is done.  This fast path
+ * is io_submit_fast().  The memory of a finished request is reused for the next SQE.
  *
  * One test of the first fields selects the slow path, io_submit_slow() and slow.c.
  * SQE flags other than IOSQE_FIXED_FILE, an ioprio, a personality, or a bit in
- * ctx->submit_slow select it.  The bits stand for a restricted ring, for waiting drained
- * requests, and for an SQE that continues a chain.
+ * ctx->submit_slow select it.  These bits are set for a restricted ring, while
+ * drained requests wait, and if the SQE continues a chain.
  *
- * SQE memory belongs to the program: each field is read once, and never after
- * io_sq_release() at the end of the batch.
+ * The program can change SQEs at any time.  So each field is read only once, and never
+ * after io_sq_release() at the end of the batch.
  */
 #include <linux/blkdev.h>
 #include <trace/events/io_uring.h>
@@ -30,7 +30,7 @@
 #define IO_SUBMIT_PART	16U
 
 /**
- * io_submit_refused - end an SQE with an error in its place in the chain
+ * io_submit_refused - fail the request of an SQE that is not valid, in order within its chain
  * @req: the request into which the SQE was read
  * @sqe: the SQE, for tracing
  * @err: negative errno
@@ -44,7 +44,7 @@ noinline void io_submit_refused(struct io_kiocb *req, const struct io_uring_sqe 
 		    !(batch->ctx->flags & IORING_SETUP_SUBMIT_ALL);
 
 	trace_io_uring_req_failed(sqe, req, err);
-	/* ->prep has failed or was not called; other flags mark state that needs a cleanup */
+	/* ->prep has failed or was not called; keep flags of state that needs a cleanup */
 	req->flags &= ~REQ_F_PREPPED;
 	if (req->opcode >= IORING_OP_LAST)
 		req->opcode = IORING_OP_NOP;
@@ -117,8 +117,8 @@ static noinline bool io_submit_pause(void)
 }
 
 /*
- * Begin the next part of the batch.  Check for signals as well as for need_resched(), in one
- * load: a kill from another CPU does not set need_resched().  Return: false at the end.
+ * Begin the next part of the batch.  One load checks for signals as well as for need_resched(), as
+ * a kill from another CPU does not set need_resched().  Return: false if the batch has to end.
  */
 static bool io_submit_goes_on(struct io_submit_batch *batch, unsigned int taken)
 {
@@ -162,8 +162,8 @@ static unsigned int io_submit_loop(struct io_ring_ctx *ctx, struct io_submit_bat
 
 /**
  * io_submit_sqes - consume and issue SQEs
- * @ctx: the ring, its lock held, current has a node for it
- * @nr: limit of SQEs
+ * @ctx: the ring, its lock held; current has a struct io_tctx_node for the ring
+ * @nr: maximum number of SQEs
  *
  * Context: Task context.  May sleep.
  * Return: the number of consumed SQEs, or -EAGAIN if there was no memory for the first SQE.  The

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: from SQE to issue, as tasks, system calls and workers see it */
+/* io_uring: from SQE to issue, for task/, sys/ and the worker pool */
 #ifndef IO_SUBMIT_H
 #define IO_SUBMIT_H
 
@@ -12,9 +12,9 @@
 
 int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr);
 
-/* issue a request from a mailbox */
+/* issue a request, as an item of a mailbox */
 void io_issue_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
-/* issue a request whose poll stays armed */
+/* handle an event for a request whose poll stays armed */
 void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
 
 /* the worker pool's callbacks, see struct io_wq_params */

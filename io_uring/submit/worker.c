@@ -2,8 +2,8 @@
 /* io_uring: issue a request from a worker, the callbacks of the worker pool */
 
 /*
- * A worker avoids blocking if the op and its file can be polled.  It issues the request without
- * blocking first.  If that fails, it arms a poll of the file and is free for other work.
+ * A worker avoids blocking if the op and its file can be polled.  It first issues the request with
+ * IO_URING_F_NONBLOCK.  After IO_AGAIN it arms a poll of the file, and is free for other work.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -17,7 +17,7 @@
 #include "rsrc/files.h"
 #include "submit/issue.h"
 
-/* Let a worker's request wait for its file.  Return: false if it waits, so do not access it. */
+/* Let a worker's request wait for its file.  Return: false if @req waits: do not access it. */
 static bool io_work_hold(struct io_kiocb *req, unsigned int *flags)
 {
 	enum io_poll_hold hold = io_poll_hold(req, io_hold_run(req), IO_URING_F_UNLOCKED);
@@ -32,9 +32,9 @@ static bool io_work_hold(struct io_kiocb *req, unsigned int *flags)
 }
 
 /*
- * Only the submitter posts CQEs for a multishot request.  So a worker lets it wait for its file
- * before any attempt, and the submitter continues at the first event.  A request that cannot
- * wait becomes a single-shot request.  Return: false if the request waits, so do not access it.
+ * Only the submitter posts CQEs for a multishot request.  So a worker lets the request wait for its
+ * file before any attempt, and the submitter continues at the first event.  A request that cannot
+ * wait becomes single-shot.  Return: false if the request waits: do not access it.
  */
 static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 {
@@ -54,8 +54,8 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 }
 
 /*
- * Wait for the file after a worker's attempt that would have blocked.  Return: true to try
- * again, false if the request waits, so do not access it.
+ * Wait for the file after a worker's attempt that would have blocked.  Return: true if the worker
+ * has to try again; false if the request waits: do not access it.
  */
 static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
 {
@@ -65,7 +65,7 @@ static bool io_work_again(struct io_kiocb *req, unsigned int *flags)
 /*
  * Act on a worker's attempt that has not completed the request.
  *
- * Return: IO_DONE to complete the request, IO_AGAIN to try again; otherwise do not access it.
+ * Return: IO_DONE to complete the request; IO_AGAIN to try again; IO_PENDING: do not access it.
  */
 static noinline enum io_result io_work_unfinished(struct io_kiocb *req, enum io_result result,
 						  unsigned int *flags)
@@ -99,9 +99,9 @@ static enum io_result io_work_issue(struct io_kiocb *req, unsigned int flags)
 }
 
 /*
- * Drop the file before the CQE of a worker's request.  A program that has closed the file as
- * well may then execute it or take a lease, because it is not open for writing any more.  The
- * release of a regular file waits only for its filesystem.
+ * Drop the file before the CQE of a worker's request.  If the program has closed the file, too,
+ * it may execute the file or take a lease after the CQE, because the file is not open for writing
+ * any more.  The release of a regular file waits only for its filesystem.
  */
 static void io_work_drop_file(struct io_kiocb *req)
 {
@@ -113,12 +113,12 @@ static void io_work_drop_file(struct io_kiocb *req)
 	if (req->flags & (REQ_F_POLL_CHOSEN | REQ_F_POLL_PASSED))
 		return;
 	req->flags &= ~REQ_F_FILE_PUT;
-	/* a search by file may find the request until the worker drops it */
+	/* a search by file may find the request until the worker drops the request */
 	req->file = NULL;
 	__fput_sync(file);
 }
 
-/* Return: true if a worker that goes on with a request of a chain looks up its file. */
+/* Return: true if a worker that goes on with @next has to look up its file. */
 static bool io_work_looks_up(const struct io_kiocb *next)
 {
 	return io_ops[next->opcode]->needs_file && !next->file;
@@ -131,14 +131,14 @@ static bool io_work_only_waits(const struct io_kiocb *next)
 }
 
 /*
- * Issue a request that only waits.  A program that has seen the CQE of the request before may
- * remove or cancel this one, so the ring lock is held since that CQE.
+ * Issue a request that only waits.  A program that has received the CQE of the request before may
+ * cancel @req, so the caller has held the ring lock since before that CQE.
  */
 static enum io_result io_work_issue_wait(struct io_kiocb *req)
 {
 	enum io_result result = io_issue(req, IO_URING_F_IOWQ);
 
-	/* a pending request ends under the ring lock, so it still exists */
+	/* a pending request ends under the ring lock, so @req still exists */
 	if (result == IO_PENDING && req->flags & REQ_F_HAS_TIMEOUT)
 		io_issue_linked_timeout(req);
 	return result;
@@ -146,8 +146,8 @@ static enum io_result io_work_issue_wait(struct io_kiocb *req)
 
 /*
  * Return: true if a worker needs the ring lock to go on with a request: for a registered file, for
- * a linked timeout, or to wait.  Until the worker has the work, a linked timeout that expires would
- * find it nowhere.
+ * a linked timeout, or to wait.  Without the lock a linked timeout may expire before the worker has
+ * the work, and would not find the request.
  */
 static bool io_work_needs_lock(const struct io_kiocb *next)
 {
@@ -156,12 +156,12 @@ static bool io_work_needs_lock(const struct io_kiocb *next)
 }
 
 /*
- * Let current, a worker, continue a chain.  The submitter may compute, or sleep in a system call,
- * for long.  It continues the chain if the ring is closed, if the next request has no file, or if
- * current could not get the ring lock.
+ * Let current, a worker, continue a chain, because the submitter may compute, or sleep in a system
+ * call, for long.  The submitter continues the chain if the ring is closed, if the file of @next is
+ * not found, or if current could not get the ring lock.
  *
- * The submitter may have replaced its root, descriptors or namespaces by now.  The chain was
- * submitted before, so it goes on with those of the worker.
+ * The submitter may have replaced its root, descriptors or namespaces after it submitted the chain.
+ * The worker still has the old ones, which the chain has to use.
  *
  * Return: work that current has to run; NULL if the request was queued or pushed to the submitter.
  */
@@ -172,7 +172,7 @@ static noinline struct io_wq_work *io_work_go_on(struct io_kiocb *next, bool loc
 
 	if (READ_ONCE(next->ctx->dying) || (!locked && io_work_needs_lock(next)))
 		goto push;
-	/* before the timeout starts, which keeps the file */
+	/* look up the file before the timeout starts, as io_file_keep() needs the file */
 	if (io_work_looks_up(next) && !io_file_assign(next, flags))
 		goto push;
 	if (limited)
@@ -184,7 +184,7 @@ push:
 	return NULL;
 }
 
-/* Return: true if current needs the ring lock to go on behind a request that it has finished. */
+/* Return: true if current needs the ring lock to go on with the request behind @req. */
 static bool io_work_chain_needs_lock(const struct io_kiocb *req)
 {
 	/* a linked timeout may leave the chain at any time */
@@ -194,9 +194,9 @@ static bool io_work_chain_needs_lock(const struct io_kiocb *req)
 }
 
 /*
- * End a request of a chain, and go on with the next one.  The program may cancel that one as soon
- * as it sees the CQE of this one, and has to find it.  So take the lock before that CQE is posted.
- * A task that holds the lock for long may wait for the chain, so try only for a while.
+ * End a request of a chain, and go on with the next request.  A program that has received the CQE
+ * of @req may cancel the next request, and the cancel has to find that request.  So take the lock
+ * before the CQE is posted.  A holder of the lock may wait for the chain, so try only for a while.
  *
  * Return: as io_work_go_on()
  */
@@ -209,7 +209,7 @@ static noinline struct io_wq_work *io_work_end_chained(struct io_kiocb *req)
 
 	locked = io_work_chain_needs_lock(req) && io_ring_lock_soon(ctx);
 	while ((next = io_complete_in_worker(req, locked))) {
-		/* the CQE of a linked timeout comes before those of the next request */
+		/* post the CQE of a linked timeout before the CQEs of the next request */
 		if (locked)
 			io_cq_commit(ctx);
 		if (!locked || !io_work_only_waits(next)) {
@@ -235,12 +235,12 @@ static struct io_wq_work *io_work_end(struct io_kiocb *req)
 	return NULL;
 }
 
-/* Return: false if the request waits, so do not access it. */
+/* Prepare a request for its attempts.  Return: false if the request waits: do not access it. */
 static bool io_work_begin(struct io_kiocb *req, unsigned int *flags)
 {
 	if (likely(!(req->flags & (REQ_F_MULTISHOT | REQ_F_AFTER_WORKER))))
 		return true;
-	/* the ring's exit sets ->dying before it searches the pools, and may have missed this */
+	/* the end of the ring may have searched the pools before this work was there */
 	if (req->flags & REQ_F_AFTER_WORKER && READ_ONCE(req->ctx->dying))
 		req->work.flags |= IO_WQ_WORK_CANCEL;
 	return io_work_take_multishot(req, flags);
@@ -281,9 +281,8 @@ struct io_wq_work *io_work_run(struct io_wq_work *work)
  * io_work_put - drop the pool's reference to a request, as io_wq_params->put
  * @work: work of the request
  *
- * This does not wait for the ring lock, because a worker may have started work of another ring.
- * If a task that holds the lock has just cancelled the work, the pool is not the last holder of
- * the request.
+ * This does not wait for the ring lock, because a worker may have taken work of another ring.  If a
+ * task that holds the ring lock has just cancelled the work, other holders of the request are left.
  */
 void io_work_put(struct io_wq_work *work)
 {
@@ -300,7 +299,7 @@ void io_work_put(struct io_wq_work *work)
  * @work: work of a request with a file
  *
  * Requests that change a file have the key of its inode.  They run in the order of submission,
- * whatever open file or offset they use, and do not contend for the inode's lock.  Reads at the
+ * for any open file and offset, and do not contend for the inode's lock.  Reads at the
  * current position have the key of their open file, whose position they move.  A read that waits
  * for data (a page fault, a FUSE server) must not delay writes, on which the data may depend.
  * Other requests of IOPOLL rings have the key of their inode.
