@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* io_uring: what exec, exit, fork and SCM_RIGHTS ask of us */
+/* io_uring: hooks for exec, exit, fork and SCM_RIGHTS */
 #ifndef _LINUX_IO_URING_H
 #define _LINUX_IO_URING_H
 /*
- * A task that has ever set up a ring, submitted to one or registered one keeps a
- * context in task_struct->io_uring until the task_struct is freed or the task
- * passes exec.  Most tasks have none, so that the calls below cost them one load
- * and one compare.  A forked task starts without.
+ * A task that sets up, registers or submits to a ring gets a context in
+ * task_struct->io_uring, which exec or the end of the task_struct frees.  Most tasks
+ * have no context, so the calls below cost these tasks one load and one compare.
+ * A forked task starts without a context.
  *
  * exit		io_uring_files_cancel(), before the task loses its signals and
- *		files.  May sleep until its workers and tracked requests have ended.
+ *		files.  May sleep until its workers, and requests that hold rings, end.
  * exec		io_uring_task_cancel(), before the other threads are killed,
  *		because task work that runs here may still start a worker.
- * fork		io_uring_fork(), for a child that may have to be denied; io_uring_free()
- *		with the last reference to a task_struct gone, in any context in which
- *		__put_task_struct() may run.
- * sockets	io_is_uring_fops(): a ring that holds a socket which carries the
- *		ring could never be freed, so a ring is not sent at all.
+ * fork		io_uring_fork(), which may refuse a child.
+ * end		io_uring_free(), after the last reference to a task_struct is gone, in
+ *		any context in which __put_task_struct() may run.
+ * sockets	io_is_uring_fops(): a ring that holds a socket, in whose queue is the
+ *		ring, could never be freed.  So SCM_RIGHTS refuses all rings.
  */
 #include <linux/sched.h>
 #include <linux/types.h>
@@ -26,57 +26,57 @@ struct file;
 
 #ifdef CONFIG_IO_URING
 /**
- * __io_uring_cancel - stop what the current task has in flight
- * @cancel_all: everything, as exec needs it; otherwise only requests that hold a
- *	file which may itself be a ring, as exit needs it
+ * __io_uring_cancel - cancel requests of the current task
+ * @cancel_all: true for exec: all requests; false for exit: requests that hold a ring,
+ *	and work of the task's workers that may never end
  *
- * Drops the task's registered rings, cancels these requests on every ring, waits
- * for them and ends its workers.  With @cancel_all the task, unless it is killed,
- * is left without a context and may use io_uring again.
+ * Drops the task's registered rings, cancels these requests on each ring, waits for
+ * the requests and ends the task's workers.  With @cancel_all the context of the task
+ * is freed, unless the task was killed.  The task may use io_uring again.
  *
- * Context: task context, the caller is a live task without locks, may sleep.
+ * Context: Task context, without locks.  May sleep.
  */
 void __io_uring_cancel(bool cancel_all);
 
 /**
  * __io_uring_free - free the context of a task that is gone
- * @tsk: task with no reference left and a context
+ * @tsk: a task that has a context and no reference left
  */
 void __io_uring_free(struct task_struct *tsk);
 
 /**
- * io_is_uring_fops - is this file a ring?
+ * io_is_uring_fops - check whether a file is a ring
  * @file: any open file
  *
- * Context: any.
- * Return: whether io_uring_setup(2) made it.
+ * Context: Any.
+ * Return: true if io_uring_setup(2) has created @file.
  */
 bool io_is_uring_fops(struct file *file);
 
 /**
- * io_uring_get_opcode - name of an opcode
- * @opcode: as in an SQE, any value
+ * io_uring_get_opcode - get the name of an opcode
+ * @opcode: any value of sqe->opcode
  *
- * Context: any.
- * Return: a constant string such as "READV", "INVALID" for a number that is none.
+ * Context: Any.
+ * Return: a constant string such as "READV", or "INVALID" for an unknown opcode.
  */
 const char *io_uring_get_opcode(u8 opcode);
 
-/* A task exits: what may keep its files, and so their rings, alive has to go. */
+/* Called by exit: end requests that may keep the task's files, and so rings, alive. */
 static inline void io_uring_files_cancel(void)
 {
 	if (unlikely(current->io_uring))
 		__io_uring_cancel(false);
 }
 
-/* A task execs: nothing of it may touch the memory that comes. */
+/* Called by exec: end all requests, so that none accesses the memory of the new program. */
 static inline void io_uring_task_cancel(void)
 {
 	if (unlikely(current->io_uring))
 		__io_uring_cancel(true);
 }
 
-/* A task_struct is freed. */
+/* Called when a task_struct is freed. */
 static inline void io_uring_free(struct task_struct *tsk)
 {
 	if (unlikely(tsk->io_uring))
@@ -106,7 +106,7 @@ static inline const char *io_uring_get_opcode(u8 opcode)
 }
 #endif
 
-/* A task is forked.  A child inherits nothing, as tasks have no restrictions. */
+/* Called by fork.  The child inherits nothing, as tasks have no restrictions. */
 static inline int io_uring_fork(struct task_struct *tsk)
 {
 	return 0;

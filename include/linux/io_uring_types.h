@@ -4,18 +4,18 @@
 #define _LINUX_IO_URING_TYPES_H
 
 /*
- * No functions live here, only what a request and a task's share of io_uring look like.
- * Rings are private to io_uring/: see ctx.h there.
+ * This header defines requests and the io_uring state of a task.  Rings are private to
+ * io_uring/, see io_uring/ctx.h.
  *
- * Key of the letters behind fields, the lock or the rule that guards them:
+ * A letter before the description of a field names the lock or the rule that protects it:
  *
  *	(-)  constant after setup
  *	(R)  the ring lock, ctx->uring_lock
- *	(C)  who may write CQEs: the ring lock on single-writer rings (together
- *	     with being the owner, see ring/cq.c), cq.lock on multi-writer ones
+ *	(C)  only a context that may write CQEs: on single-writer rings the writer, with
+ *	     the ring lock (see ring/cq.c); on multi-writer rings a holder of cq.lock
  *	(O)  the submitting task only
- *	(A)  atomic, or READ_ONCE()/WRITE_ONCE() with the rule told at the field
- *	(U)  shared with user space: anything may be read from it at any time
+ *	(A)  atomic, or READ_ONCE()/WRITE_ONCE(), with the rule explained at the field
+ *	(U)  shared with user space, which may change the value at any time
  */
 
 #include <linux/atomic.h>
@@ -36,7 +36,7 @@ struct io_wq;
 struct mm_struct;
 
 /**
- * enum io_uring_cmd_flags - in which context a request is issued or a driver's command runs
+ * enum io_uring_cmd_flags - context in which a request is issued or a driver is called
  * @IO_URING_F_COMPLETE_DEFER: the ring lock is held, completions may be batched
  * @IO_URING_F_UNLOCKED: the ring lock is not held
  * @IO_URING_F_MULTISHOT: the request is issued again after a poll event and may post more CQEs
@@ -47,10 +47,10 @@ struct mm_struct;
  * @IO_URING_F_IOPOLL: the ring polls for completions
  * @IO_URING_F_CANCEL: the command is to be cancelled
  * @IO_URING_F_COMPAT: submitted by a 32-bit task
- * @IO_URING_F_TASK_DEAD: the submitting task is gone, its task work runs elsewhere; not for
- *	drivers
+ * @IO_URING_F_TASK_DEAD: the submitting task is gone or ends: cancel the request; not passed
+ *	to drivers
  *
- * Drivers see these values; they are part of the contract with them.
+ * Drivers test these flags, so the values are part of the interface for drivers.
  */
 enum io_uring_cmd_flags {
 	IO_URING_F_COMPLETE_DEFER	= 1,
@@ -69,11 +69,11 @@ enum io_uring_cmd_flags {
 
 /**
  * struct io_tw - an item of a mailbox
- * @next: next item; also links the item into whatever list its owner keeps it
- *	on while it is not in a mailbox
- * @run: the task that drains the mailbox calls it, with the ring lock of @ctx held
+ * @next: next item of the mailbox, or of another list while the item is not in a
+ *	mailbox
+ * @run: called by the context that empties the mailbox, with the ring lock of @ctx held
  *
- * Embedded in whatever wants to be handled in another context: requests, stored CQEs.
+ * Requests and stored CQEs contain an item each.
  */
 struct io_tw {
 	struct io_tw	*next;
@@ -82,9 +82,9 @@ struct io_tw {
 };
 
 /**
- * struct io_mailbox - many push, one takes, first in first out (see io_uring/ring/mailbox.h)
+ * struct io_mailbox - list of items for one consumer (see io_uring/ring/mailbox.h)
  * @head: (A) youngest item, with IO_MAILBOX_* in the low bits
- * @missing: (A) while armed: items that must still arrive before the sleeper is woken
+ * @missing: (A) while armed: number of items that must arrive before the consumer is woken
  */
 struct io_mailbox {
 	unsigned long	head;
@@ -92,15 +92,15 @@ struct io_mailbox {
 };
 
 /**
- * struct io_wq_work - a request as the worker pool sees it (see io_uring/async/wq.h)
+ * struct io_wq_work - part of a request for the worker pool (see io_uring/async/wq.h)
  * @next: next work of the queue
- * @flags: IO_WQ_WORK_*, written by the owner of the work: its queue, then params->run()
- * @generation: the pool's when it was queued: whose root and namespaces it belongs to
+ * @flags: IO_WQ_WORK_*; see enum io_wq_work_flags for the contexts that write the flags
+ * @generation: generation of the pool when the work was queued (see io_uring/async/wq_worker.c)
  *
- * The pool calls params->run(work) and, once the work cannot be found through
- * the pool any more, params->put(work), which drops the pool's reference to the
- * request.  In between the pool does not use this memory: params->run() may hand
- * the request over, and its next owner may queue it or let it wait before @put is called.
+ * The pool calls params->run(work).  Once the work cannot be found through the pool any
+ * more, the pool calls params->put(work), which drops the pool's reference to the request.
+ * Between these calls the pool does not use this memory: params->run() may pass the request
+ * to another owner, which may queue it or let it wait before the call of params->put().
  */
 struct io_wq_work {
 	struct io_wq_work	*next;
@@ -109,15 +109,15 @@ struct io_wq_work {
 };
 
 /*
- * Request flags.  The first bits are IOSQE_*; groups name the folder that
- * interprets the bits.
+ * Request flags.  The first bits are IOSQE_*.  The comment above a group names the
+ * folder that interprets its bits.
  */
 enum {
 	/* bits 0 to 7: as in the SQE */
 
-	/* req/, complete/: life */
+	/* req/, complete/: lifetime of the request */
 	REQ_F_FAIL_BIT		= 8,	/* the result counts as a failure for links and CQE_SKIP */
-	REQ_F_REFCOUNT_BIT,		/* ->refs counts, more than one holder */
+	REQ_F_REFCOUNT_BIT,		/* ->refs counts the holders of the request */
 	REQ_F_ASYNC_DATA_BIT,		/* ->async_data is allocated */
 	REQ_F_NEED_CLEANUP_BIT,		/* op->cleanup() has to run */
 	REQ_F_TRACKED_BIT,		/* counted in tctx->inflight_tracked, see io_req_track() */
@@ -125,31 +125,31 @@ enum {
 	REQ_F_SKIP_LINK_CQES_BIT,	/* cancel the rest of the chain without CQEs */
 	REQ_F_PREPPED_BIT,		/* ->prep() has succeeded */
 
-	/* rsrc/: what the request borrows */
-	REQ_F_FILE_PUT_BIT,		/* ->file holds a counted reference of its own */
+	/* rsrc/: resources of the request */
+	REQ_F_FILE_PUT_BIT,		/* the request has its own reference to ->file */
 	REQ_F_FILE_NODE_BIT,		/* ->file_node is held */
 	REQ_F_BUF_NODE_BIT,		/* ->buf_node is held */
-	REQ_F_PICKED_BIT,		/* ->picked says which provided buffer is used */
+	REQ_F_PICKED_BIT,		/* ->picked names the provided buffer in use */
 	REQ_F_CREDS_BIT,		/* ->creds is held */
 
 	/* op/rw: reads and writes */
-	REQ_F_NOWAIT_BIT,		/* RWF_NOWAIT: -EAGAIN is a result */
+	REQ_F_NOWAIT_BIT,		/* RWF_NOWAIT: end with -EAGAIN, do not retry */
 	REQ_F_CUR_POS_BIT,		/* at the file's current position */
-	REQ_F_REISSUE_BIT,		/* completion wants a second attempt by a worker */
+	REQ_F_REISSUE_BIT,		/* the completion requests a retry by a worker */
 
 	/* async/ */
-	REQ_F_POLLED_BIT,		/* ->poll is there: a retry waits for the file */
-	REQ_F_POLL_TRIED_BIT,		/* ->poll_tries counts */
+	REQ_F_POLLED_BIT,		/* ->poll is valid: a retry waits for the file */
+	REQ_F_POLL_TRIED_BIT,		/* ->poll_tries is valid */
 	REQ_F_POLL_ERRORS_BIT,		/* a retry waits for errors, not for data */
-	REQ_F_POLL_CHOSEN_BIT,		/* an event woke this exclusive waiter alone */
-	REQ_F_POLL_PASSED_BIT,		/* woken by the end of such a waiter */
+	REQ_F_POLL_CHOSEN_BIT,		/* an event woke only this exclusive waiter */
+	REQ_F_POLL_PASSED_BIT,		/* the end of such a waiter woke this one */
 	REQ_F_WAITING_BIT,		/* on ctx->waiting.buckets, written under the ring lock */
 	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
-	REQ_F_HAS_TIMEOUT_BIT,		/* the next of the chain limits its time */
-	REQ_F_TIMEOUT_LINKED_BIT,	/* and others are linked behind that */
-	REQ_F_LINK_TIMEOUT_BIT,		/* it limits the one before it in the chain */
-	REQ_F_TIMEOUT_RUNS_BIT,		/* and its timer runs */
-	REQ_F_AFTER_WORKER_BIT,		/* a worker has ended it, or those before it in its chain */
+	REQ_F_HAS_TIMEOUT_BIT,		/* the next request is its linked timeout */
+	REQ_F_TIMEOUT_LINKED_BIT,	/* others are linked behind that timeout */
+	REQ_F_LINK_TIMEOUT_BIT,		/* linked timeout of the request before it */
+	REQ_F_TIMEOUT_RUNS_BIT,		/* linked timeout whose timer runs */
+	REQ_F_AFTER_WORKER_BIT,		/* a worker ended it or a request before it in its chain */
 	REQ_F_POLL_CMD_BIT,		/* polled rings: a driver's command, ended by task work */
 	__REQ_F_LAST_BIT,
 };
@@ -195,14 +195,14 @@ typedef u64 __bitwise io_req_flags_t;
 #define REQ_F_AFTER_WORKER	IO_REQ_FLAG(REQ_F_AFTER_WORKER_BIT)
 #define REQ_F_POLL_CMD		IO_REQ_FLAG(REQ_F_POLL_CMD_BIT)
 
-/* SQE flags that there are */
+/* all SQE flags */
 #define IO_SQE_FLAGS_VALID						\
 	(IOSQE_FIXED_FILE | IOSQE_IO_DRAIN | IOSQE_IO_LINK |		\
 	 IOSQE_IO_HARDLINK | IOSQE_ASYNC | IOSQE_BUFFER_SELECT |	\
 	 IOSQE_CQE_SKIP_SUCCESS)
 
 /**
- * struct io_cqe_val - the part of a CQE that a request carries
+ * struct io_cqe_val - the part of a CQE that a request stores
  * @user_data: from the SQE
  * @res: result
  * @flags: IORING_CQE_F_*
@@ -217,11 +217,11 @@ struct io_cqe_val {
 
 /**
  * struct io_picked - a request's provided buffer (see io_uring/rsrc/groups.h)
- * @max: bytes that the request wants at most, 0 for as many as there are; set by
- *	->prep() of requests with REQ_F_BUFFER_SELECT
- * @bid: the buffer, valid with REQ_F_PICKED
- * @taken: it is the request's until its end, not the group's any more: IO_TAKEN_*
- * @more: its group uses the rest of it again
+ * @max: maximum number of bytes to transfer, 0 for no limit; set by ->prep() of
+ *	requests with REQ_F_BUFFER_SELECT
+ * @bid: ID of the buffer, valid with REQ_F_PICKED
+ * @taken: IO_TAKEN_*: the buffer was removed from its group, and belongs to the request
+ * @more: the rest of the buffer stays in its group (IORING_CQE_F_BUF_MORE)
  */
 struct io_picked {
 	u32	max;
@@ -234,38 +234,38 @@ struct io_picked {
  * struct io_kiocb - a request
  *
  * 192 bytes; the first two cache lines are enough for a request that completes
- * inline.  The submitter may access it while it prepares and issues it.  After
- * ->issue() returned IO_PENDING, or after it was queued to a worker, the context
- * that completes it may.
+ * inline.  The submitter may access the request while it prepares and issues the
+ * request.  After ->issue() returned IO_PENDING, or after the request was queued to a
+ * worker, only the context that completes the request may access it.
  *
- * The memory of one request serves for the next without being cleared.  Set for
- * each are @tctx, @flags, @opcode, @buf_index, @cqe but its result, and what ->prep()
- * fills in.  A field that is "valid with" a flag, or for some ops only, holds the
- * remains of another request otherwise: check the flag, or the op, before reading it.
- * Debug kernels poison it, see io_req_poison().
+ * Memory is reused for other requests without being cleared.  For each request, the
+ * submitter sets @tctx, @flags, @opcode, @buf_index, and @cqe except the result, and
+ * ->prep() sets fields of the op.  A field that is "valid with" a flag or for some ops
+ * may have data of an earlier request: check the flag or the op before you read the
+ * field.  Debug kernels poison such fields, see io_req_poison().
  */
 struct io_kiocb {
 	/**
-	 * @file: what the request works on, valid for ops with needs_file; NULL
-	 * until it is looked up, when the request is issued or queued
-	 * Not to be looked at once an op with borrows_file is done with it.
+	 * @file: file of the request, valid for ops with needs_file; NULL until
+	 * the file is looked up, when the request is issued or queued
+	 * Do not access it after IO_DONE of an op with borrows_file.
 	 */
 	struct file		*file;
-	/** @ctx: (-) the ring; constant for as long as the memory belongs to it */
+	/** @ctx: (-) the ring; does not change while the ring owns this memory */
 	struct io_ring_ctx	*ctx;
 	/** @tctx: the submitting task's state, holds a reference to the task */
 	struct io_uring_task	*tctx;
-	/** @flags: REQ_F_*; written by the owner of the request at the moment */
+	/** @flags: REQ_F_*; written by the present owner of the request */
 	io_req_flags_t		flags;
 	union {
 		/** @cqe: user_data and result */
 		struct io_cqe_val	cqe;
 		struct {
-			/** @waiting_user_data: the same as cqe.user_data */
+			/** @waiting_user_data: cqe.user_data, which stays valid beside @poll */
 			u64		waiting_user_data;
 			/**
-			 * @poll: (R) what waits for the file, valid while a
-			 * POLL_ADD waits, or another op with REQ_F_POLLED
+			 * @poll: (R) poll of the file, valid while a POLL_ADD
+			 * waits, and with REQ_F_POLLED; replaces the result
 			 */
 			struct io_poll	*poll;
 		};
@@ -275,12 +275,12 @@ struct io_kiocb {
 	union {
 		/**
 		 * @iopoll_done: (A) set by the driver's completion on polled rings;
-		 * URING_CMD: on all of them, see op/cmd.c
+		 * for URING_CMD on all rings, see op/cmd.c
 		 */
 		/**
-		 * @poll_tries: other rings: how often the file was ready and
-		 * would have blocked all the same, in units of
-		 * async/poll.h; valid with REQ_F_POLL_TRIED
+		 * @poll_tries: on other rings: number of attempts that would have
+		 * blocked although the file was ready, in units of async/poll.h;
+		 * valid with REQ_F_POLL_TRIED
 		 */
 		u8		iopoll_done, poll_tries;
 	};
@@ -290,13 +290,13 @@ struct io_kiocb {
 	atomic_t		refs;
 	union {
 		/**
-		 * @async_data: the op's copy of what must outlive the
+		 * @async_data: data of the op that has to outlive the
 		 * submission, valid with REQ_F_ASYNC_DATA
 		 */
 		void			*async_data;
 		/**
-		 * @timed: (R) valid with REQ_F_TIMEOUT_RUNS: the request whose
-		 * time this one limits, NULL once that has ended
+		 * @timed: (R) valid with REQ_F_TIMEOUT_RUNS: the request before
+		 * this linked timeout, NULL after the end of that request
 		 */
 		struct io_kiocb		*timed;
 	};
@@ -312,8 +312,8 @@ struct io_kiocb {
 			struct io_tw	tw;
 		};
 		/**
-		 * @timer: of a TIMEOUT or a LINK_TIMEOUT whose timer runs, and which
-		 * is in none of these meanwhile; see struct io_timer
+		 * @timer: timer of a TIMEOUT or a LINK_TIMEOUT; while the timer runs,
+		 * @tw is not in use; see struct io_timer
 		 */
 		u8		timer[IO_OP_DATA_SIZE + sizeof(struct io_tw)] __aligned(8);
 	};
@@ -323,7 +323,7 @@ struct io_kiocb {
 		/** @waiting: (R) on ctx->waiting.buckets, see io_uring/req/wait_table.h */
 		struct list_head	waiting;
 	};
-	/** @creds: valid with REQ_F_CREDS */
+	/** @creds: credentials of the submitter, valid with REQ_F_CREDS */
 	const struct cred	*creds;
 	/** @link: next request of the chain, valid with REQ_F_HAS_LINK */
 	struct io_kiocb		*link;
@@ -352,48 +352,48 @@ struct io_uring_task {
 	/** @task: (-) the task */
 	struct task_struct	*task;
 	/**
-	 * @credit: (O) requests that are counted in @inflight and in the task's
-	 * references, but not in use
+	 * @credit: (O) number of requests that were charged in advance: @inflight and
+	 * the task's references count them, but they are not in use
 	 */
 	int			credit;
 	/** @last: (A) ring that was used last; the end of the ring clears it */
 	struct io_ring_ctx	*last;
-	/** @io_wq: (O) worker pool; others use it under ctx->users.lock */
+	/** @io_wq: (O) worker pool; other tasks use it under ctx->users.lock */
 	struct io_wq		*io_wq;
 	/** @mailbox: (A) work for this task from multi-writer rings */
 	struct io_mailbox	mailbox;
 	/** @task_work: runs @mailbox */
 	struct callback_head	task_work;
-	/** @inflight: (A) requests of this task, with @credit */
+	/** @inflight: (A) number of requests of this task, plus @credit */
 	atomic_long_t		inflight;
 	/**
-	 * @inflight_tracked: (A) those of them that have to end with the task; one more
-	 * while the task leaves some behind
+	 * @inflight_tracked: (A) number of requests that have to end with the task, see
+	 * io_req_track(); one more during io_tctx_keep_mm()
 	 */
-	/** @in_cancel: (A) completions of requests must wake @wait */
+	/** @in_cancel: (A) not 0 if the end of a request has to wake @wait */
 	atomic_t		inflight_tracked, in_cancel;
-	/** @mm: of a task that has left some behind; put with the last of them */
+	/** @mm: of a task that has left tracked requests behind; put after their end */
 	struct mm_struct	*mm;
-	/** @wait: the exiting task, until its requests are gone */
+	/** @wait: of the exiting task, for the end of its requests */
 	struct wait_queue_head	wait;
 	/** @nodes: rings that this task uses, see struct io_tctx_node */
 	struct xarray		nodes;
-	/** @cmd_req: (O) the command that a driver is called back for, ring lock held; or NULL */
+	/** @cmd_req: (O) command whose driver is called back under the ring lock, or NULL */
 	struct io_kiocb		*cmd_req;
-	/** @cmd_ended: (O) the driver has ended @cmd_req, which lives until the callback returns */
+	/** @cmd_ended: (O) the driver has ended @cmd_req, to be completed after the callback */
 	bool			cmd_ended;
-	/** @cmds_asked: (A) a driver was asked to end this task's commands since @in_cancel */
+	/** @cmds_asked: (A) a driver was called to end commands of this task since @in_cancel */
 	/** @exits: (A) the task does not come back to user mode, see task/sqpoll.c */
 	bool			cmds_asked, exits;
-	/** @child_wait: waits for children, while there is something in @waits */
+	/** @child_wait: waits for children while @waits is not empty */
 	struct wait_queue_entry	child_wait;
-	/** @waits: requests that do, under the queue's lock, see op/waitid.c */
+	/** @waits: requests of WAITID, under the wait queue's lock, see op/waitid.c */
 	struct rb_root		waits;
-	/** @reading: (A) buffered reads that wait for a folio, and go on in this task */
+	/** @reading: (A) buffered reads that wait for a folio, and continue in this task */
 	atomic_t		reading;
 	/** @registered_rings: (O) IORING_REGISTER_RING_FDS */
 	struct file		*registered_rings[IO_RINGFD_REG_MAX];
-	/** @rcu: freed after a grace period */
+	/** @rcu: frees this struct after a grace period */
 	struct rcu_head		rcu;
 };
 

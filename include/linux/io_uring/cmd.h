@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* io_uring: the drivers' door, for files with ->uring_cmd */
+/* io_uring: the interface for drivers whose files have ->uring_cmd() */
 #ifndef _LINUX_IO_URING_CMD_H
 #define _LINUX_IO_URING_CMD_H
 /*
- * IORING_OP_URING_CMD hands a driver's own command to file->f_op->uring_cmd().
- * The driver answers with
+ * IORING_OP_URING_CMD passes a driver's own command to file->f_op->uring_cmd(),
+ * which returns
  *
- *	a result or an errno	the command is done, io_uring posts the CQE;
- *	-EAGAIN			called with IO_URING_F_NONBLOCK, it would have to
- *				block: it is called again, from a worker that may;
- *	-EIOCBQUEUED		the command is the driver's, until it calls
+ *	a result or an errno	the command is done, and io_uring posts the CQE;
+ *	-EAGAIN			with IO_URING_F_NONBLOCK: the command would block.
+ *				A worker calls ->uring_cmd() again, and may block;
+ *	-EIOCBQUEUED		the driver owns the command until it calls
  *				io_uring_cmd_done(), once.
  *
- * The driver owns the command from the call of ->uring_cmd() on, so it may end it, or
- * ask to be called back, before ->uring_cmd() has returned, in any context, and also when
- * the task that submitted it is gone.  A command that is the driver's stays in memory; it
- * must not be looked at after io_uring_cmd_done().  One callback at a time: the next may
- * be asked for when the last has begun, and a command with a callback under way must not
- * be ended by others.  The callback is always called.
+ * The driver owns the command from the call of ->uring_cmd() on.  The driver may end the
+ * command, or request a callback, before ->uring_cmd() has returned, in any context, and
+ * also when the submitting task is gone.  The command stays in memory until the driver
+ * ends it.  The driver may request the next callback once the last callback has begun.
+ * From the request to the end of a callback, only the callback may end the command.  Each
+ * requested callback is called.
  *
- * A driver finishes commands where it may sleep and where the ring expects it: a
- * callback given to io_uring_cmd_do_in_task_lazy() or
- * io_uring_cmd_complete_in_task() runs in the submitter and hands
- * IO_URING_CMD_TASK_WORK_ISSUE_FLAGS to io_uring_cmd_done().  It has the credentials that
- * this task has by then, so rights are checked in ->uring_cmd(), which has those of the
- * submission.  On a ring with IORING_SETUP_IOPOLL the ring calls ->uring_cmd_iopoll() until
- * the command is done.
+ * A driver's callback runs in a context that may sleep and that may post CQEs: usually
+ * in the submitter.  io_uring_cmd_do_in_task_lazy() or io_uring_cmd_complete_in_task()
+ * requests it, and the callback passes IO_URING_CMD_TASK_WORK_ISSUE_FLAGS to
+ * io_uring_cmd_done().  The callback has the credentials of its task at that time.  So the
+ * driver checks permissions in ->uring_cmd(), with the credentials of the submission.  On
+ * a ring with IORING_SETUP_IOPOLL, the task that polls the ring calls ->uring_cmd_iopoll()
+ * until the command is done.
  *
- * A driver that may keep commands for ever marks them with
- * io_uring_cmd_mark_cancelable().  When the ring goes away, or its task becomes another
- * program, ->uring_cmd() is called once more with IO_URING_F_CANCEL, and the driver
- * should finish the command, now or soon.  It is called again as long as the driver does
- * not.  The driver may finish the command meanwhile: it is in memory until that call has
- * returned.  Programs cannot cancel such a command by name.
+ * A driver that may keep a command for ever marks the command with
+ * io_uring_cmd_mark_cancelable().  When the ring ends, or the submitting task exits or
+ * calls exec, ->uring_cmd() is called again with IO_URING_F_CANCEL.  The driver should
+ * then finish the command, at once or soon.  Until then, the call is repeated.  The
+ * command stays in memory until the call has returned, even if another context ends the
+ * command.  IORING_OP_ASYNC_CANCEL does not cancel such commands.
  */
 #include <linux/bits.h>
 #include <linux/blk-mq.h>	/* fs/fuse takes bio_vec and folios from here */
@@ -49,31 +49,31 @@ struct iovec;
 struct task_struct;
 
 /**
- * enum io_uring_twq_flags - how urgent work for the submitter is
- * @IOU_F_TWQ_LAZY_WAKE: it posts one CQE at most, so that a waiter for several
- *	need not be woken before they are there
+ * enum io_uring_twq_flags - urgency of a callback
+ * @IOU_F_TWQ_LAZY_WAKE: the callback posts at most one CQE, so a task that waits
+ *	for several CQEs need not be woken for this callback alone
  */
 enum io_uring_twq_flags {
 	IOU_F_TWQ_LAZY_WAKE	= 1,
 };
 
-/* io_uring_cmd->flags, the kernel's part: see io_uring_cmd_mark_cancelable() */
+/* io_uring_cmd->flags, set by the kernel: see io_uring_cmd_mark_cancelable() */
 #define IORING_URING_CMD_CANCELABLE	BIT(30)
-/* ->uring_cmd() has been called before: what it has read of the SQE need not be read again */
+/* io_uring_cmd->flags, set by the kernel: ->uring_cmd() was called for the command before */
 #define IORING_URING_CMD_REISSUE	BIT(31)
 
-/* not for programs: of a command that posts several CQEs, each for a provided buffer */
+/* a command that posts several CQEs, each for a provided buffer; io_uring refuses this flag */
 #define IORING_URING_CMD_MULTISHOT	BIT(1)
 
 /* issue_flags in a callback */
 #define IO_URING_CMD_TASK_WORK_ISSUE_FLAGS	IO_URING_F_COMPLETE_DEFER
 
-/* io_buffer_register_bvec(): the device writes to the buffer, or reads from it */
+/* io_buffer_register_bvec(): requests may write to the buffer (DEST), or read it (SOURCE) */
 #define IO_BUF_DEST	BIT(ITER_DEST)
 #define IO_BUF_SOURCE	BIT(ITER_SOURCE)
 
 /**
- * struct io_tw_req - what a driver's callback in the submitter is for
+ * struct io_tw_req - request of a driver's callback
  * @req: the request, see io_uring_cmd_from_tw()
  */
 struct io_tw_req {
@@ -81,8 +81,8 @@ struct io_tw_req {
 };
 
 /**
- * struct io_tw_state - in which circumstances a driver's callback runs
- * @cancel: the submitter exits or is gone: the callback only ends what it is for
+ * struct io_tw_state - state in which a driver's callback runs
+ * @cancel: the submitter exits or is gone, so the callback has to end its command
  */
 struct io_tw_state {
 	bool	cancel;
@@ -92,10 +92,10 @@ typedef struct io_tw_state io_tw_token_t;
 typedef void (*io_req_tw_func_t)(struct io_tw_req tw_req, io_tw_token_t tw);
 
 /**
- * struct io_br_sel - a provided buffer that a driver was given
- * @buf_list: its group
- * @addr: where it is
- * @val: a negative errno; afterwards, the driver's result
+ * struct io_br_sel - a provided buffer for a driver
+ * @buf_list: group of the buffer
+ * @addr: user address of the buffer
+ * @val: negative errno if there is no buffer; later the driver's result
  */
 struct io_br_sel {
 	struct io_buf_group	*buf_list;
@@ -107,14 +107,14 @@ struct io_br_sel {
 
 /**
  * struct io_uring_cmd - a driver's command
- * @file: the file it is for, referenced
- * @sqe: the SQE, for ->uring_cmd() alone: the ring's own in the first call, a private copy
- *	in others
- * @task_work_cb: io_uring's, while a callback waits to run in the submitter
- * @res2: io_uring's, from io_uring_cmd_done() on
+ * @file: file of the command, to which the command holds a reference
+ * @sqe: the SQE, valid only in ->uring_cmd(): perhaps in the ring's memory in the first call, a
+ *	copy in later calls
+ * @task_work_cb: used by io_uring, while a callback waits to run in the submitter
+ * @res2: used by io_uring, from io_uring_cmd_done() on
  * @cmd_op: the driver's opcode
  * @flags: IORING_URING_CMD_*
- * @pdu: the driver's, from ->uring_cmd() to io_uring_cmd_done()
+ * @pdu: used by the driver, from ->uring_cmd() to io_uring_cmd_done()
  */
 struct io_uring_cmd {
 	struct file			*file;
@@ -129,11 +129,11 @@ struct io_uring_cmd {
 };
 
 /**
- * io_uring_sqe_cmd - a command's bytes in its SQE
+ * io_uring_sqe_cmd - get the command's data in an SQE
  * @sqe: io_uring_cmd->sqe
- * @type: what they are, 16 bytes at most
+ * @type: type of the data, at most 16 bytes long
  *
- * They may be user memory that changes: read each field once.
+ * The data may be in user memory that changes: read each field once.
  */
 #define io_uring_sqe_cmd(sqe, type) ({					\
 	static_assert(sizeof(type) <= sizeof(struct io_uring_sqe) -	\
@@ -142,9 +142,9 @@ struct io_uring_cmd {
 })
 
 /**
- * io_uring_sqe128_cmd - likewise with IO_URING_F_SQE128
+ * io_uring_sqe128_cmd - io_uring_sqe_cmd() with IO_URING_F_SQE128
  * @sqe: io_uring_cmd->sqe
- * @type: what they are, 80 bytes at most
+ * @type: type of the data, at most 80 bytes long
  */
 #define io_uring_sqe128_cmd(sqe, type) ({				\
 	static_assert(sizeof(type) <= 2 * sizeof(struct io_uring_sqe) -	\
@@ -152,7 +152,7 @@ struct io_uring_cmd {
 	(const type *)(sqe)->cmd;					\
 })
 
-/* The request that a command is the data of. */
+/* Return: the request whose op data is the command. */
 static inline struct io_kiocb *cmd_to_io_kiocb(struct io_uring_cmd *cmd)
 {
 	BUILD_BUG_ON(sizeof(*cmd) > sizeof_field(struct io_kiocb, data));
@@ -160,10 +160,10 @@ static inline struct io_kiocb *cmd_to_io_kiocb(struct io_uring_cmd *cmd)
 }
 
 /**
- * io_uring_cmd_get_task - the submitter
+ * io_uring_cmd_get_task - get the submitting task of a command
  * @cmd: the command
  *
- * Return: the task, valid as long as the command is the driver's.
+ * Return: the task, valid while the driver owns the command.
  */
 static inline struct task_struct *io_uring_cmd_get_task(struct io_uring_cmd *cmd)
 {
@@ -171,18 +171,18 @@ static inline struct task_struct *io_uring_cmd_get_task(struct io_uring_cmd *cmd
 }
 
 /**
- * io_uring_cmd_ctx_handle - tell commands of one ring from those of another
+ * io_uring_cmd_ctx_handle - get a value that identifies the ring of a command
  * @cmd: the command
  *
- * Return: equal for all commands of a ring; io_comp_batch->poll_ctx has it while the submitter of
- * all of them polls.
+ * Return: a value that is equal for all commands of a ring.  io_comp_batch->poll_ctx has this value
+ * while the only submitter of the ring polls.
  */
 static inline void *io_uring_cmd_ctx_handle(struct io_uring_cmd *cmd)
 {
 	return cmd_to_io_kiocb(cmd)->ctx;
 }
 
-/* The command that a callback is for. */
+/* Return: the command of a callback. */
 static inline struct io_uring_cmd *io_uring_cmd_from_tw(struct io_tw_req tw_req)
 {
 	return (struct io_uring_cmd *)tw_req.req->data;
@@ -196,59 +196,59 @@ static inline void *io_uring_cmd_pdu_sized(struct io_uring_cmd *cmd, size_t size
 }
 
 /**
- * io_uring_cmd_to_pdu - the driver's data of a command
+ * io_uring_cmd_to_pdu - get the driver's data of a command
  * @cmd: the command
- * @pdu_type: its type, checked to fit
+ * @pdu_type: type of the data, which has to fit
  */
 #define io_uring_cmd_to_pdu(cmd, pdu_type) \
 	((typeof(pdu_type) *)io_uring_cmd_pdu_sized((cmd), sizeof(pdu_type)))
 
 #ifdef CONFIG_IO_URING
 /**
- * __io_uring_cmd_done - finish a command that was answered with -EIOCBQUEUED
- * @cmd: the command, not the driver's any longer
+ * __io_uring_cmd_done - end a command for which ->uring_cmd() returns -EIOCBQUEUED
+ * @cmd: the command, which the driver must not access afterwards
  * @ret: cqe->res
- * @res2: first extra word of a 32 byte CQE, lost on other rings
- * @issue_flags: as given to the caller by io_uring, 0 within ->uring_cmd_iopoll(),
- *	IO_URING_F_UNLOCKED elsewhere
- * @is_cqe32: @res2 is meant; otherwise it is 0
+ * @res2: first extra word of a 32 byte CQE, ignored on other rings
+ * @issue_flags: those that io_uring has passed to the caller; 0 in ->uring_cmd_iopoll();
+ *	IO_URING_F_UNLOCKED in other contexts
+ * @is_cqe32: true if the driver uses @res2; if false, @res2 is 0
  *
- * Context: any; the one that @issue_flags tells of lets the CQE be posted at once.
+ * Context: Any.  In a callback, this usually posts the CQE without a push of the request.
  */
 void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned int issue_flags,
 			 bool is_cqe32);
 
 /**
- * __io_uring_cmd_do_in_task - call the driver back in the submitter
+ * __io_uring_cmd_do_in_task - request a callback of the driver in the submitter
  * @cmd: the command
  * @task_work_cb: function to call
  * @flags: enum io_uring_twq_flags
  *
- * Context: any.
+ * Context: Any.
  */
 void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd, io_req_tw_func_t task_work_cb,
 			       unsigned int flags);
 
 /**
- * io_uring_cmd_import_fixed - iterate over a registered buffer
+ * io_uring_cmd_import_fixed - set up an iterator over a registered buffer
  * @ubuf: user address, within the buffer that sqe->buf_index names
  * @len: bytes
  * @rw: ITER_SOURCE or ITER_DEST
- * @iter: set up here, valid until the command is done
+ * @iter: result, valid until the command is done
  * @ioucmd: a command with IORING_URING_CMD_FIXED
- * @issue_flags: as given to ->uring_cmd(), or in a callback
+ * @issue_flags: those of ->uring_cmd(), or IO_URING_CMD_TASK_WORK_ISSUE_FLAGS in a callback
  *
  * Context: ->uring_cmd(), or a callback.
- * Return: 0, -EINVAL without that flag, -EFAULT if there is no such buffer or the range is not
- * within it, or -ECANCELED if a worker is killed while it waits for the ring lock.
+ * Return: 0, -EINVAL without IORING_URING_CMD_FIXED, -EFAULT if there is no such buffer or it does
+ * not contain the range, or -ECANCELED if a worker is killed while it waits for the ring lock.
  */
 int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw, struct iov_iter *iter,
 			      struct io_uring_cmd *ioucmd, unsigned int issue_flags);
 
 /**
- * io_uring_cmd_mark_cancelable - let teardown end a command
+ * io_uring_cmd_mark_cancelable - allow the end of a ring or task to cancel a command
  * @cmd: the command
- * @issue_flags: as given to ->uring_cmd()
+ * @issue_flags: those of ->uring_cmd()
  *
  * Context: ->uring_cmd(), before -EIOCBQUEUED, or a callback.
  */
@@ -257,9 +257,9 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd,
 
 /**
  * io_uring_cmd_issue_blocking - call ->uring_cmd() again, from a worker
- * @cmd: a command that turned out to need blocking after -EIOCBQUEUED
+ * @cmd: a command that has to block, after ->uring_cmd() has returned -EIOCBQUEUED
  *
- * For block devices, whose commands keep a copy of their SQE; others end with -ENOMEM.
+ * For block devices, whose commands keep a copy of their SQE.  Without a copy: -ENOMEM.
  *
  * Context: a callback in the submitter.
  */
@@ -268,17 +268,17 @@ void io_uring_cmd_issue_blocking(struct io_uring_cmd *cmd);
 /**
  * io_buffer_register_request - register the data of a block request in a slot of the ring
  * @cmd: a command of the ring
- * @rq: the request; what is to be written can only be read from the buffer, and vice versa
- * @release: called with @rq when the slot is empty again and nothing uses the buffer
+ * @rq: the request; requests of the ring can only read the data of a write, or fill that of a read
+ * @release: called with @rq when the slot is empty again and the buffer is not in use any more
  * @index: an empty slot among the ring's registered buffers
- * @issue_flags: as given to ->uring_cmd(), or in a callback
+ * @issue_flags: those of ->uring_cmd(), or IO_URING_CMD_TASK_WORK_ISSUE_FLAGS in a callback
  *
  * @release may be called by any task, also within io_buffer_unregister().
  *
  * Context: ->uring_cmd(), or a callback.  May sleep.
  * Return: 0; -EINVAL if there is no such slot or @rq has no data, -EBUSY if the slot is in use,
- * -ENOMEM, or -ECANCELED if a worker is killed while it waits for the ring lock.  @release is not
- * called then.
+ * -ENOMEM, or -ECANCELED if a worker is killed while it waits for the ring lock.  On failure
+ * @release is not called.
  */
 int io_buffer_register_request(struct io_uring_cmd *cmd, struct request *rq,
 			       void (*release)(void *), unsigned int index,
@@ -289,14 +289,14 @@ int io_buffer_register_request(struct io_uring_cmd *cmd, struct request *rq,
  * @cmd: a command of the ring
  * @bvs: segments of the memory, which are copied
  * @nr_bvecs: number of segments, at least one
- * @release: called with @priv when the slot is empty again and nothing uses the buffer
- * @priv: the driver's
- * @dir: IO_BUF_DEST, IO_BUF_SOURCE
+ * @release: called with @priv when the slot is empty again and the buffer is not in use any more
+ * @priv: argument of @release
+ * @dir: IO_BUF_DEST, IO_BUF_SOURCE, or both
  * @index: an empty slot among the ring's registered buffers
- * @issue_flags: as given to ->uring_cmd(), or in a callback
+ * @issue_flags: those of ->uring_cmd(), or IO_URING_CMD_TASK_WORK_ISSUE_FLAGS in a callback
  *
  * Context: ->uring_cmd(), or a callback.  May sleep.
- * Return: as io_buffer_register_request(), -EINVAL also for a bad @dir, -EOVERFLOW beyond 4 GiB.
+ * Return: as io_buffer_register_request(); also -EINVAL for a bad @dir, -EOVERFLOW beyond 4 GiB.
  */
 int io_buffer_register_bvec(struct io_uring_cmd *cmd, const struct bio_vec *bvs,
 			    unsigned int nr_bvecs, void (*release)(void *), void *priv, u8 dir,
@@ -306,9 +306,9 @@ int io_buffer_register_bvec(struct io_uring_cmd *cmd, const struct bio_vec *bvs,
  * io_buffer_unregister - empty a slot that a driver has filled
  * @cmd: a command of the ring
  * @index: number of the slot
- * @issue_flags: as given to ->uring_cmd(), or in a callback
+ * @issue_flags: those of ->uring_cmd(), or IO_URING_CMD_TASK_WORK_ISSUE_FLAGS in a callback
  *
- * Requests that use the buffer go on with it.
+ * Requests that use the buffer continue to use it.
  *
  * Context: ->uring_cmd(), or a callback.  May sleep.
  * Return: 0; -EINVAL if there is no such slot or it is empty, -EBUSY if it has a buffer of the
@@ -365,8 +365,8 @@ static inline int io_buffer_unregister(struct io_uring_cmd *cmd, unsigned int in
 #endif
 
 /*
- * What io_uring refuses: vectors within a registered buffer, and commands that post several CQEs,
- * which IORING_OP_URING_CMD does not accept.
+ * Stubs for what io_uring does not support: vectors within a registered buffer, and commands that
+ * post several CQEs, which IORING_OP_URING_CMD refuses.
  */
 static inline int io_uring_cmd_import_fixed_vec(struct io_uring_cmd *ioucmd,
 						const struct iovec __user *uvec, size_t uvec_segs,
@@ -395,21 +395,21 @@ static inline void io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, unsigned
 	__io_uring_cmd_done(cmd, ret, 0, issue_flags, false);
 }
 
-/* Likewise, with an extra word for a 32 byte CQE. */
+/* Finish a command, with the first extra word of a 32 byte CQE. */
 static inline void io_uring_cmd_done32(struct io_uring_cmd *cmd, s32 ret, u64 res2,
 				       unsigned int issue_flags)
 {
 	__io_uring_cmd_done(cmd, ret, res2, issue_flags, true);
 }
 
-/* Call back in the submitter at once. */
+/* Call the driver back in the submitter, as soon as possible. */
 static inline void io_uring_cmd_complete_in_task(struct io_uring_cmd *cmd,
 						 io_req_tw_func_t task_work_cb)
 {
 	__io_uring_cmd_do_in_task(cmd, task_work_cb, 0);
 }
 
-/* Call back when the submitter looks for completions; may post one CQE only. */
+/* Call the driver back in the submitter, see IOU_F_TWQ_LAZY_WAKE. */
 static inline void io_uring_cmd_do_in_task_lazy(struct io_uring_cmd *cmd,
 						io_req_tw_func_t task_work_cb)
 {
