@@ -195,7 +195,7 @@ struct io_rsrc_table {
  * @bitmap: (R) used slots
  * @alloc_start: (R) automatic allocation: first slot
  * @alloc_end: (R) automatic allocation: slot after the last
- * @alloc_hint: (R) automatic allocation: where to look first
+ * @alloc_hint: (R) automatic allocation: slot to check first
  */
 struct io_file_table {
 	struct io_rsrc_table	data;
@@ -247,7 +247,7 @@ struct io_mapped_region {
  * @others: (R) all other groups; changed under @lock as well
  * @bundle: (R) memory for a bundle during one attempt, NULL before the first bundle
  * @pinned: (R) pages of the program's memory that groups have pinned
- * @lock: protects the mapping of a group's memory, without the ring lock; a leaf lock
+ * @lock: protects @small and @others from mmap(), which runs without the ring lock; a leaf lock
  */
 struct io_buf_groups {
 	struct io_buf_group	*small[IO_GROUPS_SMALL];
@@ -463,8 +463,8 @@ struct io_owner {
 
 /**
  * struct io_account - user and mm charged for the memory of a ring (see io_uring/rsrc/account.h)
- * @user: (-) whose RLIMIT_MEMLOCK is charged, NULL with CAP_IPC_LOCK
- * @mm: (-) whose pinned pages are counted
+ * @user: (-) user whose RLIMIT_MEMLOCK is charged, NULL with CAP_IPC_LOCK
+ * @mm: (-) mm whose ->pinned_vm is charged
  * @charged: (R) charges to @user and @mm, NULL until the first buffer is registered
  */
 struct io_account {

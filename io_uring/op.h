@@ -8,7 +8,7 @@
 #include "ctx.h"
 
 /**
- * enum io_result - what the caller of ->issue has to do with the request
+ * enum io_result - next step of the caller of ->issue
  * @IO_DONE: complete the request; its result is in req->cqe
  * @IO_MORE: issue the request again: ->issue has posted a CQE with IORING_CQE_F_MORE, and there is
  *	more to post.  Only with REQ_F_MULTISHOT; this also applies to IO_MORE_IF_READY
@@ -44,7 +44,7 @@ enum io_wait_kind {
  * @iopoll: allowed on IORING_SETUP_IOPOLL rings
  * @ioprio: uses sqe->ioprio; for other ops this field has to be zero
  * @buffer_select: allows IOSQE_BUFFER_SELECT
- * @audit_skip: moves data only and has no audit record
+ * @audit_skip: only transfers data, and has no audit record
  * @serialize_writes: changes its file; workers serialise such requests on one regular file
  * @unbound_nonreg_file: may block for ever, except on a regular file or a block device
  * @plug: gains from a block plug; for ops with a file
@@ -58,7 +58,7 @@ enum io_wait_kind {
  * @borrows_file: for ops with a file: ->issue never returns IO_PENDING.  After IO_DONE of
  *	the first attempt neither the core nor ->cleanup uses req->file, so the submitter
  *	needs no reference, see io_file_keep()
- * @no_creds: does not depend on credentials, so the core does not keep the submitter's
+ * @no_creds: does not depend on credentials, so the core does not keep those of the submitter
  * @poll_in: after IO_AGAIN, waits until its file can be read, if the file can be polled
  * @poll_out: after IO_AGAIN, waits until its file can be written
  * @poll_exclusive: an event wakes only one of the waiting requests, as with EPOLLEXCLUSIVE
@@ -72,7 +72,7 @@ enum io_wait_kind {
  * @issue: Do the work.  With IO_URING_F_NONBLOCK it must not block.  The submitter sets this flag
  *	inline and in task work, and holds the ring lock.  A worker sets IO_URING_F_UNLOCKED,
  *	except for ops with @ring_lock.  Returns enum io_result
- * @cleanup: Free what ->prep and ->issue have left.  Called once, in task context, for a request
+ * @cleanup: Free resources of ->prep and ->issue.  Called once, in task context, for a request
  *	with REQ_F_NEED_CLEANUP that has ended
  * @fail: Correct the result of a request that fails without another ->issue, for example by bytes
  *	that earlier attempts have transferred.  Called after ->prep, before the CQE is posted

@@ -4,15 +4,15 @@
 #define _LINUX_IO_URING_H
 /*
  * A task that sets up, registers or submits to a ring gets a context in
- * task_struct->io_uring, which exec or the end of the task_struct frees.  Most tasks
- * have no context, so the calls below cost these tasks one load and one compare.
+ * task_struct->io_uring.  Exec and the end of the task_struct free the context.  Most
+ * tasks have no context, so the calls below cost these tasks one load and one compare.
  * A forked task starts without a context.
  *
  * exit		io_uring_files_cancel(), before the task loses its signals and
  *		files.  May sleep until its workers, and requests that hold rings, end.
  * exec		io_uring_task_cancel(), before the other threads are killed,
  *		because task work that runs here may still start a worker.
- * fork		io_uring_fork(), which may refuse a child.
+ * fork		io_uring_fork(), which always returns 0.
  * end		io_uring_free(), after the last reference to a task_struct is gone, in
  *		any context in which __put_task_struct() may run.
  * sockets	io_is_uring_fops(): a ring that holds a socket, in whose queue is the

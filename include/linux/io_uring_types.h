@@ -47,8 +47,8 @@ struct mm_struct;
  * @IO_URING_F_IOPOLL: the ring polls for completions
  * @IO_URING_F_CANCEL: the command is to be cancelled
  * @IO_URING_F_COMPAT: submitted by a 32-bit task
- * @IO_URING_F_TASK_DEAD: the submitting task is gone or ends: cancel the request; not passed
- *	to drivers
+ * @IO_URING_F_TASK_DEAD: the submitting task is gone, or was killed or ends; not passed to
+ *	drivers
  *
  * Drivers test these flags, so the values are part of the interface for drivers.
  */
@@ -142,7 +142,7 @@ enum {
 	REQ_F_POLL_TRIED_BIT,		/* ->poll_tries is valid */
 	REQ_F_POLL_ERRORS_BIT,		/* a retry waits for errors, not for data */
 	REQ_F_POLL_CHOSEN_BIT,		/* an event woke only this exclusive waiter */
-	REQ_F_POLL_PASSED_BIT,		/* the end of such a waiter woke this one */
+	REQ_F_POLL_PASSED_BIT,		/* the end of such a waiter woke this waiter */
 	REQ_F_WAITING_BIT,		/* on ctx->waiting.buckets, written under the ring lock */
 	REQ_F_MULTISHOT_BIT,		/* may post more than one CQE */
 	REQ_F_HAS_TIMEOUT_BIT,		/* the next request is its linked timeout */
@@ -265,7 +265,7 @@ struct io_kiocb {
 			u64		waiting_user_data;
 			/**
 			 * @poll: (R) poll of the file, valid while a POLL_ADD
-			 * waits, and with REQ_F_POLLED; replaces the result
+			 * waits, and with REQ_F_POLLED; overlays the result
 			 */
 			struct io_poll	*poll;
 		};
@@ -323,7 +323,7 @@ struct io_kiocb {
 		/** @waiting: (R) on ctx->waiting.buckets, see io_uring/req/wait_table.h */
 		struct list_head	waiting;
 	};
-	/** @creds: credentials of the submitter, valid with REQ_F_CREDS */
+	/** @creds: credentials with which to issue, valid with REQ_F_CREDS */
 	const struct cred	*creds;
 	/** @link: next request of the chain, valid with REQ_F_HAS_LINK */
 	struct io_kiocb		*link;
@@ -344,7 +344,7 @@ struct io_kiocb {
 #define IO_RINGFD_REG_MAX	16
 
 /**
- * struct io_uring_task - a task's share of io_uring
+ * struct io_uring_task - io_uring state of a task
  *
  * Freed with the task_struct, or by an exec.  Every request holds a reference to the task.
  */

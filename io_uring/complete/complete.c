@@ -5,8 +5,8 @@
  * A request may end in a context that must not write CQEs, and may have requests linked behind it.
  *
  * io_complete() needs the ring lock, and on single-writer rings only the writer may call it
- * (io_cq_is_writer()).  A worker does not hold the ring lock.  So a worker posts the CQE at once
- * under cq.lock on a multi-writer ring, and pushes the request to the owner on a single-writer one.
+ * (io_cq_is_writer()).  A worker does not hold the ring lock.  On a multi-writer ring a worker
+ * posts the CQE at once under cq.lock.  On a single-writer ring it pushes the request to the owner.
  *
  * First the CQE is posted, then the chain continues, then the resources of the request are
  * released, and last its memory.

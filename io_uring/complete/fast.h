@@ -84,7 +84,7 @@ static inline void io_complete_large_collected(struct io_ring_ctx *ctx, struct i
 		io_complete_large(req, extra);
 }
 
-/* Post one more CQE on the fast path.  Return: true, or false if io_post_more() has to be tried. */
+/* Post one more CQE on the fast path.  Return: false if io_post_more() has to be tried. */
 static __always_inline bool io_post_more_fast(struct io_kiocb *req, s32 res, u32 cflags)
 {
 	struct io_cqe_val val = {

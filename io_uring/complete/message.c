@@ -83,7 +83,7 @@ void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
  * @target: a multi-writer ring; or a single-writer ring whose lock current holds as its writer
  * @val: user_data, res and flags
  *
- * Return: 0; -EOVERFLOW if a multi-writer ring has no room, and ends or there is no memory
+ * Return: 0; -EOVERFLOW if a multi-writer ring has no room, and no memory or the ring ends
  */
 int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val)
 {

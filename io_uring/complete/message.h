@@ -49,7 +49,7 @@ static inline struct io_cqe_entry *io_message_prepare(struct io_ring_ctx *target
  *
  * Context: Task context.  May sleep.
  *
- * Return: 0; -EOVERFLOW if a multi-writer ring has no room, and ends or there is no memory
+ * Return: 0; -EOVERFLOW if a multi-writer ring has no room, and no memory or the ring ends
  */
 static inline int io_message_post(struct io_ring_ctx *target, struct io_cqe_entry *entry,
 				  struct io_cqe_val val)

@@ -5,14 +5,14 @@
  * There are two kinds of ring.  The flags of io_uring_setup() select the kind.
  *
  * Single-writer rings (DEFER_TASKRUN): the result goes into its slot as soon as it is known.
- * Only one task may do that, the *writer*, with the ring lock held (io_cq_is_writer()).  The
+ * Only one task, the *writer*, may fill slots, with the ring lock held (io_cq_is_writer()).  The
  * writer is the ring's owner.  Other tasks push onto ctx->mailbox.  Before there is an owner, and
  * once the mailbox is closed, any holder of the ring lock is the writer.
  *
- * Multi-writer rings (all others): the holder of the ring lock stages CQEs in cq.stage.  A full
- * stage and a commit move them into the ring under cq.lock.  Workers and other rings post under
- * cq.lock at once.  So their CQEs do not wait for a holder of the ring lock that sleeps in a page
- * fault.
+ * Multi-writer rings (all others): the holder of the ring lock stages CQEs in cq.stage.  When the
+ * stage is full, and at a commit, they move into the ring under cq.lock.  Workers and other rings
+ * post under cq.lock at once, so their CQEs do not wait for a holder of the ring lock that sleeps
+ * in a page fault.
  *
  * Ordering: a program sees CQEs when io_cq_publish() stores the tail, once per batch.
  *
@@ -38,8 +38,8 @@
  * Targets: a timeout may wait for a number of CQEs.  Targets count the published CQEs, except those
  * of timeouts, which are posted as uncounted: the CQE of one timeout must not end another
  * timeout.  Each target stores the count at which it is reached.  A tree sorted by this count keeps
- * adding and removing cheap.  Each commit checks the first target.  A target that is reached is
- * handled through a mailbox, so no commit runs within another one.
+ * adding and removing cheap.  Each commit checks the first target.  ->reached() only pushes the
+ * timeout to a mailbox, so no commit runs within another commit.
  *
  * While the overflow list is not empty, all CQEs go there, in order, and cq.limit equals cq.tail.
  * So the fast path need not test for overflowed CQEs.
@@ -210,7 +210,7 @@ static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 
 /*
  * Allocate memory for a CQE if the ring has no room.  A program that never makes room may need more
- * and more memory, so the allocation fails at the limit of its cgroup if reclaim does not help.  A
+ * and more memory.  So the allocation fails at the limit of its cgroup if reclaim does not help.  A
  * kernel thread charges the ring's memory cgroup without reclaim, because it serves other rings.
  */
 static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
@@ -262,7 +262,7 @@ static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe
 {
 	struct io_cqe_entry *entry;
 
-	/* the ring's file is gone: no task can enter to reap it */
+	/* the ring's file is gone, so no task can reap the CQE */
 	if (READ_ONCE(ctx->dying))
 		return false;
 	entry = ctx->cq.single_writer ? io_cq_entry(ctx) : io_cq_entry_unlocked(ctx);
@@ -535,7 +535,7 @@ void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
  * The CQE is published, and waiters are woken, before the function returns.
  *
  * Context: Task context.  May sleep.
- * Return: true if the CQE was posted; false if there was no room, and no memory or the ring ends.
+ * Return: true if the CQE was posted; false if there is no room, and no memory or the ring ends.
  */
 bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
 {

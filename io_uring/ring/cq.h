@@ -32,7 +32,7 @@ void io_cq_count_timeout(struct io_ring_ctx *ctx, bool hidden);
 /*
  * Return: true if current, which holds the ring lock, may write CQEs.  On single-writer
  * rings only the owner may.  If there is no owner yet, or the owner's mailbox is closed,
- * any task may.
+ * any task may write them.
  */
 static inline bool io_cq_is_writer(const struct io_ring_ctx *ctx)
 {
@@ -69,7 +69,7 @@ static inline void io_cq_commit(struct io_ring_ctx *ctx)
 		return;
 	}
 	io_cq_publish(ctx);
-	/* D: check listeners after the tail; the owner, the only possible sleeper, is awake */
+	/* D: check listeners after the tail; the owner, the only possible sleeper, does not wait */
 	if (unlikely(READ_ONCE(ctx->listeners)))
 		io_cq_tell(ctx, false);
 }

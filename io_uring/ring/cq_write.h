@@ -131,7 +131,7 @@ static inline bool io_cq_post_more_fast(struct io_ring_ctx *ctx, const struct io
 {
 	if (unlikely(!ctx->cq.single_writer && !io_cq_may_stage_more(ctx)))
 		return false;
-	/* single-writer rings: false also once CQEs have overflowed, as cq.limit equals the tail */
+	/* single-writer rings: this also fails while CQEs overflow, as cq.limit equals cq.tail */
 	return likely(io_cq_post_fast(ctx, val));
 }
 

@@ -91,7 +91,7 @@ static void io_entry_poison_chain(struct io_cqe_entry *first, struct io_cqe_entr
 }
 
 /**
- * io_entry_put_chain - return entries to their store, or free a single one
+ * io_entry_put_chain - return entries to their store, or free a single entry
  * @first: first of a chain that is linked by ->tw
  * @last: last entry; all entries have the same store.  Without a store, @last is the only entry
  *

@@ -62,7 +62,7 @@ static inline struct io_cqe_entry *io_entry_unpoison(struct io_entry_store *stor
  * @ctx: the ring that sends the message, its lock held
  *
  * Context: Task context.  May sleep.
- * Return: the entry, or NULL without memory.
+ * Return: the entry, or NULL if there is no memory.
  */
 static inline struct io_cqe_entry *io_entry_get(struct io_ring_ctx *ctx)
 {
@@ -78,7 +78,7 @@ static inline struct io_cqe_entry *io_entry_get(struct io_ring_ctx *ctx)
 	return io_entry_refill(ctx);
 }
 
-/* Return an entry to its store, or free a single one.  Any context. */
+/* Return an entry to its store, or free a single entry.  Any context. */
 static inline void io_entry_put(struct io_cqe_entry *entry)
 {
 	io_entry_put_chain(entry, entry);

@@ -38,8 +38,8 @@
  *   unrelated work would queue up behind it.  A worker tries, and retries with a delay.
  *   A ring that is always busy would delay the fallback worker for seconds, so submitters
  *   yield when this worker has tried a few times (io_ring_yield()).
- * - A task that exits or execs, and the release of a ring's file, which may happen in
- *   any task's last fput(), do not wait for these locks either.
+ * - A task that exits or execs does not wait for these locks.  Nor does the release of
+ *   a ring's file, which may happen in any task's last fput().
  * - All other waiters can be killed, because the holder may belong to another process.
  *
  * io_ring_may_wait() checks the first two rules in each function that waits.  The last

@@ -13,9 +13,9 @@
  * Documentation/io_uring/models/mailbox_weak.pml is the model of the barriers here and in
  * mailbox.h.  A name after "model:" is an option that weakens or removes that barrier.
  *
- * ctx->fallback.items receives items whose task is gone.  A kworker empties this list, after
- * the items that a single-writer ring's owner has left in the mailbox.  The kworker serves other
- * rings, too, so it never waits for the ring lock, but retries with a delay.
+ * ctx->fallback.items receives items whose task is gone, and paused polls (io_poll_pause()).  The
+ * fallback worker runs these items, after items that the owner of a single-writer ring has left in
+ * the mailbox.  As a kworker it serves other rings, too, so it only tries for the ring lock.
  *
  * An exec of the owner closes its mailbox.  If the new program uses the ring by a
  * descriptor that it has kept, the mailbox is reopened.
@@ -149,7 +149,7 @@ bool io_ring_lock_soon(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_fallback_push - hand an item whose task is gone to the fallback worker
+ * io_fallback_push - push an item to the fallback worker
  * @ctx: the ring, kept alive by the item or by RCU
  * @tw: the item
  *
@@ -202,7 +202,7 @@ static struct io_tw *io_mailbox_join(struct io_tw *first, struct io_tw *then)
  */
 struct io_tw *io_fallback_take(struct io_ring_ctx *ctx)
 {
-	/* take these before the mailbox: if it is closed meanwhile, it has the older items */
+	/* take these first: the mailbox may be closed at any time, and has older items */
 	struct io_tw *late = io_mailbox_take(&ctx->fallback.items);
 	struct io_tw *first = NULL;
 
@@ -304,7 +304,7 @@ struct io_tw *io_owner_mailbox_take(struct io_ring_ctx *ctx)
 /**
  * io_owner_mailbox_requeue - keep taken items for a later run
  * @ctx: a single-writer ring, its lock held by its owner
- * @tw: the rest, oldest first
+ * @tw: the items that were not run, oldest first
  *
  * This notifies the listeners again, as the owner has already reacted to the last notification.
  */
@@ -380,7 +380,7 @@ void io_owner_wake_recount(struct io_ring_ctx *ctx)
  * io_owner_mailbox_pushed - do the slow part of io_owner_mailbox_push()
  * @ctx: the ring; the caller is within RCU
  * @tw: the item, which the consumer owns unless @old has IO_MAILBOX_DEAD
- * @old: what io_mailbox_push() returned
+ * @old: result of io_mailbox_push()
  * @push_flags: IO_PUSH_*
  */
 void io_owner_mailbox_pushed(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned long old,

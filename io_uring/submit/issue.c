@@ -83,7 +83,7 @@ enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 	const struct cred *old = NULL;
 	enum io_result result;
 
-	/* the op is not tried, so it gets no audit record */
+	/* ->issue is not called, so there is no audit record */
 	if (issue_flags & IO_URING_F_NONBLOCK && op->blocks)
 		return IO_AGAIN;
 	if (req->flags & REQ_F_CREDS && req->creds != current_cred())
@@ -92,7 +92,7 @@ enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 		audit_uring_entry(req->opcode);
 	result = io_issue_op(req, op, issue_flags);
 	if (!op->audit_skip) {
-		/* an attempt that has to be repeated has done nothing */
+		/* record an attempt that has to be repeated as a failure */
 		s32 res = result == IO_AGAIN ? -EAGAIN : 0;
 
 		/* only a finished request may still be accessed here */
@@ -407,7 +407,7 @@ void io_queue_to_worker(struct io_kiocb *req)
 		io_req_fail(req, -EBADF);
 		return;
 	}
-	/* the ring's exit sets ->dying, then searches the pools under the ring lock */
+	/* the end of the ring sets ->dying before it searches the pools under the ring lock */
 	if (WARN_ON_ONCE(current->io_uring != tctx) || !tctx->io_wq ||
 	    READ_ONCE(req->ctx->dying)) {
 		io_req_fail(req, -ECANCELED);

@@ -3,8 +3,8 @@
 
 /*
  * A multishot request (REQ_F_MULTISHOT) posts a CQE with IORING_CQE_F_MORE for each of
- * its transfers or events, until one without that flag ends it.  This file has the part
- * that all such requests have in common.  The result of ->issue selects the next step:
+ * its transfers or events.  A CQE without that flag ends the request.  This file has the
+ * part that all such requests have in common.  The result of ->issue selects the next step:
  *
  *	IO_MORE		the op has posted, and there is more: issue the request again
  *	IO_MORE_IF_READY	the op has posted or moved a part, and there may be more: issue
@@ -114,7 +114,7 @@ static void io_multishot_resume_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
  * @issue_flags: with IO_URING_F_TASK_DEAD the task is gone, so cancel the request
  *
  * On an event, issue the request with IO_URING_F_MULTISHOT.  io_poll_woken_by() has the events.
- * A single-shot POLL_ADD comes here as well, and ends with its first event.
+ * This also handles a single-shot POLL_ADD, which ends with its first event.
  */
 void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
 {

@@ -167,9 +167,8 @@ static unsigned int io_submit_loop(struct io_ring_ctx *ctx, struct io_submit_bat
  *
  * Context: Task context.  May sleep.
  * Return: the number of consumed SQEs, or -EAGAIN if there was no memory for the first SQE.  The
- * number is less than @nr if there were fewer SQEs, if an SQE was refused on a ring without
- * SUBMIT_ALL, if an index of the array is out of range, if there was no memory, or if current was
- * killed.
+ * number is less than @nr if there were fewer SQEs or no more memory, or if current was killed.
+ * An index out of range also ends the batch, as does a refused SQE on a ring without SUBMIT_ALL.
  */
 int io_submit_sqes(struct io_ring_ctx *ctx, unsigned int nr)
 {

@@ -99,9 +99,9 @@ static enum io_result io_work_issue(struct io_kiocb *req, unsigned int flags)
 }
 
 /*
- * Drop the file before the CQE of a worker's request.  If the program has closed the file, too,
- * it may execute the file or take a lease after the CQE, because the file is not open for writing
- * any more.  The release of a regular file waits only for its filesystem.
+ * Drop the file before the CQE of a worker's request.  A program that has closed the file, too, may
+ * execute it or take a lease after the CQE.  For that, the file must not be open for writing any
+ * more.  The release of a regular file waits only for its filesystem.
  */
 static void io_work_drop_file(struct io_kiocb *req)
 {
@@ -132,7 +132,7 @@ static bool io_work_only_waits(const struct io_kiocb *next)
 
 /*
  * Issue a request that only waits.  A program that has received the CQE of the request before may
- * cancel @req, so the caller has held the ring lock since before that CQE.
+ * cancel @req.  So the caller has held the ring lock since before that CQE.
  */
 static enum io_result io_work_issue_wait(struct io_kiocb *req)
 {

@@ -30,7 +30,7 @@
  * A driver that may keep a command for ever marks the command with
  * io_uring_cmd_mark_cancelable().  When the ring ends, or the submitting task exits or
  * calls exec, ->uring_cmd() is called again with IO_URING_F_CANCEL.  The driver should
- * then finish the command, at once or soon.  Until then, the call is repeated.  The
+ * then finish the command, at once or soon.  Until it does, the call is repeated.  The
  * command stays in memory until the call has returned, even if another context ends the
  * command.  IORING_OP_ASYNC_CANCEL does not cancel such commands.
  */
@@ -365,8 +365,8 @@ static inline int io_buffer_unregister(struct io_uring_cmd *cmd, unsigned int in
 #endif
 
 /*
- * Stubs for what io_uring does not support: vectors within a registered buffer, and commands that
- * post several CQEs, which IORING_OP_URING_CMD refuses.
+ * Stubs for unsupported features: vectors within a registered buffer, and commands that post
+ * several CQEs, which IORING_OP_URING_CMD refuses.
  */
 static inline int io_uring_cmd_import_fixed_vec(struct io_uring_cmd *ioucmd,
 						const struct iovec __user *uvec, size_t uvec_segs,
