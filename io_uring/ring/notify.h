@@ -29,7 +29,7 @@ void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers);
  * A CPU needs as long to leave an idle state as a worker needs for several buffered writes.  So
  * the first CQE of a worker wakes the waiter if the waiter's CPU is idle.  While that CPU wakes up,
  * the worker posts further CQEs.  This is tried once in each wait.  A waiter that is too early
- * sleeps again.  On two virtual CPUs, 54,000 writes a second, eight at a time, became 83,000.
+ * sleeps again.  With eight writes at a time, two vCPUs did 83,000 a second instead of 54,000.
  *
  * Context: Any.
  * Return: true if the caller has to wake @waiter.
