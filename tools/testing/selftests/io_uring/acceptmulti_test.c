@@ -55,7 +55,7 @@ static struct io_uring_sqe *prep_many(struct iou *r, unsigned int sqe_flags, int
 	return sqe;
 }
 
-/* Do two descriptors belong to one connection? */
+/* Return: true if @a and @b are the two ends of one connection. */
 static bool talk(int a, int b)
 {
 	char c = 0;
@@ -63,7 +63,7 @@ static bool talk(int a, int b)
 	return write(a, "x", 1) == 1 && sock_readable(b) && read(b, &c, 1) == 1 && c == 'x';
 }
 
-/* Where the next descriptor of this process will be. */
+/* Return: the number of the next descriptor that this process opens. */
 static int next_fd(void)
 {
 	int fd = dup(0);
@@ -81,7 +81,7 @@ static int cancel(struct iou *r, unsigned long long data)
 	return iou_submit(r);
 }
 
-/* Those that are there at once, in their order, and then each that comes; until a cancel. */
+/* Accept the connections that wait, in their order, and then each new one, until a cancel. */
 TEST_F(acceptmulti, each)
 {
 	unsigned int f = variant->sqe_flags, i, how, more;
@@ -91,7 +91,7 @@ TEST_F(acceptmulti, each)
 
 	for (how = 0; how <= IORING_ACCEPT_POLL_FIRST; how += IORING_ACCEPT_POLL_FIRST) {
 		first = next_fd();
-		/* an operation waits whatever the file says */
+		/* a multishot accept waits even if the listener is O_NONBLOCK */
 		ASSERT_EQ(0, fcntl(self->listener, F_SETFL, how ? O_NONBLOCK : 0));
 		for (i = 0; i < 4; i++)
 			peers[i] = sock_connected(&self->addr);
@@ -128,7 +128,7 @@ TEST_F(acceptmulti, does_not_wait)
 
 	prep_many(r, f, self->listener, IORING_ACCEPT_DONTWAIT, 0);
 	EXPECT_EQ(-EAGAIN, iou_one(r));
-	/* a worker takes one at most */
+	/* a request of a worker accepts at most one connection */
 	if (f)
 		return;
 	peer = sock_connected(&self->addr);
@@ -144,7 +144,7 @@ TEST_F(acceptmulti, does_not_wait)
 	close(peer);
 }
 
-/* What does not listen; a slot for many; flags and fields that there are not. */
+/* Refuse: no listener, one slot for all connections, unknown flags, reserved fields. */
 TEST_F(acceptmulti, refused)
 {
 	unsigned int f = variant->sqe_flags;
@@ -168,7 +168,7 @@ TEST_F(acceptmulti, refused)
 	close(fd);
 }
 
-/* Into slots, until there is none: the connection without one is closed. */
+/* Accept into slots until all are used; a connection for which no slot is left is closed. */
 TEST_F(acceptmulti, slots)
 {
 	int fds[SLOTS] = { -1, -1, -1, -1 }, peers[SLOTS + 2], i;
@@ -192,14 +192,14 @@ TEST_F(acceptmulti, slots)
 		EXPECT_EQ(1, read(peers[i], &c, 1));
 	}
 	EXPECT_GE(0, read(peers[SLOTS], &c, 1));
-	/* the listener has not gone */
+	/* the listener still listens */
 	peers[i + 1] = sock_connected(&self->addr);
 	EXPECT_LE(0, peers[i + 1]);
 	for (i = 0; i < SLOTS + 2; i++)
 		close(peers[i]);
 }
 
-/* An error is the last CQE; the connection stays for the next one. */
+/* An error ends the request with the last CQE; the connection waits for the next accept. */
 TEST_F(acceptmulti, without_descriptors)
 {
 	unsigned int f = variant->sqe_flags;
@@ -236,8 +236,8 @@ TEST_F(acceptmulti, without_descriptors)
 }
 
 /*
- * The connection whose CQE finds no room has the last one, and is not lost.  Mutant:
- * accept-multishot-loses.
+ * The CQE of a connection that does not fit into the CQ is the last one of the request, and the
+ * connection is not lost.  Mutant: accept-multishot-loses.
  */
 TEST_F(acceptmulti, overflow)
 {
@@ -255,7 +255,7 @@ TEST_F(acceptmulti, overflow)
 		ASSERT_EQ(1, iou_submit(&r));
 		do {
 			ASSERT_EQ(0, iou_wait(&r, 1));
-			/* all that fit, and the one that did not */
+			/* wait for the CQEs that fit, and for the one that did not */
 			iou_wait_ms(&r, 4, 50);
 			ASSERT_EQ(0, iou_reap(&r, &cqe));
 			ASSERT_LE(0, cqe.res);
@@ -273,7 +273,7 @@ TEST_F(acceptmulti, overflow)
 	EXPECT_GE(first, next_fd());
 }
 
-/* The protocol does not say whether there are more. */
+/* An AF_UNIX socket does not report whether more connections wait. */
 TEST_F(acceptmulti, unix_socket)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX, .sun_path = "\0iou-acceptmulti" };
@@ -305,7 +305,7 @@ TEST_F(acceptmulti, unix_socket)
 	close(fd);
 }
 
-/* Two rings on one listener: each connection has one CQE on one of them. */
+/* Two rings accept on one listener: each connection has one CQE, on one of the rings. */
 TEST_F(acceptmulti, two_rings)
 {
 	unsigned int f = variant->sqe_flags, i, k, seen = 0;
@@ -347,7 +347,7 @@ struct dialler {
 	bool failed;
 };
 
-/* Connects again and again, and waits until it is hung up on. */
+/* Connect again and again, and wait each time until the peer closes the connection. */
 static void *dial(void *arg)
 {
 	struct dialler *d = arg;
@@ -364,7 +364,7 @@ static void *dial(void *arg)
 	return NULL;
 }
 
-/* Many come and go while the CQ is small: no connection is lost, no descriptor is left. */
+/* Many clients come and go while the CQ is small: no connection is lost, no descriptor is left. */
 TEST_F(acceptmulti, storm)
 {
 	unsigned int nr = iou_rounds(getenv("IOU_SOAK") ? 1000 : 400), seen = 0, i;
@@ -403,7 +403,7 @@ TEST_F(acceptmulti, storm)
 	EXPECT_GE(first, next_fd());
 }
 
-/* Connect @nr, of which the ports go to @ports. */
+/* Connect @nr sockets, and store their ports in @ports. */
 static bool connect_all(const struct sockaddr_in *addr, int *peers, unsigned short *ports,
 			unsigned int nr)
 {
@@ -419,7 +419,7 @@ static bool connect_all(const struct sockaddr_in *addr, int *peers, unsigned sho
 	return true;
 }
 
-/* Strike out whose connection @fd is.  Return: was there such a one? */
+/* Clear the port of the peer of @fd in @ports.  Return: false if it is not there. */
 static bool strike_out(int fd, unsigned short *ports, unsigned int nr)
 {
 	struct sockaddr_in name;
@@ -437,8 +437,8 @@ static bool strike_out(int fd, unsigned short *ports, unsigned int nr)
 }
 
 /*
- * Bursts larger than the CQ, and such that fit: each connection has one CQE, and only one that
- * finds no room ends the request.  Mutant: accept-multishot-loses.
+ * Bursts that are larger than the CQ, and bursts that fit: each connection has one CQE.  Only a CQE
+ * that does not fit ends the request.  Mutant: accept-multishot-loses.
  */
 TEST_F(acceptmulti, bursts)
 {
@@ -459,7 +459,7 @@ TEST_F(acceptmulti, bursts)
 		for (left = iou_rounds(200); left && iou_now_us() < end; left -= nr) {
 			nr = left < BURST ? left : BURST;
 			ASSERT_TRUE(connect_all(&self->addr, peers, ports, nr));
-			/* all that fit, and the one that does not */
+			/* wait for the CQEs that fit, and for the one that does not */
 			iou_wait_ms(&r, nr < sizes[k] ? nr : sizes[k], 50);
 			for (seen = 0; seen < nr; seen++) {
 				ASSERT_EQ(0, iou_reap(&r, &cqe));
@@ -476,7 +476,7 @@ TEST_F(acceptmulti, bursts)
 				close(peers[seen]);
 		}
 		EXPECT_EQ(sizes[k] < BURST, ended > 0);
-		/* one that a closed ring still has takes what comes next */
+		/* a request that outlives its ring would accept later connections */
 		ASSERT_LE(0, cancel(&r, 0));
 		ASSERT_EQ(0, iou_reap(&r, &cqe));
 		EXPECT_TRUE(cqe.res == -ECANCELED || cqe.res == -EINTR);
@@ -488,8 +488,8 @@ TEST_F(acceptmulti, bursts)
 }
 
 /*
- * One of two waiters is told of a connection, and is cancelled before it takes it: the other one
- * gets it.  Mutant: cancelled-keeps-event.  differences: event-passed-on
+ * One of two waiting accepts is woken for a connection, and cancelled before it accepts: the other
+ * request accepts the connection.  Mutant: cancelled-keeps-event.  differences: event-passed-on
  */
 TEST_F(acceptmulti, cancelled_with_an_event)
 {
@@ -505,7 +505,7 @@ TEST_F(acceptmulti, cancelled_with_an_event)
 		ASSERT_EQ(1, iou_submit(&other));
 		prep_many(r, variant->sqe_flags, self->listener, 0, 0)->user_data = 7;
 		ASSERT_EQ(0, iou_submit_issued(r));
-		/* the first in the queue is told, and this task alone goes on with it */
+		/* the first waiter is woken, but only this task can continue it */
 		peer = sock_connected(&self->addr);
 		if (!closes) {
 			ASSERT_EQ(1, cancel(&other, 0));
@@ -525,8 +525,8 @@ TEST_F(acceptmulti, cancelled_with_an_event)
 }
 
 /*
- * The first of four waiters is told of three connections, and is cancelled before it takes one:
- * each of the others gets one.  Mutant: event-for-one.  differences: event-passed-on
+ * The first of four waiting accepts is woken for three connections, and cancelled before it accepts
+ * any: the other three accept one each.  Mutant: event-for-one.  differences: event-passed-on
  */
 TEST_F(acceptmulti, cancelled_with_many_events)
 {
@@ -544,7 +544,7 @@ TEST_F(acceptmulti, cancelled_with_many_events)
 			variant->sqe_flags;
 		ASSERT_EQ(0, iou_submit_issued(r));
 	}
-	/* the first stays in the queue, and is told of all */
+	/* the first request stays in the wait queue, and is woken for all connections */
 	for (i = 0; i < 3; i++)
 		peers[i] = sock_connected(&self->addr);
 	iou_exit(&other);
@@ -558,8 +558,8 @@ TEST_F(acceptmulti, cancelled_with_many_events)
 }
 
 /*
- * Connections that wait on one listener do not keep others from running.  Mutant: accept-unfair.
- * differences: accept-fair
+ * Many connections that wait on one listener do not keep other requests from running.
+ * Mutant: accept-unfair.  differences: accept-fair
  */
 TEST_F(acceptmulti, fair)
 {
@@ -588,7 +588,7 @@ TEST_F(acceptmulti, fair)
 		before += !seen;
 	}
 	EXPECT_TRUE(seen);
-	/* stock takes all that wait */
+	/* stock accepts all waiting connections first */
 	EXPECT_GE(iou_on_stock() ? MANY : 140, before);
 	for (i = 0; i < MANY; i++)
 		close(peers[i]);
@@ -597,7 +597,7 @@ TEST_F(acceptmulti, fair)
 	iou_exit(&r);
 }
 
-/* Does something of a ring wait for a file? */
+/* Return: true if a request of the ring waits for a file. */
 static bool waits_for_file(const struct iou *r)
 {
 	char path[64], line[256];
@@ -615,9 +615,9 @@ static bool waits_for_file(const struct iou *r)
 }
 
 /*
- * Connections come while one ring has no room for more than a few, of CQEs or of slots.  Its
- * request ends, and what it leaves in the queue is the other ring's.  Mutant:
- * ended-accept-keeps-events.  differences: event-passed-on
+ * Connections come while one ring has room for a few CQEs or slots only.  Its request ends, and the
+ * request of the other ring accepts the remaining connections.  Mutant: ended-accept-keeps-events.
+ * differences: event-passed-on
  */
 TEST_F(acceptmulti, ends_before_the_last)
 {
@@ -628,7 +628,7 @@ TEST_F(acceptmulti, ends_before_the_last)
 	if (iou_on_stock())
 		SKIP(return, "not compared");
 	for (slots = 0; slots < 2; slots++) {
-		/* it is told of all of them before it takes any */
+		/* the request is woken for all connections before it accepts any */
 		ASSERT_EQ(0, iou_init_cq(&other, 4, SLOTS, IOU_DEFER));
 		ASSERT_EQ(0, iou_register(&other, IORING_REGISTER_FILES, fds, SLOTS));
 		prep_many(&other, 0, self->listener, 0, slots ? IORING_FILE_INDEX_ALLOC : 0);
@@ -639,7 +639,7 @@ TEST_F(acceptmulti, ends_before_the_last)
 			iou_sleep_ms(1);
 		for (i = 0; i < 3 * SLOTS; i++)
 			peers[i] = sock_connected(&self->addr);
-		/* the last CQE ends it, and is for a connection too */
+		/* the last CQE ends the request, and also takes a connection */
 		left = 3 * SLOTS;
 		do {
 			ASSERT_EQ(0, iou_reap(&other, &cqe));
@@ -664,8 +664,8 @@ TEST_F(acceptmulti, ends_before_the_last)
 }
 
 /*
- * One that has been told of a connection stands behind other work when it is cancelled.
- * Mutant: cancelled-keeps-event.  differences: event-passed-on
+ * An accept that was woken for a connection is queued behind other work of a worker when it is
+ * cancelled.  Mutant: cancelled-keeps-event.  differences: event-passed-on
  */
 TEST_F(acceptmulti, cancelled_before_a_worker)
 {
@@ -685,10 +685,10 @@ TEST_F(acceptmulti, cancelled_before_a_worker)
 	ASSERT_EQ(0, iou_register(&other, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2));
 	iou_prep(&other, IORING_OP_ACCEPT, self->listener, NULL, 0, 0)->flags = IOSQE_ASYNC;
 	ASSERT_EQ(1, iou_submit(&other));
-	/* it waits for its file, and not for its worker any more */
+	/* now the request waits for its file, and does not need the worker any more */
 	while (!waits_for_file(&other))
 		iou_sleep_ms(1);
-	/* the only worker has work that does not end */
+	/* give the only worker work that does not end */
 	sqe = iou_prep(&other, IORING_OP_SPLICE, to[1], NULL, 1, -1);
 	sqe->splice_fd_in = from[0];
 	sqe->splice_off_in = -1;
@@ -698,7 +698,7 @@ TEST_F(acceptmulti, cancelled_before_a_worker)
 	iou_prep(r, IORING_OP_ACCEPT, self->listener, NULL, 0, 0)->user_data = 7;
 	ASSERT_EQ(0, iou_submit_issued(r));
 	peer = sock_connected(&self->addr);
-	/* its owner sends it to the worker */
+	/* the ring's task queues the request to the worker */
 	ASSERT_EQ(0, iou_wait_ms(&other, 0, 0));
 	EXPECT_EQ(0, iou_ready(&other));
 	ASSERT_EQ(1, cancel(&other, 0));
@@ -717,8 +717,8 @@ TEST_F(acceptmulti, cancelled_before_a_worker)
 }
 
 /*
- * A pool of servers, each a process with a ring, shares a listener.  Each client of a thread
- * connects, sends four bytes and waits for them.
+ * Several server processes, each with a ring, share a listener.  Each client thread connects, sends
+ * four bytes and waits for their echo.
  */
 #define SERVERS		3
 #define CLIENTS		4
@@ -783,7 +783,7 @@ static void *connect_and_ask(void *arg)
 
 		if (fd < 0)
 			break;
-		/* no TIME_WAIT: there are fewer ports than sessions */
+		/* avoid TIME_WAIT, as there are fewer ports than sessions */
 		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 		if (send(fd, "ask!", 4, MSG_NOSIGNAL) == 4 && sock_read(fd, buf, 4))
@@ -793,7 +793,7 @@ static void *connect_and_ask(void *arg)
 	return NULL;
 }
 
-/* What a server whose client has waited in vain is about. */
+/* Print the stack and rings of a server whose client has waited in vain. */
 static void show_task(int pid)
 {
 	static const char *const parts[] = { "stack", "fdinfo/4", "fdinfo/5", "fdinfo/6" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring selftests: what audit records of operations */
+/* io_uring selftests: read the audit records of operations */
 #ifndef AUDIT_H
 #define AUDIT_H
 
@@ -33,15 +33,15 @@ static inline int audit_send(int fd, int type, const void *data, size_t size)
 	return *error;
 }
 
-/* A rule for one operation. */
+/* An audit rule for one operation. */
 #define AUDIT_OF(op) {							\
 	.flags = AUDIT_FILTER_URING_EXIT, .action = AUDIT_ALWAYS,	\
 	.mask = { [AUDIT_WORD(op)] = AUDIT_BIT(op) },			\
 }
 
 /*
- * Record what tasks do with io_uring from here on, if they were created after this call and have a
- * bit in @rule.  Return: a socket for the records, or -1 without audit.
+ * Start to record operations of tasks that are created after this call and have a bit in @rule.
+ * Return: a socket for the records, or -1 without audit.
  */
 static inline int audit_start(const struct audit_rule_data *rule)
 {
@@ -56,7 +56,7 @@ static inline int audit_start(const struct audit_rule_data *rule)
 
 	if (fd < 0)
 		return -1;
-	/* the kernel drops a record that has found no room for half a second */
+	/* the kernel drops a record if the socket has no room for it within half a second */
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	if (!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
 	    !audit_send(fd, AUDIT_SET, &on, sizeof(on)) &&

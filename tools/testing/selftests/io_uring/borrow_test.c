@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: a request's file lives for as long as the request needs it */
+/* io_uring selftests: a request's file stays open for as long as the request needs it */
 
 /*
- * A request that finishes at once borrows the file of its descriptor, as sendto(2) does.
- * One that does not must have a reference of its own by the time that anything else can
- * happen to the descriptor: the next SQE closes it, or the program, or another thread.
- * What has no reference any more is seen by the other end, and on a kernel with KASAN by that.
+ * A request that finishes at once borrows the file of its descriptor, as sendto(2) does.  Any other
+ * request must hold a reference before the descriptor can be closed, which the next SQE, the
+ * program or another thread may do.  If the reference is missing, the other end reports it, and so
+ * does KASAN.
  */
 #include <pthread.h>
 #include "sock.h"
@@ -23,7 +23,7 @@ enum what {
 	NR_WHATS,
 };
 
-/* How the program gets rid of the descriptor. */
+/* How the program closes the descriptor. */
 enum how {
 	CLOSE,
 	CLOSE_IN_BATCH,
@@ -31,7 +31,7 @@ enum how {
 	NR_HOWS,
 };
 
-/* A request on @fd; whatever it waits for happens at @peer, or at @addr. */
+/* A request on @fd.  The event that it waits for comes from @peer, or from a client of @addr. */
 struct wait {
 	enum what		what;
 	int			fd;
@@ -60,7 +60,7 @@ IOU_KINDS_ASYNC(borrow);
 FIXTURE_VARIANT_ADD(borrow, plain_thread) { .thread = true };
 FIXTURE_VARIANT_ADD(borrow, defer_thread) { .flags = IOU_DEFER, .thread = true };
 
-/* That there is a thread makes the table of descriptors a shared one. */
+/* A second thread, so that the table of descriptors is shared. */
 static void *idle_thread(void *arg)
 {
 	int *stop = arg;
@@ -99,7 +99,7 @@ static bool what_sends(enum what what)
 	return what == SEND || what == SENDMSG;
 }
 
-/* There is nothing to receive, no room to send, no client. */
+/* Open a file for which @what waits: no data to receive, no room to send, or no client. */
 static int wait_open(struct wait *w, enum what what)
 {
 	int fds[2];
@@ -145,13 +145,13 @@ static void wait_prep(struct iou *r, struct wait *w, unsigned int sqe_flags)
 	}
 }
 
-/* Another file in the place of the request's. */
+/* Put another file in the place of the request's file. */
 static int wait_dup_over(struct wait *w, int other)
 {
 	return dup2(other, w->fd) == w->fd ? 0 : -errno;
 }
 
-/* What the request waits for happens.  Return: 0, or a negative errno of the other end. */
+/* Cause the event that the request waits for.  Return: 0, or a negative errno of the other end. */
 static int wait_wake(struct iou *r, struct wait *w)
 {
 	static char drain[1 << 20];
@@ -163,7 +163,7 @@ static int wait_wake(struct iou *r, struct wait *w)
 	}
 	if (what_sends(w->what)) {
 		sock_read_until_cqe(r, w->peer, drain, sizeof(drain), &have);
-		/* the rest, so that what comes next is the end */
+		/* read the rest, so that the next read returns the end */
 		while (recv(w->peer, drain, sizeof(drain), MSG_DONTWAIT) > 0)
 			;
 		return have ? 0 : -EIO;
@@ -171,7 +171,7 @@ static int wait_wake(struct iou *r, struct wait *w)
 	return send(w->peer, "data", 4, MSG_NOSIGNAL) == 4 ? 0 : -errno;
 }
 
-/* Has the request come to what it should?  Closes what it has made. */
+/* Return: true if the request had the expected result.  Close the descriptor of an accept. */
 static bool wait_is_right(const struct wait *w, int res)
 {
 	if (!what_accepts(w->what))
@@ -179,7 +179,7 @@ static bool wait_is_right(const struct wait *w, int res)
 	return res >= 0 && !close(res);
 }
 
-/* A listener goes by task work, or with its worker: until then it takes connections. */
+/* Task work or a worker may release a listener; until then the listener takes connections. */
 static bool is_refused(const struct sockaddr_in *addr)
 {
 	for (int ms = 0; ms < IOU_PATIENCE; ms++) {
@@ -194,7 +194,7 @@ static bool is_refused(const struct sockaddr_in *addr)
 	return false;
 }
 
-/* Is the file gone, with the descriptor and the request? */
+/* Return: true if the file was released, after the descriptor was closed and the request ended. */
 static bool wait_is_gone(const struct wait *w)
 {
 	char byte;
@@ -226,7 +226,7 @@ static int submit_and_drop(struct iou *r, struct wait *w, enum how how, int othe
 	return close(w->fd) ? -errno : 0;
 }
 
-/* End one that goes on for ever, and give back the name of what is in its place. */
+/* Cancel a multishot request, and close the descriptor that replaced its own. */
 static int wait_end(struct iou *r, struct wait *w, enum how how)
 {
 	struct io_uring_cqe cqe;
@@ -269,7 +269,7 @@ TEST_F(borrow, waits)
 	}
 }
 
-/* The same with a limit behind it, which is issued before the request waits. */
+/* As above with a linked timeout, which is issued before the request waits. */
 TEST_F(borrow, waits_limited)
 {
 	struct __kernel_timespec ts = { .tv_sec = 100 };
@@ -302,7 +302,7 @@ TEST_F(borrow, waits_limited)
 	}
 }
 
-/* What gives up gives the file back. */
+/* A request that its linked timeout cancels releases its file. */
 TEST_F(borrow, gives_up)
 {
 	struct __kernel_timespec ts = { .tv_nsec = 1000000 };
@@ -324,7 +324,7 @@ TEST_F(borrow, gives_up)
 	}
 }
 
-/* What finishes at once, and is closed by the next SQE. */
+/* A request that finishes at once is followed by a linked SQE that closes its file. */
 TEST_F(borrow, closed_behind)
 {
 	unsigned long rounds = iou_rounds(64);
@@ -352,7 +352,7 @@ TEST_F(borrow, closed_behind)
 	}
 }
 
-/* The same without links: all of one batch, on the fast path. */
+/* As above without links: all SQEs are in one batch, on the fast path. */
 TEST_F(borrow, closed_in_batch)
 {
 	unsigned long rounds = iou_rounds(64);
@@ -388,13 +388,13 @@ TEST_F(borrow, closed_in_batch)
 	}
 }
 
-/* A descriptor that a thread closes, until it is told to stop. */
+/* A descriptor that a thread replaces until @stop is set. */
 struct race {
 	int	fd;
 	int	stop;
 };
 
-/* Another thread closes the descriptor at any time, and opens another file there. */
+/* Replace the file of the descriptor again and again, while the test uses it. */
 static void *dup_thread(void *arg)
 {
 	struct race *race = arg;
@@ -422,7 +422,7 @@ TEST_F(borrow, closed_by_thread)
 	ASSERT_LE(0, race.fd);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, dup_thread, &race));
 	do {
-		/* whatever the other end has come to meanwhile; each has a CQE */
+		/* the result depends on the state of the other end, but each request has a CQE */
 		for (int i = 0; i < 8; i++) {
 			int op = i & 1 ? IORING_OP_RECV : IORING_OP_SEND;
 			struct io_uring_sqe *sqe = iou_prep(r, op, race.fd, data, 8, 0);

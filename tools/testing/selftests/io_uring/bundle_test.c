@@ -9,7 +9,7 @@
 
 #define BYTES	(256 * 1024)
 
-/* Through what the data goes: each body is run with each of them. */
+/* The kinds of streams; each test runs with each of them. */
 enum { TCP_STREAM, UNIX_STREAM, NR_STREAMS };
 
 FIXTURE(bundle) {
@@ -51,7 +51,7 @@ FIXTURE_TEARDOWN(bundle)
 	munmap(self->out, BYTES);
 }
 
-/* @nr buffers of @len bytes, @step bytes from one to the next, numbered from @bid on. */
+/* Add @nr buffers of @len bytes, which start @step bytes apart; their IDs count from @bid. */
 static void add_row(struct io_uring_buf_ring *ring, char *mem, unsigned int nr, unsigned int len,
 		    unsigned int step, unsigned int bid)
 {
@@ -61,7 +61,7 @@ static void add_row(struct io_uring_buf_ring *ring, char *mem, unsigned int nr, 
 	}
 }
 
-/* Send, and wait until it is there to be received. */
+/* Send @len bytes, and wait until the peer can receive them. */
 static bool give(int *fds, const char *buf, size_t len)
 {
 	return send(fds[0], buf, len, MSG_NOSIGNAL) == (ssize_t)len && sock_readable(fds[1]);
@@ -72,7 +72,7 @@ static bool got(int *fds, char *to, size_t len, unsigned long long pos)
 	return sock_read(fds[1], to, len) && iou_verify(to, len, pos, 5) == -1;
 }
 
-/* All that the group has, in its order, wherever it lies. */
+/* Send all buffers of the group in its order, whatever their addresses are. */
 TEST_F(bundle, send)
 {
 	struct iou *r = &self->r;
@@ -82,7 +82,7 @@ TEST_F(bundle, send)
 	for (i = 0; i < NR_STREAMS; i++) {
 		int *fds = self->pair[i];
 
-		/* one behind the other; a gap; backwards */
+		/* adjacent buffers; a buffer after a gap; buffers in descending order */
 		add_row(self->ring, self->out, 10, 10, 10, 1);
 		add(self->ring, self->out + 110, 20, 20);
 		for (k = 0; k < 5; k++)
@@ -99,7 +99,7 @@ TEST_F(bundle, send)
 	}
 }
 
-/* A length is the most of the first CQE, and cuts no buffer but the first. */
+/* The length limits the bytes of the first CQE; only the first buffer is cut. */
 TEST_F(bundle, send_some)
 {
 	struct iou *r = &self->r;
@@ -118,7 +118,7 @@ TEST_F(bundle, send_some)
 	EXPECT_TRUE(got(fds, self->mem, 7, 0));
 }
 
-/* No more than 256 for one CQE. */
+/* One CQE covers at most 256 buffers. */
 TEST_F(bundle, send_many)
 {
 	struct iou *r = &self->r;
@@ -138,8 +138,8 @@ TEST_F(bundle, send_many)
 }
 
 /*
- * More than the socket takes: all of it goes in the end, in order, and what is sent behind it
- * does not get between.  Mutant: bundle-handed-out-twice.
+ * Send more than the socket takes: all of it is sent in the end, in order.  Mutant:
+ * bundle-handed-out-twice.
  */
 TEST_F(bundle, send_waits)
 {
@@ -171,8 +171,8 @@ TEST_F(bundle, send_waits)
 }
 
 /*
- * A fault ends an attempt behind a wait with a part.  The socket has room then, so that it wakes
- * no waiter: the rest is tried at once.  Mutant: part-waits-for-room.
+ * After a wait, an attempt sends a part and stops at a bad address.  The socket still has room, and
+ * so wakes no waiter: the rest must be tried at once.  Mutant: part-waits-for-room.
  */
 TEST_F(bundle, send_meets_a_fault)
 {
@@ -185,7 +185,7 @@ TEST_F(bundle, send_meets_a_fault)
 
 	ASSERT_NE(MAP_FAILED, bad);
 	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
-	/* full when the send comes; what drains makes room for all of the first buffer */
+	/* fill the socket before the send; the reads below make room for the whole first buffer */
 	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
 	while ((n = send(fds[0], self->out, BYTES, MSG_DONTWAIT)) > 0)
 		filled += n;
@@ -209,9 +209,9 @@ TEST_F(bundle, send_meets_a_fault)
 }
 
 /*
- * A send that does not wait ends with a part and breaks its chain.  The buffers that it has not
- * reached stay the group's: nothing but the length of the part tells of those that it has.
- * Stock takes all.  Mutant: bundle-part-takes-all.  differences: bundle-part
+ * A send that does not wait ends with a part and breaks its chain.  The buffers behind the part
+ * stay in the group: only the length of the part shows which buffers were used.  Stock takes all
+ * buffers.  Mutant: bundle-part-takes-all.  differences: bundle-part
  */
 TEST_F(bundle, send_a_part)
 {
@@ -247,10 +247,10 @@ TEST_F(bundle, send_a_part)
 }
 
 /*
- * Each allocation of a send that does not go at once fails.  It may end with an error, or with
- * a part if it cannot keep the rest: then its chain breaks, and what it has not reached stays
- * the group's.  A slab that is used up just then counts as one more allocation, and hides the
- * next: so more than one pass may be needed.  Mutant: bundle-part-succeeds.
+ * Each allocation of a send that has to wait fails in turn.  The send may end with an error, or
+ * with a part if it cannot keep the rest: then its chain breaks, and the buffers behind the part
+ * stay in the group.  A slab that runs out adds an allocation, which hides the next one: so more
+ * than one pass may be needed.  Mutant: bundle-part-succeeds.
  * differences: none, 6.12 has allocations of its own
  */
 TEST(send_without_memory)
@@ -273,7 +273,7 @@ TEST(send_without_memory)
 		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
 		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
 		ASSERT_EQ(0, iou_init(&r, 4, 0));
-		/* requests are there */
+		/* allocate requests before allocations fail */
 		ASSERT_EQ(0, iou_submit_issued(&r));
 		ring->tail = 0;
 		ASSERT_EQ(0, reg(&r, GROUP, ring, SLOTS, 0, 0));
@@ -285,7 +285,7 @@ TEST(send_without_memory)
 		EXPECT_EQ(2, iou_enter(&r, 2, 0, 0));
 		more = iou_has_failed();
 		iou_fail_nth(0);
-		/* else it waits for room */
+		/* if no CQE was posted, the send waits for room */
 		if (iou_ready(&r)) {
 			ASSERT_EQ(0, iou_reap(&r, &cqe));
 			EXPECT_GT(60 * 4000, cqe.res);
@@ -303,8 +303,8 @@ TEST(send_without_memory)
 }
 
 /*
- * To an address: all of it as one message, which waits first; and a stream, which has its own
- * and goes on after a part.
+ * Send to an address: a datagram socket sends all buffers as one message, after a wait.  A stream
+ * ignores the address, and goes on after a part.
  */
 TEST_F(bundle, send_to_an_address)
 {
@@ -363,16 +363,16 @@ TEST_F(bundle, send_fails)
 	EXPECT_EQ(-EPIPE, cqe.res);
 	if (iou_on_stock())
 		return;
-	/* nothing was used */
+	/* no buffer was used */
 	EXPECT_EQ(0, cqe.flags);
 	EXPECT_EQ(0, head(r, GROUP));
-	/* no address of a program */
+	/* use an address outside user space */
 	slot(self->ring, 1)->addr = 0xffff888000000000UL;
 	prep_bundle(r, IORING_OP_SEND, fds[1], 0, 0);
 	EXPECT_CQE(r, 10, BUFFER(1) | IORING_CQE_F_MORE);
 	EXPECT_CQE(r, -EFAULT, 0U);
 	EXPECT_EQ(1, head(r, GROUP));
-	/* the same with one behind it */
+	/* put a bad buffer between two good ones */
 	slot(self->ring, 1)->addr = (uintptr_t)self->out;
 	add_row(self->ring, self->out, 2, 10, 10, 3);
 	slot(self->ring, 2)->addr = 0xffff888000000000UL;
@@ -383,8 +383,8 @@ TEST_F(bundle, send_fails)
 }
 
 /*
- * One CQE for all that is there, in as many buffers.  Mutant: bundle-merged-over-gap.
- * differences: bundle-recv-all
+ * A receive has one CQE for all data that is there, in as many buffers as needed.
+ * Mutant: bundle-merged-over-gap.  differences: bundle-recv-all
  */
 TEST_F(bundle, receive)
 {
@@ -396,7 +396,7 @@ TEST_F(bundle, receive)
 		int *fds = self->pair[i], first = self->ring->tail;
 		unsigned int how;
 
-		/* 6.12 fills whole buffers, or one if the socket does not say how much it has */
+		/* 6.12 fills whole buffers, or one if the socket does not report its bytes */
 		if (iou_on_stock())
 			break;
 		memset(self->mem, 0, 1000);
@@ -411,7 +411,7 @@ TEST_F(bundle, receive)
 		for (k = 0; k < 4; k++)
 			EXPECT_EQ(-1, iou_verify(self->mem + 100 + 20 * k, 10, 30 + 10 * k, 5));
 		EXPECT_EQ(-1, iou_verify(self->mem + 180, 5, 70, 5));
-		/* more than there is room for */
+		/* more data than the buffers have room for */
 		ASSERT_TRUE(give(fds, self->out, 75));
 		prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
 		EXPECT_CQE(r, 50, BUFFER(9) | sock_more(fds[1]));
@@ -429,8 +429,8 @@ TEST_F(bundle, receive)
 }
 
 /*
- * A length is the most, in whole buffers; waiting takes nothing from the group, nor does an
- * attempt in vain.  Mutant: bundle-used-by-attempt.
+ * A length is an upper limit, rounded down to whole buffers.  A wait takes no buffer, and neither
+ * does an attempt that receives nothing.  Mutant: bundle-used-by-attempt.
  */
 TEST_F(bundle, receive_some)
 {
@@ -463,8 +463,8 @@ TEST_F(bundle, receive_some)
 }
 
 /*
- * A buffer without room is none, and no end of the stream.  Stock gives it back.  Mutant:
- * bundle-ends-without-room.  differences: buffer-empty
+ * A buffer of zero bytes is skipped, and does not look like the end of the stream.  Stock returns
+ * -ENOBUFS.  Mutant: bundle-ends-without-room.  differences: buffer-empty
  */
 TEST_F(bundle, receive_behind_no_room)
 {
@@ -486,8 +486,8 @@ TEST_F(bundle, receive_behind_no_room)
 }
 
 /*
- * The same, incremental: what the request's limit leaves of the buffer behind it stays.  Mutant:
- * bundle-cut-takes-all.  differences: buffer-empty
+ * As above in an incremental group: the bytes of the second buffer above the SQE's length stay.
+ * Mutant: bundle-cut-takes-all.  differences: buffer-empty
  */
 TEST_F(bundle, incremental_behind_no_room)
 {
@@ -511,7 +511,7 @@ TEST_F(bundle, incremental_behind_no_room)
 }
 
 /*
- * A buffer that cannot be written to: nothing is received, nothing lost.  6.12 may tell a part.
+ * If a buffer cannot be written to, no data is received or lost.  6.12 may report a part.
  * differences: bundle-recv-fault
  */
 TEST_F(bundle, receive_to_nowhere)
@@ -540,7 +540,7 @@ TEST_F(bundle, receive_to_nowhere)
 	munmap(none, IOU_PAGE);
 }
 
-/* One after the other, as they come. */
+/* Receive data in several CQEs, as it comes. */
 TEST_F(bundle, receive_multishot)
 {
 	struct iou *r = &self->r;
@@ -578,8 +578,8 @@ TEST_F(bundle, receive_multishot)
 }
 
 /*
- * Of the last buffer, as much as was needed; those before it say that nothing is left.  Mutant:
- * bundle-used-up-keeps-length.
+ * The last buffer keeps the bytes that were not needed; the CQEs of the others report no rest.
+ * Mutant: bundle-used-up-keeps-length.
  */
 TEST_F(bundle, incremental)
 {
@@ -604,7 +604,7 @@ TEST_F(bundle, incremental)
 	prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
 	EXPECT_CQE(r, 10, BUFFER(4));
 	EXPECT_EQ(-1, iou_verify(self->mem, 40, 0, 5));
-	/* to send */
+	/* send from the incremental group */
 	add_row(self->ring, self->out, 4, 10, 10, 5);
 	prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
 	EXPECT_CQE(r, 40, BUFFER(5));
@@ -613,8 +613,8 @@ TEST_F(bundle, incremental)
 }
 
 /*
- * A length in the SQE ends within a buffer that stays in its group: it is used up to there, and
- * a datagram is received whole.  Mutant: bundle-cuts-no-second.
+ * The SQE's length ends within a buffer, whose rest stays in the group.  A datagram that fits into
+ * the length is received whole.  Mutant: bundle-cuts-no-second.
  */
 TEST_F(bundle, incremental_cut)
 {
@@ -631,7 +631,7 @@ TEST_F(bundle, incremental_cut)
 	EXPECT_EQ((uintptr_t)self->mem + 100, slot(self->ring, 1)->addr);
 	EXPECT_EQ(20, slot(self->ring, 1)->len);
 	EXPECT_EQ(-1, iou_verify(self->mem, 100, 0, 5));
-	/* less than the room that was picked for it */
+	/* receive less than the length */
 	ASSERT_TRUE(give(fds, self->out + 100, 10));
 	prep_bundle(r, IORING_OP_RECV, fds[1], 30, 0);
 	EXPECT_CQE(r, 10, BUFFER(2) | IORING_CQE_F_BUF_MORE);
@@ -646,8 +646,8 @@ TEST_F(bundle, incremental_cut)
 }
 
 /*
- * A SEND with a length ends within an incremental buffer: the rest of that is for another one,
- * unless there are buffers behind it.
+ * The length of a SEND ends within an incremental buffer.  The rest of the buffer is for the next
+ * SEND, unless there are more buffers in the group.
  */
 TEST_F(bundle, incremental_some)
 {
@@ -672,7 +672,7 @@ TEST_F(bundle, incremental_some)
 		EXPECT_TRUE(got(fds, self->mem, 100, 0));
 		EXPECT_TRUE(got(fds, self->mem, 100, 100));
 		EXPECT_EQ(-1, recv(fds[1], self->mem, 1, MSG_DONTWAIT));
-		/* what is behind it is sent as well, and goes with what is left */
+		/* with another buffer, the SEND goes on beyond its length */
 		add(self->ring, self->out + 240, 60, 2);
 		prep_bundle(r, IORING_OP_SEND, fds[0], 10, 0);
 		EXPECT_CQE(r, 10, BUFFER(1) | part | IORING_CQE_F_MORE);
@@ -686,8 +686,8 @@ TEST_F(bundle, incremental_some)
 }
 
 /*
- * A buffer without a byte behind the last one is sent with it, not as an empty packet.  Mutant:
- * bundle-leaves-empty.
+ * Empty buffers behind the last data are sent with it, not as empty packets.
+ * Mutant: bundle-leaves-empty.
  */
 TEST_F(bundle, send_ends_without_bytes)
 {
@@ -708,8 +708,8 @@ TEST_F(bundle, send_ends_without_bytes)
 }
 
 /*
- * A buffer without a byte that is sent leaves an incremental group too: it is not in the way of
- * those behind it.  6.12 finds no buffer there.  Mutant: group-keeps-empty.
+ * An empty buffer that was sent also leaves an incremental group, so that the next buffer can be
+ * used.  6.12 finds no buffer there.  Mutant: group-keeps-empty.
  */
 TEST_F(bundle, send_without_bytes)
 {
@@ -723,7 +723,7 @@ TEST_F(bundle, send_without_bytes)
 	for (i = 0; i < 4; i += 2) {
 		add(self->ring, self->mem, 0, i);
 		sqe = prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
-		/* the second time a single one */
+		/* the second time without IORING_RECVSEND_BUNDLE */
 		if (i)
 			sqe->ioprio = 0;
 		EXPECT_CQE(r, 0, BUFFER(i));
@@ -738,8 +738,8 @@ TEST_F(bundle, send_without_bytes)
 }
 
 /*
- * Of a group that is no ring, one at a time; 6.12 uses a second one without telling which.
- * differences: bundle-classic
+ * A bundle takes one buffer at a time from a group that PROVIDE_BUFFERS fills; 6.12 uses a second
+ * one without reporting which.  differences: bundle-classic
  */
 TEST_F(bundle, classic)
 {
@@ -761,7 +761,7 @@ TEST_F(bundle, classic)
 }
 
 /*
- * By a worker: one buffer or more, all of the data and none of it twice; 6.12 sends nothing.
+ * On a worker, one CQE covers one buffer or more; all data is sent once.  6.12 sends nothing.
  * differences: bundle-goes-on
  */
 TEST_F(bundle, by_worker)
@@ -798,7 +798,7 @@ TEST_F(bundle, by_worker)
 	EXPECT_EQ(-1, iou_verify(self->mem, 100, 0, 5));
 }
 
-/* What is not all there, or cannot be all there, is a failure for the chain. */
+/* A receive with MSG_WAITALL of data that is there uses as many buffers as its length needs. */
 TEST_F(bundle, receive_all)
 {
 	int *fds = self->pair[TCP_STREAM];
