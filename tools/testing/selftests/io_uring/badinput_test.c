@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: what is refused, and with which errno */
+/* io_uring selftests: calls and SQEs that are refused, and their errno */
 /*
- * Two kinds of rows.  Named rows stand here with the errno that they have to
- * give; which of two mistakes is found first is part of the interface where a
- * row makes both.  The sweep sets every field of a good SQE to odd values and
- * compares with stock/badinput_test beside the program, where the answers of an
- * untouched 6.12 are written down.  Every row is also printed as
+ * There are two kinds of rows.  Named rows are in this file, with the errno that they have to
+ * return.  If a row makes two mistakes, the interface defines which is found first.
+ * The sweep sets every field of a good SQE to odd values.  It compares the results with
+ * stock/badinput_test beside the program, which holds the results of 6.12.  Every row is also
+ * printed as
  *
  *     # row KIND/NAME RESULT
  *
@@ -22,7 +22,7 @@
 #include <sys/xattr.h>
 #include "iou_test.h"
 
-/* A place where nothing is mapped */
+/* An address where nothing is mapped */
 #define NOWHERE		((void *)8)
 #define BAD_FD		900
 
@@ -37,7 +37,7 @@ static void print_row(const char *kind, const char *name, int got)
 	fflush(stdout);
 }
 
-/* One row: @want is what a call has to give, counted or as a negative errno. */
+/* Test one row: @want is the expected result of @call, a count or a negative errno. */
 #define ROW(kind, name, want, call) do { \
 	int _got = (call); \
 	print_row(kind, name, _got); \
@@ -95,7 +95,7 @@ static const struct setup_row setup_rows[] = {
 	  PAR(.flags = IORING_SETUP_NO_MMAP, .cq_off.user_addr = -4096ULL) },
 	{ "own memory in the kernel", -EFAULT, 1,
 	  PAR(.flags = IORING_SETUP_NO_MMAP, .cq_off.user_addr = 0xffff888000000000ULL) },
-	/* fields that another flag would read are not looked at */
+	/* fields that belong to a flag are not read without it */
 	{ "cq without flag", 0, 1, PAR(.cq_entries = ~0U) },
 	{ "cpu without flag", 0, 1, PAR(.flags = IORING_SETUP_SQPOLL, .sq_thread_cpu = ~0U) },
 	{ "wq_fd without flag", 0, 1, PAR(.wq_fd = BAD_FD) },
@@ -106,7 +106,7 @@ static const struct setup_row setup_rows[] = {
 	{ "offsets are output", 0, 1, PAR(.sq_off = { .head = 1, .resv1 = 7 }) },
 };
 
-/* A setup that succeeds is closed at once and counts as 0. */
+/* Close a ring that was set up, and return 0. */
 static int try_setup(unsigned int entries, const struct io_uring_params *in)
 {
 	struct io_uring_params p = *in;
@@ -133,7 +133,7 @@ TEST(setup)
 	ROW("setup", "params nowhere", -EFAULT, iou_sys_setup(1, NOWHERE));
 	ROW("setup", "params null", -EFAULT, iou_sys_setup(1, NULL));
 	ROW("setup", "params in the kernel", -EFAULT, iou_sys_setup(1, IOU_KERNEL));
-	/* readable, so everything is made; the answer cannot be given */
+	/* setup succeeds, but cannot write the parameters back */
 	readonly = mmap(NULL, IOU_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ROW("setup", "params read only", -EFAULT, iou_sys_setup(1, readonly));
 	ROW("setup", "params read only, no entries", -EINVAL, iou_sys_setup(0, readonly));
@@ -161,7 +161,7 @@ TEST(setup_own_memory)
 	ROW("own", "good", 0, try_setup(1, &p));
 	p.cq_off.user_addr = (uintptr_t)ro;
 	ROW("own", "rings read only", -EFAULT, try_setup(1, &p));
-	/* the ring is longer than what is mapped */
+	/* the rings are longer than the mapped memory */
 	p.cq_off.user_addr = (uintptr_t)mem + 3 * IOU_PAGE;
 	munmap(mem + 4 * IOU_PAGE, IOU_PAGE);
 	ROW("own", "rings end early", -EFAULT, try_setup(4096, &p));
@@ -193,7 +193,7 @@ TEST(setup_limits)
 		iou_exit(&r[i]);
 }
 
-/* The calls on a ring, on every kind of it. */
+/* Test the calls on each kind of ring. */
 FIXTURE(bad) {
 	struct iou r;
 	char *kind;
@@ -246,13 +246,13 @@ FIXTURE_TEARDOWN(bad)
 #define EXT_ARG		IORING_ENTER_EXT_ARG
 #define BY_INDEX	IORING_ENTER_REGISTERED_RING
 
-/* On @fd, with everything else zero. */
+/* Enter @fd with all other arguments zero. */
 static int enter(int fd, unsigned int flags, const void *arg, size_t size)
 {
 	return iou_sys_enter(fd, 0, 0, flags, arg, size);
 }
 
-/* Waiting for one, which is what the argument is looked at for. */
+/* Wait for one CQE, since only a wait reads the argument. */
 static int wait_one(int fd, unsigned int flags, const void *arg, size_t size)
 {
 	return iou_sys_enter(fd, 0, 1, flags | IORING_ENTER_GETEVENTS, arg, size);
@@ -314,7 +314,7 @@ TEST_F(bad, enter)
 	close(null);
 }
 
-/* A task that has never had a ring has no table of them. */
+/* A task that has never had a ring has no table of registered rings. */
 TEST(index_without_ring)
 {
 	ROW("task", "enter index 0", -EINVAL, enter(0, BY_INDEX, NULL, 0));
@@ -381,7 +381,7 @@ TEST_F(bad, register_files2)
 	ROW(k, "files2 size", -EINVAL, REG(FILES2, &rr, sizeof(rr) - 8));
 	ROW(k, "files2 size large", -EINVAL, REG(FILES2, &rr, sizeof(rr) + 8));
 	ROW(k, "files2 nowhere", -EFAULT, REG(FILES2, NOWHERE, sizeof(rr)));
-	/* all slots are empty */
+	/* without data, all slots are empty */
 	ROW(k, "files2 null data", 0, REG(FILES2, &rr, sizeof(rr)));
 	ROW(k, "files2 again", -EBUSY, REG(FILES2, &rr, sizeof(rr)));
 	ROW(k, "unregister files2", 0, UNREG(FILES, NULL, 0));
@@ -516,7 +516,7 @@ TEST_F(bad, register_files_limit)
 
 TEST_F(bad, register_buffers)
 {
-	/* behind the last pointer of 32 bits there are addresses that a program has not got */
+	/* behind the last address of a 32-bit program, addresses go on, but are not usable */
 	const int wraps = sizeof(void *) == 8 ? -EOVERFLOW : -EFAULT;
 	struct iovec iov[2] = { { self->page, IOU_PAGE }, { NULL, 0 } };
 	const char *k = self->kind;
@@ -808,7 +808,7 @@ TEST_F(bad, register_ring_fds)
 	ROW(k, "enter emptied index", -EBADF, enter(0, BY_INDEX, NULL, 0));
 }
 
-/* What an SQE alone can be refused for. */
+/* Submit a copy of the 64-byte SQE.  Return: its result. */
 static int one(struct iou *r, struct io_uring_sqe with)
 {
 	struct io_uring_sqe *sqe = iou_sqe(r);
@@ -868,8 +868,8 @@ TEST_F(bad, sqe)
 }
 
 /*
- * The sweep: a good SQE of each operation, then each of its fields in turn with
- * odd values.  What stock answers is in the record.
+ * The sweep takes a good SQE of each operation, and sets one field after another to odd values.
+ * The record holds the results of stock.
  */
 static char record_path[512];
 
@@ -888,7 +888,7 @@ static void __attribute__((constructor)) find_record(void)
 	snprintf(record_path, sizeof(record_path), "%s/stock/badinput_test", exe);
 }
 
-/* What the record says of @row, or NULL.  Rows are asked for in the record's order. */
+/* Return: the record's result of @row, or NULL.  Calls have to come in the record's order. */
 static const char *recorded(FILE *f, const char *row)
 {
 	static char line[256];
@@ -913,12 +913,12 @@ struct swept_op {
 	int op;
 	__u64 addr, off;
 	__u32 len, rw_flags;
-	/* 0 is the sweep's file, NO_FD is a 0 */
+	/* 0 stands for the sweep's file, NO_FD for descriptor 0 */
 	int fd;
 	__u32 file_index;
 	__u64 addr3;
 	__u8 flags;
-	/* of a kind of ring its refusals do not depend on: swept on one alone */
+	/* sweep the op on one kind of ring only, as its refusals do not depend on the ring */
 	bool once;
 };
 
@@ -937,7 +937,7 @@ static bool may_wait(int op)
 	       op == IORING_OP_FUTEX_WAITV;
 }
 
-/* The first result; what waits and does not end at once, or what goes on, is cancelled. */
+/* Return: the first result.  Cancel a request that waits or is multishot. */
 static int one_cut_short(struct iou *r, struct io_uring_sqe with)
 {
 	struct io_uring_sqe *sqe = iou_sqe(r);
@@ -964,7 +964,7 @@ static const char *const fields[] = {
 	"buf_index", "personality", "file_index", "addr3", "pad2",
 };
 
-/* Links and drain have tests of their own; a group of buffers has, too. */
+/* Other tests cover links, drain and buffer groups. */
 static const __u64 odd_values[] = {
 	1, 2, 0x80, 0x7fff, 0x8000, 0x7fffffff, 0x80000000, 0xffffffff,
 	0x7fffffffffffffff, 0x8000000000000000, ~0ULL,
@@ -1027,7 +1027,7 @@ FIXTURE(sweep) {
 	char dir[32];
 };
 
-/* What the names of the sweep's operations may have made. */
+/* Remove the names that operations of the sweep may have created. */
 static void clear_names(int dfd)
 {
 	static const char *const names[] = { "old", "new" };
@@ -1056,7 +1056,7 @@ FIXTURE_SETUP(sweep)
 	self->mem = mmap(NULL, 2 * IOU_PAGE, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->mem);
-	/* what runs over the page ends there; nothing else may come to lie there */
+	/* accesses beyond the page fault; no other mapping can be placed there */
 	mprotect(self->mem + IOU_PAGE, IOU_PAGE, PROT_NONE);
 	self->fd = memfd_create("sweep", 0);
 	ASSERT_LE(0, self->fd);
@@ -1083,7 +1083,7 @@ FIXTURE_TEARDOWN(sweep)
 		fclose(self->record);
 }
 
-/* The names are as they were, with a file for "old". */
+/* Restore the names, with a file for "old". */
 static void reset_names(struct __test_metadata *_metadata, struct _test_data_sweep *self)
 {
 	int fd;
@@ -1095,7 +1095,7 @@ static void reset_names(struct __test_metadata *_metadata, struct _test_data_swe
 	close(fd);
 }
 
-/* Everything that a row may have changed is as before it. */
+/* Restore all state that a row may have changed. */
 static void sweep_reset(struct __test_metadata *_metadata, struct _test_data_sweep *self)
 {
 	struct io_uring_files_update slot = { .offset = 1, .fds = (uintptr_t)&self->fd };
@@ -1129,7 +1129,7 @@ static void sweep_reset(struct __test_metadata *_metadata, struct _test_data_swe
 	ASSERT_EQ(1, iou_register(&self->r, IORING_REGISTER_FILES_UPDATE, &slot, 1));
 }
 
-/* A result that is a descriptor says no more than that there is one. */
+/* Close an installed descriptor, and return 0, as its number does not matter. */
 static int sweep_result(const struct swept_op *op, int res)
 {
 	if (op->op != IORING_OP_FIXED_FD_INSTALL || res < 0)
@@ -1138,7 +1138,7 @@ static int sweep_result(const struct swept_op *op, int res)
 	return 0;
 }
 
-/* Return: the row agrees with the record. */
+/* Return: true if the row agrees with the record. */
 static bool sweep_row(struct __test_metadata *_metadata, FILE *record, const char *kind,
 		      const char *name, int got)
 {
@@ -1162,7 +1162,7 @@ static bool sweep_row(struct __test_metadata *_metadata, FILE *record, const cha
 
 #define SWEPT_MOST	48
 
-/* What is swept: requests that would do something, as they are.  Return: how many. */
+/* Store the requests to sweep in @to; each would do something as it is.  Return: their number. */
 static unsigned int swept_ops(const struct _test_data_sweep *self, struct swept_op *to)
 {
 	const __u64 mem = (uintptr_t)self->mem;
@@ -1230,15 +1230,15 @@ static unsigned int swept_ops(const struct _test_data_sweep *self, struct swept_
 }
 
 /*
- * Files of 7.3 refuse FADVISE of a negative offset, and those of 6.12 do not.
- * Return: 6.12's answer if @got is the answer of this kernel's system call.
+ * Files of 7.3 refuse FADVISE of a negative offset, and those of 6.12 do not.  Return: the result
+ * of 6.12, 0, if @got equals the result of this kernel's system call.
  */
 static int sweep_fadvise(int fd, __u64 off, int got)
 {
 	return got == -posix_fadvise(fd, off, 4096, POSIX_FADV_NORMAL) ? 0 : -EPROTO;
 }
 
-/* One field of it with one odd value.  Return: true if the result differs from that of 6.12. */
+/* Set one field to an odd value.  Return: true if the result differs from that of 6.12. */
 static bool sweep_value(struct __test_metadata *_metadata, struct _test_data_sweep *self,
 			const char *kind, const struct swept_op *op, unsigned int field,
 			__u64 value)
@@ -1255,11 +1255,11 @@ static bool sweep_value(struct __test_metadata *_metadata, struct _test_data_swe
 
 	if (!set_field(&sqe, field, value))
 		return false;
-	/* gigabytes that there are not */
+	/* skip sizes of gigabytes, for which there is no room */
 	if (sqe.opcode == IORING_OP_FALLOCATE && sqe.addr > 0x8000 && sqe.addr < 1ULL << 63)
 		return false;
 	sweep_reset(_metadata, self);
-	/* the others know no names */
+	/* only ops that are swept once use names */
 	if (op->once)
 		reset_names(_metadata, self);
 	got = sweep_result(op, one_cut_short(&self->r, sqe));
@@ -1282,9 +1282,9 @@ TEST_F(sweep, fields)
 		if (!iou_has_op(&self->r, ops[o].op))
 			continue;
 		for (f = 0; f < ARRAY_LEN(fields); f++) {
-			/* a slow kernel takes every other value, by turns */
+			/* a slow kernel tests every other value, in turn by op and field */
 			for (v = (o + f) % step; v < ARRAY_LEN(odd_values); v += step) {
-				/* ->prep does not know the ring's kind, the loop before it does */
+				/* ->prep does not depend on the ring, but the submit loop does */
 				if (ops[o].once && variant->flags && (f || v))
 					continue;
 				differ += sweep_value(_metadata, self, kind, &ops[o], f,

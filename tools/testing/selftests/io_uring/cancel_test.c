@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: cancel - who is found, what it is told, and that it ends once */
+/* io_uring selftests: cancel - which requests are found, the result, and that each ends once */
 /*
- * Requests wait in different places: for a file to become ready, for a time, in
- * the queue of a worker, on a worker.  Each is found by each key that names it,
- * and by nothing else; what was found ends with one CQE.
+ * Requests wait in different places: for a file to become ready, for a time, in the queue of a
+ * worker, or on a worker.  A cancel finds a request by each key that matches it, and by no other
+ * key.  A request that was found ends with one CQE.
  *
- * Work that a worker runs is a read into a hole, so a test decides how long it
- * takes.
+ * Work on a worker is a read into a hole, so that a test decides how long it takes.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -125,16 +124,16 @@ static int sync_cancel(struct iou *r, __u64 data, int fd, unsigned int op, unsig
 	return sync_cancel_for(r, data, fd, op, flags, -1, -1);
 }
 
-/* What has ended, by user_data below 8. */
+/* The requests that have ended, by their user_data, which is below 8. */
 struct ended {
 	int nr[8];		/* CQEs without F_MORE */
 	int more[8];
-	int res[8];		/* the last one's */
+	int res[8];		/* of the last CQE */
 	int cancel;		/* the canceller's result */
 	int nr_cancel;
 };
 
-/* Take what is there. */
+/* Count and consume all CQEs that are ready. */
 static void note(struct iou *r, struct ended *e)
 {
 	for (; iou_ready(r); iou_seen(r, 1)) {
@@ -152,7 +151,7 @@ static void note(struct iou *r, struct ended *e)
 	}
 }
 
-/* Take what is there once @nr CQEs are.  Return: -ETIME if no wake-up came for them */
+/* Wait for @nr CQEs and count all that are ready.  Return: -ETIME if the wait timed out. */
 static int collect(struct iou *r, struct ended *e, unsigned int nr)
 {
 	int ret = iou_wait(r, nr);
@@ -161,17 +160,17 @@ static int collect(struct iou *r, struct ended *e, unsigned int nr)
 	return ret;
 }
 
-/* Let the thread of a SQPOLL ring take what was submitted, and it is issued. */
+/* Submit, and wait until a SQPOLL thread has issued the SQEs. */
 static void issued(struct iou *r)
 {
 	iou_submit(r);
 	iou_taken(r, IOU_PATIENCE);
-	/* a turn in which the last ones have come to rest */
+	/* give the thread time to issue the last SQEs */
 	if (r->flags & IORING_SETUP_SQPOLL)
 		iou_sleep_ms(2);
 }
 
-/* Cancel by an SQE, and tell its result. */
+/* Cancel by an SQE.  Return: the result of the cancel. */
 static int cancel_one(struct iou *r, struct ended *e, __u64 data, int fd, unsigned int op,
 		      unsigned int flags, unsigned int others)
 {
@@ -185,8 +184,8 @@ static int cancel_one(struct iou *r, struct ended *e, __u64 data, int fd, unsign
 }
 
 /*
- * The requests of the test of all keys, each with its file: 0 is pipe a, 1 is b,
- * -1 none.  Named is what has user_data 1, works on pipe a, and is a poll.
+ * The requests of the test of all keys.  Each has a file: 0 is pipe a, 1 is b, -1 none.  The keys
+ * match user_data 1, pipe a and polls.
  */
 static const struct {
 	int op, file;
@@ -229,7 +228,7 @@ static void start_crowd(struct iou *r, const int *fds, char *buf)
 	issued(r);
 }
 
-/* What the crowd is told of by @flags; *@nr is how many have to end. */
+/* Return: the expected result of a cancel with @flags; *@nr is the number of requests that end. */
 static int expected(unsigned int flags, bool sync, int want[8], unsigned int *nr)
 {
 	unsigned int i, matches = 0;
@@ -248,7 +247,7 @@ static int expected(unsigned int flags, bool sync, int want[8], unsigned int *nr
 	return flags & (ALL | ANY) ? matches : 0;
 }
 
-/* All keys and all their combinations, by SQE and by the call. */
+/* Test all combinations of keys, by an SQE and by IORING_REGISTER_SYNC_CANCEL. */
 TEST_F(cancel, keys)
 {
 	int fds[2] = { self->a[0], self->b[0] };
@@ -276,7 +275,7 @@ TEST_F(cancel, keys)
 			}
 		}
 		for (i = 0; i < 8; i++) {
-			/* one of several: any of them */
+			/* without ALL or ANY, one of several matching requests ends */
 			if (f & (ALL | ANY)) {
 				EXPECT_EQ(want[i], e.nr[i]);
 			} else {
@@ -331,7 +330,7 @@ TEST_F(cancel, bad_arguments)
 	EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_SYNC_CANCEL, &reg, 2));
 	EXPECT_EQ(-EINVAL, iou_register(r, IORING_REGISTER_SYNC_CANCEL, NULL, 1));
 	EXPECT_EQ(-EFAULT, iou_register(r, IORING_REGISTER_SYNC_CANCEL, (void *)8, 1));
-	/* what must be zero is looked at before the descriptor */
+	/* reserved fields are checked before the descriptor */
 	reg.flags = FD;
 	reg.fd = -1;
 	for (i = 0; i < 7; i++) {
@@ -347,7 +346,7 @@ TEST_F(cancel, bad_arguments)
 	}
 }
 
-/* A slot may also be named by IOSQE_FIXED_FILE. */
+/* IOSQE_FIXED_FILE also selects a registered file for the cancel. */
 TEST_F(cancel, slot_by_sqe_flag)
 {
 	int fds[2] = { self->a[0], self->b[0] };
@@ -363,12 +362,12 @@ TEST_F(cancel, slot_by_sqe_flag)
 	EXPECT_EQ(0, collect(r, &e, 2));
 	EXPECT_EQ(0, e.cancel);
 	EXPECT_EQ(1, e.nr[1]);
-	/* a request that works on a slot is found by the file's descriptor too */
+	/* the file's descriptor also finds a request that uses the registered file */
 	EXPECT_EQ(0, cancel_one(r, &e, 0, self->b[0], 0, FD, 1));
 	EXPECT_EQ(1, e.nr[2]);
 }
 
-/* It is the file that counts, not its number. */
+/* A cancel compares files, not descriptor numbers. */
 TEST_F(cancel, file_not_number)
 {
 	struct iou *r = &self->r;
@@ -382,7 +381,7 @@ TEST_F(cancel, file_not_number)
 	EXPECT_EQ(0, e.nr[1]);
 	EXPECT_EQ(0, cancel_one(r, &e, 1, fd, 0, FD | USERDATA, 1));
 	EXPECT_EQ(1, e.nr[1]);
-	/* the number now means another pipe */
+	/* the number now refers to another pipe */
 	ASSERT_EQ(self->a[0], dup2(self->b[0], self->a[0]));
 	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 0, self->a[0], 0, FD, 0));
 	EXPECT_EQ(0, cancel_one(r, &e, 0, fd, 0, FD, 1));
@@ -390,14 +389,14 @@ TEST_F(cancel, file_not_number)
 	close(fd);
 }
 
-/* Requests without a file are never taken for ones of the file that was there before. */
+/* Requests without a file do not match the file of an earlier request in the same memory. */
 TEST_F(cancel, no_file_is_no_match)
 {
 	struct iou *r = &self->r;
 	struct ended e = { };
 	unsigned int i;
 
-	/* the memory of these is used again by those */
+	/* the timeouts below use the memory of these polls again */
 	for (i = 0; i < 16; i++)
 		prep_poll(r, self->a[0], 1);
 	issued(r);
@@ -411,7 +410,7 @@ TEST_F(cancel, no_file_is_no_match)
 	EXPECT_EQ(24, e.nr[2]);
 }
 
-/* Cancelled again before its end was seen: a poll is found once more, a timer is not. */
+/* A second cancel, after the CQE of the first one was read, finds neither a poll nor a timer. */
 TEST_F(cancel, twice)
 {
 	struct iou *r = &self->r;
@@ -430,7 +429,7 @@ TEST_F(cancel, twice)
 	EXPECT_EQ(-ECANCELED, e.res[2]);
 }
 
-/* And again before any task could run what the first has left to be done. */
+/* Two cancels in one batch both find a poll, since the first only queues task work to end it. */
 TEST_F(cancel, twice_in_a_batch)
 {
 	struct iou *r = &self->r;
@@ -451,8 +450,8 @@ TEST_F(cancel, twice_in_a_batch)
 }
 
 /*
- * On a ring whose owner comes when it likes, what has happened and was not told
- * yet: a poll's event is lost to the cancel, a timer that has fired is not found.
+ * On a DEFER_TASKRUN ring, an event may have no CQE yet.  A cancel then still ends a poll or a
+ * read, but does not find a timer that has expired.
  */
 TEST_F(cancel, happened_but_not_told)
 {
@@ -469,7 +468,7 @@ TEST_F(cancel, happened_but_not_told)
 	prep_read(r, self->a[0], self->buf, 3);
 	prep_timeout(r, &soon, 4)->off = 0;
 	ASSERT_EQ(4, iou_submit(r));
-	/* what happened makes the ring readable; for the others it does so in the write */
+	/* the expired timer makes the ring readable; the write wakes polls and read */
 	ASSERT_EQ(1, poll(&pfd, 1, 20000));
 	ASSERT_EQ(1, write(self->a[1], "x", 1));
 	for (i = 1; i <= 4; i++)
@@ -491,7 +490,7 @@ TEST_F(cancel, happened_but_not_told)
 	}
 }
 
-/* A chain is found by its head alone, and goes with it. */
+/* A cancel finds a chain only by its head, and ends the whole chain. */
 TEST_F(cancel, chains)
 {
 	struct iou *r = &self->r;
@@ -533,7 +532,7 @@ TEST_F(cancel, linked_timeout)
 	EXPECT_EQ(-ECANCELED, e.res[3]);
 }
 
-/* Cancels in a chain: the one that finds nothing breaks it. */
+/* In a chain of cancels, a cancel that finds nothing breaks the chain. */
 TEST_F(cancel, cancel_in_a_chain)
 {
 	struct iou *r = &self->r;
@@ -553,7 +552,7 @@ TEST_F(cancel, cancel_in_a_chain)
 	EXPECT_EQ(-ECANCELED, e.res[3]);
 }
 
-/* What waits for a drain is not found; what it waits for is, and lets it go. */
+/* A drained request is not found; a cancel of the request before it releases it. */
 TEST_F(cancel, drained)
 {
 	struct iou *r = &self->r;
@@ -561,7 +560,7 @@ TEST_F(cancel, drained)
 
 	prep_poll(r, self->a[0], 1);
 	iou_nop(r, 2)->flags = IOSQE_IO_DRAIN;
-	/* waits behind it, and is not issued before */
+	/* this cancel is drained too, and is not issued yet */
 	prep_cancel(r, 1, 0, 0, 0);
 	issued(r);
 	EXPECT_EQ(-ENOENT, sync_cancel(r, 2, 0, 0, 0));
@@ -574,7 +573,7 @@ TEST_F(cancel, drained)
 	EXPECT_EQ(-ENOENT, e.cancel);
 }
 
-/* From a worker: the request that cancels is there itself. */
+/* A cancel that runs on a worker is running work itself, which some keys match. */
 TEST_F(cancel, by_a_worker)
 {
 	static const struct {
@@ -619,7 +618,7 @@ TEST_F(cancel, by_a_worker)
 	}
 }
 
-/* Hidden successes: neither side shows more than it has to. */
+/* With IOSQE_CQE_SKIP_SUCCESS the cancel has no CQE, but the cancelled request has one. */
 TEST_F(cancel, skipped)
 {
 	struct iou *r = &self->r;
@@ -630,7 +629,7 @@ TEST_F(cancel, skipped)
 	prep_cancel(r, 1, 0, 0, 0)->flags = IOSQE_CQE_SKIP_SUCCESS;
 	iou_submit(r);
 	EXPECT_EQ(0, collect(r, &e, 1));
-	/* nothing more comes */
+	/* no other CQE comes */
 	EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 20));
 	note(r, &e);
 	EXPECT_EQ(1, e.nr[1]);
@@ -659,7 +658,7 @@ static void *submit_and_stay(void *arg)
 	return NULL;
 }
 
-/* Requests of another task of the ring, which stands somewhere else meanwhile. */
+/* Cancel requests of another task of the ring, while that task sleeps. */
 TEST_F(cancel, of_another_task)
 {
 	struct helper h = { .r = &self->r, .fd = self->a[0] };
@@ -683,7 +682,7 @@ TEST_F(cancel, of_another_task)
 	pthread_join(thread, NULL);
 }
 
-/* A process that has no ring of its own may cancel in one that it was left. */
+/* A process without a ring of its own may cancel in a ring that it has inherited. */
 TEST_F(cancel, sync_by_a_child)
 {
 	struct iou *r = &self->r;
@@ -722,7 +721,7 @@ TEST(sync_on_other_rings)
 	iou_exit(&r);
 }
 
-/* Reads on workers: the first of them runs, the others are queued. */
+/* Tests of reads on workers: the first read runs, the others are queued. */
 FIXTURE(work) {
 	struct iou r;
 	struct hole hole;
@@ -755,7 +754,7 @@ FIXTURE_TEARDOWN(work)
 	close(self->file);
 }
 
-/* Requests 1 to @nr; 1 stands in its fault when this returns. */
+/* Start reads 1 to @nr; read 1 waits in its page fault when this returns. */
 static int start_work(struct iou *r, int file, struct hole *hole, unsigned int nr)
 {
 	unsigned int i;
@@ -788,7 +787,7 @@ TEST_F(work, queued_and_running)
 	EXPECT_EQ(-ECANCELED, e.res[2]);
 	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 2, 0, 0, 0, 0));
 	EXPECT_EQ(-EALREADY, cancel_one(r, &e, 1, 0, 0, 0, 0));
-	/* one that can be ended goes before one that runs */
+	/* a queued request is found before a running one */
 	EXPECT_EQ(0, cancel_one(r, &e, 0, self->file, 0, FD, 1));
 	EXPECT_EQ(0, cancel_one(r, &e, 0, 0, IORING_OP_READ, OP, 1));
 	EXPECT_EQ(1, e.nr[3]);
@@ -802,8 +801,8 @@ TEST_F(work, queued_and_running)
 }
 
 /*
- * What runs is told, but not counted; 6.12 does not count what is queued either.
- * differences: cancel-all-counts
+ * A running request is marked as cancelled, but not counted; 6.12 does not count queued requests
+ * either.  differences: cancel-all-counts
  */
 TEST_F(work, all)
 {
@@ -827,7 +826,7 @@ TEST_F(work, all)
 	EXPECT_EQ(1, e.nr[1]);
 }
 
-/* What runs and what is parked have one name: both are told, the one that ends counts. */
+/* A running read and a timeout share a user_data: the cancel ends the timeout and returns 0. */
 TEST_F(work, running_and_parked)
 {
 	struct iou *r = &self->r;
@@ -846,7 +845,7 @@ TEST_F(work, running_and_parked)
 	EXPECT_EQ(2, e.nr[1]);
 }
 
-/* A chain whose head is queued goes with it. */
+/* A cancel of a queued head ends its whole chain. */
 TEST_F(work, chain)
 {
 	struct iou *r = &self->r;
@@ -881,10 +880,10 @@ static void *give_later(void *arg)
 	return NULL;
 }
 
-/* On 6.12 the call finds what workers of its own task have.  differences: sync-cancel-others */
+/* 6.12's call only finds work of its own task's workers.  differences: sync-cancel-others */
 #define SYNC_FINDS_WORK(flags)	(!iou_on_stock() || !((flags) & IORING_SETUP_SQPOLL))
 
-/* The call waits for what runs, as long as it was told.  differences: sync-cancel-defer */
+/* The call waits for a running request, up to its timeout.  differences: sync-cancel-defer */
 TEST_F(work, sync_waits)
 {
 	struct later later = { &self->hole, 300 };
@@ -903,16 +902,16 @@ TEST_F(work, sync_waits)
 	EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, -1, 0));
 	EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, 0, -1));
 	EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, -5, 1));
-	/* nanoseconds are counted, not refused */
+	/* nanoseconds above a second are accepted */
 	start = iou_now_us();
 	EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, 0, 1100000000));
 	EXPECT_LE(1100000, iou_now_us() - start);
-	/* queued: nothing to wait for */
+	/* request 2 is queued, so the call has nothing to wait for */
 	EXPECT_EQ(0, sync_cancel_for(r, 2, 0, 0, 0, 0, 0));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, give_later, &later));
 	start = iou_now_us();
 	if (iou_on_stock() && variant->flags & IORING_SETUP_DEFER_TASKRUN) {
-		/* it is woken for CQEs, which no task makes there: it would wait for ever */
+		/* only a CQE wakes the call, and no task posts one: it would not end */
 		EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, 1, 0));
 	} else {
 		EXPECT_EQ(0, sync_cancel(r, 1, 0, 0, 0));
@@ -948,9 +947,9 @@ TEST_F(work, sync_is_interrupted)
 }
 
 /*
- * The storm: requests of every kind that waits, while threads make happen what they
- * wait for, and others cancel them by every key.  Each ends with exactly one CQE
- * that says so, whatever comes first.
+ * The storm: requests of every kind wait, while threads cause the events that they wait for and
+ * other threads cancel them by every key.  Each request ends with exactly one last CQE, whatever
+ * comes first.
  */
 #define STORM_PIPES	4
 #define STORM_LIVE	200
@@ -958,13 +957,13 @@ TEST_F(work, sync_is_interrupted)
 struct storm {
 	struct iou r;
 	int pipe[STORM_PIPES][2];
-	int drain[STORM_PIPES];	/* the read ends once more, O_NONBLOCK */
+	int drain[STORM_PIPES];	/* the read ends again, O_NONBLOCK */
 	int file;
-	unsigned int nr;	/* requests in all */
-	unsigned int sent;	/* of them submitted */
-	unsigned int live;	/* of those not ended */
-	unsigned char *ended;	/* CQEs without F_MORE, by request */
-	unsigned int wrong;	/* CQEs after the last one, or of no request */
+	unsigned int nr;	/* requests to submit in all */
+	unsigned int sent;	/* requests submitted so far */
+	unsigned int live;	/* submitted requests that have not ended */
+	unsigned char *ended;	/* CQEs without F_MORE, for each request */
+	unsigned int wrong;	/* CQEs behind the last one, or of an unknown request */
 	unsigned int seed;
 	bool stop;
 	char buf[64];
@@ -1023,7 +1022,7 @@ static struct __kernel_timespec storm_times[] = {
 	{ .tv_nsec = 50000 }, { .tv_nsec = 1000000 }, { .tv_nsec = 20000000 }, { .tv_sec = 1000 },
 };
 
-/* One more, or two in a chain. */
+/* Prepare one more request, or a chain of two. */
 static void storm_prep(struct storm *s)
 {
 	unsigned int x = rand_r(&s->seed);
@@ -1071,7 +1070,7 @@ static void storm_prep(struct storm *s)
 	s->live++;
 }
 
-/* What to cancel next, from among the youngest requests. */
+/* Choose the keys of the next cancel, for one of the youngest requests. */
 static unsigned int storm_key(struct storm *s, unsigned int x, __u64 *data, int *fd,
 			      unsigned int *op)
 {
@@ -1181,7 +1180,7 @@ TEST_F(storm, everybody_ends_once)
 		if (iou_sq_room(&s->r) > 2 && (s->live >= STORM_LIVE || s->seed & 256))
 			storm_prep_cancel(s);
 		ASSERT_LE(0, iou_submit(&s->r));
-		/* others make events all the time: a wait that is not woken is a lost wake-up */
+		/* events never stop, so a wait that times out has lost a wake-up */
 		while (s->live >= STORM_LIVE && !iou_ready(&s->r))
 			ASSERT_EQ(0, iou_wait(&s->r, 1));
 		storm_reap(s);
@@ -1200,7 +1199,7 @@ TEST_F(storm, everybody_ends_once)
 			if (!s->ended[i])
 				TH_LOG("request %u did not end", i + 1);
 	}
-	/* nothing comes afterwards */
+	/* no CQE comes after the end */
 	iou_wait_ms(&s->r, 1, 20);
 	storm_reap(s);
 	EXPECT_EQ(0, s->wrong);

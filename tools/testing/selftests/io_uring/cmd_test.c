@@ -11,7 +11,7 @@
 #define BLOCK_URING_CMD_DISCARD	_IO(0x12, 0)
 #endif
 
-/* the number itself, which is named for programs with times of 32 bits */
+/* the fixed number; SO_RCVTIMEO may stand for another option of a 32-bit program */
 #ifndef SO_RCVTIMEO_OLD
 #define SO_RCVTIMEO_OLD	20
 #endif
@@ -70,7 +70,7 @@ TEST_F(cmd, null)
 	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILES, &self->null, 1));
 	prep_cmd(r, 0, 77, f | IOSQE_FIXED_FILE);
 	EXPECT_EQ(0, iou_one(r));
-	/* many in a batch, their extra words are clean */
+	/* a batch of commands; the extra words of their CQEs are zero */
 	for (i = 0; i < 16; i++)
 		prep_cmd(r, self->null, i, f)->user_data = i;
 	ASSERT_EQ(16, iou_submit(r));
@@ -93,7 +93,7 @@ TEST_F(cmd, refused)
 	unsigned int f = variant->sqe_flags;
 	struct iou *r = &self->r;
 
-	/* files without commands */
+	/* files without commands are refused */
 	prep_cmd(r, fd, 0, f);
 	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
 	prep_cmd(r, file, 0, f);
@@ -102,7 +102,7 @@ TEST_F(cmd, refused)
 	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
 	prep_cmd(r, 999, 0, f);
 	EXPECT_EQ(-EBADF, iou_one(r));
-	/* fields and flags */
+	/* bad fields and flags are refused */
 	prep_cmd(r, self->null, 0, f)->__pad1 = 1;
 	EXPECT_EQ(-EINVAL, iou_one(r));
 	prep_cmd(r, self->null, 0, f)->uring_cmd_flags = 2;
@@ -115,7 +115,7 @@ TEST_F(cmd, refused)
 	EXPECT_EQ(-EINVAL, iou_one(r));
 	prep_cmd(r, self->null, 0, f | IOSQE_BUFFER_SELECT);
 	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
-	/* what the file does not look at is its own affair */
+	/* fields that the command does not read may have any value */
 	prep_cmd(r, self->null, 0, f)->len = 1;
 	EXPECT_EQ(0, iou_one(r));
 	prep_cmd(r, self->null, 0, f)->buf_index = 1;
@@ -137,7 +137,7 @@ TEST_F(cmd, fixed_buffer)
 	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, iov, 2));
 	prep_cmd(r, self->null, 0, f)->uring_cmd_flags = IORING_URING_CMD_FIXED;
 	EXPECT_EQ(0, iou_one(r));
-	/* an empty slot hurts only who looks for data in it */
+	/* a command that reads no data may name an empty slot, but none behind the table */
 	sqe = prep_cmd(r, self->null, 0, f);
 	sqe->uring_cmd_flags = IORING_URING_CMD_FIXED;
 	sqe->buf_index = 1;
@@ -175,7 +175,7 @@ TEST_F(cmd, chain)
 }
 
 /*
- * No command of these files can be polled for: they end as on other rings.
+ * The commands of these files cannot be polled: on an IOPOLL ring they end as on others.
  * differences: submit-unpolled-command
  */
 TEST(iopoll_unpolled)
@@ -195,7 +195,7 @@ TEST(iopoll_unpolled)
 			EXPECT_EQ(iou_one(&plain), iou_one(&polled));
 		}
 	}
-	/* a socket's command that is none */
+	/* an unknown command of a socket is refused */
 	prep_cmd(&polled, fds[1], 99, 0);
 	EXPECT_EQ(-EOPNOTSUPP, iou_one(&polled));
 	iou_exit(&plain);
@@ -222,7 +222,7 @@ static int sock_ioctl(struct iou *r, int fd, unsigned int op, unsigned int flags
 	return iou_one(r);
 }
 
-/* Two sockets that are connected by TCP. */
+/* Connect two TCP sockets. */
 static int tcp_pair(int pair[2])
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
@@ -262,7 +262,7 @@ TEST_F(cmd, siocinq)
 	close(pair[0]);
 	close(pair[1]);
 
-	/* a datagram that is under way is in the sender's queue until it is read */
+	/* AF_UNIX datagram sockets have neither command, and a listener has no SIOCINQ */
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
 	EXPECT_EQ(-EOPNOTSUPP, sock_ioctl(r, pair[0], SOCKET_URING_OP_SIOCINQ, f));
 	EXPECT_EQ(-EOPNOTSUPP, sock_ioctl(r, pair[0], SOCKET_URING_OP_SIOCOUTQ, f));
@@ -321,7 +321,7 @@ TEST_F(cmd, sockopt)
 	close(fd);
 }
 
-/* An option in the program's memory, in any context that reads it. */
+/* The option is in the program's memory, which any context can read. */
 TEST_F(cmd, sockopt_in_words)
 {
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -339,7 +339,7 @@ TEST_F(cmd, sockopt_in_words)
 }
 
 /*
- * What is not issued in the call that submits it is not read from the SQE's slot later.
+ * A command that is issued after its submission does not read the SQE's slot again.
  * differences: cmd-sqe-copy
  */
 TEST_F(cmd, sqe_is_copied)
@@ -377,7 +377,7 @@ TEST_F(cmd, sqe_is_copied)
 	close(gate[1]);
 }
 
-/* A null device of our own with discard: one request at a time, which takes a moment. */
+/* Create a null_blk device with discard, which runs one request at a time and takes a moment. */
 #define NULLB	"/sys/kernel/config/nullb/nullb8/"
 #define DISK_SIZE	(8 << 20)
 
@@ -417,7 +417,7 @@ static int do_discard(struct iou *r, int fd, unsigned int f, unsigned long long 
 	return iou_one(r);
 }
 
-/* Is it zero from @start on, and pattern elsewhere in these @nr blocks? */
+/* Return: 0 if blocks @start to @end - 1 are zero, and others below @nr hold the pattern. */
 static long check_disk(int fd, unsigned int nr, unsigned int start, unsigned int end)
 {
 	char *buf = iou_map_anon(4096);
@@ -479,8 +479,8 @@ TEST_F(cmd, discard)
 }
 
 /*
- * The device has one tag: those that find it taken are refused after they were accepted,
- * and wait for it on a worker.  Their SQEs are overwritten by then.
+ * The device has one tag.  Discards that find it in use return -EAGAIN after they were accepted,
+ * and wait on a worker.  Their SQEs are overwritten before that.
  */
 TEST_F(cmd, discard_busy)
 {
@@ -509,7 +509,7 @@ TEST_F(cmd, discard_busy)
 	close(fd);
 }
 
-/* In several pieces, which only a worker submits. */
+/* Discard a range in several pieces, which only a worker submits. */
 TEST_F(cmd, discard_pieces)
 {
 	int fd = open_disk(O_RDWR | O_DIRECT);
@@ -526,7 +526,7 @@ TEST_F(cmd, discard_pieces)
 	close(fd);
 }
 
-/* A process goes with its discards in flight. */
+/* A process exits with discards in flight. */
 TEST_F(cmd, discard_exit)
 {
 	int fd = open_disk(O_RDWR | O_DIRECT), pid, status, how;
