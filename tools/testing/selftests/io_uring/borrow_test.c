@@ -317,7 +317,7 @@ TEST_F(borrow, gives_up)
 		iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0);
 		iou_prep(r, IORING_OP_CLOSE, w.fd, NULL, 0, 0);
 		ASSERT_EQ(3, iou_submit(r));
-		/* the first that is none of the three's success is one of the two ends */
+		/* the cancelled request or its timeout reports an error */
 		EXPECT_GT(0, iou_discard(r, 3));
 		EXPECT_TRUE(wait_is_gone(&w)) TH_LOG("what %u", what);
 		close(w.peer);

@@ -33,7 +33,7 @@ FIXTURE_TEARDOWN(complete)
 	close(self->p[1]);
 }
 
-/* A read that stays until another task writes to the pipe. */
+/* Submit a read that waits until another task writes to the pipe. */
 static void start_read(struct iou *r, int fd, void *buf, unsigned long long data)
 {
 	iou_prep(r, IORING_OP_READ, fd, buf, 1, 0)->user_data = data;
@@ -54,7 +54,7 @@ static int submit_nops(struct iou *r, unsigned int first, unsigned int nr)
 	return nr;
 }
 
-/* Wait until the thread of an SQPOLL ring has taken everything. */
+/* Wait until the thread of an SQPOLL ring has taken all SQEs. */
 static void settle(struct iou *r)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
@@ -67,10 +67,10 @@ static void settle(struct iou *r)
 }
 
 /*
- * More completions than the ring holds: none is lost, none passes another, and
- * the flag tells that some are kept.
+ * Post more CQEs than the CQ holds: none is lost, their order is kept, and IORING_SQ_CQ_OVERFLOW is
+ * set while some of them are on the overflow list.
  *
- *   ring   |0 1 2 3 4 5 6 7|          overflow  8 9 10 ... 39
+ *   CQ     |0 1 2 3 4 5 6 7|          overflow  8 9 10 ... 39
  */
 TEST_F(complete, overflow_keeps_order)
 {
@@ -94,7 +94,7 @@ TEST_F(complete, overflow_keeps_order)
 	EXPECT_EQ(0, *r->cq_lost);
 }
 
-/* Whatever completes while some are kept comes after them. */
+/* A CQE that is posted while the overflow list is not empty comes after the list. */
 TEST_F(complete, overflow_is_not_passed)
 {
 	struct iou *r = &self->r;
@@ -104,7 +104,7 @@ TEST_F(complete, overflow_is_not_passed)
 	ASSERT_EQ(12, submit_nops(r, 0, 12));
 	settle(r);
 	for (round = 0; round < iou_rounds(200); round++) {
-		/* room appears first, then a new completion */
+		/* make room first, then post a CQE */
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 		ASSERT_EQ(seen++, cqe.user_data);
 		ASSERT_EQ(1, submit_nops(r, next++, 1));
@@ -117,7 +117,7 @@ TEST_F(complete, overflow_is_not_passed)
 	EXPECT_EQ(0, *r->cq_lost);
 }
 
-/* The same from workers, with no order asked for. */
+/* Overflow the CQ with CQEs of workers, which may come in any order. */
 TEST_F(complete, overflow_from_workers)
 {
 	unsigned int i, k, seen = 0;
@@ -144,7 +144,7 @@ TEST_F(complete, overflow_from_workers)
 	EXPECT_EQ(0, *r->cq_lost);
 }
 
-/* A long list comes out completely, and a full ring never makes a waiter spin. */
+/* A long overflow list is posted completely, and a full CQ ends a wait for any number of CQEs. */
 TEST_F(complete, overflow_long)
 {
 	unsigned int i, nr = iou_rounds(2000);
@@ -164,7 +164,7 @@ TEST_F(complete, overflow_long)
 	EXPECT_EQ(0, *r->cq_lost);
 }
 
-/* The second halves of large CQEs are zero, in the ring and out of overflow. */
+/* The second half of a large CQE is zero, also if the CQE was on the overflow list. */
 TEST_F(complete, large_cqes_are_clean)
 {
 	struct iou *r = &self->r;
@@ -223,7 +223,7 @@ TEST_F(complete, timeout)
 	EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 50));
 	EXPECT_LE(50, elapsed_ms(start));
 	EXPECT_GT(1000, elapsed_ms(start));
-	/* what is there ends the wait in time or not, and is no error */
+	/* if there are fewer CQEs than the minimum, the wait times out, but returns 0 */
 	iou_nop(r, 1);
 	ASSERT_EQ(1, iou_submit(r));
 	settle(r);
@@ -236,7 +236,7 @@ TEST_F(complete, timeout)
 	EXPECT_EQ(0, iou_wait_ms(r, 0, IOU_PATIENCE));
 }
 
-/* Submit and wait in one call: what was submitted is what is returned. */
+/* A call that submits and waits returns the number of submitted SQEs, not -ETIME. */
 TEST_F(complete, submit_hides_timeout)
 {
 	struct __kernel_timespec ts = { .tv_nsec = 50000000 };
@@ -254,7 +254,7 @@ TEST_F(complete, submit_hides_timeout)
 	EXPECT_EQ(0, iou_discard(r, 1));
 }
 
-/* Fewer taken than asked for: the call returns at once. */
+/* If fewer SQEs were submitted than the call asks for, it does not wait. */
 TEST_F(complete, partial_submit_does_not_wait)
 {
 	unsigned long long start = iou_now_us();
@@ -270,7 +270,7 @@ TEST_F(complete, partial_submit_does_not_wait)
 	EXPECT_GT(4000, elapsed_ms(start));
 }
 
-/* The minimum is not more than the ring can hold. */
+/* A wait for more CQEs than the CQ holds ends when the CQ is full. */
 TEST_F(complete, minimum_is_clamped)
 {
 	unsigned long long start = iou_now_us();
@@ -318,7 +318,7 @@ TEST_F(complete, absolute_timeout)
 		EXPECT_EQ(-ETIME, wait_args(r, 1, IORING_ENTER_ABS_TIMER, &ts, 0));
 		EXPECT_LE(55, elapsed_ms(start));
 		EXPECT_GT(2000, elapsed_ms(start));
-		/* one that has passed */
+		/* a time in the past */
 		ts.tv_sec = 1;
 		start = iou_now_us();
 		EXPECT_EQ(-ETIME, wait_args(r, 1, IORING_ENTER_ABS_TIMER, &ts, 0));
@@ -327,8 +327,8 @@ TEST_F(complete, absolute_timeout)
 }
 
 /*
- * min_wait: until it has passed the whole minimum is needed, afterwards one CQE
- * is enough, and the timeout ends it anyway.
+ * Until min_wait_usec is over, the wait needs the whole minimum; then one CQE is enough.  The
+ * timeout ends the wait in any case.
  */
 TEST_F(complete, min_wait)
 {
@@ -348,7 +348,7 @@ TEST_F(complete, min_wait)
 	EXPECT_EQ(0, wait_args(r, 4, 0, &ts, 3000000));
 	EXPECT_GT(2000, elapsed_ms(start));
 	EXPECT_EQ(0, iou_discard(r, 4));
-	/* nothing comes at all */
+	/* no CQE comes */
 	ts = (struct __kernel_timespec){ .tv_nsec = 80000000 };
 	start = iou_now_us();
 	EXPECT_EQ(-ETIME, wait_args(r, 4, 0, &ts, 20000));
@@ -356,7 +356,7 @@ TEST_F(complete, min_wait)
 	EXPECT_GT(3000, elapsed_ms(start));
 }
 
-/* Without a timeout nothing comes after it: it is the timeout. */
+/* Without a timeout, min_wait_usec itself is the timeout of the wait. */
 TEST_F(complete, min_wait_alone)
 {
 	struct iou *r = &self->r;
@@ -375,7 +375,7 @@ static void interrupt(int sig)
 }
 
 /*
- * A time that has passed, however far back: the wait is over, not without end.
+ * A wait with a timeout in the past ends at once, however far back the time is.
  * differences: wait-before-zero
  */
 TEST_F(complete, passed_timeout)
@@ -399,14 +399,14 @@ TEST_F(complete, passed_timeout)
 	struct iou *r = &self->r;
 	unsigned int i, abs;
 
-	/* what would last for ever is interrupted instead */
+	/* a signal interrupts a wait that would not end */
 	ASSERT_EQ(0, sigaction(SIGALRM, &act, NULL));
 	for (i = 0; i < ARRAY_LEN(row); i++) {
 		for (abs = 0; abs < 2; abs++) {
 			struct __kernel_timespec ts = { row[i].sec, row[i].nsec };
 			unsigned int flags = abs ? IORING_ENTER_ABS_TIMER : 0;
 
-			/* a 32-bit program's nanoseconds have no sign: these are yet to come */
+			/* a 32-bit program's nanoseconds have no sign: these are in the future */
 			if (sizeof(long) == 4 && row[i].nsec < 0)
 				continue;
 			if (iou_on_stock() && (abs || row[i].not_on_stock))
@@ -439,7 +439,7 @@ static void *write_late(void *arg)
 	return NULL;
 }
 
-/* After min_wait the next single completion ends the wait. */
+/* After min_wait_usec, the next single CQE ends the wait. */
 TEST_F(complete, min_wait_then_one)
 {
 	struct __kernel_timespec ts = { .tv_sec = 8 };
@@ -472,8 +472,8 @@ static void *write_and_take(void *arg)
 }
 
 /*
- * At the end of min_wait, a CQE that another thread has consumed ends the wait, too.  Mutant:
- * min-wait-misses-a-cqe.
+ * At the end of min_wait_usec, a CQE that another thread has consumed also ends the wait.
+ * Mutant: min-wait-misses-a-cqe.
  */
 TEST_F(complete, min_wait_of_a_cqe_that_is_taken)
 {
@@ -494,7 +494,7 @@ TEST_F(complete, min_wait_of_a_cqe_that_is_taken)
 	pthread_join(thread, NULL);
 }
 
-/* A waiter for N sees N, although they come one by one. */
+/* A waiter for N CQEs gets N, although they come one by one. */
 TEST_F(complete, wait_for_many)
 {
 	unsigned int n, i;
@@ -516,11 +516,11 @@ TEST_F(complete, wait_for_many)
 	}
 }
 
-/* Looks at a thread that waits, then ends its wait by writing to @fd. */
+/* A thread that observes a waiter, and then ends the wait by writing to @fd. */
 struct observer {
 	pid_t waiter;
 	int fd;
-	int blocked;	/* the least number of tasks seen that wait for I/O */
+	int blocked;	/* the lowest number of tasks that waited for I/O */
 };
 
 static void *observe(void *arg)
@@ -549,7 +549,7 @@ static void *observe(void *arg)
 	return NULL;
 }
 
-/* How many tasks wait for I/O, at least, while current waits for a byte from a pipe? */
+/* Return: the lowest number of tasks that wait for I/O while current waits for a pipe, or -1. */
 static int blocked_in_wait(struct iou *r, int fd)
 {
 	struct observer o = { .waiter = gettid(), .fd = fd };
@@ -563,9 +563,9 @@ static int blocked_in_wait(struct iou *r, int fd)
 }
 
 /*
- * A task that waits for what may never come, as the requests of an idle server do, does
- * not wait for I/O.  It does for what a worker does.  Mutants: idle-is-io, io-is-idle.
- * differences: idle-no-iowait
+ * A task that waits for requests that may never end, as an idle server does, does not count as
+ * waiting for I/O.  It counts if a worker runs one of its requests.  Mutants: idle-is-io,
+ * io-is-idle.  differences: idle-no-iowait
  */
 TEST_F(complete, idle_is_no_io)
 {
@@ -590,7 +590,7 @@ TEST_F(complete, idle_is_no_io)
 	ASSERT_LE(0, iou_submit(r));
 	start_read(r, self->p[0], self->buf, 1);
 	settle(r);
-	/* a thread's requests are not those of the task that waits */
+	/* the requests belong to the SQPOLL thread, not to the task that waits */
 	EXPECT_EQ(!(variant->flags & IORING_SETUP_SQPOLL), blocked_in_wait(r, self->p[1]));
 	EXPECT_EQ(0, iou_discard(r, 1));
 	fifo = open(path, O_RDWR);
@@ -606,7 +606,7 @@ static void on_signal(int sig)
 	__atomic_fetch_add(&signals, 1, __ATOMIC_SEQ_CST);
 }
 
-/* A thread that sends signals until the wait that they are meant for is over. */
+/* A thread that sends signals until the target's wait is over. */
 struct signaller {
 	pthread_t thread, target;
 	bool stop;
@@ -644,13 +644,13 @@ TEST_F(complete, signal_ends_a_wait)
 	sigaction(SIGUSR1, &act, NULL);
 	EXPECT_EQ(-EINTR, wait_with_signals(r, 1));
 	EXPECT_LE(1, load_acq(&signals));
-	/* with something there, the signal is no error */
+	/* if a CQE is ready, the signal is no error */
 	ASSERT_EQ(1, submit_nops(r, 0, 1));
 	settle(r);
 	EXPECT_EQ(0, wait_with_signals(r, 2));
 }
 
-/* The mask holds for the wait only, and is in force before it starts. */
+/* The signal mask holds for the wait only, and is set before the wait starts. */
 TEST_F(complete, signal_mask)
 {
 	struct sigaction act = { .sa_handler = on_signal };
@@ -677,7 +677,7 @@ TEST_F(complete, signal_mask)
 	EXPECT_EQ(1, load_acq(&signals));
 	sigprocmask(SIG_BLOCK, NULL, &now);
 	EXPECT_EQ(1, sigismember(&now, SIGUSR1));
-	/* the same in the older form of the call */
+	/* the older form of the call, without struct io_uring_getevents_arg */
 	raise(SIGUSR1);
 	EXPECT_EQ(-EINTR, iou_sys_enter(r->fd, 0, 1, IORING_ENTER_GETEVENTS, &none,
 					sizeof(none)));
@@ -686,7 +686,7 @@ TEST_F(complete, signal_mask)
 	EXPECT_EQ(1, sigismember(&now, SIGUSR1));
 }
 
-/* Whose turn it is to show a completion that came from elsewhere. */
+/* Check in which call of the task its CQE becomes visible, for each kind of ring. */
 TEST_F(complete, when_it_is_visible)
 {
 	struct iou *r = &self->r;
@@ -697,21 +697,21 @@ TEST_F(complete, when_it_is_visible)
 	iou_sleep_ms(20);
 	ASSERT_EQ(1, write(self->p[1], "x", 1));
 	if (variant->flags & IORING_SETUP_DEFER_TASKRUN) {
-		/* not before its owner asks for events */
+		/* not before the ring's owner enters with IORING_ENTER_GETEVENTS */
 		iou_sleep_ms(100);
 		EXPECT_EQ(0, iou_ready(r));
 		EXPECT_EQ(0, iou_enter(r, 0, 0, 0));
 		EXPECT_EQ(0, iou_ready(r));
 		EXPECT_EQ(0, iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS));
 	} else {
-		/* any system call will do */
+		/* in any system call of the task */
 		for (i = 0; i < 1000 && !iou_ready(r); i++)
 			iou_sleep_ms(1);
 	}
 	EXPECT_EQ(1, iou_ready(r));
 }
 
-/* With the flag asked for, work that waits for the task is announced. */
+/* With IORING_SETUP_TASKRUN_FLAG, IORING_SQ_TASKRUN is set while task work waits for the task. */
 TEST(taskrun_flag)
 {
 	static const unsigned int flags[] = {
@@ -742,7 +742,7 @@ TEST(taskrun_flag)
 		do {
 			seen = load_acq(r.sq_flags) & IORING_SQ_TASKRUN;
 		} while (!seen && !iou_ready(&r) && iou_now_us() < end);
-		/* any other interruption may run what a COOP ring has waiting */
+		/* any other interruption may run the task work of a COOP_TASKRUN ring */
 		if (flags[i] & IORING_SETUP_DEFER_TASKRUN) {
 			EXPECT_EQ(IORING_SQ_TASKRUN, seen);
 			EXPECT_EQ(0, iou_ready(&r));
@@ -762,8 +762,8 @@ TEST(taskrun_flag)
 }
 
 /*
- * It is down when nothing waits, also where work has caused more: a limit that passes
- * cancels its request.  Mutant: taskrun-stays.  differences: taskrun-flag-down
+ * IORING_SQ_TASKRUN is cleared when no task work waits, also if task work has queued more: a linked
+ * timeout cancels its request.  Mutant: taskrun-stays.  differences: taskrun-flag-down
  */
 TEST(taskrun_flag_down)
 {
@@ -799,7 +799,7 @@ struct last_reader {
 	char byte;
 };
 
-/* End with a read in flight, without a system call between its event and the end. */
+/* Exit with a read in flight, without a system call between the read's event and the exit. */
 static void *read_and_leave(void *arg)
 {
 	struct last_reader *reader = arg;
@@ -813,7 +813,7 @@ static void *read_and_leave(void *arg)
 }
 
 /*
- * It is down as well when the thread whose work it has announced is gone.
+ * IORING_SQ_TASKRUN is also cleared when the thread for whose task work it was set has exited.
  * Mutant: taskrun-of-the-dead.  differences: taskrun-flag-down
  */
 TEST(taskrun_flag_of_a_thread_that_ended)
@@ -849,7 +849,7 @@ struct flagger {
 	unsigned int wanted, done;
 };
 
-/* Write one byte for each round that is asked for, until the last. */
+/* Write one byte in each round that the test starts, until it sets @wanted to -1. */
 static void *write_rounds(void *arg)
 {
 	struct flagger *f = arg;
@@ -869,8 +869,8 @@ static void *write_rounds(void *arg)
 }
 
 /*
- * The owner takes what comes while its sender is still about to raise the flag, which is
- * down in the end.  Mutant: taskrun-after-the-fact.
+ * The owner runs task work while the task that has queued it is about to set IORING_SQ_TASKRUN.
+ * The flag must be clear in the end.  Mutant: taskrun-after-the-fact.
  */
 static void race_for_flag(struct __test_metadata *_metadata, unsigned int flags)
 {
@@ -932,26 +932,23 @@ TEST_F(complete, poll_tells_of_completions)
 	EXPECT_EQ(1, poll(&pfd, 1, IOU_PATIENCE));
 	EXPECT_EQ(POLLIN, pfd.revents);
 	pthread_join(thread, NULL);
-	/* a completion that waits for its owner is one, too */
+	/* a CQE that was not consumed makes the ring readable */
 	ASSERT_EQ(0, iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS));
 	EXPECT_EQ(1, iou_ready(r));
 	EXPECT_EQ(1, poll(&pfd, 1, 0));
 	iou_seen(r, 1);
 	EXPECT_EQ(0, poll(&pfd, 1, 0));
-	/* kept ones count as well */
+	/* CQEs on the overflow list also do */
 	ASSERT_EQ(12, submit_nops(r, 0, 12));
 	settle(r);
 	EXPECT_EQ(1, poll(&pfd, 1, 0));
 }
 
-/*
- * A task that is the first to poll a ring meets its commits at any moment, also while
- * another thread keeps the ring's lock.
- */
+/* The first poll of a ring runs at any moment of a commit: no wake-up may be lost. */
 struct first {
 	struct iou *r;
-	unsigned int go;	/* rounds that were begun */
-	unsigned int done;	/* that were ended */
+	unsigned int go;	/* rounds that the test has started */
+	unsigned int done;	/* rounds that the thread has finished */
 	unsigned int lost;
 };
 
@@ -1019,7 +1016,7 @@ TEST(skip_of_success)
 		ASSERT_EQ(0, iou_reap(&r, &cqe));
 		EXPECT_EQ(2, cqe.user_data);
 		EXPECT_EQ(0, iou_ready(&r));
-		/* a failure is told */
+		/* a failure posts a CQE */
 		iou_prep(&r, IORING_OP_READ, -1, NULL, 0, 0)->flags =
 			IOSQE_CQE_SKIP_SUCCESS;
 		EXPECT_EQ(-EBADF, iou_one(&r));
@@ -1027,7 +1024,7 @@ TEST(skip_of_success)
 	}
 }
 
-/* Waiting again after a partial wait, with a second thread that waits for less. */
+/* Two threads wait for different numbers of CQEs, and each gets its number. */
 struct waiter {
 	struct iou *r;
 	unsigned int min;
@@ -1060,7 +1057,7 @@ TEST(two_waiters_two_minimums)
 			start_read(&r, p[0], buf + i, i);
 		few = (struct waiter){ &r, 1 + round % 2 };
 		many = (struct waiter){ &r, 5 };
-		/* either may be the first in the queue */
+		/* either thread may be the first in the wait queue */
 		if (round % 4 < 2)
 			ASSERT_EQ(0, pthread_create(&t[0], NULL, wait_thread, &many));
 		iou_sleep_ms(5);
@@ -1085,8 +1082,8 @@ TEST(two_waiters_two_minimums)
 }
 
 /*
- * No wake-up gets lost: a writer feeds reads one after another while the owner
- * waits for a changing number of them.
+ * Write a byte for one read after another, while the owner waits for a changing number of them: no
+ * wake-up may be lost.
  */
 static void *feed(void *arg)
 {
@@ -1155,7 +1152,7 @@ TEST_F(wake, storm)
 	pthread_join(thread, NULL);
 }
 
-/* The same through a busy second thread that posts into the ring, too. */
+/* Two threads submit NOPs to one ring while a third one waits for their CQEs. */
 struct nopper {
 	struct iou *r;
 	pthread_mutex_t lock;
@@ -1202,8 +1199,8 @@ TEST(two_submitters)
 }
 
 /*
- * A CQE that no memory could be found for is counted, and told once by -EBADR, by a call that has
- * no other result.  Which allocation fails is picked one after another.
+ * If there is no memory for a CQE, it is counted as lost.  One call that has no other result
+ * returns -EBADR.  The loop fails one allocation after another.
  * Mutant: loss-told-by-nothing.
  */
 TEST(dropped_for_want_of_memory)
@@ -1242,8 +1239,8 @@ TEST(dropped_for_want_of_memory)
 }
 
 /*
- * CQEs that no task makes room for are charged to the task that lets them come, up to its limit
- * and no further: then they are lost, and that is told.
+ * CQEs for which no task makes room are charged to the task that causes them, up to its memory
+ * limit.  Beyond it they are lost, and a call returns an error.
  */
 FIXTURE(unread) {
 	char group[64];
@@ -1251,7 +1248,7 @@ FIXTURE(unread) {
 
 FIXTURE_VARIANT(unread) {
 	unsigned int flags;
-	bool messages;		/* from another ring: the sender is told */
+	bool messages;		/* from another ring: the sender gets the error */
 };
 
 FIXTURE_VARIANT_ADD(unread, plain) { 0, false };
@@ -1285,7 +1282,7 @@ FIXTURE_TEARDOWN(unread)
 	rmdir(self->group);
 }
 
-/* Return: enough of them to go beyond the limit, if they are not stopped */
+/* Return: the number of CQEs that goes beyond the limit if no error stops them */
 static unsigned long unread_enough(void)
 {
 	return 4 * unread_limit() / 64;
@@ -1300,7 +1297,7 @@ static int join_group(const char *group)
 	return iou_put(path, self);
 }
 
-/* In a process of the group.  Return: its exit code */
+/* Run in a process of the group, and read no CQE.  Return: its exit code */
 static int never_read(const char *group, unsigned int flags)
 {
 	unsigned long nr, enough = unread_enough();
@@ -1353,7 +1350,7 @@ TEST_F(unread, stays_within_the_limit)
 	int status;
 	pid_t pid;
 
-	/* stock's are lost only when the machine has no memory any more */
+	/* stock loses CQEs only when the machine has no memory left */
 	if (iou_on_stock())
 		SKIP(return, "has no limit");
 	pid = fork();
@@ -1381,7 +1378,7 @@ static int park_polls(struct iou *r, int event, unsigned int nr)
 	return 0;
 }
 
-/* In a process of the group: a kernel worker tells what a child, who is gone, has waited for. */
+/* Run in a process of the group: the fallback worker posts the CQEs of a child that has exited. */
 static int never_read_of_the_dead(const char *group)
 {
 	int event = eventfd(0, 0), none = -1, p[2], pid, status;
@@ -1403,7 +1400,7 @@ static int never_read_of_the_dead(const char *group)
 		return 3;
 	if (eventfd_write(event, 1) || write(p[1], "x", 1) != 1)
 		return 4;
-	/* when the last of them has ended, no task has the pipe's other end */
+	/* when the last poll has ended, no task has the read end of the pipe open */
 	last.fd = p[1];
 	if (poll(&last, 1, 6 * IOU_PATIENCE) != 1 || !(last.revents & POLLERR))
 		return 5;
@@ -1413,12 +1410,12 @@ static int never_read_of_the_dead(const char *group)
 			return 6;
 		seen += iou_ready(&r);
 	}
-	/* each takes 64 bytes; some pages are only given back with others */
+	/* each CQE takes 64 bytes; some pages are freed only with others */
 	return kept > bytes_of(group, "memory.current") + 32UL * nr ? 0 : 7;
 }
 
 /*
- * Also a kernel worker charges what it keeps.  Mutant: overflow-uncharged.
+ * A fallback worker also charges the CQEs that it keeps.  Mutant: overflow-uncharged.
  * differences: overflow-charged
  */
 TEST_F(unread, of_the_dead)

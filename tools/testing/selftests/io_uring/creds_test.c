@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: a request has the credentials of its submission */
 /*
- * An unprivileged task submits what has to wait, becomes root, and lets it go on.
- * On SQPOLL rings it makes the ring before it becomes root, attached to a
- * thread that root has made.  6.12 gives the request root's credentials.
+ * An unprivileged task submits requests that wait, becomes root, and lets them continue.  On a
+ * SQPOLL ring, the task sets up the ring before it becomes root, attached to a thread that root has
+ * created.  6.12 gives the request root's credentials.
  */
 #include <sys/socket.h>
 #include "iou_test.h"
@@ -22,7 +22,7 @@ FIXTURE_VARIANT(creds) {
 
 IOU_KINDS_OF_TASK(creds);
 
-/* Real and effective user of this thread. */
+/* Set the real and effective user ID of this thread. */
 static int become(int real, int effective)
 {
 	return iou_ret(syscall(__NR_setresuid, real, effective, 0));
@@ -76,7 +76,7 @@ static void open_secret(struct iou *r, unsigned int flags, int data)
 	sqe->user_data = data;
 }
 
-/* @nr requests have been submitted, the first waits for the pipe.  differences: submit-creds */
+/* Submit @nr requests; the first one waits for the pipe @fd.  differences: submit-creds */
 static int refused(struct iou *r, int fd, unsigned int nr)
 {
 	struct io_uring_cqe cqe;
@@ -84,7 +84,7 @@ static int refused(struct iou *r, int fd, unsigned int nr)
 
 	if (ret < 0)
 		return ret;
-	/* a SQPOLL thread takes them by itself */
+	/* wait until a SQPOLL thread has taken the SQEs */
 	iou_sleep_ms(r->flags & IORING_SETUP_SQPOLL ? 100 : 0);
 	if (become(0, 0) || write(fd, "x", 1) != 1)
 		return -EIO;
@@ -124,7 +124,7 @@ TEST_F(creds, drained)
 	EXPECT_EQ(0, refused(&self->r, self->pipe[1], 4));
 }
 
-/* Fill a socket so that the next write waits; the receiver wants to know who sent. */
+/* Fill a socket so that the next write waits; the receiver requests the sender's credentials. */
 static int full_socket(int *sv)
 {
 	static const char data[4096];
@@ -138,7 +138,7 @@ static int full_socket(int *sv)
 	return 0;
 }
 
-/* Take all that is there.  Return: the sender of the byte '!', -1 if it is not there. */
+/* Receive all data.  Return: the sender of the byte '!', -1 if there is no such byte. */
 static int sender_of_mark(int fd)
 {
 	char data[4096], control[CMSG_SPACE(sizeof(struct ucred))];
@@ -157,9 +157,7 @@ static int sender_of_mark(int fd)
 	return cred.uid;
 }
 
-/*
- * A write that waits for its file: the reader is told who submitted it.  differences: submit-creds
- */
+/* A write waits for its file: the reader gets the submitter's ID.  differences: submit-creds */
 TEST_F(creds, waits_for_its_file)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;

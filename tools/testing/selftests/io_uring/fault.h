@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring selftests: memory whose pages come when the test says so */
+/* io_uring selftests: memory whose pages the test supplies at a chosen moment */
 /*
  * A task that touches a page of a hole waits in the page fault until the test supplies the page
  * (userfaultfd).  So a test decides how long a piece of work takes, or how long another task holds
@@ -43,7 +43,7 @@ static inline int hole_open(struct hole *h, unsigned int pages)
 	return hole_watch(h);
 }
 
-/* Let tasks that wait for one of @nr pages from @first on continue. */
+/* Supply @nr pages from page @first on, and so wake the tasks that wait for them. */
 static inline int hole_give(struct hole *h, unsigned int first, unsigned int nr)
 {
 	struct uffdio_copy copy = {
@@ -54,7 +54,7 @@ static inline int hole_give(struct hole *h, unsigned int first, unsigned int nr)
 	return ioctl(h->uffd, UFFDIO_COPY, &copy);
 }
 
-/* Return: how many tasks wait in a fault; gives one more than expected time to come. */
+/* Wait for @expected page faults, and a moment for more.  Return: the number of faults. */
 static inline unsigned int hole_faults(struct hole *h, unsigned int expected)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: FIXED_FD_INSTALL and EPOLL_CTL - descriptors for others */
+/* io_uring selftests: FIXED_FD_INSTALL and EPOLL_CTL */
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include "iou_test.h"
@@ -69,7 +69,7 @@ TEST_F(fd, install)
 	kept = do_install(r, f, 1, IORING_FIXED_FD_NO_CLOEXEC);
 	ASSERT_LE(0, kept);
 	EXPECT_EQ(0, fcntl(kept, F_GETFD));
-	/* one file, several descriptors: the position is theirs together */
+	/* descriptors of one file share its position */
 	lseek(fd, 77, SEEK_SET);
 	EXPECT_EQ(77, lseek(kept, 0, SEEK_CUR));
 	/* the descriptor outlives the slot */
@@ -91,7 +91,7 @@ TEST_F(fd, install_refused)
 	EXPECT_EQ(-EBADF, do_install(r, f, 2, 0));
 	EXPECT_EQ(-EBADF, do_install(r, variant->sqe_flags, self->file, 0));
 	EXPECT_EQ(-EINVAL, do_install(r, f, 1, 2));
-	/* by whom it is installed is not to be changed */
+	/* the credentials of an install cannot be changed */
 	id = iou_register(r, IORING_REGISTER_PERSONALITY, NULL, 0);
 	ASSERT_LT(0, id);
 	prep_install(r, f, 1, 0)->personality = id;
@@ -133,7 +133,7 @@ TEST_F(fd, epoll_ctl)
 	EXPECT_EQ(1, epoll_wait(ep, &got, 1, 0));
 	EXPECT_EQ(8, got.data.u64);
 	EXPECT_EQ(-EEXIST, do_ctl(r, f, ep, EPOLL_CTL_ADD, self->efd, &event));
-	/* there is no event to be read */
+	/* DEL does not read the event */
 	EXPECT_EQ(0, do_ctl(r, f, ep, EPOLL_CTL_DEL, self->efd, (void *)8));
 	EXPECT_EQ(0, epoll_wait(ep, &got, 1, 0));
 	EXPECT_EQ(-ENOENT, do_ctl(r, f, ep, EPOLL_CTL_DEL, self->efd, NULL));
@@ -148,7 +148,7 @@ TEST_F(fd, epoll_ctl)
 	EXPECT_EQ(-EBADF, do_ctl(r, f, 999, EPOLL_CTL_ADD, self->efd, &event));
 }
 
-/* A ring may watch itself, and others may be told by it. */
+/* An epoll instance may watch another ring, and the ring that adds it. */
 TEST_F(fd, epoll_of_rings)
 {
 	struct epoll_event event = { .events = EPOLLIN }, got = {};

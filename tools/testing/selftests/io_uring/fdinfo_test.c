@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: /proc/PID/fdinfo of a ring - what it says, and when */
+/* io_uring selftests: /proc/PID/fdinfo of a ring - its contents, and when it can be read */
 #include <poll.h>
 #include <pthread.h>
 #include "fault.h"
@@ -27,7 +27,7 @@ static int read_fdinfo(int fd, char *text, size_t size)
 	return ret;
 }
 
-/* The number behind @key, or -1. */
+/* Return: the number behind @key, or -1. */
 static long value_of(const char *text, const char *key)
 {
 	const char *at = text;
@@ -143,9 +143,7 @@ TEST_F(fdinfo, resources)
 	munmap(mem, 4 * IOU_PAGE);
 }
 
-/*
- * More than a few, so that the reader's buffer has to grow, but not all.  differences: fdinfo-lists
- */
+/* Many personalities make the reader's buffer grow; 256 are listed.  differences: fdinfo-lists */
 TEST_F(fdinfo, personalities)
 {
 	unsigned int nr = 2000, seen = 0;
@@ -162,7 +160,7 @@ TEST_F(fdinfo, personalities)
 	free(text);
 }
 
-/* How many lines begin with @start? */
+/* Return: the number of lines that begin with @start. */
 static unsigned int lines(const char *text, const char *start)
 {
 	unsigned int nr = 0;
@@ -175,7 +173,7 @@ static unsigned int lines(const char *text, const char *start)
 	return nr;
 }
 
-/* What did not fit into the CQ, and what waits for a file. */
+/* The file lists CQEs that did not fit into the CQ, and requests that wait for a file. */
 TEST_F(fdinfo, lists)
 {
 	bool polls = !(variant->flags & IORING_SETUP_IOPOLL);
@@ -190,7 +188,7 @@ TEST_F(fdinfo, lists)
 		iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events = POLLIN;
 		ASSERT_LE(0, iou_submit(r));
 	}
-	/* 16 have room */
+	/* the CQ has 16 entries */
 	for (i = 0; i < 20; i++) {
 		ASSERT_NE(NULL, iou_nop(r, 100 + i));
 		ASSERT_LE(0, iou_submit(r));
@@ -213,8 +211,8 @@ TEST_F(fdinfo, lists)
 }
 
 /*
- * However long the overflow list is, a reader sees its beginning: on multi-writer rings it is read
- * under a spinlock.  Mutant: fdinfo-reads-all.  differences: fdinfo-overflow
+ * Only the beginning of a long overflow list is printed, since it is read under a spinlock on
+ * multi-writer rings.  Mutant: fdinfo-reads-all.  differences: fdinfo-overflow
  */
 TEST_F(fdinfo, long_overflow_is_cut)
 {
@@ -223,7 +221,7 @@ TEST_F(fdinfo, long_overflow_is_cut)
 
 	if (variant->flags & IORING_SETUP_R_DISABLED)
 		SKIP(return, "nothing can be submitted");
-	/* 16 have room */
+	/* the CQ has 16 entries */
 	for (i = 0; i < 16 + 300; i++) {
 		ASSERT_NE(NULL, iou_nop(r, i));
 		ASSERT_LE(0, iou_submit(r));
@@ -232,12 +230,12 @@ TEST_F(fdinfo, long_overflow_is_cut)
 	ASSERT_EQ(0, read_fdinfo(r->fd, self->text, TEXT_SIZE));
 	EXPECT_EQ(iou_on_stock() ? 300 : 256, lines(self->text, "  user_data="));
 	EXPECT_NE(NULL, strstr(self->text, "  user_data=16, res=0, flags=0\n"));
-	/* all the same they are all there */
+	/* no CQE of the list is lost */
 	EXPECT_EQ(0, iou_discard(r, 316));
 }
 
 /*
- * The same of registered files and of polls, whose number a program chooses.
+ * Lists of registered files and of polls are cut as well, as programs choose their length.
  * differences: fdinfo-lists
  */
 TEST_F(fdinfo, long_lists_are_cut)
@@ -283,7 +281,7 @@ TEST_F(fdinfo, long_lists_are_cut)
 	free(text);
 }
 
-/* SQEs that no task has taken yet. */
+/* The file lists SQEs that no task has taken yet. */
 TEST_F(fdinfo, waiting_sqes)
 {
 	struct iou *r = &self->r;
@@ -314,7 +312,7 @@ struct holder {
 	struct hole hole;
 };
 
-/* Stands in a page fault with the ring lock, in the kernel's copy of what is registered. */
+/* Wait in a page fault with the ring lock held, while the kernel reads the descriptors. */
 static void *hold_lock(void *arg)
 {
 	struct holder *h = arg;
@@ -322,7 +320,7 @@ static void *hold_lock(void *arg)
 	return (void *)(long)iou_sys_register(h->fd, IORING_REGISTER_FILES, h->hole.mem, 1);
 }
 
-/* A task that holds the ring lock may wait for the reader of this file. */
+/* A read of the file must not wait for the ring lock, whose holder may wait for the reader. */
 TEST_F(fdinfo, ring_lock_is_held)
 {
 	struct iovec iov = { self->text, 4096 };
@@ -339,7 +337,7 @@ TEST_F(fdinfo, ring_lock_is_held)
 	EXPECT_EQ(1, lines(strstr(self->text, "UserBufs:"), "    0: 0x"));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, hold_lock, &h));
 	ASSERT_EQ(1, hole_faults(&h.hole, 1));
-	/* a reader that waits would never be given its page */
+	/* if the read waited for the lock, this task could not supply the page */
 	alarm(IOU_PATIENCE / 1000);
 	ASSERT_EQ(0, read_fdinfo(self->r.fd, self->text, TEXT_SIZE));
 	alarm(0);
@@ -349,18 +347,18 @@ TEST_F(fdinfo, ring_lock_is_held)
 	EXPECT_EQ(0, value_of(self->text, "CqOverflowList"));
 	ASSERT_EQ(0, hole_give(&h.hole, 0, 1));
 	pthread_join(thread, &ret);
-	/* the page of zeroes is descriptor 0 */
+	/* the page of zeroes makes the call register descriptor 0 */
 	EXPECT_EQ(NULL, ret);
 	close(h.hole.uffd);
 }
 
-/* Readers must not stop what they look at, nor see it half gone. */
+/* Readers must not delay the close of a ring, nor print a part of its state. */
 struct reader {
 	int *fd;
 	bool stop;
-	unsigned int whole;	/* texts from the first key to the last */
-	unsigned int broken;	/* from the first on, but not to the last */
-	int err;		/* but that nothing has this number at the moment */
+	unsigned int whole;	/* files with the first and the last key */
+	unsigned int broken;	/* files with the first key, but not the last one */
+	int err;		/* error other than -ENOENT */
 };
 
 static void *read_loop(void *arg)
@@ -373,7 +371,7 @@ static void *read_loop(void *arg)
 
 		if (ret && ret != -ENOENT)
 			rd->err = ret;
-		/* the number may be another file's for a moment */
+		/* another file may have the descriptor for a moment */
 		if (!ret && value_of(text, "SqMask") == 7) {
 			if (value_of(text, "CqOverflowList") == 0)
 				store_rel(&rd->whole, rd->whole + 1);
@@ -418,7 +416,7 @@ TEST_F(fdinfo, readers_against_open_and_close)
 	}
 }
 
-/* Readers of one busy ring; its numbers are those of the moment. */
+/* Read the file of a busy ring: it shows the values of that moment. */
 TEST_F(fdinfo, readers_against_submitters)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;

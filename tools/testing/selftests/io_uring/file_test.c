@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: STATX, FADVISE, MADVISE, FTRUNCATE - what a file is, and how it is used */
+/* io_uring selftests: STATX, FADVISE, MADVISE and FTRUNCATE */
 #include <linux/fuse.h>
 #include <linux/stat.h>
 #include <poll.h>
@@ -67,7 +67,7 @@ TEST_F(file, statx)
 	EXPECT_EQ(want.stx_ino, buf.stx_ino);
 	EXPECT_EQ(0, do_statx(r, f, -1, self->path, AT_STATX_FORCE_SYNC, all, &buf));
 
-	/* the link, what it names, and what a descriptor stands for */
+	/* a symbolic link, its target, and the file of a descriptor */
 	EXPECT_EQ(0, do_statx(r, f, self->dfd, "link", 0, all, &buf));
 	EXPECT_EQ(want.stx_ino, buf.stx_ino);
 	EXPECT_EQ(0, do_statx(r, f, self->dfd, "link", AT_SYMLINK_NOFOLLOW, all, &buf));
@@ -81,7 +81,7 @@ TEST_F(file, statx)
 	EXPECT_EQ(-EBADF, do_statx(r, f, 999, "here", 0, all, &buf));
 	EXPECT_EQ(-EFAULT, do_statx(r, f, self->dfd, (char *)8, 0, all, &buf));
 	EXPECT_EQ(-EFAULT, do_statx(r, f, self->dfd, "here", 0, all, (void *)8));
-	/* the path is looked up before the answer is given */
+	/* the path is looked up before the result is written */
 	EXPECT_EQ(-ENOENT, do_statx(r, f, self->dfd, "none", 0, all, (void *)8));
 	EXPECT_EQ(-EINVAL, do_statx(r, f, self->dfd, "none", AT_STATX_SYNC_TYPE, all, &buf));
 	EXPECT_EQ(-EINVAL, do_statx(r, f, self->dfd, "none", 1, all, &buf));
@@ -90,7 +90,7 @@ TEST_F(file, statx)
 }
 
 /*
- * What the dentry cache knows takes no worker.  Mutant: statx-always-worker.
+ * A STATX of a cached dentry needs no worker.  Mutant: statx-always-worker.
  * differences: statx-cached
  */
 TEST_F(file, statx_inline)
@@ -105,7 +105,7 @@ TEST_F(file, statx_inline)
 }
 
 /*
- * A task submits a STATX whose attributes go to a page that the task supplies itself, later.
+ * A task submits a STATX that writes to a page which the same task supplies later.
  * Mutant: statx-waits-for-page.
  */
 TEST_F(file, statx_into_a_hole)
@@ -132,12 +132,12 @@ TEST_F(file, statx_into_a_hole)
 	munmap(hole.zero, IOU_PAGE);
 }
 
-/* A filesystem of which the root is all that there is. */
+/* A FUSE server of a filesystem with nothing but a root directory. */
 struct server {
 	pthread_t thread;
 	int fd;
-	int submitted;	/* set by the test: attributes are told from then on */
-	int asked;	/* set by the server: another task waits for them */
+	int submitted;	/* set by the test: attributes may be returned from now on */
+	int asked;	/* set by the server: another task waits for the attributes */
 };
 
 static void answer(struct server *s, const struct fuse_in_header *in, const void *data, size_t len)
@@ -169,7 +169,7 @@ static void answer_getattr(struct server *s, const struct fuse_in_header *in)
 	answer(s, in, &attr, sizeof(attr));
 }
 
-/* Until the filesystem is unmounted. */
+/* Answer requests until the filesystem is unmounted. */
 static void *serve(void *arg)
 {
 	struct fuse_init_out init = {
@@ -191,7 +191,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* Mount the filesystem.  @device: what it pretends to be on, or NULL. */
+/* Mount the filesystem, on the block device @device unless it is NULL. */
 static int serve_begin(struct server *s, const char *device, const char *dir)
 {
 	char options[80];
@@ -220,14 +220,14 @@ static void statx_of_root(struct __test_metadata *_metadata, struct _test_data_f
 	struct server s = {};
 	int above;
 
-	/* the guest's own root is on a server as well */
+	/* use a relative path, as the machine's root may be on a server, too */
 	above = openat(self->dfd, "..", O_PATH | O_DIRECTORY);
 	ASSERT_LE(0, above);
 	ASSERT_EQ(0, serve_begin(&s, device, self->dir));
 	iou_prep(&self->r, IORING_OP_STATX, above, strrchr(self->dir, '/') + 1, STATX_NLINK,
 		 (uintptr_t)&buf)->flags = f;
 	EXPECT_EQ(1, iou_submit(&self->r));
-	/* a worker may have come as far as this, but not further */
+	/* a worker may wait for the server, but has no result yet */
 	EXPECT_EQ(0, buf.stx_nlink);
 	EXPECT_EQ(0, iou_ready(&self->r));
 	store_rel(&s.submitted, 1);
@@ -239,8 +239,8 @@ static void statx_of_root(struct __test_metadata *_metadata, struct _test_data_f
 }
 
 /*
- * The root of a filesystem, which is always in the dentry cache, has its attributes with a
- * server, for which no task waits in io_uring_enter().  Mutant: statx-waits-for-server.
+ * The root of a filesystem is always in the dentry cache, but a server holds its attributes.  The
+ * task does not wait for the server in io_uring_enter().  Mutant: statx-waits-for-server.
  */
 TEST_F(file, statx_of_server)
 {
@@ -251,7 +251,7 @@ TEST_F(file, statx_of_server)
 	statx_of_root(_metadata, self, variant->sqe_flags, NULL);
 }
 
-/* A server's filesystem on a block device looks like a local one. */
+/* The filesystem of a server on a block device looks like a local one. */
 TEST_F(file, statx_of_server_with_device)
 {
 	if (access("/dev/fuse", F_OK))
@@ -276,8 +276,8 @@ static void *exchange(void *arg)
 }
 
 /*
- * A name that stands for a local file, and for a server's root, by turns.  What was found in the
- * cache is what the attributes are of.  Mutant: statx-looks-twice.  differences: statx-cached
+ * A name alternates between a local file and a server's root.  STATX must use the file that it has
+ * found in the cache.  Mutant: statx-looks-twice.  differences: statx-cached
  */
 TEST_F(file, statx_of_a_changing_name)
 {
@@ -299,7 +299,7 @@ TEST_F(file, statx_of_a_changing_name)
 	ASSERT_EQ(0, serve_begin(&s, NULL, srv));
 	ASSERT_EQ(0, symlink(srv, there));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, exchange, &x));
-	/* a slow kernel is the one that shows it */
+	/* a slow kernel shows the race more often, so it gets more time */
 	end = iou_race_end() + (iou_slow_kernel() ? 2000000 : 0);
 	do {
 		iou_prep(&self->r, IORING_OP_STATX, self->dfd, "here", STATX_NLINK,
@@ -311,7 +311,7 @@ TEST_F(file, statx_of_a_changing_name)
 		left += 1 - iou_ready(&self->r);
 		iou_seen(&self->r, iou_ready(&self->r));
 	} while (iou_now_us() < end && left < 64);
-	/* the server does not answer for a second */
+	/* the server delays its reply for a second, so a submission that takes less did not wait */
 	EXPECT_GT(500000, longest);
 	store_rel(&s.submitted, 1);
 	EXPECT_EQ(0, iou_discard(&self->r, left));
@@ -322,7 +322,7 @@ TEST_F(file, statx_of_a_changing_name)
 	unlink(there);
 }
 
-/* The path belongs to the program again once the SQE was taken. */
+/* The program may change the path once the SQE was taken. */
 TEST_F(file, statx_path_is_copied)
 {
 	char path[8] = "here";
@@ -365,7 +365,7 @@ TEST_F(file, fadvise)
 		EXPECT_EQ(0, do_fadvise(r, f | IOSQE_FIXED_FILE, 0, advice[i], 0, 0, 4096));
 		EXPECT_EQ(-ESPIPE, do_fadvise(r, f, p[0], advice[i], 0, 0, 0));
 		EXPECT_EQ(-EBADF, do_fadvise(r, f, 999, advice[i], 0, 0, 0));
-		/* of the two lengths the long one counts, if there is one */
+		/* the 64-bit length is used if it is not zero */
 		EXPECT_EQ(-EINVAL, do_fadvise(r, f, self->fd, advice[i], 0, -1ULL, 1));
 		EXPECT_EQ(0, do_fadvise(r, f, self->fd, advice[i], 0, 1ULL << 40, 1));
 	}
@@ -394,7 +394,7 @@ TEST_F(file, madvise)
 	EXPECT_EQ(0, do_madvise(r, f, mem, MADV_DONTNEED, 0, IOU_PAGE));
 	EXPECT_EQ(0, mem[0]);
 	EXPECT_EQ('x', mem[IOU_PAGE]);
-	/* of the two lengths the long one counts, if there is one */
+	/* the 64-bit length is used if it is not zero */
 	EXPECT_EQ(0, do_madvise(r, f, mem, MADV_DONTNEED, 2 * IOU_PAGE, 4 * IOU_PAGE));
 	EXPECT_EQ(0, mem[IOU_PAGE]);
 	EXPECT_EQ('x', mem[2 * IOU_PAGE]);
@@ -450,7 +450,7 @@ TEST_F(file, ftruncate_small)
 	close(fd);
 }
 
-/* A limit of the process holds for what a worker does for it. */
+/* RLIMIT_FSIZE of the process also applies to its workers. */
 TEST_F(file, ftruncate_limit)
 {
 	struct rlimit old, low;
@@ -465,7 +465,7 @@ TEST_F(file, ftruncate_limit)
 	setrlimit(RLIMIT_FSIZE, &old);
 }
 
-/* Of these, only a FADVISE that fails ends its chain. */
+/* Of these ops, only a FADVISE that fails breaks its chain. */
 TEST_F(file, failure_in_a_chain)
 {
 	static const struct {

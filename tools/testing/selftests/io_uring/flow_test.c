@@ -9,7 +9,7 @@
 #include "group.h"
 
 #define BYTES	(256 * 1024)
-/* Of the sender's buffers: whole words */
+/* size of the sender's buffers, a multiple of a word */
 #define PART	8192
 #define PARTS	(BYTES / PART)
 
@@ -42,8 +42,8 @@ FIXTURE_TEARDOWN(flow)
 }
 
 /*
- * Who sends: @bytes, or what goes until @end, which is told in @bytes.  What went wrong is told
- * by the number of a line.
+ * A sender of @bytes; after the time @end it stops early, and stores its total in @bytes.  @wrong
+ * is the line number of a failure.
  */
 struct source {
 	int fd;
@@ -52,7 +52,7 @@ struct source {
 	int wrong;
 };
 
-/* Sends in pieces of all sizes. */
+/* Send pieces of different sizes. */
 static void *send_pieces(void *arg)
 {
 	struct source *s = arg;
@@ -65,7 +65,7 @@ static void *send_pieces(void *arg)
 		if (len > s->bytes - at)
 			len = s->bytes - at;
 		iou_fill_words(piece, sizeof(piece), at & ~7ULL);
-		/* it blocks until all of it has gone */
+		/* the call blocks until the whole piece was sent */
 		if (send(s->fd, piece + at % 8, len, MSG_NOSIGNAL) != (ssize_t)len) {
 			s->wrong = __LINE__;
 			break;
@@ -75,14 +75,14 @@ static void *send_pieces(void *arg)
 	return NULL;
 }
 
-/* The sender's group: PARTS buffers, of which @added have been the group's and @sent have gone. */
+/* The sender's group of PARTS buffers: bytes @added to the group, and bytes @sent from it. */
 struct parts {
 	struct io_uring_buf_ring *ring;
 	char *mem;
 	unsigned long long added, sent;
 };
 
-/* What has gone is filled again with what follows.  Return: is there something to send? */
+/* Refill the buffers that were sent with the next data.  Return: true if there is data to send. */
 static bool fill_parts(struct parts *p, struct source *s)
 {
 	if (p->added < s->bytes && iou_now_us() > s->end)
@@ -98,8 +98,8 @@ static bool fill_parts(struct parts *p, struct source *s)
 }
 
 /*
- * One bundle after the other, to which buffers are added while it goes on.  Return: 0, or the
- * number of the line that says what is wrong.
+ * Send one bundle after another, and add buffers while a bundle goes on.  Return: 0, or the line
+ * number of a failure.
  */
 static int send_parts(struct iou *r, struct source *s, struct parts *p)
 {
@@ -118,13 +118,13 @@ static int send_parts(struct iou *r, struct source *s, struct parts *p)
 			return __LINE__;
 		p->sent += cqe.res;
 	}
-	/* it saw that the group is empty, or it sees that now */
+	/* a bundle that goes on ends now with -ENOBUFS, as the group is empty */
 	if (!(cqe.flags & IORING_CQE_F_MORE))
 		return 0;
 	return take(r, &cqe) || cqe.res != -ENOBUFS ? __LINE__ : 0;
 }
 
-/* The same as send_pieces(), by bundles on a ring of the thread's own. */
+/* As send_pieces(), but with bundles on a ring of this thread. */
 static void *send_bundles(void *arg)
 {
 	struct source *s = arg;
@@ -139,7 +139,7 @@ static void *send_bundles(void *arg)
 	return NULL;
 }
 
-/* Who receives: buffers of @size bytes, every other one right behind the one before it. */
+/* A receiver with buffers of @size bytes; buffers 2n and 2n + 1 are adjacent in memory. */
 struct sink {
 	unsigned int size;
 	bool inc;
@@ -152,7 +152,7 @@ static char *sink_buf(char *mem, const struct sink *s, unsigned int bid)
 	return mem + bid * s->size + (bid & ~1U);
 }
 
-/* @len bytes have come: they are what follows, and the buffers are given back. */
+/* Check @len received bytes, and give the used buffers back.  Return: true if they are right. */
 static bool sink_takes(struct sink *s, struct io_uring_buf_ring *ring, char *mem, unsigned int len)
 {
 	while (len) {
@@ -212,7 +212,7 @@ static void flow_through(struct __test_metadata *_metadata, struct _test_data_fl
 	sock_close_pair(fds);
 }
 
-/* Through buffers that are given back as they are used; every byte in order. */
+/* Receive through buffers that are given back after use; all bytes arrive in order. */
 TEST_F(flow, pieces)
 {
 	const struct source from = { .bytes = iou_rounds(400) * 1000 };
@@ -224,7 +224,7 @@ TEST_F(flow, pieces)
 				     (struct sink){ .size = tcp ? 32 : 1000, .inc = inc });
 }
 
-/* As fast as it goes: 4 MiB, 1 GiB in the soak, and less where only layouts differ. */
+/* Send at full speed: 4 MiB, 1 GiB in the soak, and less with large SQEs and CQEs. */
 static struct source bundles_of(unsigned int flags)
 {
 	unsigned long rounds = iou_rounds(getenv("IOU_SOAK") ? 41 : 16);

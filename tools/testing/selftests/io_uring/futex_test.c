@@ -6,7 +6,7 @@
 #include "fault.h"
 #include "iou_test.h"
 
-/* with times of 64 bits, where there are two: a kernel may lack the other */
+/* the call with a 64-bit time, as a kernel may lack the other one */
 #ifdef SYS_futex_time64
 #define SYS_FUTEX	SYS_futex_time64
 #else
@@ -18,7 +18,7 @@
 
 FIXTURE(futex) {
 	struct iou r;
-	unsigned int *word;	/* a page of them, private to the process */
+	unsigned int *word;	/* a page of words, private to the process */
 	unsigned int *shared;
 };
 
@@ -71,13 +71,13 @@ static int do_wake(struct iou *r, unsigned int flags, const unsigned int *word,
 	return iou_one(r);
 }
 
-/* Wake from outside io_uring, so that only the waits have CQEs. */
+/* Wake by a system call, so that only the waits have CQEs. */
 static long sys_wake(const unsigned int *word, int nr)
 {
 	return iou_ret(syscall(SYS_FUTEX, word, FUTEX_WAKE_PRIVATE, nr, NULL, NULL, 0));
 }
 
-/* Wake the one that waits; stock has a worker queue it if that is asked for. */
+/* Wake the only waiter; if a worker has to queue it on stock, retry until it waits. */
 static bool wake_one(const unsigned int *word)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
@@ -113,14 +113,14 @@ TEST_F(futex, wait_and_wake)
 	EXPECT_EQ(0, cqe.res);
 	EXPECT_EQ(0, sys_wake(self->word, 1));
 
-	/* the value is another one */
+	/* the word has another value than the wait expects */
 	prep_wait(r, self->word, 5, 1)->flags = variant->sqe_flags;
 	EXPECT_EQ(-EAGAIN, iou_one(r));
 	self->word[0] = 5;
 	prep_wait(r, self->word, 5, 1);
 	ASSERT_EQ(0, iou_submit_issued(r));
 	EXPECT_EQ(0, do_wake(r, FUTEX2_PRIVATE, self->word + 1, 1));
-	/* one that wakes no task, which is what it was asked to */
+	/* a wake of no waiter */
 	EXPECT_EQ(0, do_wake(r, FUTEX2_PRIVATE, self->word, 0));
 	EXPECT_EQ(0, iou_ready(r));
 	prep_futex(r, IORING_OP_FUTEX_WAKE, FUTEX2_PRIVATE, self->word, 3)->user_data = 2;
@@ -132,7 +132,7 @@ TEST_F(futex, wait_and_wake)
 	EXPECT_EQ(cqe.user_data == 2, cqe.res);
 }
 
-/* A number of waiters, and those that have a bit in common. */
+/* Wake a number of waiters, and waiters whose masks have a bit in common with the wake. */
 TEST_F(futex, how_many_and_whom)
 {
 	struct iou *r = &self->r;
@@ -146,7 +146,7 @@ TEST_F(futex, how_many_and_whom)
 	iou_submit(r);
 	ASSERT_EQ(0, iou_wait(r, 2));
 	iou_seen(r, 2);
-	/* the oldest first */
+	/* the oldest waiters are woken first */
 	EXPECT_EQ(3, sys_wake(self->word, 3));
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, iou_reap(r, &cqe));
@@ -222,11 +222,11 @@ TEST_F(futex, vector)
 		EXPECT_TRUE(wake_one(self->word + i));
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 		EXPECT_EQ(i, cqe.res);
-		/* it is off all of them */
+		/* the wait was removed from all words */
 		EXPECT_EQ(0, sys_wake(self->word, 99));
 		EXPECT_EQ(0, sys_wake(self->word + nr - 1, 99));
 	}
-	/* several at once: one CQE, of one of them */
+	/* if two words are woken, one CQE reports the first of them */
 	prep_waitv(r, waits, 2);
 	ASSERT_EQ(0, iou_submit_issued(r));
 	EXPECT_EQ(1, sys_wake(self->word + 1, 1));
@@ -255,7 +255,7 @@ TEST_F(futex, vector)
 	EXPECT_EQ(-EFAULT, iou_one(r));
 }
 
-/* No task can be woken, or wake, by no bit; bits and values beyond the word are refused. */
+/* A mask of zero is refused, and so are masks and values that do not fit into the word. */
 TEST_F(futex, refused)
 {
 	static const int ops[] = { IORING_OP_FUTEX_WAIT, IORING_OP_FUTEX_WAKE };
@@ -269,7 +269,7 @@ TEST_F(futex, refused)
 		EXPECT_EQ(-EINVAL, iou_one(r));
 		prep_futex(r, ops[i], 0, self->word, 1ULL << 32);
 		EXPECT_EQ(-EINVAL, iou_one(r));
-		/* not FUTEX2_NUMA and FUTEX2_MPOL, which 6.12 does not know and 7.3 does */
+		/* skip FUTEX2_NUMA and FUTEX2_MPOL, which 7.3 supports and 6.12 does not */
 		prep_futex(r, ops[i], 0x10, self->word, 1);
 		EXPECT_EQ(-EINVAL, iou_one(r));
 		prep_futex(r, ops[i], 1, self->word, 1);
@@ -283,7 +283,7 @@ TEST_F(futex, refused)
 	}
 }
 
-/* Found by user_data, by opcode and by all; a second cancel finds nothing. */
+/* Cancel waits by user_data, by opcode, and all; a second cancel finds nothing. */
 TEST_F(futex, cancel)
 {
 	struct futex_waitv waits[4];
@@ -319,7 +319,7 @@ TEST_F(futex, cancel)
 	}
 }
 
-/* A time limit ends a wait, and goes when the wait ends before. */
+/* A linked timeout ends a wait; if the wait ends first, the timeout is removed. */
 TEST_F(futex, timeout)
 {
 	struct __kernel_timespec soon = { .tv_nsec = 1000000 }, late = { .tv_sec = 1000 };
@@ -345,8 +345,8 @@ TEST_F(futex, timeout)
 }
 
 /*
- * A wait whose limit has expired is cancelled before that is seen, or the other way round: it ends
- * once.  Mutant: futex-cancelled-twice.
+ * The linked timeout of a wait expires, and before its task work runs the wait is cancelled, or the
+ * reverse: the wait ends once.  Mutant: futex-cancelled-twice.
  */
 TEST_F(futex, cancelled_twice)
 {
@@ -364,7 +364,7 @@ TEST_F(futex, cancelled_twice)
 			prep_wait(r, self->word, 0, 1)->flags = IOSQE_IO_LINK;
 		iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0)->user_data = 2;
 		ASSERT_EQ(0, iou_submit_issued(r));
-		/* a DEFER_TASKRUN ring sees the limit when it is entered for events */
+		/* a DEFER_TASKRUN ring handles the timeout when its owner enters for events */
 		iou_sleep_ms(i / 2 % 2 ? 0 : 10);
 		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)1, 0, 0)->user_data = 3;
 		ASSERT_EQ(1, iou_submit(r));
@@ -381,7 +381,7 @@ TEST_F(futex, cancelled_twice)
 }
 
 /*
- * What waits on a futex no more takes no wake-up from others, although its CQE is not there yet.
+ * A cancelled wait takes no wake-up from other waiters, although its CQE is not posted yet.
  * Mutant: futex-cancelled-stays.  differences: futexv-cancelled-wake
  */
 TEST_F(futex, cancelled_takes_no_wake)
@@ -411,8 +411,8 @@ TEST_F(futex, cancelled_takes_no_wake)
 }
 
 /*
- * A wait that was woken is not cancelled, although its CQE is not there yet.  Mutant:
- * futex-ended-twice.
+ * A wait that was woken is not cancelled, although its CQE is not posted yet.
+ * Mutant: futex-ended-twice.
  */
 TEST_F(futex, woken_then_cancelled)
 {
@@ -440,7 +440,7 @@ TEST_F(futex, woken_then_cancelled)
 	}
 }
 
-/* A chain goes on when its wait is woken, and ends when the value is another one. */
+/* A chain continues when its wait is woken, and breaks if the word has another value. */
 TEST_F(futex, chain)
 {
 	struct iou *r = &self->r;
@@ -482,7 +482,7 @@ static void *race_wakes(void *arg)
 	return NULL;
 }
 
-/* Two threads wake, the ring cancels: each wait ends once, and is on no futex any more. */
+/* Two threads wake while the ring cancels: each wait ends once, and stays on no futex. */
 TEST_F(futex, races)
 {
 	struct racer racer[2] = {
@@ -518,13 +518,13 @@ TEST_F(futex, races)
 		store_rel(&racer[i].stop, 1);
 		pthread_join(threads[i], NULL);
 	}
-	/* a vector may have been woken twice, and have one CQE */
+	/* two wakes may hit one vector, which has one CQE */
 	EXPECT_LE(woken, racer[0].woken + racer[1].woken);
 	EXPECT_EQ(0, iou_ready(r));
 	EXPECT_EQ(0, sys_wake(self->word + 1, 99));
 }
 
-/* In a child: @nr waits of each kind, of which the rest of its life knows nothing. */
+/* Leave 4 waits of each kind in a child, which does not wait for them. */
 static void leave_waits(unsigned int ring_flags, unsigned int *words, struct iou *r)
 {
 	struct futex_waitv waits[4];
@@ -542,7 +542,7 @@ static void leave_waits(unsigned int ring_flags, unsigned int *words, struct iou
 		_exit(2);
 }
 
-/* A process goes with all of its waits, exec goes on without them. */
+/* A process exits with all of its waits in flight, and an exec ends them. */
 TEST_F(futex, exit_and_exec)
 {
 	unsigned int how;
@@ -571,8 +571,8 @@ TEST_F(futex, exit_and_exec)
 }
 
 /*
- * The ring outlives the process that waits: its waits end with it, as their futexes are
- * of its memory.  Mutant: futex-outlives-memory.  differences: futex-task-ends
+ * The ring outlives the process that waits.  The waits end with the process, as their futexes are
+ * in its memory.  Mutant: futex-outlives-memory.  differences: futex-task-ends
  */
 TEST_F(futex, memory_is_gone)
 {
@@ -593,7 +593,7 @@ TEST_F(futex, memory_is_gone)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	ASSERT_EQ(0, status);
-	/* what the child has taken of the SQ */
+	/* skip the SQEs that the child has submitted */
 	r->sent = *r->sq_tail;
 	r->next = r->sent;
 	for (i = 0; i < 8; i++) {
@@ -602,7 +602,7 @@ TEST_F(futex, memory_is_gone)
 	}
 }
 
-/* Close a ring that waits on a futex, alone or among several.  Return: has it taken a wake then? */
+/* Close a ring with a wait.  Return: 1 if the wait takes a wake afterwards, 0, or -1. */
 static int closed_takes_wake(unsigned int flags, bool vector)
 {
 	unsigned int word[2] = {};
@@ -624,8 +624,8 @@ static int closed_takes_wake(unsigned int flags, bool vector)
 }
 
 /*
- * A ring that is closed takes no wake any more.  A SQPOLL thread that does not run does not let
- * go of its ring: one time of ten it will.  Mutant: close-leaves-requests.
+ * A closed ring takes no wakes.  A SQPOLL thread releases its ring only when it runs, so one
+ * success in ten rounds is enough.  Mutant: close-leaves-requests.
  * differences: close-takes-nothing
  */
 TEST_F(futex, closed_takes_no_wake)
@@ -652,7 +652,7 @@ static void *submit_in_thread(void *arg)
 	return (void *)(long)iou_submit(arg);
 }
 
-/* How many of @nr processes, one after the other, wake another task at their own word. */
+/* Return: how many of @nr processes, one after another, wake a waiter at their own word. */
 static int count_wakers(const unsigned int *word, int nr)
 {
 	int pid, status, found = 0;
@@ -668,8 +668,8 @@ static int count_wakers(const unsigned int *word, int nr)
 }
 
 /*
- * A killed process does not wait for the ring's lock, which another one keeps, and leaves its
- * waits behind.  Its mm must not become that of a process whose wakes they would take.
+ * A killed process does not wait for the ring lock, which another process holds, and leaves its
+ * waits behind.  A process that reuses its mm must not lose wakes to these waits.
  * Mutant: futex-takes-strangers-wake.  differences: exit-ring-lock
  */
 TEST_F(futex, memory_is_not_reused)
@@ -688,7 +688,7 @@ TEST_F(futex, memory_is_not_reused)
 		SKIP(return, "a child has other memory");
 	if (iou_on_stock())
 		SKIP(return, "the process waits for the lock");
-	/* memory that was freed is used again by the CPU that has freed it */
+	/* stay on one CPU, which reuses the memory that it has freed */
 	CPU_ZERO(&cpu);
 	CPU_SET(0, &cpu);
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpu), &cpu));
@@ -702,10 +702,10 @@ TEST_F(futex, memory_is_not_reused)
 		_exit(1);
 	}
 	ASSERT_EQ(1, read(p[0], &c, 1));
-	/* what the child has taken of the SQ */
+	/* skip the SQEs that the child has submitted */
 	r->sent = *r->sq_tail;
 	r->next = r->sent;
-	/* it is a path that has to be read with the lock */
+	/* OPENAT holds the ring lock while it reads its path */
 	iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, h.mem, 0, 0)->user_data = 1;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, submit_in_thread, r));
 	ASSERT_EQ(1, hole_faults(&h, 1));
@@ -729,7 +729,7 @@ static void *wait_in_thread(void *arg)
 }
 
 /*
- * The same with a thread of the process: another one may have the ring.
+ * The waits of a thread that exits also end, although other threads may use the ring.
  * differences: futex-task-ends
  */
 TEST_F(futex, thread_exits)
@@ -745,7 +745,7 @@ TEST_F(futex, thread_exits)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_in_thread, r));
 	ASSERT_EQ(0, pthread_join(thread, &ret));
 	ASSERT_EQ(NULL, ret);
-	/* it goes on waiting there */
+	/* on stock the wait stays on the futex */
 	if (iou_on_stock()) {
 		EXPECT_EQ(1, sys_wake(self->word, 1));
 	}
@@ -753,7 +753,7 @@ TEST_F(futex, thread_exits)
 	EXPECT_EQ(iou_on_stock() ? 0 : -ECANCELED, cqe.res);
 }
 
-/* Woken by a wake of the same ring, in one chain and one call. */
+/* A wake that is submitted together with a wait, on the same ring, wakes it. */
 TEST_F(futex, wake_own)
 {
 	struct iou *r = &self->r;
