@@ -53,7 +53,7 @@ FIXTURE_TEARDOWN(end)
 	close(self->alive[1]);
 }
 
-/* What a thread writes before it ends, or which directories it creates. */
+/* The last writes of a thread that exits, or the directories that it creates. */
 struct last_writes {
 	unsigned int flags;
 	int file;
@@ -70,7 +70,7 @@ static unsigned int next_random(unsigned int *state)
 	return *state >> 8;
 }
 
-/* What a victim works with. */
+/* The ring, files and buffers of a victim. */
 struct victim {
 	struct iou r;
 	unsigned int flags;
@@ -360,7 +360,7 @@ TEST_F(end, stop_then_kill)
 	}
 }
 
-/* A second thread ends the process by a system call of its own. */
+/* A second thread that ends the process by a system call. */
 struct ender {
 	unsigned int after_us;
 	int how;
@@ -507,8 +507,8 @@ TEST_F(end, close)
 }
 
 /*
- * A ring is closed with more polls than its CQ has entries, with messages and an eventfd.  All of
- * them are freed, and then its registered file: its other end reports POLLHUP.
+ * A ring is closed with more polls than its CQ has entries, with messages and an eventfd.  The
+ * close frees all of them and releases its registered file, whose other end reports POLLHUP.
  * Mutant: ring-end-skips-wait-table.
  */
 TEST_F(end, close_with_more_than_fits)
@@ -554,8 +554,8 @@ TEST_F(end, close_with_more_than_fits)
 }
 
 /*
- * A request releases what it holds when its ring is closed: the read end of a pipe on which a read
- * waits is then closed, and the writer gets POLLERR.
+ * Return: true if the read end of the pipe was closed in time.  The close of a ring releases the
+ * file of a read that waits, so that poll() on the write end reports POLLERR.
  */
 static bool reader_gone(int write_end)
 {
@@ -595,7 +595,7 @@ TEST_F(end, close_gives_files_back)
 	}
 }
 
-/* The thread that submitted ends; the process and the ring go on. */
+/* Submit requests and exit; the process and the ring go on. */
 static void *submit_and_end(void *arg)
 {
 	struct victim *v = arg;
@@ -620,7 +620,7 @@ TEST_F(end, thread)
 		v.waits = false;
 		ASSERT_EQ(0, pthread_create(&t, NULL, submit_and_end, &v));
 		pthread_join(t, NULL);
-		/* each request of a thread that has exited posts a CQE */
+		/* each request of the exited thread posts a CQE */
 		for (i = 0; i < 12; i++)
 			ASSERT_TRUE(write(v.pipe[1], "12345678", 8) == 8 &&
 				    write(v.sock[1], "12345678", 8) == 8 &&
@@ -639,7 +639,7 @@ TEST_F(end, thread)
 
 static struct __kernel_timespec tick = { .tv_nsec = 20000000 };
 
-/* Set a TIMEOUT that repeats without end (1), and one that ends with its fourth tick (2). */
+/* Set two timers: one repeats without end (1), the other one ends with its fourth tick (2). */
 static void *set_timers_and_end(void *arg)
 {
 	struct iou *r = arg;
@@ -717,7 +717,7 @@ TEST_F(end, timers_of_a_thread)
 #define LAST_WRITES	24
 #define LAST_SIZE	16384
 
-/* Prepare writes for one worker, more than it can have begun when the thread ends. */
+/* Prepare more writes for one worker than it can begin before the thread exits. */
 static int prep_last_writes(struct iou *r, int file, void *buf, unsigned int size, unsigned int nr)
 {
 	__u32 limits[2] = { 1, 1 };
@@ -745,7 +745,7 @@ static void *write_and_end(void *arg)
 }
 
 /*
- * A thread's last writes are done although it ends at once.  Its exit does not wait for requests
+ * A thread's last writes are done although it exits at once.  Its exit does not wait for requests
  * that could wait without end.  Mutant: exit-drops-writes.
  */
 TEST_F(end, writes_of_a_thread)
@@ -797,7 +797,7 @@ static void *write_by_index_and_end(void *arg)
 	return NULL;
 }
 
-/* Writes are done, too, if the end of the thread ends their ring.  Mutant: index-goes-first. */
+/* A thread's last writes are done even if its exit ends their ring.  Mutant: index-goes-first. */
 TEST_F(end, writes_by_index)
 {
 	struct last_writes w = { .flags = variant->flags };
@@ -842,7 +842,7 @@ static void *write_behind_a_fault_and_end(void *arg)
 
 	if (iou_init(&r, 32, w->flags))
 		return (void *)1;
-	/* names do not wait for the write's key */
+	/* MKDIRATs are not hashed, so only a single worker makes them wait for the write */
 	if (w->dir && iou_register(&r, IORING_REGISTER_IOWQ_MAX_WORKERS, one, 2))
 		return (void *)5;
 	iou_prep(&r, IORING_OP_WRITE, w->file, w->hole.mem, 1, 0)->flags = IOSQE_ASYNC;
@@ -863,8 +863,8 @@ static void *write_behind_a_fault_and_end(void *arg)
 }
 
 /*
- * Let the first write end @ms after the others were queued, while the exit waits for it.
- * Return: how many writes are done; negative if this cannot be tried.
+ * Let the first write end @ms after the others were queued, while the thread's exit waits for it.
+ * Return: how many writes are done; negative without userfaultfd.
  */
 static int writes_done_behind(struct last_writes *w, unsigned int ms)
 {
@@ -891,7 +891,7 @@ static int writes_done_behind(struct last_writes *w, unsigned int ms)
 	return done;
 }
 
-/* Writes are done however long the first one takes.  Mutant: patience-drops-writes. */
+/* All writes are done even if the first of them takes long.  Mutant: patience-drops-writes. */
 TEST(writes_of_a_thread_behind_a_slow_one)
 {
 	struct last_writes w = {};
@@ -904,8 +904,8 @@ TEST(writes_of_a_thread_behind_a_slow_one)
 }
 
 /*
- * Writes are done, too, if the worker was created before an unshare(), and must not run work that
- * was queued after it.  Mutant: newer-work-is-left.
+ * All writes are done even if the worker was created before an unshare(), and so must not run work
+ * that was queued after the unshare().  Mutant: newer-work-is-left.
  */
 TEST(writes_of_a_thread_behind_an_unshare)
 {
@@ -924,7 +924,7 @@ TEST(writes_of_a_thread_behind_an_unshare)
 	}
 }
 
-/* So are the names that a thread has created after an unshare().  Mutant: newer-work-is-left. */
+/* MKDIRATs that a thread queues after an unshare() are done, too.  Mutant: newer-work-is-left. */
 TEST(names_of_a_thread_behind_an_unshare)
 {
 	static const int what[] = { CLONE_FS, CLONE_NEWUTS };
@@ -945,12 +945,12 @@ TEST(names_of_a_thread_behind_an_unshare)
 		iou_dir_remove(path, w.dir);
 		if (done < 0)
 			SKIP(return, "needs userfaultfd");
-		/* the write that the others waited for */
+		/* the file has only the write that the MKDIRATs waited for */
 		EXPECT_EQ(1, done);
 	}
 }
 
-/* Write a chain with a time limit, see the first write, and end. */
+/* Submit a chain of writes with a linked timeout, wait for the first write, and exit. */
 static void *chain_and_end(void *arg)
 {
 	struct __kernel_timespec ts = { .tv_sec = 100 };
@@ -975,7 +975,7 @@ static void *chain_and_end(void *arg)
 }
 
 /*
- * The rest of a chain that waits for its thread is done.  Mutant: chain-is-left.
+ * The rest of a chain is done although it waits for a thread that exits.  Mutant: chain-is-left.
  * differences: exit-thread-chain
  */
 TEST_F(end, chain_of_a_thread)
@@ -1006,7 +1006,7 @@ TEST_F(end, chain_of_a_thread)
 #define DISKS		"/sys/kernel/config/nullb/"
 #define LAST_READS	4
 
-/* Create a disk that needs @nsec for each request, or use it.  Return: its descriptor, or -1. */
+/* Create or open a disk whose requests take @nsec.  Return: its descriptor, or -1. */
 static int open_timed_disk(const char *name, const char *nsec, int flags)
 {
 	char dir[64], path[96], dev[32];
@@ -1052,7 +1052,7 @@ static void *read_and_end(void *arg)
 	return iou_submit(&v->r) == LAST_READS ? NULL : (void *)2;
 }
 
-/* Let a thread read from @disk, which v->file becomes, and end.  Return: 0 if it could do that. */
+/* Let a thread read from @disk, which replaces v->file, and exit.  Return: 0 if this succeeds. */
 static int read_from_and_end(struct victim *v, int disk, unsigned int flags, unsigned int seed)
 {
 	pthread_t t;
@@ -1094,7 +1094,7 @@ TEST_F(end, reads_of_a_thread)
 }
 
 /*
- * An exit does not wait for a disk that does not answer: the thread may be its server.
+ * An exit does not wait for a disk that does not answer, as the exiting thread may serve the disk.
  * Mutant: exit-waits-for-a-disk.
  */
 TEST_F(end, reads_of_a_thread_from_a_disk_that_hangs)
@@ -1114,7 +1114,7 @@ TEST_F(end, reads_of_a_thread_from_a_disk_that_hangs)
 	EXPECT_GT(2000000, iou_now_us() - start);
 	for (i = 0; i < LAST_READS; i++) {
 		ASSERT_EQ(0, iou_reap(&v.r, &cqe));
-		/* the SQPOLL thread does not exit; 6.12: -EFAULT */
+		/* a SQPOLL thread does not exit, so its reads succeed; 6.12: -EFAULT */
 		EXPECT_TRUE(cqe.res == LAST_SIZE || cqe.res == -ECANCELED || cqe.res == -EFAULT) {
 			TH_LOG("read: %d", cqe.res);
 		}
@@ -1138,8 +1138,8 @@ static void *go_on(void *arg)
 }
 
 /*
- * End the first thread of a process, which waits for one worker's reads of a second.  The thread
- * may have a sibling.
+ * End the first thread of a process.  Its exit waits a second for the reads of one worker.  The
+ * thread may have a sibling.
  */
 static void end_before_others(unsigned int flags, int disk, int told, bool sibling)
 {
@@ -1165,7 +1165,7 @@ static void end_before_others(unsigned int flags, int disk, int told, bool sibli
 	syscall(SYS_exit, 0);
 }
 
-/* Fork a process whose first thread ends as above.  Return: its pid, once that thread waits. */
+/* Fork a process for end_before_others().  Return: its pid, once its first thread waits. */
 static int start_to_end(unsigned int flags, int disk, const int p[2], bool sibling)
 {
 	int pid = fork();
@@ -1233,7 +1233,7 @@ struct leaver {
 	int told;
 };
 
-/* End while a worker waits in a page fault, which only a kill ends. */
+/* Exit while a worker waits in a page fault; only a kill ends this wait. */
 static void *end_behind_a_fault(void *arg)
 {
 	struct leaver *l = arg;
@@ -1251,7 +1251,7 @@ static void *end_behind_a_fault(void *arg)
 	return NULL;
 }
 
-/* Fork a process whose threads end, all but the first behind a fault.  Return: its pid. */
+/* Fork a process whose threads exit, the later ones with a worker in a fault.  Return: its pid. */
 static int start_threads_to_end(struct leaver *l, unsigned int nr, const int p[2])
 {
 	int pid = fork();
@@ -1314,14 +1314,14 @@ TEST_F(end, signal_behind_the_last_sibling)
 	}
 }
 
-/* Wait outside of io_uring, next to a leader that ends.  Fail if a signal interrupts the wait. */
+/* Wait outside of io_uring while the leader exits.  Fail if a signal interrupts the wait. */
 static void *wait_undisturbed(void *arg)
 {
 	struct epoll_event event;
 	int ep = epoll_create1(0);
 	unsigned int i;
 
-	/* the leader had this handler when it ended */
+	/* let the leader exit first, with its own handler of SIGUSR2 */
 	iou_sleep_ms(100);
 	signal(SIGUSR2, SIG_IGN);
 	for (i = 0; i < 10; i++) {
@@ -1331,7 +1331,7 @@ static void *wait_undisturbed(void *arg)
 	_exit(0);
 }
 
-/* Fork a process whose leader ends, behind a fault or at once.  Return: its pid. */
+/* Fork a process whose leader exits, at once or with a worker in a fault.  Return: its pid. */
 static int start_leader_to_end(struct leaver *l, bool fault)
 {
 	int pid = fork();
@@ -1376,7 +1376,7 @@ TEST_F(end, ignored_signals_stay_ignored)
 		ASSERT_LT(0, pid);
 		ASSERT_EQ(1, read(told[0], &c, 1));
 		iou_sleep_ms(200);
-		/* a leader behind a fault began to exit before signals[3] was ignored */
+		/* with a fault, the leader begins to exit before signals[3] is ignored */
 		for (i = 0; i < 8; i++) {
 			ASSERT_EQ(0, kill(pid, signals[i % (fault ? 3 : 4)]));
 			iou_sleep_ms(20);
@@ -1435,7 +1435,7 @@ TEST(opens_of_a_thread)
 	unlink("/tmp/iou-last");
 }
 
-/* Fork a process whose second thread ends with opens in flight.  Return: its pid. */
+/* Fork a process whose second thread exits with opens in flight.  Return: its pid. */
 static int start_opens_to_end(unsigned long nr)
 {
 	int pid = fork();
@@ -1450,7 +1450,7 @@ static int start_opens_to_end(unsigned long nr)
 }
 
 /*
- * A process is stopped while a thread of it ends: its parent sees the stop.
+ * If a process is stopped while one of its threads exits, waitpid() in its parent reports the stop.
  * Mutant: worker-stops-beside-an-exit.  differences: stop-beside-exit
  */
 TEST(stop_meets_a_thread_that_ends)
@@ -1570,7 +1570,7 @@ TEST_F(end, open_of_a_thread)
 	rmdir(dir);
 }
 
-/* Let a worker go on from a read of a pipe with the open of a FIFO, and end. */
+/* Link the open of a FIFO behind a read that a worker runs, and exit. */
 static void *read_open_and_end(void *arg)
 {
 	static char c;
@@ -1609,7 +1609,7 @@ TEST_F(end, open_behind_a_read_of_a_thread)
 	ASSERT_EQ(0, enter_dir_of_fifo(dir));
 	ASSERT_EQ(0, iou_init(&r, 8, variant->flags));
 	ASSERT_EQ(0, pthread_create(&t, NULL, read_open_and_end, &r));
-	/* let the open of a kernel that fails end */
+	/* if the kernel fails the test, open the FIFO after 6 seconds so that the exit ends */
 	while (pthread_tryjoin_np(t, &ret) && iou_now_us() - begin < 6000000)
 		iou_sleep_ms(10);
 	EXPECT_GE(5000000, iou_now_us() - begin);
@@ -1661,7 +1661,7 @@ TEST_F(end, owner_thread)
 	}
 }
 
-/* Children that share the ring by descriptor and mapping, and end at random. */
+/* Children share the ring's descriptor and mapping, and exit at random. */
 TEST_F(end, fork_storm)
 {
 	unsigned int round, rounds = iou_rounds(40);
@@ -1788,7 +1788,7 @@ static void ignore_signal(int sig)
 #define STUCK_TASKS	48
 #define STUCK_RINGS	32
 
-/* A walk through a quarter of the rings takes as long on a slow kernel. */
+/* On a slow kernel, a walk through a quarter of the rings takes as long. */
 static unsigned int stuck_rings(void)
 {
 	return iou_slow_kernel() ? STUCK_RINGS / 4 : STUCK_RINGS;
@@ -1814,7 +1814,7 @@ static void exec_behind_a_read(int disk, int told)
 
 /*
  * An exec that waits for its requests walks through its rings at each signal.  A kill during any of
- * these walks ends it.  Mutant: kill-lost-in-exec.
+ * these walks ends the exec.  Mutant: kill-lost-in-exec.
  */
 TEST(exec_is_killed_at_any_time)
 {
@@ -1843,7 +1843,7 @@ TEST(exec_is_killed_at_any_time)
 			kill(pids[i], SIGRTMIN);
 		iou_sleep_ms(iou_slow_kernel() ? 10 : 1);
 	}
-	/* kill each alone, 0.1 ms later in its walk through the rings than the last */
+	/* kill one process after another, each 0.1 ms later in its walk than the one before */
 	iou_sleep_ms(20);
 	for (i = 0; i < nr; i++) {
 		kill(pids[i], SIGRTMIN);
@@ -1864,7 +1864,7 @@ TEST(exec_is_killed_at_any_time)
 	close(disk);
 }
 
-/* Two threads enter for the first time at once, over and over. */
+/* Four threads enter a new ring for the first time at once, in each round. */
 static void *first_submit(void *arg)
 {
 	struct iou *r = arg;
@@ -1939,7 +1939,7 @@ static void take_tags_and_wait(struct iou *r, int disk, int alive)
 			 i * IOU_PAGE)->flags = i < 2 ? 0 : IOSQE_ASYNC;
 	if (iou_submit(r) != 4)
 		_exit(99);
-	/* until the workers wait for a tag */
+	/* wait until the workers wait for a tag */
 	iou_sleep_ms(100);
 	if (write(alive, "r", 1) != 1)
 		_exit(98);
@@ -1968,7 +1968,7 @@ TEST(killed_while_workers_wait_for_tags)
 		ASSERT_EQ(1, read(alive[0], &c, 1));
 		ASSERT_EQ(0, kill(pid, SIGKILL));
 		ret = gone(pid, &status);
-		/* 6.12 waits for ever: poll the device for the victim */
+		/* 6.12 waits for ever: poll the device in place of the victim */
 		while (ret && waitpid(pid, &status, WNOHANG) != pid)
 			iou_enter(&r, 0, 0, IORING_ENTER_GETEVENTS);
 		EXPECT_TRUE(!ret || iou_on_stock()) {
@@ -1997,7 +1997,7 @@ static void *wait_for_tag(void *arg)
 		IOSQE_ASYNC;
 	if (iou_submit(&r) != 1)
 		_exit(96);
-	/* until the worker waits for a tag */
+	/* wait until the worker waits for a tag */
 	iou_sleep_ms(100);
 	if (write(t->alive, "r", 1) != 1)
 		_exit(95);
@@ -2024,8 +2024,8 @@ static void take_tags_for_another(struct tag_taker *t)
 }
 
 /*
- * Reads of another thread, on another ring, hold the tags.  They end after this thread has exited,
- * as another task polls for them.  Mutant: polled-left-alone.  differences: exit-worker-tag
+ * Polled reads of one thread hold both tags, and another thread's worker waits for one.  After the
+ * kill, another task polls for the reads.  Mutant: polled-left-alone.  differences: exit-worker-tag
  */
 TEST(killed_while_a_worker_waits_for_tags_of_a_sibling)
 {
@@ -2099,7 +2099,7 @@ static bool slab_fails(const char *percent)
 	       !iou_put(FAILSLAB "probability", percent);
 }
 
-/* Use another task's ring for the first time.  Return: true if the call found no memory. */
+/* Use another task's ring for the first time.  Return: 1 for -ENOMEM, 0 otherwise, 2 on failure. */
 static int use_other(struct iou *other)
 {
 	struct iou own;
