@@ -95,7 +95,7 @@ static const struct setup_row setup_rows[] = {
 	  PAR(.flags = IORING_SETUP_NO_MMAP, .cq_off.user_addr = -4096ULL) },
 	{ "own memory in the kernel", -EFAULT, 1,
 	  PAR(.flags = IORING_SETUP_NO_MMAP, .cq_off.user_addr = 0xffff888000000000ULL) },
-	/* fields that belong to a flag are not read without it */
+	/* a field that belongs to a flag is not read without the flag */
 	{ "cq without flag", 0, 1, PAR(.cq_entries = ~0U) },
 	{ "cpu without flag", 0, 1, PAR(.flags = IORING_SETUP_SQPOLL, .sq_thread_cpu = ~0U) },
 	{ "wq_fd without flag", 0, 1, PAR(.wq_fd = BAD_FD) },
@@ -106,7 +106,7 @@ static const struct setup_row setup_rows[] = {
 	{ "offsets are output", 0, 1, PAR(.sq_off = { .head = 1, .resv1 = 7 }) },
 };
 
-/* Close a ring that was set up, and return 0. */
+/* Set up a ring and close it.  Return: 0, or the negative errno of the setup. */
 static int try_setup(unsigned int entries, const struct io_uring_params *in)
 {
 	struct io_uring_params p = *in;

@@ -99,7 +99,7 @@ TEST_F(bundle, send)
 	}
 }
 
-/* The length limits the bytes of the first CQE; only the first buffer is cut. */
+/* The length limits the bytes of the first CQE; it cuts no buffer but the first. */
 TEST_F(bundle, send_some)
 {
 	struct iou *r = &self->r;
@@ -578,7 +578,7 @@ TEST_F(bundle, receive_multishot)
 }
 
 /*
- * The last buffer keeps the bytes that were not needed; the CQEs of the others report no rest.
+ * The last buffer keeps the bytes that were not needed; the slots of the others get length 0.
  * Mutant: bundle-used-up-keeps-length.
  */
 TEST_F(bundle, incremental)

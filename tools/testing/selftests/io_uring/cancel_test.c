@@ -490,7 +490,7 @@ TEST_F(cancel, happened_but_not_told)
 	}
 }
 
-/* A cancel finds a chain only by its head, and ends the whole chain. */
+/* A cancel finds a chain only by its head; the rest of a hardlinked chain still runs. */
 TEST_F(cancel, chains)
 {
 	struct iou *r = &self->r;
@@ -552,7 +552,7 @@ TEST_F(cancel, cancel_in_a_chain)
 	EXPECT_EQ(-ECANCELED, e.res[3]);
 }
 
-/* A drained request is not found; a cancel of the request before it releases it. */
+/* A drained request is not found, but runs once a cancel has ended the earlier request. */
 TEST_F(cancel, drained)
 {
 	struct iou *r = &self->r;
@@ -801,7 +801,7 @@ TEST_F(work, queued_and_running)
 }
 
 /*
- * A running request is marked as cancelled, but not counted; 6.12 does not count queued requests
+ * A running request is notified of the cancel, but not counted; 6.12 does not count queued requests
  * either.  differences: cancel-all-counts
  */
 TEST_F(work, all)

@@ -321,7 +321,7 @@ TEST_F(cmd, sockopt)
 	close(fd);
 }
 
-/* The option is in the program's memory, which any context can read. */
+/* Any context that runs the command can access an option in the program's memory. */
 TEST_F(cmd, sockopt_in_words)
 {
 	int fd = socket(AF_INET, SOCK_STREAM, 0);

@@ -254,7 +254,7 @@ TEST_F(complete, submit_hides_timeout)
 	EXPECT_EQ(0, iou_discard(r, 1));
 }
 
-/* If fewer SQEs were submitted than the call asks for, it does not wait. */
+/* A call that submits fewer SQEs than its argument says does not wait. */
 TEST_F(complete, partial_submit_does_not_wait)
 {
 	unsigned long long start = iou_now_us();
@@ -686,7 +686,7 @@ TEST_F(complete, signal_mask)
 	EXPECT_EQ(1, sigismember(&now, SIGUSR1));
 }
 
-/* Check in which call of the task its CQE becomes visible, for each kind of ring. */
+/* Check in which call of the task a CQE becomes visible, for each kind of ring. */
 TEST_F(complete, when_it_is_visible)
 {
 	struct iou *r = &self->r;
@@ -938,7 +938,7 @@ TEST_F(complete, poll_tells_of_completions)
 	EXPECT_EQ(1, poll(&pfd, 1, 0));
 	iou_seen(r, 1);
 	EXPECT_EQ(0, poll(&pfd, 1, 0));
-	/* CQEs on the overflow list also do */
+	/* and so do CQEs on the overflow list */
 	ASSERT_EQ(12, submit_nops(r, 0, 12));
 	settle(r);
 	EXPECT_EQ(1, poll(&pfd, 1, 0));

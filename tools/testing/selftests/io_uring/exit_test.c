@@ -508,7 +508,7 @@ TEST_F(end, close)
 
 /*
  * A ring is closed with more polls than its CQ has entries, with messages and an eventfd.  The
- * close frees all of them and releases its registered file, whose other end reports POLLHUP.
+ * close frees all of them and releases the registered file, whose other end reports POLLHUP.
  * Mutant: ring-end-skips-wait-table.
  */
 TEST_F(end, close_with_more_than_fits)

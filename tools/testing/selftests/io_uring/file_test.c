@@ -251,7 +251,7 @@ TEST_F(file, statx_of_server)
 	statx_of_root(_metadata, self, variant->sqe_flags, NULL);
 }
 
-/* The filesystem of a server on a block device looks like a local one. */
+/* As above with a server's filesystem on a block device, which looks like a local one. */
 TEST_F(file, statx_of_server_with_device)
 {
 	if (access("/dev/fuse", F_OK))
