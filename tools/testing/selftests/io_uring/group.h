@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring selftests: groups of provided buffers; who includes it defines SLOTS and GROUP before */
+/* io_uring selftests: groups of provided buffers; a program defines SLOTS and GROUP first */
 #ifndef GROUP_H
 #define GROUP_H
 
@@ -52,7 +52,7 @@ static inline void add(struct io_uring_buf_ring *ring, void *addr, unsigned int 
 	store_rel(&ring->tail, (__u16)(ring->tail + 1));
 }
 
-/* A SEND or RECV of several buffers of the group GROUP at once. */
+/* Prepare a SEND or RECV of several buffers of the group GROUP at once. */
 static inline struct io_uring_sqe *prep_bundle(struct iou *r, int op, int fd, unsigned int len,
 					       unsigned int how)
 {

@@ -103,7 +103,7 @@ TEST_F(group, provide_refused)
 	sqe = prep_provide(r, GROUP, m, PIECE, 1, 0);
 	sqe->flags = IOSQE_BUFFER_SELECT;
 	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
-	/* none of them has made the group */
+	/* none of these requests has created the group */
 	prep_remove(r, GROUP, 1);
 	EXPECT_EQ(-ENOENT, iou_one(r));
 }
@@ -138,7 +138,7 @@ TEST_F(group, provide_and_remove)
 	sqe = prep_remove(r, GROUP, 1);
 	sqe->off = 1;
 	EXPECT_EQ(-EINVAL, iou_one(r));
-	/* large numbers are as good as small ones */
+	/* the number of a group may be large */
 	prep_provide(r, 60000, self->mem, 1, 3, 0);
 	EXPECT_EQ(0, iou_one(r));
 	prep_remove(r, 60000, 5);
@@ -146,7 +146,7 @@ TEST_F(group, provide_and_remove)
 }
 
 /*
- * First in first out, and one that was not needed stays the first.
+ * Buffers of PROVIDE_BUFFERS are selected first in, first out.  A read that waits holds none.
  * differences: wait-without-buffer
  */
 TEST_F(group, classic_order)
@@ -167,7 +167,7 @@ TEST_F(group, classic_order)
 	EXPECT_EQ(0, memcmp(self->mem, "ab", 2));
 	EXPECT_EQ(0, memcmp(self->mem + PIECE, "cd", 2));
 	EXPECT_EQ(0, memcmp(self->mem + 1024, "ef", 2));
-	/* one that waits has none: it can be taken away, or used by another; stock keeps it */
+	/* while the read waits, its buffer can be removed, or used by another; stock holds it */
 	if (iou_on_stock())
 		return;
 	prep_read(r, IORING_OP_READ, self->pipe[0], 2)->user_data = 100;
@@ -223,13 +223,12 @@ TEST_F(group, register_refused)
 	EXPECT_EQ(-ENOENT, unreg(r, GROUP));
 }
 
-/* A group that is used up may become a ring; one with buffers may not. */
 #define LARGEST		32768
 #define LARGEST_SIZE	(LARGEST * sizeof(struct io_uring_buf))
 
 /*
- * Register rings of buffers of the largest size, in memory of our own, until one is refused.
- * Return: how many there are then, up to @most, or a negative errno.
+ * Register buffer rings of the largest size, in the program's own memory, until one returns
+ * -ENOMEM.  Return: the number of rings, at most @most, or another negative errno.
  */
 static int pin_groups(struct iou *r, char *mem, int first, int most)
 {
@@ -251,7 +250,7 @@ static int become_pinner(rlim_t bytes)
 	return setrlimit(RLIMIT_MEMLOCK, &limit) || setgid(4251) || setuid(100000 + getpid());
 }
 
-/* As a user who may not lock a byte.  Return: 0, or the line that is wrong. */
+/* Pin with an RLIMIT_MEMLOCK of 0.  Return: 0, or the number of the line that failed. */
 static int pin_without_limit(unsigned int flags, bool stock)
 {
 	struct iou r, other;
@@ -262,17 +261,17 @@ static int pin_without_limit(unsigned int flags, bool stock)
 	mem = iou_map_anon(4 * LARGEST_SIZE);
 	if (!mem || iou_init(&r, 8, flags) || iou_init(&other, 8, flags))
 		return __LINE__;
-	/* programs have lived without a limit: eight of them are left alone */
+	/* eight buffer rings are not charged, as older programs do not expect a limit */
 	if (pin_groups(&r, mem, 0, 40) != (stock ? 40 : 8))
 		return __LINE__;
-	/* what the kernel allocates is no matter of this limit */
+	/* memory that the kernel allocates is not charged */
 	if (reg(&r, 50, NULL, LARGEST, IOU_PBUF_RING_MMAP, 0))
 		return __LINE__;
 	if (stock)
 		return 0;
 	if (reg(&r, 51, mem, 8, 0, 0) != -ENOMEM)
 		return __LINE__;
-	/* of each ring; and what goes makes room */
+	/* each ring has eight of its own, and one that is unregistered makes room */
 	if (pin_groups(&other, mem, 0, 40) != 8)
 		return __LINE__;
 	if (unreg(&r, 3) || unreg(&r, 4) || pin_groups(&r, mem, 20, 40) != 2)
@@ -282,7 +281,7 @@ static int pin_without_limit(unsigned int flags, bool stock)
 	return 0;
 }
 
-/* With a limit of three more: what is charged to it is had back.  As above. */
+/* Pin with an RLIMIT_MEMLOCK of three buffer rings.  Return: as above. */
 static int pin_within_limit(unsigned int flags)
 {
 	struct iou r;
@@ -295,14 +294,14 @@ static int pin_within_limit(unsigned int flags)
 	if (!mem || iou_init(&r, 8, flags))
 		return __LINE__;
 	for (i = 0; i < 3; i++) {
-		/* for the second round the first ones that went were not charged, but these are */
+		/* eight are not charged, three fill the limit, and each round uncharges these */
 		if (pin_groups(&r, mem, 100 * i, 40) != 11)
 			return __LINE__;
 		for (int k = 10; k >= 0; k--)
 			if (unreg(&r, 100 * i + k))
 				return __LINE__;
 	}
-	/* nor is anything charged that could not be pinned */
+	/* memory that cannot be pinned is not charged */
 	for (i = 0; i < 20; i++)
 		if (reg(&r, 900, (void *)IOU_PAGE, LARGEST, 0, 0) != -EFAULT)
 			return __LINE__;
@@ -313,8 +312,8 @@ static int pin_within_limit(unsigned int flags)
 }
 
 /*
- * Rings of buffers in a program's own memory are pinned.  Eight large ones of each ring are no
- * matter of RLIMIT_MEMLOCK, further ones are.  Mutants: group-pins-uncharged,
+ * Buffer rings in a program's own memory are pinned.  Eight large ones of each io_uring are not
+ * charged to RLIMIT_MEMLOCK, further ones are.  Mutants: group-pins-uncharged,
  * group-pins-charged-for-ever.  differences: buffer-ring-memlock
  */
 TEST_F(group, pinned_memory_is_limited)
@@ -338,6 +337,7 @@ TEST_F(group, pinned_memory_is_limited)
 	}
 }
 
+/* A classic group without buffers can become a buffer ring; a group with buffers cannot. */
 TEST_F(group, upgrade)
 {
 	struct iou *r = &self->r;
@@ -353,7 +353,7 @@ TEST_F(group, upgrade)
 	EXPECT_EQ(0, head(r, GROUP));
 }
 
-/* The table in Documentation/io_uring/buffers.rst, for files that can be polled. */
+/* Test the table in Documentation/io_uring/buffers.rst, for files that can be polled. */
 TEST_F(group, lent)
 {
 	struct iou *r = &self->r;
@@ -377,7 +377,7 @@ TEST_F(group, lent)
 	prep_read(r, IORING_OP_READ, fds[0], 0);
 	EXPECT_CQE(r, 6, BUFFER(2));
 	EXPECT_EQ(0, memcmp(self->mem + PIECE, "456789", 6));
-	/* it waits without one */
+	/* a read that waits holds no buffer */
 	add(self->ring, self->mem, 16, 3);
 	prep_read(r, IORING_OP_READ, fds[0], 0);
 	ASSERT_EQ(1, iou_submit(r));
@@ -386,7 +386,7 @@ TEST_F(group, lent)
 	EXPECT_EQ(2, head(r, GROUP));
 	ASSERT_EQ(1, write(fds[1], "x", 1));
 	EXPECT_CQE(r, 1, BUFFER(3));
-	/* the end of the file uses one */
+	/* a read at the end of the file uses a buffer */
 	add(self->ring, self->mem, 16, 4);
 	close(fds[1]);
 	prep_read(r, IORING_OP_READ, fds[0], 0);
@@ -395,7 +395,7 @@ TEST_F(group, lent)
 	fds[1] = dup(fds[0]);
 }
 
-/* ... and for others, and for workers: whatever the result is, it is told. */
+/* Test the table for other files, and for workers: the CQE names the buffer in all cases. */
 TEST_F(group, taken)
 {
 	struct iou *r = &self->r;
@@ -480,12 +480,12 @@ TEST_F(group, incremental)
 	prep_read(r, IORING_OP_READ, fds[0], 0);
 	EXPECT_CQE(r, 4, more);
 	EXPECT_EQ(0, memcmp(self->mem, "0123456789", 10));
-	/* of what is taken the rest is given back; with 6.12 it is gone */
+	/* a short read gives the rest of its part back; on 6.12 the rest is lost */
 	prep_read(r, IORING_OP_READ, fd, 8)->off = 8188;
 	EXPECT_CQE(r, 4, more);
 	EXPECT_EQ(left, (int)first->len);
 	EXPECT_EQ(0, head(r, GROUP));
-	/* less than min_left is nothing */
+	/* a rest that is shorter than min_left ends the buffer */
 	prep_read(r, IORING_OP_READ, fd, left - 3);
 	EXPECT_CQE(r, left - 3, BUFFER(1));
 	EXPECT_EQ(0, first->len);
@@ -499,7 +499,7 @@ TEST_F(group, incremental)
 	close(fd);
 }
 
-/* The tail and the descriptors may be anything; the ring and its groups live on. */
+/* Neither a wrong tail nor wrong descriptors of buffers break the ring and its groups. */
 TEST_F(group, hostile)
 {
 	struct iou *r = &self->r;
@@ -524,7 +524,7 @@ TEST_F(group, hostile)
 	EXPECT_EQ(0, unreg(r, GROUP));
 }
 
-/* A group's memory in the kernel: as long as it is mapped it is there. */
+/* The kernel's memory of a buffer ring stays valid until it is unmapped. */
 TEST_F(group, mapped)
 {
 	const unsigned long long at = IORING_OFF_PBUF_RING | GROUP << IORING_OFF_PBUF_SHIFT;
@@ -596,7 +596,7 @@ TEST_F(group, multishot_refused)
 
 static const unsigned char ways[] = { 0, IOSQE_ASYNC };
 
-/* A CQE for each piece, in order, until the file ends. */
+/* A multishot read posts a CQE for each piece, in order, until the end of the file. */
 TEST_F(group, multishot)
 {
 	struct iou *r = &self->r;
@@ -622,7 +622,7 @@ TEST_F(group, multishot)
 }
 
 /*
- * The last writer of a FIFO, which cannot be asked not to block, goes.
+ * A multishot read of a FIFO, which lacks FMODE_NOWAIT, ends when the last writer closes it.
  * Mutant: read-deaf-to-hang-up.  differences: read-multishot-end
  */
 TEST_F(group, multishot_of_a_fifo_ends)
@@ -653,7 +653,7 @@ TEST_F(group, multishot_of_a_fifo_ends)
 	rmdir(dir);
 }
 
-/* It ends without a buffer, and by a cancel; what was there before it is read at once. */
+/* A multishot read reads present data at once, and ends without a buffer or by a cancel. */
 TEST_F(group, multishot_ends)
 {
 	struct iou *r = &self->r;
@@ -668,7 +668,7 @@ TEST_F(group, multishot_ends)
 		EXPECT_CQE(r, 16, BUFFER(i) | IORING_CQE_F_MORE);
 		EXPECT_CQE(r, -ENOBUFS, 0U);
 		ASSERT_EQ(4, read(self->pipe[0], self->mem, 16));
-		/* two: it looks for the next one as soon as it has told the first */
+		/* two, as the read looks for the second when it has posted the first CQE */
 		add(self->ring, self->mem, 16, i);
 		add(self->ring, self->mem, 16, i);
 		sqe = prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0], 0);
@@ -680,7 +680,7 @@ TEST_F(group, multishot_ends)
 		sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0);
 		sqe->flags = IOSQE_CQE_SKIP_SUCCESS;
 		EXPECT_CQE(r, -ECANCELED, 0U);
-		/* the group has kept it */
+		/* the second buffer is still in the group */
 		ASSERT_EQ(1, write(self->pipe[1], "y", 1));
 		prep_read(r, IORING_OP_READ, self->pipe[0], 0);
 		EXPECT_CQE(r, 1, BUFFER(i));
@@ -688,8 +688,8 @@ TEST_F(group, multishot_ends)
 }
 
 /*
- * With the last buffer used it waits: whether there is another is asked when there is something
- * to read.  One that must not wait ends.  Mutant: multishot-read-in-vain.
+ * After its last buffer a multishot read waits: it looks for another buffer when there is data
+ * to read.  With RWF_NOWAIT it ends instead.  Mutant: multishot-read-in-vain.
  */
 TEST_F(group, multishot_last_buffer)
 {
@@ -725,8 +725,8 @@ static void valid_ioprio(struct io_uring_sqe *sqe)
 }
 
 /*
- * Flags that the kernel or the file does not know end it, and nothing is written: not into
- * the buffer, and not so far behind it as the flags are large.  Mutant: multishot-start-again.
+ * Flags that the kernel or the file does not support end a multishot read.  It writes neither
+ * to the buffer nor to the memory behind it.  Mutant: multishot-start-again.
  */
 TEST_F(group, multishot_flags_refused)
 {
@@ -777,8 +777,8 @@ static const struct {
 };
 
 /*
- * No file gets to see it, not even one that would not look at it, and it is refused before
- * anything else is.  Whose it is then: the table in Documentation/io_uring/buffers.rst.
+ * A buffer at a kernel address is refused before all other checks, also for a file that ignores
+ * addresses.  Documentation/io_uring/buffers.rst has a table of when it counts as used.
  * Mutant: buffer-address-unchecked.
  */
 TEST_F(group, kernel_address)
@@ -797,7 +797,7 @@ TEST_F(group, kernel_address)
 			unsigned int want = kernel_reads[i].cqe_flags;
 
 			if (fds[f] == null) {
-				/* it cannot be polled */
+				/* /dev/null cannot be polled */
 				if (kernel_reads[i].op == IORING_OP_READ_MULTISHOT)
 					continue;
 				want = BUFFER(7);
@@ -821,7 +821,7 @@ TEST_F(group, kernel_address)
 }
 
 /*
- * A read that fails leaves the buffer where it was, of either kind of group; stock takes it.
+ * A read that fails leaves its buffer in the classic group; for a READ, stock takes the buffer.
  * Mutant: classic-failure-used.  differences: read-failed-buffer
  */
 TEST_F(group, classic_failure)
@@ -846,7 +846,7 @@ TEST_F(group, classic_failure)
 }
 
 #ifdef __x86_64__
-/* io_uring_setup() as a program of 32 bits calls it; @p below 4 GiB. */
+/* Call io_uring_setup() as a 32-bit program does; @p has to be below 4 GiB. */
 static int setup_compat(unsigned int entries, struct io_uring_params *p)
 {
 	long ret;
@@ -858,8 +858,8 @@ static int setup_compat(unsigned int entries, struct io_uring_params *p)
 }
 
 /*
- * READV into a provided buffer: only the length of the single entry counts, and that is a
- * signed number.  Mutant: readv-compat-length.
+ * A READV into a provided buffer uses only the length of its single entry, as a signed
+ * number.  Mutant: readv-compat-length.
  */
 TEST(readv_compat)
 {
@@ -909,7 +909,7 @@ TEST(readv_compat)
 #endif
 
 /*
- * Cancelled while it is queued, by a task that has the ring lock, and by one that exits.
+ * A multishot read is cancelled while a worker's queue has it, by a cancel or by an exit.
  * Mutant: cancelled-multishot-begins.
  */
 TEST_F(group, multishot_cancelled_in_the_queue)
@@ -929,7 +929,7 @@ TEST_F(group, multishot_cancelled_in_the_queue)
 		sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0);
 		sqe->user_data = 8;
 		ASSERT_EQ(2, iou_submit(r));
-		/* once it has begun, the cancel may come too late to know how it ends */
+		/* the result of the cancel depends on whether the read has begun */
 		for (left = 2; left; left--) {
 			ASSERT_EQ(0, iou_reap(r, &cqe));
 			if (cqe.user_data == 7)
@@ -941,7 +941,7 @@ TEST_F(group, multishot_cancelled_in_the_queue)
 		for (i = 0; i < 4; i++)
 			prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0],
 				  0)->flags |= IOSQE_ASYNC;
-		/* some rings are their owner's alone */
+		/* fails with -EEXIST on a ring with IORING_SETUP_SINGLE_ISSUER */
 		iou_submit(r);
 		_exit(0);
 	}
@@ -949,7 +949,7 @@ TEST_F(group, multishot_cancelled_in_the_queue)
 	EXPECT_EQ(0, status);
 }
 
-/* The CQE that finds no room is the last one, and nothing that was read is lost. */
+/* A CQE that overflows ends a multishot read, and no data that was read is lost. */
 TEST_F(group, multishot_overflow)
 {
 	unsigned int flags, i, seen = 0, last = 0;
@@ -965,7 +965,7 @@ TEST_F(group, multishot_overflow)
 	ASSERT_EQ(7, write(self->pipe[1], "0123456", 7));
 	do {
 		ASSERT_EQ(0, iou_wait(&r, 1));
-		/* all that fit, and the one that did not, before there is room again */
+		/* wait for all CQEs that fit, and the overflow, before making room */
 		if (!seen)
 			iou_wait_ms(&r, 4, 1000);
 		ASSERT_EQ(0, iou_reap(&r, &cqe));
@@ -981,7 +981,7 @@ TEST_F(group, multishot_overflow)
 	iou_exit(&r);
 }
 
-/* Regular files that can be polled; of the first, a read moves a page at most. */
+/* Regular files that can be polled.  A read of the first one returns at most a page. */
 static const char * const polled[] = {
 	"/sys/firmware/acpi/tables/DSDT", "/proc/devices", "/sys/kernel/notes",
 };
@@ -996,7 +996,7 @@ struct polled {
 	char data[ROOM];
 };
 
-/* Open one of them, and note what is in it.  Return: is it usable? */
+/* Open @path and store its contents.  Return: true if they are longer than REST. */
 static bool open_polled(struct polled *file, const char *path)
 {
 	file->fd = open(path, O_RDONLY);
@@ -1032,8 +1032,8 @@ static int provide_unequal(struct iou *r, struct io_uring_buf_ring *ring, char *
 }
 
 /*
- * An attempt that has moved a part keeps its buffer: the requests behind it pick others, and the
- * next attempt goes on in the same one.  6.12 does that with classic groups only.  Mutant:
+ * A read that has moved a part of its data keeps its buffer: later requests select others, and the
+ * next attempt continues in the same buffer.  6.12 does so with classic groups only.  Mutant:
  * part-read-lent.  differences: read-part-buffer
  */
 TEST_F(group, part_keeps_its_buffer)
@@ -1087,7 +1087,7 @@ TEST_F(group, part_keeps_its_buffer)
 		}
 		for (i = POLLED * ROOM; i < room; i++)
 			ASSERT_EQ('#', mem[i]);
-		/* a short buffer is the end, and what follows it has no owner */
+		/* a read ends with a short buffer, and writes nothing behind it */
 		prep_read(r, IORING_OP_READ, file[0].fd, 0)->flags |= ways[w & 1];
 		EXPECT_CQE(r, REST, BUFFER(POLLED));
 		EXPECT_EQ('#', mem[POLLED * ROOM + REST]);
@@ -1102,7 +1102,7 @@ TEST_F(group, part_keeps_its_buffer)
 	free(file);
 }
 
-/* One request into an incremental buffer; -1 if its CQE does not tell that this goes on. */
+/* Read into an incremental buffer.  Return: the result; -1 without IORING_CQE_F_BUF_MORE. */
 static int one_piece(struct iou *r, struct io_uring_sqe *sqe, unsigned char flags)
 {
 	struct io_uring_cqe cqe;
@@ -1114,8 +1114,8 @@ static int one_piece(struct iou *r, struct io_uring_sqe *sqe, unsigned char flag
 }
 
 /*
- * What a request takes of an incremental buffer and does not fill is given back: the next data
- * follows the last.  Mutant: piece-kept.  differences: inc-gives-back
+ * A request gives back the part of an incremental buffer that it has taken and not filled, so that
+ * the next data follows without a gap.  Mutant: piece-kept.  differences: inc-gives-back
  */
 TEST_F(group, incremental_gives_back)
 {
@@ -1136,24 +1136,24 @@ TEST_F(group, incremental_gives_back)
 	for (i = 0; i < ARRAY_LEN(ways); i++) {
 		struct io_uring_sqe *sqe = prep_read(r, IORING_OP_READ, fd, 100);
 
-		/* the end of the file is near */
+		/* the file has only 6 of the 100 bytes */
 		sqe->off = 4090;
 		ASSERT_EQ(6, one_piece(r, sqe, ways[i]));
 		ASSERT_EQ(-1, iou_verify(at, 6, 4090, 3));
 		at += 6;
-		/* all of the buffer is wanted */
+		/* the read takes all of the buffer */
 		sqe = iou_prep(r, IORING_OP_READV, fd, &iov, 1, 4000);
 		sqe->flags = IOSQE_BUFFER_SELECT;
 		sqe->buf_group = GROUP;
 		ASSERT_EQ(96, one_piece(r, sqe, ways[i]));
 		ASSERT_EQ(-1, iou_verify(at, 96, 4000, 3));
 		at += 96;
-		/* ... and none of it is used */
+		/* reads that take the buffer and use nothing of it */
 		ASSERT_EQ(-EISDIR, one_piece(r, prep_read(r, IORING_OP_READ, dir, 0), ways[i]));
 		sqe = prep_read(r, IORING_OP_READ, fd, 50);
 		sqe->off = 5000;
 		ASSERT_EQ(0, one_piece(r, sqe, ways[i]));
-		/* files that can be polled, of which a worker takes a piece */
+		/* files that can be polled, for which a worker takes 50 bytes */
 		ASSERT_EQ(3, write(self->pipe[1], "abc", 3));
 		ASSERT_EQ(3, one_piece(r, prep_read(r, IORING_OP_READ, self->pipe[0], 50),
 				       ways[i]));
@@ -1167,7 +1167,7 @@ TEST_F(group, incremental_gives_back)
 		EXPECT_EQ(mem + 16 * IOU_PAGE - at, (long)slot0->len);
 	}
 	EXPECT_EQ(0, head(r, GROUP));
-	/* a device goes on with it */
+	/* direct I/O continues in the same buffer */
 	if (disk) {
 		int on_disk = iou_file_in(disk, 4096, 4), direct;
 		char path[32];
@@ -1190,7 +1190,7 @@ TEST_F(group, incremental_gives_back)
 	close(fd);
 }
 
-/* Say yes to the first two reads that fanotify asks about, and no to those behind them. */
+/* Allow the first two reads that fanotify reports, and deny all later ones. */
 static void watch_reads(int fan)
 {
 	struct fanotify_event_metadata event;
@@ -1208,7 +1208,7 @@ static void watch_reads(int fan)
 	_exit(0);
 }
 
-/* Whether a read is allowed is asked before each attempt.  Mutant: multishot-asks-once. */
+/* A multishot read checks its permission before each attempt.  Mutant: multishot-asks-once. */
 TEST_F(group, multishot_asks_each_time)
 {
 	const char *path = "/sys/kernel/notes";

@@ -9,10 +9,10 @@
 
 #include "group.h"
 
-/* What is served: /bundle and /splice are the same file, sent in one of two ways. */
+/* Size of the served file; /bundle and /splice are two ways in which it is sent. */
 #define BYTES	((getenv("IOU_SOAK") && iou_rounds(1) > 2 ? iou_rounds(1) : 2UL) << 20)
 
-/* The group GROUP receives heads of requests, the group GROUP + 1 + i has what peer i sends. */
+/* The group GROUP receives heads of requests; GROUP + 1 + i has data to send to peer i. */
 #define PEERS	4
 #define PART	8192U
 #define HEAD	1024U
@@ -23,10 +23,10 @@ struct peer {
 	int fd;
 	int pipe[2];
 	bool splices;
-	char text[HEAD];		/* the request's head, then that of the answer */
+	char text[HEAD];		/* head of the request, then of the reply */
 	unsigned int have;
-	unsigned long long at;		/* in the file */
-	unsigned int left;		/* of what was read or spliced, not sent yet */
+	unsigned long long at;		/* position in the file */
+	unsigned int left;		/* bytes read or spliced, not sent yet */
 	struct io_uring_buf_ring *ring;
 	char *parts;
 };
@@ -71,7 +71,7 @@ static void serve_bundle(struct server *s, unsigned int i)
 	sqe->user_data = BUNDLE * PEERS + i;
 }
 
-/* The next of the file, unless it is at its end: into a pipe, or into the peer's buffers. */
+/* Read more of the file, to a pipe or buffers; at its end, close the peer's connection. */
 static void serve_next(struct server *s, unsigned int i)
 {
 	struct peer *p = s->peers + i;
@@ -98,7 +98,7 @@ static void serve_from_pipe(struct server *s, unsigned int i)
 	sqe->splice_off_in = -1;
 }
 
-/* Accept a client.  Return: 0, or the line that is wrong, as the other functions here. */
+/* Accept a client.  Return: 0, or the number of the line that failed, as all on_*() do. */
 static int on_accept(struct server *s, const struct io_uring_cqe *cqe)
 {
 	unsigned int i;
@@ -204,7 +204,7 @@ static int on_cqe(struct server *s, const struct io_uring_cqe *cqe)
 	}
 }
 
-/* The server's process, until it is killed.  Return: the line that says what is wrong. */
+/* Run the server until it is killed.  Return: the number of the line that failed. */
 static int serve_all(unsigned int flags, int listener, int file, unsigned long long bytes)
 {
 	static struct server s;
@@ -284,14 +284,14 @@ FIXTURE_TEARDOWN(http)
 {
 	int status;
 
-	/* it has had no reason to end */
+	/* the server must not have ended */
 	EXPECT_EQ(0, waitpid(self->server, &status, WNOHANG));
 	kill(self->server, SIGKILL);
 	waitpid(self->server, &status, 0);
 	close(self->file);
 }
 
-/* What curl gets of @what goes to *fd. */
+/* Start curl for @what; its output can be read from *@fd.  Return: its PID. */
 static pid_t fetch(const struct sockaddr_in *addr, const char *what, int *fd)
 {
 	char url[64];
@@ -314,7 +314,7 @@ static pid_t fetch(const struct sockaddr_in *addr, const char *what, int *fd)
 	return pid;
 }
 
-/* All of the file has come, and nothing behind it. */
+/* Return: true if @fd has all of the file, and nothing behind it. */
 static bool fetched(int fd, unsigned long long bytes, unsigned long long *at)
 {
 	static char buf[1 << 16];
@@ -326,7 +326,7 @@ static bool fetched(int fd, unsigned long long bytes, unsigned long long *at)
 	return !n && *at == bytes;
 }
 
-/* Two at once: while one is read, the other one's pipe is full, and so is its connection. */
+/* Run two clients: while the first is read, pipe and connection of the second are full. */
 TEST_F(http, curl)
 {
 	static const char *const what[] = { "bundle", "splice" };

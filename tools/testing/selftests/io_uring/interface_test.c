@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: the tables of compatibility.rst against the kernel that runs */
+/* io_uring selftests: the tables of compatibility.rst and the running kernel agree */
 /*
- * Documentation/io_uring/interface/ has a row for everything that a program can ask of
- * io_uring.  Each row is tried here with arguments that do no harm: what the table has must
- * not be refused as unknown, and what it has not must be.  Results are other tests' affair.
+ * Documentation/io_uring/interface/ has a row for each operation, flag and name.  The tests
+ * try each row with harmless arguments.  The kernel must refuse a row as unknown if, and only
+ * if, the table does not have it as present.  Other tests check results.
  *
- * The first four cells are read: name, value, whether it is there, and where it belongs.
- * "not yet" is there on 6.12, "later" came after it, and "refused" is a name without a
- * meaning on every kernel.
+ * The tests read four cells of a row: name, value, presence, and the call or operation to
+ * which it belongs.  "not yet" is present on 6.12 only, "later" came after 6.12, and
+ * "refused" has a name, but no meaning on any kernel.
  */
 #define SLOTS	4
 #define GROUP	7
@@ -84,7 +84,7 @@ static bool is_later(const struct row *row)
 	return !strcmp(row->there, "later");
 }
 
-/* Was it refused because the kernel does not know it? */
+/* Return: true if @ret means that the kernel does not know the call or the flag. */
 static bool unknown(int ret)
 {
 	return ret == -EINVAL || ret == -EOPNOTSUPP || ret == -EBADRQC;
@@ -126,7 +126,7 @@ TEST(operations)
 		const struct row *row = &t->row[i];
 		bool has = probe->ops[row->value].flags & IO_URING_OP_SUPPORTED;
 
-		/* no gaps */
+		/* the rows have no gaps */
 		EXPECT_EQ(i, row->value);
 		EXPECT_EQ(is_there(row), has) {
 			TH_LOG("the table says '%s' of %s", row->there, row->name);
@@ -142,7 +142,7 @@ TEST(operations)
 	iou_exit(&r);
 }
 
-/* SQEs that wait are shown with the names of their operations. */
+/* fdinfo shows queued SQEs with the names of their operations. */
 TEST(names_of_operations)
 {
 	const struct table *t = read_table("operations");
@@ -165,7 +165,7 @@ TEST(names_of_operations)
 	for (i = 0; i < t->nr; i++) {
 		const char *name = t->row[i].name + strlen("IORING_OP_");
 
-		/* its name since it came */
+		/* fdinfo has always had this short name */
 		if (!strcmp(name, "EPOLL_CTL"))
 			name = "EPOLL";
 		snprintf(want, sizeof(want), "%5u: opcode:%s, ", i,
@@ -178,8 +178,8 @@ TEST(names_of_operations)
 }
 
 /*
- * Which number of things each call takes.  Its argument is no good address: a call that is
- * known finds that, or something else that is wrong before.
+ * The number of arguments of each call.  The tests pass a bad address: a known call returns
+ * -EFAULT, or another error that unknown() does not accept.
  */
 static const unsigned int register_nr[] = {
 	[IORING_REGISTER_BUFFERS] = 1, [IORING_REGISTER_FILES] = 1,
@@ -239,13 +239,13 @@ TEST(registers)
 		EXPECT_ROW(&t->row[i], try_register(&r, &t->row[i]));
 		iou_exit(&r);
 	}
-	/* none without a row */
+	/* no call lacks a row */
 	ASSERT_EQ(0, iou_init(&r, 2, 0));
 	EXPECT_EQ(-EINVAL, iou_register(&r, t->nr - 1, (void *)8, 1));
 	iou_exit(&r);
 }
 
-/* What a flag of io_uring_setup() cannot be without. */
+/* Return: the flags that @flag of io_uring_setup() requires. */
 static unsigned int companions(unsigned int flag)
 {
 	switch (flag) {
@@ -259,7 +259,7 @@ static unsigned int companions(unsigned int flag)
 	case IORING_SETUP_REGISTERED_FD_ONLY:
 		return IORING_SETUP_NO_MMAP;
 	}
-	/* later ones */
+	/* flags that came after 6.12 */
 	return flag > IORING_SETUP_NO_SQARRAY ? IORING_SETUP_IOPOLL | IORING_SETUP_NO_SQARRAY : 0;
 }
 
@@ -338,7 +338,7 @@ TEST(features)
 	iou_exit(&r);
 }
 
-/* A batch of one NOP with a flag of the SQE. */
+/* Submit a NOP with @flags in its SQE, and a second NOP. */
 static int try_sqe(struct iou *r, unsigned int flags)
 {
 	struct io_uring_cqe cqe;
@@ -350,7 +350,7 @@ static int try_sqe(struct iou *r, unsigned int flags)
 	if (ret < 0)
 		return ret;
 	ret = iou_reap(r, &cqe);
-	/* a flag that NOP has no use for is refused in another way than one that does not exist */
+	/* NOP refuses a known flag that it does not support with -EOPNOTSUPP */
 	return ret ? ret : cqe.res == -EOPNOTSUPP ? 0 : cqe.res;
 }
 
@@ -400,7 +400,7 @@ static int try_accept(struct iou *r, unsigned int flags)
 	return iou_one(r);
 }
 
-/* A message to another ring; a file goes from slot 0 to slot 0. */
+/* Send a message to another ring.  SEND_FD passes the file of slot 0 to slot 0. */
 static int send_message(struct iou *r, unsigned int command, unsigned int flags)
 {
 	int fds[1] = { pipe_with_data() }, none = -1, ret;
@@ -555,7 +555,7 @@ static int try_read(struct iou *r, unsigned int flags)
 	int fd, ret = 0;
 
 	if (flags == RWF_HIPRI) {
-		/* polling is a property of the ring */
+		/* polling needs a ring with IORING_SETUP_IOPOLL */
 		iou_exit(r);
 		ret = iou_init(r, 2, IORING_SETUP_IOPOLL);
 		fd = open(iou_scratch(), O_RDONLY | O_DIRECT);
@@ -657,13 +657,13 @@ static const struct {
 	{ "file_index", try_slot },
 	{ "CLONE_BUFFERS", try_clone },
 	{ "RESTRICTIONS", try_restriction },
-	/* what the kernel says, or what goes with an operation that the first table has */
+	/* output of the kernel, or flags of an operation that the first table has */
 	{ "CQE", NULL },
 	{ "PROBE", NULL },
 	{ "SEND_ZC", NULL },
 };
 
-/* Each on a ring of its own.  Descriptors that are left open go with the test's process. */
+/* Try each row on its own ring.  Descriptors are left open until the test's process exits. */
 TEST(op_flags)
 {
 	const struct table *t = read_table("flags");
@@ -694,7 +694,7 @@ static bool exists(const char *format, const char *name)
 	return !access(path, F_OK);
 }
 
-/* The fields of an event as the table has them: types and names with semicolons between. */
+/* Store the fields of an event as in the table: types and names, separated by semicolons. */
 static int event_form(const char *event, char *form, size_t size)
 {
 	char path[160], line[256], *at, *end;
@@ -719,7 +719,7 @@ static int event_form(const char *event, char *form, size_t size)
 	return 0;
 }
 
-/* The fields of an event on this kernel: one has another type and name on 6.12. */
+/* Return: the fields of an event on this kernel; one field differs before release 7. */
 static const char *event_form_here(const char *form, char *here, size_t size)
 {
 	const char *now = "; bool hashed;", *at = strstr(form, now);
@@ -751,26 +751,26 @@ TEST(events)
 			continue;
 		nr--;
 		EXPECT_EQ(0, event_form(t->row[i].name, form, sizeof(form)));
-		/* 32-bit programs see the same */
+		/* the fields are the same for 32-bit programs */
 		EXPECT_STREQ(event_form_here(t->row[i].form, want, sizeof(want)), form) {
 			TH_LOG("%s", t->row[i].name);
 		}
 	}
-	/* none without a row */
+	/* no event lacks a row */
 	EXPECT_EQ(0, nr);
 }
 
 #define INSTANCE	"/sys/kernel/tracing/instances/iou"
 
-/* One request of each kind that an event tells of; what it is woken by is in the pipe then. */
+/* Submit requests that cause all events, and wake the READ that waits. */
 static int make_events(struct iou *r, int *fds)
 {
 	static char byte;
 	int ret, i;
 
-	/* nothing comes */
+	/* a wait that times out */
 	iou_wait_ms(r, 1, 1);
-	/* a read that waits, a drained one behind it, a chain that breaks, a worker */
+	/* a READ that waits, a chain that breaks, a worker's NOP, a drained NOP */
 	iou_prep(r, IORING_OP_READ, fds[0], &byte, 1, 0);
 	iou_prep(r, IORING_OP_READ, 999, &byte, 1, 0)->flags = IOSQE_IO_LINK;
 	iou_nop(r, 1);
@@ -780,7 +780,7 @@ static int make_events(struct iou *r, int *fds)
 	if (ret != 5 || write(fds[1], "x", 1) != 1)
 		return -EIO;
 	ret = iou_wait(r, 4);
-	/* an SQE without a meaning */
+	/* SQEs with an unknown opcode */
 	for (i = 0; !ret && i < 2; i++) {
 		iou_prep(r, 200, -1, NULL, 0, 0);
 		if (iou_submit(r) != 1)
@@ -817,7 +817,7 @@ TEST(events_happen)
 	ASSERT_EQ(0, iou_put(INSTANCE "/events/io_uring/enable", "1"));
 	for (i = 0; i < ARRAY_LEN(kinds); i++) {
 		ASSERT_EQ(0, pipe(fds));
-		/* four CQEs have room */
+		/* the second make_events() overflows the CQ of 8 entries */
 		EXPECT_EQ(0, iou_init_cq(&r, 4, 4, kinds[i]));
 		iou_exit(&r);
 		EXPECT_EQ(0, iou_init_cq(&r, 8, 8, kinds[i]));
@@ -830,7 +830,7 @@ TEST(events_happen)
 	iou_put(INSTANCE "/events/io_uring/enable", "0");
 	rmdir(INSTANCE);
 	for (i = 0; i < t->nr; i++) {
-		/* no file system of the guest writes a part without waiting */
+		/* no file system of the test guest does a short write without waiting */
 		if (strcmp(t->row[i].of, "trace event") ||
 		    !strcmp(t->row[i].name, "io_uring_short_write"))
 			continue;
@@ -841,7 +841,7 @@ TEST(events_happen)
 	}
 }
 
-/* All lines with a key, in the order of the table. */
+/* fdinfo has the keys of the table, in the same order. */
 TEST(fdinfo)
 {
 	const struct table *t = read_table("observe");
@@ -857,7 +857,7 @@ TEST(fdinfo)
 	f = fopen(path, "r");
 	ASSERT_NE(NULL, f);
 	while (fgets(line, sizeof(line), f)) {
-		/* lines of lists are indented; the file's own come first */
+		/* skip the indented lines of lists, and the lower-case keys of the VFS */
 		if (sscanf(line, "%63[A-Za-z_]:", key) != 1 || strchr(" \t0123456789", line[0]) ||
 		    (line[0] >= 'a' && line[0] <= 'z'))
 			continue;
@@ -904,7 +904,7 @@ static bool seen(const struct row *row, struct iou *r)
 	if (!strcmp(row->of, "slab"))
 		return access("/sys/kernel/slab", F_OK) || exists("/sys/kernel/slab/%s", row->name);
 	if (strcmp(row->of, "file"))
-		/* tests of their own */
+		/* other tests check these */
 		return !strcmp(row->of, "fdinfo") || !strcmp(row->of, "trace event");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", r->fd);
 	return readlink(path, name, sizeof(name) - 1) > 0 && strstr(name, row->name);
@@ -921,7 +921,7 @@ TEST(names)
 	ASSERT_EQ(0, iou_init(&work, 2, 0));
 	iou_nop(&work, 1)->flags = IOSQE_ASYNC;
 	ASSERT_EQ(0, iou_one(&work));
-	/* its thread gives itself its name before it serves the ring */
+	/* the SQPOLL thread sets its name before it serves the ring */
 	iou_nop(&r, 1);
 	ASSERT_EQ(0, iou_one(&r));
 	for (i = 0; i < t->nr; i++) {
@@ -933,7 +933,7 @@ TEST(names)
 	iou_exit(&r);
 }
 
-/* What the rest of the kernel calls. */
+/* The kernel has the system calls, and the symbols that other parts of it use. */
 TEST(doors)
 {
 	const struct table *t = read_table("doors");

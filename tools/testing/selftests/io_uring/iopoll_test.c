@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: IORING_SETUP_IOPOLL on devices with and without polled queues */
 /*
- * Two null devices in memory, made at the first call and left for the next:
+ * The first test creates two null devices in memory, and later tests use them as well:
  *
  *	polled		has queues that are polled
  *	unpolled	has none
  *
- * both as they are and with an ext4 on them.  What they do without being polled they
- * answer by a timer, late enough for what an attempt, or a part of it, has left behind
- * to be gone: polling must not use what is left.
+ * The tests use the bare devices, and an ext4 on each.  A timer completes I/O that is
+ * not polled.  By that time a failed attempt, or a failed part, has been freed: polling
+ * must not use its memory.
  */
 #include "iou_test.h"
 
@@ -16,7 +16,7 @@
 #define BLOCKS	32
 #define AREA	(BLOCKS * BLOCK)
 #define SEED	11
-/* for each second block of the file another one has the blocks next to it */
+/* extents of the file; between them are blocks of another file */
 #define PIECES	8
 
 FIXTURE(polled) {
@@ -53,7 +53,7 @@ static void null_set(const char *dir, const char *key, const char *value)
 	iou_put(path, value);
 }
 
-/* The device's name, NULL if there is none to be had. */
+/* Return: the device's name, or NULL if it cannot be created. */
 static const char *null_device(bool polled)
 {
 	const char *dir = polled ? "/sys/kernel/config/nullb/nullb5" :
@@ -70,7 +70,7 @@ static const char *null_device(bool polled)
 	null_set(dir, "memory_backed", "1");
 	null_set(dir, "submit_queues", "2");
 	null_set(dir, "poll_queues", polled ? "2" : "0");
-	/* what is not polled comes by a timer */
+	/* a timer completes requests that are not polled */
 	null_set(dir, "irqmode", "2");
 	null_set(dir, "completion_nsec", "20000000");
 	null_set(dir, "power", "1");
@@ -88,7 +88,7 @@ static int mount_ext4(const char *dev, const char *dir)
 	return system(cmd) || mount(dev, dir, "ext4", 0, NULL) ? -1 : 0;
 }
 
-/* A file in pieces: the blocks between them are another file's. */
+/* Create a file of PIECES extents, with blocks of another file between them. */
 static int file_in_pieces(const char *dir)
 {
 	char path[48];
@@ -143,14 +143,14 @@ FIXTURE_TEARDOWN(polled)
 	iou_exit(&self->r);
 	if (self->fd >= 0)
 		close(self->fd);
-	/* the ring lets its files go a little later */
+	/* the ring releases its files asynchronously */
 	for (i = 0; self->mounted && i < 500 && umount(self->dir); i++)
 		iou_sleep_ms(10);
 	rmdir(self->dir);
 	munmap(self->buf, AREA);
 }
 
-/* The same for all blocks at once, in the way that @flags say. */
+/* Prepare a request for each block of @buf, with @flags in each SQE. */
 static void prep_blocks(struct iou *r, int op, int fd, unsigned char *buf, unsigned char flags)
 {
 	unsigned int i;
@@ -208,7 +208,7 @@ TEST_F(polled, write)
 			for (i = 0; i < BLOCKS; i++) {
 				ASSERT_EQ(0, iou_reap(r, &cqe));
 				done = cqe.res == BLOCK;
-				/* a file system of 6.12 writes without polling */
+				/* before release 7 ext4 writes without polling */
 				if (!done && (variant->polled ||
 					      (variant->ext4 && !iou_kernel_from("7"))))
 					ASSERT_EQ(BLOCK, cqe.res);
@@ -224,7 +224,7 @@ TEST_F(polled, write)
 	}
 }
 
-/* Several pieces in one request: only the first is polled, if any. */
+/* A READ of several extents: the kernel polls the first one at most. */
 TEST_F(polled, pieces_in_one)
 {
 	struct iou *r = &self->r;
@@ -247,8 +247,8 @@ TEST_F(polled, pieces_in_one)
 }
 
 /*
- * What fails breaks its chain, and is told whatever IOSQE_CQE_SKIP_SUCCESS says, as on other
- * rings; 6.12 goes on, and hides it.  Mutant: polled-failure-hidden.
+ * A failed request breaks its chain, and has a CQE even with IOSQE_CQE_SKIP_SUCCESS, as on other
+ * rings.  6.12 continues the chain, and posts no CQE.  Mutant: polled-failure-hidden.
  * differences: iopoll-failed-told
  */
 TEST_F(polled, failure)
@@ -278,7 +278,7 @@ TEST_F(polled, failure)
 }
 
 /*
- * Buffers are the program's own again when they are unregistered, not a little later.
+ * IORING_UNREGISTER_BUFFERS returns only after the requests that use the buffers have ended.
  * differences: unregister-buffers-iopoll
  */
 TEST_F(polled, unregister_buffers_waits)
@@ -293,7 +293,7 @@ TEST_F(polled, unregister_buffers_waits)
 
 		prep_blocks(r, IORING_OP_READ_FIXED, self->fd, self->buf, ways[w]);
 		ASSERT_EQ(BLOCKS, iou_submit(r));
-		/* a thread takes them in its own time; what it takes later finds no buffer */
+		/* SQEs that an SQPOLL thread issues later find no buffer */
 		ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
 		if (!(variant->flags & IORING_SETUP_SQPOLL))
 			EXPECT_EQ(BLOCKS, iou_ready(r));

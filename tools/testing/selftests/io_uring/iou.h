@@ -2,16 +2,16 @@
 /* io_uring selftests: rings by bare system calls, for every program of this folder */
 /*
  * A library could hide a fault of the kernel from a test, so the programs use only
- * io_uring's three system calls.  This file has what all of them need: a ring that
- * is mapped, or placed in the program's memory, SQEs taken one by one, and waits
- * that end after a time.
+ * io_uring's three system calls.  This file sets up a ring that is mapped, or placed
+ * in the program's memory.  It hands out SQEs one by one, submits them, and waits for
+ * CQEs with a time limit.
  *
- * Every call returns what the kernel has returned: a count, or a negative errno.  No
- * call exits or prints; the caller asserts.  One ring is used by one thread at a
- * time, unless a test says otherwise and does its own locking.
+ * Calls of io_uring return a count or a negative errno.  No function of this file exits
+ * or prints; the caller asserts.  A ring is used by one thread at a time, unless a
+ * test does its own locking.
  *
- * The environment scales loops: IOU_SOAK multiplies their rounds.  Times that a test
- * allows are longer on a kernel with lock debugging, which is slow.
+ * The environment scales loops: IOU_SOAK multiplies their rounds.  On a kernel with
+ * lock debugging, which is slow, loops have fewer rounds and tests allow more time.
  */
 #ifndef IOU_H
 #define IOU_H
@@ -49,7 +49,7 @@
 #define __NR_io_uring_register	427
 #endif
 
-/* linux/futex.h of an older C library lacks them */
+/* an older linux/futex.h lacks these */
 #ifndef FUTEX2_SIZE_U32
 #define FUTEX2_SIZE_U32	0x02
 #define FUTEX2_PRIVATE	128
@@ -58,7 +58,7 @@
 #define IOU_PAGE	4096UL
 /* an address in kernel memory */
 #define IOU_KERNEL	((void *)-4096L)
-/* A test waits for an event no longer than this, in milliseconds */
+/* time limit of a wait for an event, in milliseconds */
 #define IOU_PATIENCE	10000
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -116,8 +116,8 @@ static inline bool iou_slow_kernel(void)
 }
 
 /*
- * Return: true on the 6.12 kernel that programs were compared with, according to IOU_KERNEL.  For
- * differences that are intended.  A comment before each use names the row of
+ * Return: true if IOU_KERNEL says that this is the 6.12 kernel to compare with.  Tests use it for
+ * intended differences.  A comment before each use names the row of
  * Documentation/io_uring/differences.rst, or says why there is none: stock/README.
  */
 static inline bool iou_on_stock(void)
@@ -128,8 +128,8 @@ static inline bool iou_on_stock(void)
 }
 
 /*
- * Return: true if the kernel is of this release or a later one.  Folders other than io_uring/
- * behave differently in some releases.
+ * Return: true if the kernel is of this release or a later one.  Some results of tests depend on
+ * code outside io_uring/, which differs between releases.
  */
 static inline bool iou_kernel_from(const char *release)
 {
@@ -158,15 +158,15 @@ static inline unsigned long long iou_now_us(void)
 }
 
 /*
- * Return: when a loop that looks for a race has to end, even with rounds left: after some seconds,
- * in the soak after half of the time that a test has.
+ * Return: the time at which a loop that looks for a race has to end, even with rounds left.  This
+ * is some seconds from now; with IOU_SOAK it is half of a test's time limit.
  */
 static inline unsigned long long iou_race_end(void)
 {
 	return iou_now_us() + (getenv("IOU_SOAK") ? 60 : iou_slow_kernel() ? 2 : 4) * 1000000ULL;
 }
 
-/* Return: true if such a loop runs round @i of @rounds; 100 rounds run on any machine. */
+/* Return: true if a loop that looks for a race runs round @i; the first 100 always run. */
 static inline bool iou_race_goes_on(unsigned long i, unsigned long rounds, unsigned long long end)
 {
 	return i < rounds && (i < 100 || iou_now_us() < end);
@@ -199,7 +199,7 @@ static inline unsigned int iou_pow2(unsigned int n)
 	return up;
 }
 
-/* Place the ring in the program's memory, whose size must suffice before the kernel computes it. */
+/* Place the ring in the program's memory, of a size that is at least the one the kernel needs. */
 static inline int iou_place(struct iou *r, unsigned int entries)
 {
 	unsigned int sq = iou_pow2(entries), cq = 2 * sq;
@@ -272,7 +272,7 @@ static inline void iou_exit(struct iou *r)
 	r->fd = -1;
 }
 
-/* Create a ring from *p, and store *p with the values that the kernel has returned in it. */
+/* Create a ring from *@p, and store in @r->p the parameters that the kernel has returned. */
 static inline int iou_init_params(struct iou *r, unsigned int entries,
 				  const struct io_uring_params *p)
 {
@@ -306,13 +306,13 @@ static inline int iou_init(struct iou *r, unsigned int entries, unsigned int fla
 {
 	struct io_uring_params p = { .flags = flags };
 
-	/* long enough to be awake while a test submits, short enough to see the thread sleep */
+	/* the thread is awake while a test submits, and sleeps soon enough for tests of that */
 	if (flags & IORING_SETUP_SQPOLL)
 		p.sq_thread_idle = 50;
 	return iou_init_params(r, entries, &p);
 }
 
-/* Like iou_init(), with the CQ's size given too. */
+/* Create a ring like iou_init(), with a CQ of @cq entries. */
 static inline int iou_init_cq(struct iou *r, unsigned int sq, unsigned int cq,
 			      unsigned int flags)
 {
@@ -369,7 +369,7 @@ static inline unsigned int iou_sq_room(struct iou *r)
 	return r->p.sq_entries - (r->next - load_acq(r->sq_head));
 }
 
-/* Return: the next SQE, zeroed; NULL if the SQ is full, on SQPOLL rings after some time. */
+/* Return: the next SQE, zeroed; NULL if the SQ is full.  An SQPOLL ring gets time to make room. */
 static inline struct io_uring_sqe *iou_sqe(struct iou *r)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
@@ -459,7 +459,7 @@ static inline bool iou_taken(struct iou *r, unsigned int ms)
 	return load_acq(r->sq_head) == r->sent;
 }
 
-/* Submit the prepared SQEs.  An SQPOLL thread has a second to take them; it may be busy. */
+/* Submit the prepared SQEs.  Wait at most a second for an SQPOLL thread to take them. */
 static inline int iou_submit(struct iou *r)
 {
 	int ret = iou_submit_wait(r, 0);
@@ -488,8 +488,8 @@ static inline void iou_seen(struct iou *r, unsigned int nr)
 
 /*
  * Wait at most @ms milliseconds until @min CQEs are in the ring.  After a timeout the kernel still
- * returns 0 if the ring has any CQE.  A caller that waits for IOU_PATIENCE gets -ETIME if no
- * wake-up has come.
+ * returns 0 if the ring has any CQE.  A caller that waits for IOU_PATIENCE gets -ETIME in this
+ * case, as it should have been woken.
  */
 static inline int iou_wait_ms(struct iou *r, unsigned int min, unsigned int ms)
 {
@@ -504,7 +504,7 @@ static inline int iou_wait_ms(struct iou *r, unsigned int min, unsigned int ms)
 	return !ret && ms >= IOU_PATIENCE && iou_now_us() >= late ? -ETIME : ret;
 }
 
-/* Wait until @min CQEs are there; a signal or a task's exit does not end the wait. */
+/* Wait until the ring has @min CQEs; -EINTR and an early return of 0 do not end the wait. */
 static inline int iou_wait(struct iou *r, unsigned int min)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
@@ -532,7 +532,7 @@ static inline int iou_reap(struct iou *r, struct io_uring_cqe *cqe)
 	return 0;
 }
 
-/* Take @nr CQEs and discard them.  Return: the first negative result. */
+/* Take @nr CQEs and discard them.  Return: the first negative result, or 0. */
 static inline int iou_discard(struct iou *r, unsigned int nr)
 {
 	struct io_uring_cqe cqe;
@@ -548,7 +548,7 @@ static inline int iou_discard(struct iou *r, unsigned int nr)
 	return first;
 }
 
-/* Submit the single SQE prepared before, and return its result. */
+/* Submit the only prepared SQE.  Return: the result in its CQE, or a negative errno. */
 static inline int iou_one(struct iou *r)
 {
 	struct io_uring_cqe cqe;
@@ -561,8 +561,8 @@ static inline int iou_one(struct iou *r)
 }
 
 /*
- * Submit the prepared SQEs, none of which has a CQE before the call returns.  All have been issued
- * then, also by an SQPOLL thread, which takes them one after the other.
+ * Submit the prepared SQEs, none of which may complete before the call returns, and a NOP behind
+ * them.  Its CQE shows that all have been issued, also by an SQPOLL thread, which works in order.
  */
 static inline int iou_submit_issued(struct iou *r)
 {
@@ -619,7 +619,7 @@ static inline void iou_fill_words(void *buf, size_t len, unsigned long long pos)
 		p[i] = (pos / 8 + i + 1) * 0x9e3779b97f4a7c15ULL;
 }
 
-/* Return: true if @buf has the next bytes, from *pos on.  Advances *pos past the right ones. */
+/* Return: true if @buf continues the words at *@pos.  Advance *@pos past the matching bytes. */
 static inline bool iou_follows(const void *buf, size_t len, unsigned long long *pos)
 {
 	const unsigned char *p = buf, *end = p + len;
@@ -709,8 +709,8 @@ static inline int iou_put(const char *path, const char *text)
 }
 
 /*
- * Let allocation @nr of the calling thread from here on, or copy from or to user space, fail; 0
- * cancels this.  Return: 0, or a negative errno where no fault can be injected.
+ * Make the @nr-th allocation, or copy from or to user space, of the calling thread fail; 0 cancels
+ * this.  Return: 0, or a negative errno if no fault can be injected.
  */
 static inline int iou_fail_nth(int nr)
 {
@@ -720,7 +720,7 @@ static inline int iou_fail_nth(int nr)
 	return iou_put("/proc/thread-self/fail-nth", text);
 }
 
-/* Return: true if the allocation that was to fail has taken place. */
+/* Return: true if the fault that iou_fail_nth() has requested was injected. */
 static inline bool iou_has_failed(void)
 {
 	char text[16] = "0";
@@ -732,7 +732,7 @@ static inline bool iou_has_failed(void)
 	return atoi(text) <= 0;
 }
 
-/* Let allocations that may wait fail as well.  Return: as iou_fail_nth(). */
+/* Allow faults in allocations that may sleep, too.  Return: as iou_fail_nth(). */
 static inline int iou_fail_init(void)
 {
 	int ret = iou_fail_nth(0);
@@ -750,7 +750,7 @@ static inline int iou_fail_init(void)
  */
 #define IOU_NULLB	"/sys/kernel/config/nullb/nullb9/"
 
-/* null_blk may not find memory for a block while it is polled, so give it some. */
+/* Write to @device, because null_blk may fail to allocate a block while it is polled. */
 static inline void iou_touch(const char *device)
 {
 	char *zero = iou_map_anon(1 << 20);
@@ -828,8 +828,8 @@ static inline int iou_threads(int pid, const char *prefix)
 }
 
 /*
- * Wait until the thread @tid, of any process, sleeps in the system call @nr, instead of sleeping
- * for a time that may be too short.
+ * Wait until the thread @tid, of any process, sleeps in the system call @nr.  Return: false if it
+ * does not within IOU_PATIENCE.
  */
 static inline bool iou_sleeps_in(pid_t tid, long nr)
 {
@@ -870,7 +870,7 @@ static inline bool iou_is_idle(pid_t tid)
 	return idle;
 }
 
-/* Return: a number from the fdinfo of the ring's descriptor, -1 if it is not there. */
+/* Return: the number at @key in the fdinfo of the ring's descriptor, or -1 without @key. */
 static inline long iou_fdinfo(const struct iou *r, const char *key)
 {
 	char path[64], line[256];
@@ -890,7 +890,7 @@ static inline long iou_fdinfo(const struct iou *r, const char *key)
 	return value;
 }
 
-/* Return: a number from /proc/PID/status, in the unit of that file. */
+/* Return: the number at @key in /proc/PID/status, in the unit of that file, or -1. */
 static inline long iou_status(int pid, const char *key)
 {
 	char path[64], line[256];
@@ -910,8 +910,8 @@ static inline long iou_status(int pid, const char *key)
 }
 
 /*
- * Create an instance of tracefs without the scheduler's events, which "record-cmd" would trace as
- * well: enabling these may stop an emulator of several CPUs.  Return: true on success.
+ * Create an instance of tracefs while "record-cmd" is off.  That option enables events of the
+ * scheduler, which may stop an emulator of several CPUs.  Return: true on success.
  */
 static inline bool iou_trace_instance(const char *path)
 {
@@ -926,7 +926,7 @@ static inline bool iou_trace_instance(const char *path)
 	return made;
 }
 
-/* Return: the objects in use of the slab caches whose names end in @end, or -1. */
+/* Return: the number of objects in use in slab caches whose names end in @end, or -1. */
 static inline long iou_slab_objects(const char *end)
 {
 	FILE *f = fopen("/proc/slabinfo", "r");

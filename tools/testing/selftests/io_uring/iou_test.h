@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* io_uring selftests: the kinds of ring that a test body runs on */
 /*
- * Most rules of io_uring hold on every kind of ring, and most mistakes are made
- * on one kind alone.  A fixture that takes IOU_KINDS() runs each of its tests on
- * all kinds on which ordinary requests work; IOPOLL has fixtures of its own.
+ * Most rules of io_uring hold on every kind of ring, and most bugs show on one
+ * kind only.  A fixture with IOU_KINDS() runs each of its tests on all kinds on
+ * which ordinary requests work; IOPOLL has fixtures of its own.
  */
 #ifndef IOU_TEST_H
 #define IOU_TEST_H
@@ -23,14 +23,14 @@
 #define IOU_KIND(fixture, kind, bits) \
 	FIXTURE_VARIANT_ADD(fixture, kind) { .flags = (bits) }
 
-/* The kinds that differ in the tasks that run work, and in the time at which they do so */
+/* Kinds of ring that differ in the task that runs their work, and in the time when it does */
 #define IOU_KINDS_OF_TASK(fixture) \
 	IOU_KIND(fixture, plain, 0); \
 	IOU_KIND(fixture, coop, IOU_COOP); \
 	IOU_KIND(fixture, defer, IOU_DEFER); \
 	IOU_KIND(fixture, sqpoll, IORING_SETUP_SQPOLL)
 
-/* These kinds, and those that differ in the layout of memory */
+/* The kinds of IOU_KINDS_OF_TASK(), and kinds that differ in the layout of ring memory */
 #define IOU_KINDS(fixture) \
 	IOU_KINDS_OF_TASK(fixture); \
 	IOU_KIND(fixture, cqe32, IORING_SETUP_CQE32); \
@@ -40,7 +40,7 @@
 	IOU_KIND(fixture, defer_large, IOU_DEFER | IOU_LARGE); \
 	IOU_KIND(fixture, sqpoll_large, IORING_SETUP_SQPOLL | IOU_LARGE)
 
-/* These kinds, and one whose requests workers issue: ->sqe_flags goes into each SQE */
+/* Two kinds whose requests workers issue: tests copy ->sqe_flags to each SQE */
 #define IOU_KINDS_ASYNC(fixture) \
 	FIXTURE_VARIANT_ADD(fixture, defer_async) \
 		{ .flags = IOU_DEFER, .sqe_flags = IOSQE_ASYNC }; \

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: what Landlock refuses to a task */
 /*
- * A test restricts itself in the middle, for good.  Of its directories it may do everything in
- * "open", nothing in "shut", and in "keep" neither truncate nor take names from elsewhere.  Each
- * row is tried as a system call and as an operation: they are refused alike.  6.12 answers alike.
+ * A test restricts itself halfway, for good.  It may do everything in its directory "open", and
+ * nothing in "shut".  In "keep" it may neither truncate nor move or link files from elsewhere.  A
+ * row has the same result as a system call and as an operation, and the same as on 6.12.
  *
- * A request has its submitter's credentials.  Only those of a thread that polls, and those
+ * A request has its submitter's credentials.  Only the credentials of an SQPOLL thread, and those
  * registered as a personality, can be older than the restriction.
  */
 #include "iou_test.h"
@@ -26,14 +26,14 @@
 #define ALL	(FILES | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR | \
 		 LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_MAKE_SOCK | \
 		 LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_TRUNCATE)
-/* the first that knows scopes */
+/* the first Landlock ABI with scopes */
 #define ABI	6
 
 enum place { OPEN, SHUT, KEEP, PLACES };
 
 static const char * const names[PLACES] = { "open", "shut", "keep" };
 
-/* An operation's socket, and the addresses that it may and may not use. */
+/* What an operation works on: names in directories, or a socket of the given kind. */
 enum kind { PATH, MOVE, TCP, UNIX, DATAGRAM };
 
 struct row {
@@ -65,9 +65,9 @@ static const struct row rows[] = {
 	{ IORING_OP_LINKAT, MOVE, KEEP, -EXDEV, "old", "new" },
 	{ IORING_OP_BIND, TCP, SHUT, -EACCES },
 	{ IORING_OP_CONNECT, TCP, SHUT, -EACCES },
-	/* its name is a file's */
+	/* the address is the path of a file */
 	{ IORING_OP_BIND, UNIX, SHUT, -EACCES },
-	/* abstract names belong to tasks that are not restricted */
+	/* the abstract addresses were bound before the restriction */
 	{ IORING_OP_CONNECT, UNIX, SHUT, -EPERM },
 	{ IORING_OP_SENDMSG, DATAGRAM, SHUT, -EPERM },
 };
@@ -81,11 +81,11 @@ struct address {
 };
 
 FIXTURE(landlock) {
-	struct iou before, after;	/* the restriction */
+	struct iou before, after;	/* rings from before and after the restriction */
 	char dir[32];
 	int dirs[PLACES];
 	int listeners[4], datagrams[2];
-	struct address tcp[2], port[2], stream[2], datagram[2], fresh[2];	/* OPEN and SHUT */
+	struct address tcp[2], port[2], stream[2], datagram[2], fresh[2];	/* by place */
 	int tidy[2], done[2];		/* pipes to the cleaner and back */
 	int cleaner;
 };
@@ -98,7 +98,7 @@ FIXTURE_VARIANT(landlock) {
 IOU_KINDS_OF_TASK(landlock);
 IOU_KINDS_ASYNC(landlock);
 
-/* The names as each attempt finds them. */
+/* Restore the names with which each attempt begins. */
 static void tidy_up(const char *dir)
 {
 	char path[64];
@@ -116,7 +116,7 @@ static void tidy_up(const char *dir)
 	}
 }
 
-/* A process that is not restricted tidies up whenever it is told, and at the end. */
+/* Start an unrestricted process that tidies up for each byte in @tidy, and at the end. */
 static int start_cleaner(const char *dir, int tidy[2], int done[2])
 {
 	char path[64], byte;
@@ -139,7 +139,7 @@ static int start_cleaner(const char *dir, int tidy[2], int done[2])
 	_exit(0);
 }
 
-/* A socket at @at, the kernel's choice if that is not a file; its address is then in @at. */
+/* Bind a socket to @path, or to an address that the kernel chooses.  Store it in @at. */
 static int bound(int family, int type, struct address *at, const char *path)
 {
 	int fd = socket(family, type | SOCK_NONBLOCK, 0);
@@ -191,7 +191,7 @@ FIXTURE_SETUP(landlock)
 		ASSERT_LE(0, self->dirs[i]);
 	}
 	for (i = OPEN; i <= SHUT; i++) {
-		/* a port that is free again, one that listens, and names */
+		/* a port that is closed below, a port that listens, and UNIX addresses */
 		ports[i] = bound(AF_INET, SOCK_STREAM, &self->port[i], NULL);
 		ASSERT_LE(0, ports[i]);
 		self->listeners[i] = bound(AF_INET, SOCK_STREAM, &self->tcp[i], NULL);
@@ -262,7 +262,7 @@ static int restrict_self(struct _test_data_landlock *self)
 	return close(fd);
 }
 
-/* What an attempt uses: an SQE's fields, as the system call takes them too. */
+/* The arguments of an attempt, for an SQE or for the system call. */
 struct attempt {
 	int fd, newfd;
 	const char *name, *new;
@@ -350,13 +350,13 @@ static struct io_uring_sqe *prep(struct iou *r, const struct row *row, struct at
 	case IORING_OP_SENDMSG:
 		return iou_prep(r, row->op, a->fd, &a->msg, 1, 0);
 	}
-	/* the flags of an open and of an unlink are at one place */
+	/* open_flags and unlink_flags are one field */
 	sqe = iou_prep(r, row->op, a->fd, a->name, row->op == IORING_OP_OPENAT ? 0600 : 0, 0);
 	sqe->open_flags = row->flags;
 	return sqe;
 }
 
-/* One attempt, by a system call without @r.  Return: 0 if it was granted, or the errno. */
+/* Try a row, by a system call if @r is NULL.  Return: 0 if it was granted, or the errno. */
 static int attempt(struct _test_data_landlock *self, const struct row *row, enum place place,
 		   struct iou *r, unsigned int sqe_flags, int personality)
 {
@@ -390,7 +390,7 @@ static int attempt(struct _test_data_landlock *self, const struct row *row, enum
 	return res < 0 ? res : 0;
 }
 
-/* Every row is granted in "open", and where it is not, only if it is @granted. */
+/* Each row is granted in "open".  In its other directory it is refused, unless @granted. */
 static void try_rows(struct __test_metadata *_metadata, struct _test_data_landlock *self,
 		     struct iou *r, unsigned int sqe_flags, int personality, bool granted)
 {
@@ -407,7 +407,7 @@ static void try_rows(struct __test_metadata *_metadata, struct _test_data_landlo
 	}
 }
 
-/* The rows can be done, but for the restriction. */
+/* Without the restriction all rows are granted. */
 TEST_F(landlock, not_yet)
 {
 	try_rows(_metadata, self, NULL, variant->sqe_flags, 0, true);
@@ -418,7 +418,7 @@ TEST_F(landlock, refused)
 {
 	bool thread = variant->flags & IORING_SETUP_SQPOLL;
 
-	/* workers are there already */
+	/* create a worker before the restriction */
 	EXPECT_EQ(0, attempt(self, &rows[0], SHUT, &self->before, IOSQE_ASYNC, 0));
 	ASSERT_EQ(0, restrict_self(self));
 	try_rows(_metadata, self, NULL, variant->sqe_flags, 0, false);
@@ -431,7 +431,7 @@ TEST_F(landlock, personality)
 {
 	ASSERT_EQ(0, restrict_self(self));
 	try_rows(_metadata, self, &self->before, variant->sqe_flags, 1, true);
-	/* one that is registered from here on can do no more than the task */
+	/* a personality that is registered now is restricted like the task */
 	ASSERT_EQ(2, iou_register(&self->before, IORING_REGISTER_PERSONALITY, NULL, 0));
 	try_rows(_metadata, self, &self->before, variant->sqe_flags, 2, false);
 }
@@ -458,7 +458,7 @@ static int opened(struct iou *r, unsigned int sqe_flags, int personality, int df
 	return iou_one(r);
 }
 
-/* The right belongs to the open file: who truncates does not matter, but who opened. */
+/* The right to truncate belongs to the open file: only the opener's restriction counts. */
 TEST_F(landlock, truncate)
 {
 	int early = openat(self->dirs[KEEP], "old", O_RDWR), late, open, by[3];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: chains of linked requests, and LINK_TIMEOUT in them */
 /*
- * What a chain comes to depends on how each of its requests ends and on the
- * link behind it.  A LINK_TIMEOUT limits the time of the request before it,
- * which may finish at once, wait for a worker, an event or a time, wait for
- * drained ones, or be refused.  Whatever happens, every request has one CQE.
+ * The result of each request, and the link behind it, decide how a chain goes on.
+ * A LINK_TIMEOUT limits the time of the request before it.  That request may finish
+ * at once, wait for a worker, an event or a time, be drained, or be refused.  In all
+ * cases each request has one CQE, unless IOSQE_CQE_SKIP_SUCCESS hides it.
  */
 #include "timer.h"
 #include <linux/futex.h>
@@ -52,7 +52,7 @@ static void nop(struct iou *r, unsigned long long data, unsigned int flags)
 	iou_nop(r, data)->flags = flags;
 }
 
-/* A nop that fails. */
+/* Prepare a NOP that fails with -EINTR. */
 static void bad(struct iou *r, unsigned long long data, unsigned int flags)
 {
 	struct io_uring_sqe *sqe = iou_nop(r, data);
@@ -62,7 +62,7 @@ static void bad(struct iou *r, unsigned long long data, unsigned int flags)
 	sqe->flags = flags;
 }
 
-/* One that is refused. */
+/* Prepare a NOP that is refused with -EINVAL. */
 static void refused(struct iou *r, unsigned long long data, unsigned int flags)
 {
 	struct io_uring_sqe *sqe = iou_nop(r, data);
@@ -175,7 +175,7 @@ TEST_F(chain, hides)
 	nop(r, 2, LINK | HIDE);
 	nop(r, 3, 0);
 	EXPECT_STREQ("3:0", submit_cqes(r, 1));
-	/* a failure is told, and what is cancelled by it is not */
+	/* a hidden request that fails has a CQE, and the rest of its chain has none */
 	bad(r, 1, LINK | HIDE);
 	nop(r, 2, LINK);
 	nop(r, 3, 0);
@@ -193,7 +193,7 @@ TEST_F(chain, hides)
 	EXPECT_STREQ("1:ECANCELED", submit_cqes(r, 1));
 }
 
-/* A LINK_TIMEOUT whose head finishes at once. */
+/* A LINK_TIMEOUT is cancelled if the request before it ends first. */
 TEST_F(chain, limit_is_not_needed)
 {
 	struct iou *r = &self->r;
@@ -224,7 +224,7 @@ TEST_F(chain, limit_is_not_needed)
 	limit(r, HOUR, 2, LINK);
 	nop(r, 3, 0);
 	EXPECT_STREQ("1:EINTR 2:ECANCELED 3:ECANCELED", sorted(submit_cqes(r, 3)));
-	/* a time of its own ends it before */
+	/* a timeout expires before its limit */
 	wait_for(r, 10 * MS, 1, LINK);
 	limit(r, HOUR, 2, LINK);
 	nop(r, 3, 0);
@@ -249,7 +249,7 @@ TEST_F(chain, limit_is_reached)
 	limit(r, MS, 2, LINK);
 	nop(r, 3, 0);
 	EXPECT_STREQ("1:ECANCELED 2:ETIME 3:0", sorted(submit_cqes(r, 3)));
-	/* the second of a chain, the third */
+	/* limits of requests that are not the head of the chain */
 	nop(r, 1, LINK);
 	wait_for(r, 2 * MS, 2, LINK);
 	limit(r, HOUR, 3, LINK);
@@ -258,11 +258,11 @@ TEST_F(chain, limit_is_reached)
 	nop(r, 6, 0);
 	EXPECT_STREQ("1:0 2:ETIME 3:ECANCELED 4:ECANCELED 5:ETIME 6:ECANCELED",
 		     sorted(submit_cqes(r, 6)));
-	/* no time at all */
+	/* a limit of zero */
 	wait_for(r, HOUR, 1, LINK);
 	limit(r, 0, 2, 0);
 	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
-	/* absolute, on other clocks */
+	/* absolute limits, and other clocks */
 	wait_for(r, HOUR, 1, LINK);
 	link_timeout(r, now_on(CLOCK_MONOTONIC) + 5 * MS, IORING_TIMEOUT_ABS, 2);
 	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
@@ -273,11 +273,11 @@ TEST_F(chain, limit_is_reached)
 	wait_for(r, HOUR, 1, LINK);
 	link_timeout(r, 5 * MS, IORING_TIMEOUT_BOOTTIME | IORING_TIMEOUT_ETIME_SUCCESS, 2);
 	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
-	/* one that repeats is stopped by it, too */
+	/* a limit stops a repeating timeout, too */
 	timeout(r, HOUR, 0, IORING_TIMEOUT_MULTISHOT, 1)->flags = LINK;
 	limit(r, MS, 2, 0);
 	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
-	/* which does not repeat itself */
+	/* a limit does not repeat */
 	wait_for(r, HOUR, 1, LINK);
 	link_timeout(r, MS, IORING_TIMEOUT_MULTISHOT, 2);
 	EXPECT_STREQ("1:ECANCELED 2:ETIME", sorted(submit_cqes(r, 2)));
@@ -294,7 +294,7 @@ static bool has_poll(struct iou *r)
 	return has;
 }
 
-/* A read that waits, for data or for its limit. */
+/* Data, or the limit, ends a read that waits. */
 TEST_F(chain, limit_of_a_read)
 {
 	struct iou *r = &self->r;
@@ -306,7 +306,7 @@ TEST_F(chain, limit_of_a_read)
 		unsigned int flags = LINK | (async ? IOSQE_ASYNC : 0);
 
 		read_pipe(r, self->p[0], self->buf, 1, flags);
-		/* time enough for a worker to be made, and to let the read wait */
+		/* long enough for a worker to be created, and to start the wait of the read */
 		limit(r, 200 * MS, 2, LINK);
 		nop(r, 3, 0);
 		EXPECT_STREQ("1:ECANCELED 2:ETIME 3:ECANCELED", sorted(submit_cqes(r, 3)));
@@ -339,7 +339,7 @@ TEST_F(chain, limit_without_a_head)
 	limit(r, HOUR, 3, LINK);
 	nop(r, 4, 0);
 	EXPECT_STREQ("1:ECANCELED 2:ECANCELED 3:EINVAL 4:ECANCELED", sorted(submit_cqes(r, 4)));
-	/* the chain ends before it */
+	/* the chain ends before the LINK_TIMEOUT */
 	nop(r, 1, 0);
 	limit(r, HOUR, 2, 0);
 	EXPECT_STREQ("1:0 2:EINVAL", submit_cqes(r, 2));
@@ -349,7 +349,7 @@ TEST_F(chain, limit_without_a_head)
 	EXPECT_STREQ("2:EINVAL", submit_cqes(r, 1));
 }
 
-/* A head that is refused, or something behind it. */
+/* The request before a LINK_TIMEOUT, or behind it, is refused. */
 TEST_F(chain, limit_beside_refused)
 {
 	struct iou *r = &self->r;
@@ -364,7 +364,7 @@ TEST_F(chain, limit_beside_refused)
 	EXPECT_STREQ("1:ECANCELED 2:ECANCELED 3:EINVAL", sorted(submit_cqes(r, 3)));
 }
 
-/* Fields and flags. */
+/* A LINK_TIMEOUT with a wrong field or flag is refused. */
 TEST_F(chain, limit_refused)
 {
 	struct iou *r = &self->r;
@@ -372,7 +372,7 @@ TEST_F(chain, limit_refused)
 	nop(r, 1, LINK);
 	link_timeout(r, HOUR, 0, 2)->off = 1;
 	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
-	/* a count has 32 bits */
+	/* only the low 32 bits of the count are read */
 	nop(r, 1, LINK);
 	link_timeout(r, HOUR, 0, 2)->off = 1ULL << 32;
 	EXPECT_STREQ("1:0 2:ECANCELED", sorted(submit_cqes(r, 2)));
@@ -412,7 +412,7 @@ TEST_F(chain, limit_refused)
 	EXPECT_STREQ("1:ECANCELED 2:EINVAL", submit_cqes(r, 2));
 }
 
-/* Its own flag alone decides whether its CQE is seen. */
+/* Only the flag of a LINK_TIMEOUT itself decides whether its CQE is hidden. */
 TEST_F(chain, limit_hidden)
 {
 	struct iou *r = &self->r;
@@ -457,7 +457,7 @@ TEST_F(chain, limit_updated)
 	wait_for(r, HOUR, 1, LINK);
 	limit(r, HOUR, 2, 0);
 	EXPECT_STREQ("", submit_cqes(r, 0));
-	/* not without the other flag */
+	/* the flag has no effect without IORING_TIMEOUT_UPDATE */
 	sqe = timeout_update(r, 2, 0, 0, 3);
 	sqe->timeout_flags = IORING_LINK_TIMEOUT_UPDATE;
 	EXPECT_STREQ("3:ENOENT", submit_cqes(r, 1));
@@ -472,7 +472,7 @@ TEST_F(chain, limit_updated)
 	timeout_update(r, 2, now_on(CLOCK_MONOTONIC) + 2 * MS,
 		       IORING_LINK_TIMEOUT_UPDATE | IORING_TIMEOUT_ABS, 3);
 	EXPECT_STREQ("1:ECANCELED 2:ETIME 3:0", sorted(submit_cqes(r, 3)));
-	/* it is no timeout */
+	/* a LINK_TIMEOUT is not found as a timeout */
 	wait_for(r, HOUR, 1, LINK);
 	limit(r, HOUR, 2, 0);
 	EXPECT_STREQ("", submit_cqes(r, 0));
@@ -486,7 +486,7 @@ TEST_F(chain, limit_updated)
 	EXPECT_STREQ("1:ECANCELED 2:ECANCELED 3:0", sorted(submit_cqes(r, 3)));
 	timeout_update(r, 2, 0, IORING_LINK_TIMEOUT_UPDATE, 3);
 	EXPECT_STREQ("3:ENOENT", submit_cqes(r, 1));
-	/* not before it runs */
+	/* a limit that has not started is not found */
 	wait_for(r, HOUR, 1, LINK);
 	nop(r, 2, LINK);
 	limit(r, HOUR, 3, 0);
@@ -505,7 +505,7 @@ TEST_F(chain, limited_one_cancelled)
 	limit(r, HOUR, 2, LINK);
 	nop(r, 3, 0);
 	EXPECT_STREQ("", submit_cqes(r, 0));
-	/* it follows its head */
+	/* a cancel does not find a LINK_TIMEOUT, which ends with its request */
 	cancel(r, 2, 9);
 	EXPECT_STREQ("9:ENOENT", submit_cqes(r, 1));
 	cancel(r, 1, 9);
@@ -518,9 +518,9 @@ TEST_F(chain, limited_one_cancelled)
 }
 
 /*
- * Drained requests that wait for each other: one event, and one call that lets it be
- * told, are enough for all of them.  Stock needs a call for each on rings that
- * their owner runs.  Mutant: drain-step-by-step.  differences: drain-one-call
+ * Drained requests wait for each other.  One event, and one call that runs the task
+ * work, complete all of them.  On single-writer rings stock needs a call for each.
+ * Mutant: drain-step-by-step.  differences: drain-one-call
  */
 TEST_F(chain, drained_row)
 {
@@ -548,8 +548,8 @@ TEST_F(chain, drained_row)
 }
 
 /*
- * A drained request that has nothing to wait for is issued in its turn, and a cancel behind it
- * finds it; but the rest of a batch that begins with it comes first.
+ * A drained request that need not wait is issued in order, and a cancel behind it finds it.
+ * If a batch begins with it, the rest of the batch is issued first.
  * Mutants: drained-goes-later, drained-begins-batch.
  */
 TEST_F(chain, drained_found)
@@ -559,14 +559,14 @@ TEST_F(chain, drained_found)
 	nop(r, 3, 0);
 	wait_readable(r, self->p[0], 1, IOSQE_IO_DRAIN);
 	cancel(r, 1, 2);
-	/* on DEFER_TASKRUN rings 6.12 has it on its way when the cancel comes */
+	/* the result of the cancel differs on DEFER_TASKRUN rings of 6.12 */
 	EXPECT_EQ(0, strncmp("1:ECANCELED 2:", sorted(submit_cqes(r, 3)), 14));
 	wait_readable(r, self->p[0], 1, IOSQE_IO_DRAIN);
 	cancel(r, 1, 2);
 	EXPECT_STREQ("2:ENOENT", submit_cqes(r, 1));
 	cancel(r, 1, 2);
 	EXPECT_STREQ("1:ECANCELED 2:0", sorted(submit_cqes(r, 2)));
-	/* nor is a chain found */
+	/* a cancel does not find a chain that begins the batch, either */
 	wait_readable(r, self->p[0], 1, IOSQE_IO_DRAIN | LINK);
 	nop(r, 4, 0);
 	cancel(r, 1, 2);
@@ -575,12 +575,12 @@ TEST_F(chain, drained_found)
 	EXPECT_STREQ("1:1 4:0", sorted(cqes(r, 2)));
 }
 
-/* A drained head's time does not run before it does.  Mutant: limit-of-drained-runs. */
+/* The limit of a drained head starts with the head.  Mutant: limit-of-drained-runs. */
 TEST_F(chain, drained)
 {
 	struct iou *r = &self->r;
 
-	/* by the time that the pipe is written to, the limit would have come */
+	/* a limit that started too early would expire before the write to the pipe */
 	wait_readable(r, self->p[0], 1, 0);
 	nop(r, 2, LINK | IOSQE_IO_DRAIN);
 	limit(r, 5 * MS, 3, 0);
@@ -610,8 +610,8 @@ TEST_F(chain, drained)
 }
 
 /*
- * An operation that fails at its work, and has never broken a chain, still does not.  A CLOSE
- * behind a FSYNC of a pipe closes, for instance.  Hidden, the failure is told; 6.12 says nothing.
+ * If ->issue() of these operations fails, the chain goes on, as on 6.12.  For instance, a CLOSE
+ * behind a FSYNC of a pipe closes.  A hidden request that fails has a CQE; on 6.12 it has none.
  * differences: failed-told
  */
 TEST_F(chain, failures_that_go_on)
@@ -666,7 +666,7 @@ TEST_F(chain, failures_that_go_on)
 			}
 		}
 	}
-	/* without its file it does not get that far */
+	/* a bad descriptor does break the chain */
 	sqe = iou_prep(r, IORING_OP_FSYNC, 1 << 20, NULL, 0, 0);
 	sqe->user_data = 1;
 	sqe->flags = LINK;
@@ -675,7 +675,7 @@ TEST_F(chain, failures_that_go_on)
 }
 
 /*
- * What is behind a drained request goes when it goes, and does not wait for its end.
+ * Requests behind a drained one are issued after it, and do not wait for its end.
  * differences: drain-one-call
  */
 TEST_F(chain, behind_a_drained_one)
@@ -693,7 +693,7 @@ TEST_F(chain, behind_a_drained_one)
 	ASSERT_EQ(1, write(self->p[1], "x", 1));
 	EXPECT_STREQ("1:1 4:0 5:0", sorted(cqes(r, 3)));
 	ASSERT_EQ(1, read(self->p[0], self->buf, 1));
-	/* the head of a chain is one like that */
+	/* requests do not wait for the end of a drained chain, either */
 	wait_readable(r, self->p[0], 1, LINK | IOSQE_IO_DRAIN);
 	nop(r, 2, 0);
 	nop(r, 3, 0);
@@ -701,7 +701,7 @@ TEST_F(chain, behind_a_drained_one)
 	ASSERT_EQ(1, write(self->p[1], "x", 1));
 	EXPECT_STREQ("1:1 2:0", sorted(cqes(r, 2)));
 	ASSERT_EQ(1, read(self->p[0], self->buf, 1));
-	/* but for one inside of a chain the next chain waits as well, though not those behind */
+	/* a drained request inside of a chain makes the next request drained, too */
 	wait_readable(r, self->p[0], 1, LINK);
 	nop(r, 2, IOSQE_IO_DRAIN);
 	nop(r, 3, 0);
@@ -713,7 +713,7 @@ TEST_F(chain, behind_a_drained_one)
 	EXPECT_STREQ("1:1 2:0 3:0 4:0", sorted(cqes(r, 4)));
 }
 
-/* The thread that issues what is submitted to the ring, -1 if there is none. */
+/* Return: the thread that issues the ring's SQEs, or -1 if there is none. */
 static pid_t issuer(struct iou *r)
 {
 	return r->flags & IORING_SETUP_SQPOLL ? iou_fdinfo(r, "SqThread") : gettid();
@@ -750,7 +750,7 @@ TEST_F(chain, successor_of_a_worker)
 
 #define SYNCS	8
 
-/* Queue a chain for workers: FSYNCs, and last a request of workers for unbounded work. */
+/* Queue a chain for workers: FSYNCs, and a WRITE to a pipe, which is unbounded work. */
 static void chain_of_syncs(struct iou *r, int fd, int pipe, unsigned char flag)
 {
 	unsigned int i;
@@ -879,8 +879,8 @@ TEST_F(chain, contending_workers_need_no_task)
 }
 
 /*
- * A chain does not wait for its task if the task has replaced what its workers share with it.  A
- * worker opens a FIFO, for which the child of vfork() is the peer.  Mutant: moved-chain-waits.
+ * A chain does not wait for its task after the task has called unshare(CLONE_FS).  A worker opens
+ * a FIFO whose writer is the child of vfork().  Mutant: moved-chain-waits.
  */
 TEST_F(chain, chain_of_a_task_that_has_moved)
 {
@@ -922,7 +922,7 @@ TEST_F(chain, chain_of_a_task_that_has_moved)
 }
 
 /*
- * A worker finds the file of its next request first, then starts a time limit.
+ * A worker looks up the file of its next request before it starts the limit of that request.
  * Mutant: limit-without-file.
  */
 TEST_F(chain, limited_send_behind_a_worker)
@@ -970,7 +970,7 @@ TEST_F(chain, limit_meets_a_worker)
 		}
 		while (iou_ready(r)) {
 			ASSERT_EQ(0, iou_reap(r, &cqe));
-			/* stock: -ECANCELED or -EINTR, and -ETIME or -EALREADY */
+			/* stock: READ has -ECANCELED or -EINTR, the limit -ETIME or -EALREADY */
 			EXPECT_TRUE(cqe.user_data == 0 ? !cqe.res : cqe.res < 0);
 			if (cqe.user_data == 3)
 				EXPECT_NE(-ENOENT, cqe.res);
@@ -1055,7 +1055,7 @@ static int one_of_a_worker(struct iou *r, const struct io_uring_sqe *sqe, bool b
 	while (nr) {
 		if (iou_wait_ms(r, 1, 5000) || iou_reap(r, &cqe))
 			return -ETIMEDOUT;
-		/* of SEND_ZC; also a late one of an earlier call */
+		/* skip notifs of SEND_ZC, also late ones of an earlier call */
 		if (!(cqe.flags & IORING_CQE_F_NOTIF))
 			nr--;
 	}
@@ -1063,8 +1063,8 @@ static int one_of_a_worker(struct iou *r, const struct io_uring_sqe *sqe, bool b
 }
 
 /*
- * Each op has the same result if a worker goes on with it.  The ring lock, which some ops need, is
- * checked by debugging kernels.  Mutant: timeout-without-lock.
+ * Each op has the same result if a worker issues it as the next of a chain.  Debugging kernels
+ * check that the ring lock is held for ops that need it.  Mutant: timeout-without-lock.
  */
 TEST_F(chain, each_op_behind_a_worker)
 {
@@ -1085,7 +1085,7 @@ TEST_F(chain, each_op_behind_a_worker)
 			continue;
 		memset(mem, 0, sizeof(mem));
 		if (op == IORING_OP_CLOSE || op == IORING_OP_SOCKET) {
-			/* each takes or gives a descriptor */
+			/* neither close @fd nor create a socket */
 			sqe.fd = -1;
 		} else if (op == IORING_OP_TIMEOUT) {
 			sqe.fd = -1;
@@ -1112,9 +1112,9 @@ TEST_F(chain, each_op_behind_a_worker)
 }
 
 /*
- * Behind the CQE of a worker's request, a TIMEOUT_REMOVE finds the timeout that is next in the
- * chain, even if the submitter held the ring lock when the worker went on.  On 6.12 a removal misses
- * it now and then.  Mutant: removal-misses-the-next.  differences: cancel-behind-worker
+ * After the CQE of a worker's request, a TIMEOUT_REMOVE finds the timeout that is next in the
+ * chain, even if the submitter held the ring lock when the worker went on.  On 6.12 a removal
+ * misses it now and then.  Mutant: removal-misses-the-next.  differences: cancel-behind-worker
  */
 TEST_F(chain, removal_behind_a_worker)
 {
@@ -1174,8 +1174,8 @@ static pid_t child_that_sleeps(void)
 }
 
 /*
- * A worker that goes on with a request that waits for a time, a futex or a child does not wait with
- * it.  The request's event ends it, and so does a cancel.
+ * The next request of a worker's chain may wait for a time, a futex or a child; the worker does not
+ * wait with it.  The event, or a cancel, ends the request.
  */
 TEST_F(chain, waits_behind_a_worker)
 {
@@ -1269,12 +1269,12 @@ TEST_F(chain, worker_goes_on_first)
 		sqe->flags = IOSQE_ASYNC | (i ? 0 : LINK);
 	}
 	ASSERT_EQ(3, iou_submit(r));
-	/* the worker opens the first FIFO, and all others wait */
+	/* the worker opens the first FIFO, and all other opens wait */
 	iou_sleep_ms(50);
 	fds[0] = open(path[0], O_RDWR);
 	iou_wait_ms(r, 3, 5000);
 	EXPECT_EQ(3, iou_ready(r));
-	/* let the opens of a kernel that fails end */
+	/* on a kernel that fails this test, let the opens end */
 	fds[1] = open(path[1], O_RDWR);
 	ASSERT_EQ(0, iou_wait(r, 3));
 	while (iou_ready(r) && !iou_reap(r, &cqe)) {
@@ -1289,8 +1289,8 @@ TEST_F(chain, worker_goes_on_first)
 }
 
 /*
- * Behind what a worker has done, O_NONBLOCK is heeded by those that look at it, but not on a ring
- * of one task.  Mutant: nonblock-ignored.  differences: link-nonblock
+ * Behind a worker's request, ops that check O_NONBLOCK return -EAGAIN, but not on a single-writer
+ * ring.  Mutant: nonblock-ignored.  differences: link-nonblock
  */
 TEST_F(chain, nonblocking_successor)
 {
@@ -1304,13 +1304,13 @@ TEST_F(chain, nonblocking_successor)
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s));
-	/* there 6.12 heeds it now and then */
+	/* on single-writer rings the result varies on 6.12 */
 	if (iou_on_stock() && !heeds)
 		return;
 	for (kind = 0; kind < 4; kind++) {
-		/* one that is for a worker itself does not heed it */
+		/* a request with IOSQE_ASYNC ignores O_NONBLOCK */
 		for (nops = 0, async = 0; nops < 3; async = !async, nops += !async) {
-			/* the head, if there is one, is for a worker */
+			/* the head, if it is a NOP, goes to a worker */
 			if (nops)
 				nop(r, 1, LINK | IOSQE_ASYNC);
 			if (nops == 2)
@@ -1364,7 +1364,7 @@ TEST_F(chain, refused_drained_one)
 	EXPECT_STREQ("2:EINVAL 3:ECANCELED", sorted(submit_cqes(r, 2)));
 	nop(r, 5, 0);
 	EXPECT_STREQ("5:0", submit_cqes(r, 1));
-	/* from the first hidden success on there is no draining */
+	/* after the first IOSQE_CQE_SKIP_SUCCESS the ring refuses IOSQE_IO_DRAIN */
 	nop(r, 6, HIDE);
 	nop(r, 7, IOSQE_IO_DRAIN);
 	EXPECT_STREQ("7:-95", submit_cqes(r, 1));
@@ -1380,8 +1380,8 @@ TEST_F(chain, refused_drained_one)
 }
 
 /*
- * A head that ends by its own time at about the time of its limit, while it may
- * be cancelled as well.  Each of the chain's requests has one CQE, and they fit.
+ * The CQEs of a chain whose head expires at about the time of its limit, and may be
+ * cancelled as well.  Each request has one CQE, and the results have to be consistent.
  */
 struct ends {
 	int nr[4];
@@ -1449,7 +1449,7 @@ TEST_F(edge, limit)
 			/* from 20 us before to 20 us after */
 			long long end = delay + ((long long)(round * 37 % 160) - 80) * 250;
 
-			/* however slow the machine is, each has a round that it wins */
+			/* the limit wins all of round 0, and the head all of round 1 */
 			if (round < 2)
 				*(round ? &end : &delay) = 10 * 1000000000LL;
 			wait_for(r, delay, i * 4, IOSQE_IO_LINK);
@@ -1489,7 +1489,7 @@ TEST_F(edge, limit)
 	EXPECT_LE(limited, (rounds - 1) * CHAINS);
 }
 
-/* Reads that a writer feeds at about the time of their limit; some stand in workers. */
+/* A writer feeds reads at about the time of their limit; some of them begin in workers. */
 struct feeder {
 	int fd;
 	unsigned int nr;
@@ -1557,11 +1557,11 @@ TEST_F(edge, limit_of_reads)
 		}
 	}
 	__atomic_store_n(&f.stop, true, __ATOMIC_RELAXED);
-	/* a full pipe does not keep it */
+	/* a full pipe does not block the writer any more */
 	close(p[0]);
 	pthread_join(thread, NULL);
 	close(p[1]);
-	/* both have happened, else nothing was met */
+	/* reads and limits have both won, else the test has missed the race */
 	EXPECT_LT(0, limited);
 	EXPECT_LT(limited, rounds * CHAINS);
 }

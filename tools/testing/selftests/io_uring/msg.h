@@ -5,7 +5,7 @@
 
 #include "iou_test.h"
 
-/* Registered files of a ring that sends or gets some */
+/* Number of file slots of a ring that sends or receives files */
 #define SLOTS	8
 
 /* Prepare a message that posts a CQE in the ring @fd. */
@@ -15,7 +15,7 @@ static inline struct io_uring_sqe *prep_msg(struct iou *r, int fd, unsigned long
 	return iou_prep(r, IORING_OP_MSG_RING, fd, (void *)IORING_MSG_DATA, res, data);
 }
 
-/* Send such a message.  Return: the result in the sender's CQE */
+/* Send a message that prep_msg() prepares.  Return: the result in the sender's CQE. */
 static inline int send_data(struct iou *r, int fd, unsigned long long data, unsigned int res)
 {
 	prep_msg(r, fd, data, res);
@@ -34,7 +34,7 @@ static inline struct io_uring_sqe *prep_file(struct iou *r, int fd, unsigned int
 	return sqe;
 }
 
-/* Register all slots, of which only the first has a file. */
+/* Register SLOTS slots.  Only the first has a file: @first. */
 static inline int register_slots(struct iou *r, int first)
 {
 	int fds[SLOTS], i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: MSG_RING - storms of messages, and rings that go meanwhile */
+/* io_uring selftests: MSG_RING - storms of messages, and rings that end during them */
 #include <poll.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -39,7 +39,7 @@ FIXTURE_TEARDOWN(busy)
 #define TIMER_DATA	1001
 #define MESSAGE_DATA	1
 
-/* Take @nr CQEs at least and all that are there: messages and, in the end, nothing else. */
+/* Take at least @nr CQEs, and all that are posted.  Count messages and ended requests. */
 static int take(struct iou *r, unsigned int nr, unsigned int *messages, unsigned int *ended)
 {
 	struct io_uring_cqe cqe;
@@ -59,8 +59,8 @@ static int take(struct iou *r, unsigned int nr, unsigned int *messages, unsigned
 }
 
 /*
- * A message that waits is no reason for a multishot to end: only a full queue is,
- * and it is never full here, though each round goes further around the ring.
+ * A message in flight does not end a multishot request.  Only a full CQ does, and
+ * the CQ is never full here, although its positions wrap around.
  *
  * Mutant: message-ends-multishot.
  */
@@ -93,7 +93,7 @@ TEST_F(busy, multishot_goes_on)
 	EXPECT_EQ(sent, messages);
 }
 
-/* A timeout that repeats meets messages wherever it comes.  Mutant: message-ends-multishot. */
+/* Messages do not end a repeating timeout.  Mutant: message-ends-multishot. */
 TEST_F(busy, timer_goes_on)
 {
 	struct __kernel_timespec ts = { .tv_nsec = 2000000 };
@@ -117,7 +117,7 @@ TEST_F(busy, timer_goes_on)
 }
 
 /*
- * More than a sender's store of entries holds, taken while still more come.
+ * Send more messages than a sender's store of entries holds, and take some while more arrive.
  * Mutant: message-store-is-all.
  */
 TEST_F(busy, more_than_the_store)
@@ -132,7 +132,7 @@ TEST_F(busy, more_than_the_store)
 		ASSERT_EQ(batch, iou_submit(&self->from));
 		ASSERT_EQ(0, iou_discard(&self->from, batch));
 		sent += batch;
-		/* the first half stays */
+		/* take none of the first half yet */
 		if (sent > 2048)
 			ASSERT_EQ(0, take(&to, batch / 2, &messages, &ended));
 	}
@@ -142,7 +142,7 @@ TEST_F(busy, more_than_the_store)
 	iou_exit(&to);
 }
 
-/* A task that submits stands in a fault, with the ring's lock. */
+/* A task that submits and sleeps in a page fault, while it holds the ring lock. */
 struct stuck {
 	pthread_t thread;
 	pthread_barrier_t ready, end;
@@ -155,7 +155,7 @@ static void *stuck_main(void *data)
 {
 	struct stuck *s = data;
 
-	/* the vector is read before the file is looked at */
+	/* the vector is read before the file is looked up */
 	s->ret = iou_init(&s->r, 8, 0);
 	if (!s->ret)
 		s->ret = register_slots(&s->r, -1);
@@ -175,7 +175,7 @@ static int take_one(struct iou *r)
 }
 
 /*
- * No task waits for a lock of the target: not for data, and with a file a worker does.
+ * A sender does not wait for the ring lock of the target.  To pass a file, a worker waits.
  * Mutant: message-waits-for-lock.
  */
 TEST(target_is_locked)
@@ -200,7 +200,7 @@ TEST(target_is_locked)
 	prep_file(&from, s.r.fd, 0, 1, 6);
 	ASSERT_EQ(1, iou_submit(&from));
 	EXPECT_EQ(-ETIME, iou_wait_ms(&from, 1, 50));
-	/* the sender's own ring is free meanwhile */
+	/* the sender's own ring works while the worker waits */
 	EXPECT_EQ(0, send_data(&from, s.r.fd, 8, 0));
 	EXPECT_EQ(8, take_one(&s.r));
 	hole_give(&s.hole, 0, 1);
@@ -214,7 +214,7 @@ TEST(target_is_locked)
 }
 
 /*
- * A sender that is killed while the target is locked for good.
+ * A sender can be killed while another task holds the ring lock of the target.
  * Mutant: message-lock-not-killable.  differences: msg-lock-killable
  */
 TEST(sender_killed_at_locked_target)
@@ -253,7 +253,7 @@ TEST(sender_killed_at_locked_target)
 	close(s.hole.uffd);
 }
 
-/* Two rings that shower each other, with files, in a circle. */
+/* One of two rings that send messages to each other, and files if ->files is set. */
 struct peer {
 	pthread_t thread;
 	struct iou r;
@@ -350,7 +350,7 @@ TEST(circle_of_files)
 }
 
 /*
- * Targets that come and go while others send: no message is told to have failed for that.
+ * A thread that sends to rings while these are created and closed.  It stores an unexpected error.
  * Mutant: message-target-not-held.
  */
 struct churn {
@@ -369,7 +369,7 @@ static void *churn_main(void *data)
 	while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
 		int ret = send_data(&c->r, __atomic_load_n(&c->fd, __ATOMIC_ACQUIRE), 1, 1);
 
-		/* the number may be free, or another message's, for a moment */
+		/* for a moment the descriptor may be free, or not a ring */
 		if (!ret)
 			c->sent++;
 		else if (ret != -EBADF && ret != -EBADFD)
@@ -392,7 +392,7 @@ TEST(targets_come_and_go)
 	struct churn c = { .fd = -1 };
 	struct iou r;
 
-	/* before any target, so that it never has a target's number */
+	/* create the sender's ring first, so that its descriptor is never a target's */
 	ASSERT_EQ(0, iou_init(&c.r, 8, 0));
 	ASSERT_EQ(0, pthread_create(&c.thread, NULL, churn_main, &c));
 	for (i = 0; i < rounds; i++) {
@@ -406,11 +406,11 @@ TEST(targets_come_and_go)
 	pthread_join(c.thread, NULL);
 	iou_exit(&c.r);
 	EXPECT_EQ(0, c.bad);
-	/* one at least for each that was waited for */
+	/* each wait has received at least one message */
 	EXPECT_LE(rounds / 2, c.sent);
 }
 
-/* The owner of the target is gone, the ring is not.  Mutant: message-to-the-dead. */
+/* The target's owner has exited, and its ring is open.  Mutant: message-to-the-dead. */
 TEST(owner_is_gone)
 {
 	struct iou from, to;
@@ -421,7 +421,7 @@ TEST(owner_is_gone)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, owner_dies, &to));
 	pthread_join(thread, &ret);
 	ASSERT_EQ(NULL, ret);
-	/* that the thread can be joined comes before the end of its exit */
+	/* a join may return before the thread's exit has ended */
 	iou_sleep_ms(100);
 	EXPECT_EQ(0, send_data(&from, to.fd, 1, 1));
 	ASSERT_EQ(0, register_slots(&from, 0));
@@ -431,7 +431,7 @@ TEST(owner_is_gone)
 	iou_exit(&from);
 }
 
-/* Killed in the midst of it, both of them.  Mutant: message-takes-lock. */
+/* Kill two threads that send to each other.  Mutant: message-takes-lock. */
 TEST(killed)
 {
 	unsigned int i, rounds = iou_rounds(20);
@@ -453,7 +453,7 @@ TEST(killed)
 }
 
 /*
- * What lies in a mailbox is charged to its sender: in the end there is an error.
+ * Messages in a mailbox are charged to their sender, which gets -ENOMEM at its limit.
  * Mutants: message-flood-kills, message-uncharged.  differences: msg-flood
  */
 TEST(flood_of_a_sleeper)
@@ -489,7 +489,7 @@ TEST(flood_of_a_sleeper)
 		_exit(ret == -ENOMEM ? 0 : 2);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	/* stock has the group's killer come */
+	/* on stock the OOM killer of the cgroup kills the process */
 	if (iou_on_stock()) {
 		EXPECT_TRUE(WIFSIGNALED(status));
 	} else {

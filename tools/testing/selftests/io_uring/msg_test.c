@@ -5,7 +5,7 @@
 #include <sys/eventfd.h>
 #include "msg.h"
 
-/* Every kind of ring that a message can be sent to. */
+/* All kinds of ring that can be the target of a message. */
 FIXTURE(target) {
 	struct iou from;
 	struct iou to;
@@ -72,7 +72,7 @@ TEST_F(target, flags_pass)
 	EXPECT_EQ(2, iou_cqe_at(&self->to, 0)->res);
 }
 
-/* What to do is said by the lower half of the word.  Mutant: message-command-64. */
+/* The low 32 bits of ->addr are the command.  Mutant: message-command-64. */
 TEST_F(target, command_word)
 {
 	prep_msg(&self->from, self->to.fd, 1, 2)->addr = 1ull << 32;
@@ -81,7 +81,7 @@ TEST_F(target, command_word)
 	EXPECT_EQ(2, iou_cqe_at(&self->to, 0)->res);
 }
 
-/* Which file, too.  Mutant: message-slot-64. */
+/* The low 32 bits of ->addr3 are the slot of the file.  Mutant: message-slot-64. */
 TEST_F(target, source_word)
 {
 	ASSERT_EQ(0, register_slots(&self->from, self->pipe[0]));
@@ -102,7 +102,7 @@ static bool nothing_arrived(struct iou *to)
 	bool polls = (to->flags & (IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL)) ==
 		     IORING_SETUP_IOPOLL;
 
-	/* a task that reaps a polled ring that has nothing to reap does not wait */
+	/* on an IOPOLL ring without requests a wait returns at once */
 	return iou_wait_ms(to, 1, 20) == (polls ? 0 : -ETIME) && !iou_ready(to);
 }
 
@@ -123,7 +123,7 @@ TEST_F(target, refused)
 	EXPECT_EQ(-EBADFD, send_data(r, self->pipe[0], 1, 1));
 	prep_msg(r, to, 1, 1)->addr = 2;
 	EXPECT_EQ(-EINVAL, iou_one(r));
-	/* what it is comes before what it says */
+	/* the type of the file is checked before the command */
 	prep_msg(r, self->pipe[0], 1, 1)->addr = 2;
 	EXPECT_EQ(-EBADFD, iou_one(r));
 	prep_msg(r, to, 1, 1)->addr3 = 1;
@@ -151,7 +151,7 @@ TEST_F(target, file_refused)
 
 	prep_file(r, to, 0, 1, 1)->len = 1;
 	EXPECT_EQ(-EINVAL, iou_one(r));
-	/* has no meaning here and does no harm */
+	/* IORING_MSG_RING_FLAGS_PASS has no effect here */
 	prep_file(r, to, 0, 1, 1)->msg_ring_flags = IORING_MSG_RING_FLAGS_PASS;
 	EXPECT_EQ(-EBADF, iou_one(r));
 	prep_file(r, r->fd, 0, 1, 1);
@@ -195,7 +195,7 @@ TEST_F(target, disabled)
 
 	ASSERT_EQ(0, iou_init(&off, 4, variant->flags | IORING_SETUP_R_DISABLED));
 	EXPECT_EQ(-EBADFD, send_data(&self->from, off.fd, 1, 1));
-	/* its fields come first */
+	/* the fields of the SQE are checked before the state of the ring */
 	prep_msg(&self->from, off.fd, 1, 1)->addr3 = 1;
 	EXPECT_EQ(-EINVAL, iou_one(&self->from));
 	ASSERT_EQ(0, iou_register(&off, IORING_REGISTER_ENABLE_RINGS, NULL, 0));
@@ -205,7 +205,7 @@ TEST_F(target, disabled)
 }
 
 /*
- * More than the queue holds: all arrive, in order, and none is called lost.
+ * More messages than the CQ holds all arrive, in order, and none is counted as lost.
  * Mutant: message-entry-kept.
  */
 TEST_F(target, overflow_in_order)
@@ -214,7 +214,7 @@ TEST_F(target, overflow_in_order)
 
 	for (i = 0; i < nr; i++) {
 		ASSERT_EQ(0, send_data(&self->from, self->to.fd, i, i));
-		/* now the queue is full, and the rest of them wait behind it */
+		/* the target fills its CQ, and later messages overflow */
 		if (i == nr / 2)
 			ASSERT_EQ(0, iou_wait(&self->to, 1));
 	}
@@ -227,7 +227,7 @@ TEST_F(target, overflow_in_order)
 }
 
 /*
- * Is it the owner who makes CQEs of messages?  On 6.12 not if the ring is polled, too.
+ * Return: true if the target's owner posts the CQEs of messages; false on 6.12 for IOPOLL rings.
  * differences: msg-defer-iopoll
  */
 static bool owner_posts(unsigned int flags)
@@ -237,7 +237,7 @@ static bool owner_posts(unsigned int flags)
 }
 
 /*
- * A message under way is no overflow; on multi-writer rings it is simply there.
+ * A message in flight is not reported as an overflow.  A multi-writer ring has its CQE at once.
  * Mutant: message-seen-late.
  */
 TEST_F(target, seen_without_entering)
@@ -281,7 +281,7 @@ TEST_F(target, eventfd_and_poll)
 	close(efd);
 }
 
-/* Files: the slot is filled, and can be used at once.  Mutant: message-file-res. */
+/* A message fills a slot with a file, which can be used at once.  Mutant: message-file-res. */
 TEST_F(target, file)
 {
 	struct io_uring_cqe cqe;
@@ -294,14 +294,14 @@ TEST_F(target, file)
 	ASSERT_EQ(0, iou_reap(&self->to, &cqe));
 	EXPECT_EQ(77, cqe.user_data);
 	EXPECT_EQ(0, cqe.res);
-	/* chosen by the target: the next one that is free */
+	/* the target chooses the next free slot */
 	for (i = 3; i < SLOTS; i++) {
 		prep_file(&self->from, self->to.fd, 0, IORING_FILE_INDEX_ALLOC, 78);
 		ASSERT_EQ(i, iou_one(&self->from));
 		ASSERT_EQ(0, iou_reap(&self->to, &cqe));
 		EXPECT_EQ(i, cqe.res);
 	}
-	/* in silence */
+	/* without a CQE in the target */
 	prep_file(&self->from, self->to.fd, 0, IORING_FILE_INDEX_ALLOC, 79)->msg_ring_flags =
 		IORING_MSG_RING_CQE_SKIP;
 	ASSERT_EQ(0, iou_one(&self->from));
@@ -314,7 +314,7 @@ TEST_F(target, file)
 }
 
 /*
- * Each hand-over takes one reference, and each slot that goes gives one back.
+ * Each message gets one reference to the file, and each slot that is cleared puts one.
  * Mutant: message-file-leaks.
  */
 TEST_F(target, file_references)
@@ -337,14 +337,14 @@ TEST_F(target, file_references)
 	EXPECT_EQ(-1, read(self->pipe[0], &c, 1));
 	EXPECT_EQ(EAGAIN, errno);
 	ASSERT_EQ(0, iou_register(&self->to, IORING_UNREGISTER_FILES, NULL, 0));
-	/* the last writer is gone; what was put is released by task work */
+	/* task work releases the file, the last writer of the pipe */
 	for (i = 0; i < 1000 && read(self->pipe[0], &c, 1) < 0; i++)
 		iou_sleep_ms(1);
 	EXPECT_EQ(0, read(self->pipe[0], &c, 1));
 	self->pipe[1] = dup(0);
 }
 
-/* The resource that a file replaces has a tag: both CQEs come.  Mutant: message-tag-lost. */
+/* A file replaces a tagged one: message and tag have a CQE.  Mutant: message-tag-lost. */
 TEST_F(target, file_replaces_tagged)
 {
 	unsigned long long tags[1] = { 55 };
@@ -369,7 +369,7 @@ TEST_F(target, file_replaces_tagged)
 }
 
 /*
- * A ring with messages that no task came for ends without a trace.
+ * A ring is closed with messages that its task has not taken.  A new ring works as before.
  * Mutant: message-after-the-ring.
  */
 TEST_F(target, closed_with_messages)
@@ -385,7 +385,7 @@ TEST_F(target, closed_with_messages)
 	ASSERT_EQ(0, iou_wait(&self->to, 1));
 }
 
-/* The sender's ring goes while its messages are under way.  Mutant: message-store-dies-early. */
+/* The sender's ring ends before its messages are taken.  Mutant: message-store-dies-early. */
 TEST_F(target, sender_gone)
 {
 	struct iou from;
@@ -403,7 +403,7 @@ TEST_F(target, sender_gone)
 	}
 }
 
-/* Messages to a thread that waits. */
+/* A thread that receives messages in body(). */
 struct receiver {
 	pthread_t thread;
 	struct iou r;
@@ -412,7 +412,7 @@ struct receiver {
 	int (*body)(struct receiver *rx);
 	unsigned int arg;
 	pid_t tid;
-	/* of setting it up, and of body() */
+	/* results of iou_init_cq() and of body() */
 	int started, ret;
 };
 
@@ -474,13 +474,13 @@ FIXTURE_TEARDOWN(waiter)
 	iou_exit(&self->from);
 }
 
-/* Wait for arg messages at once. */
+/* Wait for @rx->arg messages in one call. */
 static int wait_for_all(struct receiver *rx)
 {
 	unsigned long long late = iou_now_us() + IOU_PATIENCE * 500ULL;
 	int ret = iou_wait(&rx->r, rx->arg);
 
-	/* found at the end of the time, not woken for */
+	/* the messages were found at the timeout, without a wake-up */
 	if (iou_now_us() > late)
 		return -ETIME;
 	return ret ? ret : iou_ready(&rx->r) == rx->arg ? 0 : -ERANGE;
@@ -492,7 +492,7 @@ TEST_F(waiter, is_woken)
 	int i;
 
 	ASSERT_EQ(0, receiver_start(&self->rx, variant->flags, 64, wait_for_all, 8));
-	/* a task that reaps a polled device does not sleep */
+	/* on an IOPOLL ring the receiver does not sleep */
 	if (!(variant->flags & IORING_SETUP_IOPOLL))
 		ASSERT_TRUE(iou_sleeps_in(self->rx.tid, __NR_io_uring_enter));
 	for (i = 0; i < 8; i++)
@@ -529,7 +529,7 @@ static int count_wakes(struct receiver *rx)
 	return ret ? ret : after - before;
 }
 
-/* A waiter for eight sleeps once, not eight times.  Mutant: message-wakes-each. */
+/* A wait for eight messages sleeps once, not eight times.  Mutant: message-wakes-each. */
 TEST_F(waiter, is_woken_once)
 {
 	int i, sleeps;
@@ -543,12 +543,12 @@ TEST_F(waiter, is_woken_once)
 		iou_sleep_ms(10);
 	}
 	sleeps = receiver_end(&self->rx);
-	/* a lock that it meets on its way may be one more */
+	/* a contended lock may add a sleep */
 	EXPECT_LE(1, sleeps);
 	EXPECT_GE(2, sleeps);
 }
 
-/* Messages of two senders and completions of its own: a wait for N ends at N. */
+/* Number of messages of two senders that the receiver waits for at a time. */
 #define MIX_BATCH	6
 
 struct sender {
@@ -627,7 +627,7 @@ TEST_F(waiter, two_senders_in_order)
 	EXPECT_EQ(0, receiver_end(&self->rx));
 }
 
-/* One request that ends and one message are two. */
+/* A wait for two CQEs ends with one of a request and one of a message. */
 static int request_and_message(struct receiver *rx)
 {
 	unsigned long long late;
@@ -655,7 +655,7 @@ static int request_and_message(struct receiver *rx)
 		if (ret || iou_ready(&rx->r) < 2 || iou_now_us() > late)
 			return ret ? ret : -ETIME;
 		iou_seen(&rx->r, 2);
-		/* the next message is sent when this one was seen */
+		/* let the sender send the next message */
 		__atomic_add_fetch(&rx->sq, 1, __ATOMIC_RELEASE);
 	}
 	close(fds[0]);

@@ -41,7 +41,7 @@ FIXTURE_TEARDOWN(names)
 	iou_dir_remove(self->dir, self->dfd);
 }
 
-/* One operation, its second name in addr2 and the directory of that in len, as they all have it. */
+/* Prepare an operation.  All have their second path in addr2, and its directory in len. */
 static struct io_uring_sqe *prep_name(struct iou *r, unsigned int f, int op, int dfd,
 				      const char *old, const char *new, unsigned int flags)
 {
@@ -114,7 +114,7 @@ TEST_F(names, mkdir_and_unlink)
 	EXPECT_EQ(0, do_name(r, f, IORING_OP_UNLINKAT, self->dfd, "dir", NULL, AT_REMOVEDIR));
 	EXPECT_FALSE(there_is(self->dfd, "dir"));
 	EXPECT_EQ(-ENOENT, do_name(r, f, IORING_OP_UNLINKAT, self->dfd, "dir", NULL, 0));
-	/* flags are looked at before the path, and a registered file before flags */
+	/* IOSQE_FIXED_FILE is checked before the flags, and the flags before the path */
 	EXPECT_EQ(-EINVAL, do_name(r, f, IORING_OP_UNLINKAT, self->dfd, (char *)8, NULL, 1));
 	EXPECT_EQ(-EBADF, do_name(r, f | IOSQE_FIXED_FILE, IORING_OP_UNLINKAT, 0, (char *)8,
 				  NULL, 1));
@@ -144,18 +144,18 @@ TEST_F(names, links)
 	EXPECT_EQ(2, st.st_nlink);
 	unlinkat(self->dfd, "new", 0);
 
-	/* a descriptor without a name, for privileged callers */
+	/* AT_EMPTY_PATH links a descriptor, for privileged callers */
 	fd = openat(self->dfd, "here", O_RDONLY);
 	prep_name(r, f, op, fd, "", "new", AT_EMPTY_PATH)->len = self->dfd;
 	EXPECT_EQ(getuid() ? -ENOENT : 0, iou_one(r));
 	close(fd);
 	EXPECT_EQ(-ENOENT, do_name(r, f, op, self->dfd, "", "new", 0));
-	/* paths are looked at before flags */
+	/* paths are read before the flags are checked */
 	EXPECT_EQ(-EFAULT, do_name(r, f, op, self->dfd, (char *)8, "new", 1));
 	EXPECT_EQ(-EINVAL, do_name(r, f, op, self->dfd, "here", "new", 1));
 }
 
-/* The paths belong to the program again once the SQE was taken. */
+/* The kernel copies the paths when it takes the SQE. */
 TEST_F(names, paths_are_copied)
 {
 	char old[8] = "here", new[8] = "new";
@@ -181,8 +181,8 @@ static bool has_two_names(int op)
 }
 
 /*
- * Names are put once: by the operation itself, when the second cannot be read, when
- * what was prepared is never issued.  Mutant: names-not-put.
+ * Each name is put once: by the operation, if the second name cannot be read, or if a
+ * prepared request is never issued.  Mutant: names-not-put.
  */
 TEST_F(names, names_are_put)
 {
@@ -191,7 +191,7 @@ TEST_F(names, names_are_put)
 	struct iou *r = &self->r;
 	unsigned int o;
 
-	/* KASAN keeps what was freed for a while */
+	/* KASAN delays the release of freed objects */
 	if (before < 0 || iou_slow_kernel())
 		SKIP(return, "needs /proc/slabinfo, and no KASAN");
 	for (i = 0; i < rounds; i++) {
@@ -205,7 +205,7 @@ TEST_F(names, names_are_put)
 			}
 			EXPECT_GT(0, do_name(r, variant->sqe_flags, name_ops[o], self->dfd,
 					     "no/ne", new, 0));
-			/* a chain that is broken before they are issued */
+			/* a chain that breaks before the operations are issued */
 			iou_prep(r, IORING_OP_READ, -1, NULL, 0, 0)->flags = IOSQE_IO_LINK;
 			prep_name(r, f, name_ops[o], self->dfd, "here", new, 0);
 			prep_name(r, variant->sqe_flags, name_ops[o], self->dfd, "here", new, 0);
@@ -213,12 +213,12 @@ TEST_F(names, names_are_put)
 			EXPECT_EQ(-EBADF, iou_discard(r, 3));
 		}
 	}
-	/* caches of the other CPU, and what else runs meanwhile */
+	/* allow for caches of other CPUs, and for other tasks */
 	EXPECT_GT(before + 200, iou_slab_objects("names_cache"));
 	EXPECT_TRUE(there_is(self->dfd, "here"));
 }
 
-/* A chain goes on behind one that fails. */
+/* An operation that fails does not break its chain. */
 TEST_F(names, failure_keeps_chain)
 {
 	struct io_uring_cqe first, second;
@@ -258,7 +258,7 @@ TEST_F(names, personality)
 
 		prep_name(r, variant->sqe_flags, name_ops[o], self->dfd, old,
 			  has_two_names(name_ops[o]) ? "new" : NULL, 0)->personality = id;
-		/* links to what is not one's own may be forbidden altogether */
+		/* a sysctl may forbid links to files of other users */
 		if (name_ops[o] == IORING_OP_LINKAT) {
 			EXPECT_GT(0, iou_one(r));
 		} else {
@@ -270,7 +270,7 @@ TEST_F(names, personality)
 }
 
 /*
- * Each leaves one record, which says how it ended.  Mutant: audit-of-no-attempt.
+ * Each operation leaves one audit record, with its result.  Mutant: audit-of-no-attempt.
  * differences: audit-result
  */
 TEST_F(names, audited)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: REGISTER_NAPI - network devices are polled while a ring is waited for */
+/* io_uring selftests: REGISTER_NAPI - tasks that wait poll network devices */
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -36,7 +36,7 @@ static int reg_napi(struct iou *r, struct io_uring_napi *napi, unsigned int us, 
 	return iou_register(r, IORING_REGISTER_NAPI, napi, 1);
 }
 
-/* What comes behind the word in the ring's fdinfo, "" if it is not there. */
+/* Store the ring's fdinfo from "NAPI:" on, or "" without this key. */
 static void show(struct iou *r, char *text, size_t size)
 {
 	char path[64], buf[4096] = "", *at;
@@ -58,7 +58,7 @@ static void show(struct iou *r, char *text, size_t size)
 		snprintf(text, size, "%s", at);
 }
 
-/* No task polls for longer than 10 milliseconds.  Mutant: napi-polls-for-an-hour. */
+/* The poll time is at most 10 milliseconds.  Mutant: napi-polls-for-an-hour. */
 TEST_F(napi, longest)
 {
 	static const unsigned int times[] = { 9999, 10000, 10001, -1U };
@@ -72,7 +72,7 @@ TEST_F(napi, longest)
 	}
 }
 
-/* Each call tells what held until then, and fdinfo tells what holds. */
+/* Each call returns the values before the call, and fdinfo shows the current values. */
 TEST_F(napi, values)
 {
 	struct iou *r = &self->r;
@@ -127,10 +127,10 @@ TEST_F(napi, refusals)
 	iou_exit(&polled);
 }
 
-/* A device pair whose ends have queues of their own, as network cards do. */
+/* Set up one end of a pair of devices that have queues, as network cards do. */
 static int end_of_pair(const char *dev, const char *addr)
 {
-	/* without the second the other end's packets go past the queue */
+	/* without the second setting, packets of the other end bypass the queue */
 	struct ethtool_value how[] = {
 		{ .cmd = ETHTOOL_SGRO, .data = 1 },
 		{ .cmd = ETHTOOL_STSO, .data = 0 },
@@ -152,7 +152,7 @@ static int end_of_pair(const char *dev, const char *addr)
 
 #define PORT	htons(7777)
 
-/* Say back all that comes, from another network. */
+/* Send all data back, from another network namespace. */
 static int echo(int begin, int ready)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = PORT };
@@ -176,7 +176,7 @@ static int echo(int begin, int ready)
 
 #define INSTANCE	"/sys/kernel/tracing/instances/iou_napi"
 
-/* Trace each poll of a queue, without the events of the scheduler.  Return: true if it works. */
+/* Trace each poll of a queue, without the events of the scheduler.  Return: true on success. */
 static bool watch_polls(void)
 {
 	return iou_trace_instance(INSTANCE) &&
@@ -184,8 +184,8 @@ static bool watch_polls(void)
 }
 
 /*
- * Polls of the device by a task that waits.  They take at most 8 packets a time (BUSY_POLL_BUDGET),
- * those after an interrupt 64.
+ * Return: the number of polls of @dev by tasks that wait.  Their budget is 8 packets
+ * (BUSY_POLL_BUDGET); the budget of a poll after an interrupt is 64.
  */
 static unsigned int polls_by_tasks(const char *dev)
 {
@@ -204,8 +204,8 @@ static unsigned int polls_by_tasks(const char *dev)
 }
 
 /*
- * A task that waits with napi registered polls the queue, and gets what it waits for, whether
- * its poll finds the packet or an interrupt does.  Mutant: napi-never-polls.
+ * A task that waits on a ring with NAPI polls the queue.  The task gets its packets, whether
+ * its poll or an interrupt finds them.  Mutant: napi-never-polls.
  */
 TEST_F(napi, traffic)
 {
@@ -255,11 +255,11 @@ TEST_F(napi, traffic)
 			EXPECT_EQ(sizeof(out), cqe.res);
 		}
 		EXPECT_EQ(-1, iou_verify(in, sizeof(in), i * 7, 3));
-		/* a time that no other task ends */
+		/* a wait that ends by its timeout only */
 		if (i == 20)
 			EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 3));
 	}
-	/* there was a queue to be polled */
+	/* the socket has a queue that can be polled */
 	ASSERT_EQ(0, getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &id, &len));
 	EXPECT_LT(0, id);
 	EXPECT_LT(0, polls_by_tasks("iouv0"));

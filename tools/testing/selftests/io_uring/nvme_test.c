@@ -2,7 +2,7 @@
 /* io_uring selftests: URING_CMD - NVMe passthrough, plain, fixed and polled */
 /*
  * IOU_NG is the character device of a drive whose last blocks may be overwritten;
- * without it these tests are left out.
+ * without it these tests are skipped.
  */
 #include <linux/fs.h>
 #include <sys/wait.h>
@@ -20,7 +20,7 @@ FIXTURE(nvme) {
 	struct iou r;
 	int ng;
 	unsigned int nsid;
-	unsigned long long base;	/* in blocks of 512 */
+	unsigned long long base;	/* in blocks of 512 bytes */
 	char *out, *in;
 };
 
@@ -51,7 +51,7 @@ FIXTURE_VARIANT_ADD(nvme, iopoll_defer_async) {
 	.sqe_flags = IOSQE_ASYNC,
 };
 
-/* Where the last blocks are. */
+/* Return: the position of the last blocks of the drive, or 0. */
 static unsigned long long last_blocks(const char *ng)
 {
 	unsigned long long size = 0;
@@ -113,7 +113,7 @@ static struct io_uring_sqe *cmd_sqe(struct nvme_uring_cmd *cmd)
 	return (void *)((char *)cmd - offsetof(struct io_uring_sqe, cmd));
 }
 
-/* All pieces at once, one way.  Return: 0 or the first bad result. */
+/* Read or write all pieces of @buf at once.  Return: 0 or the first bad result. */
 static int all_pieces(struct _test_data_nvme *self, unsigned int flags, unsigned int cmd_flags,
 		      unsigned int opcode, char *buf)
 {
@@ -174,7 +174,7 @@ TEST_F(nvme, fixed_buffers)
 				self->in + DEPTH * PIECE));
 	EXPECT_EQ(-1, iou_verify(self->in + DEPTH * PIECE, DEPTH * PIECE, 0, 9));
 	EXPECT_EQ(0, self->in[1]);
-	/* outside of it */
+	/* outside of the registered buffer */
 	EXPECT_EQ(-EFAULT, all_pieces(self, f, IORING_URING_CMD_FIXED, NVME_READ,
 				      self->in + 2 * DEPTH * PIECE));
 	EXPECT_EQ(-EFAULT, all_pieces(self, f, IORING_URING_CMD_FIXED, NVME_READ, self->out));
@@ -220,7 +220,7 @@ TEST_F(nvme, refused)
 	EXPECT_EQ(-EINVAL, iou_one(r));
 	prep_io(self, f, NVME_READ, (void *)8192, PIECE, 0);
 	EXPECT_EQ(-EFAULT, iou_one(r));
-	/* the drive's own answer is no errno, and breaks no chain */
+	/* an error status of the drive is no errno, and does not break a chain */
 	cmd = prep_io(self, f | IOSQE_IO_LINK, NVME_READ, self->in, PIECE, 0);
 	cmd->cdw11 = ~0U;
 	cmd_sqe(cmd)->user_data = 0;
@@ -234,7 +234,7 @@ TEST_F(nvme, refused)
 	}
 }
 
-/* Rings whose SQEs or CQEs are small are no good for it. */
+/* Passthrough is refused on rings with small SQEs or CQEs. */
 TEST_F(nvme, small_rings)
 {
 	unsigned int flags[] = { 0, IORING_SETUP_SQE128, IORING_SETUP_CQE32 };
@@ -252,12 +252,12 @@ TEST_F(nvme, small_rings)
 }
 
 /*
- * A process goes with its commands in flight, and execs with them.
+ * A process exits, is killed, or calls exec while its commands are in flight.
  * differences: none, 6.12 never ends an exec with polled commands in flight
  */
 TEST_F(nvme, exit_and_exec)
 {
-	/* stock: who execs with polled commands in flight waits for them for ever */
+	/* on stock an exec with polled commands in flight never ends */
 	bool no_exec = iou_on_stock() && variant->flags & IORING_SETUP_IOPOLL;
 	int how, pid, status, i;
 
@@ -280,14 +280,14 @@ TEST_F(nvme, exit_and_exec)
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_EQ(how == 1 ? SIGKILL : 0, status);
 	}
-	/* the drive goes on */
+	/* the drive still works */
 	prep_io(self, 0, NVME_READ, self->in, PIECE, 0);
 	EXPECT_EQ(0, iou_one(&self->r));
 }
 
 /*
- * Another process polls for what we have submitted: it finds it, but it is we who copy
- * the data to our memory.
+ * Another process polls for a command and may find its completion.  Only the submitter
+ * copies the data, to its own memory.
  */
 TEST_F(nvme, polled_by_another)
 {

@@ -102,7 +102,7 @@ TEST_F(open, descriptor)
 	fd = do_open(&self->r, f, self->dfd, "here", O_RDONLY, 0);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(5, read(fd, text, sizeof(text)));
-	/* what an attempt that must not block set is not left behind */
+	/* an inline attempt does not leave O_NONBLOCK in the flags of the file */
 	EXPECT_EQ(0, fcntl(fd, F_GETFL) & O_NONBLOCK);
 	EXPECT_EQ(0, fcntl(fd, F_GETFD));
 	EXPECT_EQ(0, do_close(&self->r, f, fd, 0));
@@ -120,8 +120,8 @@ TEST_F(open, descriptor)
 }
 
 /*
- * An operation without a file goes to a worker, in the memory of a request that had
- * one, which is gone by now.
+ * A worker runs an operation without a file.  Its request reuses the memory of one whose
+ * file has been released.
  */
 TEST_F(open, no_file_of_an_earlier_request)
 {
@@ -136,7 +136,7 @@ TEST_F(open, no_file_of_an_earlier_request)
 		ASSERT_EQ(4, iou_one(r));
 		close(p[0]);
 		close(p[1]);
-		/* what creates or truncates cannot be tried inline */
+		/* an open that creates or truncates goes to a worker */
 		fd = do_open(r, variant->sqe_flags, self->dfd, "new", O_RDWR | O_CREAT, 0);
 		ASSERT_LE(0, fd);
 		EXPECT_EQ(0, do_close(r, variant->sqe_flags, fd, 0));
@@ -176,7 +176,7 @@ TEST_F(open, how)
 	how.resolve = RESOLVE_NO_SYMLINKS;
 	EXPECT_EQ(-ELOOP, do_open2(&self->r, f, self->dfd, "link", &how, sizeof(how)));
 
-	/* the dentry is known, so that this needs no worker */
+	/* the dentry is cached, so this needs no worker */
 	how.resolve = RESOLVE_CACHED;
 	fd = do_open2(&self->r, f, self->dfd, "here", &how, sizeof(how));
 	EXPECT_LE(0, fd);
@@ -198,14 +198,14 @@ TEST_F(open, slot)
 
 	EXPECT_EQ(0, do_open(&self->r, f, self->dfd, "here", O_RDONLY, 2));
 	EXPECT_EQ(5, read_slot(&self->r, 1));
-	/* replaced */
+	/* a second open replaces the file of the slot */
 	EXPECT_EQ(0, do_open(&self->r, f, self->dfd, "here", O_RDONLY, 2));
 	EXPECT_EQ(5, read_slot(&self->r, 1));
 	EXPECT_EQ(-EINVAL, do_open(&self->r, f, self->dfd, "here", O_RDONLY, SLOTS + 1));
 	EXPECT_EQ(-EINVAL, do_open(&self->r, f, self->dfd, "here", O_RDONLY | O_CLOEXEC, 1));
 	EXPECT_EQ(-EINVAL, do_open(&self->r, f, self->dfd, "here", O_RDONLY | O_CLOEXEC, all));
 
-	/* the next free one, seen from the last that was taken */
+	/* the next free slot after the last allocated one */
 	for (i = 0; i < SLOTS - 1; i++)
 		EXPECT_EQ((i + 2) % SLOTS, do_open(&self->r, f, self->dfd, "here", O_RDONLY, all));
 	EXPECT_EQ(-ENFILE, do_open(&self->r, f, self->dfd, "here", O_RDONLY, all));
@@ -217,7 +217,7 @@ TEST_F(open, slot)
 	EXPECT_EQ(-EINVAL, do_close(&self->r, f, 1, 1));
 }
 
-/* The file is looked up when its request starts: the one before may open it. */
+/* A request looks up its file when it is issued: the request before may open the file. */
 TEST_F(open, linked_open_read_close)
 {
 	struct iou *r = &self->r;
@@ -241,7 +241,7 @@ TEST_F(open, linked_open_read_close)
 	EXPECT_STREQ("hello", text);
 }
 
-/* A CLOSE of a descriptor or a slot, and a request that is linked to it, in one call or two. */
+/* Prepare a CLOSE of a descriptor or a slot, and a request that is linked to it. */
 static struct io_uring_sqe *prep_closed(struct iou *r, unsigned int sqe_flags, int fd,
 					unsigned int file_index, int op, int fd2)
 {
@@ -255,7 +255,7 @@ static struct io_uring_sqe *prep_closed(struct iou *r, unsigned int sqe_flags, i
 	return sqe;
 }
 
-/* Return: the result of what is linked to the CLOSE, or 1000 if that has failed. */
+/* Return: the result of the request behind the CLOSE; 1000 if the CLOSE has failed. */
 static int closed_result(struct iou *r, bool waits)
 {
 	struct io_uring_cqe cqe[2];
@@ -270,7 +270,7 @@ static int closed_result(struct iou *r, bool waits)
 static const char *const closed_ways[] = { "fd", "fd, one call", "slot", "slot, one call" };
 
 /*
- * What is linked to a CLOSE finds a pipe without its reader.  Mutant: closed-file-stays.
+ * A WRITE behind the CLOSE of a pipe's reader finds no reader.  Mutant: closed-file-stays.
  * differences: link-close
  */
 TEST_F(open, closed_reader)
@@ -301,7 +301,7 @@ TEST_F(open, closed_reader)
 			TH_LOG("%s", closed_ways[way]);
 		close(p[1]);
 	}
-	/* another descriptor has the file */
+	/* with another descriptor of the file, the pipe keeps its reader */
 	ASSERT_EQ(0, pipe(p));
 	copy = dup(p[0]);
 	sqe = prep_closed(&self->r, variant->sqe_flags, p[0], 0, IORING_OP_WRITE, p[1]);
@@ -313,8 +313,8 @@ TEST_F(open, closed_reader)
 }
 
 /*
- * The turn of a CLOSE comes while its task sleeps for CQEs: the task puts the file, and does not
- * sleep on before that.  Mutant: waits-with-task-work.  differences: link-close
+ * A CLOSE is issued while its task waits for CQEs: the task puts the file before it sleeps
+ * again.  Mutant: waits-with-task-work.  differences: link-close
  */
 TEST_F(open, closed_while_waiting)
 {
@@ -347,7 +347,7 @@ TEST_F(open, closed_while_waiting)
 }
 
 /*
- * The port of a listener is free for what is linked to its CLOSE.  Mutant: closed-file-stays.
+ * A BIND behind the CLOSE of a listener can use its port.  Mutant: closed-file-stays.
  * differences: link-close
  */
 TEST_F(open, closed_listener)
@@ -378,7 +378,7 @@ TEST_F(open, closed_listener)
 }
 
 /*
- * A limit of a CLOSE does not expire: the CLOSE ends at once.  Mutant: limited-close-waits.
+ * The limit of a CLOSE does not expire: the CLOSE ends at once.  Mutant: limited-close-waits.
  * differences: link-close
  */
 TEST_F(open, closed_with_limit)
@@ -410,7 +410,7 @@ TEST_F(open, closed_with_limit)
 }
 
 /*
- * What is linked to the CLOSE of a socket that lingers may be what that waits for.  Mutant:
+ * The CLOSE of a socket that lingers may wait for the request that is linked to it.  Mutant:
  * lingering-close-waits.  differences: link-close
  */
 TEST_F(open, closed_lingering)
@@ -426,7 +426,7 @@ TEST_F(open, closed_lingering)
 	ASSERT_EQ(0, setsockopt(fds[0], SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
 	while (send(fds[0], buf, sizeof(buf), MSG_DONTWAIT) > 0)
 		;
-	/* what has not been read resets the connection */
+	/* the second CLOSE resets the connection, which has unread data */
 	prep_closed(&self->r, variant->sqe_flags, fds[0], 0, IORING_OP_CLOSE, fds[1]);
 	EXPECT_EQ(0, closed_result(&self->r, true));
 	EXPECT_GT(5000000ULL, iou_now_us() - start);
@@ -444,7 +444,7 @@ TEST_F(open, unused_fields)
 	prep_open(&self->r, f, self->dfd, "here", O_RDONLY, 0)->ioprio = 1;
 	EXPECT_EQ(-EINVAL, iou_one(&self->r));
 
-	/* the path is looked at first */
+	/* the path is copied before O_CLOEXEC is checked */
 	prep_open(&self->r, f, self->dfd, "", O_RDONLY | O_CLOEXEC, 0)->file_index = 1;
 	EXPECT_EQ(-ENOENT, iou_one(&self->r));
 	prep_open(&self->r, f, self->dfd, NULL, O_RDONLY | O_CLOEXEC, 0)->file_index = 1;
@@ -467,7 +467,7 @@ TEST_F(open, unused_fields)
 	EXPECT_EQ(-EINVAL, iou_one(&self->r));
 }
 
-/* A ring cannot be closed from inside, nor another one.  Mutant: close-closes-rings. */
+/* A CLOSE cannot close any ring, its own or another.  Mutant: close-closes-rings. */
 TEST_F(open, close_of_rings)
 {
 	struct iou other;
@@ -479,7 +479,7 @@ TEST_F(open, close_of_rings)
 	iou_exit(&other);
 }
 
-/* The path belongs to the program again once the SQE was taken. */
+/* The kernel copies the path when it takes the SQE. */
 TEST_F(open, path_is_copied)
 {
 	char path[8] = "here";
@@ -497,7 +497,7 @@ TEST_F(open, path_is_copied)
 	iou_seen(&self->r, 1);
 }
 
-/* No descriptor is left behind by attempts that failed. */
+/* An open that fails leaves no descriptor behind. */
 TEST_F(open, descriptors_are_returned)
 {
 	int first = dup(0), fd, i;
@@ -511,7 +511,7 @@ TEST_F(open, descriptors_are_returned)
 	close(fd);
 }
 
-/* A FIFO without a writer: what an open that may block does with it. */
+/* Open a FIFO without a peer, with O_NONBLOCK. */
 TEST_F(open, fifo)
 {
 	int fd;
@@ -525,19 +525,19 @@ TEST_F(open, fifo)
 				  O_WRONLY | O_NONBLOCK, 0));
 }
 
-/* In a child: 0 if a path is looked up in the new root, however it is issued. */
+/* Call chroot() in a child.  Return: 0 if all opens, also of workers, use the new root. */
 static int open_in_new_root(struct iou *r, const char *dir)
 {
 	static const unsigned char sqe_flags[] = { 0, IOSQE_ASYNC };
 	unsigned int i;
 	int fd;
 
-	/* a worker that is there already, of the old root */
+	/* create a worker before the chroot() */
 	fd = do_open(r, IOSQE_ASYNC, AT_FDCWD, "/proc", O_RDONLY, 0);
 	if (fd < 0 || chroot(dir))
 		return 10;
 	for (i = 0; i < 2 * ARRAY_LEN(sqe_flags); i++) {
-		/* O_CREAT is for a worker in any case */
+		/* an open with O_CREAT always goes to a worker */
 		fd = do_open(r, sqe_flags[i / 2], AT_FDCWD, "/here", i % 2 ? O_CREAT : 0, 0);
 		if (fd < 0)
 			return 20 + i;
@@ -548,7 +548,7 @@ static int open_in_new_root(struct iou *r, const char *dir)
 	return 0;
 }
 
-/* Paths of a task that has called chroot() begin at its root. */
+/* Paths of a task that has called chroot() begin at its new root. */
 TEST_F(open, after_chroot)
 {
 	int pid, status;
@@ -569,8 +569,8 @@ TEST_F(open, after_chroot)
 }
 
 /*
- * Wait for a record of OPENAT that says @what.  There may be others, of attempts that
- * would have blocked.
+ * Wait for an audit record of OPENAT that contains @what.  Skip other records, such as
+ * those of attempts that would have blocked.
  */
 static bool audit_record(int fd, const char *what)
 {
@@ -586,8 +586,8 @@ static bool audit_record(int fd, const char *what)
 }
 
 /*
- * A rule about io_uring finds what an operation that is not exempt did, and how it
- * ended.
+ * An audit rule for io_uring records an operation that is not exempt from audit, and
+ * its result.
  */
 TEST_F(open, audited)
 {
@@ -615,7 +615,7 @@ TEST_F(open, audited)
 	EXPECT_EQ(0, audit_stop(fd, &rule));
 }
 
-/* Records of OPENAT: those of attempts that would have blocked, then how it ended. */
+/* Count attempts that would have blocked.  Return: true if the next record has @end. */
 static bool audit_one_end(int fd, const char *end, unsigned int *attempts)
 {
 	char text[512];
@@ -627,8 +627,8 @@ static bool audit_one_end(int fd, const char *end, unsigned int *attempts)
 }
 
 /*
- * A name that no task has looked up is left to a worker.  The attempt before is recorded as
- * one, and the end once.  Mutant: audit-attempt-succeeds.  differences: audit-result
+ * A worker opens a name that is not cached.  The inline attempt has a record of its own, and
+ * the result has one record.  Mutant: audit-attempt-succeeds.  differences: audit-result
  */
 TEST_F(open, audited_again)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: limits and rights, which operations ask for as system calls do */
+/* io_uring selftests: operations check limits and rights as system calls do */
 /*
- * An unprivileged user, registered by root as a personality, asks for what takes a capability: the
- * security hook of the call refuses it.  Root then is granted the same.  6.12 answers alike.
+ * Root registers an unprivileged user as a personality.  An operation that needs a capability is
+ * refused to this user, and granted to root.  6.12 has the same results.
  */
 #include "iou_test.h"
 #include "sock.h"
@@ -110,7 +110,7 @@ TEST_F(policy, files)
 		sqe->personality = i ? 0 : self->nobody;
 		EXPECT_EQ(i ? 0 : -EPERM, iou_one(&self->r));
 	}
-	/* rights to a file are asked for by its name, and not by its descriptor */
+	/* rights to a file are checked when it is opened, not when its descriptor is used */
 	TWICE(-EACCES, iou_prep(&self->r, IORING_OP_OPENAT, AT_FDCWD, path, 0, 0));
 }
 
@@ -192,7 +192,7 @@ static void count_signal(int sig)
 	signals++;
 }
 
-/* A worker does these, and the signal that goes with the limit is not the program's. */
+/* A worker runs these requests, so the program does not get SIGXFSZ. */
 TEST_F(policy, sizes_without_signals)
 {
 	struct rlimit small = { .rlim_cur = 4096, .rlim_max = self->size.rlim_max };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring selftests: what the programs that test polls have in common */
+/* io_uring selftests: shared parts of the programs that test polls */
 #ifndef POLL_H
 #define POLL_H
 

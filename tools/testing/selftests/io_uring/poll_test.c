@@ -181,14 +181,14 @@ TEST_F(poll, single)
 	ASSERT_EQ(1, write(self->p[1], "x", 1));
 	EXPECT_TRUE(has_quiet_ring(r, 20));
 
-	/* ready at once, by a worker too */
+	/* the pipe is ready, also for a poll that a worker issues */
 	prep_poll(r, self->p[0], POLLIN | POLLRDNORM | POLLOUT, 0, 2);
 	prep_poll(r, self->p[0], POLLIN, 0, 3)->flags = IOSQE_ASYNC;
 	ASSERT_LE(0, submit(r));
 	EXPECT_CQE(r, 2, POLLIN | POLLRDNORM, 0);
 	EXPECT_CQE(r, 3, POLLIN, 0);
 
-	/* not ready, a worker arms it */
+	/* a worker arms a poll of a pipe that is not ready */
 	drain(self->p[0]);
 	prep_poll(r, self->p[0], POLLIN, 0, 4)->flags = IOSQE_ASYNC;
 	ASSERT_LE(0, submit(r));
@@ -236,7 +236,7 @@ TEST_F(poll, unasked)
 	close(s[0]);
 }
 
-/* Files that are always ready, or that have no wait queue. */
+/* A poll of a file that is always ready, or has no wait queue, ends at once. */
 TEST_F(poll, files_without_waitqueue)
 {
 	struct iou *r = &self->r;
@@ -260,7 +260,7 @@ TEST_F(poll, files_without_waitqueue)
 }
 
 /*
- * A socket wakes pollers for POLLPRI whenever data comes; only its ->poll() knows if there is
+ * A socket wakes polls for POLLPRI whenever data arrives; only its ->poll() reports if there is
  * out-of-band data.  6.12 misses such a wake.  Mutant: poll-priority-believed.
  * differences: poll-priority
  */
@@ -544,7 +544,7 @@ TEST_F(poll, hang_up)
 	}
 }
 
-/* More wakes than a counter of wakes could hold, before a task checks the file. */
+/* A multishot poll survives thousands of wakes before a task checks the file. */
 TEST_F(poll, wakes_without_end)
 {
 	struct iou *r = &self->r;
@@ -604,8 +604,8 @@ TEST_F(poll, exclusive)
 }
 
 /*
- * One event wakes the first of two polls, which is cancelled before it posts a CQE: the other one
- * reports the event.  Mutant: cancelled-poll-keeps-event.  differences: event-passed-on
+ * One event wakes the first of two polls, which is cancelled before it posts a CQE: the second
+ * poll reports the event.  Mutant: cancelled-poll-keeps-event.  differences: event-passed-on
  */
 TEST_F(poll, exclusive_cancelled)
 {
@@ -706,7 +706,7 @@ static void *event_in_turn(void *arg)
 }
 
 /*
- * An event comes while the first of two polls is removed: one of them reports it.
+ * An event comes while the first of two polls is removed: one poll reports the event.
  * Mutant: cancelled-poll-keeps-event.  differences: event-passed-on
  */
 TEST_F(poll, exclusive_removed)
@@ -791,7 +791,7 @@ TEST_F(poll, fdinfo)
 	EXPECT_EQ(1, waiting(r, IORING_OP_READ));
 	ASSERT_EQ(1, write(self->p[1], "x", 1));
 	ASSERT_EQ(0, iou_wait(r, 3));
-	/* what has the ring's lock is left out of the file */
+	/* fdinfo leaves out the requests while a task holds the ring lock */
 	settle(r);
 	EXPECT_EQ(1, waiting(r, IORING_OP_POLL_ADD));
 	EXPECT_EQ(0, waiting(r, IORING_OP_READ));
@@ -824,7 +824,7 @@ static void remove_all(struct __test_metadata *_metadata, struct iou *r, unsigne
 	}
 }
 
-/* Polls on many files, all woken by one event, in batches of any size. */
+/* One event wakes many polls of one file, in batches of several sizes. */
 TEST_F(poll, batches)
 {
 	static const unsigned int sizes[] = { 1, 15, 16, 17, 32, 33, 1000 };
