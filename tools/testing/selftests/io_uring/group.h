@@ -64,7 +64,7 @@ static inline struct io_uring_sqe *prep_bundle(struct iou *r, int op, int fd, un
 	return sqe;
 }
 
-/* Submit the prepared SQE and take its CQE. Return: its result; -1000 or less without a CQE. */
+/* Submit the prepared SQE and copy its CQE to *@cqe.  Return: 0, or a negative errno. */
 static inline int take(struct iou *r, struct io_uring_cqe *cqe)
 {
 	int ret = iou_submit(r);

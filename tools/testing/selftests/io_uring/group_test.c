@@ -167,7 +167,7 @@ TEST_F(group, classic_order)
 	EXPECT_EQ(0, memcmp(self->mem, "ab", 2));
 	EXPECT_EQ(0, memcmp(self->mem + PIECE, "cd", 2));
 	EXPECT_EQ(0, memcmp(self->mem + 1024, "ef", 2));
-	/* while the read waits, its buffer can be removed, or used by another; stock holds it */
+	/* while the read waits, another request can remove the buffer; on stock the read holds it */
 	if (iou_on_stock())
 		return;
 	prep_read(r, IORING_OP_READ, self->pipe[0], 2)->user_data = 100;
@@ -250,7 +250,7 @@ static int become_pinner(rlim_t bytes)
 	return setrlimit(RLIMIT_MEMLOCK, &limit) || setgid(4251) || setuid(100000 + getpid());
 }
 
-/* Pin with an RLIMIT_MEMLOCK of 0.  Return: 0, or the number of the line that failed. */
+/* Test an RLIMIT_MEMLOCK of 0.  Return: 0, or the number of the line that failed. */
 static int pin_without_limit(unsigned int flags, bool stock)
 {
 	struct iou r, other;
@@ -271,7 +271,7 @@ static int pin_without_limit(unsigned int flags, bool stock)
 		return 0;
 	if (reg(&r, 51, mem, 8, 0, 0) != -ENOMEM)
 		return __LINE__;
-	/* each ring has eight of its own, and one that is unregistered makes room */
+	/* each io_uring has eight uncharged buffer rings; unregistering one makes room */
 	if (pin_groups(&other, mem, 0, 40) != 8)
 		return __LINE__;
 	if (unreg(&r, 3) || unreg(&r, 4) || pin_groups(&r, mem, 20, 40) != 2)
@@ -281,7 +281,7 @@ static int pin_without_limit(unsigned int flags, bool stock)
 	return 0;
 }
 
-/* Pin with an RLIMIT_MEMLOCK of three buffer rings.  Return: as above. */
+/* Test an RLIMIT_MEMLOCK of three buffer rings.  Return: as pin_without_limit(). */
 static int pin_within_limit(unsigned int flags)
 {
 	struct iou r;
@@ -294,7 +294,7 @@ static int pin_within_limit(unsigned int flags)
 	if (!mem || iou_init(&r, 8, flags))
 		return __LINE__;
 	for (i = 0; i < 3; i++) {
-		/* eight are not charged, three fill the limit, and each round uncharges these */
+		/* eight are uncharged and three fill the limit; each round returns the charge */
 		if (pin_groups(&r, mem, 100 * i, 40) != 11)
 			return __LINE__;
 		for (int k = 10; k >= 0; k--)
@@ -337,7 +337,7 @@ TEST_F(group, pinned_memory_is_limited)
 	}
 }
 
-/* A classic group without buffers can become a buffer ring; a group with buffers cannot. */
+/* A group of PROVIDE_BUFFERS can become a buffer ring only while it has no buffers. */
 TEST_F(group, upgrade)
 {
 	struct iou *r = &self->r;
@@ -480,7 +480,7 @@ TEST_F(group, incremental)
 	prep_read(r, IORING_OP_READ, fds[0], 0);
 	EXPECT_CQE(r, 4, more);
 	EXPECT_EQ(0, memcmp(self->mem, "0123456789", 10));
-	/* a short read gives the rest of its part back; on 6.12 the rest is lost */
+	/* a short read gives back the rest of the 8 bytes; on 6.12 the rest is lost */
 	prep_read(r, IORING_OP_READ, fd, 8)->off = 8188;
 	EXPECT_CQE(r, 4, more);
 	EXPECT_EQ(left, (int)first->len);
@@ -524,7 +524,7 @@ TEST_F(group, hostile)
 	EXPECT_EQ(0, unreg(r, GROUP));
 }
 
-/* The kernel's memory of a buffer ring stays valid until it is unmapped. */
+/* The memory that the kernel allocates for a buffer ring stays valid until it is unmapped. */
 TEST_F(group, mapped)
 {
 	const unsigned long long at = IORING_OFF_PBUF_RING | GROUP << IORING_OFF_PBUF_SHIFT;
@@ -821,7 +821,7 @@ TEST_F(group, kernel_address)
 }
 
 /*
- * A read that fails leaves its buffer in the classic group; for a READ, stock takes the buffer.
+ * A read that fails leaves its buffer in a group of PROVIDE_BUFFERS.  On stock a READ takes it.
  * Mutant: classic-failure-used.  differences: read-failed-buffer
  */
 TEST_F(group, classic_failure)
@@ -941,7 +941,7 @@ TEST_F(group, multishot_cancelled_in_the_queue)
 		for (i = 0; i < 4; i++)
 			prep_read(r, IORING_OP_READ_MULTISHOT, self->pipe[0],
 				  0)->flags |= IOSQE_ASYNC;
-		/* fails with -EEXIST on a ring with IORING_SETUP_SINGLE_ISSUER */
+		/* this fails with -EEXIST on a ring with IORING_SETUP_SINGLE_ISSUER */
 		iou_submit(r);
 		_exit(0);
 	}
@@ -1033,7 +1033,7 @@ static int provide_unequal(struct iou *r, struct io_uring_buf_ring *ring, char *
 
 /*
  * A read that has moved a part of its data keeps its buffer: later requests select others, and the
- * next attempt continues in the same buffer.  6.12 does so with classic groups only.  Mutant:
+ * next attempt continues in the same buffer.  6.12 does so for PROVIDE_BUFFERS only.  Mutant:
  * part-read-lent.  differences: read-part-buffer
  */
 TEST_F(group, part_keeps_its_buffer)

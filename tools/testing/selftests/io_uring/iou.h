@@ -109,7 +109,7 @@ static inline int iou_sys_register(int fd, unsigned int op, const void *arg,
 	return iou_ret(syscall(__NR_io_uring_register, fd, op, arg, nr));
 }
 
-/* Lock debugging, and KASAN with it, makes a kernel several times slower. */
+/* Return: true if the kernel is several times slower, by lock debugging or IOU_SLOW. */
 static inline bool iou_slow_kernel(void)
 {
 	return !access("/proc/lockdep", F_OK) || getenv("IOU_SLOW");
@@ -199,7 +199,7 @@ static inline unsigned int iou_pow2(unsigned int n)
 	return up;
 }
 
-/* Place the ring in the program's memory, of a size that is at least the one the kernel needs. */
+/* Place the ring in the program's memory, which is at least as large as the kernel requires. */
 static inline int iou_place(struct iou *r, unsigned int entries)
 {
 	unsigned int sq = iou_pow2(entries), cq = 2 * sq;
@@ -306,7 +306,7 @@ static inline int iou_init(struct iou *r, unsigned int entries, unsigned int fla
 {
 	struct io_uring_params p = { .flags = flags };
 
-	/* the thread is awake while a test submits, and sleeps soon enough for tests of that */
+	/* the thread stays awake while a test submits, and falls asleep soon after */
 	if (flags & IORING_SETUP_SQPOLL)
 		p.sq_thread_idle = 50;
 	return iou_init_params(r, entries, &p);
@@ -709,8 +709,8 @@ static inline int iou_put(const char *path, const char *text)
 }
 
 /*
- * Make the @nr-th allocation, or copy from or to user space, of the calling thread fail; 0 cancels
- * this.  Return: 0, or a negative errno if no fault can be injected.
+ * Make the @nr-th allocation or copy from or to user space of the calling thread fail.  With @nr 0,
+ * cancel this.  Return: 0, or a negative errno if no fault can be injected.
  */
 static inline int iou_fail_nth(int nr)
 {

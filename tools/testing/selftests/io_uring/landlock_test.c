@@ -356,7 +356,7 @@ static struct io_uring_sqe *prep(struct iou *r, const struct row *row, struct at
 	return sqe;
 }
 
-/* Try a row, by a system call if @r is NULL.  Return: 0 if it was granted, or the errno. */
+/* Try a row, by a system call if @r is NULL.  Return: 0 if it was granted, or -errno. */
 static int attempt(struct _test_data_landlock *self, const struct row *row, enum place place,
 		   struct iou *r, unsigned int sqe_flags, int personality)
 {

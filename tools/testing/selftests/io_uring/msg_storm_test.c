@@ -175,7 +175,7 @@ static int take_one(struct iou *r)
 }
 
 /*
- * A sender does not wait for the ring lock of the target.  To pass a file, a worker waits.
+ * A sender does not wait for the ring lock of the target.  If it passes a file, a worker waits.
  * Mutant: message-waits-for-lock.
  */
 TEST(target_is_locked)
@@ -453,7 +453,7 @@ TEST(killed)
 }
 
 /*
- * Messages in a mailbox are charged to their sender, which gets -ENOMEM at its limit.
+ * Messages in a mailbox are charged to their sender, which gets -ENOMEM at its memory limit.
  * Mutants: message-flood-kills, message-uncharged.  differences: msg-flood
  */
 TEST(flood_of_a_sleeper)

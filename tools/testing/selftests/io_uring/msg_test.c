@@ -344,7 +344,7 @@ TEST_F(target, file_references)
 	self->pipe[1] = dup(0);
 }
 
-/* A file replaces a tagged one: message and tag have a CQE.  Mutant: message-tag-lost. */
+/* A file replaces a tagged file: message and tag each have a CQE.  Mutant: message-tag-lost. */
 TEST_F(target, file_replaces_tagged)
 {
 	unsigned long long tags[1] = { 55 };

@@ -41,7 +41,7 @@ FIXTURE_TEARDOWN(names)
 	iou_dir_remove(self->dir, self->dfd);
 }
 
-/* Prepare an operation.  All have their second path in addr2, and its directory in len. */
+/* Prepare an operation.  A second path is in addr2, its directory (RENAMEAT, LINKAT) in len. */
 static struct io_uring_sqe *prep_name(struct iou *r, unsigned int f, int op, int dfd,
 				      const char *old, const char *new, unsigned int flags)
 {
@@ -181,8 +181,8 @@ static bool has_two_names(int op)
 }
 
 /*
- * Each name is put once: by the operation, if the second name cannot be read, or if a
- * prepared request is never issued.  Mutant: names-not-put.
+ * Each name is put once, also if the second name cannot be read, or if a prepared
+ * request is never issued.  Mutant: names-not-put.
  */
 TEST_F(names, names_are_put)
 {

@@ -95,7 +95,7 @@ static inline int submit(struct iou *r)
 	return ret;
 }
 
-/* Wait until all events that have happened have become CQEs. */
+/* Wait until all events so far have CQEs. */
 static inline void settle(struct iou *r)
 {
 	if (r->flags & IORING_SETUP_SQPOLL)

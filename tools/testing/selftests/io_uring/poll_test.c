@@ -544,7 +544,7 @@ TEST_F(poll, hang_up)
 	}
 }
 
-/* A multishot poll survives thousands of wakes before a task checks the file. */
+/* A multishot poll survives a thousand wakes before a task checks the file. */
 TEST_F(poll, wakes_without_end)
 {
 	struct iou *r = &self->r;
