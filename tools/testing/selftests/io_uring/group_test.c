@@ -167,7 +167,7 @@ TEST_F(group, classic_order)
 	EXPECT_EQ(0, memcmp(self->mem, "ab", 2));
 	EXPECT_EQ(0, memcmp(self->mem + PIECE, "cd", 2));
 	EXPECT_EQ(0, memcmp(self->mem + 1024, "ef", 2));
-	/* while the read waits, another request can remove the buffer; on stock the read holds it */
+	/* another request can remove the buffer while the read waits; on stock it cannot */
 	if (iou_on_stock())
 		return;
 	prep_read(r, IORING_OP_READ, self->pipe[0], 2)->user_data = 100;
@@ -909,7 +909,7 @@ TEST(readv_compat)
 #endif
 
 /*
- * A multishot read is cancelled while a worker's queue has it, by a cancel or by an exit.
+ * A cancel or an exit ends a multishot read while it is queued to a worker.
  * Mutant: cancelled-multishot-begins.
  */
 TEST_F(group, multishot_cancelled_in_the_queue)
