@@ -165,7 +165,7 @@ TEST(names_of_operations)
 	for (i = 0; i < t->nr; i++) {
 		const char *name = t->row[i].name + strlen("IORING_OP_");
 
-		/* fdinfo has always had this short name */
+		/* fdinfo has a shorter name of this operation */
 		if (!strcmp(name, "EPOLL_CTL"))
 			name = "EPOLL";
 		snprintf(want, sizeof(want), "%5u: opcode:%s, ", i,
