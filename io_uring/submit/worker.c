@@ -209,15 +209,18 @@ static noinline struct io_wq_work *io_work_end_chained(struct io_kiocb *req)
 
 	locked = io_work_chain_needs_lock(req) && io_ring_lock_soon(ctx);
 	while ((next = io_complete_in_worker(req, locked))) {
-		/* post the CQE of a linked timeout before the CQEs of the next request */
+		bool waits = locked && io_work_only_waits(next);
+
+		/* a TIMEOUT counts the CQE of a linked timeout in front of it */
+		if (waits && io_work_issue_wait(next) == IO_PENDING)
+			break;
+		/* the CQE of a linked timeout comes before those of the next request */
 		if (locked)
 			io_cq_commit(ctx);
-		if (!locked || !io_work_only_waits(next)) {
+		if (!waits) {
 			work = io_work_go_on(next, locked);
 			break;
 		}
-		if (io_work_issue_wait(next) == IO_PENDING)
-			break;
 		req = next;
 	}
 	if (locked)

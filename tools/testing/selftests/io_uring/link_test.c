@@ -1161,6 +1161,27 @@ TEST_F(chain, removal_behind_a_worker)
 	close(fd);
 }
 
+/*
+ * A TIMEOUT counts the CQE of the LINK_TIMEOUT in front of it, also behind a request of a worker.
+ * On 6.12 this depends on the worker.  Mutant: limit-uncounted.  differences: timeout-count-linked
+ */
+TEST_F(chain, count_behind_a_limit)
+{
+	struct iou *r = &self->r;
+	unsigned int round;
+
+	if (iou_on_stock())
+		SKIP(return, "it may begin later there");
+	for (round = 0; round < 20; round++) {
+		ASSERT_EQ(8, write(self->p[1], "12345678", 8));
+		read_pipe(r, self->p[0], self->buf, 1, LINK | IOSQE_ASYNC);
+		limit(r, HOUR, 2, LINK);
+		timeout(r, HOUR, 1, 0, 3);
+		ASSERT_EQ(3, iou_submit(r));
+		EXPECT_STREQ("1:8 2:ECANCELED 3:0", sorted(cqes(r, 3)));
+	}
+}
+
 static pid_t child_that_sleeps(void)
 {
 	pid_t pid = fork();
