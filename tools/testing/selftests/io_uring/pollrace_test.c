@@ -10,7 +10,7 @@
 
 #include "poll.h"
 
-/* A thread that writes to a pipe, or an eventfd, all the time. */
+/* A thread that writes to a pipe or an eventfd all the time. */
 struct storm {
 	int fd;
 	unsigned int gap_us;
@@ -45,7 +45,7 @@ static int storm_start(struct storm *storm, int fd, unsigned int gap_us)
 	return pthread_create(&storm->thread, NULL, storm_main, storm);
 }
 
-/* Polls that always fire cannot be removed, which is no mistake. */
+/* Pause or resume a storm: a poll that fires all the time may never be removed (-EALREADY). */
 static void storm_pause(struct storm *storm, struct iou *r, bool pause)
 {
 	storm->paused = false;
@@ -63,7 +63,7 @@ static void storm_end(struct storm *storm)
 	pthread_join(storm->thread, NULL);
 }
 
-/* Two events one after the other, @gap turns of a loop apart; the next pair when asked. */
+/* Two events, @gap turns of a loop apart; a new pair each time @go is set. */
 struct two_events {
 	int fd;
 	unsigned int gap;
@@ -92,8 +92,8 @@ static void *two_events_main(void *arg)
 }
 
 /*
- * The second event comes at any moment of the run of the first one's mail, between
- * its look and its release, too.  It is told all the same.
+ * The second event comes at any moment of the task work of the first event, also between
+ * the check for events and the release of the poll.  It is reported nevertheless.
  * Mutants: poll-not-settled, release-wakes-no-poll.
  */
 TEST_F(poll, event_at_the_release)
@@ -145,8 +145,8 @@ TEST_F(poll, event_at_the_release)
 }
 
 /*
- * Polls are changed and removed while they fire.  Whatever the answers are: a
- * removed poll has one last CQE, and none after that.
+ * Change and remove polls while they fire.  Whatever the requests return, a removed
+ * poll posts one final CQE, and no CQE after it.
  */
 TEST_F(poll, changed_while_firing)
 {
@@ -179,7 +179,7 @@ TEST_F(poll, changed_while_firing)
 					ASSERT_EQ(0, cqe.res);
 				if (cqe.user_data > ACT && !cqe.res)
 					removed = 0;
-				/* no removal found it: it may be multishot and go on */
+				/* no removal found the poll: a multishot poll may still wait */
 				if (answers == 4 && removed && !ends) {
 					storm_pause(&storm, r, true);
 					prep_remove(r, 1)->user_data = ACT + 1;
@@ -206,9 +206,9 @@ TEST_F(poll, changed_while_firing)
 }
 
 /*
- * The same from many tasks at once, and nothing is lost at the end.  Writers on another CPU
- * can keep the ring's task in the kernel until the CQ is full, which ends the poll; nothing
- * else may.
+ * Many tasks wake a poll at the same time, and no event is lost at the end.  Writers on
+ * another CPU can keep the ring's task in the kernel until the CQ is full.  Only a full
+ * CQ may end the poll.
  */
 TEST_F(poll, wakes_side_by_side)
 {
@@ -234,7 +234,7 @@ TEST_F(poll, wakes_side_by_side)
 		armed = got.flags & IORING_CQE_F_MORE;
 		ASSERT_TRUE(armed || full);
 		eventfd_read(fd, &value);
-		/* one was taken before */
+		/* take_of() has consumed one CQE already */
 		full = iou_ready(r) + 1 >= r->p.cq_entries;
 		iou_seen(r, iou_ready(r));
 	}
@@ -260,7 +260,7 @@ TEST_F(poll, wakes_side_by_side)
 	close(fd);
 }
 
-/* A FIFO that is open for both. */
+/* Open a FIFO for reading and writing. */
 static int open_fifo(void)
 {
 	char dir[] = "/tmp/iou.XXXXXX", name[32];
@@ -277,7 +277,7 @@ static int open_fifo(void)
 	return fd;
 }
 
-/* Terminals, and FIFOs that are open for both, have two waitqueues. */
+/* Terminals, and FIFOs that are open for reading and writing, have two wait queues. */
 TEST_F(poll, two_waitqueues)
 {
 	struct iou *r = &self->r;
@@ -310,7 +310,7 @@ TEST_F(poll, two_waitqueues)
 	prep_poll(r, slave, POLLIN, MULTI, 3);
 	ASSERT_LE(0, submit(r));
 	close(master);
-	/* a thread may look between the wakes that this makes */
+	/* an SQPOLL thread may check the file between the wakes of this close() */
 	if (variant->flags & IORING_SETUP_SQPOLL) {
 		struct got got = {};
 
@@ -349,7 +349,7 @@ TEST_F(poll, two_waitqueues_of_a_fifo)
 	close(fifo);
 }
 
-/* Both waitqueues wake it at the same time. */
+/* Both wait queues of a FIFO wake a poll at the same time. */
 TEST_F(poll, two_waitqueues_race)
 {
 	unsigned long i, rounds = iou_rounds(400);
@@ -375,7 +375,7 @@ TEST_F(poll, two_waitqueues_race)
 			storm_pause(&storm[0], r, true);
 			storm_pause(&storm[1], r, true);
 		}
-		/* a SQPOLL thread submits before it runs the last event's mail */
+		/* an SQPOLL thread takes the removal before the last event's task work */
 		while (got.res == -EALREADY) {
 			prep_remove(r, 1);
 			ASSERT_LE(0, submit(r));
@@ -394,7 +394,7 @@ TEST_F(poll, two_waitqueues_race)
 	close(fifo);
 }
 
-/* The waitqueue of a signalfd goes with the task that has armed the poll. */
+/* The wait queue of a signalfd is freed with the task that has armed the poll. */
 TEST_F(poll, waitqueue_goes)
 {
 	struct iou *r = &self->r;
@@ -425,7 +425,7 @@ TEST_F(poll, waitqueue_goes)
 		}
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		ASSERT_EQ(0, status);
-		/* our copy of the tail has not seen what the child did */
+		/* the child's submission has not changed the parent's copy of the tail */
 		r->next = *r->sq_tail;
 		r->sent = r->next;
 		EXPECT_CQE(r, 7, -ECANCELED, 0);
@@ -433,7 +433,7 @@ TEST_F(poll, waitqueue_goes)
 	close(fd);
 }
 
-/* One event, when it is asked for. */
+/* One event each time @go is set. */
 struct one_event {
 	int fd;
 	bool go;
@@ -454,7 +454,7 @@ static void *one_event_main(void *arg)
 	return NULL;
 }
 
-/* End all polls of a ring, and forget what they have said. */
+/* End all polls of a ring, and discard their CQEs. */
 static int end_polls(struct iou *r)
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, NULL, 0, 0);
@@ -474,9 +474,9 @@ static int end_polls(struct iou *r)
 }
 
 /*
- * Two polls of which one is told of each event.  An event comes at any moment of a change after
- * which the first does not wait for such any more: then it is for the second.  6.12 tells
- * no task, once in 10,000 times.  Mutant: changed-poll-keeps-event.  differences: event-passed-on
+ * Each event wakes one of two exclusive polls.  It comes at any moment while the first poll is
+ * changed to ignore such events: if that succeeds, the second poll has to get the event.  6.12
+ * loses it once in 10,000 rounds.  Mutant: changed-poll-keeps-event.  differences: event-passed-on
  */
 TEST(event_at_the_change)
 {
@@ -521,7 +521,7 @@ TEST(event_at_the_change)
 			}
 			delay += 1 + i % 3;
 		} else if (delay > 3) {
-			/* the event was first */
+			/* the event came before the change */
 			delay -= 1 + i % 3;
 		}
 		if (delay > 100000)
@@ -551,7 +551,7 @@ static void *remount(void *arg)
 	return NULL;
 }
 
-/* Rings end with many exclusive polls of a file that looks like a regular one, by workers. */
+/* End rings on which workers have armed many exclusive polls of a seemingly regular file. */
 static int poll_own_mounts(unsigned int rounds)
 {
 	struct io_uring_sqe *sqe;
@@ -584,8 +584,8 @@ static int poll_own_mounts(unsigned int rounds)
 }
 
 /*
- * An event chooses an exclusive poll that a worker ends, and is passed on by the file, which may
- * be open for writing.  Mutant: poll-file-dropped.
+ * An event chooses an exclusive poll while a worker ends it.  The poll keeps its file until
+ * the event is passed on, also a file that is open for writing.  Mutant: poll-file-dropped.
  */
 TEST(file_of_a_chosen_poll)
 {

@@ -13,7 +13,7 @@
 
 #include "group.h"
 
-/* Through what the data goes: each body is run with each of them. */
+/* Kinds of sockets; each test body runs with each kind. */
 enum { TCP_STREAM, UNIX_STREAM, NR_STREAMS, UDP = NR_STREAMS, NR_PAIRS };
 
 FIXTURE(recvmulti) {
@@ -99,13 +99,13 @@ static struct io_uring_sqe *prep_many(struct iou *r, unsigned int sqe_flags, int
 	return sqe;
 }
 
-/* Send, and wait until it is there to be received. */
+/* Send data, and wait until it can be received. */
 static bool give(int *fds, const char *buf, size_t len)
 {
 	return send(fds[0], buf, len, MSG_NOSIGNAL) == (ssize_t)len && sock_readable(fds[1]);
 }
 
-/* What a receive says at the end of the stream. */
+/* Return: the flags of the CQE at the end of the stream. */
 static unsigned int end_of(int kind)
 {
 	return kind == TCP_STREAM ? IORING_CQE_F_SOCK_NONEMPTY : 0;
@@ -119,7 +119,7 @@ static void add_some(struct io_uring_buf_ring *ring, char *mem, unsigned int nr,
 		add(ring, mem + i * PIECE, len, i);
 }
 
-/* The next buffers of a group receive, in their order, as much as fits and is wanted. */
+/* Receives use the buffers of a group in order, each for as much as fits and is requested. */
 TEST_F(recvmulti, receive)
 {
 	unsigned int f = variant->sqe_flags, at;
@@ -147,7 +147,7 @@ TEST_F(recvmulti, receive)
 		EXPECT_EQ(-1, iou_verify(self->mem + 2 * PIECE, 16, 21, 5));
 		EXPECT_EQ(-1, iou_verify(self->mem + 3 * PIECE, 3, 37, 5));
 		EXPECT_EQ((int)self->ring->tail, head(r, GROUP));
-		/* no buffer, whether there is data or not */
+		/* no buffer is left, whether there is data or not */
 		prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
 		EXPECT_CQE(r, -ENOBUFS, 0U);
 	}
@@ -156,8 +156,8 @@ TEST_F(recvmulti, receive)
 }
 
 /*
- * While it waits it has no buffer; the end of the stream uses none, unless a worker took it.
- * TCP says of its end that there is more.
+ * A receive that waits holds no buffer.  The end of the stream uses none, except in a
+ * worker.  TCP sets SOCK_NONEMPTY at the end of the stream.
  */
 TEST_F(recvmulti, receive_waits)
 {
@@ -190,14 +190,14 @@ TEST_F(recvmulti, receive_waits)
 	}
 }
 
-/* One that failed has used none, unless a worker took it. */
+/* A failed receive has used no buffer, except in a worker. */
 TEST_F(recvmulti, failures)
 {
 	unsigned int f = variant->sqe_flags;
 	struct iou *r = &self->r;
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	/* what a worker has taken is used up */
+	/* a worker uses up the buffer that it has taken */
 	if (f)
 		return;
 	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
@@ -220,7 +220,7 @@ TEST_F(recvmulti, failures)
 	close(fd);
 }
 
-/* A buffer that has a part of what was asked for is its request's.  Mutant: recv-part-lent. */
+/* A receive keeps a buffer that has a part of the requested data.  Mutant: recv-part-lent. */
 TEST_F(recvmulti, receive_all)
 {
 	unsigned int f = variant->sqe_flags;
@@ -242,7 +242,7 @@ TEST_F(recvmulti, receive_all)
 		EXPECT_EQ(-1, iou_verify(self->mem, 32, 0, 5));
 		prep_picked(r, f, IORING_OP_RECV, fds[1], 0);
 		EXPECT_CQE(r, 8, BUFFER(1));
-		/* the rest does not come */
+		/* the stream ends before the rest comes */
 		ASSERT_TRUE(give(fds, self->out, 7));
 		prep_picked(r, f, IORING_OP_RECV, fds[1], 0)->msg_flags = MSG_WAITALL;
 		ASSERT_EQ(1, iou_submit(r));
@@ -252,14 +252,14 @@ TEST_F(recvmulti, receive_all)
 	}
 }
 
-/* Bit by bit; what is asked for as a whole ends with a part. */
+/* Receive into an incremental buffer bit by bit; with MSG_WAITALL a part is enough, too. */
 TEST_F(recvmulti, incremental)
 {
 	unsigned int f = variant->sqe_flags;
 	struct iou *r = &self->r;
 	int *fds = self->pair[TCP_STREAM];
 
-	/* what a worker has taken is used up */
+	/* a worker uses up the buffer that it has taken */
 	if (f)
 		return;
 	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
@@ -304,7 +304,7 @@ TEST_F(recvmulti, send)
 }
 
 /*
- * A send that fails has used no buffer, as other requests; 6.12 says that it has.
+ * A failed send has used no buffer, like other failed requests; 6.12 reports a used one.
  * differences: send-unused-buffer
  */
 TEST_F(recvmulti, send_fails)
@@ -336,8 +336,8 @@ static const struct {
 };
 
 /*
- * No socket gets to see a buffer that is none of the program's memory; it stays where it is,
- * but for a worker, who has taken it.  Mutant: buffer-address-unchecked.
+ * A buffer whose address is not user memory never gets to a socket.  The buffer stays
+ * in its group, unless a worker has taken it.  Mutant: buffer-address-unchecked.
  * differences: buffer-bad-address, send-unused-buffer
  */
 TEST_F(recvmulti, kernel_address)
@@ -352,7 +352,7 @@ TEST_F(recvmulti, kernel_address)
 			bool send = kernel_uses[i].op == IORING_OP_SEND;
 			struct io_uring_sqe *sqe;
 
-			/* 6.12 looks when there is data; so does a worker of a multishot request */
+			/* 6.12, and a worker with multishot, check the address once data comes */
 			if (!send && iou_on_stock())
 				continue;
 			if (variant->sqe_flags && kernel_uses[i].how)
@@ -376,7 +376,7 @@ TEST_F(recvmulti, kernel_address)
 	}
 }
 
-/* It waits for room without a buffer.  differences: send-unused-buffer */
+/* A send that waits for room holds no buffer.  differences: send-unused-buffer */
 TEST_F(recvmulti, send_waits)
 {
 	int *fds = self->pair[UNIX_STREAM];
@@ -406,7 +406,7 @@ TEST_F(recvmulti, send_waits)
 	EXPECT_EQ(-1, iou_verify(got, 20, 0, 5));
 }
 
-/* A msghdr whose vector, of one piece or none, says how much is wanted at most. */
+/* A msghdr with at most one iovec, whose length limits how much is received. */
 TEST_F(recvmulti, message)
 {
 	unsigned int f = variant->sqe_flags;
@@ -492,7 +492,7 @@ TEST_F(recvmulti, refused)
 	EXPECT_EQ(-EOVERFLOW, iou_one(r));
 }
 
-/* A CQE for each part, until the end, which uses no buffer.  Mutant: recv-non-empty-wrong. */
+/* Each part gets a CQE; the end of the stream uses no buffer.  Mutant: recv-non-empty-wrong. */
 TEST_F(recvmulti, many)
 {
 	unsigned int f = variant->sqe_flags;
@@ -530,7 +530,7 @@ static int sys_bpf(int cmd, union bpf_attr *attr)
 	return syscall(__NR_bpf, cmd, attr, sizeof(*attr));
 }
 
-/* A map of sockets.  A program moves what @from receives to the second queue of @to. */
+/* Make a map of sockets with a program that moves data of @from to the second queue of @to. */
 static int redirect(int from, int to)
 {
 	union bpf_attr attr = {
@@ -575,7 +575,7 @@ static int redirect(int from, int to)
 	return map;
 }
 
-/* Data in the second queue of a BPF sockmap is no less there.  Mutant: recv-sockmap-forgotten. */
+/* A receive also finds data in the second queue of a sockmap.  Mutant: recv-sockmap-forgotten. */
 TEST(many_of_a_sockmap)
 {
 	struct io_uring_buf_ring *ring = iou_map_anon(IOU_PAGE);
@@ -610,7 +610,7 @@ TEST(many_of_a_sockmap)
 	sock_close_pair(to);
 }
 
-/* Out of buffers; cancelled, with the buffer still the group's; no socket; not connected. */
+/* Ends: no buffer; a cancel, which leaves a buffer in its group; no connection; no socket. */
 TEST_F(recvmulti, many_end)
 {
 	unsigned int f = variant->sqe_flags;
@@ -652,8 +652,8 @@ TEST_F(recvmulti, many_end)
 }
 
 /*
- * One that must not wait ends when it has told all that was there, also if the socket says that
- * it is empty.  A worker lets it wait for the first event all the same, and for those after it.
+ * With MSG_DONTWAIT a request ends once it has received all data, also if the socket
+ * reports that it is empty.  In a worker the request waits for events nevertheless.
  * Mutant: recv-dontwait-waits.
  */
 TEST_F(recvmulti, many_without_waiting)
@@ -674,7 +674,7 @@ TEST_F(recvmulti, many_without_waiting)
 		EXPECT_CQE(r, 4, BUFFER(1) | IORING_CQE_F_MORE);
 		EXPECT_CQE(r, -EAGAIN, 0U);
 		EXPECT_EQ((__u16)(self->ring->tail - 1), head(r, GROUP));
-		/* the last of the buffers */
+		/* one buffer is left */
 		ASSERT_TRUE(give(fds, self->out, 3));
 		prep_many(r, 0, IORING_OP_RECV, fds[1])->msg_flags = MSG_DONTWAIT;
 		EXPECT_CQE(r, 3, BUFFER(2) | IORING_CQE_F_MORE);
@@ -683,8 +683,8 @@ TEST_F(recvmulti, many_without_waiting)
 }
 
 /*
- * The last buffer is used, and nothing more has come.  A stream says so; with another socket
- * the next attempt finds no buffer at once.  Mutant: last-buffer-untold.
+ * The last buffer is used, and the socket is empty.  If the socket reports that, the request
+ * waits for data; with other sockets it ends with -ENOBUFS at once.  Mutant: last-buffer-untold.
  */
 TEST_F(recvmulti, many_use_the_last_buffer)
 {
@@ -735,7 +735,7 @@ static void *send_pieces(void *arg)
 	return NULL;
 }
 
-/* The same while another thread sends: an attempt takes what the next event told of. */
+/* Another thread sends at the same time, so an attempt may take the data of the next event. */
 TEST_F(recvmulti, many_race_for_the_last_buffer)
 {
 	struct pieces pieces = { self->pair[UDP][0], self->out };
@@ -758,7 +758,7 @@ TEST_F(recvmulti, many_race_for_the_last_buffer)
 	}
 }
 
-/* The CQE that finds no room is the last one, and nothing that was received is lost. */
+/* A CQE that overflows is the last one of its request, and no received data is lost. */
 TEST_F(recvmulti, many_overflow)
 {
 	unsigned int seen = 0, last = 0, flags;
@@ -790,7 +790,7 @@ TEST_F(recvmulti, many_overflow)
 	iou_exit(&r);
 }
 
-/* How a stream ends, behind its last byte */
+/* Ways for a stream to end directly behind its last byte */
 enum { PEER_SHUTDOWN, PEER_RESET, OWN_SHUT_RD, OWN_SHUT_RDWR, NR_ENDS };
 
 static const struct ended_op {
@@ -803,7 +803,7 @@ static const struct ended_op {
 	{ "bundle", IORING_OP_RECV, IORING_RECVSEND_BUNDLE },
 };
 
-/* One byte, and directly behind it the end of the stream.  Both are there when this returns. */
+/* Send a byte, and end the stream.  Return: true if the byte and the end have arrived. */
 static bool give_last(int *fds, int end)
 {
 	struct pollfd p = { .fd = fds[1], .events = POLLIN };
@@ -811,7 +811,7 @@ static bool give_last(int *fds, int end)
 
 	if (send(fds[0], "x", 1, 0) != 1)
 		return false;
-	/* multi-writer rings may have received it before */
+	/* a multi-writer ring may have received the byte already */
 	poll(&p, 1, 10);
 	switch (end) {
 	case PEER_SHUTDOWN:
@@ -830,8 +830,8 @@ static bool give_last(int *fds, int end)
 }
 
 /*
- * The byte has to be told, and the end or the error of the socket as the last CQE.  Return: the
- * result of that, or 1 if they are not told.
+ * Expect a CQE for the byte, and a last CQE with the end or the error of the socket.
+ * Return: the result of the last CQE, or 1 if a CQE is wrong or missing.
  */
 static int last_result(struct iou *r, const struct ended_op *op)
 {
@@ -846,7 +846,7 @@ static int last_result(struct iou *r, const struct ended_op *op)
 	return cqe.res < 0 ? cqe.res : cqe.res - head;
 }
 
-/* @how goes into the SQE; the data and the end come before the request, or after it waits. */
+/* Receive a byte and the end, sent before the request or once it waits; @how is for ->ioprio. */
 static int receive_last(struct iou *r, const struct ended_op *op, unsigned int sqe_flags,
 			unsigned int how, int *fds, int end, bool before)
 {
@@ -862,7 +862,7 @@ static int receive_last(struct iou *r, const struct ended_op *op, unsigned int s
 	if (iou_submit(r) != 1)
 		return 1;
 	if (!before) {
-		/* also one for a worker waits for its file then */
+		/* a request with IOSQE_ASYNC waits for its file by now, too */
 		iou_wait_ms(r, 1, 5);
 		if (!give_last(fds, end))
 			return 1;
@@ -871,9 +871,9 @@ static int receive_last(struct iou *r, const struct ended_op *op, unsigned int s
 }
 
 /*
- * The end, or an error, that comes with the last data is reported, though no event follows.  On
- * a single-writer ring both are there when the program enters; with POLL_FIRST, or for a worker,
- * when the request begins to wait.  6.12 waits for ever in the latter cases.
+ * A request reports the end or an error that comes with the last data, though no event follows.
+ * On a single-writer ring the data and the end are there when the program enters; with POLL_FIRST,
+ * or in a worker, when the request begins to wait.  6.12 waits for ever in the latter two cases.
  * Mutant: recv-end-untold.  differences: recv-multishot-end
  */
 TEST_F(recvmulti, many_end_with_the_data)
@@ -906,7 +906,7 @@ TEST_F(recvmulti, many_end_with_the_data)
 	}
 }
 
-/* One that always finds data lets others run. */
+/* A multishot receive that always finds data lets other requests run. */
 TEST_F(recvmulti, fair)
 {
 	int *fds = self->pair[UNIX_STREAM], *other = self->pair[TCP_STREAM];
@@ -934,7 +934,7 @@ TEST_F(recvmulti, fair)
 	iou_exit(&r);
 }
 
-/* What a buffer of a multishot RECVMSG says. */
+/* The contents of a buffer of a multishot RECVMSG. */
 struct message {
 	struct io_uring_recvmsg_out out;
 	char rest[];
@@ -974,7 +974,7 @@ TEST_F(recvmulti, messages)
 	EXPECT_EQ(0, got->out.flags);
 	EXPECT_EQ(0, memcmp(got->rest, &self->udp, sizeof(self->udp)));
 	EXPECT_EQ(-1, iou_verify(self->mem + HEAD, 20, 0, 5));
-	/* more than fits; nothing fits; nothing is there */
+	/* a payload that is cut, a buffer without room for payload, an empty payload */
 	got = (void *)(self->mem + 128);
 	ASSERT_EQ(40, send(fds[0], self->out, 40, 0));
 	EXPECT_CQE(r, (int)HEAD + 24, BUFFER(1) | IORING_CQE_F_MORE);
@@ -983,10 +983,10 @@ TEST_F(recvmulti, messages)
 	EXPECT_EQ(-1, iou_verify(self->mem + 128 + HEAD, 24, 0, 5));
 	got = (void *)(self->mem + 256);
 	ASSERT_EQ(40, send(fds[0], self->out, 40, 0));
-	/* none of a message is as good as its end, and told */
+	/* without any payload the request ends, as at the end of a stream */
 	EXPECT_CQE(r, (int)HEAD, BUFFER(2));
 	EXPECT_EQ(0, got->out.payloadlen);
-	/* the message's length, whatever fits */
+	/* MSG_TRUNC: the message's length, not that of the part that fits */
 	got = (void *)(self->mem + 384);
 	ASSERT_EQ(40, send(fds[0], self->out, 40, 0));
 	prep_messages(r, f, fds[1], &msg)->msg_flags = MSG_TRUNC;
@@ -1010,7 +1010,7 @@ TEST_F(recvmulti, messages_without)
 	add(self->ring, self->mem, 200, 0);
 	add(self->ring, self->mem + 256, 200, 1);
 	add(self->ring, self->mem + 512, 19, 2);
-	/* less room for the name than it takes */
+	/* the name is longer than the room for it */
 	ASSERT_TRUE(give(fds, self->out, 20));
 	prep_messages(r, f, fds[1], &msg)->user_data = 7;
 	EXPECT_CQE(r, 16 + 4 + 20, BUFFER(0) | IORING_CQE_F_MORE);
@@ -1032,7 +1032,7 @@ TEST_F(recvmulti, messages_without)
 	EXPECT_EQ(IPPROTO_IP, cmsg->cmsg_level);
 	EXPECT_EQ(IP_TTL, cmsg->cmsg_type);
 	EXPECT_EQ(-1, iou_verify(got->rest + 64, 20, 0, 5));
-	/* a buffer for less than the head */
+	/* a buffer that is shorter than the header */
 	ASSERT_EQ(20, send(fds[0], self->out, 20, 0));
 	EXPECT_CQE(r, -EFAULT, 0U);
 	if (!f)
@@ -1040,8 +1040,8 @@ TEST_F(recvmulti, messages_without)
 }
 
 /*
- * What is left of an incremental buffer does not hold the head of another message: the next buffer
- * is used.  The CQE tells it, or another request has left the rest.  6.12 ends with -EFAULT.
+ * If the rest of an incremental buffer has no room for a header, the next buffer is used.  The
+ * CQE before has no BUF_MORE, unless another request left the rest.  6.12 ends with -EFAULT.
  * Mutants: recvmsg-rest-faults, recvmsg-rest-untold.  differences: recvmsg-rest
  */
 TEST_F(recvmulti, messages_skip_a_rest)
@@ -1073,7 +1073,7 @@ TEST_F(recvmulti, messages_skip_a_rest)
 	EXPECT_EQ(-1, iou_verify(self->mem + 512 + HEAD, 20, 0, 5));
 	EXPECT_CQE(r, -ENOBUFS, 0U);
 	EXPECT_EQ(3, head(r, GROUP));
-	/* none that is too short for the request is used */
+	/* a request that is itself too short for the header uses no buffer */
 	add(self->ring, self->mem, PIECE, 3);
 	ASSERT_TRUE(give(fds, self->out, 20));
 	msg.msg_iov = &(struct iovec){ NULL, HEAD - 1 };
@@ -1084,7 +1084,7 @@ TEST_F(recvmulti, messages_skip_a_rest)
 }
 
 /*
- * Incremental buffers that no request has used, and that are too short, stay the group's.
+ * Incremental buffers that are too short, but unused, stay in their group.
  * Mutant: recvmsg-drops-whole-buffers.
  */
 TEST_F(recvmulti, messages_leave_short_buffers)
@@ -1105,7 +1105,7 @@ TEST_F(recvmulti, messages_leave_short_buffers)
 	EXPECT_EQ(0, head(r, GROUP));
 }
 
-/* Read at the end of a file, so that the first buffer of the group is given back. */
+/* Read at the end of a file, so that the first buffer goes back to its group unused. */
 static struct io_uring_sqe *prep_end(struct iou *r, int file, unsigned int len)
 {
 	struct io_uring_sqe *sqe = prep_picked(r, 0, IORING_OP_READ, file, len);
@@ -1115,9 +1115,9 @@ static struct io_uring_sqe *prep_end(struct iou *r, int file, unsigned int len)
 }
 
 /*
- * A buffer that a read has given back unused is as whole as before, or as much a rest.  So the
- * first RECVMSG leaves it, and the second one skips it.  Mutant: returned-buffer-begun.
- * differences: inc-gives-back, recvmsg-rest
+ * A read that puts a buffer back changes nothing: a whole buffer stays whole, a rest
+ * stays a rest. So the first RECVMSG leaves the buffer, and the second one skips it.
+ * Mutant: returned-buffer-begun.  differences: inc-gives-back, recvmsg-rest
  */
 TEST_F(recvmulti, messages_find_a_returned_buffer)
 {
@@ -1138,7 +1138,7 @@ TEST_F(recvmulti, messages_find_a_returned_buffer)
 	prep_messages(r, 0, fds[1], &msg);
 	EXPECT_CQE(r, -EFAULT, 0U);
 	EXPECT_EQ(0, head(r, GROUP));
-	/* 6.12 has used up 16 bytes, and does not skip what is left */
+	/* 6.12 has used up 16 bytes, and does not skip the rest */
 	if (!iou_on_stock()) {
 		EXPECT_EQ(HEAD - 1, slot(self->ring, 0)->len);
 		prep_picked(r, 0, IORING_OP_READ, file, 16);
@@ -1178,7 +1178,7 @@ TEST_F(recvmulti, messages_of_a_stream)
 	}
 }
 
-/* A descriptor that comes as ancillary data.  Mutant: recvmsg-cloexec-forgotten. */
+/* MSG_CMSG_CLOEXEC applies to a received descriptor.  Mutant: recvmsg-cloexec-forgotten. */
 TEST_F(recvmulti, messages_close_on_exec)
 {
 	char control[CMSG_SPACE(sizeof(int))] = {};
@@ -1206,7 +1206,7 @@ TEST_F(recvmulti, messages_close_on_exec)
 	EXPECT_EQ(0, close(fd));
 }
 
-/* Room for a name is what the program says, however much.  Mutant: recvmsg-room-cut. */
+/* A program may reserve much room for names and control data.  Mutant: recvmsg-room-cut. */
 TEST_F(recvmulti, messages_with_much_room)
 {
 	static const unsigned int rooms[][2] = { { 65536, 0 }, { 70000, 32 } };
@@ -1217,7 +1217,7 @@ TEST_F(recvmulti, messages_with_much_room)
 
 	ASSERT_NE(NULL, mem);
 	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
-	/* one more than is used, or the request ends for want of it */
+	/* one buffer more than is used, or the request ends with -ENOBUFS */
 	for (i = 0; i < 3; i++)
 		add(self->ring, mem, size, i);
 	for (i = 0; i < 2; i++) {
@@ -1236,8 +1236,8 @@ TEST_F(recvmulti, messages_with_much_room)
 }
 
 /*
- * A cancel meets a receive that a worker has begun, and that has taken a buffer.  The group
- * has it, or the CQE tells of it.  Mutant: cancelled-buffer-untold.
+ * Cancel a receive that a worker has begun, and that has taken a buffer.  Either the
+ * buffer goes back to its group, or the CQE names it.  Mutant: cancelled-buffer-untold.
  */
 TEST_F(recvmulti, cancelled_with_a_buffer)
 {
@@ -1263,7 +1263,7 @@ TEST_F(recvmulti, cancelled_with_a_buffer)
 				told += !!(cqe.flags & IORING_CQE_F_BUFFER);
 				waits = false;
 			} else if (waits && cqe.res) {
-				/* it was between two attempts, or its CQE is made now */
+				/* the request is between two attempts, or posts its CQE */
 				iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0);
 				ASSERT_EQ(1, iou_submit_wait(r, 1));
 			} else {
@@ -1275,8 +1275,8 @@ TEST_F(recvmulti, cancelled_with_a_buffer)
 }
 
 /*
- * The same for a worker that has found the socket ready in vain too often, and blocks: what it
- * peeks at stays.  The cancel has its attempt end with a part.  Mutant: blocked-buffer-untold.
+ * MSG_PEEK leaves the data, so the socket stays ready, and in the end the worker blocks in
+ * it.  A cancel ends the receive with a part of the data.  Mutant: blocked-buffer-untold.
  */
 TEST_F(recvmulti, cancelled_while_it_blocks)
 {
@@ -1301,7 +1301,7 @@ TEST_F(recvmulti, cancelled_while_it_blocks)
 		ASSERT_EQ(1, iou_submit(r));
 		for (; waits; waits = cqe.user_data != 7)
 			ASSERT_EQ(0, iou_reap(r, &cqe));
-		/* what was taken is told, also where a slow worker had not come to it */
+		/* the CQE names the buffer, unless a slow worker has not taken one yet */
 		cqe.flags &= ~IORING_CQE_F_SOCK_NONEMPTY;
 		if (cqe.flags)
 			EXPECT_EQ(BUFFER(3 + taken++), cqe.flags);
@@ -1310,7 +1310,7 @@ TEST_F(recvmulti, cancelled_while_it_blocks)
 	}
 }
 
-/* Reap what a child's request posts, and give it buffers, until that has ended. */
+/* Reap and refill for a child's request until the child ends.  Return: CQEs after the kill. */
 static unsigned int feed_until_dead(struct iou *r, struct io_uring_buf_ring *ring, pid_t pid,
 				    unsigned int kill_at)
 {
@@ -1331,8 +1331,8 @@ static unsigned int feed_until_dead(struct iou *r, struct io_uring_buf_ring *rin
 }
 
 /*
- * A request that never runs dry, while another task reaps: its task can be killed.  What it
- * posts before it has seen the signal is its share at most, and what the ring then has.
+ * A task is killed whose request always has data, and buffers that another task refills.
+ * After the signal only CQEs of one share follow, and those that are in the ring already.
  * Mutant: fed-multishot-outlives-kill.
  */
 TEST_F(recvmulti, killed_while_it_is_fed)
@@ -1363,7 +1363,7 @@ TEST_F(recvmulti, killed_while_it_is_fed)
 	iou_exit(&r);
 }
 
-/* An eventfd that tells of another ring's CQEs is read again and again.  Mutant: echo-read-once. */
+/* A multishot read gets each signal of another ring's eventfd.  Mutant: echo-read-once. */
 TEST_F(recvmulti, reads_another_rings_eventfd)
 {
 	int i, fd = eventfd(0, EFD_NONBLOCK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: what else a ring can be told - eventfd, rights, limits */
+/* io_uring selftests: other registrations - eventfd, rights, limits */
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -37,7 +37,7 @@ FIXTURE_TEARDOWN(reg)
 	close(self->p[1]);
 }
 
-/* How often the eventfd was signalled since the last look. */
+/* Return: how often the eventfd was signalled since the last call. */
 static int signals(int efd)
 {
 	__u64 value;
@@ -47,7 +47,7 @@ static int signals(int efd)
 	return value;
 }
 
-/* Like that, and give a worker or a thread the time to do it. */
+/* Like signals(), but give a worker or an SQPOLL thread time to signal. */
 static int signals_soon(int efd)
 {
 	struct pollfd pfd = { .fd = efd, .events = POLLIN };
@@ -67,7 +67,7 @@ TEST_F(reg, eventfd_inline)
 	EXPECT_EQ(0, iou_one(r));
 	EXPECT_LE(1, signals_soon(self->efd));
 	EXPECT_EQ(0, signals(self->efd));
-	/* once or more for a batch, not more than its completions */
+	/* at least one signal for a batch, at most one for each completion */
 	for (nr = 0; nr < 4; nr++)
 		iou_nop(r, nr);
 	ASSERT_EQ(4, iou_submit_wait(r, 4));
@@ -75,7 +75,7 @@ TEST_F(reg, eventfd_inline)
 	EXPECT_LE(1, nr);
 	EXPECT_GE(4, nr);
 	EXPECT_EQ(0, iou_discard(r, 4));
-	/* an enter without a completion tells nothing */
+	/* an enter without a completion sends no signal */
 	EXPECT_EQ(0, iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS));
 	EXPECT_EQ(0, signals(self->efd));
 	ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_EVENTFD, NULL, 0));
@@ -95,7 +95,7 @@ TEST_F(reg, eventfd_later_completion)
 	EXPECT_EQ(0, signals(self->efd));
 	ASSERT_EQ(2, write(self->p[1], "ab", 2));
 	EXPECT_LE(1, signals_soon(self->efd));
-	/* where the owner decides when, the signal comes before the CQE */
+	/* a single-writer ring signals before its owner posts the CQE */
 	if (variant->flags & IORING_SETUP_DEFER_TASKRUN)
 		EXPECT_EQ(0, iou_ready(r));
 	EXPECT_EQ(0, iou_discard(r, 1));
@@ -117,7 +117,7 @@ TEST_F(reg, eventfd_switched_off)
 	EXPECT_LE(1, signals_soon(self->efd));
 }
 
-/* This kind tells of what workers complete, not of what is inline. */
+/* EVENTFD_ASYNC signals completions of workers, not inline ones. */
 TEST_F(reg, eventfd_async)
 {
 	struct iou *r = &self->r;
@@ -134,7 +134,7 @@ TEST_F(reg, eventfd_async)
 	close(fd);
 }
 
-/* A completion that finds no room is not in the ring yet, and tells nothing. */
+/* A CQE that overflows is not in the ring yet, and sends no signal. */
 TEST_F(reg, eventfd_on_overflow)
 {
 	struct iou *r = &self->r;
@@ -191,7 +191,7 @@ TEST_F(reg, eventfd_comes_and_goes)
 	pthread_join(thread, NULL);
 }
 
-/* What the probe says has to be what a submission answers. */
+/* The probe has to agree with the result of a submission. */
 TEST_F(reg, probe)
 {
 	static const unsigned char scope[] = {
@@ -221,7 +221,7 @@ TEST_F(reg, probe)
 	EXPECT_EQ(IORING_OP_LAST - 1, probe->last_op);
 	EXPECT_EQ(2, probe->ops[2].op);
 	EXPECT_EQ(0, probe->ops[3].op);
-	/* what lies behind the last opcode is neither read nor written */
+	/* the entry behind the last opcode is neither read nor written */
 	memset(probe, 0, size);
 	memset(&probe->ops[IORING_OP_LAST], 0xaa, 8);
 	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_PROBE, probe, 256));
@@ -234,7 +234,7 @@ TEST_F(reg, probe)
 	free(probe);
 }
 
-/* An array that ends with the last opcode, before a page that is not there. */
+/* The array of the probe ends with the last opcode, directly before an unmapped page. */
 TEST_F(reg, probe_at_an_edge)
 {
 	size_t size = sizeof(struct io_uring_probe) +
@@ -257,7 +257,7 @@ TEST_F(reg, ring_index)
 	struct iou *r = &self->r;
 	int fd = r->fd;
 
-	/* anywhere, and at a place */
+	/* in any slot, and in a given slot */
 	ASSERT_EQ(1, iou_register(r, IORING_REGISTER_RING_FDS, &slot, 1));
 	EXPECT_EQ(0, slot.offset);
 	slot.offset = 15;
@@ -274,7 +274,7 @@ TEST_F(reg, ring_index)
 	slot.data = 0;
 	ASSERT_EQ(1, iou_register(r, IORING_UNREGISTER_RING_FDS, &slot, 1));
 	EXPECT_EQ(-EBADF, iou_sys_enter(0, 0, 0, IORING_ENTER_REGISTERED_RING, NULL, 0));
-	/* the ring lives by its index alone */
+	/* the registered index alone keeps the ring open */
 	close(fd);
 	iou_nop(r, 2);
 	EXPECT_EQ(0, iou_one(r));
@@ -289,7 +289,7 @@ static void *enter_by_index(void *arg)
 					   0);
 }
 
-/* The table belongs to one thread, and is not inherited. */
+/* A table of ring indexes belongs to one thread, and fork() does not copy it. */
 TEST_F(reg, ring_index_is_private)
 {
 	struct io_uring_rsrc_update slot = { .offset = 0, .data = self->r.fd };
@@ -310,8 +310,8 @@ TEST_F(reg, ring_index_is_private)
 }
 
 /*
- * Who acts: a write by a user without rights clears the set-user-id bit of the
- * file, root's own does not.
+ * Make a file whose set-user-id bit shows who has written: a write by a user without
+ * rights clears the bit, a write by root does not.
  */
 static int suid_file(void)
 {
@@ -365,7 +365,7 @@ TEST_F(reg, personality)
 		EXPECT_EQ(1, iou_one(r));
 		EXPECT_FALSE(has_suid(fd));
 		close(fd);
-		/* the next one acts as root again */
+		/* a request without a personality still runs as root */
 		fd = suid_file();
 		sqe = iou_prep(r, IORING_OP_WRITE, fd, "x", 1, 0);
 		sqe->flags = flags[i];
@@ -373,7 +373,7 @@ TEST_F(reg, personality)
 		EXPECT_TRUE(has_suid(fd));
 		close(fd);
 	}
-	/* a request that waits keeps its identity after it was unregistered */
+	/* an id that was unregistered is refused */
 	ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_PERSONALITY, NULL, id));
 	iou_nop(r, 1)->personality = id;
 	EXPECT_EQ(-EINVAL, iou_one(r));
@@ -381,8 +381,8 @@ TEST_F(reg, personality)
 }
 
 /*
- * The ids go round; each one works, none is lost.  A slow kernel comes to the last id, and begins
- * anew, only in the soak.
+ * Personality ids wrap around: each id works, and an id in use is not assigned again.
+ * A slow kernel reaches the last id, and wraps around, only if IOU_SOAK is set.
  */
 TEST(personality_ids_wrap)
 {
@@ -435,7 +435,7 @@ TEST_F(reg, worker_limits)
 	EXPECT_EQ(7, limits[1]);
 }
 
-/* The CPUs that worker @tid may run on, as a mask of the first 64. */
+/* Return: the CPUs that worker @tid may run on, as a mask of the first 64. */
 static unsigned long cpus_of(int tid)
 {
 	cpu_set_t set;
@@ -523,7 +523,7 @@ TEST(enable)
 		EXPECT_EQ(0, iou_one(&r));
 		iou_exit(&r);
 	}
-	/* the one who enables it owns it */
+	/* the task that enables the ring owns it */
 	ASSERT_EQ(0, iou_init(&r, 8, IOU_DEFER | IORING_SETUP_R_DISABLED));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, enable_ring, &r));
 	pthread_join(thread, &ret);
@@ -606,7 +606,7 @@ TEST(restrictions)
 	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_RESTRICTIONS, res,
 				  ARRAY_LEN(res)));
 	EXPECT_EQ(-EBUSY, iou_register(&r, IORING_REGISTER_RESTRICTIONS, res, 1));
-	/* in force from the start of the ring on, not before */
+	/* restrictions apply once the ring is enabled, not before */
 	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_FILES, fds, 2));
 	ASSERT_EQ(0, iou_register(&r, IORING_UNREGISTER_FILES, NULL, 0));
 	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_ENABLE_RINGS, NULL, 0));
@@ -626,9 +626,9 @@ TEST(restrictions)
 }
 
 /*
- * A flag that is required has to be set, whatever the operation makes of it: one that names
- * a second file does so as ever, and some do not look at the flag.  Programs that restrict a ring
- * to registered files have to leave such operations out.
+ * A required flag has to be set, even if the operation ignores it.  SPLICE, TEE and
+ * EPOLL_CTL still take their second file by descriptor.  Programs that restrict a ring
+ * to registered files have to forbid such operations.
  */
 TEST(required_flag_is_a_flag)
 {
@@ -678,7 +678,7 @@ TEST(required_flag_is_a_flag)
 	close(ep);
 }
 
-/* An empty list allows nothing. */
+/* An empty list of restrictions allows nothing. */
 TEST(no_restrictions)
 {
 	struct io_uring_restriction none = {};

@@ -5,7 +5,7 @@
 
 #include "poll.h"
 
-/* Reads and writes that would block wait for the file; no worker sleeps for them. */
+/* Reads and writes that would block wait for the file, without a worker that sleeps. */
 TEST_F(poll, retry)
 {
 	static const unsigned char ways[] = { 0, IOSQE_ASYNC };
@@ -40,7 +40,7 @@ TEST_F(poll, retry)
 			ASSERT_EQ(1, write(s[1], "b", 1));
 			ASSERT_EQ(0, eventfd_write(fd, 5));
 			ASSERT_EQ(1, write(master, "c", 1));
-			/* an eventfd is emptied by the first who reads */
+			/* the first reader empties an eventfd */
 			ASSERT_EQ(0, iou_wait(r, 4 * (i + 1)));
 		}
 		for (i = 0; i < 32; i++)
@@ -84,7 +84,7 @@ TEST_F(poll, retry_of_a_write)
 	}
 }
 
-/* What a read says that may not wait: RWF_NOWAIT, and O_NONBLOCK on some files. */
+/* Results of reads that may not wait: with RWF_NOWAIT, or with O_NONBLOCK on some files. */
 TEST_F(poll, retry_refused)
 {
 	static const unsigned char ways[] = { 0, IOSQE_ASYNC };
@@ -111,7 +111,7 @@ TEST_F(poll, retry_refused)
 		sqe->rw_flags = RWF_NOWAIT;
 		sqe->flags = ways[k];
 		EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
-		/* the other end of the terminal is O_NONBLOCK, and waits nevertheless */
+		/* the terminal's master is O_NONBLOCK, but the request waits for data */
 		iou_prep(r, IORING_OP_READ, master, buf, 8, 0)->flags = ways[k];
 		ASSERT_LE(0, submit(r));
 		EXPECT_TRUE(has_quiet_ring(r, 20));
@@ -125,7 +125,7 @@ TEST_F(poll, retry_refused)
 	close(slave);
 }
 
-/* Many readers, few events: each byte is read once. */
+/* Many reads wait for few events; each byte is read once. */
 TEST_F(poll, retry_contended)
 {
 	unsigned long i, rounds = iou_rounds(100);
@@ -133,7 +133,7 @@ TEST_F(poll, retry_contended)
 	struct io_uring_cqe cqe;
 	char buf[16];
 
-	/* a worker can block on it if it has to */
+	/* without O_NONBLOCK a worker can block in the read if necessary */
 	fcntl(self->p[0], F_SETFL, 0);
 	for (i = 0; i < 16; i++)
 		iou_prep(r, IORING_OP_READ, self->p[0], &buf[i], 1, 0)->user_data = i;

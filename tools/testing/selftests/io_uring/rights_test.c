@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: rights that each operation asks for, and the record it leaves */
+/* io_uring selftests: rights that each operation requires, and its audit record */
 /*
- * A row is an operation that an unprivileged user may not do and root may.  It is tried with
- * every way in which a request comes by its credentials.  6.12 answers alike.
+ * A row is an operation that an unprivileged user may not do and root may.  It runs
+ * with each source of a request's credentials.  6.12 gives the same results.
  *
- * Of the other operations TEE, FADVISE, MADVISE, EPOLL_CTL, WAITID and FUTEX_* ask for nothing
- * that a user may lack; what they leave in the records is looked at here too.  FIXED_FD_INSTALL
+ * Of the other operations TEE, FADVISE, MADVISE, EPOLL_CTL, WAITID and FUTEX_* require no
+ * right that a user may lack; their audit records are checked here, too.  FIXED_FD_INSTALL
  * refuses other credentials altogether: fd_test.
  */
 #include "iou_test.h"
@@ -20,16 +20,16 @@
 
 #define NOBODY	4242
 
-/* What the rows use.  Of "locked" only root may look up a name. */
+/* The files and sockets of the rows.  Only root may look up names in "locked". */
 struct place {
 	char dir[32];
 	int dfd;
 	struct sockaddr_un server;	/* a socket in "locked" */
 	int listener;
 	int datagrams, locked;
-	int file;			/* "suid", which root alone writes and keeps as it is */
+	int file;			/* "suid": only a write by root keeps its S_ISUID */
 	int pipe[2], other[2];
-	int sock;			/* made anew for each attempt, as some ruin it */
+	int sock;			/* a new socket for each attempt */
 	int epfd;
 	unsigned int word;
 	struct statx stx;
@@ -45,7 +45,7 @@ struct row {
 	int refused;		/* result for the unprivileged user; 0: needs no rights */
 	bool recorded;
 	struct io_uring_sqe *(*prep)(struct iou *r, struct place *p);
-	int (*judge)(struct place *p, int res);		/* what an attempt has shown, or NULL */
+	int (*judge)(struct place *p, int res);		/* result after a check, or NULL */
 };
 
 static struct io_uring_sqe *prep_path(struct iou *r, int op, struct place *p, const char *old,
@@ -140,7 +140,7 @@ static struct io_uring_sqe *prep_fgetxattr(struct iou *r, struct place *p)
 	return prep_xattr(r, IORING_OP_FGETXATTR, p, "trusted.there");
 }
 
-/* Who changes a file takes its S_ISUID, unless it has the right to leave it there. */
+/* A change of a file clears its S_ISUID, unless the task has the right to keep it. */
 static int keeps_suid(struct place *p, int res)
 {
 	struct stat st;
@@ -195,7 +195,7 @@ static struct io_uring_sqe *prep_listen(struct iou *r, struct place *p)
 	return iou_prep(r, IORING_OP_LISTEN, p->sock, NULL, 1, 0);
 }
 
-/* Those who connect are told who has listened. */
+/* SO_PEERCRED reports the credentials of listen() to a socket that connects. */
 static int listened_as_root(struct place *p, int res)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -227,7 +227,7 @@ static struct io_uring_sqe *prep_send(struct iou *r, struct place *p)
 	return sqe;
 }
 
-/* In the name of user 1. */
+/* Send credentials that claim user 1. */
 static struct io_uring_sqe *prep_sendmsg(struct iou *r, struct place *p)
 {
 	struct ucred cred = { .pid = getpid(), .uid = 1, .gid = getgid() };
@@ -289,7 +289,7 @@ static struct io_uring_sqe *prep_epoll(struct iou *r, struct place *p)
 	return iou_prep(r, IORING_OP_EPOLL_CTL, p->epfd, &event, EPOLL_CTL_ADD, p->sock);
 }
 
-/* The child that has ended stays for the next one. */
+/* Leave an ended child for the next attempt. */
 static struct io_uring_sqe *prep_waitid(struct iou *r, struct place *p)
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_WAITID, 0, NULL, P_ALL,
@@ -313,7 +313,7 @@ static struct io_uring_sqe *prep_wake(struct iou *r, struct place *p)
 	return sqe;
 }
 
-/* The word is 0: no task waits. */
+/* The word is 0, and 1 is expected, so the request does not wait. */
 static struct io_uring_sqe *prep_wait(struct iou *r, struct place *p)
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_FUTEX_WAIT,
@@ -420,7 +420,7 @@ static void end_place(struct place *p)
 	iou_dir_remove(p->dir, p->dfd);
 }
 
-/* As each attempt finds it; by root. */
+/* Restore, as root, the state that each attempt begins with. */
 static int tidy_up(struct place *p)
 {
 	char byte[16], path[64];
@@ -443,7 +443,7 @@ static int tidy_up(struct place *p)
 	       recv(p->locked, byte, sizeof(byte), MSG_DONTWAIT) > 0)
 		;
 	close(accept(p->listener, NULL, NULL));
-	/* closed, it is gone from the epoll set too */
+	/* close() also removes the socket from the epoll set */
 	close(p->sock);
 	p->sock = socket(AF_UNIX, SOCK_STREAM, 0);
 	if (p->sock < 0 || write(p->pipe[1], "x", 1) != 1 ||
@@ -452,7 +452,7 @@ static int tidy_up(struct place *p)
 	return 0;
 }
 
-/* One attempt.  Return: 0 if what was asked for was done, or the errno. */
+/* Try an operation.  Return: 0 if it was done, or a negative errno. */
 static int attempt(const struct row *row, struct place *p, struct iou *r, unsigned int sqe_flags,
 		   int personality, int user)
 {
@@ -493,7 +493,7 @@ FIXTURE_VARIANT(rights) {
 IOU_KINDS_OF_TASK(rights);
 IOU_KINDS_ASYNC(rights);
 
-/* Personalities of a ring, the unprivileged user's is 1. */
+/* Add the personalities of a ring; the unprivileged user's gets the id 1. */
 static int add_personalities(struct iou *r)
 {
 	int nobody, root;
@@ -554,7 +554,7 @@ TEST_F(rights, of_the_personality)
 	EXPECT_EACH(0, &self->r, self->root, NOBODY);
 }
 
-/* Behind a thread that polls stands who made the ring, and not who fills it. */
+/* An SQPOLL thread uses the credentials of the ring's creator, not those of the submitter. */
 TEST_F(rights, of_the_submitter)
 {
 	bool thread = variant->flags & IORING_SETUP_SQPOLL;
@@ -563,11 +563,11 @@ TEST_F(rights, of_the_submitter)
 	EXPECT_EACH(thread ? 0 : row->refused, &self->r, 0, NOBODY);
 	EXPECT_EACH(thread ? row->refused : 0, &self->low, 0, 0);
 	EXPECT_EACH(row->refused, &self->low, 0, NOBODY);
-	/* what root has registered there can be used all the same */
+	/* a personality that root has registered can be used nevertheless */
 	EXPECT_EACH(0, &self->low, self->root, NOBODY);
 }
 
-/* In a task that was made after audit was switched on.  Return: 0, or the row that failed. */
+/* Run all rows in a task that audit covers from its start.  Return: 0, or the failed row + 1. */
 static int do_recorded(struct place *p, unsigned int flags, unsigned int sqe_flags)
 {
 	struct iou r;
@@ -584,7 +584,7 @@ static int do_recorded(struct place *p, unsigned int flags, unsigned int sqe_fla
 	return 0;
 }
 
-/* Skip records of attempts, which tell nothing that the last one does not. */
+/* Skip records of attempts that returned -EAGAIN; the last attempt is recorded as well. */
 static int next_ended(int fd, char *text, size_t size)
 {
 	int op;
@@ -597,8 +597,8 @@ static int next_ended(int fd, char *text, size_t size)
 }
 
 /*
- * Each operation that is recorded leaves one record, with the credentials that it was done
- * with, and the others none.  Mutant: audit-of-the-task.
+ * Each audited operation leaves one record, with the credentials that it ran with;
+ * other operations leave no record.  Mutant: audit-of-the-task.
  */
 TEST_F(rights, recorded)
 {

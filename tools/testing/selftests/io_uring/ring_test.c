@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: rings as memory - sizes, mappings, indexes, features */
+/* io_uring selftests: memory of rings - sizes, mappings, indexes, features */
 #include <poll.h>
 #include <sys/wait.h>
 #include "iou_test.h"
 
 /*
- * What io_uring promises on 6.12, no bit more and no bit less.  A bit that is
- * about an operation is there if the probe knows the operation.
+ * The exact set of feature bits of 6.12.  A bit that belongs to an operation is
+ * expected if the probe lists the operation.
  */
 static unsigned int features(struct iou *r)
 {
@@ -96,7 +96,7 @@ TEST_F(ring, offsets_do_not_overlap)
 		EXPECT_LE(cq->cqes + 16 * self->r.cqe_size, sq->array);
 }
 
-/* Both rings go round several times, with every size of batch. */
+/* The indexes of both rings wrap around several times, with every size of batch. */
 TEST_F(ring, wraps)
 {
 	struct iou *r = &self->r;
@@ -124,7 +124,7 @@ TEST_F(ring, wraps)
 	EXPECT_EQ(0, *r->cq_lost);
 }
 
-/* Every slot of both rings is really there. */
+/* Every slot of both rings can be used. */
 TEST_F(ring, fills_every_slot)
 {
 	struct iou *r = &self->r;
@@ -170,7 +170,7 @@ TEST_F(ring, index_array)
 	}
 }
 
-/* An index out of range takes its slot along and is counted, nothing more. */
+/* An index out of range uses up its slot and is counted in ->dropped, but has no CQE. */
 TEST_F(ring, bad_index_is_dropped)
 {
 	static const unsigned int bad[] = { 8, 9, 0x7fffffff, 0x80000000, ~0U };
@@ -200,7 +200,7 @@ TEST_F(ring, bad_index_is_dropped)
 	EXPECT_EQ(78, cqe.user_data);
 }
 
-/* Asking for more than there is takes what is there. */
+/* A request to submit more SQEs than there are submits those that are there. */
 TEST_F(ring, submit_more_than_queued)
 {
 	struct iou *r = &self->r;
@@ -216,7 +216,7 @@ TEST_F(ring, submit_more_than_queued)
 	EXPECT_EQ(0, iou_discard(r, 2));
 }
 
-/* A torn tail must not let the kernel run past the ring. */
+/* An SQ tail that is too far ahead must not let the kernel read past the ring. */
 TEST_F(ring, tail_far_ahead)
 {
 	struct iou *r = &self->r;
@@ -256,7 +256,7 @@ TEST_F(ring, poll_of_the_ring)
 	EXPECT_EQ(POLLOUT, pfd.revents);
 }
 
-/* A ring goes on after its descriptor has gone through dup() and close(). */
+/* A ring still works after dup() of its descriptor and a close() of the original. */
 TEST_F(ring, dup_and_close)
 {
 	struct iou *r = &self->r;
@@ -269,7 +269,7 @@ TEST_F(ring, dup_and_close)
 	EXPECT_EQ(0, iou_one(r));
 }
 
-/* Whatever a child does, the parent's ring goes on. */
+/* A child that closes its copy of a ring does not affect the parent's ring. */
 TEST_F(ring, fork_and_exit)
 {
 	struct iou *r = &self->r;
@@ -310,7 +310,7 @@ TEST_F(ring, submit_from_a_child)
 	EXPECT_EQ(6, iou_cqe_at(r, 0)->user_data);
 }
 
-/* Which SQEs are taken when the second of four is bad. */
+/* The number of SQEs that are taken if the second of four is bad. */
 FIXTURE(bad_sqe) {
 	struct iou r;
 };
@@ -370,7 +370,7 @@ TEST_F(bad_sqe, taken)
 
 struct size_row {
 	unsigned int entries, cq, flags;
-	int ret;			/* errno, or 0 and the sizes */
+	int ret;			/* negative errno, or 0 for the sizes below */
 	unsigned int sq_got, cq_got;
 };
 
@@ -434,7 +434,7 @@ TEST(sizes)
 	}
 }
 
-/* The largest ring of each layout works to its last slot. */
+/* The largest ring of each layout can be used up to its last slot. */
 TEST(largest)
 {
 	static const unsigned int flags[] = {
@@ -474,7 +474,7 @@ TEST(descriptor)
 	iou_exit(&r);
 }
 
-/* SQ and CQ offset lead to the same pages. */
+/* The mmap offsets of SQ and CQ map the same pages. */
 TEST(one_mapping_for_both)
 {
 	struct iou r;
@@ -514,7 +514,7 @@ static const struct map_row map_rows[] = {
 	{ "no such region", 0x40000000ULL, 4096, RW, MAP_SHARED, EINVAL },
 	{ "no such group", IORING_OFF_PBUF_RING, 4096, RW, MAP_SHARED, EINVAL },
 	{ "no such group", 0x80010000ULL, 4096, RW, MAP_SHARED, EINVAL },
-	/* five bits of an offset count */
+	/* only five bits of an offset select the memory */
 	{ "sq ring, low bits", 0x1000, 4096, RW, MAP_SHARED, 0 },
 	{ "sq ring, high bits", 1ULL << 40, 4096, RW, MAP_SHARED, 0 },
 	{ "sq ring, all bits", 0x7fffffff07fff000ULL, 4096, RW, MAP_SHARED, 0 },
@@ -524,7 +524,7 @@ static const struct map_row map_rows[] = {
 	{ "no such region, high bits", 0x118000000ULL, 4096, RW, MAP_SHARED, EINVAL },
 };
 
-/* Which memory is it, by its first words? */
+/* Compare the first words: is @mem the memory for the offset @off? */
 static bool is_region(struct iou *r, unsigned long long off, const void *mem)
 {
 	bool sqes = (off & IORING_OFF_MMAP_MASK) == IORING_OFF_SQES;
@@ -543,14 +543,14 @@ TEST(mappings)
 	for (i = 0; i < ARRAY_LEN(map_rows); i++) {
 		const struct map_row *row = &map_rows[i];
 
-		/* a 32-bit program gives a number of pages, in 32 bits */
+		/* mmap2() of a 32-bit program takes a number of pages in 32 bits */
 		if (sizeof(long) == 4 && row->off >> 44)
 			continue;
 		errno = 0;
 		mem = mmap(NULL, row->len, row->prot, row->type, r.fd, row->off);
 		if (row->ret) {
 			EXPECT_EQ(MAP_FAILED, mem);
-			/* the search for an address may refuse first */
+			/* the kernel may fail to find an address before it checks the offset */
 			EXPECT_TRUE(errno == row->ret || errno == ENOMEM) {
 				TH_LOG("%s: %d", row->name, errno);
 			}
@@ -559,7 +559,7 @@ TEST(mappings)
 		ASSERT_NE(MAP_FAILED, mem) {
 			TH_LOG("%s: %d", row->name, errno);
 		}
-		/* from its beginning, whatever the offset */
+		/* a mapping starts at the beginning of the memory, whatever the offset is */
 		if (row->prot & PROT_READ)
 			EXPECT_TRUE(is_region(&r, row->off, mem));
 		munmap(mem, row->len);
@@ -567,7 +567,7 @@ TEST(mappings)
 	iou_exit(&r);
 }
 
-/* A mapping may be longer than the ring; behind its end there is nothing. */
+/* A mapping may be longer than the ring; an access behind the ring raises SIGBUS. */
 TEST(nothing_behind_the_end)
 {
 	static const unsigned long long off[] = {
@@ -612,7 +612,7 @@ TEST(no_mmap_ring_is_not_mapped)
 	iou_exit(&r);
 }
 
-/* A mapping keeps the memory, though not the ring, after the last close(). */
+/* After the last close() a mapping keeps the memory, but not the ring. */
 TEST(mapping_outlives_descriptor)
 {
 	struct iou r;
@@ -628,7 +628,7 @@ TEST(mapping_outlives_descriptor)
 	iou_exit(&r);
 }
 
-/* A ring in the middle of own memory: bytes around it stay as they are. */
+/* Set up a ring in the middle of the program's memory: the bytes around it do not change. */
 TEST(no_mmap_keeps_to_its_memory)
 {
 	struct io_uring_params p = { .flags = IORING_SETUP_NO_MMAP };
@@ -656,7 +656,7 @@ TEST(no_mmap_keeps_to_its_memory)
 	munmap(mem, 16 * IOU_PAGE);
 }
 
-/* The ring has no descriptor at all, only a place in the task's table. */
+/* A ring without a descriptor has only an index in the task's table of rings. */
 TEST(registered_index_only)
 {
 	struct io_uring_rsrc_update slot = { };
@@ -702,7 +702,7 @@ static int set_number(const char *path, int value)
 #define SYSCTL_OFF	"/proc/sys/kernel/io_uring_disabled"
 #define SYSCTL_GROUP	"/proc/sys/kernel/io_uring_group"
 
-/* Run setup as an ordinary user in @group; its exit status is the errno. */
+/* Set up a ring as an ordinary user in @group.  Return: 0, or a positive errno. */
 static int setup_as_user(int group)
 {
 	struct io_uring_params p = { };
@@ -749,9 +749,9 @@ TEST_F(sysctl, disabled)
 	ASSERT_EQ(0, set_number(SYSCTL_OFF, 2));
 	EXPECT_EQ(EPERM, setup_as_user(100));
 	EXPECT_EQ(-EPERM, iou_sys_setup(1, &p));
-	/* refused before anything is looked at */
+	/* refused before any argument is checked */
 	EXPECT_EQ(-EPERM, iou_sys_setup(0, NULL));
-	/* a ring that exists goes on */
+	/* an existing ring still works */
 	iou_nop(&r, 1);
 	EXPECT_EQ(0, iou_one(&r));
 	EXPECT_NE(0, set_number(SYSCTL_OFF, 3));
@@ -759,7 +759,7 @@ TEST_F(sysctl, disabled)
 	iou_exit(&r);
 }
 
-/* Rings come and go; neither memory nor descriptors are left behind. */
+/* Set up and close many rings: no memory and no descriptor is leaked. */
 TEST(many_rings)
 {
 	static const unsigned int flags[] = {
@@ -782,7 +782,7 @@ TEST(many_rings)
 	}
 }
 
-/* Which setup flags go together; the rest of the table is in badinput_test. */
+/* Setup flags that may be combined; badinput_test has the refused combinations. */
 TEST(every_legal_pair_of_flags)
 {
 	unsigned int a, b, tried = 0;

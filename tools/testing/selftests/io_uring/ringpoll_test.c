@@ -18,7 +18,7 @@ static bool epoll_sees(int ep, int ms)
 	return ret == 1;
 }
 
-/* epoll on a ring sees what polls post to it, each time. */
+/* epoll on a ring reports each CQE that a poll posts to the ring. */
 TEST_F(poll, epoll_on_ring)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -40,19 +40,19 @@ TEST_F(poll, epoll_on_ring)
 	close(ep);
 }
 
-/* The ways of a CQE into a ring. */
+/* Ways in which a CQE gets into a ring */
 enum way {
 	INLINE,
-	BATCH,		/* more than a ring stages */
+	BATCH,		/* more CQEs than a ring stages */
 	WORKER,
 	EVENT,
 	MESSAGE,
 	WAYS
 };
 
-#define FULL	32	/* entries of a CQ that are all used */
+#define FULL	32	/* entries of a CQ that the test fills */
 
-/* Make something come that way; an event was armed before. */
+/* Cause a CQE in the given way; for EVENT a poll was armed before. */
 static int send_by(struct iou *r, struct iou *other, int fd, enum way way)
 {
 	unsigned int i;
@@ -76,8 +76,8 @@ static int send_by(struct iou *r, struct iou *other, int fd, enum way way)
 }
 
 /*
- * A program that was told of a full CQ, and waits for the next edge, is told of what
- * overflows as well, but not when there is no room again.
+ * A program that has seen a full CQ waits for the next edge.  A CQE that overflows is
+ * such an edge, but a later attempt to flush it into the full CQ is not.
  * Mutants: overflow-wakes-no-poll, own-overflow-wakes-no-poll.
  */
 TEST_F(poll, overflow_is_an_edge)
@@ -109,12 +109,12 @@ TEST_F(poll, overflow_is_an_edge)
 		EXPECT_TRUE(epoll_sees(ep, IOU_PATIENCE)) {
 			TH_LOG("nothing was told of way %d", way);
 		}
-		/* what the owner was told of becomes a CQE, and overflows, when it comes */
+		/* an enter of the owner turns its task work into a CQE, which overflows */
 		iou_enter(&r, 0, 0, IORING_ENTER_GETEVENTS);
 		if (variant->flags & IORING_SETUP_DEFER_TASKRUN && way >= WORKER)
 			EXPECT_TRUE(epoll_sees(ep, 0));
 		EXPECT_TRUE(*r.sq_flags & IORING_SQ_CQ_OVERFLOW);
-		/* 6.12 may tell it twice */
+		/* 6.12 may report it twice */
 		epoll_sees(ep, 5);
 		iou_enter(&r, 0, 0, IORING_ENTER_GETEVENTS);
 		EXPECT_FALSE(epoll_sees(ep, 0));
@@ -153,8 +153,8 @@ static void *first_poll(void *arg)
 }
 
 /*
- * No task has polled the ring before, and its first CQE comes just then: the poller is told.
- * Mutant: first-poller-missed.
+ * The first CQE of a ring comes just while a task polls the ring for the first time:
+ * the poller is woken.  Mutant: first-poller-missed.
  */
 TEST_F(poll, first_poller)
 {
@@ -172,7 +172,7 @@ TEST_F(poll, first_poller)
 		first.fd = r.fd;
 		iou_nop(&r, 1);
 		pthread_barrier_wait(&first.begin);
-		/* later by a little more each time */
+		/* start a little later in each round */
 		begin = iou_now_us();
 		while (iou_now_us() - begin < round % 32)
 			;
@@ -190,7 +190,7 @@ TEST_F(poll, first_poller)
 	pthread_barrier_destroy(&first.end);
 }
 
-/* A ring polls another one, by itself and through epoll. */
+/* A ring polls another ring, directly and through epoll. */
 TEST_F(poll, ring_polls_ring)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -203,7 +203,7 @@ TEST_F(poll, ring_polls_ring)
 	for (i = 0; i < 20; i++) {
 		prep_poll(r, other.fd, POLLIN, 0, 1);
 		prep_poll(r, ep, POLLIN, 0, 2);
-		/* an echo of a CQE ends it: what answers echoes could go on for ever */
+		/* a CQE that is caused by a CQE ends a multishot poll, or it might never stop */
 		prep_poll(r, other.fd, POLLIN, MULTI, 3);
 		ASSERT_LE(0, submit(r));
 		EXPECT_TRUE(has_quiet_ring(r, 5));
@@ -214,7 +214,7 @@ TEST_F(poll, ring_polls_ring)
 		EXPECT_CQE(r, 3, POLLIN, 0);
 		EXPECT_EQ(0, iou_discard(&other, 1));
 	}
-	/* the other way round, with polls that are waiting on both */
+	/* two rings poll each other, and both polls wait */
 	for (i = 0; i < 20; i++) {
 		prep_poll(r, other.fd, POLLIN, MULTI, 1);
 		prep_poll(&other, r->fd, POLLIN, MULTI, 2);
@@ -222,7 +222,7 @@ TEST_F(poll, ring_polls_ring)
 		ASSERT_LE(0, submit(&other));
 		iou_nop(r, 3);
 		ASSERT_LE(0, submit(r));
-		/* each is the other's event as long as no task takes it */
+		/* both CQEs wake the other ring's poll as long as they are not consumed */
 		ASSERT_EQ(0, iou_wait(r, 2));
 		ASSERT_EQ(0, iou_wait(&other, 1));
 		EXPECT_CQE(r, 3, 0, 0);
@@ -242,7 +242,7 @@ TEST_F(poll, ring_polls_itself)
 		prep_poll(r, r->fd, POLLIN, 0, 1);
 		prep_poll(r, r->fd, POLLIN, MULTI, 2);
 		ASSERT_LE(0, submit(r));
-		/* later the last round may still count as something pending */
+		/* in later rounds CQEs of the last round may still be pending */
 		if (!i)
 			EXPECT_TRUE(has_quiet_ring(r, 5));
 		iou_nop(r, 3);
@@ -254,7 +254,7 @@ TEST_F(poll, ring_polls_itself)
 	}
 }
 
-/* A ring polls the eventfd that tells of its own CQEs. */
+/* A ring polls the eventfd that signals the ring's own CQEs. */
 TEST_F(poll, ring_polls_own_eventfd)
 {
 	struct iou *r = &self->r;
@@ -276,7 +276,7 @@ TEST_F(poll, ring_polls_own_eventfd)
 		} else {
 			ASSERT_EQ(0, eventfd_write(fd, 1));
 		}
-		/* its CQE is an event of its own, which ends it */
+		/* the poll's CQE signals the eventfd, and this event ends the poll */
 		for (more = 0; ; more++) {
 			ASSERT_EQ(0, take_of(r, 1, &got));
 			EXPECT_EQ(POLLIN, got.res);
@@ -291,10 +291,10 @@ TEST_F(poll, ring_polls_own_eventfd)
 }
 
 /*
- * A ring reads the eventfd that tells of its own CQEs.  The signal that wakes the
- * read says all there is to say.  A second one, for the read's own way to its
- * ring, would make the value a matter of chance; stock sends it, after a grace
- * period.  Mutant: eventfd-told-twice.  differences: eventfd-own-ring
+ * A ring reads the eventfd that signals the ring's own CQEs.  The first signal wakes
+ * the read. A second signal for the read's task work would change the value that is
+ * read, depending on the timing; stock sends it after a grace period.
+ * Mutant: eventfd-told-twice.  differences: eventfd-own-ring
  */
 TEST_F(poll, ring_reads_own_eventfd)
 {
@@ -318,7 +318,7 @@ TEST_F(poll, ring_reads_own_eventfd)
 		EXPECT_LE(1, value);
 		if (!iou_on_stock())
 			EXPECT_EQ(1, value);
-		/* of the read itself, where its CQE is seen by others */
+		/* discard the signal for the read's own CQE */
 		iou_sleep_ms(2);
 		ASSERT_EQ(0, fcntl(fd, F_SETFL, O_NONBLOCK));
 		eventfd_read(fd, &value);

@@ -300,7 +300,7 @@ TEST_F(rsrc, file_alloc_range)
 	iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 1, IORING_FILE_INDEX_ALLOC);
 	EXPECT_EQ(1, iou_one(r));
 	EXPECT_EQ(2, fds[0]);
-	/* outside the range any slot can be used by its number */
+	/* a slot outside the range can still be used by its number */
 	ASSERT_EQ(1, files_update(r, 5, 1, &self->file[2]));
 	EXPECT_EQ(2, which(r, 5, 0));
 }
@@ -408,7 +408,7 @@ TEST_F(rsrc, buffers_sparse_and_update)
 	ASSERT_EQ(1, buffers_update(r, 7, 1, iov, NULL));
 	EXPECT_EQ(4096, read_fixed(r, fd, 7, mem + 2 * IOU_PAGE + 1, 4096, 0));
 	EXPECT_EQ(-1, iou_verify(mem + 2 * IOU_PAGE + 1, 4096, 0, SEED));
-	/* the first is valid, the second is not: one was updated */
+	/* the first buffer is valid, the second is not: one slot was updated */
 	iov[0] = (struct iovec){ mem, 64 };
 	iov[1] = (struct iovec){ mem, 0 };
 	EXPECT_EQ(1, buffers_update(r, 0, 2, iov, NULL));
@@ -416,7 +416,7 @@ TEST_F(rsrc, buffers_sparse_and_update)
 	munmap(mem, 4 * IOU_PAGE);
 }
 
-/* Only a driver's command could fill the slot, and there is none.  Mutant: empty-slot-waits. */
+/* Only a driver can fill the slot, and no driver does.  Mutant: empty-slot-waits. */
 TEST_F(rsrc, empty_slot_in_a_chain)
 {
 	struct io_uring_sqe *sqe;
@@ -490,7 +490,7 @@ TEST_F(rsrc, unregister_buffers_waits)
 	int i, p[2];
 
 	ASSERT_EQ(0, pipe(p));
-	/* the buffer is in its slot, or was removed from it before */
+	/* the buffer is still in its slot, or an update has removed it */
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, &iov, 1));
 		iou_prep(r, IORING_OP_READ_FIXED, p[0], mem, 8, 0);
@@ -763,7 +763,7 @@ static unsigned int next_random(unsigned int *state)
 	return *state >> 8;
 }
 
-/* Register a piece of the memory, read into a piece of that, look at each byte. */
+/* Register a part of the memory, read into a part of the buffer, and check each byte. */
 TEST_F(layout, any_start_any_length)
 {
 	unsigned int round, rounds = iou_rounds(150), state = 1;
@@ -775,7 +775,7 @@ TEST_F(layout, any_start_any_length)
 	for (round = 0; round < rounds; round++) {
 		start = next_random(&state) % self->len;
 		len = next_random(&state) % (self->len - start) + 1;
-		/* errors are likely at the edges */
+		/* errors are likely at the edges of pages */
 		if (round % 4 == 1)
 			start &= ~(IOU_PAGE - 1);
 		if (round % 4 == 2)
@@ -815,7 +815,7 @@ TEST_F(layout, any_start_any_length)
 	}
 }
 
-/* Nothing outside the piece is written. */
+/* A read does not write outside its part of the buffer. */
 TEST_F(layout, neighbours_stay)
 {
 	struct iou *r = &self->r;

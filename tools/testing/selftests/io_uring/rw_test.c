@@ -15,8 +15,8 @@
 #define BUF_SIZE	(FILE_SIZE + IOU_PAGE)
 
 /*
- * The data of each test: one file of pattern, also registered, and one buffer,
- * also registered as buffer 1; buffer 0 is a page elsewhere.
+ * Each test has a file with a pattern, which is also registered, and a buffer, which is
+ * also registered as buffer 1.  Buffer 0 is another page.
  */
 FIXTURE(rw) {
 	struct iou r;
@@ -196,7 +196,7 @@ TEST_F(rw, write)
 	munmap(back, BUF_SIZE);
 }
 
-/* 32 requests at once, each with its own piece, results told apart by user_data. */
+/* Submit 32 requests at once, each for its own part; user_data tells the results apart. */
 TEST_F(rw, many_at_once)
 {
 	const unsigned int piece = 4096, nr = 32;
@@ -265,7 +265,7 @@ TEST_F(rw, cold)
 	}
 }
 
-/* What an SQE points to is no longer needed once the submit has returned. */
+/* A program may reuse the memory that an SQE points to once the SQE was submitted. */
 TEST_F(rw, iovec_is_free_after_submit)
 {
 	static const unsigned char flags[] = { 0, IOSQE_ASYNC };
@@ -315,7 +315,7 @@ TEST_F(rw, end_of_file)
 	}
 }
 
-/* Offset -1: the file's own position is used and moved. */
+/* With the offset -1, a request uses and moves the file's own position. */
 TEST_F(rw, current_position)
 {
 	struct iovec iov[2];
@@ -332,7 +332,7 @@ TEST_F(rw, current_position)
 			ASSERT_EQ(-1, iou_verify(self->buf, 1000, pos, SEED));
 		}
 		EXPECT_EQ(pos, lseek(self->fd, 0, SEEK_CUR));
-		/* an explicit offset leaves it alone */
+		/* a request with an offset does not change the file's position */
 		prep_way(&self->r, &read_ways[w], self->fd, self->buf, 1000, 0, iov);
 		EXPECT_EQ(1000, iou_one(&self->r));
 		EXPECT_EQ(pos, lseek(self->fd, 0, SEEK_CUR));
@@ -383,8 +383,8 @@ static int submit_shares(struct iou *r, const struct way *way, int fd, unsigned 
 }
 
 /*
- * Several requests at the current position are in flight.  Each moves data from the position at
- * which the last one has ended, in any context.  differences: position-in-turn
+ * Several requests at the current position are in flight.  Each continues at the position
+ * where the previous request has ended, in any context.  differences: position-in-turn
  */
 TEST_F(rw, positions_in_flight)
 {
@@ -395,7 +395,7 @@ TEST_F(rw, positions_in_flight)
 		bool writes = w % 2;
 		const struct way *way = (writes ? write_ways : read_ways) + w / 2;
 
-		/* 6.12's workers read one position side by side */
+		/* workers of 6.12 read from one position concurrently */
 		if (iou_on_stock() && way->flags & IOSQE_ASYNC && !writes)
 			continue;
 		for (k = 0; k < ARRAY_LEN(links); k++) {
@@ -424,7 +424,7 @@ TEST_F(rw, positions_in_flight)
 }
 
 /*
- * Workers wait for the device here, although direct I/O would not need it.
+ * These workers wait for the device, although direct I/O would not need it.
  * differences: position-in-turn
  */
 TEST_F(rw, direct_positions_in_flight)
@@ -435,7 +435,7 @@ TEST_F(rw, direct_positions_in_flight)
 	char path[32];
 	int fd;
 
-	/* 6.12 keeps 2 of 16 */
+	/* 6.12 transfers 2 of 16 shares */
 	if (iou_on_stock())
 		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->fd);
@@ -476,7 +476,7 @@ TEST_F(rw, rwf_flags_like_the_system_call)
 	for (i = 0; i < ARRAY_LEN(rwf_rows); i++) {
 		int rwf = rwf_rows[i];
 
-		/* polling is a property of the ring */
+		/* only IORING_SETUP_IOPOLL enables polling */
 		want = iou_ret(preadv2(self->fd, &one, 1, 0, rwf));
 		if (rwf & RWF_HIPRI)
 			want = -EINVAL;
@@ -491,7 +491,7 @@ TEST_F(rw, rwf_flags_like_the_system_call)
 		want = iou_ret(pwritev2(self->fd, &one, 1, 0, rwf));
 		if (rwf & RWF_HIPRI)
 			want = -EINVAL;
-		/* a write of such a file system would block, so it returns -EAGAIN */
+		/* a write to such a file system would block, so it returns -EAGAIN */
 		if (rwf & RWF_NOWAIT && variant->disk)
 			want = -EAGAIN;
 		for (w = 0; w < ARRAY_LEN(write_ways); w += 4) {
@@ -597,7 +597,7 @@ TEST_F(rw, bad_memory)
 }
 
 /*
- * A file's position moves by what the CQE says, as write(2) and read(2) move it.
+ * The CQE's result and the change of the file's position agree, as for write(2) and read(2).
  * differences: position-after-fault
  */
 TEST_F(rw, position_after_a_fault)
@@ -619,7 +619,7 @@ TEST_F(rw, position_after_a_fault)
 				both_flags[i];
 			ret = iou_one(r);
 			EXPECT_EQ((int)IOU_PAGE, ret);
-			/* 6.12 leaves it where it was */
+			/* 6.12 leaves the position unchanged */
 			if (iou_on_stock())
 				continue;
 			EXPECT_EQ(ret, lseek(self->fd, 0, SEEK_CUR)) {
@@ -773,7 +773,7 @@ TEST_F(rw, sync)
 	}
 }
 
-/* Length in addr, mode in len. */
+/* FALLOCATE takes the length from addr, and the mode from len. */
 TEST_F(rw, allocate)
 {
 	struct iou *r = &self->r;
@@ -830,7 +830,7 @@ TEST_F(rw, files_update)
 		sqe = iou_prep(r, IORING_OP_READ, 6, self->buf, 100, 0);
 		sqe->flags = IOSQE_FIXED_FILE;
 		EXPECT_EQ(-EBADF, iou_one(r));
-		/* pick free slots; their numbers come back in the array */
+		/* use any free slots; the array returns their numbers */
 		fds[0] = self->fd;
 		fds[1] = self->fd;
 		iou_prep(r, IORING_OP_FILES_UPDATE, -1, fds, 2,
@@ -972,7 +972,7 @@ TEST_F(rw, pipe_write_waits_for_room)
 	}
 }
 
-/* O_NONBLOCK applies to read(2): a request waits for data. */
+/* A request waits for data although the pipe has O_NONBLOCK, which applies to read(2) only. */
 TEST_F(rw, nonblocking_pipe)
 {
 	struct iou *r = &self->r;
@@ -1203,7 +1203,7 @@ TEST_F(rw, part_of_a_log)
 	close(to);
 }
 
-/* /dev/zero may stop after any page, when others want the CPU. */
+/* A read of /dev/zero may stop after any page if another task needs the CPU. */
 TEST_F(rw, zero_and_null)
 {
 	int zero = open("/dev/zero", O_RDWR), null = open("/dev/null", O_RDWR);
@@ -1317,7 +1317,7 @@ FIXTURE_TEARDOWN(direct)
 	munmap(self->buf, AREA);
 }
 
-/* Null devices without memory lose what was written. */
+/* Return: false for a null device without memory, which loses written data. */
 static bool keeps_data(int fd)
 {
 	unsigned char *back = iou_map_anon(BLOCK);
@@ -1471,7 +1471,7 @@ TEST_F(direct, what_polling_refuses)
 		iou_prep(r, refused[i], self->fd, NULL, 0, 0);
 		EXPECT_EQ(-EINVAL, iou_one(r));
 	}
-	/* a file without O_DIRECT, and one that cannot be polled */
+	/* a file without O_DIRECT, and a file that cannot be polled */
 	fd = open(iou_scratch(), O_RDWR);
 	iou_prep(r, IORING_OP_READ, fd, self->buf, BLOCK, 0);
 	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
@@ -1519,8 +1519,8 @@ TEST_F(direct, steady_depth)
 }
 
 /*
- * A drained request waits until the transfers before it have ended, which only a reaper of a polled
- * ring can find out.  differences: drain-iopoll
+ * A drained request waits for the end of earlier transfers, which only a task that
+ * polls for completions can detect on an IOPOLL ring.  differences: drain-iopoll
  */
 TEST_F(direct, drained)
 {
@@ -1539,7 +1539,7 @@ TEST_F(direct, drained)
 		for (i = 0; i < 10; i++) {
 			ASSERT_EQ(0, iou_reap(r, &cqe));
 			EXPECT_EQ(cqe.user_data == 8 ? 0 : BLOCK, cqe.res);
-			/* the first eight in any order, then the two in order, except on 6.12 */
+			/* eight CQEs in any order, then two in order, except on 6.12 */
 			if (i < 8) {
 				EXPECT_GT(8, cqe.user_data);
 			} else if (!iou_on_stock()) {

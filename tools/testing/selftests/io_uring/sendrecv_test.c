@@ -4,7 +4,7 @@
 
 #include "sock.h"
 
-/* Through what the data goes: each body is run with each of them. */
+/* Kinds of sockets; each test body runs with each kind. */
 enum { UNIX_STREAM, TCP_STREAM, NR_STREAMS, UNIX_DGRAM = NR_STREAMS, NR_PAIRS };
 
 #define BYTES	(192 * 1024)
@@ -69,7 +69,7 @@ static int do_io(struct iou *r, unsigned int sqe_flags, int op, int fd, const vo
 	return iou_one(r);
 }
 
-/* Read all that is there, at most @len bytes, without io_uring. */
+/* Read all data that arrives, at most @len bytes, without io_uring. */
 static size_t drain(int fd, char *buf, size_t len)
 {
 	size_t at = 0;
@@ -84,7 +84,7 @@ static size_t drain(int fd, char *buf, size_t len)
 	return at;
 }
 
-/* Give all of it, for which another task may have to read at the same time. */
+/* Send all of it; another task may have to receive at the same time. */
 static bool give(int fd, const char *buf, size_t len)
 {
 	return send(fd, buf, len, MSG_NOSIGNAL) == (ssize_t)len;
@@ -110,7 +110,7 @@ TEST_F(sendrecv, there_and_back)
 	}
 }
 
-/* Data that comes later, and the end of the stream. */
+/* Data that arrives later, and the end of the stream, complete a receive that waits. */
 TEST_F(sendrecv, receive_waits)
 {
 	unsigned int f = variant->sqe_flags;
@@ -156,7 +156,7 @@ TEST_F(sendrecv, does_not_wait)
 		EXPECT_EQ(-EAGAIN, iou_one(&self->r));
 		ASSERT_TRUE(give(self->pair[i][0], self->out, 1));
 		ASSERT_TRUE(sock_readable(fd));
-		/* nothing is tried first */
+		/* POLL_FIRST skips the first attempt, and MSG_DONTWAIT the wait */
 		prep_io(&self->r, f, IORING_OP_RECV, fd, self->in, 1, MSG_DONTWAIT)->ioprio =
 			IORING_RECVSEND_POLL_FIRST;
 		EXPECT_EQ(-EAGAIN, iou_one(&self->r));
@@ -164,7 +164,7 @@ TEST_F(sendrecv, does_not_wait)
 	}
 }
 
-/* More than the socket takes: sends go on when there is room, all of it with MSG_WAITALL. */
+/* A send that waits for room continues with the rest, with MSG_WAITALL until all is sent. */
 TEST_F(sendrecv, send_waits)
 {
 	unsigned int f = variant->sqe_flags, i, round;
@@ -195,8 +195,8 @@ TEST_F(sendrecv, send_waits)
 }
 
 /*
- * MSG_WAITALL: parts are put together, however they come.  Mutants:
- * recv-waitall-forgets, recv-short-succeeds.
+ * A receive with MSG_WAITALL collects all parts, whatever their sizes.
+ * Mutants: recv-waitall-forgets, recv-short-succeeds.
  */
 TEST_F(sendrecv, receive_all)
 {
@@ -206,7 +206,7 @@ TEST_F(sendrecv, receive_all)
 	for (i = 0; i < NR_STREAMS; i++) {
 		int *fds = self->pair[i];
 
-		/* a part is there at once */
+		/* one part is available at once */
 		ASSERT_TRUE(give(fds[0], self->out, 100));
 		ASSERT_TRUE(sock_readable(fds[1]));
 		memset(self->in, 0, 5000);
@@ -227,7 +227,7 @@ TEST_F(sendrecv, receive_all)
 		EXPECT_EQ(at - 5000, drain(fds[1], self->in, at - 5000));
 		EXPECT_EQ(-1, iou_verify(self->in, at - 5000, 5000, 5));
 
-		/* the stream ends before: what there was, and a failure for the chain */
+		/* the stream ends early: the CQE reports the part, and the chain breaks */
 		prep_io(&self->r, f | IOSQE_IO_LINK, IORING_OP_RECV, fds[1], self->in, 5000,
 			MSG_WAITALL);
 		iou_nop(&self->r, 9);
@@ -241,7 +241,7 @@ TEST_F(sendrecv, receive_all)
 		iou_seen(&self->r, 2);
 		EXPECT_EQ(-1, iou_verify(self->in, 700, 0, 5));
 	}
-	/* a message is all there is */
+	/* a datagram is complete although it is short */
 	ASSERT_TRUE(give(self->pair[UNIX_DGRAM][0], self->out, 100));
 	EXPECT_EQ(100, do_io(&self->r, f, IORING_OP_RECV, self->pair[UNIX_DGRAM][1], self->in, 200,
 			     MSG_WAITALL));
@@ -288,7 +288,7 @@ TEST_F(sendrecv, reset_in_the_middle)
 	}
 }
 
-/* Cancelled between two parts: what has come is told.  Mutant: recv-cancel-forgets. */
+/* A receive that is cancelled between parts reports its data.  Mutant: recv-cancel-forgets. */
 TEST_F(sendrecv, cancelled_in_the_middle)
 {
 	unsigned int f = variant->sqe_flags, i, got;
@@ -322,8 +322,8 @@ TEST_F(sendrecv, cancelled_in_the_middle)
 }
 
 /*
- * The socket takes a part and has room again at once, so that the send is between two attempts
- * when its cancel comes, in the same call.  6.12 does not find it.  Mutant: cancel-misses-retry.
+ * The socket takes a part and has room again at once, so the send is between two attempts when the
+ * cancel comes in the same call.  A cancel of 6.12 does not find it.  Mutant: cancel-misses-retry.
  * differences: cancel-between-attempts
  */
 TEST_F(sendrecv, cancelled_between_parts)
@@ -348,7 +348,7 @@ TEST_F(sendrecv, cancelled_between_parts)
 		for (n = 0; n < 2; n++)
 			res[iou_cqe_at(r, n)->user_data] = iou_cqe_at(r, n)->res;
 		iou_seen(r, 2);
-		/* with ALL they are counted, but for one that a worker has begun */
+		/* with ALL the result is a count, without a request that a worker has begun */
 		EXPECT_TRUE(res[2] == (int)i || (f && res[2] == (i ? 0 : -EALREADY)));
 		EXPECT_TRUE(res[1] > 0 || (f && (res[1] == -ECANCELED || res[1] == -EINTR)));
 		EXPECT_GT(BYTES, res[1]);
@@ -374,12 +374,12 @@ TEST_F(sendrecv, limited)
 		EXPECT_TRUE(res[1] == -ECANCELED || res[1] == -EINTR);
 		EXPECT_TRUE(res[2] == -ETIME || res[2] == -EALREADY);
 	}
-	/* the end of the ring ends it too */
+	/* the end of the ring also ends this receive */
 	prep_io(&self->r, f, IORING_OP_RECV, self->pair[0][1], self->in, 10, 0);
 	ASSERT_EQ(1, iou_submit(&self->r));
 }
 
-/* The CQE says whether there is more, where the socket knows. */
+/* SOCK_NONEMPTY reports that there is more data, if the socket supports this. */
 TEST_F(sendrecv, non_empty)
 {
 	unsigned int f = variant->sqe_flags, op;
@@ -405,7 +405,7 @@ TEST_F(sendrecv, non_empty)
 	}
 }
 
-/* A message that does not fit is cut, which fails the chain only with MSG_WAITALL. */
+/* A message that does not fit is truncated, which breaks a chain only with MSG_WAITALL. */
 TEST_F(sendrecv, truncated)
 {
 	unsigned int f = variant->sqe_flags, i;
@@ -440,8 +440,8 @@ TEST_F(sendrecv, peek)
 }
 
 /*
- * What is peeked at is there again at once, so that not all of it ever comes: the submitter
- * leaves that to a worker, and goes on.  Mutant: parts-count-nothing.
+ * MSG_PEEK finds the same byte again and again, so the receive never gets all data.
+ * The submitter gives it to a worker, and returns.  Mutant: parts-count-nothing.
  */
 TEST_F(sendrecv, peek_all)
 {
@@ -461,19 +461,19 @@ TEST_F(sendrecv, peek_all)
 	sqe->user_data = 5;
 	ASSERT_EQ(1, iou_submit(r));
 	do {
-		/* between two attempts it is not found */
+		/* a cancel may not find the receive between two attempts */
 		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)5, 0, 0)->user_data = 6;
 		ASSERT_EQ(1, iou_submit_wait(r, 1));
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 	} while (cqe.user_data != 5);
-	/* what it had by then; a worker may not have begun */
+	/* the result is what was received until then; a worker may not have begun */
 	if (!(variant->sqe_flags & IOSQE_ASYNC) || cqe.res != -ECANCELED)
 		EXPECT_LT(0, cqe.res);
 	munmap(mem, len);
 }
 
 /*
- * What cannot be done, with the errors of the system calls; no signal is sent.
+ * Failed requests return the errors of the system calls, and send no signal.
  * differences: notsock-at-once
  */
 TEST_F(sendrecv, errors)
@@ -491,7 +491,7 @@ TEST_F(sendrecv, errors)
 	for (i = 0; i < ARRAY_LEN(ops); i++) {
 		EXPECT_EQ(-ENOTSOCK, do_io(r, f, ops[i], p[0], &msg, 1, 0));
 		EXPECT_EQ(-EBADF, do_io(r, f, ops[i], 9999, &msg, 1, 0));
-		/* 6.12 waits for the pipe */
+		/* 6.12 waits for the pipe with POLL_FIRST */
 		if (iou_on_stock())
 			continue;
 		sqe = iou_prep(r, ops[i], p[0], &msg, 1, 0);
@@ -516,7 +516,7 @@ TEST_F(sendrecv, errors)
 	EXPECT_EQ(0, do_io(r, f, IORING_OP_RECV, self->pair[UNIX_STREAM][1], self->in, 0, 0));
 }
 
-/* What is wrong with a message: told when the SQE is read. */
+/* A bad message fails when its SQE is read. */
 TEST_F(sendrecv, bad_messages)
 {
 	unsigned int f = variant->sqe_flags, i;
@@ -549,7 +549,7 @@ TEST_F(sendrecv, bad_messages)
 	msg = (struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1, .msg_control = (void *)8,
 			       .msg_controllen = 20 };
 	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SENDMSG, fd, &msg, 1, 0));
-	/* nothing of it was sent */
+	/* none of these messages was sent */
 	EXPECT_EQ(-EAGAIN, do_io(r, f, IORING_OP_RECV, self->pair[UNIX_STREAM][0], self->in, 1,
 				 MSG_DONTWAIT));
 }
@@ -577,7 +577,7 @@ static const struct {
 	{ "recvmsg ioprio 32", IORING_OP_RECVMSG, 32, -EINVAL },
 };
 
-/* What the SQE must not say.  The descriptor is none, which is told later. */
+/* Bad SQE fields fail before the bad descriptor does, which is checked later. */
 TEST_F(sendrecv, refusals)
 {
 	static const int ops[] = {
@@ -642,7 +642,7 @@ TEST_F(sendrecv, to_an_address)
 		};
 		int to = socket(AF_UNIX, SOCK_DGRAM, 0);
 
-		/* an abstract name, all of which counts */
+		/* all bytes of an abstract name count */
 		memset(un.sun_path + 1, 'd', sizeof(un.sun_path) - 1);
 		snprintf(un.sun_path + 1, 11, "to%d.%d", getpid(), i);
 		un.sun_path[0] = 0;
@@ -657,7 +657,7 @@ TEST_F(sendrecv, to_an_address)
 		if (variant->flags & IORING_SETUP_SQPOLL) {
 			EXPECT_EQ(50, iou_one(&self->r));
 		} else {
-			/* theirs again once the SQE was taken */
+			/* the program may reuse its memory once the SQE was taken */
 			ASSERT_EQ(1, iou_submit(&self->r));
 			memset(&un.sun_path, 0xff, sizeof(un.sun_path));
 			memset(&msg, 0xff, sizeof(msg));
@@ -672,7 +672,7 @@ TEST_F(sendrecv, to_an_address)
 	close(from);
 }
 
-/* An address without a length is no address, but not the one that the socket has. */
+/* An address without a length is invalid, also on a connected socket. */
 TEST_F(sendrecv, to_an_empty_address)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET };
@@ -692,7 +692,7 @@ TEST_F(sendrecv, to_an_empty_address)
 	close(fd);
 }
 
-/* Lengths are what a size is in 31 bits. */
+/* A length that needs more than 31 bits is refused. */
 TEST_F(sendrecv, longest)
 {
 	static const int ops[] = {
@@ -714,7 +714,7 @@ TEST_F(sendrecv, longest)
 	}
 }
 
-/* Vectors: none, one, many; with parts of them moved at a time. */
+/* Vectors with no, one or many elements, also if only parts are moved at a time. */
 TEST_F(sendrecv, vectors)
 {
 	unsigned int f = variant->sqe_flags, i, n, nr;
@@ -744,7 +744,7 @@ TEST_F(sendrecv, vectors)
 			EXPECT_EQ(-1, iou_verify(self->in, all, 0, 5));
 			if (i >= NR_STREAMS || all < 2)
 				continue;
-			/* the first half is there, the rest comes; the vector is a copy */
+			/* half of the data is there, the rest comes; the vector was copied */
 			half = all / 2;
 			memset(self->in, 0, all);
 			ASSERT_TRUE(give(fds[0], self->out, half));
@@ -762,7 +762,7 @@ TEST_F(sendrecv, vectors)
 	}
 }
 
-/* Address and flags of a message come with it. */
+/* RECVMSG returns the sender's address and the flags of a message. */
 TEST_F(sendrecv, from_an_address)
 {
 	int a = socket(AF_INET, SOCK_DGRAM, 0), b = socket(AF_INET, SOCK_DGRAM, 0);
@@ -814,7 +814,7 @@ static void with_fd(struct with_fd *m, void *buf, size_t len, int fd)
 	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
 }
 
-/* The descriptor that came with a message, or -1. */
+/* Return: the descriptor that came with a message, or -1. */
 static int fd_of(struct with_fd *m)
 {
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&m->msg);
@@ -863,11 +863,11 @@ TEST_F(sendrecv, ancillary_data)
 		EXPECT_EQ(1, read(p[0], &c, 1));
 		close(fd);
 	}
-	/* a ring cannot travel */
+	/* a ring cannot be sent */
 	with_fd(&out, self->out, 20, self->r.fd);
 	EXPECT_EQ(-EINVAL, do_io(&self->r, f, IORING_OP_SENDMSG, self->pair[UNIX_DGRAM][0],
 				 &out.msg, 1, 0));
-	/* no room for it: it is closed, and the chain fails with MSG_WAITALL only */
+	/* without room the descriptor is closed, which breaks a chain with MSG_WAITALL only */
 	for (i = 0; i < 2; i++) {
 		with_fd(&out, self->out, 20, p[1]);
 		with_fd(&in, self->in, 20, -1);
@@ -887,8 +887,8 @@ TEST_F(sendrecv, ancillary_data)
 }
 
 /*
- * Where ancillary data may end a part, MSG_WAITALL does not wait for the next.  Mutant:
- * recvmsg-hides-control.
+ * Where ancillary data may end a part, MSG_WAITALL does not wait for the next part.
+ * Mutant: recvmsg-hides-control.
  */
 TEST_F(sendrecv, ancillary_data_of_a_part)
 {
@@ -918,7 +918,7 @@ TEST_F(sendrecv, ancillary_data_of_a_part)
 	sock_close_pair(p);
 }
 
-/* A socket of which each message comes back, here an error that the kernel answers with. */
+/* Make a socket that gets an error message from the kernel for each message sent. */
 static int netlink_echo(int fds[2])
 {
 	fds[0] = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
@@ -926,7 +926,7 @@ static int netlink_echo(int fds[2])
 	return fds[1] < 0 ? -errno : 0;
 }
 
-/* Sockets without a queue of errors do not know MSG_ERRQUEUE.  Mutant: recv-errors-of-all. */
+/* Sockets without an error queue ignore MSG_ERRQUEUE.  Mutant: recv-errors-of-all. */
 TEST_F(sendrecv, no_error_queue)
 {
 	static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET, 0 };
@@ -964,8 +964,8 @@ TEST_F(sendrecv, no_error_queue)
 }
 
 /*
- * An error of a socket ends a wait for errors, and data does not; on 6.12 data does
- * too, and ends the wait with -EAGAIN.  Mutant: recv-errors-and-data.  differences: recv-errqueue
+ * A socket error ends a wait for errors, but data does not.  On 6.12 data also ends the
+ * wait, with -EAGAIN.  Mutant: recv-errors-and-data.  differences: recv-errqueue
  */
 TEST_F(sendrecv, error_queue)
 {
@@ -1001,14 +1001,14 @@ TEST_F(sendrecv, error_queue)
 	EXPECT_EQ(30, cqe.res);
 	EXPECT_EQ(MSG_ERRQUEUE, msg.msg_flags & MSG_ERRQUEUE);
 	ret = do_io(&self->r, f, IORING_OP_RECV, fd, self->in, 100, 0);
-	/* UDP queues an error before it sets the socket's, which another CPU may not see yet */
+	/* UDP queues an error before it sets sk_err, which another CPU may not see yet */
 	if (ret == -ECONNREFUSED)
 		ret = do_io(&self->r, f, IORING_OP_RECV, fd, self->in, 100, 0);
 	EXPECT_EQ(10, ret);
 	close(fd);
 }
 
-/* A batch ends behind an SQE that is refused, which shows when it was. */
+/* A batch ends behind an SQE that is refused, so it shows when the SQE was refused. */
 TEST_F(sendrecv, refused_when_read)
 {
 	int fd = self->pair[UNIX_STREAM][0], i;
@@ -1030,7 +1030,7 @@ TEST_F(sendrecv, refused_when_read)
 	}
 }
 
-/* Registered sockets, a chain that echoes, and no operation on a polled ring. */
+/* Use registered sockets, in a chain that echoes. */
 TEST_F(sendrecv, registered)
 {
 	unsigned int f = variant->sqe_flags | IOSQE_FIXED_FILE;
@@ -1055,7 +1055,7 @@ TEST_F(sendrecv, registered)
 	}
 }
 
-/* Many receives wait on one socket; each part goes to one of them, none is lost. */
+/* Many receives wait for one socket: each part completes one of them, and no part is lost. */
 TEST_F(sendrecv, many_wait)
 {
 	unsigned int f = variant->sqe_flags, i, round;

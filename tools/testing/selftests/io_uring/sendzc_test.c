@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include "sock.h"
 
-/* Through what the data goes: each body is run with each of them. */
+/* Kinds of sockets; each test body runs with each kind. */
 enum { TCP, UDP, NR_PAIRS };
 
 #define BYTES	(128 * 1024)
@@ -27,7 +27,7 @@ FIXTURE_VARIANT(sendzc) {
 IOU_KINDS(sendzc);
 IOU_KINDS_ASYNC(sendzc);
 
-/* *to is the address of the second of two UDP sockets, to which the first is connected. */
+/* Connect a UDP socket to a second one, whose address is stored in *to. */
 static int udp_pair(int fds[2], struct sockaddr_in *to)
 {
 	socklen_t len = sizeof(*to);
@@ -41,7 +41,7 @@ static int udp_pair(int fds[2], struct sockaddr_in *to)
 	return 0;
 }
 
-/* A TCP connection whose receiver takes little before it is asked, and whose sender keeps much. */
+/* Connect TCP sockets: the receiver accepts little before it reads, the sender queues much. */
 static int narrow_pair(int fds[2])
 {
 	int ret = sock_tcp_pair_of(fds, 4096), large = 1 << 20;
@@ -62,7 +62,7 @@ FIXTURE_SETUP(sendzc)
 	self->in = self->out + BYTES;
 	iou_fill(self->out, BYTES, 0, 5);
 	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
-	/* registered: nothing, all that is sent, a part of it */
+	/* registered buffers: none, all data, a part of the data */
 	iov[0] = (struct iovec){};
 	iov[1] = (struct iovec){ self->out, BYTES };
 	iov[2] = (struct iovec){ self->out + 100, 5000 };
@@ -107,10 +107,10 @@ static struct io_uring_sqe *prep_any(struct iou *r, unsigned int sqe_flags, bool
 	return (fixed ? prep_fixed : prep_zc)(r, sqe_flags, fd, addr, len, msg_flags);
 }
 
-/* What is wrong with a CQE, far from any result. */
+/* Base of codes for wrong CQEs, far below any result */
 #define STRANGE	(-10000)
 
-/* Take the CQE of a send.  Return: its result; *more: a notification will come. */
+/* Take the CQE of a send.  Return: its result; *more is true if a notification follows. */
 static int take_sent(struct iou *r, bool *more)
 {
 	struct io_uring_cqe cqe;
@@ -138,7 +138,7 @@ static int take_notice(struct iou *r)
 	return cqe.res;
 }
 
-/* Submit an SQE that is refused, with a notification or without.  Return: the send's result. */
+/* Submit an SQE that is refused; @notified: with a notification.  Return: the send's result. */
 static int do_refused(struct iou *r, bool notified)
 {
 	int ret = iou_submit(r), res;
@@ -188,7 +188,7 @@ TEST_F(sendzc, there_and_back)
 			}
 		}
 	}
-	/* nothing to send */
+	/* sends of no bytes */
 	for (fixed = 0; fixed < 2; fixed++) {
 		prep_any(&self->r, f, fixed, self->pair[TCP][0], self->out, 0, 0);
 		EXPECT_EQ(0, do_zc(&self->r));
@@ -196,7 +196,7 @@ TEST_F(sendzc, there_and_back)
 	EXPECT_TRUE(quiet(&self->r));
 }
 
-/* Several sends, one behind the other, with and without a copy and a registered buffer. */
+/* Submit sends in a row: plain, zero-copy, and zero-copy from a registered buffer. */
 TEST_F(sendzc, mixed)
 {
 	unsigned int f = variant->sqe_flags & IOSQE_ASYNC ? 0 : variant->sqe_flags;
@@ -234,7 +234,7 @@ TEST_F(sendzc, mixed)
 	EXPECT_TRUE(quiet(r));
 }
 
-/* The notification says, if it is asked to, that the loopback device has copied. */
+/* With REPORT_USAGE the notification reports that the loopback device has copied the data. */
 TEST_F(sendzc, usage)
 {
 	unsigned int f = variant->sqe_flags;
@@ -257,8 +257,8 @@ TEST_F(sendzc, usage)
 }
 
 /*
- * What is not acknowledged yet is still read from the program's memory: the notification
- * comes afterwards.  Mutants: notice-early, notice-lost.
+ * Data that is not acknowledged yet is still read from the program's memory, so the
+ * notification comes later.  Mutants: notice-early, notice-lost.
  */
 TEST_F(sendzc, notification_waits)
 {
@@ -272,7 +272,7 @@ TEST_F(sendzc, notification_waits)
 		EXPECT_EQ(BYTES, take_sent(r, &more));
 		ASSERT_TRUE(more);
 		EXPECT_TRUE(quiet(r));
-		/* the end, which no task has seen yet */
+		/* change the end of the data, which no task has read yet */
 		iou_fill(self->out + BYTES - 1000, 1000, 3 * BYTES, 5);
 		EXPECT_TRUE(got(fds[1], self->in, BYTES - 1000, 0));
 		EXPECT_TRUE(got(fds[1], self->in, 1000, 3 * BYTES));
@@ -282,7 +282,7 @@ TEST_F(sendzc, notification_waits)
 	EXPECT_TRUE(quiet(r));
 }
 
-/* A stream that takes a part at a time: one result, one notification. */
+/* A stream takes one part at a time, but the send has one result and one notification. */
 TEST_F(sendzc, send_all)
 {
 	struct iou *r = &self->r;
@@ -339,7 +339,7 @@ static bool empty(int fd, size_t len)
 }
 
 /*
- * The send neither ends when there is no room nor loses its wait, and has one notification.
+ * A send without room neither ends nor misses its wake-up, and has one notification.
  * Mutants: zc-no-room-ends, zc-notice-each-attempt, zc-waits-for-input.
  */
 TEST_F(sendzc, waits_for_room)
@@ -369,7 +369,7 @@ TEST_F(sendzc, waits_for_room)
 	EXPECT_TRUE(quiet(r));
 }
 
-/* Cancelled before and after a part was sent, which is told, and its notification comes. */
+/* Cancel a send before or after a part was sent: the part is reported, and has a notification. */
 TEST_F(sendzc, cancelled)
 {
 	unsigned int f = variant->sqe_flags;
@@ -387,7 +387,7 @@ TEST_F(sendzc, cancelled)
 		ASSERT_TRUE(part || fill_up(fds[0], self->out));
 		prep_any(r, f, i & 1, fds[0], self->out, BYTES, MSG_WAITALL);
 		ASSERT_LE(0, iou_submit(r));
-		/* a worker may take its time to begin */
+		/* a worker may begin late */
 		ASSERT_TRUE(!part || sock_readable(fds[1]));
 		EXPECT_TRUE(quiet(r));
 		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0)->user_data = 8;
@@ -423,7 +423,7 @@ TEST_F(sendzc, cancelled)
 }
 
 /*
- * A chain goes on with the result, not with the notification; a part of WAITALL breaks it.
+ * A chain continues after the result, without the notification; a failed send breaks the chain.
  * differences: drain-zc-notice, send-zc-index-issued
  */
 TEST_F(sendzc, chain)
@@ -442,7 +442,7 @@ TEST_F(sendzc, chain)
 		EXPECT_EQ(i ? 0 : BYTES, cqe.res);
 		EXPECT_EQ(i ? 0 : IORING_CQE_F_MORE, cqe.flags);
 	}
-	/* nor does a drained request wait for it */
+	/* a drained request does not wait for the notification either */
 	if (!iou_on_stock()) {
 		iou_nop(r, 10)->flags = IOSQE_IO_DRAIN;
 		EXPECT_EQ(0, iou_one(r));
@@ -475,7 +475,7 @@ TEST_F(sendzc, chain)
 }
 
 /*
- * A send that its chain cancels has a notification, and its CQE says so.
+ * A send that its chain cancels has a notification, and its CQE has IORING_CQE_F_MORE.
  * Mutant: zc-cancelled-not-more.  differences: zc-cancelled-notice
  */
 TEST_F(sendzc, chain_cancels)
@@ -510,7 +510,7 @@ TEST_F(sendzc, chain_cancels)
 	EXPECT_TRUE(quiet(r));
 }
 
-/* To an address, as a message with a vector, with ancillary data. */
+/* Send to an address, as a message with one or more iovecs, and with ancillary data. */
 TEST_F(sendzc, messages)
 {
 	int from = socket(AF_INET, SOCK_DGRAM, 0), to = self->pair[UDP][1], i;
@@ -541,7 +541,7 @@ TEST_F(sendzc, messages)
 		EXPECT_EQ(i == 1 ? 1000 : 3050, do_zc(r));
 		EXPECT_TRUE(got(to, self->in, i == 1 ? 1000 : 3050, 0));
 	}
-	/* cut into messages of 1000 bytes */
+	/* UDP_SEGMENT cuts the data into messages of 1000 bytes */
 	msg.msg_control = control;
 	msg.msg_controllen = sizeof(control);
 	cmsg = CMSG_FIRSTHDR(&msg);
@@ -562,7 +562,7 @@ TEST_F(sendzc, messages)
 	close(from);
 }
 
-/* What cannot be sent has a notification all the same.  Mutant: zc-failed-not-more. */
+/* A send that fails has a notification as well.  Mutant: zc-failed-not-more. */
 TEST_F(sendzc, errors)
 {
 	unsigned int f = variant->sqe_flags, i;
@@ -587,7 +587,7 @@ TEST_F(sendzc, errors)
 		EXPECT_EQ(-EOPNOTSUPP, do_zc(r));
 		prep_zc(r, f, un[1][0], what, 1, 0)->opcode = op;
 		EXPECT_EQ(-EOPNOTSUPP, do_zc(r));
-		/* before it waits, or says that it must not.  Mutant: zc-unable-waits. */
+		/* the error comes before a wait, and before -EAGAIN.  Mutant: zc-unable-waits. */
 		sqe = prep_zc(r, f, un[0][0], what, 1, MSG_DONTWAIT);
 		sqe->opcode = op;
 		sqe->ioprio = IORING_RECVSEND_POLL_FIRST;
@@ -600,7 +600,7 @@ TEST_F(sendzc, errors)
 	EXPECT_EQ(-EFAULT, do_zc(r));
 	prep_zc(r, f, fds[0], IOU_KERNEL, 100, 0);
 	EXPECT_EQ(-EFAULT, do_zc(r));
-	/* not in the buffer that is named, or none is */
+	/* the data is not in the given buffer, or there is no such buffer */
 	prep_fixed(r, f, fds[0], self->out, 100, 0)->buf_index = 0;
 	EXPECT_EQ(-EFAULT, do_zc(r));
 	prep_fixed(r, f, fds[0], self->out, 100, 0)->buf_index = BUFS;
@@ -618,7 +618,7 @@ TEST_F(sendzc, errors)
 	prep_zc(r, f, fd, self->out, 1, 0);
 	EXPECT_EQ(-EPIPE, do_zc(r));
 	close(fd);
-	/* longer than a message can be */
+	/* longer than a datagram can be */
 	prep_fixed(r, f, self->pair[UDP][0], self->out, 70000, 0);
 	EXPECT_EQ(-EMSGSIZE, do_zc(r));
 	EXPECT_TRUE(quiet(r));
@@ -646,8 +646,8 @@ static const struct {
 };
 
 /*
- * What the SQE must not say.  The descriptor is none, which fails later.  Few of these errors
- * come before the notification is made.
+ * Bad SQE fields fail before the bad descriptor does, which is checked later.  A few of
+ * these errors come before the notification is allocated, so they have none.
  */
 TEST_F(sendzc, refusals)
 {
@@ -692,7 +692,7 @@ TEST_F(sendzc, refusals)
 		sqe->opcode = op;
 		sqe->__pad2[0] = 1;
 		EXPECT_EQ(-EINVAL, do_refused(r, false));
-		/* Not from the stack, which may end less than 2 GiB below the addresses' end. */
+		/* Not the stack: 2 GiB above it may be beyond the end of user addresses. */
 		sqe = prep_zc(r, f, 9999, send ? self->out : (void *)&msg, 1U << 31, 0);
 		sqe->opcode = op;
 		EXPECT_EQ(-EBADF, do_zc(r));
@@ -711,7 +711,7 @@ TEST_F(sendzc, refusals)
 }
 
 /*
- * A send that first waits for its socket, and fails then, has a notification like any other.
+ * A send that waits for its socket before it fails has a notification like any other send.
  * Mutant: zc-failure-behind-a-wait.
  */
 TEST_F(sendzc, refused_behind_a_wait)
@@ -730,8 +730,8 @@ TEST_F(sendzc, refused_behind_a_wait)
 }
 
 /*
- * A registered buffer that leaves its slot is the socket's until the notification: the tag
- * comes afterwards.  Mutant: notice-buffer-not-held.
+ * The socket still uses a registered buffer that was removed from its slot: the tag is
+ * posted after the notification.  Mutant: notice-buffer-not-held.
  */
 TEST_F(sendzc, tag)
 {
@@ -763,8 +763,8 @@ TEST_F(sendzc, tag)
 }
 
 /*
- * A ring is closed whose peer does not read.  What its slots hold does not wait for the
- * notification.  Mutant: slots-wait-for-notifications.  differences: close-files-end
+ * Close a ring while a peer does not read.  The files in the ring's slots are closed before
+ * the notification comes.  Mutant: slots-wait-for-notifications.  differences: close-files-end
  */
 TEST_F(sendzc, slots_end_before_the_notification)
 {
@@ -815,7 +815,7 @@ static void *read_late(void *data)
 	return NULL;
 }
 
-/* Who takes registered buffers back waits until no socket reads them any more. */
+/* Unregistering buffers waits until no socket reads them any more. */
 TEST_F(sendzc, unregister)
 {
 	struct late_reader late = { self->narrow[1], self->in };
@@ -835,7 +835,7 @@ TEST_F(sendzc, unregister)
 	EXPECT_EQ(0, take_notice(r));
 }
 
-/* Pages that all of the user's rings and sockets may have pinned. */
+/* Limit of the pages that all rings and sockets of the user have pinned */
 #define LIMIT	(2 * BYTES / IOU_PAGE)
 
 static void limit_memory(void)
@@ -848,7 +848,7 @@ static void limit_memory(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* A ring with a send of all in flight.  Return: 0, or what is wrong. */
+/* Set up a ring with BYTES in flight.  Return: 0, or the exit code for the failed step. */
 static int send_narrow(struct iou *r, unsigned int flags, unsigned int sqe_flags, int fd, char *out)
 {
 	bool more;
@@ -862,8 +862,8 @@ static int send_narrow(struct iou *r, unsigned int flags, unsigned int sqe_flags
 }
 
 /*
- * What is in flight counts as the user's memory.  Return: 0, or what is wrong.
- * Mutant: notice-pages-uncounted.
+ * Fill the limit with memory in flight, which is charged to the user, and end by SIGKILL.
+ * Return: the exit code for the step that failed.  Mutant: notice-pages-uncounted.
  */
 static int fill_limit(unsigned int flags, unsigned int sqe_flags, int fds[2][2], char *out)
 {
@@ -883,7 +883,7 @@ static int fill_limit(unsigned int flags, unsigned int sqe_flags, int fds[2][2],
 		return ret < 0 ? -ret : 93;
 	if (more && take_notice(&r))
 		return 94;
-	/* it is the socket's, not the ring's */
+	/* the socket holds the memory, not the ring */
 	iou_exit(&r);
 	ret = iou_init(&r, 8, flags);
 	if (ret)
@@ -895,7 +895,7 @@ static int fill_limit(unsigned int flags, unsigned int sqe_flags, int fds[2][2],
 	return 97;
 }
 
-/* One more send of the same user goes, in the end. */
+/* Send as the same user until the pages are free.  Return: 0, or the code of the failed step. */
 static int send_again(unsigned int flags, unsigned int sqe_flags, int fds[2], char *out)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
@@ -913,8 +913,8 @@ static int send_again(unsigned int flags, unsigned int sqe_flags, int fds[2], ch
 }
 
 /*
- * Pages are counted as long as the socket has them, whatever becomes of the ring and the
- * process, and no longer.  differences: sqpoll-zc-killed
+ * Pages are charged as long as the socket holds them, also after the ring and the
+ * process have gone, but no longer.  differences: sqpoll-zc-killed
  */
 TEST_F(sendzc, killed)
 {
@@ -945,7 +945,7 @@ TEST_F(sendzc, killed)
 
 #define HUGE_PAGE	(2UL << 20)
 
-/* Return: number of free pages of 2 MiB, or -1. */
+/* Return: number of free huge pages, or -1. */
 static long free_huge_pages(void)
 {
 	char line[128];
@@ -965,7 +965,7 @@ static char *huge_page(void)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_POPULATE, -1, 0);
 }
 
-/* Sends of a large page, one behind the other, until it is killed. */
+/* Send data of a huge page again and again, until the task is killed. */
 static int send_until_killed(unsigned int flags, unsigned int sqe_flags, bool fixed, int fd)
 {
 	char *out = huge_page();
@@ -991,7 +991,7 @@ static int send_until_killed(unsigned int flags, unsigned int sqe_flags, bool fi
 	}
 }
 
-/* Receive @len bytes at most, or until the end.  Return: is it what was sent? */
+/* Receive up to @len bytes, or until the end.  Return: true if they are what was sent. */
 static bool receive_sent(int fd, char *in, unsigned long long *at, size_t len)
 {
 	bool fine = true;
@@ -1011,8 +1011,8 @@ static bool receive_sent(int fd, char *in, unsigned long long *at, size_t len)
 }
 
 /*
- * Killed at any moment, with sends in flight: what the socket has of the memory stays as it was
- * until it has gone, and then the memory is free.  Mutants: notice-early, notice-lost.
+ * Kill a task at any moment with sends in flight.  Memory that the socket holds does not
+ * change until it was sent, and is free afterwards.  Mutants: notice-early, notice-lost.
  * differences: sqpoll-zc-killed
  */
 TEST_F(sendzc, killed_at_random)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: SOCKET, BIND, LISTEN, CONNECT, ACCEPT and SHUTDOWN - a connection's life */
+/* io_uring selftests: SOCKET, BIND, LISTEN, CONNECT, ACCEPT and SHUTDOWN */
 #include "sock.h"
 
 #define SLOTS	4
@@ -102,7 +102,7 @@ static int do_accept(struct iou *r, unsigned int sqe_flags, int fd, unsigned int
 	return iou_one(r);
 }
 
-/* Do two descriptors belong to one connection? */
+/* Return: true if two descriptors belong to one connection. */
 static bool talk(int a, int b)
 {
 	char c = 0;
@@ -110,7 +110,7 @@ static bool talk(int a, int b)
 	return write(a, "x", 1) == 1 && sock_readable(b) && read(b, &c, 1) == 1 && c == 'x';
 }
 
-/* Where the next descriptor of this process will be. */
+/* Return: the next descriptor that this process will get. */
 static int next_fd(void)
 {
 	int fd = dup(0);
@@ -159,13 +159,13 @@ TEST_F(socket, slot)
 	EXPECT_EQ(-EINVAL, do_socket(&self->r, f, AF_UNIX, SOCK_STREAM, 0, SLOTS + 1));
 	EXPECT_EQ(-EINVAL, do_socket(&self->r, f, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 1));
 	EXPECT_EQ(-EINVAL, do_socket(&self->r, f, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, all));
-	/* seen from the last that was taken */
+	/* free slots are searched from the last slot that was used */
 	for (i = 0; i < SLOTS - 1; i++)
 		EXPECT_EQ((i + 2) % SLOTS, do_socket(&self->r, f, AF_UNIX, SOCK_STREAM, 0, all));
 	EXPECT_EQ(-ENFILE, do_socket(&self->r, f, AF_UNIX, SOCK_STREAM, 0, all));
 }
 
-/* A server and its client, by operations alone, in slots alone. */
+/* Run a server and its client with io_uring operations and slots only. */
 TEST_F(socket, server_in_slots)
 {
 	unsigned int f = variant->sqe_flags | IOSQE_FIXED_FILE;
@@ -194,7 +194,7 @@ TEST_F(socket, server_in_slots)
 	EXPECT_EQ(0, iou_one(r));
 }
 
-/* The whole address is used, not what fits into a request.  Mutant: connect-short-address. */
+/* Use all of an address that does not fit into a request.  Mutant: connect-short-address. */
 TEST_F(socket, long_address)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX }, got = {};
@@ -219,7 +219,7 @@ TEST_F(socket, long_address)
 	close(fd);
 }
 
-/* What is no socket, no address, or not allowed now.  Mutant: accept-asks-everybody. */
+/* Errors: no socket, a bad address, or a wrong state.  Mutant: accept-asks-everybody. */
 TEST_F(socket, errors)
 {
 	static const int ops[] = {
@@ -249,7 +249,7 @@ TEST_F(socket, errors)
 	EXPECT_EQ(-EINVAL, do_addr(r, f, IORING_OP_CONNECT, fd, &big, sizeof(big) + 1));
 	EXPECT_EQ(-EINVAL, do_addr(r, f, IORING_OP_CONNECT, fd, &addr, 0));
 	EXPECT_EQ(-EINVAL, do_addr(r, f, IORING_OP_CONNECT, fd, &addr, -1ULL));
-	/* the length is an int */
+	/* too short for an AF_INET address */
 	EXPECT_EQ(-EINVAL, do_addr(r, f, IORING_OP_CONNECT, fd, &addr, 4));
 	EXPECT_EQ(-EADDRINUSE, do_addr(r, f, IORING_OP_BIND, fd, &addr, sizeof(addr)));
 	EXPECT_EQ(-EINVAL, do_accept(r, f, fd, 0, 0));
@@ -333,7 +333,7 @@ static void spoil_fixed(struct io_uring_sqe *sqe)
 	sqe->flags |= IOSQE_FIXED_FILE;
 }
 
-/* Fields without a meaning are refused.  The descriptor is none, which is told later. */
+/* Fields without a meaning fail before the bad descriptor does, which is checked later. */
 TEST_F(socket, refusals)
 {
 	static const struct refusal refusals[] = {
@@ -417,7 +417,7 @@ TEST_F(socket, accept_what_is_there)
 	EXPECT_EQ(first - 1, next_fd());
 }
 
-/* A connection that comes later. */
+/* ACCEPT waits for a connection that comes later. */
 TEST_F(socket, accept_waits)
 {
 	unsigned int f = variant->sqe_flags, how;
@@ -426,7 +426,7 @@ TEST_F(socket, accept_waits)
 
 	for (i = 0; i < 4; i++) {
 		how = i & 1 ? IORING_ACCEPT_POLL_FIRST : 0;
-		/* an operation waits whatever the file says */
+		/* an ACCEPT waits also if the listener is O_NONBLOCK */
 		ASSERT_EQ(0, fcntl(self->listener, F_SETFL, i & 2 ? O_NONBLOCK : 0));
 		prep_accept(&self->r, f, self->listener, how, 0);
 		ASSERT_EQ(1, iou_submit(&self->r));
@@ -458,7 +458,7 @@ TEST_F(socket, accept_does_not_wait)
 	close(peer);
 }
 
-/* The connection's CQE says whether another one waits.  Mutant: accept-non-empty-wrong. */
+/* SOCK_NONEMPTY reports that another connection waits.  Mutant: accept-non-empty-wrong. */
 TEST_F(socket, accept_non_empty)
 {
 	unsigned int f = variant->sqe_flags;
@@ -499,7 +499,7 @@ TEST_F(socket, accept_address)
 	EXPECT_EQ(0, memcmp(&who, &self_addr, sizeof(who)));
 	close(fd);
 	close(peer);
-	/* the connection is gone, and so is the descriptor */
+	/* if the address cannot be stored, the connection and its descriptor are closed */
 	peer = sock_connected(&self->addr);
 	first = next_fd();
 	sqe = prep_accept(&self->r, f, self->listener, 0, 0);
@@ -523,7 +523,7 @@ TEST_F(socket, accept_slot)
 		iou_prep(&self->r, IORING_OP_WRITE, i, "z", 1, 0)->flags = IOSQE_FIXED_FILE;
 		EXPECT_EQ(1, iou_one(&self->r));
 	}
-	/* each connection is closed if there is no place for it */
+	/* a connection without a free slot is closed */
 	EXPECT_EQ(-ENFILE, do_accept(&self->r, f, self->listener, 0, all));
 	for (i = 0; i < SLOTS + 2; i++) {
 		char c = 0;
@@ -533,7 +533,7 @@ TEST_F(socket, accept_slot)
 	}
 }
 
-/* Many wait; each connection ends one of them. */
+/* Many ACCEPTs wait; each connection completes one of them. */
 TEST_F(socket, accept_each_once)
 {
 	unsigned int f = variant->sqe_flags;
@@ -562,7 +562,7 @@ TEST_F(socket, accept_each_once)
 		close(peers[i]);
 }
 
-/* Limits of descriptors are met before a connection is taken. */
+/* The limit of descriptors is checked before a connection is taken from the queue. */
 TEST_F(socket, accept_without_descriptors)
 {
 	unsigned int f = variant->sqe_flags;
@@ -584,7 +584,7 @@ TEST_F(socket, accept_without_descriptors)
 	close(peer);
 }
 
-/* A waiting ACCEPT or CONNECT can be cancelled, and leaves nothing behind. */
+/* A waiting ACCEPT can be cancelled, and no descriptor stays in use. */
 TEST_F(socket, cancelled)
 {
 	unsigned int f = variant->sqe_flags;
@@ -604,7 +604,7 @@ TEST_F(socket, cancelled)
 	EXPECT_EQ(first, next_fd());
 }
 
-/* The same by a time limit, and by the end of the ring. */
+/* A linked timeout, and the end of the ring, also end a waiting ACCEPT. */
 TEST_F(socket, limited)
 {
 	struct __kernel_timespec ts = { .tv_nsec = 20000000 };
@@ -642,7 +642,7 @@ TEST_F(socket, connect)
 		close(fd);
 		close(peer);
 	}
-	/* no task listens there any more */
+	/* no socket listens at the address any more */
 	close(self->listener);
 	for (i = 0; i < 2; i++) {
 		fd = socket(AF_INET, SOCK_STREAM | (i ? SOCK_NONBLOCK : 0), 0);
@@ -653,7 +653,7 @@ TEST_F(socket, connect)
 	self->listener = -1;
 }
 
-/* The address belongs to the program again once the SQE was taken. */
+/* The program may reuse the address once the SQE was taken. */
 TEST_F(socket, address_is_copied)
 {
 	unsigned int f = variant->sqe_flags;
@@ -665,7 +665,7 @@ TEST_F(socket, address_is_copied)
 	for (i = 0; i < 2; i++) {
 		addr = self->addr;
 		fd = socket(AF_INET, SOCK_STREAM, 0);
-		/* alone, and in a chain, where it is issued later */
+		/* alone, and in a chain behind a request that delays it */
 		if (i)
 			iou_nop(&self->r, 0)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
 		prep_addr(&self->r, f, IORING_OP_CONNECT, fd, &addr, sizeof(addr));
@@ -679,7 +679,7 @@ TEST_F(socket, address_is_copied)
 	}
 }
 
-/* A listener of AF_UNIX whose backlog is full makes connections wait. */
+/* CONNECT waits while the backlog of an AF_UNIX listener is full. */
 TEST_F(socket, connect_waits_for_room)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
@@ -728,7 +728,7 @@ TEST_F(socket, shutdown)
 	}
 }
 
-/* What has failed ends its chain. */
+/* A failed operation breaks its chain. */
 TEST_F(socket, failure_breaks_the_chain)
 {
 	unsigned int f = variant->sqe_flags | IOSQE_IO_LINK;
@@ -759,8 +759,8 @@ TEST_F(socket, failure_breaks_the_chain)
 }
 
 /*
- * A socket or connection without a slot does not end its chain.  Mutants: socket-slot-breaks,
- * accept-slot-breaks.
+ * A SOCKET or ACCEPT that finds no free slot does not break its chain.
+ * Mutants: socket-slot-breaks, accept-slot-breaks.
  */
 TEST_F(socket, no_slot_keeps_the_chain)
 {
@@ -788,7 +788,7 @@ TEST_F(socket, no_slot_keeps_the_chain)
 	}
 }
 
-/* No socket operation is for polled rings. */
+/* An IOPOLL ring refuses all socket operations. */
 TEST(iopoll)
 {
 	static const int ops[] = {

@@ -38,7 +38,7 @@ FIXTURE_TEARDOWN(splice)
 		close(self->fds[i]);
 }
 
-/* From @in, a descriptor, or with SPLICE_F_FD_IN_FIXED a slot. */
+/* @in is a descriptor, or with SPLICE_F_FD_IN_FIXED a slot. */
 static struct io_uring_sqe *prep_splice(struct iou *r, unsigned int f, int op, int in,
 					long long off_in, int out, long long off_out,
 					unsigned int len, unsigned int flags)
@@ -66,7 +66,7 @@ static int do_tee(struct iou *r, unsigned int f, int in, int out, unsigned int l
 	return iou_one(r);
 }
 
-/* All of them by descriptors, or all by slots. */
+/* Move data between files, all given as descriptors, or with @fixed as slots. */
 static void move_data(struct __test_metadata *_metadata, struct iou *r, unsigned int f,
 		      const int *fds, bool fixed)
 {
@@ -78,7 +78,7 @@ static void move_data(struct __test_metadata *_metadata, struct iou *r, unsigned
 		at[i] = fixed ? (int)i : fds[i];
 	f |= fixed ? IOSQE_FIXED_FILE : 0;
 
-	/* file to pipe, at a position and at the file's own */
+	/* from the file to a pipe, at an offset, and at the file's own position */
 	EXPECT_EQ(4096, do_splice(r, f, at[FILE_SLOT], 100, at[IN_WRITE], -1, 4096, flags));
 	EXPECT_EQ(4096, read(fds[IN_READ], buf, sizeof(buf)));
 	EXPECT_EQ(-1, iou_verify(buf, 4096, 100, 7));
@@ -90,14 +90,14 @@ static void move_data(struct __test_metadata *_metadata, struct iou *r, unsigned
 	/* the end of the file */
 	EXPECT_EQ(0, do_splice(r, f, at[FILE_SLOT], 8192, at[IN_WRITE], -1, 64, flags));
 
-	/* pipe to pipe, twice as it was */
+	/* from pipe to pipe with TEE and SPLICE, so the data arrives twice */
 	EXPECT_EQ(5, write(fds[IN_WRITE], "hello", 5));
 	EXPECT_EQ(5, do_tee(r, f, at[IN_READ], at[OUT_WRITE], 4096, flags));
 	EXPECT_EQ(5, do_splice(r, f, at[IN_READ], -1, at[OUT_WRITE], -1, 4096, flags));
 	EXPECT_EQ(10, read(fds[OUT_READ], buf, sizeof(buf)));
 	EXPECT_EQ(0, memcmp(buf, "hellohello", 10));
 
-	/* pipe to file */
+	/* from a pipe to the file */
 	EXPECT_EQ(5, write(fds[IN_WRITE], "there", 5));
 	EXPECT_EQ(5, do_splice(r, f, at[IN_READ], -1, at[FILE_SLOT], 4000, 5, flags));
 	EXPECT_EQ(5, pread(fds[FILE_SLOT], buf, 5, 4000));
@@ -126,7 +126,7 @@ TEST_F(splice, refused)
 	EXPECT_EQ(-EBADF, do_splice(r, f, -1, -1, out, -1, 0, fixed));
 	EXPECT_EQ(-EBADF, do_tee(r, f, 999, out, 0, 0));
 	EXPECT_EQ(-EBADF, do_tee(r, f, SLOTS, out, 0, fixed));
-	/* nothing to move: the files are looked up, not at */
+	/* nothing to move: the files are looked up, but their types are not checked */
 	EXPECT_EQ(0, do_splice(r, f, file, -1, file, -1, 0, 0));
 	EXPECT_EQ(0, do_tee(r, f, file, file, 0, 0));
 	EXPECT_EQ(-EINVAL, do_splice(r, f, file, -1, file, -1, 1, 0));
@@ -137,7 +137,7 @@ TEST_F(splice, refused)
 	EXPECT_EQ(-EBADF, do_splice(r, f, self->fds[OUT_WRITE], -1, self->fds[IN_WRITE], -1, 1, 0));
 	prep_splice(r, f, IORING_OP_TEE, in, -1, out, 0, 1, 0);
 	EXPECT_EQ(-EINVAL, iou_one(r));
-	/* an empty pipe that is not to be waited for */
+	/* an empty pipe, and a request that must not wait */
 	EXPECT_EQ(-EAGAIN, do_splice(r, f, in, -1, out, -1, 1, SPLICE_F_NONBLOCK));
 	fcntl(in, F_SETFL, O_NONBLOCK);
 	EXPECT_EQ(-EAGAIN, do_splice(r, f, in, -1, out, -1, 1, 0));
@@ -145,9 +145,9 @@ TEST_F(splice, refused)
 }
 
 /*
- * A server moves what comes on an O_NONBLOCK socket through a pipe until it is told -EAGAIN, then
- * back: the peer sends more only when it has its answer.  So SPLICE of such a socket, and to one
- * that is full, says -EAGAIN rather than wait.  Mutant: splice-waits-for-socket.
+ * A server splices from an O_NONBLOCK socket to a pipe until -EAGAIN, and then back.
+ * The peer sends more only after the echo.  So SPLICE from such a socket, and to a full
+ * one, returns -EAGAIN and does not wait.  Mutant: splice-waits-for-socket.
  */
 TEST_F(splice, nonblocking_echo)
 {
@@ -176,7 +176,7 @@ TEST_F(splice, nonblocking_echo)
 	close(s[1]);
 }
 
-/* What is short breaks a chain. */
+/* A short result breaks a chain. */
 TEST_F(splice, short_breaks_chain)
 {
 	static const int ops[] = { IORING_OP_TEE, IORING_OP_SPLICE };
@@ -202,7 +202,7 @@ TEST_F(splice, short_breaks_chain)
 	}
 }
 
-/* The worker that waits for a pipe is interrupted. */
+/* A cancel interrupts the worker that waits for a pipe. */
 TEST_F(splice, cancel)
 {
 	struct io_uring_cqe cqe;
@@ -215,7 +215,7 @@ TEST_F(splice, cancel)
 		iou_prep(&self->r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0)->user_data = 8;
 		ASSERT_EQ(1, iou_submit(&self->r));
 		ASSERT_EQ(0, iou_wait(&self->r, 1));
-		/* a SQPOLL thread may take the one and not yet have taken the other */
+		/* -ENOENT: the cancel has not found the request yet, so repeat it */
 		ret = iou_cqe_at(&self->r, 0)->user_data == 8 ? iou_cqe_at(&self->r, 0)->res : 0;
 		if (ret == -ENOENT)
 			iou_seen(&self->r, 1);
@@ -231,8 +231,8 @@ TEST_F(splice, cancel)
 }
 
 /*
- * A registered file that is read from is held until the request ends, and its tag comes
- * then.  Mutant: splice-in-file-not-held.
+ * A registered source file is held until the request ends, and its tag is posted then.
+ * Mutant: splice-in-file-not-held.
  * differences: none, on 6.12 a worker makes the attempt, which changes no result
  */
 TEST_F(splice, source_is_held)
@@ -276,7 +276,7 @@ TEST_F(splice, source_is_held)
 	self->fds[IN_READ] = dup(0);
 }
 
-/* Killed while its worker waits for a pipe, a process goes. */
+/* A process that is killed while its worker waits for a pipe ends. */
 TEST_F(splice, killed)
 {
 	int pid = fork(), status;
