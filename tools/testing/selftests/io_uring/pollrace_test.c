@@ -125,7 +125,7 @@ TEST_F(poll, event_at_the_release)
 		} while (!(got.res & POLLRDHUP));
 		while (load_acq(&two.go))
 			sched_yield();
-		/* its mail may be on the way once more; a deferring ring runs it when asked to */
+		/* the poll's task work may be queued again; a deferring ring runs it in settle */
 		for (;;) {
 			prep_remove(r, 1);
 			ASSERT_LE(0, submit(r));

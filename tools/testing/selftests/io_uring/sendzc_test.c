@@ -310,8 +310,8 @@ TEST_F(sendzc, send_all)
 }
 
 /*
- * A send on a narrow connection has to wait: FULL bytes are on their way, and no more than a few
- * may be.  What TCP takes later, when an acknowledgment or a probe comes, is far from room.
+ * After fill_up(), a send on a narrow connection waits: FULL bytes are queued, and the send buffer
+ * allows only a few.  What TCP sends later, for an acknowledgment or as a probe, makes no room.
  */
 #define FULL	(64 * 1024)
 
@@ -1032,7 +1032,7 @@ TEST_F(sendzc, killed_at_random)
 		pid_t child;
 		char *other;
 
-		/* several in flight, but few enough that it does not take long to empty it */
+		/* several sends in flight, but few enough to drain the socket soon */
 		ASSERT_EQ(0, sock_tcp_pair_of(fds, BYTES / 4));
 		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
 		child = fork();
@@ -1046,7 +1046,7 @@ TEST_F(sendzc, killed_at_random)
 		EXPECT_TRUE(WIFSIGNALED(status)) {
 			TH_LOG("%d", WEXITSTATUS(status));
 		}
-		/* whatever is free by now is used for something else */
+		/* write other data to huge pages that are free by now */
 		other = huge_page();
 		ASSERT_NE(MAP_FAILED, other);
 		memset(other, 0xff, HUGE_PAGE);

@@ -253,7 +253,7 @@ TEST_F(splice, source_is_held)
 	prep_splice(r, variant->sqe_flags, IORING_OP_SPLICE, SLOTS, -1, self->fds[OUT_WRITE], -1,
 		    1, SPLICE_F_FD_IN_FIXED)->user_data = 8;
 	ASSERT_EQ(2, iou_submit(r));
-	/* the one behind it has looked for its file, so it has as well, unless it is a worker's */
+	/* the second request has looked for its file, so the first one has, except in a worker */
 	ASSERT_EQ(0, iou_reap(r, &cqe));
 	EXPECT_EQ(8, cqe.user_data);
 	EXPECT_EQ(-EBADF, cqe.res);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: the thread that submits - sleep, sharing, identity, end */
+/* io_uring selftests: the SQPOLL thread - sleep, sharing, credentials, end */
 #include <pthread.h>
 #include <sys/wait.h>
 #include "fault.h"
 #include "iou_test.h"
 
-/* The names of the threads of process @pid, as they are in /proc */
+/* Number of SQPOLL threads of process @pid, by their names in /proc */
 #define THREADS(pid)	iou_threads(pid, "iou-sqp-")
 
-/* Wait until @cond, no longer than a patient test may. */
+/* Wait until @cond is true, at most for IOU_PATIENCE. */
 #define soon(cond) ({ \
 	unsigned long long _end = iou_now_us() + IOU_PATIENCE * 1000ULL; \
 	bool _is; \
@@ -41,7 +41,7 @@ TEST(name)
 	EXPECT_EQ(0, THREADS(getpid()));
 	ASSERT_EQ(0, ring_with_idle(&r, 50, 0, 0));
 	snprintf(want, sizeof(want), "iou-sqp-%d", getpid());
-	/* a thread gives itself its name */
+	/* a thread sets its name itself, after it was created */
 	EXPECT_TRUE(soon(iou_threads(getpid(), want) == 1));
 	iou_nop(&r, 1);
 	EXPECT_EQ(0, iou_one(&r));
@@ -56,9 +56,9 @@ TEST(sleeps_and_wakes)
 
 	ASSERT_EQ(0, ring_with_idle(&r, 5, 0, 0));
 	for (i = 0; i < rounds; i++) {
-		/* it looks once more between saying so and sleeping */
+		/* after it has set NEED_WAKEUP, the thread checks for SQEs once more */
 		ASSERT_TRUE(soon(asleep(&r) && iou_is_idle(iou_fdinfo(&r, "SqThread"))));
-		/* it does not look by itself */
+		/* the sleeping thread does not check for SQEs */
 		iou_nop(&r, i);
 		iou_flush(&r);
 		iou_sleep_ms(5);
@@ -70,13 +70,13 @@ TEST(sleeps_and_wakes)
 	iou_exit(&r);
 }
 
-/* While it is awake no system call is needed at all. */
+/* While the thread is awake, no system call is needed. */
 TEST(awake_needs_no_call)
 {
 	unsigned int i;
 	struct iou r;
 
-	/* it starts asleep; from the first work on the time counts */
+	/* the thread starts asleep; its idle time begins with the first work */
 	ASSERT_EQ(0, ring_with_idle(&r, 2000, 0, 0));
 	iou_nop(&r, 0);
 	iou_flush(&r);
@@ -93,7 +93,7 @@ TEST(awake_needs_no_call)
 	iou_exit(&r);
 }
 
-/* The edge between awake and asleep: submissions at random times get through. */
+/* Submit at random times around the moment when the thread falls asleep: no wake-up is lost. */
 TEST(no_wake_up_is_lost)
 {
 	unsigned int i, rounds = iou_rounds(400);
@@ -124,7 +124,7 @@ TEST(idle_default_is_a_second)
 	iou_exit(&r);
 }
 
-/* The call waits until the thread has made room. */
+/* The call waits until the thread has made room in the SQ. */
 TEST(wait_for_room)
 {
 	unsigned int i, ready, nr = 0, total = iou_rounds(2000);
@@ -169,7 +169,7 @@ TEST(bound_to_a_cpu)
 	}
 }
 
-/* Four rings, one thread; each gets its turn, also while others are busy. */
+/* Four rings share one thread; each ring gets its turn, also while other rings are busy. */
 TEST(shared)
 {
 	unsigned int i, k, rounds = iou_rounds(200);
@@ -187,7 +187,7 @@ TEST(shared)
 		for (k = 0; k < 4; k++)
 			ASSERT_EQ(0, iou_discard(&r[k], 1));
 	}
-	/* the first may go; the thread stays with the others */
+	/* the first ring may be closed; the thread serves the other rings */
 	iou_exit(&r[0]);
 	EXPECT_EQ(1, THREADS(getpid()));
 	iou_nop(&r[2], 1);
@@ -200,7 +200,7 @@ TEST(shared)
 	EXPECT_TRUE(soon(!THREADS(getpid())));
 }
 
-/* One of the rings closes with a request in flight; the others do not hang. */
+/* If a ring closes with a request in flight, rings that share its thread do not hang. */
 TEST(shared_and_one_closes_busy)
 {
 	struct iou r[4];
@@ -227,7 +227,7 @@ TEST(shared_and_one_closes_busy)
 	EXPECT_TRUE(soon(!THREADS(getpid())));
 }
 
-/* Another process cannot share the thread, and gets one of its own. */
+/* A ring of another process cannot share the thread, and gets a thread of its own. */
 TEST(attach_from_another_process)
 {
 	struct iou r, mine;
@@ -276,7 +276,7 @@ TEST(attach_needs_a_thread)
 	iou_exit(&poll);
 }
 
-/* The thread is who its maker was, whatever the maker becomes. */
+/* The thread keeps the credentials of the ring's creator, also if the creator changes them. */
 TEST(identity)
 {
 	struct stat st;
@@ -290,7 +290,7 @@ TEST(identity)
 	fd = iou_file(64, 1);
 	ASSERT_EQ(0, fchmod(fd, 04777));
 	ASSERT_EQ(0, seteuid(4242));
-	/* root's write leaves the bit, ours clears it */
+	/* a write by root leaves the bit, a write by this task clears it */
 	iou_prep(&r, IORING_OP_WRITE, fd, "x", 1, 0);
 	EXPECT_EQ(1, iou_one(&r));
 	fstat(fd, &st);
@@ -305,7 +305,7 @@ TEST(identity)
 	close(fd);
 }
 
-/* A task that only holds the descriptor is told when the owner and its thread are gone. */
+/* Once the owner and its thread are gone, calls of other tasks return -EOWNERDEAD. */
 TEST(owner_is_gone)
 {
 	unsigned int limits[2] = { 3, 4 };
@@ -313,7 +313,7 @@ TEST(owner_is_gone)
 	struct iou r;
 	char c;
 
-	/* the ring is made by a child and reaches us by pidfd_getfd() */
+	/* a child sets up the ring, and pidfd_getfd() copies its descriptor */
 	ASSERT_EQ(0, pipe(go));
 	ASSERT_EQ(0, pipe(done));
 	pid = fork();
@@ -333,7 +333,7 @@ TEST(owner_is_gone)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	EXPECT_TRUE(soon(iou_sys_enter(r.fd, 0, 0, 0, NULL, 0) == -EOWNERDEAD));
-	/* it has no workers that a limit could be for */
+	/* there are no workers, so both limits are 0 */
 	EXPECT_EQ(0, iou_sys_register(r.fd, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2));
 	EXPECT_EQ(0, limits[0]);
 	EXPECT_EQ(0, limits[1]);
@@ -353,7 +353,7 @@ static void *sleep_a_while(void *arg)
 	return NULL;
 }
 
-/* Who of a program's threads makes the ring, and who is the last one */
+/* Which thread of a program sets up the ring, and which thread ends last */
 enum { LEADER_ALONE, LEADER_LAST, THREAD_LAST, THREAD_AFTER_LEADER };
 
 static void end_by_threads(int who)
@@ -376,8 +376,8 @@ static void end_by_threads(int who)
 }
 
 /*
- * The thread does not outlive the program whose last thread ends alone.  Mutant: sqpoll-stays.
- * differences: sqpoll-ends
+ * The SQPOLL thread ends with the program, also if the program's last thread ends by
+ * SYS_exit.  Mutant: sqpoll-stays.  differences: sqpoll-ends
  */
 TEST(ends_with_the_last_thread)
 {
@@ -402,13 +402,13 @@ static void *outlive(void *arg)
 {
 	struct iou *r = arg;
 
-	/* the leader has ended, and the thread goes on */
+	/* the leader has ended, and this thread continues */
 	iou_sleep_ms(300);
 	iou_nop(r, 1);
 	_exit(iou_one(r));
 }
 
-/* It stays for those that are left. */
+/* The SQPOLL thread stays as long as a thread of the program is left. */
 TEST(stays_for_a_thread)
 {
 	static struct iou r;
@@ -426,7 +426,7 @@ TEST(stays_for_a_thread)
 	EXPECT_EQ(0, status);
 }
 
-/* What is handed in comes back, however much it is. */
+/* Enter returns the number of SQEs that was passed in, however large it is. */
 TEST(any_number_to_submit)
 {
 	static const unsigned int nr[] = { 100, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff };
@@ -439,7 +439,7 @@ TEST(any_number_to_submit)
 	iou_exit(&r);
 }
 
-/* Polled and bound rings that have never been enabled go as quietly. */
+/* A ring that starts disabled closes cleanly, enabled or not, with IOPOLL or without. */
 TEST(disabled_ring_goes)
 {
 	struct iou r;
@@ -457,8 +457,8 @@ TEST(disabled_ring_goes)
 }
 
 /*
- * A thread that is awake for another ring leaves the SQEs of a disabled one alone, until
- * that is enabled.
+ * A thread that is awake for another ring takes no SQEs of a disabled ring until that
+ * ring is enabled.
  */
 TEST(disabled_ring_is_left_alone)
 {
@@ -471,7 +471,7 @@ TEST(disabled_ring_is_left_alone)
 	for (i = 0; i < 4; i++)
 		iou_nop(&off, i);
 	iou_flush(&off);
-	/* each is a round of the thread, over both */
+	/* for each request the thread checks both rings */
 	for (i = 0; i < 16; i++) {
 		iou_nop(&r, i);
 		ASSERT_EQ(0, iou_one(&r));
@@ -487,7 +487,7 @@ TEST(disabled_ring_is_left_alone)
 	iou_exit(&r);
 }
 
-/* Bad SQEs are told by CQEs; the thread goes on with the next. */
+/* Bad SQEs are reported by CQEs, and the thread continues with the next SQE. */
 TEST(bad_sqes)
 {
 	struct io_uring_cqe cqe;
@@ -532,7 +532,7 @@ static void *attach_loop(void *arg)
 	return NULL;
 }
 
-/* Rings join and leave a thread that is at work, sleeps, and is told limits. */
+/* Rings attach to a thread and leave it while it works, sleeps, and sets limits of workers. */
 TEST(join_and_leave)
 {
 	unsigned int i, limits[2], rounds = iou_rounds(100);
@@ -560,8 +560,8 @@ TEST(join_and_leave)
 }
 
 /*
- * A polled ring leaves a shared thread while its worker is in the midst of a
- * request: what the worker then hands to the device is polled by the ring's end.
+ * An IOPOLL ring leaves a shared thread while a worker runs its request.  The worker
+ * starts the transfer later, and the exit of the ring polls for its completion.
  */
 TEST(ring_leaves_its_worker)
 {
@@ -583,7 +583,7 @@ TEST(ring_leaves_its_worker)
 		ASSERT_LE(0, iou_submit(&a));
 		ASSERT_EQ(1, hole_faults(&hole, 1));
 		iou_exit(&a);
-		/* the ring's end goes on behind the close */
+		/* the exit of the ring continues after close() */
 		iou_sleep_ms(200);
 		ASSERT_EQ(0, hole_give(&hole, round, 1));
 	}
@@ -596,8 +596,8 @@ TEST(ring_leaves_its_worker)
 }
 
 /*
- * A ring is closed while its shared thread stands in a fault.  When the fault is over, the thread
- * serves its other rings at once.  Mutant: leaving-ring-parks-thread.
+ * Close a ring while its shared thread waits in a page fault.  After the fault, the
+ * thread serves its other rings at once.  Mutant: leaving-ring-parks-thread.
  */
 TEST(closed_ring_does_not_hold_the_others)
 {
@@ -614,7 +614,7 @@ TEST(closed_ring_does_not_hold_the_others)
 	ASSERT_LE(0, iou_submit(&r));
 	ASSERT_EQ(1, hole_faults(&hole, 1));
 	iou_exit(&a);
-	/* the ring's end tries again later and later */
+	/* the exit of the ring retries at growing intervals */
 	iou_sleep_ms(700);
 	start = iou_now_us();
 	ASSERT_EQ(0, hole_give(&hole, 0, 1));
@@ -627,7 +627,7 @@ TEST(closed_ring_does_not_hold_the_others)
 	close(zero);
 }
 
-/* A thread that dies before its maker has returned is not waited for in vain, nor too short. */
+/* Kill a task while it sets up rings: it must not wait for a thread that is dead already. */
 TEST(killed_in_setup)
 {
 	unsigned int i, rounds = iou_rounds(100);
@@ -651,8 +651,8 @@ TEST(killed_in_setup)
 }
 
 /*
- * A ring with a thread, or one that is attached to a thread, is set up, each time with another
- * allocation that fails: also the one after which there is a thread, which has to go.
+ * Set up a ring with its own thread, and a ring that attaches to a thread.  Each time
+ * another allocation fails; if the thread exists by then, it has to end.
  * Mutant: thread-without-its-count.
  */
 TEST(setup_without_memory)
@@ -691,7 +691,7 @@ TEST(setup_without_memory)
 	EXPECT_LT(10, failed);
 }
 
-/* The CPUs that the only thread of process @pid whose name is @name may use. */
+/* Store in @cpus the CPUs that the thread @name of process @pid may use. */
 static int cpus_of(int pid, const char *name, char *cpus, size_t size)
 {
 	char path[320], line[256], *at;
@@ -729,7 +729,7 @@ static int cpus_of(int pid, const char *name, char *cpus, size_t size)
 #define CGROUP		CGROUPS "/sqpoll"
 
 /*
- * Not bound to a CPU of its own the thread runs where its maker's cpuset lets it.
+ * A thread that is not bound to a CPU runs where the cpuset of the ring's creator allows.
  * differences: sqpoll-cpuset
  */
 TEST(stays_in_its_cpuset)
@@ -753,7 +753,7 @@ TEST(stays_in_its_cpuset)
 	iou_nop(&r, 1);
 	EXPECT_EQ(0, iou_one(&r));
 	EXPECT_EQ(0, cpus_of(getpid(), "iou-sqp-", cpus, sizeof(cpus)));
-	/* 6.12 lets it run on all */
+	/* 6.12 lets the thread run on all CPUs */
 	if (!iou_on_stock())
 		EXPECT_STREQ("1", cpus);
 	iou_exit(&r);
@@ -770,7 +770,7 @@ struct parker {
 	int err;
 };
 
-/* Parks the thread for a moment. */
+/* Park the SQPOLL thread again and again, each time for a moment. */
 static void *park_loop(void *arg)
 {
 	struct parker *parker = arg;
@@ -784,7 +784,7 @@ static void *park_loop(void *arg)
 	return NULL;
 }
 
-/* However many want it, and however busy it is: the thread lets all of them have their turn. */
+/* Many tasks park a busy thread: each task gets its turn. */
 TEST(many_park_a_busy_thread)
 {
 	unsigned int i, nr = 0, done = 0;

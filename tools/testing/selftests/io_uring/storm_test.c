@@ -10,8 +10,8 @@
 #include "group.h"
 
 /*
- * Many sockets, few buffers, a small CQ: multishot receives end for want of buffers, of room and
- * by cancels, while messages come in between.
+ * Many sockets, few buffers and a small CQ: multishot receives end without buffers,
+ * without room in the CQ, and by cancels, while messages arrive.
  */
 #define CROWD		64
 #define MESSAGE		1000
@@ -22,20 +22,20 @@ struct crowd {
 	struct io_uring_buf_ring *ring;
 	char *mem;
 	unsigned int seed, sqe_flags;
-	unsigned int sends;		/* of the talker, until @end */
+	unsigned int sends;		/* number of sends by crowd_talk(), until @end */
 	unsigned long long end;
 	int fds[CROWD][2];
 	unsigned int sent[CROWD], got[CROWD];
 	bool armed[CROWD];
-	bool given[SLOTS];		/* the buffer is the group's */
-	unsigned int told;		/* buffers, by a CQE */
-	unsigned int live;		/* armed */
-	unsigned int cancels;		/* of which there is no CQE yet */
-	unsigned int messages;		/* that have come */
-	unsigned int total;		/* bytes that have come */
+	bool given[SLOTS];		/* the buffer is in the group */
+	unsigned int told;		/* buffers that CQEs have named */
+	unsigned int live;		/* armed receives */
+	unsigned int cancels;		/* cancels without a CQE yet */
+	unsigned int messages;		/* messages received */
+	unsigned int total;		/* bytes received */
 	bool talked, posted, stop;
-	unsigned int posts;		/* messages in all */
-	unsigned long long bytes;	/* in all */
+	unsigned int posts;		/* all messages sent */
+	unsigned long long bytes;	/* all bytes sent */
 };
 
 FIXTURE(crowd) {
@@ -50,7 +50,7 @@ FIXTURE_VARIANT(crowd) {
 IOU_KINDS_OF_TASK(crowd);
 IOU_KINDS_ASYNC(crowd);
 
-/* Some go through TCP, which tells how much more there is. */
+/* A quarter of the sockets use TCP, which reports whether there is more data. */
 FIXTURE_SETUP(crowd)
 {
 	const char *seed = getenv("IOU_SEED");
@@ -86,7 +86,7 @@ static void crowd_give(struct crowd *c, unsigned int bid)
 	add(c->ring, c->mem + bid * PIECE, PIECE, bid);
 }
 
-/* Sends pieces of all sizes to any of them. */
+/* Send pieces of all sizes to random sockets. */
 static void *crowd_talk(void *arg)
 {
 	struct crowd *c = arg;
@@ -108,7 +108,7 @@ static void *crowd_talk(void *arg)
 	return NULL;
 }
 
-/* Numbers its messages, until it is told to stop, and waits while many have not been taken. */
+/* Send numbered messages until @stop is set, and pause while many were not consumed. */
 static void *crowd_post(void *arg)
 {
 	struct crowd *c = arg;
@@ -136,7 +136,7 @@ static void *crowd_post(void *arg)
 	return NULL;
 }
 
-/* A CQE of a receive.  Return: is all as it has to be? */
+/* Check a CQE of a receive.  Return: true if it is right. */
 static bool crowd_received(struct crowd *c, const struct io_uring_cqe *cqe)
 {
 	unsigned int k = cqe->user_data, bid = cqe->flags >> IORING_CQE_BUFFER_SHIFT;
@@ -165,7 +165,7 @@ static bool crowd_received(struct crowd *c, const struct io_uring_cqe *cqe)
 	return fine;
 }
 
-/* Take what is there.  Return: is it?  If not, *cqe is the one that is wrong. */
+/* Consume all CQEs.  Return: true if they are right; otherwise *cqe is the first wrong one. */
 static bool crowd_reap(struct crowd *c, struct io_uring_cqe *cqe)
 {
 	bool fine = true;
@@ -197,7 +197,7 @@ static void crowd_prep_cancel(struct crowd *c, unsigned int k, unsigned int flag
 	c->cancels++;
 }
 
-/* Arm what is not, as far as there is room. */
+/* Arm the receives that have ended, as far as the SQ has room. */
 static void crowd_arm(struct crowd *c)
 {
 	unsigned int n, k = rand_r(&c->seed) % CROWD;
@@ -226,7 +226,7 @@ static void crowd_arm(struct crowd *c)
 	}								\
 } while (0)
 
-/* Where it hangs. */
+/* Print the state of a test that hangs. */
 static void crowd_log(struct crowd *c)
 {
 	unsigned int k;
@@ -241,8 +241,8 @@ static void crowd_log(struct crowd *c)
 }
 
 /*
- * Each receive ends with one CQE, no byte is lost or told twice, messages come in their order,
- * and each buffer is the group's or told of.
+ * Each receive ends with one CQE, no byte is lost or reported twice, messages arrive in
+ * order, and each buffer is in its group or was named by a CQE.
  */
 TEST_F(crowd, few_buffers)
 {
@@ -266,7 +266,7 @@ TEST_F(crowd, few_buffers)
 		crowd_prep_cancel(c, rand_r(&c->seed) % CROWD, 0);
 		crowd_arm(c);
 		ASSERT_LE(0, iou_submit(&c->r));
-		/* The cancel ends at least.  Enter even if it has: task work runs there. */
+		/* At least the cancel has a CQE.  Enter in any case, to run task work. */
 		ASSERT_EQ(0, iou_wait_ms(&c->r, 1, IOU_PATIENCE)) {
 			crowd_log(c);
 		}
@@ -281,7 +281,7 @@ TEST_F(crowd, few_buffers)
 			crowd_prep_cancel(c, 0, IORING_ASYNC_CANCEL_ANY);
 			ASSERT_LE(0, iou_submit(&c->r));
 		}
-		/* nothing comes for sure unless a cancel does */
+		/* only a pending cancel is sure to post a CQE */
 		if (!c->cancels)
 			iou_wait_ms(&c->r, 1, 1);
 		else
@@ -292,7 +292,7 @@ TEST_F(crowd, few_buffers)
 	}
 	pthread_join(talker, NULL);
 	pthread_join(poster, NULL);
-	/* nothing comes afterwards */
+	/* no CQE follows */
 	iou_wait_ms(&c->r, 1, 5);
 	EXPECT_EQ(0, iou_ready(&c->r));
 	EXPECT_EQ(c->bytes, c->total);
@@ -301,8 +301,8 @@ TEST_F(crowd, few_buffers)
 }
 
 /*
- * A group of buffers that changes its kind, goes and comes back while data comes.  Generations
- * of it have buffers of their own, so that what a CQE tells of an old one is still there.
+ * A buffer group changes its kind, is removed and comes back while data arrives.  Each
+ * generation of the group has its own buffers, so the data in older buffers stays valid.
  */
 #define GENERATIONS	8
 #define NR_BIDS		(GENERATIONS * SLOTS)
@@ -310,11 +310,11 @@ TEST_F(crowd, few_buffers)
 
 struct change {
 	struct iou *r;
-	struct io_uring_buf_ring *ring;	/* of the program, or mapped */
+	struct io_uring_buf_ring *ring;	/* memory of the program, or mapped */
 	char *mem;
 	int fds[2];
 	unsigned int seed, sqe_flags, generation;
-	unsigned long long at;		/* bytes that have come */
+	unsigned long long at;		/* bytes received */
 	bool armed, given[NR_BIDS];
 	bool stop;
 };
@@ -352,7 +352,7 @@ FIXTURE_TEARDOWN(groups)
 	munmap(self->c.mem, NR_BIDS * PIECE);
 }
 
-/* Sends as fast as it is received, until it is told to stop. */
+/* Send as fast as the data is received, until @stop is set. */
 static void *change_send(void *arg)
 {
 	struct change *c = arg;
@@ -374,7 +374,7 @@ static off_t change_offset(void)
 	return IORING_OFF_PBUF_RING | (unsigned long long)GROUP << IORING_OFF_PBUF_SHIFT;
 }
 
-/* Maps whatever the group has in the kernel, and looks at it. */
+/* Map and read the kernel's memory of the group, if it has any, again and again. */
 static void *change_map(void *arg)
 {
 	struct change *c = arg;
@@ -396,7 +396,7 @@ static void *change_map(void *arg)
 	return sum ? NULL : arg;
 }
 
-/* The next generation's buffers, @nr of them, are the group's: a ring's, or a classic one's. */
+/* Give @nr buffers of the next generation to the group, by its ring or by PROVIDE_BUFFERS. */
 static void change_give(struct change *c, unsigned int nr)
 {
 	unsigned int i, bid = ++c->generation % GENERATIONS * SLOTS;
@@ -415,7 +415,7 @@ static void change_give(struct change *c, unsigned int nr)
 	}
 }
 
-/* What a CQE of the receive, or of anything else, says.  Return: is all as it has to be? */
+/* Check a CQE of the receive or of another request.  Return: true if it is right. */
 static bool change_seen(struct change *c, const struct io_uring_cqe *cqe)
 {
 	unsigned int bid = cqe->flags >> IORING_CQE_BUFFER_SHIFT;
@@ -438,7 +438,7 @@ static bool change_seen(struct change *c, const struct io_uring_cqe *cqe)
 	return !more && (cqe->res == -ENOBUFS || cqe->res == -ECANCELED || cqe->res == -EINTR);
 }
 
-/* Submit what there is, wait for @nr CQEs for a moment, and take those that come. */
+/* Submit all SQEs, wait for @nr CQEs for a moment, and consume the CQEs that have come. */
 static bool change_go(struct change *c, unsigned int nr)
 {
 	struct io_uring_cqe cqe;
@@ -471,7 +471,7 @@ static void change_arm(struct change *c)
 	c->armed = true;
 }
 
-/* The receive ends for want of buffers, or by a cancel. */
+/* Cancel the receive, until it has ended by a cancel or without buffers. */
 static bool change_end(struct change *c)
 {
 	unsigned long long end = iou_now_us() + 1000ULL * IOU_PATIENCE;
@@ -484,7 +484,7 @@ static bool change_end(struct change *c)
 	return !c->armed;
 }
 
-/* Buffers that are not used go: then the group is empty, and may become a ring. */
+/* Remove unused buffers: the group becomes empty, and a ring can be registered for it. */
 static bool change_remove(struct change *c)
 {
 	struct io_uring_sqe *sqe = iou_prep(c->r, IORING_OP_REMOVE_BUFFERS, SLOTS, NULL, 0, 0);
@@ -494,7 +494,7 @@ static bool change_remove(struct change *c)
 	return change_go(c, 1);
 }
 
-/* Other memory at the same place: the group has the old one, as long as it is registered. */
+/* Map new memory at the ring's address: a registered group keeps the old memory. */
 static bool change_memory(struct change *c)
 {
 	munmap(c->ring, IOU_PAGE);
@@ -502,7 +502,7 @@ static bool change_memory(struct change *c)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == c->ring;
 }
 
-/* A ring of buffers, in memory of the program's or of the kernel's. */
+/* Register a ring of buffers, in memory of the program or of the kernel. */
 static bool change_register(struct change *c, bool mapped)
 {
 	if (!mapped)
@@ -515,7 +515,7 @@ static bool change_register(struct change *c, bool mapped)
 	return c->ring != MAP_FAILED;
 }
 
-/* From a classic group to a ring, and to nothing.  Return: 0, or the line of what is wrong. */
+/* From PROVIDE_BUFFERS to a ring, and to no group.  Return: 0, or the line of a failure. */
 static int change_round(struct change *c)
 {
 	unsigned int x = rand_r(&c->seed);
@@ -527,7 +527,7 @@ static int change_round(struct change *c)
 		return __LINE__;
 	if (!change_end(c) || !change_remove(c))
 		return __LINE__;
-	/* a CQE must not name one of these later */
+	/* no CQE may name one of these buffers later */
 	memset(c->given, 0, sizeof(c->given));
 	if (!change_register(c, mapped))
 		return __LINE__;
@@ -545,13 +545,11 @@ static int change_round(struct change *c)
 		return __LINE__;
 	munmap(c->ring, IOU_PAGE);
 	c->ring = NULL;
-	/* what is armed has the next group's, or ends */
+	/* an armed receive uses buffers of the next group, or ends */
 	return change_go(c, 0) ? 0 : __LINE__;
 }
 
-/*
- * Nothing that comes is lost, also if the group is unregistered or mapped meanwhile.
- */
+/* No received data is lost, also if the group is unregistered or mapped concurrently. */
 TEST_F(groups, come_and_go)
 {
 	unsigned int i, rounds = iou_rounds(40);

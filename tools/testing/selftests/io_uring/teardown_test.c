@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: how a ring or a task ends while others hold on to something */
 /*
- * A task that holds a ring's lock may sleep for as long as a user likes: in the fault of a
- * page that a program serves.  Tasks that do not use that ring may not notice, and who
- * uses it can exit, exec and be killed.  The owner of a single-writer ring may leave it in
- * several ways; what is sent to the ring then goes another way.
+ * A task may hold a ring's lock and sleep for as long as a user likes: in the fault of a
+ * page that a program supplies.  Tasks that do not use the ring must not be delayed by
+ * this, and tasks that use it can exit, exec and be killed.  The owner of a single-writer
+ * ring may leave it in several ways; messages to such a ring are posted without the owner.
  */
 #include <linux/keyctl.h>
 #include <linux/loop.h>
@@ -20,13 +20,13 @@
 #include "msg.h"
 #include "sock.h"
 
-/* How long the end of a task may take in all, in milliseconds */
+/* Limit for the time that the end of a task takes, in milliseconds */
 static unsigned int grace(void)
 {
 	return iou_slow_kernel() ? 20000 : 2000;
 }
 
-/* Where a task stands that should have gone; needs root. */
+/* Print the kernel stack of a task that should have ended; needs root. */
 static void print_stack(int pid)
 {
 	char path[64], line[256];
@@ -41,7 +41,7 @@ static void print_stack(int pid)
 	fflush(stdout);
 }
 
-/* Return: 0 if the process has gone, with its status */
+/* Return: 0 if the process has ended with *status, or -ETIME. */
 static int gone(int pid, int *status)
 {
 	unsigned long long end = iou_now_us() + grace() * 1000ULL;
@@ -68,7 +68,7 @@ static int hear(int fd)
 	return read(fd, &c, 1) == 1 ? 0 : 1;
 }
 
-/* Do all descriptors of the other end of a pipe go, or has it news?  Return: poll's events */
+/* Wait for @events, or until the other end of a pipe is closed.  Return: the events of poll(). */
 static short await(int fd, short events)
 {
 	struct pollfd pfd = { .fd = fd, .events = events };
@@ -76,7 +76,7 @@ static short await(int fd, short events)
 	return poll(&pfd, 1, grace()) == 1 ? pfd.revents : 0;
 }
 
-/* A child that uses a ring, sets up one, and ends: unrelated to the others. */
+/* Use a new ring, in a child that does not use the other rings. */
 static int stranger(void)
 {
 	struct iou r;
@@ -87,7 +87,7 @@ static int stranger(void)
 	return iou_one(&r) ? 2 : 0;
 }
 
-/* A ring whose lock a thread of ours holds until the page is given. */
+/* A ring whose lock a thread of this process holds until the page is supplied. */
 struct held {
 	struct iou r;
 	struct hole hole;
@@ -106,7 +106,7 @@ static void *hold(void *arg)
 
 static int held_begin(struct held *h)
 {
-	/* others may have submitted */
+	/* other tasks may have submitted */
 	h->r.next = *h->r.sq_tail;
 	h->r.sent = h->r.next;
 	if (hole_open(&h->hole, 1) || pthread_create(&h->holder, NULL, hold, h))
@@ -126,7 +126,7 @@ static void held_end(struct held *h)
 
 FIXTURE(teardown) {
 	struct held h;
-	int to[2], from[2];	/* a child's orders and answers */
+	int to[2], from[2];	/* bytes to and from a child */
 	int pipe[2];
 };
 
@@ -148,7 +148,7 @@ FIXTURE_TEARDOWN(teardown)
 	held_end(&self->h);
 }
 
-/* A child that submits to the ring as @prep says, then does what it is told. */
+/* Fork a child that submits what @prep prepares, waits for a byte, and executes @then. */
 #define CHILD_OF(self, prep, then) ({			\
 	int __pid = fork();				\
 							\
@@ -164,8 +164,8 @@ FIXTURE_TEARDOWN(teardown)
 })
 
 /*
- * One who uses the ring too exits and execs while its lock is held, and others who have
- * never seen it do what they like.  Mutant: exit-waits-for-ring-lock.  differences: exit-ring-lock
+ * A task that uses a ring can exit and exec while the ring's lock is held, and other
+ * tasks are not affected.  Mutant: exit-waits-for-ring-lock.  differences: exit-ring-lock
  */
 TEST_F(teardown, exit_while_the_lock_is_held)
 {
@@ -196,8 +196,8 @@ TEST_F(teardown, exit_while_the_lock_is_held)
 }
 
 /*
- * A killed task does not wait long, even for a request that holds a ring's file, for which an
- * exit waits.  The request ends when the lock is free.
+ * A killed task does not wait long, even for a request that holds a ring's file, for
+ * which an exit would wait.  The request ends when the lock is free.
  * Mutants: exit-waits-for-ring-lock, exit-forgets-orphans.  differences: exit-ring-lock
  */
 TEST_F(teardown, killed_while_the_lock_is_held)
@@ -226,7 +226,7 @@ TEST_F(teardown, killed_while_the_lock_is_held)
 	}
 }
 
-/* Has any thread of a process come to where only a kill ends its sleep?  Return: yes, in time */
+/* Wait until a thread of the process is in state D.  Return: true if that happens in time. */
 static bool waits(int pid)
 {
 	unsigned long long end = iou_now_us() + grace() * 1000ULL;
@@ -278,8 +278,8 @@ static void waits_in_clone(struct iou *r)
 }
 
 /*
- * The lock's holder belongs to another process, and sleeps for as long as that likes.  Who
- * waits for the lock can be killed.  Mutant: ring-lock-not-killable.  differences: lock-killable
+ * The lock's holder is in another process, and may sleep for ever.  A task that waits for
+ * the lock can be killed.  Mutant: ring-lock-not-killable.  differences: lock-killable
  */
 TEST_F(teardown, killed_while_it_waits_for_the_lock)
 {
@@ -307,7 +307,7 @@ TEST_F(teardown, killed_while_it_waits_for_the_lock)
 }
 
 /*
- * The same with a worker of the process that is killed, whose request ends all the same.
+ * Kill a process whose worker waits for the lock: the worker's request ends nevertheless.
  * differences: lock-killable
  */
 TEST_F(teardown, killed_while_its_worker_waits_for_the_lock)
@@ -323,7 +323,7 @@ TEST_F(teardown, killed_while_its_worker_waits_for_the_lock)
 	ASSERT_EQ(0, rmdir(fifo));
 	ASSERT_EQ(0, mkfifo(fifo, 0600));
 	ASSERT_EQ(0, register_slots(&self->h.r, -1));
-	/* until another task writes it is no use to hold the lock for */
+	/* the worker does not need the lock until another task opens the FIFO */
 	pid = CHILD_OF(self, {
 		struct io_uring_sqe *sqe = iou_prep(&self->h.r, IORING_OP_OPENAT, AT_FDCWD, fifo,
 						    0, 0);
@@ -364,7 +364,7 @@ static void *register_hole(void *arg)
 	return NULL;
 }
 
-/* Hold the lock of a ring that others submit to; says its pid. */
+/* Hold the lock of a ring that other tasks use, and write this task's pid to @fd. */
 static void hold_for_ever(struct iou *r, int fd)
 {
 	struct held h = { .r = *r };
@@ -377,7 +377,7 @@ static void hold_for_ever(struct iou *r, int fd)
 }
 
 /*
- * A SQPOLL thread that waits for its ring's lock goes with its process.  differences: lock-killable
+ * A SQPOLL thread that waits for its ring's lock ends with its process.  differences: lock-killable
  */
 TEST_F(teardown, killed_while_its_sqpoll_thread_waits_for_the_lock)
 {
@@ -407,7 +407,7 @@ TEST_F(teardown, killed_while_its_sqpoll_thread_waits_for_the_lock)
 }
 
 /*
- * A task that wants something of a SQPOLL thread, which sits in a fault, can be killed.
+ * A task that waits for a SQPOLL thread, which is in a page fault, can be killed.
  * differences: lock-killable
  */
 TEST_F(teardown, killed_while_it_waits_for_a_sqpoll_thread)
@@ -436,7 +436,7 @@ TEST_F(teardown, killed_while_it_waits_for_a_sqpoll_thread)
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	EXPECT_EQ(0, gone(pid, &status));
 	ASSERT_EQ(0, hole_give(&hole, 0, 1));
-	/* and it serves both rings as before */
+	/* the thread still serves both rings */
 	iou_nop(&r2, 1);
 	EXPECT_EQ(0, iou_one(&r2));
 	iou_exit(&r2);
@@ -445,7 +445,7 @@ TEST_F(teardown, killed_while_it_waits_for_a_sqpoll_thread)
 
 #define NR_BUSY	3
 
-/* Tasks that leave a ring's lock alone for moments only. */
+/* Threads that lock and unlock a ring all the time */
 struct busy {
 	pthread_t threads[NR_BUSY];
 	struct iou *r;
@@ -484,9 +484,9 @@ static void busy_end(struct busy *b)
 }
 
 /*
- * A task that waits until no request uses the buffers drops the lock meanwhile.  If it is killed
- * and cannot have it back, the buffers are still there for others, soon and however busy they
- * keep the ring.
+ * A task that unregisters buffers drops the lock while it waits for requests.  If it is
+ * killed and cannot take the lock again, the buffers stay registered: other tasks can
+ * use them soon, however busy they keep the ring.
  * Mutants: buffers-forsaken, fallback-starves.  differences: lock-killable
  */
 TEST_F(teardown, killed_while_it_unregisters_buffers)
@@ -538,7 +538,7 @@ TEST_F(teardown, killed_while_it_unregisters_buffers)
 	EXPECT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
 }
 
-/* A ring of its own, with mail, whose lock a worker holds: then another program. */
+/* Exec with task work queued for a ring of its own, whose lock a worker holds. */
 static void exec_with_mail(int from)
 {
 	struct iou r, sender;
@@ -556,8 +556,8 @@ static void exec_with_mail(int from)
 }
 
 /*
- * An exec has task work of its own ring to run, but a worker has the lock: the exec sleeps for
- * 4 to 8 ms between its attempts.  CPU time would depend on the host of an emulator.
+ * An exec has to run task work of its own ring, but a worker holds the lock: the exec sleeps for
+ * 4 to 8 ms between attempts.  Sleeps are counted, as CPU time depends on an emulator's host.
  * Mutant: exec-spins.  differences: exit-ring-lock
  */
 TEST_F(teardown, exec_sleeps_while_the_lock_is_held)
@@ -584,7 +584,7 @@ TEST_F(teardown, exec_sleeps_while_the_lock_is_held)
 }
 
 /*
- * An exec has to wait for all of its requests, but can be killed meanwhile.
+ * An exec waits for all requests of its task, but can be killed while it waits.
  * differences: exit-ring-lock
  */
 TEST_F(teardown, exec_killed_while_the_lock_is_held)
@@ -607,7 +607,7 @@ TEST_F(teardown, exec_killed_while_the_lock_is_held)
 	EXPECT_TRUE(WIFSIGNALED(status));
 }
 
-/* A child that gives its parent task work every few milliseconds: another session keyring. */
+/* Fork a child that queues task work to its parent every 5 ms: another session keyring. */
 static void nag_parent(void)
 {
 	if (fork())
@@ -622,8 +622,8 @@ static void nag_parent(void)
 }
 
 /*
- * The same while others keep giving it task work, as the scheduler does on a busy machine:
- * that is no progress.  Mutant: any-task-work-is-progress.  differences: exit-ring-lock
+ * Other tasks keep queuing task work to the exec, as the scheduler does on a busy machine.
+ * This is no progress.  Mutant: any-task-work-is-progress.  differences: exit-ring-lock
  */
 TEST_F(teardown, exec_killed_while_it_has_task_work)
 {
@@ -639,7 +639,7 @@ TEST_F(teardown, exec_killed_while_it_has_task_work)
 	ASSERT_EQ(0, held_begin(&self->h));
 	ASSERT_EQ(0, say(self->to[1]));
 	ASSERT_TRUE(iou_sleeps_in(pid, SYS_execve));
-	/* a while with task work */
+	/* let the child queue task work for a while */
 	iou_sleep_ms(500);
 	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
 	ASSERT_EQ(0, kill(pid, SIGKILL));
@@ -647,7 +647,7 @@ TEST_F(teardown, exec_killed_while_it_has_task_work)
 	EXPECT_TRUE(WIFSIGNALED(status));
 }
 
-/* Batches of reads without a pause, until there are other orders; the ring's SQEs stay. */
+/* Submit the same batch of reads without a pause, until *stop is set. */
 static void submit_batches(struct iou *r, int file, volatile bool *stop)
 {
 	unsigned int i, nr = r->p.sq_entries;
@@ -679,7 +679,7 @@ static void *submitting(void *arg)
 	return NULL;
 }
 
-/* A thread that leaves a poll of its ring behind, beside one that is busy already. */
+/* Leave a poll behind in a thread that ends, while another thread keeps the ring busy. */
 static void *leave_poll(void *arg)
 {
 	struct submitter *b = arg;
@@ -698,8 +698,8 @@ static unsigned int leave_limit(void)
 }
 
 /*
- * Others submit to the ring without a pause while one that uses it executes a program: that
- * one gets the lock for its requests soon.  Mutant: exit-starves.
+ * A task executes a program while another task submits to the same ring without a
+ * pause.  The exec gets the lock to end its requests soon.  Mutant: exit-starves.
  */
 TEST(exec_beside_a_busy_task)
 {
@@ -739,7 +739,7 @@ TEST(exec_beside_a_busy_task)
 	iou_exit(&b.r);
 }
 
-/* The same with a thread that ends.  Mutant: exit-starves. */
+/* A thread ends beside a busy thread of the same ring.  Mutant: exit-starves. */
 TEST(thread_ends_beside_a_busy_one)
 {
 	struct submitter b = { .file = memfd_create("iou", 0) };
@@ -757,14 +757,14 @@ TEST(thread_ends_beside_a_busy_one)
 		TH_LOG("%llu ms", (iou_now_us() - start) / 1000);
 	}
 	b.stop = true;
-	/* its thread ends with the process */
+	/* the busy thread ends with the process */
 }
 
 #define EVENTS	60
 
 /*
- * A task is killed that cannot end what it has on one ring, whose lock is held.  On another one,
- * its own, something happens ten times a second: that does not keep it.  Mutant: kill-waits-anew.
+ * A killed task cannot end its request on a ring whose lock is held.  Its own ring has an
+ * event ten times a second, which must not prolong the exit.  Mutant: kill-waits-anew.
  * differences: exit-ring-lock
  */
 TEST_F(teardown, killed_while_mail_comes)
@@ -785,7 +785,7 @@ TEST_F(teardown, killed_while_mail_comes)
 		for (i = 0; i < EVENTS; i++)
 			iou_prep(&x, IORING_OP_POLL_ADD, event[i], NULL, 0, 0)->poll32_events =
 				POLLIN;
-		/* one that holds the file of a ring has to end with its task */
+		/* a request that holds the file of a ring has to end with its task */
 		iou_prep(&self->h.r, IORING_OP_POLL_ADD, x.fd, NULL, 0, 0)->poll32_events = POLLERR;
 		if (iou_submit(&x) != EVENTS || iou_submit(&self->h.r) != 1 ||
 		    say(self->from[1]))
@@ -810,7 +810,7 @@ TEST_F(teardown, killed_while_mail_comes)
 		close(event[i]);
 }
 
-/* What a server leaves behind in slots of its ring, with a request that waits for it or not */
+/* Leave a listener with an ACCEPT, and a locked file without a request, in slots of a ring. */
 static void serve_from_slots(unsigned int flags, struct sockaddr_in *at, int file, int ready)
 {
 	int fds[2] = { sock_listener(at, 4), file };
@@ -832,7 +832,7 @@ static void serve_from_slots(unsigned int flags, struct sockaddr_in *at, int fil
 }
 
 /*
- * What was in slots of a killed process's ring is free when wait(2) has it: its port, its lock.
+ * A killed process's ring closes the files in its slots before wait(2) returns.
  * Mutants: slots-go-late, close-leaves-requests.  differences: close-files-end
  */
 TEST(slots_end_with_the_process)
@@ -877,7 +877,7 @@ TEST(slots_end_with_the_process)
 	}
 }
 
-/* The kernel's workers of others that stand in a function of io_uring; needs root. */
+/* Return: number of kworkers with an io_uring function on their stacks; needs root. */
 static unsigned int stuck_kworkers(void)
 {
 	char path[320], line[256];
@@ -914,8 +914,8 @@ static unsigned int stuck_kworkers(void)
 }
 
 /*
- * A dead task's request has its event while the lock is held: the kernel worker that
- * ends it does not wait for the lock, and does not forget either.
+ * A dead task's request has its event while the lock is held.  The fallback worker does
+ * not wait for the lock, and ends the request later.
  * Mutant: fallback-waits-for-lock.  differences: dead-task-lock
  */
 TEST_F(teardown, event_for_a_dead_task)
@@ -933,7 +933,7 @@ TEST_F(teardown, event_for_a_dead_task)
 	ASSERT_EQ(0, gone(pid, &status));
 	ASSERT_EQ(0, held_begin(&self->h));
 	ASSERT_EQ(8, write(self->pipe[1], "12345678", 8));
-	/* time for a worker to stand there */
+	/* give a worker time to block */
 	iou_sleep_ms(200);
 	if (!iou_on_stock())
 		EXPECT_EQ(0, stuck_kworkers());
@@ -946,7 +946,7 @@ TEST_F(teardown, event_for_a_dead_task)
 	EXPECT_EQ(-ECANCELED, cqe.res);
 }
 
-/* A ring lets go of its registered file: the ring that is closed has gone. */
+/* Close a ring with a registered file.  Return: POLLHUP if the ring has released the file. */
 static short ring_goes(void)
 {
 	short events;
@@ -966,8 +966,8 @@ static short ring_goes(void)
 #define STOPPED	70
 
 /*
- * Rings that are closed while their requests belong to tasks that are stopped: each waits
- * for its task, and no other ring does.  Mutant: exit-worker-waits.  differences: stopped-tasks
+ * Close rings whose requests belong to stopped tasks: each ring waits for its task, and
+ * delays no other ring.  Mutant: exit-worker-waits.  differences: stopped-tasks
  */
 TEST(stopped_tasks)
 {
@@ -994,7 +994,7 @@ TEST(stopped_tasks)
 		close(p[0]);
 		close(p[1]);
 	}
-	/* time for their exit to stand there */
+	/* give the exit of the rings time to block */
 	iou_sleep_ms(500);
 	EXPECT_TRUE(iou_on_stock() || ring_goes() & POLLHUP) {
 		TH_LOG("%d stopped tasks keep another ring", STOPPED);
@@ -1007,8 +1007,8 @@ TEST(stopped_tasks)
 }
 
 /*
- * Let a kernel worker put the last descriptor of what @fd is: the worker that ends a poll
- * on it after its ring was closed, which only its owner would have ended otherwise.
+ * Let a kernel worker put the last reference to the file @fd: the worker ends a poll of it
+ * after the poll's ring was closed.  Before that, only the ring's owner could end the poll.
  */
 static int put_by_worker(int fd)
 {
@@ -1025,9 +1025,9 @@ static int put_by_worker(int fd)
 }
 
 /*
- * The last descriptor of a ring is put by a kernel worker while the ring's thread sits in
- * a fault with its locks.  Files of others, that are put in the same way, are closed all
- * the same.  Mutant: release-takes-lock.  differences: release-no-lock
+ * A kernel worker puts the last reference to a ring whose thread waits in a page fault with
+ * the ring's locks.  Other files that are put in the same way must be closed nevertheless.
+ * Mutant: release-takes-lock.  differences: release-no-lock
  */
 TEST(last_put_by_a_worker)
 {
@@ -1046,7 +1046,7 @@ TEST(last_put_by_a_worker)
 	fd = dup(r.fd);
 	iou_exit(&r);
 	ASSERT_EQ(0, put_by_worker(fd));
-	/* time for the worker to get there */
+	/* give the worker time to block */
 	iou_sleep_ms(300);
 
 	ASSERT_EQ(0, pipe(p));
@@ -1060,7 +1060,7 @@ TEST(last_put_by_a_worker)
 	EXPECT_TRUE(ring_goes() & POLLHUP);
 }
 
-/* A filesystem that is frozen: the end of a file without a name waits until it thaws. */
+/* A frozen filesystem: the last put of an unnamed file waits until the filesystem thaws. */
 struct frozen {
 	char dir[32];
 	int loop, root;
@@ -1097,10 +1097,10 @@ static void frozen_free(struct frozen *f)
 	rmdir(f->dir);
 }
 
-/* More than one workqueue runs works at a time. */
+/* more works than a workqueue runs at a time */
 #define SLOW_ENDS	600
 
-/* Leave behind the last references to @nr files that do not end, each in a slot of its own ring. */
+/* Leave @nr files, whose last put blocks, to kernel workers, each in a slot of its own ring. */
 static int leave_slow_ends(const char *dir, int nr, int ready, int go)
 {
 	static int file[SLOW_ENDS];
@@ -1120,12 +1120,12 @@ static int leave_slow_ends(const char *dir, int nr, int ready, int go)
 		close(file[i]);
 		iou_exit(&r);
 	}
-	/* time for workers to get there */
+	/* give workers time to block */
 	iou_sleep_ms(300);
 	return say(ready);
 }
 
-/* A user who leaves @nr such files behind.  Return: its process, or -1 */
+/* Fork a task of another user that leaves @nr such files.  Return: its pid, or -1. */
 static int slow_user(struct frozen *f, int nr)
 {
 	int ready[2], go[2], pid;
@@ -1191,7 +1191,7 @@ TEST(files_of_others_end)
 	}
 }
 
-/* The same user in another container closes a ring whose poll has the last end of a pipe. */
+/* In another container, the same user closes a ring whose poll has the last end of a pipe. */
 static int put_in_container(int fd)
 {
 	int pid = fork(), inner, status;
@@ -1210,9 +1210,9 @@ static int put_in_container(int fd)
 }
 
 /*
- * A user id in two containers is two users.  As the files of a user end one after the other, a few
- * that do not end would hold up the other's.  Mutant: containers-are-one.
- * differences: late-files-users
+ * A user id in two containers counts as two users.  The files of one user are put one
+ * after the other, so a few that block would delay those of the other user.
+ * Mutant: containers-are-one.  differences: late-files-users
  */
 TEST(files_of_containers_end)
 {
@@ -1237,8 +1237,8 @@ TEST(files_of_containers_end)
 }
 
 /*
- * A socket that lingers ends at once if a kernel worker drops it: its peer is told, although
- * it has not read what was sent before.  Mutant: late-puts-linger.
+ * A kernel worker does not linger when it puts a socket with SO_LINGER: unread data of
+ * one socket does not delay the end of the next socket.  Mutant: late-puts-linger.
  * differences: late-files-linger, late-files-users
  */
 TEST(lingering_ends_behind_the_ring)
@@ -1249,7 +1249,7 @@ TEST(lingering_ends_behind_the_ring)
 
 	if (iou_on_stock())
 		SKIP(return, "all files end in one row there");
-	/* the first one would keep the second waiting */
+	/* the first socket would delay the second one */
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, sock_tcp_pair_of(fds[i], 4096));
 		ASSERT_EQ(0, setsockopt(fds[i][0], SOL_SOCKET, SO_LINGER, &linger,
@@ -1275,14 +1275,14 @@ static void *read_text(void *arg)
 	struct reader *reader = arg;
 	static char text[IOU_PAGE];
 
-	/* without the descriptor there may be nothing to read any more */
+	/* after the close of the ring the read may fail */
 	if (read(reader->fd, text, sizeof(text)) < 0)
 		text[0] = 0;
 	store_rel(&reader->ended, true);
 	return NULL;
 }
 
-/* Microseconds that a thread has worked. */
+/* Return: the CPU time of a thread in microseconds, or -1. */
 static long work_of(pthread_t thread)
 {
 	struct timespec ts;
@@ -1294,8 +1294,8 @@ static long work_of(pthread_t thread)
 }
 
 /*
- * The last descriptor of a ring is closed while another task reads its fdinfo, which is long, and
- * its thread sits in a fault with its locks.  The reader goes on.  Mutant: release-takes-lock.
+ * Close the last descriptor of a ring while another task reads its long fdinfo, and its thread
+ * waits in a page fault with the locks.  The reader continues.  Mutant: release-takes-lock.
  * differences: release-no-lock
  */
 TEST(last_put_by_a_reader)
@@ -1315,7 +1315,7 @@ TEST(last_put_by_a_reader)
 	iou_prep(&r, IORING_OP_TIMEOUT, -1, hole.mem, 1, 1);
 	ASSERT_EQ(1, iou_submit(&r));
 	ASSERT_EQ(1, hole_faults(&hole, 1));
-	/* many unread CQEs are shown, which takes far longer than 5 ms */
+	/* to print this many unread CQEs takes far longer than 5 ms */
 	*r.cq_head = *r.cq_tail - LONG_TEXT;
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", r.fd);
 	reader.fd = open(path, O_RDONLY);
@@ -1336,8 +1336,8 @@ TEST(last_put_by_a_reader)
 }
 
 /*
- * A worker frees the last request of a ring that was closed, which has a registered file:
- * it is the last one to look at the ring.  Mutant: retire-without-reference.
+ * A worker frees the last request of a closed ring, which has a registered file.  The
+ * worker is the last task to access the ring.  Mutant: retire-without-reference.
  */
 TEST(worker_is_the_last)
 {
@@ -1360,19 +1360,19 @@ TEST(worker_is_the_last)
 	close(file);
 	close(p[1]);
 	iou_exit(&r);
-	/* time for the ring to look for its requests */
+	/* give the ring time to look for its requests */
 	iou_sleep_ms(100);
 	ASSERT_EQ(0, hole_give(&hole, 0, 1));
 	EXPECT_TRUE(await(p[0], POLLIN) & POLLHUP);
 }
 
-/* What comes for a ring that is closed while its submitter keeps the lock, in a fault */
+/* A ring that is closed while its submitter holds the lock in a page fault */
 FIXTURE(closed) {
 	struct iou r;
 	struct hole hole;
 	char *bufs;
-	int slow[2];		/* a pipe whose reader stands in the fault */
-	int fds[2];		/* what comes through the first is received by the second */
+	int slow[2];		/* a pipe whose reader waits in the fault */
+	int fds[2];		/* data goes from the first to the second */
 	int listener;
 	struct sockaddr_in addr;
 };
@@ -1403,7 +1403,7 @@ static const struct taker {
 	int op, from;
 	unsigned int how;
 	bool picks;
-	bool linked;		/* to the request that stands in the fault */
+	bool linked;		/* linked to the request that waits in the fault */
 } takers[] = {
 	{ IORING_OP_READ, OF_PIPE },
 	{ IORING_OP_READ_MULTISHOT, OF_PIPE, 0, true },
@@ -1446,13 +1446,13 @@ static int closed_open(FIXTURE_DATA(closed) * self, int from)
 	}
 }
 
-/* Another thread closes the ring, has something come for it, and lets the submitter go on. */
+/* Close the ring in a thread, send data to its request, and let the submitter continue. */
 static void *close_under_lock(void *data)
 {
 	FIXTURE_DATA(closed) * self = data;
 	bool listens = self->addr.sin_port;
 
-	/* a SQPOLL thread that is woken meanwhile faults again */
+	/* an SQPOLL thread that was woken may fault again */
 	if (hole_faults(&self->hole, 1) < 1)
 		return "nothing faults";
 	iou_exit(&self->r);
@@ -1462,7 +1462,7 @@ static void *close_under_lock(void *data)
 	return hole_give(&self->hole, 0, 1) ? "no page" : NULL;
 }
 
-/* Two requests wait, of which the second is the one that something comes for. */
+/* Wake the first request, which faults; a thread then closes and sends to the second one. */
 static const char *close_and_send(FIXTURE_DATA(closed) * self)
 {
 	pthread_t thread;
@@ -1470,7 +1470,7 @@ static const char *close_and_send(FIXTURE_DATA(closed) * self)
 
 	if (pthread_create(&thread, NULL, close_under_lock, self))
 		return "no thread";
-	/* the reader runs as task work, perhaps in this call */
+	/* the read runs as task work, perhaps in this call */
 	if (write(self->slow[1], "x", 1) != 1)
 		return "nothing to read";
 	while (pthread_tryjoin_np(thread, &failed))
@@ -1509,8 +1509,8 @@ static int closed_begin(FIXTURE_DATA(closed) * self, int from, unsigned int flag
 }
 
 /*
- * What comes after close(2) has returned is not taken for the ring, although the work that ends
- * its requests is late, and the submitter gets on with its task work.
+ * Data that arrives after close(2) has returned is not consumed for the ring, although
+ * the exit work is late, and the submitter continues with its task work.
  * Mutants: closed-ring-takes, closed-ring-takes-many.  differences: close-takes-nothing
  */
 TEST_F(closed, takes_nothing)
@@ -1530,7 +1530,7 @@ TEST_F(closed, takes_nothing)
 		ASSERT_EQ(NULL, failed) {
 			TH_LOG("%s", failed);
 		}
-		/* time for a thread of the kernel's */
+		/* give a kernel thread some time */
 		iou_sleep_ms(10);
 		EXPECT_TRUE(await(self->fds[1], POLLIN) & POLLIN) {
 			TH_LOG("row %u", i);
@@ -1540,8 +1540,8 @@ TEST_F(closed, takes_nothing)
 }
 
 /*
- * Nor does its poll keep what it was chosen for from the next one.  Mutant: closed-ring-keeps.
- * differences: close-takes-nothing
+ * A poll of a closed ring passes the event that has woken it on to the next waiter.
+ * Mutant: closed-ring-keeps.  differences: close-takes-nothing
  */
 TEST_F(closed, passes_on)
 {
@@ -1570,32 +1570,32 @@ TEST_F(closed, passes_on)
 	sock_close_pair(self->fds);
 }
 
-/* A ring whose last descriptor goes while its submitter does not run what has come for it. */
+/* A ring that is closed while its submitter does not run the task work queued for it. */
 struct late_chain {
 	struct iou r;
 	char fifo[64];
 };
 
-/* In the place of the submitter, who waits for the end of this. */
+/* Run in a child of vfork() type: the submitter waits until this child ends. */
 static int end_ring(void *data)
 {
 	struct late_chain *late = data;
 	int fd = open(late->fifo, O_WRONLY);
 
-	/* the worker's open is told before what is behind it goes to the submitter */
+	/* the open's CQE is posted before the next request goes to the submitter */
 	while (!iou_ready(&late->r))
 		iou_sleep_ms(1);
 	iou_sleep_ms(20);
 	iou_exit(&late->r);
-	/* time for the ring to look for its requests */
+	/* give the ring time to look for its requests */
 	iou_sleep_ms(100);
 	close(fd);
 	_exit(0);
 }
 
 /*
- * What a chain goes on with may need memory for more requests after the ring was closed, for
- * a notification.  No more of it is taken than is used, so the ring goes.
+ * A chain that continues after its ring was closed may need memory for a notification.
+ * It takes no more requests than it uses, so that the ring can end.
  * Mutant: requests-taken-at-the-end.
  */
 TEST(chain_is_the_last)
@@ -1610,7 +1610,7 @@ TEST(chain_is_the_last)
 		snprintf(late.fifo, sizeof(late.fifo), "/tmp/iou.fifo.%d", getpid());
 		ASSERT_EQ(0, mkfifo(late.fifo, 0600));
 		ASSERT_EQ(0, pipe(p));
-		/* not connected: all that a send comes to is its notification */
+		/* not connected: the send fails, and only its notification follows */
 		sock = socket(AF_INET, SOCK_STREAM, 0);
 		ASSERT_LE(0, sock);
 		ASSERT_EQ(0, iou_init(&late.r, 8, i ? IOU_COOP : 0));
@@ -1634,7 +1634,7 @@ TEST(chain_is_the_last)
 }
 
 /*
- * What is sent to a ring whose owner has left: a file is refused, CQEs come without it.
+ * Send to a ring whose owner has left: a file is refused, messages are posted without the owner.
  * differences: msg-owner-dead
  */
 static int send_to_left(struct iou *target, int file)
@@ -1652,7 +1652,7 @@ static int send_to_left(struct iou *target, int file)
 		printf("# SEND_FD: %d\n", ret);
 		return 11;
 	}
-	/* stock's kernel does not survive that */
+	/* stock's kernel crashes at the first message */
 	if (iou_on_stock())
 		return 0;
 	for (i = 0; i < 3; i++) {
@@ -1686,7 +1686,7 @@ static void *enable(void *arg)
 	return (void *)(long)iou_register(r, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
 }
 
-/* An owner that has enabled the ring, and never submitted, ends.  Mutant: owner-without-node. */
+/* The owner of a ring has only enabled it, and ends.  Mutant: owner-without-node. */
 TEST(owner_by_enabling_ends)
 {
 	struct iou r;
@@ -1705,8 +1705,8 @@ TEST(owner_by_enabling_ends)
 }
 
 /*
- * An owner executes another program, a child of it keeps the ring.  Mutant:
- * exec-keeps-mailbox.  differences: msg-owner-dead
+ * The owner of a ring executes another program, while its child keeps the ring.
+ * Mutant: exec-keeps-mailbox.  differences: msg-owner-dead
  */
 TEST(owner_execs)
 {
@@ -1753,8 +1753,8 @@ static void *read_with_limit_and_end(void *arg)
 }
 
 /*
- * What a thread has left waiting keeps its time limit.  Mutant: link-timeout-of-the-dead.
- * differences: limit-task-ended
+ * A request of a thread that has ended keeps its linked timeout.
+ * Mutant: link-timeout-of-the-dead.  differences: limit-task-ended
  */
 TEST(time_limit_of_a_thread_that_ended)
 {
@@ -1790,7 +1790,7 @@ TEST(time_limit_of_a_thread_that_ended)
 	}
 }
 
-/* The program that an owner has become goes on with the ring, whose descriptor it was left. */
+/* After the exec of a ring's owner, use the ring again, whose descriptor is still open. */
 static void __attribute__((constructor)) after_exec(void)
 {
 	const char *how = getenv("IOU_AFTER_EXEC");
@@ -1810,7 +1810,7 @@ static void __attribute__((constructor)) after_exec(void)
 	if (iou_map(&r))
 		_exit(12);
 	iou_find_words(&r);
-	/* a message, which another task sends about now */
+	/* the message that another task sends about now */
 	if (iou_reap(&r, &cqe) || cqe.user_data != 40)
 		_exit(13);
 	if (getenv("IOU_ONLY_WAIT"))
@@ -1826,7 +1826,7 @@ static void __attribute__((constructor)) after_exec(void)
 	_exit(0);
 }
 
-/* A ring whose owner becomes another program, and one who sends to it before and after that. */
+/* A ring whose owner executes this program again, while a child sends messages to the ring. */
 struct returning {
 	struct iou r;
 	int left[2];	/* closed by the exec */
@@ -1834,7 +1834,7 @@ struct returning {
 	int p[2];	/* the ring's parameters; a file to send */
 };
 
-/* Return: 0, or the step that went wrong */
+/* Send after the exec, with @then also after the end.  Return: 0, or the step that failed. */
 static int send_to_returned(struct returning *b, bool then)
 {
 	struct iou sender;
@@ -1872,9 +1872,9 @@ static int return_after_exec(struct returning *b, char *self, int result, bool o
 }
 
 /*
- * The new program goes on with the ring, or only waits for it and ends: then what is
- * sent goes the way of one whose owner is gone.  Mutant: waiting-owner-without-node.
- * differences: msg-owner-dead
+ * The new program uses the ring again, or only waits for a message and ends.  After its
+ * end messages are posted as for any ring whose owner is gone.
+ * Mutant: waiting-owner-without-node.  differences: msg-owner-dead
  */
 TEST(owner_returns_after_exec)
 {
