@@ -92,8 +92,8 @@ static void *two_events_main(void *arg)
 }
 
 /*
- * The second event comes at any moment of the task work of the first event, also between
- * the check for events and the release of the poll.  It is reported nevertheless.
+ * The second event comes at any moment while the first event's task work runs, also between
+ * the check for events and the release of the poll.  The event is reported nevertheless.
  * Mutants: poll-not-settled, release-wakes-no-poll.
  */
 TEST_F(poll, event_at_the_release)
@@ -125,7 +125,7 @@ TEST_F(poll, event_at_the_release)
 		} while (!(got.res & POLLRDHUP));
 		while (load_acq(&two.go))
 			sched_yield();
-		/* the poll's task work may be queued again; a deferring ring runs it in settle */
+		/* the poll's task work may be queued again; settle() lets it run */
 		for (;;) {
 			prep_remove(r, 1);
 			ASSERT_LE(0, submit(r));
@@ -475,8 +475,8 @@ static int end_polls(struct iou *r)
 
 /*
  * Each event wakes one of two exclusive polls.  It comes at any moment while the first poll is
- * changed to ignore such events: if that succeeds, the second poll has to get the event.  6.12
- * loses it once in 10,000 rounds.  Mutant: changed-poll-keeps-event.  differences: event-passed-on
+ * changed to ignore it: if the change succeeds, the second poll has to get the event.  6.12 loses
+ * it once in 10,000 rounds.  Mutant: changed-poll-keeps-event.  differences: event-passed-on
  */
 TEST(event_at_the_change)
 {

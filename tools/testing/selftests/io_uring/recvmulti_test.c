@@ -252,7 +252,7 @@ TEST_F(recvmulti, receive_all)
 	}
 }
 
-/* Receive into an incremental buffer bit by bit; with MSG_WAITALL a part is enough, too. */
+/* Receive into an incremental buffer in parts; a receive with MSG_WAITALL ends with a part. */
 TEST_F(recvmulti, incremental)
 {
 	unsigned int f = variant->sqe_flags;
@@ -336,7 +336,7 @@ static const struct {
 };
 
 /*
- * A buffer whose address is not user memory never gets to a socket.  The buffer stays
+ * A buffer whose address is not user memory is never passed to a socket.  The buffer stays
  * in its group, unless a worker has taken it.  Mutant: buffer-address-unchecked.
  * differences: buffer-bad-address, send-unused-buffer
  */
@@ -610,7 +610,7 @@ TEST(many_of_a_sockmap)
 	sock_close_pair(to);
 }
 
-/* Ends: no buffer; a cancel, which leaves a buffer in its group; no connection; no socket. */
+/* A request ends without a buffer, by a cancel, which uses no buffer, and on a bad socket. */
 TEST_F(recvmulti, many_end)
 {
 	unsigned int f = variant->sqe_flags;
@@ -996,7 +996,7 @@ TEST_F(recvmulti, messages)
 	EXPECT_CQE(r, -EFAULT, 0U);
 }
 
-/* Mutant: recvmsg-name-too-long. */
+/* Messages whose name or header has too little room.  Mutant: recvmsg-name-too-long. */
 TEST_F(recvmulti, messages_without)
 {
 	struct msghdr msg = { .msg_namelen = 4 };
@@ -1041,7 +1041,7 @@ TEST_F(recvmulti, messages_without)
 
 /*
  * If the rest of an incremental buffer has no room for a header, the next buffer is used.  The
- * CQE before has no BUF_MORE, unless another request left the rest.  6.12 ends with -EFAULT.
+ * previous CQE has no BUF_MORE, unless another request left the rest.  6.12 ends with -EFAULT.
  * Mutants: recvmsg-rest-faults, recvmsg-rest-untold.  differences: recvmsg-rest
  */
 TEST_F(recvmulti, messages_skip_a_rest)
@@ -1116,7 +1116,7 @@ static struct io_uring_sqe *prep_end(struct iou *r, int file, unsigned int len)
 
 /*
  * A read that puts a buffer back changes nothing: a whole buffer stays whole, a rest
- * stays a rest. So the first RECVMSG leaves the buffer, and the second one skips it.
+ * stays a rest.  So the first RECVMSG leaves the buffer, and the second one skips it.
  * Mutant: returned-buffer-begun.  differences: inc-gives-back, recvmsg-rest
  */
 TEST_F(recvmulti, messages_find_a_returned_buffer)
@@ -1310,7 +1310,7 @@ TEST_F(recvmulti, cancelled_while_it_blocks)
 	}
 }
 
-/* Reap and refill for a child's request until the child ends.  Return: CQEs after the kill. */
+/* Reap CQEs of a child, and refill its buffers, until it ends.  Return: CQEs after the kill. */
 static unsigned int feed_until_dead(struct iou *r, struct io_uring_buf_ring *ring, pid_t pid,
 				    unsigned int kill_at)
 {
@@ -1331,8 +1331,8 @@ static unsigned int feed_until_dead(struct iou *r, struct io_uring_buf_ring *rin
 }
 
 /*
- * A task is killed whose request always has data, and buffers that another task refills.
- * After the signal only CQEs of one share follow, and those that are in the ring already.
+ * A task is killed whose request always has data, and buffers that another task refills.  After
+ * the signal few CQEs follow: those of one run of task work, and those in the ring already.
  * Mutant: fed-multishot-outlives-kill.
  */
 TEST_F(recvmulti, killed_while_it_is_fed)

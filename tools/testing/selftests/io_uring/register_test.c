@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: other registrations - eventfd, rights, limits */
+/* io_uring selftests: register eventfds, ring indexes, personalities, limits, restrictions */
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -191,7 +191,7 @@ TEST_F(reg, eventfd_comes_and_goes)
 	pthread_join(thread, NULL);
 }
 
-/* The probe has to agree with the result of a submission. */
+/* The probe lists each opcode, and reports the operations of @scope as supported. */
 TEST_F(reg, probe)
 {
 	static const unsigned char scope[] = {

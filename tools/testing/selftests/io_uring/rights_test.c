@@ -227,7 +227,7 @@ static struct io_uring_sqe *prep_send(struct iou *r, struct place *p)
 	return sqe;
 }
 
-/* Send credentials that claim user 1. */
+/* Send credentials of user 1, which only root may do. */
 static struct io_uring_sqe *prep_sendmsg(struct iou *r, struct place *p)
 {
 	struct ucred cred = { .pid = getpid(), .uid = 1, .gid = getgid() };

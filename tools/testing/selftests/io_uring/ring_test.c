@@ -524,7 +524,7 @@ static const struct map_row map_rows[] = {
 	{ "no such region, high bits", 0x118000000ULL, 4096, RW, MAP_SHARED, EINVAL },
 };
 
-/* Compare the first words: is @mem the memory for the offset @off? */
+/* Return: true if the first words of @mem are those of the memory for @off. */
 static bool is_region(struct iou *r, unsigned long long off, const void *mem)
 {
 	bool sqes = (off & IORING_OFF_MMAP_MASK) == IORING_OFF_SQES;

@@ -203,7 +203,7 @@ TEST_F(poll, ring_polls_ring)
 	for (i = 0; i < 20; i++) {
 		prep_poll(r, other.fd, POLLIN, 0, 1);
 		prep_poll(r, ep, POLLIN, 0, 2);
-		/* a CQE that is caused by a CQE ends a multishot poll, or it might never stop */
+		/* a ring's CQE ends a multishot poll, as rings could wake each other for ever */
 		prep_poll(r, other.fd, POLLIN, MULTI, 3);
 		ASSERT_LE(0, submit(r));
 		EXPECT_TRUE(has_quiet_ring(r, 5));
@@ -222,7 +222,7 @@ TEST_F(poll, ring_polls_ring)
 		ASSERT_LE(0, submit(&other));
 		iou_nop(r, 3);
 		ASSERT_LE(0, submit(r));
-		/* both CQEs wake the other ring's poll as long as they are not consumed */
+		/* each ring's CQEs are an event for the other ring until a task consumes them */
 		ASSERT_EQ(0, iou_wait(r, 2));
 		ASSERT_EQ(0, iou_wait(&other, 1));
 		EXPECT_CQE(r, 3, 0, 0);
@@ -292,7 +292,7 @@ TEST_F(poll, ring_polls_own_eventfd)
 
 /*
  * A ring reads the eventfd that signals the ring's own CQEs.  The first signal wakes
- * the read. A second signal for the read's task work would change the value that is
+ * the read.  A second signal for the read's task work would change the value that is
  * read, depending on the timing; stock sends it after a grace period.
  * Mutant: eventfd-told-twice.  differences: eventfd-own-ring
  */

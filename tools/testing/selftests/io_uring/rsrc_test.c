@@ -182,7 +182,7 @@ TEST_F(rsrc, file_tags)
 	EXPECT_TRUE(silent(r));
 }
 
-/* A tag is posted when the last user ends, not at the update. */
+/* A tag is posted when the last request that uses the file ends, not at the update. */
 TEST_F(rsrc, file_tag_waits_for_requests)
 {
 	struct iou *r = &self->r;
@@ -224,7 +224,7 @@ TEST_F(rsrc, tag_does_not_wait_for_others)
 	iou_prep(r, IORING_OP_READ, 0, self->buf, 8, 0)->flags = IOSQE_FIXED_FILE;
 	ASSERT_EQ(0, iou_submit_issued(r));
 	ASSERT_EQ(1, files_update(r, 1, 1, &none));
-	/* on 6.12 a tag waits for those of earlier updates */
+	/* on 6.12 a tag waits for the tags of earlier updates */
 	if (!iou_on_stock())
 		EXPECT_EQ(0, expect_tag(r, 77));
 	EXPECT_TRUE(silent(r));
@@ -341,7 +341,7 @@ TEST_F(rsrc, update_against_reads)
 		SKIP(return, "another thread may not register");
 	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_FILES, self->file, 1));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, update_loop, &u));
-	/* at least until each of the files was used */
+	/* run at least until a read has used each file */
 	for (i = 0; i < rounds || (seen != 0xf && iou_now_us() < end); i++) {
 		ret = which(&self->r, 0, i % 2 ? IOSQE_ASYNC : 0);
 		if (ret == -EBADF)
@@ -632,7 +632,7 @@ TEST_F(rsrc, clone_by_index)
 }
 
 /*
- * A buffer lies in large pages, in small ones, or in repeats of one page.  Each byte
+ * A buffer lies in large pages, in small pages, or in repeats of one page.  Each byte
  * has to reach its place.
  *
  *   file:  pattern of 2 MiB     buffer:  any start, any length
@@ -887,7 +887,7 @@ TEST_F(layout, counted_until_the_last_user)
 		SKIP(return, "not made of large pages for sure");
 	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, iov, 2));
 	EXPECT_EQ(before + all, iou_status(getpid(), "VmPin"));
-	/* the buffer that was charged is freed, but the other one still holds a page */
+	/* the buffer that was charged is freed, but the other buffer still holds a page */
 	ASSERT_EQ(1, buffers_update(r, 0, 1, &none, NULL));
 	if (!iou_on_stock())
 		EXPECT_EQ(before + (long)(HUGE / 1024), pinned_kb(before + HUGE / 1024));
@@ -1076,13 +1076,13 @@ TEST(rings_do_not_nest)
 }
 
 /*
- * A fault in one thread's submission is served by a thread that first waits for
- * a completion of the same ring: no task may keep that one back meanwhile.
+ * A page fault of the submitter is handled by a thread that first waits for a
+ * completion of the same ring, so no task may delay this completion.
  *
- *   worker:    WRITE from page 0, which is missing ... stands in the fault
- *   submitter: looks at page 1, missing too ... stands in the fault, in enter
- *   handler:   gives page 0, waits for the worker's CQE in ring memory, and
- *              only then gives page 1
+ *   worker:    WRITE from page 0, which is missing ... waits in the fault
+ *   submitter: reads page 1, also missing ... waits in the fault, in enter
+ *   handler:   supplies page 0, waits for the worker's CQE in ring memory, and
+ *              only then supplies page 1
  */
 struct handler {
 	struct iou *r;

@@ -424,7 +424,7 @@ TEST_F(rw, positions_in_flight)
 }
 
 /*
- * These workers wait for the device, although direct I/O would not need it.
+ * Workers wait for direct I/O at the current position, although direct I/O itself need not wait.
  * differences: position-in-turn
  */
 TEST_F(rw, direct_positions_in_flight)
@@ -1586,8 +1586,8 @@ TEST_F(rw, part_in_memory)
 }
 
 /*
- * A direct write to a block device reuses the memory of another kind of request.  Linux 7.3 takes
- * the old ki_write_stream in it for a stream of the device, and refuses the write.
+ * A direct write to a block device reuses the memory of another kind of request.  If the
+ * old ki_write_stream is left there, Linux 7.3 uses it, and the device refuses the write.
  */
 TEST_F(rw, direct_behind_another)
 {

@@ -440,8 +440,8 @@ TEST_F(sendrecv, peek)
 }
 
 /*
- * MSG_PEEK finds the same byte again and again, so the receive never gets all data.
- * The submitter gives it to a worker, and returns.  Mutant: parts-count-nothing.
+ * MSG_PEEK finds the same byte again and again, so the receive never gets all data.  The
+ * submitter leaves the receive to a worker, and returns.  Mutant: parts-count-nothing.
  */
 TEST_F(sendrecv, peek_all)
 {

@@ -310,8 +310,8 @@ TEST_F(sendzc, send_all)
 }
 
 /*
- * After fill_up(), a send on a narrow connection waits: FULL bytes are queued, and the send buffer
- * allows only a few.  What TCP sends later, for an acknowledgment or as a probe, makes no room.
+ * After fill_up(), a send on a narrow connection waits: FULL bytes are queued, more than the
+ * send buffer allows.  What TCP sends later, for an acknowledgment or as a probe, makes no room.
  */
 #define FULL	(64 * 1024)
 

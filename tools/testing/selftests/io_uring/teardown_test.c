@@ -1151,8 +1151,8 @@ static int slow_user(struct frozen *f, int nr)
 }
 
 /*
- * Files that end slowly hold up files of the same user alone, if kernel workers drop the
- * last references to them.  Mutants: workers-put-files, late-puts-in-one-row,
+ * If kernel workers put files, a put that blocks delays only files of the same user.
+ * Mutants: workers-put-files, late-puts-in-one-row,
  * late-puts-side-by-side, late-puts-but-one.  differences: late-files-users
  */
 TEST(files_of_others_end)
@@ -1294,9 +1294,9 @@ static long work_of(pthread_t thread)
 }
 
 /*
- * Close the last descriptor of a ring while another task reads its long fdinfo, and its thread
- * waits in a page fault with the locks.  The reader continues.  Mutant: release-takes-lock.
- * differences: release-no-lock
+ * Close the last descriptor of a ring while another task reads its long fdinfo, and the
+ * ring's thread waits in a page fault with the locks.  The reader continues.
+ * Mutant: release-takes-lock.  differences: release-no-lock
  */
 TEST(last_put_by_a_reader)
 {
@@ -1576,7 +1576,7 @@ struct late_chain {
 	char fifo[64];
 };
 
-/* Run in a child of vfork() type: the submitter waits until this child ends. */
+/* Run in a vfork() child, so that the submitter waits until this function ends. */
 static int end_ring(void *data)
 {
 	struct late_chain *late = data;
