@@ -782,7 +782,7 @@ TEST(many_rings)
 	}
 }
 
-/* Setup flags that may be combined; badinput_test has the refused combinations. */
+/* Setup flags that may be combined; badinput_test has refused ones. */
 TEST(every_legal_pair_of_flags)
 {
 	unsigned int a, b, tried = 0;

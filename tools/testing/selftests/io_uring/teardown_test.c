@@ -832,7 +832,7 @@ static void serve_from_slots(unsigned int flags, struct sockaddr_in *at, int fil
 }
 
 /*
- * A killed process's ring closes the files in its slots before wait(2) returns.
+ * Files in slots of a killed process's ring are closed before wait(2) returns.
  * Mutants: slots-go-late, close-leaves-requests.  differences: close-files-end
  */
 TEST(slots_end_with_the_process)
