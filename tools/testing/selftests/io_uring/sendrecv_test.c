@@ -84,7 +84,7 @@ static size_t drain(int fd, char *buf, size_t len)
 	return at;
 }
 
-/* Send all of it; another task may have to receive at the same time. */
+/* Send all @len bytes; another task may have to receive at the same time. */
 static bool give(int fd, const char *buf, size_t len)
 {
 	return send(fd, buf, len, MSG_NOSIGNAL) == (ssize_t)len;
@@ -466,7 +466,7 @@ TEST_F(sendrecv, peek_all)
 		ASSERT_EQ(1, iou_submit_wait(r, 1));
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 	} while (cqe.user_data != 5);
-	/* the result is what was received until then; a worker may not have begun */
+	/* the result is the number of bytes received so far; a worker may not have begun */
 	if (!(variant->sqe_flags & IOSQE_ASYNC) || cqe.res != -ECANCELED)
 		EXPECT_LT(0, cqe.res);
 	munmap(mem, len);

@@ -802,7 +802,7 @@ TEST_F(teardown, killed_while_mail_comes)
 			eventfd_write(event[--left], 1);
 		iou_sleep_ms(5);
 	}
-	/* the events go on for six seconds */
+	/* the events continue for six seconds */
 	EXPECT_GT(iou_slow_kernel() ? 5000 : 3000, (iou_now_us() - start) / 1000) {
 		TH_LOG("%llu ms", (iou_now_us() - start) / 1000);
 	}
