@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: TIMEOUT and TIMEOUT_REMOVE */
 /*
- * A timeout ends at its time, after a number of CQEs, or when it is removed, and
- * once: whatever races with whatever, there is one last CQE, and none comes
- * before its time.  What each field and flag may be is asked one by one.
+ * A timeout ends at its time, after a number of CQEs, or when it is removed.  Whichever of these
+ * race, the timeout posts exactly one final CQE, and never -ETIME before its time.  The checks of
+ * SQE fields and flags are tested one by one.
  */
 #include "timer.h"
 #include <pthread.h>
@@ -24,7 +24,7 @@ FIXTURE_VARIANT(to) {
 
 IOU_KINDS_OF_TASK(to);
 IOU_KIND(to, defer_large, IOU_DEFER | IOU_LARGE);
-/* Where many requests wait, timers stand in a queue. */
+/* If many requests wait in a ring, further timers share an hrtimer for each clock. */
 FIXTURE_VARIANT_ADD(to, plain_many) { .others = 300 };
 FIXTURE_VARIANT_ADD(to, defer_many) { .flags = IOU_DEFER, .others = 300 };
 
@@ -34,7 +34,7 @@ FIXTURE_SETUP(to)
 
 	ASSERT_EQ(0, iou_init(&self->r, 64, variant->flags));
 	for (i = 0; i < variant->others; i++) {
-		/* on each clock */
+		/* the timeouts use the three clocks in turn */
 		timeout(&self->r, HOUR + i, 0, i % 3 << 2, 1000 + i);
 		ASSERT_EQ(1, iou_submit(&self->r));
 	}
@@ -55,7 +55,7 @@ static const struct {
 	{ "realtime", CLOCK_REALTIME, IORING_TIMEOUT_REALTIME },
 };
 
-/* Relative and absolute, on each clock: not early, and not much later. */
+/* Relative and absolute timeouts on each clock expire not early, and not much later. */
 TEST_F(to, expires)
 {
 	struct iou *r = &self->r;
@@ -76,12 +76,12 @@ TEST_F(to, expires)
 			EXPECT_STREQ("1:ETIME", cqes(r, 1));
 		}
 	}
-	/* what is over already */
+	/* times that have passed already */
 	timeout(r, 0, 0, 0, 1);
 	EXPECT_STREQ("1:ETIME", submit_cqes(r, 1));
 	timeout(r, 1, 0, IORING_TIMEOUT_ABS, 1);
 	EXPECT_STREQ("1:ETIME", submit_cqes(r, 1));
-	/* the earlier one first, whatever the order */
+	/* the earlier timeout expires first, in whatever order they were submitted */
 	timeout(r, 40 * MS, 0, 0, 2);
 	timeout(r, 10 * MS, 0, 0, 1);
 	EXPECT_STREQ("1:ETIME 2:ETIME", submit_cqes(r, 2));
@@ -95,7 +95,7 @@ TEST_F(to, wakes_a_waiter)
 	ASSERT_LE(0, iou_submit_wait(r, 1));
 	ASSERT_EQ(0, iou_wait(r, 1));
 	EXPECT_STREQ("1:ETIME", cqes(r, 1));
-	/* more than one of them */
+	/* a wait for three timeouts */
 	timeout(r, 20 * MS, 0, 0, 1);
 	timeout(r, 10 * MS, 0, 0, 2);
 	timeout(r, 15 * MS, 0, 0, 3);
@@ -106,9 +106,9 @@ TEST_F(to, wakes_a_waiter)
 
 /* A timeout ends a wait for any number of CQEs. */
 /*
- * Submit what was prepared and wait for more CQEs than will come: 0 if a timeout ended
- * that. One that fires before the wait began ends nothing, which a busy machine can
- * bring about; then this returns -ETIME, and the caller tries again with more time.
+ * Submit the prepared SQEs and wait for more CQEs than will come.  Return: 0 if a timeout ended the
+ * wait; -ETIME if the timeout expired before the wait began, as it may on a busy machine, so that
+ * the caller has to try again with more time; another negative errno on failure.
  */
 static int ended(struct iou *r)
 {
@@ -129,7 +129,7 @@ TEST_F(to, ends_a_wait)
 	} kinds[] = {
 		{ 0, 0, 0, "1:ETIME" },
 		{ 1, IORING_TIMEOUT_MULTISHOT, 0, "1:ETIME" },
-		/* also when nothing is told of it */
+		/* also if the timeout posts no CQE */
 		{ 0, IORING_TIMEOUT_ETIME_SUCCESS, IOSQE_CQE_SKIP_SUCCESS, "" },
 	};
 	struct iou *r = &self->r;
@@ -137,7 +137,7 @@ TEST_F(to, ends_a_wait)
 	int ret;
 
 	for (k = 0; k < ARRAY_LEN(kinds); k++) {
-		/* a thread that posts nothing wakes no task */
+		/* an SQPOLL thread that posts no CQE wakes no task */
 		if (!*kinds[k].cqes && r->flags & IORING_SETUP_SQPOLL)
 			continue;
 		for (try = 0; try < TRIES; try++) {
@@ -158,7 +158,7 @@ TEST_F(to, ends_a_wait)
 	EXPECT_EQ(0, iou_wait_ms(r, 8, IOU_PATIENCE));
 	EXPECT_LE(1, iou_ready(r));
 	EXPECT_STREQ("1:ETIME+ 1:ETIME+ 1:ETIME", cqes(r, 3));
-	/* one that counted its CQEs */
+	/* a timeout that ends after one CQE */
 	for (try = 0; try < TRIES; try++) {
 		timeout(r, 60000 * MS, 1, 0, 1);
 		iou_nop(r, 2)->flags = IOSQE_ASYNC;
@@ -170,7 +170,7 @@ TEST_F(to, ends_a_wait)
 	EXPECT_EQ(0, ret);
 }
 
-/* One SQE and what becomes of it. */
+/* Submit one SQE.  Return: its CQE as text */
 static const char *one(struct iou *r)
 {
 	return submit_cqes(r, 1);
@@ -196,7 +196,7 @@ TEST_F(to, refuses)
 	EXPECT_STREQ("1:EINVAL", one(r));
 	timeout(r, 0, 0, 0, 1)->flags = IOSQE_BUFFER_SELECT;
 	EXPECT_STREQ("1:-95", one(r));
-	/* these mean nothing to it */
+	/* these fields and flags have no effect on a timeout */
 	timeout(r, 0, 0, 0, 1)->fd = 77;
 	EXPECT_STREQ("1:ETIME", one(r));
 	timeout(r, 0, 0, 0, 1)->off = 1ULL << 32;
@@ -229,12 +229,12 @@ TEST_F(to, refuses)
 	EXPECT_STREQ("1:EFAULT", one(r));
 	timeout(r, 0, 0, 0, 1)->addr = 16;
 	EXPECT_STREQ("1:EFAULT", one(r));
-	/* two mistakes: what is looked at first */
+	/* two mistakes: the flags are checked before the address */
 	timeout(r, 0, 0, 1U << 7, 1)->addr = 0;
 	EXPECT_STREQ("1:EINVAL", one(r));
 }
 
-/* More nanoseconds than a second has are that many; the largest time never comes. */
+/* A tv_nsec of more than a second counts in full; the largest tv_sec never expires. */
 TEST_F(to, odd_times)
 {
 	struct __kernel_timespec ts = { .tv_nsec = 1020 * MS };
@@ -268,7 +268,7 @@ TEST_F(to, removed)
 	timeout_remove(r, 1, 2);
 	timeout_remove(r, 1, 3);
 	EXPECT_STREQ("2:0 3:ENOENT 1:ECANCELED", submit_cqes(r, 3));
-	/* by a worker */
+	/* removal by a worker */
 	timeout(r, HOUR, 0, 0, 1);
 	EXPECT_STREQ("", submit_cqes(r, 0));
 	timeout_remove(r, 1, 2)->flags = IOSQE_ASYNC;
@@ -276,12 +276,12 @@ TEST_F(to, removed)
 	ASSERT_EQ(0, iou_wait(r, 2));
 	EXPECT_EQ(2, iou_ready(r));
 	iou_seen(r, 2);
-	/* of several with one name, the oldest */
+	/* of timeouts with the same user_data, the oldest is removed */
 	timeout(r, HOUR, 0, 0, 1);
 	timeout(r, 40 * MS, 0, 0, 1);
 	timeout_remove(r, 1, 2);
 	EXPECT_STREQ("2:0 1:ECANCELED 1:ETIME", submit_cqes(r, 3));
-	/* only a timeout */
+	/* an expired timeout is not found */
 	timeout(r, 0, 0, 0, 1);
 	EXPECT_STREQ("1:ETIME", submit_cqes(r, 1));
 	timeout_remove(r, 1, 2);
@@ -360,13 +360,13 @@ TEST_F(to, updated)
 	EXPECT_STREQ("2:0 1:ETIME", submit_cqes(r, 2));
 	timeout_update(r, 1, 1, 0, 2);
 	EXPECT_STREQ("2:ENOENT", submit_cqes(r, 1));
-	/* a link's timeout is something else */
+	/* IORING_LINK_TIMEOUT_UPDATE does not find a plain timeout */
 	timeout(r, HOUR, 0, 0, 1);
 	timeout_update(r, 1, 0, IORING_LINK_TIMEOUT_UPDATE, 2);
 	EXPECT_STREQ("2:ENOENT", submit_cqes(r, 1));
 	timeout_remove(r, 1, 2);
 	EXPECT_STREQ("2:0 1:ECANCELED", submit_cqes(r, 2));
-	/* it keeps its clock, and what else it was given */
+	/* an update keeps the clock, but not whether the time is absolute */
 	for (i = 0; i < ARRAY_LEN(clocks); i++) {
 		timeout(r, HOUR, 0, clocks[i].flag, 1);
 		start = now_on(clocks[i].clock);
@@ -377,7 +377,7 @@ TEST_F(to, updated)
 	timeout(r, HOUR, 0, IORING_TIMEOUT_ABS, 1);
 	timeout_update(r, 1, 20 * MS, 0, 2);
 	EXPECT_STREQ("2:0 1:ETIME", submit_cqes(r, 2));
-	/* except the number of CQEs that it waits for */
+	/* an update drops the number of CQEs after which the timeout ends */
 	timeout(r, HOUR, 2, 0, 1);
 	timeout_update(r, 1, HOUR, 0, 2);
 	iou_nop(r, 3);
@@ -398,14 +398,14 @@ TEST_F(to, counts)
 	EXPECT_STREQ("2:0", submit_cqes(r, 1));
 	iou_nop(r, 3);
 	EXPECT_STREQ("3:0 1:0", submit_cqes(r, 2));
-	/* in one batch, what comes after it and, too, what was finished before it */
+	/* in one batch, CQEs of requests behind the timeout count, and of those before it */
 	timeout(r, HOUR, 1, 0, 1);
 	iou_nop(r, 2);
 	EXPECT_STREQ("2:0 1:0", submit_cqes(r, 2));
 	iou_nop(r, 2);
 	timeout(r, HOUR, 1, 0, 1);
 	EXPECT_STREQ("2:0 1:0", submit_cqes(r, 2));
-	/* several, in the order of their targets */
+	/* several timeouts end in the order of their targets */
 	timeout(r, HOUR, 4, 0, 4);
 	timeout(r, HOUR, 1, 0, 1);
 	timeout(r, HOUR, 3, 0, 3);
@@ -419,7 +419,7 @@ TEST_F(to, counts)
 	EXPECT_STREQ("13:0 4:0", submit_cqes(r, 2));
 	timeout_remove(r, 9, 2);
 	EXPECT_STREQ("2:0 9:ECANCELED", submit_cqes(r, 2));
-	/* many at once */
+	/* 39 CQEs of one batch do not reach a target of 40 */
 	timeout(r, HOUR, 40, 0, 1);
 	for (i = 0; i < 39; i++)
 		iou_nop(r, 2);
@@ -443,7 +443,7 @@ TEST_F(to, counts)
 	EXPECT_STREQ("5:0 6:0 1:ECANCELED 2:ECANCELED", submit_cqes(r, 4));
 }
 
-/* The CQEs of timeouts do not count, however they ended. */
+/* The CQEs of timeouts do not count, however the timeouts ended. */
 TEST_F(to, counts_no_timeouts)
 {
 	struct iou *r = &self->r;
@@ -457,7 +457,7 @@ TEST_F(to, counts_no_timeouts)
 	EXPECT_STREQ("4:0 3:0", submit_cqes(r, 2));
 	iou_nop(r, 5);
 	EXPECT_STREQ("5:0 1:0", submit_cqes(r, 2));
-	/* that of a removal does */
+	/* the CQE of a removal counts */
 	timeout(r, HOUR, 2, 0, 1);
 	timeout(r, HOUR, 0, 0, 2);
 	EXPECT_STREQ("", submit_cqes(r, 0));
@@ -467,16 +467,16 @@ TEST_F(to, counts_no_timeouts)
 	EXPECT_STREQ("4:0 1:0", submit_cqes(r, 2));
 }
 
-/* Nor are those counted that ended without one.  differences: timeout-count-hidden */
+/* Timeouts that end without a CQE do not count, either.  differences: timeout-count-hidden */
 TEST_F(to, counts_no_hidden)
 {
 	struct iou *r = &self->r;
 	unsigned int i;
 
-	/* stock takes them off the number of CQEs */
+	/* stock subtracts such timeouts from the number of CQEs */
 	if (iou_on_stock())
 		SKIP(return, "miscounts");
-	/* with others there it goes on counting, without it begins anew */
+	/* as long as timeout 9 waits, the ring keeps its count of CQEs, and does not begin anew */
 	timeout(r, HOUR, 100, 0, 9);
 	for (i = 0; i < 3; i++) {
 		timeout(r, 1, 0, IORING_TIMEOUT_ETIME_SUCCESS, 2)->flags = IOSQE_CQE_SKIP_SUCCESS;
@@ -503,7 +503,7 @@ static long long cpu_us(void)
 	return now_on(CLOCK_THREAD_CPUTIME_ID) / 1000;
 }
 
-/* Start @nr timeouts that count.  Return: how long it took */
+/* Start @nr timeouts that count CQEs.  Return: the CPU time that it took */
 static long long start_counting(struct iou *r, unsigned int first, unsigned int nr)
 {
 	long long start = cpu_us();
@@ -518,7 +518,7 @@ static long long start_counting(struct iou *r, unsigned int first, unsigned int 
 	return cpu_us() - start;
 }
 
-/* Remove them again, CQEs and all. */
+/* Remove @nr timeouts; the removals post no CQEs.  Return: the CPU time that it took */
 static long long stop_counting(struct iou *r, unsigned int first, unsigned int nr)
 {
 	long long start = cpu_us();
@@ -534,8 +534,8 @@ static long long stop_counting(struct iou *r, unsigned int first, unsigned int n
 }
 
 /*
- * One more of many costs what one of few does.  Each removal is that of the youngest,
- * as those of the same user_data's bucket would be looked at, too.
+ * A timeout that counts starts and ends in the same time among many others as among few.  The
+ * test removes the timeouts that were added last.
  * differences: none, only the time that each takes differs
  */
 TEST(many_that_count)
@@ -575,7 +575,7 @@ static void *sleep_for_one(void *arg)
 	return NULL;
 }
 
-/* A timeout ends the waits of all threads, also one without a CQE. */
+/* A timeout ends the waits of all threads, even if it posts no CQE. */
 TEST(hidden_ends_anothers_wait)
 {
 	struct sleeper s = { NULL };
@@ -596,7 +596,7 @@ TEST(hidden_ends_anothers_wait)
 	iou_exit(&r);
 }
 
-/* Finished by a worker, by an event, by the ring's owner who waits for it. */
+/* CQEs count that workers post, and that events cause before or during a wait. */
 TEST_F(to, counts_late_ones)
 {
 	struct iou *r = &self->r;
@@ -639,7 +639,7 @@ TEST_F(to, repeats)
 	EXPECT_STREQ("1:ETIME+ 1:ETIME+ 1:ETIME", cqes(r, 3));
 	timeout(r, 5 * MS, 1, IORING_TIMEOUT_MULTISHOT, 1);
 	EXPECT_STREQ("1:ETIME", submit_cqes(r, 1));
-	/* without end, until it is removed */
+	/* a timeout without a number of CQEs repeats until it is removed */
 	timeout(r, MS, 0, IORING_TIMEOUT_MULTISHOT | IORING_TIMEOUT_BOOTTIME, 1);
 	ASSERT_LE(0, iou_submit(r));
 	for (i = 0; i < 20; i++) {
@@ -649,7 +649,7 @@ TEST_F(to, repeats)
 		EXPECT_EQ(-ETIME, cqe.res);
 		EXPECT_EQ(IORING_CQE_F_MORE, cqe.flags);
 	}
-	/* 6.12 does not find it while its CQE is under way */
+	/* 6.12 does not find the timeout between an expiry and its CQE */
 	for (i = 0; i < 1000 && !found; i++) {
 		struct io_uring_cqe cqe;
 
@@ -661,7 +661,7 @@ TEST_F(to, repeats)
 		found = !cqe.res;
 	}
 	EXPECT_TRUE(found);
-	/* the last one may be task work yet */
+	/* the last expiry may still be task work */
 	ASSERT_LE(0, iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS));
 	write_cqes(r, rest, sizeof(rest));
 	EXPECT_STREQ("", cqes(r, 0));
@@ -676,7 +676,7 @@ TEST_F(to, repeats)
 	EXPECT_STREQ("2:EINVAL", submit_cqes(r, 1));
 	timeout_remove(r, 1, 2);
 	EXPECT_STREQ("2:0 1:ECANCELED", submit_cqes(r, 2));
-	/* none of them counts for others */
+	/* the CQEs of a repeating timeout do not count for other timeouts */
 	timeout(r, HOUR, 2, 0, 4);
 	timeout(r, MS, 3, IORING_TIMEOUT_MULTISHOT, 1);
 	EXPECT_STREQ("1:ETIME+ 1:ETIME+ 1:ETIME", submit_cqes(r, 3));
@@ -686,7 +686,7 @@ TEST_F(to, repeats)
 	EXPECT_STREQ("6:0 4:0", submit_cqes(r, 2));
 }
 
-/* What does not fit ends it. */
+/* A repeating timeout ends when its CQE does not fit into the CQ. */
 TEST_F(to, repeats_until_full)
 {
 	struct io_uring_cqe cqe;
@@ -713,7 +713,7 @@ TEST_F(to, repeats_until_full)
 	iou_exit(&r);
 }
 
-/* Is the coming of the time a failure? */
+/* An expiry breaks a chain, unless the link is hard or IORING_TIMEOUT_ETIME_SUCCESS is set. */
 TEST_F(to, success)
 {
 	struct iou *r = &self->r;
@@ -739,7 +739,7 @@ TEST_F(to, success)
 	iou_nop(r, 2);
 	timeout_remove(r, 1, 3);
 	EXPECT_STREQ("3:0 1:ECANCELED 2:ECANCELED", submit_cqes(r, 3));
-	/* and is its CQE hidden with the successful ones? */
+	/* IOSQE_CQE_SKIP_SUCCESS hides a final -ETIME only with IORING_TIMEOUT_ETIME_SUCCESS */
 	timeout(r, 1, 0, 0, 1)->flags = IOSQE_CQE_SKIP_SUCCESS;
 	EXPECT_STREQ("1:ETIME", submit_cqes(r, 1));
 	timeout(r, 1, 0, IORING_TIMEOUT_ETIME_SUCCESS, 1)->flags = IOSQE_CQE_SKIP_SUCCESS;
@@ -753,9 +753,9 @@ TEST_F(to, success)
 }
 
 /*
- * A timeout that a chain has held back begins with the batch's call, and counts what that
- * publishes at its end, also behind a request that failed and was linked hard.  On stock it
- * may begin later.  Mutant: held-back-begins-later.  differences: timeout-count-linked
+ * A timeout that a link has held back begins in the call of its batch, and counts the CQEs that
+ * this call publishes at its end, also behind a failed request with IOSQE_IO_HARDLINK.  On stock
+ * it may begin later.  Mutant: held-back-begins-later.  differences: timeout-count-linked
  */
 TEST_F(to, counts_behind_a_link)
 {
@@ -791,9 +791,9 @@ TEST(not_on_polled_rings)
 }
 
 /*
- * In a time namespace an absolute time is what its clocks say.  6.12 takes it for
- * the host's, as it does with that of io_uring_enter(), where this kernel knows
- * better: so that tells the two apart.
+ * In a time namespace, an absolute time is one of the clocks of the namespace.  6.12 takes it for
+ * a time of the host, both in a request and in io_uring_enter().  So a wait in io_uring_enter()
+ * shows whether the kernel converts such times.
  */
 static bool enter_knows_the_namespace(struct iou *r)
 {
@@ -814,7 +814,7 @@ static bool came_at(long long end, int clock)
 	return end <= now && now < end + 1000 * MS;
 }
 
-/* With clocks that are two seconds ahead of the host's, whose time comes later. */
+/* Test with clocks that are two seconds ahead of the host's.  Return: 0, or 1 if an end is wrong */
 static int in_namespace(void)
 {
 	struct iou r;
@@ -846,9 +846,9 @@ static int in_namespace(void)
 }
 
 /*
- * Times at the end of the clock, or beyond: they do not come, however the clock of
- * the namespace is set, and whether it is a wait's or a request's.  What comes is a
- * short timeout of 7.
+ * Check that times at the end of the clock, or beyond, never expire, for waits and for timeouts,
+ * and with any offset of the namespace's clock.  Only a short timeout with user_data 7 expires.
+ * Return: 0, or nonzero if this fails
  */
 static int far_times(void)
 {
@@ -860,7 +860,7 @@ static int far_times(void)
 	int bad = 0;
 
 	for (i = 0; i < ARRAY_LEN(far); i++) {
-		/* the upper half of what is in there is padding in a 32-bit program */
+		/* the upper half of tv_nsec is padding in a 32-bit program */
 		if (NEGATIVE != -1 && far[i].tv_nsec)
 			continue;
 		for (absolute = 0; absolute < 2; absolute++) {
@@ -897,7 +897,7 @@ TEST(times_beyond_the_clock)
 	EXPECT_EQ(0, far_times());
 }
 
-/* What @test says in a time namespace; KSFT_SKIP without one */
+/* Run @test in a time namespace.  Return: its result; KSFT_SKIP if there is no such namespace */
 static int in_time_namespace(const char *offsets, int (*test)(void))
 {
 	int pid = fork(), status;
@@ -905,7 +905,7 @@ static int in_time_namespace(const char *offsets, int (*test)(void))
 	if (!pid) {
 		if (unshare(CLONE_NEWTIME) || iou_put("/proc/self/timens_offsets", offsets))
 			_exit(KSFT_SKIP);
-		/* only children are in it */
+		/* only later children of this process are in the namespace */
 		pid = fork();
 		if (!pid)
 			_exit(test());
@@ -922,16 +922,16 @@ TEST(time_namespace)
 	if (ret == KSFT_SKIP)
 		SKIP(return, "no time namespace, or it is not looked at");
 	EXPECT_EQ(0, ret);
-	/* some time after the boot, so that the clock is not below zero */
+	/* wait until the clock of the namespace will not be below zero, soon after a boot */
 	while (now_on(CLOCK_MONOTONIC) < 3000 * MS)
 		iou_sleep_ms(10);
 	EXPECT_EQ(0, in_time_namespace("monotonic -2 0\nboottime -2 0\n", far_times));
 }
 
 /*
- * Races.  Timers that expire one after the other are met by something else at
- * about that time, sometimes before, sometimes after: where exactly moves from
- * round to round.  Then each must have one end, and each end has to fit.
+ * Races.  Timers expire one after the other.  Another request "meets" each of them shortly before
+ * or after its expiry, at a distance that changes from round to round.  Each timer must end once,
+ * and its result has to fit the result of the other request.
  */
 #define TIMERS	16
 
@@ -939,15 +939,15 @@ struct ends {
 	long long due[TIMERS];
 	int nr[TIMERS];		/* CQEs without F_MORE */
 	int res[TIMERS];
-	int answer[TIMERS];	/* what the other side was told */
+	int answer[TIMERS];	/* result of the other request; 1: none yet, 3: no request */
 	int early;
-	bool full;		/* the CQ was, at some time */
-	long long ahead;	/* of its time each is met, in ns, plus or minus 50 us */
-	unsigned int nr_late;	/* ones that had ended when they were met */
+	bool full;		/* the CQ was full at some time */
+	long long ahead;	/* ns before its expiry that a timer is met, plus or minus 50 us */
+	unsigned int nr_late;	/* timers that had ended when they were met */
 	unsigned int nr_met;
-	unsigned int in_a_row;	/* late ones, until one was not */
+	unsigned int in_a_row;	/* late meetings since the last early one */
 	unsigned int early_in_a_row;
-	unsigned int slow;	/* all takes 2^slow times as long */
+	unsigned int slow;	/* the delays are 2^slow times as long */
 };
 
 FIXTURE(edge) {
@@ -964,7 +964,7 @@ IOU_KINDS_OF_TASK(edge);
 
 FIXTURE_SETUP(edge)
 {
-	/* one that repeats would end when there is no room */
+	/* a repeating timeout would end if the CQ had no room */
 	ASSERT_EQ(0, iou_init_cq(&self->r, 64, 16384, variant->flags));
 }
 
@@ -973,11 +973,11 @@ FIXTURE_TEARDOWN(edge)
 	iou_exit(&self->r);
 }
 
-/* Timers are 1 to TIMERS, what meets them has 100 more, the rest is above. */
+/* Record CQEs.  user_data: timers from 1 on, requests that meet them from 101, others from 201. */
 static void note_ends(struct iou *r, struct ends *e)
 {
 	unsigned int nr = iou_ready(r), i;
-	/* behind what is there by now */
+	/* read after iou_ready(), so that these CQEs are older */
 	long long now = now_on(CLOCK_MONOTONIC);
 
 	e->full |= nr == r->p.cq_entries;
@@ -1013,7 +1013,7 @@ static void reap_ends(struct iou *r, struct ends *e, unsigned int left)
 		for (i = nr = 0; i < TIMERS; i++)
 			nr += e->nr[i] && e->answer[i] != 1;
 	} while (nr < left && iou_now_us() < until);
-	/* a second end of one would come now */
+	/* a second end of a timer would come now */
 	iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS);
 	note_ends(r, e);
 }
@@ -1024,15 +1024,15 @@ static void spin_until(long long ns)
 		;
 }
 
-/* From start_timers() to the first of them, in ns */
+/* Return: ns from start_timers() to the expiry of the first timer */
 static long long first_after(const struct ends *e)
 {
 	return 500000LL << e->slow;
 }
 
 /*
- * One timer each 40 us, from half a millisecond on, on a machine that keeps up with that.  No task
- * waits here for a SQPOLL thread: it would be too late to meet them.
+ * Start timers that expire every 40 us from half a millisecond on, or at longer intervals on a slow
+ * machine.  Do not wait for an SQPOLL thread: the timers would expire before they are met.
  */
 static long long start_timers(struct iou *r, struct ends *e, unsigned int nr,
 			      unsigned int flags)
@@ -1052,17 +1052,17 @@ static long long start_timers(struct iou *r, struct ends *e, unsigned int nr,
 	return start;
 }
 
-/* Within 50 us of the moment at which both are as likely to be first, in steps of 1 us. */
+/* Return: when to meet a timer: within 50 us of the time at which either side may be first. */
 static long long meet_at(struct ends *e, unsigned int i, unsigned int round)
 {
 	return e->due[i] - e->ahead + ((long long)(round * 37 % 100) - 50) * 1000;
 }
 
 /*
- * A task that was late comes earlier next time, on a machine of any speed.  One that is late again
- * and again cannot submit as fast as the timers expire: they get more time, and the next is met
- * as early as can be.  A SQPOLL thread that shares their task's CPU may start them a time
- * slice later: steps that grow find that.
+ * Adapt to the speed of the machine: after a late meeting, meet the next timer earlier.  A task
+ * that is late TIMERS / 2 times in a row cannot submit as fast as the timers expire: double the
+ * delays, and meet the next timer as early as possible.  An SQPOLL thread on the CPU of the task
+ * may start the timers a time slice late, so the steps grow after many early meetings.
  */
 static void note_met(struct ends *e, bool late)
 {
@@ -1089,13 +1089,13 @@ static void note_met(struct ends *e, bool late)
 	}
 }
 
-/* A timer that has expired is not found, or just then. */
+/* Return: true if the request found the timer expired, or just expiring. */
 static bool too_late(int answer)
 {
 	return answer == -ENOENT || answer == -EALREADY;
 }
 
-/* Where it comes to 2^6 times as long, a round takes 70 ms. */
+/* With delays that are 2^6 times as long, a round takes 70 ms. */
 static unsigned int edge_rounds(void)
 {
 	return getenv("IOU_SOAK") ? iou_rounds(125) : iou_slow_kernel() ? 31 : 60;
@@ -1127,7 +1127,7 @@ TEST_F(edge, removal)
 			note_met(e, e->answer[i]);
 		}
 	}
-	/* both have happened, else nothing was met */
+	/* the requests have hit the race only if some were late, and others were not */
 	EXPECT_LT(0, e->nr_late);
 	EXPECT_LT(e->nr_late, e->nr_met);
 }
@@ -1142,7 +1142,7 @@ TEST_F(edge, update)
 		start_timers(r, e, 0, 0);
 		for (i = 0; i < TIMERS; i++) {
 			spin_until(meet_at(e, i, round));
-			/* later than it was, however early it is met */
+			/* the new time is later than the old one, however early the timer is met */
 			timeout_update(r, 1 + i, first_after(e), 0, 101 + i);
 			iou_submit_wait(r, 0);
 		}
@@ -1159,16 +1159,16 @@ TEST_F(edge, update)
 	EXPECT_LT(e->nr_late, e->nr_met);
 }
 
-/* CQEs that are counted, by the submitter and by workers. */
+/* A CQE of the submitter or of a worker ends timeouts that count, which expire at that time. */
 TEST_F(edge, target)
 {
-	/* of each two rounds one is met */
+	/* one of two rounds is a meeting for note_met() */
 	unsigned int round, i, rounds = 2 * edge_rounds();
 	struct ends *e = &self->e;
 	struct iou *r = &self->r;
 
 	for (round = 0; round < rounds; round++) {
-		/* the first to expire ends the others: one round of two is about it */
+		/* each even round removes timer 0, which is the first to expire */
 		unsigned int removed = round % 2 ? round / 2 % TIMERS : 0;
 
 		start_timers(r, e, 1, 0);
@@ -1176,7 +1176,7 @@ TEST_F(edge, target)
 		iou_nop(r, 201)->flags = round % 4 ? IOSQE_ASYNC : 0;
 		timeout_remove(r, 1 + removed, 101 + removed);
 		iou_submit_wait(r, 0);
-		/* the others get none */
+		/* no request removes the other timers */
 		for (i = 0; i < TIMERS; i++)
 			e->answer[i] = i == removed ? 1 : 3;
 		reap_ends(r, e, TIMERS);
@@ -1197,7 +1197,7 @@ TEST_F(edge, target)
 	EXPECT_LT(e->nr_late, e->nr_met);
 }
 
-/* One that repeats, stopped or changed at any time: it ends once. */
+/* A repeating timeout that is removed at any time ends once. */
 TEST_F(edge, repeats)
 {
 	unsigned int round, i, rounds = iou_rounds(30);
@@ -1214,7 +1214,7 @@ TEST_F(edge, repeats)
 		spin_until(now_on(CLOCK_MONOTONIC) + 500000 + round * 3000);
 		for (i = 0; i < TIMERS; i++)
 			e->answer[i] = 1;
-		/* 6.12 does not find it while its CQE is under way */
+		/* 6.12 does not find the timeout between an expiry and its CQE */
 		while (left && tries++ < 1000) {
 			for (i = 0; i < TIMERS; i++) {
 				if (!e->answer[i])
@@ -1233,7 +1233,7 @@ TEST_F(edge, repeats)
 		reap_ends(r, e, TIMERS);
 		for (i = 0; i < TIMERS; i++) {
 			ASSERT_EQ(1, e->nr[i]);
-			/* timers on another CPU may keep the task in the kernel until it is full */
+			/* timers on another CPU may keep this task running until the CQ is full */
 			if (!e->full || e->res[i] != -ETIME)
 				ASSERT_EQ(-ECANCELED, e->res[i]);
 		}

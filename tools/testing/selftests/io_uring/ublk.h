@@ -14,14 +14,14 @@
 #define UBLK_SIZE	(4 << 20)
 #endif
 
-/* the server ends a request that waits only after some time */
+/* the server waits 200 us before it ends a request */
 #define UBLK_SLOW	1
 /* the commands alternate between two rings of the server */
 #define UBLK_TWO_RINGS	2
 
 struct ublk_srv;
 
-/* A device: the control of it, and the data that its servers share. */
+/* A device: its control ring, and the data that its servers share. */
 struct ublk {
 	struct iou ctl;
 	int ctl_fd;
@@ -30,7 +30,7 @@ struct ublk {
 	unsigned int ring_flags;
 	unsigned int sqe_flags;
 	void (*ready)(struct ublk_srv *s);	/* called in a server, before it serves */
-	int (*serve)(struct ublk_srv *s, unsigned int tag);	/* instead of ublk_serve_one() */
+	int (*serve)(struct ublk_srv *s, unsigned int tag);	/* moves the data */
 	bool zero_copy;			/* requests have no buffers of the server */
 	pid_t server;
 	char *mem;			/* contents, shared with the servers */
@@ -133,7 +133,7 @@ static inline int ublk_open(struct ublk *u, const char *kind, int flags)
 
 	snprintf(path, sizeof(path), "/dev/ublk%s%d", kind, u->id);
 	do {
-		/* another server may be about to close it */
+		/* another server may still have the device open */
 		fd = open(path, flags | O_CLOEXEC);
 		if (fd < 0)
 			iou_sleep_ms(5);
@@ -163,7 +163,7 @@ static inline struct io_uring_sqe *ublk_fetch(struct ublk_srv *s, unsigned int o
 	return sqe;
 }
 
-/* Do the request of a tag.  Return: bytes or a negative errno. */
+/* Serve the request of a tag.  Return: bytes or a negative errno. */
 static inline int ublk_serve_one(struct ublk_srv *s, unsigned int tag)
 {
 	const struct ublksrv_io_desc *d = &s->desc[tag];
@@ -216,14 +216,14 @@ static inline int ublk_srv_init(struct ublk_srv *s, struct ublk *u)
 	return 0;
 }
 
-/* Close the device, which its mapping keeps open. */
+/* Unmap and close the device: the mapping would keep it open, too. */
 static inline void ublk_srv_close(struct ublk_srv *s)
 {
 	munmap((void *)s->desc, iou_page_up(UBLK_DEPTH * sizeof(*s->desc)));
 	close(s->fd);
 }
 
-/* Release what holds the device. */
+/* Close the device and the rings, whose commands would keep the device open. */
 static inline void ublk_srv_exit(struct ublk_srv *s)
 {
 	munmap(s->buf, UBLK_DEPTH * UBLK_IO);
@@ -263,7 +263,7 @@ static inline int ublk_srv_ring(struct ublk_srv *s, struct iou *r)
 	return ublk_srv_submit(s);
 }
 
-/* Serve until the driver wants no more.  Return: 0 or a negative errno. */
+/* Serve until the driver has ended all commands.  Return: 0 or a negative errno. */
 static inline int ublk_srv_run(struct ublk_srv *s)
 {
 	bool two = s->u->flags & UBLK_TWO_RINGS;
@@ -271,7 +271,7 @@ static inline int ublk_srv_run(struct ublk_srv *s)
 
 	while (!ret && s->left) {
 		if (!iou_ready(&s->r[0]) && !(two && iou_ready(&s->r[1]))) {
-			/* check the two rings by turns */
+			/* wait for the two rings in turn */
 			ret = iou_wait_ms(&s->r[0], 1, two ? 1 : 1000);
 			if (!ret || ret == -ETIME || ret == -EINTR)
 				ret = two ? iou_wait_ms(&s->r[1], 1, 1) : 0;
@@ -299,7 +299,7 @@ static inline int ublk_serve(struct ublk *u)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(99);
-		/* references of the child would keep a device that is removed */
+		/* references of the child would keep the device after its removal */
 		close(u->ctl_fd);
 		iou_exit(&u->ctl);
 		ret = ublk_srv_init(&s, u);
@@ -339,7 +339,7 @@ static inline int ublk_recover(struct ublk *u)
 	return ret ?: ublk_ctl(u, UBLK_U_CMD_END_USER_RECOVERY, NULL, 0, u->server);
 }
 
-/* Wait for the server.  Return: its status, -1 if it does not end. */
+/* Wait for the end of the server.  Return: its status; -1 if the server does not end. */
 static inline int ublk_reap(struct ublk *u)
 {
 	unsigned long long end = iou_now_us() + 3 * IOU_PATIENCE * 1000ULL;

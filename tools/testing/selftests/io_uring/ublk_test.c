@@ -44,7 +44,7 @@ FIXTURE_TEARDOWN(ublk)
 	EXPECT_EQ(0, ublk_del(&self->u));
 }
 
-/* Write pattern by a ring with many requests at once, and read it back. */
+/* Write a pattern with many requests at once, read it back, and compare it. */
 static int write_and_verify(struct ublk *u, unsigned int seed)
 {
 	char *buf = iou_map_anon(UBLK_SIZE), *back = iou_map_anon(UBLK_SIZE);
@@ -91,12 +91,12 @@ TEST_F(ublk, verified)
 	EXPECT_EQ(0, write_and_verify(u, 1));
 	EXPECT_EQ(-1, iou_verify(u->mem, UBLK_SIZE, 0, 1));
 	EXPECT_EQ(0, write_and_verify(u, 2));
-	/* the driver ends all commands, from another task, and the server hears of each */
+	/* another task has the driver end all commands, and the server gets a CQE for each */
 	EXPECT_EQ(0, ublk_ctl(u, UBLK_U_CMD_STOP_DEV, NULL, 0, 0));
 	EXPECT_EQ(0, ublk_reap(u));
 }
 
-/* What the driver refuses, at once or by way of a callback. */
+/* The driver refuses commands, at once or in a callback. */
 TEST_F(ublk, refused)
 {
 	struct ublk *u = &self->u;
@@ -104,7 +104,7 @@ TEST_F(ublk, refused)
 
 	ASSERT_EQ(0, ublk_add(u, 0));
 	ASSERT_EQ(0, ublk_srv_init(&s, u));
-	/* not submitted yet: look at the first alone */
+	/* drop the prepared FETCH commands, and submit wrong commands one by one */
 	s.r[0].next = 0;
 	ublk_fetch(&s, UBLK_U_IO_FETCH_REQ, 99, 0);
 	EXPECT_EQ(-EINVAL, iou_one(&s.r[0]));
@@ -112,14 +112,14 @@ TEST_F(ublk, refused)
 	EXPECT_EQ(-EINVAL, iou_one(&s.r[0]));
 	ublk_fetch(&s, 0, 0, 0);
 	EXPECT_GT(0, iou_one(&s.r[0]));
-	/* control commands want large SQEs */
+	/* control commands need large SQEs */
 	iou_prep(&s.r[0], IORING_OP_URING_CMD, u->ctl_fd, NULL, 0, 0)->cmd_op =
 		UBLK_U_CMD_GET_FEATURES;
 	EXPECT_EQ(-EINVAL, iou_one(&s.r[0]));
 	ublk_srv_exit(&s);
 }
 
-/* Processes that use the device and do not mind errors. */
+/* Start processes that use the device until an error, after which they exit with 0. */
 static int start_users(struct ublk *u, pid_t *users, int nr)
 {
 	int i, parent = getpid();
@@ -168,7 +168,7 @@ static int end_users(pid_t *users, int nr, bool kill_them)
 	return bad;
 }
 
-/* Let the server do something, so that it is in the midst of it. */
+/* Wait until the server has served @nr more requests, so that it is busy. */
 static bool wait_served(struct ublk *u, unsigned int nr)
 {
 	unsigned long long end = iou_now_us() + 3 * IOU_PATIENCE * 1000ULL;
@@ -183,8 +183,8 @@ static bool wait_served(struct ublk *u, unsigned int nr)
 }
 
 /*
- * Stock gives an SQPOLL thread that ends requests that came after the driver was asked to end
- * its commands, for one server in ten: these never end, and no task can end their users.
+ * On stock, one SQPOLL thread in ten gets more requests of the device during its exit, after the
+ * driver was told to end its commands.  These requests never end, and no task can end their users.
  * differences: none, 6.12 loses requests of the device
  */
 static bool loses_requests(unsigned int ring_flags)
@@ -192,7 +192,7 @@ static bool loses_requests(unsigned int ring_flags)
 	return iou_on_stock() && ring_flags & IORING_SETUP_SQPOLL;
 }
 
-/* The server is killed while requests are under way: they end, and the device can go. */
+/* The server is killed with requests in flight: they end, and the device can be deleted. */
 TEST_F(ublk, killed)
 {
 	unsigned long i, rounds = iou_rounds(4);
@@ -226,7 +226,7 @@ static void leave_by_exec(int sig)
 static void leave_by_close(int sig)
 {
 	iou_exit(&leaving->r[0]);
-	/* the driver of 7.3 waits for this, that of 6.12 does not */
+	/* the driver of 7.3 waits for this close, the driver of 6.12 does not */
 	if (iou_kernel_from("7"))
 		ublk_srv_close(leaving);
 	for (;;)
@@ -245,7 +245,7 @@ static void close_when_told(struct ublk_srv *s)
 }
 
 /*
- * The server stays, but gives up its ring while requests are under way: these end as well.
+ * The server process stays, but gives up its ring with requests in flight: these end as well.
  * differences: none, 6.12 loses requests of the device
  */
 TEST_F(ublk, left)
@@ -272,7 +272,7 @@ TEST_F(ublk, left)
 	}
 }
 
-/* Wait until the one worker has handed to the driver all that was submitted before. */
+/* Wait until the only worker has issued all requests that were submitted before. */
 static bool workers_done(struct iou *r)
 {
 	int fds[2];
@@ -284,7 +284,7 @@ static bool workers_done(struct iou *r)
 	return iou_submit(r) >= 0 && read(fds[0], &c, 1) == 1;
 }
 
-/* On single-writer rings the driver's callbacks wait for their owner, which does not come. */
+/* Exit or exec.  On single-writer rings, callbacks of the driver still wait for their owner. */
 static void exit_unserved(struct ublk_srv *s)
 {
 	unsigned int most[2] = { 1, 1 };
@@ -298,12 +298,12 @@ static void exit_unserved(struct ublk_srv *s)
 	_exit(3);
 }
 
-/* A server leaves when the driver does not know it yet: none but itself becomes the server. */
+/* A server ends before the driver has recorded it.  The driver must not record another task. */
 TEST_F(ublk, left_unserved)
 {
 	struct ublk *u = &self->u;
 
-	/* it would leave with a part of its commands known, which the driver warns of */
+	/* the driver would have some of the commands, and warn of the server's end */
 	if (variant->flags & IORING_SETUP_SQPOLL)
 		SKIP(return, "the thread does not wait");
 	u->sqe_flags |= IOSQE_ASYNC;
@@ -312,16 +312,16 @@ TEST_F(ublk, left_unserved)
 	ASSERT_EQ(0, ublk_serve(u));
 	EXPECT_EQ(0, ublk_reap(u));
 	ASSERT_EQ(0, ublk_del(u));
-	/* by its exit; only the driver could tell, by a warning */
+	/* the server exits; only a warning of the driver would show a failure */
 	u->flags = UBLK_SLOW;
 	ASSERT_EQ(0, ublk_add(u, 0));
 	ASSERT_EQ(0, ublk_serve(u));
 	EXPECT_EQ(0, ublk_reap(u));
-	/* the ring's end has asked by then */
+	/* wait until the end of the ring has had the driver end its commands */
 	iou_sleep_ms(50);
 }
 
-/* The device that exit_unserved_again() has served before. */
+/* The device that exit_unserved_again() serves first. */
 static struct ublk served;
 
 static void exit_unserved_again(struct ublk_srv *s)
@@ -334,7 +334,7 @@ static void exit_unserved_again(struct ublk_srv *s)
 	    iou_wait_ms(&first.r[0], 0, 0))
 		_exit(4);
 	ublk_srv_exit(&first);
-	/* one alone has it open: until the driver was asked, the commands have it */
+	/* one open at a time: the commands keep the device open until the driver ends them */
 	do {
 		iou_sleep_ms(1);
 		fd = ublk_open(&served, "c", O_RDWR);
@@ -346,7 +346,7 @@ static void exit_unserved_again(struct ublk_srv *s)
 }
 
 /*
- * The same with a driver that was asked to end other commands, of a ring that the task has closed.
+ * Like left_unserved, after the driver was told to end commands of a ring that the task has closed.
  * Mutant: cmd-asked-before.
  */
 TEST_F(ublk, left_unserved_again)
@@ -366,7 +366,7 @@ TEST_F(ublk, left_unserved_again)
 	EXPECT_EQ(0, ublk_del(&served));
 }
 
-/* It uses its own device: where all tags are in use, workers are to wait for one. */
+/* Submit to the server's own device more discards than it has tags, so that workers wait; exec. */
 static void exec_when_busy(int sig)
 {
 	struct iou *r = &leaving->r[0];
@@ -394,8 +394,8 @@ static void busy_when_told(struct ublk_srv *s)
 }
 
 /*
- * A server leaves with commands for its own device under way.  On other kinds of ring it would
- * have been given all tags by then, and the driver had no command left to be told by.
+ * A server ends with requests to its own device in flight.  On other kinds of ring, the driver
+ * would use all its commands for these requests, and could not be told of the end by a command.
  * differences: none, 6.12 loses requests of the device
  */
 TEST(left_busy)
@@ -409,10 +409,10 @@ TEST(left_busy)
 		SKIP(return, "requests are lost");
 	ASSERT_EQ(0, ublk_add(&u, 0));
 	ASSERT_EQ(0, ublk_start(&u));
-	/* which has tags of its own */
+	/* an I/O scheduler would have tags of its own */
 	snprintf(path, sizeof(path), "/sys/block/ublkb%d/queue/scheduler", u.id);
 	EXPECT_EQ(0, iou_put(path, "none"));
-	/* it waits for something to do */
+	/* let the server begin to wait for requests */
 	iou_sleep_ms(50);
 	kill(u.server, SIGUSR1);
 	EXPECT_EQ(0, ublk_reap(&u));
@@ -424,12 +424,12 @@ TEST(left_busy)
 #define REGION		(UBLK_SIZE / REGIONS)
 #define PIECES		(REGION / UBLK_IO)
 
-/* The driver hears of a server's end by a command that it has: never are all in use. */
+/* The driver is told of a server's end by an idle command: requests leave half of them idle. */
 #define AT_ONCE		(UBLK_DEPTH / 2 / REGIONS)
 
 /*
- * Do the pieces of a region, some at once.  Return: 0, 1 if the device gave some back because
- * its server has died, or a negative errno.
+ * Read or write a region, AT_ONCE pieces at a time.  Return: 0; 1 if pieces failed with -EIO
+ * because the server has died; another negative errno.
  */
 static int do_region(struct iou *r, int op, int fd, char *buf, unsigned long long at)
 {
@@ -480,7 +480,7 @@ static int use_region(struct ublk *u, unsigned int region, bool may_fail, const 
 		if (iou_verify(back, REGION, at, seed) != -1)
 			return -EILSEQ;
 	} while (!load_acq(stop));
-	/* what the device holds in the end */
+	/* compare the final contents of the device */
 	return iou_verify(u->mem + at, REGION, at, seed) == -1 ? 0 : -EBADMSG;
 }
 
@@ -503,8 +503,8 @@ static int start_verifiers(struct ublk *u, pid_t *users, bool may_fail, const un
 }
 
 /*
- * The server is killed at random, and another one goes on: nothing that was written is lost.
- * Requests that the dead one had fail, or are issued anew.
+ * The server is killed at random times, and another server goes on: no written data is lost.
+ * Requests of the killed server fail, or are issued again.
  */
 static int kill_and_recover(struct ublk *u, bool may_fail, unsigned long kills)
 {
@@ -568,7 +568,7 @@ TEST_F(ublk, deleted)
 		ASSERT_EQ(0, ublk_start(u));
 		ASSERT_EQ(0, start_users(u, users, 2));
 		ASSERT_TRUE(wait_served(u, 5 + rand() % 20));
-		/* DEL_DEV waits for the server's end, which this one begins */
+		/* DEL_DEV waits for the server's end, which STOP_DEV begins */
 		EXPECT_EQ(0, ublk_ctl(u, UBLK_U_CMD_STOP_DEV, NULL, 0, 0));
 		EXPECT_EQ(0, end_users(users, 2, false));
 		EXPECT_EQ(0, ublk_reap(u));
@@ -585,7 +585,7 @@ static int do_cancel(struct iou *r, unsigned long long data, unsigned int flags)
 	return iou_register(r, IORING_REGISTER_SYNC_CANCEL, &reg, 1);
 }
 
-/* All commands have been accepted when this returns. */
+/* Submit the FETCH commands, and wait until the driver has accepted all of them. */
 static int fetch_all(struct ublk_srv *s)
 {
 	struct iou *r = &s->r[0];
@@ -602,7 +602,7 @@ static int fetch_all(struct ublk_srv *s)
 		return ret ?: -EBADMSG;
 	if (!(s->u->sqe_flags & IOSQE_ASYNC))
 		return 0;
-	/* Workers send them back to us.  -EINVAL: this one is there, and others are not yet. */
+	/* The driver gets commands of workers later.  -EINVAL: it has this one, but not all. */
 	do {
 		ublk_fetch(s, UBLK_U_IO_FETCH_REQ, UBLK_DEPTH - 1, 0);
 		ret = iou_one(r);
@@ -610,7 +610,7 @@ static int fetch_all(struct ublk_srv *s)
 	return ret == -EBUSY ? 0 : ret;
 }
 
-/* Programs cannot name a command that a driver keeps; the ring's end ends it. */
+/* A program cannot cancel a command that a driver keeps, but the end of the ring ends it. */
 TEST_F(ublk, not_by_name)
 {
 	struct __kernel_timespec soon = { .tv_nsec = 1000000 };
@@ -635,7 +635,7 @@ TEST_F(ublk, not_by_name)
 	EXPECT_EQ(-ENOENT, iou_one(r));
 	EXPECT_EQ(0, iou_ready(r));
 
-	/* nor does a LINK_TIMEOUT end one */
+	/* a command with a LINK_TIMEOUT, on a stopped device: both post a CQE */
 	ASSERT_EQ(0, ublk_ctl(u, UBLK_U_CMD_STOP_DEV, NULL, 0, 0));
 	for (i = 0; i < UBLK_DEPTH; i++) {
 		ASSERT_EQ(0, iou_reap(r, &cqe));
@@ -649,7 +649,7 @@ TEST_F(ublk, not_by_name)
 	ublk_srv_exit(&s);
 }
 
-/* The ring goes while the driver has commands of it, and so the device can go. */
+/* A ring is closed while the driver has its commands; then the device can be deleted. */
 TEST_F(ublk, ring_closed)
 {
 	struct ublk *u = &self->u;
@@ -668,7 +668,7 @@ static void *fetch_in_thread(void *arg)
 	return (void *)(long)fetch_all(arg);
 }
 
-/* The thread that has submitted is gone, its process and the ring are not. */
+/* The thread that has submitted the commands exits; its process and the ring stay. */
 TEST_F(ublk, thread_exits)
 {
 	struct ublk *u = &self->u;
@@ -695,7 +695,7 @@ TEST_F(ublk, thread_exits)
 	ublk_srv_exit(&s);
 }
 
-/* A server becomes another program. */
+/* A server executes another program. */
 TEST_F(ublk, exec)
 {
 	struct ublk *u = &self->u;
@@ -710,7 +710,7 @@ TEST_F(ublk, exec)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (ublk_srv_init(&s, u) || fetch_all(&s))
 				_exit(1);
-			/* kept open, or closed, by exec */
+			/* exec keeps the ring open, or closes it */
 			fcntl(s.r[0].fd, F_SETFD, i ? FD_CLOEXEC : 0);
 			fcntl(s.fd, F_SETFD, FD_CLOEXEC);
 			execl("/bin/sh", "sh", "-c", "exit 7", NULL);
@@ -724,7 +724,7 @@ TEST_F(ublk, exec)
 }
 
 /*
- * A callback for a command of one ring ends commands of another one.
+ * A callback for a command of one ring ends commands of another ring.
  * differences: none, 6.12 loses what is served
  */
 TEST_F(ublk, two_rings)
@@ -749,10 +749,10 @@ TEST_F(ublk, two_rings)
 #define UBLK_U_IO_UNREGISTER_IO_BUF	_IOWR('u', 0x24, struct ublksrv_io_cmd)
 #endif
 
-/* What the server of a zero copy device moves data to and from. */
+/* The file to and from which the server of a zero copy device moves data. */
 static int backing;
 
-/* A server's ring has two slots more than requests: one with memory of its own, one empty. */
+/* Register a slot for each request, one with memory of the server, and one that stays empty. */
 static int zc_register_slots(struct ublk_srv *s)
 {
 	struct iovec own[UBLK_DEPTH + 2] = {};
@@ -761,7 +761,7 @@ static int zc_register_slots(struct ublk_srv *s)
 	return iou_register(&s->r[1], IORING_REGISTER_BUFFERS, own, UBLK_DEPTH + 2);
 }
 
-/* Command of a request's buffer, in the ring that moves the data. */
+/* Prepare a command for a request's buffer, in the ring that moves the data. */
 static struct io_uring_sqe *zc_prep_cmd(struct ublk_srv *s, unsigned int op, unsigned int tag,
 					unsigned int slot)
 {
@@ -801,7 +801,7 @@ static int zc_move(struct ublk_srv *s, int op, unsigned int slot, size_t from, s
 	return iou_one(&s->r[1]);
 }
 
-/* Tell of an answer that is not the expected one.  Return: 0 or -EPROTO. */
+/* Report an unexpected result.  Return: 0 or -EPROTO. */
 static int zc_expect(int want, int got, int line)
 {
 	if (want != got)
@@ -812,8 +812,8 @@ static int zc_expect(int want, int got, int line)
 #define ZC_EXPECT(want, got)	(err = err ?: zc_expect(want, got, __LINE__))
 
 /*
- * As servers do: one chain registers the buffer, moves the data and removes the buffer.  A request
- * behind that has none.
+ * One chain registers the buffer, moves the data and removes the buffer, as servers do.  The next
+ * request of the chain finds no buffer, and fails.
  */
 static int zc_chain(struct ublk_srv *s, int op, unsigned int tag, size_t len, off_t at)
 {
@@ -830,7 +830,7 @@ static int zc_chain(struct ublk_srv *s, int op, unsigned int tag, size_t len, of
 		ZC_EXPECT(0, iou_reap(&s->r[1], &cqe));
 		ZC_EXPECT(want[i], cqe.res);
 	}
-	/* with a buffer that is there already, for the time until it is removed */
+	/* a chain removes a buffer that was registered before; its next request fails, too */
 	ZC_EXPECT(0, zc_cmd(s, UBLK_U_IO_REGISTER_IO_BUF, tag, tag));
 	zc_prep_cmd(s, UBLK_U_IO_UNREGISTER_IO_BUF, tag, tag)->flags |= IOSQE_IO_HARDLINK;
 	zc_prep_move(s, op, tag, 0, len, at);
@@ -842,7 +842,7 @@ static int zc_chain(struct ublk_srv *s, int op, unsigned int tag, size_t len, of
 	return err;
 }
 
-/* Serve a request without a copy, and try what is refused. */
+/* Serve a request without a copy, and check that wrong requests fail. */
 static int zc_serve(struct ublk_srv *s, unsigned int tag)
 {
 	const struct ublksrv_io_desc *d = &s->desc[tag];

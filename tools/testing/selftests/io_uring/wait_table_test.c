@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: requests that wait in great numbers, and how one is found among them */
+/* io_uring selftests: requests that wait in great numbers, and searches among them */
 /*
- * Programs name what waits by its user_data.  Which of several with the same name
- * is meant has always been the same one, however many others there are; finding it
- * costs about the same, too; and where everything has to be looked at, the task can
- * be killed meanwhile.
+ * A cancel or a removal names a waiting request by its user_data.  Of several requests with one
+ * name, it always finds the same one.  This takes about the same time however many requests wait.
+ * Some searches have to look at all requests.  Their task can be killed during the search.
  */
 #include "fault.h"
 #include "sock.h"
@@ -73,7 +72,7 @@ static struct io_uring_sqe *cancel(struct iou *r, unsigned long long target, uns
 	return sqe;
 }
 
-/* Park @nr polls, named @data and on from there in steps, which may be 0. */
+/* Park @nr polls, whose user_data begins at @data and increases by @step each. */
 static int park_polls(struct iou *r, int fd, unsigned int nr, unsigned long long data,
 		      unsigned int step)
 {
@@ -116,7 +115,7 @@ static int park_timeouts(struct iou *r, unsigned int nr, unsigned long long data
 	return 0;
 }
 
-/* Which of the polls named 7 goes first is seen by the descriptor's events. */
+/* Submit two polls named 7.  An event of a descriptor later shows which of them still waits. */
 static void two_polls(struct iou *r, int first, int second)
 {
 	poll_in(r, first, 7);
@@ -125,9 +124,9 @@ static void two_polls(struct iou *r, int first, int second)
 }
 
 /*
- * Of several that have one name, cancel and removal mean the youngest poll but the
- * oldest timer, and cancel means a poll rather than a timer; with few and with many
- * others, and although the table of the wait table has grown since they were parked.
+ * Of requests with one name, a cancel or a removal finds the youngest poll or the oldest timer, and
+ * a cancel finds a poll rather than a timer.  The test has few and many other requests, and the
+ * wait table also grows after the named requests were parked.
  */
 TEST_F(table, who_is_found)
 {
@@ -155,7 +154,7 @@ TEST_F(table, who_is_found)
 		EXPECT_STREQ("2:0 7:ECANCELED", submit_cqes(r, 2));
 		cancel(r, 7, 0, 2);
 		EXPECT_STREQ("2:ENOENT", submit_cqes(r, 1));
-		/* the older timer: what is left can be brought to its end */
+		/* the older timer is removed, and an update ends the younger one */
 		timeout_remove(r, 8, 3);
 		EXPECT_STREQ("3:0 8:ECANCELED", submit_cqes(r, 2));
 		timeout_update(r, 8, 0, 0, 4);
@@ -172,7 +171,7 @@ TEST_F(table, who_is_found)
 	close(q[0]);
 }
 
-/* A timer is removed once: the next removal finds the next timer, though both repeat. */
+/* A timer is removed once: the next removal finds the next timer, even if both repeat. */
 TEST_F(table, each_is_removed)
 {
 	unsigned int kind[] = { 0, IORING_TIMEOUT_MULTISHOT }, i;
@@ -190,7 +189,7 @@ TEST_F(table, each_is_removed)
 	}
 }
 
-/* A timer that gets another time is the youngest from then on. */
+/* An updated timer counts as the youngest from then on. */
 TEST_F(table, updated_ones_come_last)
 {
 	struct iou *r = &self->r;
@@ -198,14 +197,14 @@ TEST_F(table, updated_ones_come_last)
 	timeout(r, HOUR, 0, 0, 5);
 	timeout(r, 2 * HOUR, 0, 0, 5);
 	timeout_update(r, 5, 3 * HOUR, 0, 1);
-	/* the second one */
+	/* this finds the second timer */
 	timeout_update(r, 5, 0, 0, 2);
 	EXPECT_STREQ("1:0 2:0 5:ETIME", sorted(submit_cqes(r, 3)));
 	timeout_update(r, 5, 0, 0, 3);
 	EXPECT_STREQ("3:0 5:ETIME", sorted(submit_cqes(r, 2)));
 }
 
-/* The time of @nr searches for what is named 5, in a batch; they find nothing or everything. */
+/* Return: the time in us of a batch of @nr searches for name 5; all find a request, or none. */
 static unsigned long long search(struct iou *r, int op, unsigned int nr)
 {
 	unsigned long long start;
@@ -219,7 +218,7 @@ static unsigned long long search(struct iou *r, int op, unsigned int nr)
 	start = iou_now_us();
 	iou_submit(r);
 	start = iou_now_us() - start;
-	/* those that were found end as well */
+	/* the requests that were found post CQEs as well */
 	do {
 		iou_seen(r, iou_ready(r));
 	} while (iou_wait_ms(r, 1, SILENCE) != -ETIME);
@@ -235,8 +234,8 @@ static void park_5(struct iou *r, int fd, int op, unsigned int nr)
 }
 
 /*
- * Twenty times as many under one name, and a removal takes about as long.  The
- * best of some runs counts: a busy machine can only make it longer.
+ * A removal takes about as long among twenty times as many requests with one name.
+ * The shortest of some runs counts: a busy machine can only make a run longer.
  * differences: none, only the time that a removal takes differs
  */
 TEST_F(table, one_name)
@@ -277,7 +276,7 @@ TEST_F(table, one_name)
 	}
 }
 
-/* As many names as requests: each is found, whatever they have in common. */
+/* Each request has its own name, and is found, whatever bits the names have in common. */
 TEST_F(table, many_names)
 {
 	unsigned int step[] = { 1, 64, 4096, 1 << 20 }, nr = 3 * BATCH, i, k;
@@ -298,7 +297,7 @@ TEST_F(table, many_names)
 				iou_seen(r, 1);
 			}
 		}
-		/* the wait table shrinks again, and has lost none */
+		/* no removed request is left in the wait table: ANY cancels only a new poll */
 		poll_in(r, self->p[0], 2);
 		cancel(r, 0, IORING_ASYNC_CANCEL_ANY, 1);
 		EXPECT_STREQ("1:1 2:ECANCELED", submit_cqes(r, 2));
@@ -315,7 +314,7 @@ static int reads_named_5(struct iou *r, int fd, unsigned int nr)
 	return park_reads(r, fd, nr, 5);
 }
 
-/* They wait for the only worker, who stands in a fault. */
+/* Queue reads for the only worker, which sleeps in a fault of the first read. */
 static int queued_reads(struct iou *r, int fd, unsigned int nr)
 {
 	unsigned int limits[2] = { 1, 1 }, i;
@@ -334,7 +333,7 @@ static int queued_reads(struct iou *r, int fd, unsigned int nr)
 	return hole_faults(&hole, 1) == 1 ? 0 : -1;
 }
 
-/* What each of a batch of searches looks for, and among what: on a pipe, or in a queue. */
+/* The requests of a batch of searches, and the function that parks what they search. */
 struct search {
 	const char *name;
 	int (*wait)(struct iou *r, int fd, unsigned int nr);
@@ -342,7 +341,7 @@ struct search {
 	unsigned int flags;
 };
 
-/* A task that parks, then searches for minutes.  It says when it begins, and if it ends. */
+/* Park requests, then search for minutes.  *@progress is 1 after the parking, 2 at the end. */
 static void search_long(const struct search *s, unsigned int parked, volatile int *progress)
 {
 	unsigned int nr = 32768, i;
@@ -362,7 +361,7 @@ static void search_long(const struct search *s, unsigned int parked, volatile in
 	_exit(0);
 }
 
-/* Kill a child.  Return: how many milliseconds it takes. */
+/* Kill a child.  Return: the milliseconds until it has ended. */
 static unsigned int time_to_die(int pid)
 {
 	unsigned long long start = iou_now_us();
@@ -374,10 +373,10 @@ static unsigned int time_to_die(int pid)
 }
 
 /*
- * A batch of searches, each of which has to look at everything: it would take
- * minutes, but its task can be killed.  Mutant: parked-search-deaf, which a removal shows, as
- * cancels ask before each search.  That they do makes no difference here: what is in a queue is
- * ended by its killed worker first.  differences: search-killable
+ * A batch of searches, each of which looks at all requests, would take minutes, but its task can be
+ * killed.  Mutant: parked-search-deaf, which only the removal shows, as a cancel checks for a kill
+ * before each search.  The test does not need that check for the queue, whose killed worker ends
+ * the queued requests first.  differences: search-killable
  */
 TEST(killed_while_searching)
 {
@@ -429,7 +428,7 @@ static int run_on(int cpu)
 	return sched_setaffinity(0, sizeof(cpus), &cpus);
 }
 
-/* Link to what was prepared last a limit that ends at @end. */
+/* Link to @sqe, which was prepared last, a LINK_TIMEOUT that expires at @end. */
 static void limit_at(struct iou *r, struct io_uring_sqe *sqe, const struct __kernel_timespec *end)
 {
 	sqe->flags |= IOSQE_IO_LINK;
@@ -439,10 +438,10 @@ static void limit_at(struct iou *r, struct io_uring_sqe *sqe, const struct __ker
 }
 
 /*
- * A task that in one run of its task work sees events for @nr polls, and behind each of them has
- * something to go on with, then the limits of @nr reads that wait for a worker: for each it looks
- * whether what is limited is ready.  The limits end when @patience times as long has passed as
- * the polls have taken to arm; exits with TOO_LATE if that was too short for them.
+ * In one run of its task work, the task handles events of @nr polls, each with a linked request,
+ * and then LINK_TIMEOUTs of @nr reads that wait for a worker.  For each LINK_TIMEOUT it searches
+ * the ready requests for the read.  The LINK_TIMEOUTs expire after @patience times the time that
+ * arming the polls took.  Exit with TOO_LATE if the reads were not submitted in that time.
  */
 #define TOO_LATE	2
 
@@ -455,7 +454,7 @@ static void run_long(struct iou *r, unsigned int nr, unsigned int patience, vola
 	static char byte;
 	unsigned int i;
 
-	/* on one CPU: a competing task makes the run handle what is ready */
+	/* on one CPU, where a competing task has the run handle the ready requests */
 	if (run_on(0) || pipe(p) || pipe(out) || hole_open(&hole, 1) ||
 	    queued_reads(r, 0, 1))
 		_exit(1);
@@ -479,7 +478,7 @@ static void run_long(struct iou *r, unsigned int nr, unsigned int patience, vola
 	at = end.tv_sec * 1000000ULL;
 	if (iou_now_us() + 1000000 > at)
 		_exit(TOO_LATE);
-	/* all of it comes while the task stands in a fault, in a system call */
+	/* all events come while the task sleeps in a fault of its write() below */
 	if (!fork()) {
 		run_on(1);
 		iou_sleep_ms(100);
@@ -497,8 +496,8 @@ static void run_long(struct iou *r, unsigned int nr, unsigned int patience, vola
 }
 
 /*
- * Events for what is limited come with those for what is ready: a killed task does not look
- * through all of the latter for each of the former.  Mutant: ready-search-deaf.
+ * LINK_TIMEOUTs expire while many requests are ready.  A killed task does not search all ready
+ * requests for each LINK_TIMEOUT.  Mutant: ready-search-deaf.
  * differences: none, 6.12 has no list of what is ready
  */
 TEST(killed_while_limits_expire)
@@ -527,7 +526,7 @@ TEST(killed_while_limits_expire)
 	ASSERT_EQ(0, gone) {
 		TH_LOG("not started: status %x", status);
 	}
-	/* the events take less */
+	/* the events take less time than this */
 	iou_sleep_ms(1500);
 	took = time_to_die(pid);
 	EXPECT_GT(iou_slow_kernel() ? 8000 : 4000, took) {
@@ -539,8 +538,8 @@ TEST(killed_while_limits_expire)
 #define LONG		32768
 
 /*
- * A task that is killed by the first of a batch, which writes into @p: who reads there is sent a
- * signal.  Each of the others adds one to @event.
+ * Submit a batch whose first request kills the task: it writes into @p, whose read end sends
+ * SIGKILL to its owner.  Each other request adds one to @event.
  */
 static void submit_and_be_killed(unsigned int flags, int p[2], int event)
 {
@@ -562,7 +561,7 @@ static void submit_and_be_killed(unsigned int flags, int p[2], int event)
 }
 
 /*
- * A task that is killed in the midst of a batch leaves the rest.  Mutant: batch-not-killable.
+ * A task that is killed during a batch does not issue the rest of it.  Mutant: batch-not-killable.
  * differences: kill-leaves-batch
  */
 TEST(killed_in_a_long_batch)
@@ -585,7 +584,7 @@ TEST(killed_in_a_long_batch)
 		EXPECT_TRUE(WIFSIGNALED(status)) {
 			TH_LOG("kind %u: status %x", i, status);
 		}
-		/* it looks after each 16 */
+		/* the task checks for a kill after each 16 requests */
 		EXPECT_EQ(0, eventfd_read(event, &done));
 		EXPECT_GE(16, done) {
 			TH_LOG("kind %u: %llu more", i, (unsigned long long)done);
@@ -596,7 +595,7 @@ TEST(killed_in_a_long_batch)
 	}
 }
 
-/* The longest time in which current, which sleeps a millisecond, did not run.  For good. */
+/* Record the longest time in which current, which sleeps for 1 ms each, did not run.  No end. */
 static void measure_gaps(volatile unsigned long long *longest)
 {
 	unsigned long long last = iou_now_us(), now;
@@ -610,8 +609,8 @@ static void measure_gaps(volatile unsigned long long *longest)
 }
 
 /*
- * Waits are told to end by the first of a batch, and each of the others looks for them in a
- * large table that is empty.  Meanwhile other tasks run on the same CPU.
+ * The first cancel of a batch ends all waits, and each other cancel searches a large table that is
+ * empty.  Other tasks run on the same CPU during the batch.
  * Mutant: empty-table-keeps-cpu.
  */
 TEST(empty_table_lets_others_run)
@@ -639,7 +638,7 @@ TEST(empty_table_lets_others_run)
 	if (!pid)
 		measure_gaps(longest);
 	iou_sleep_ms(20);
-	/* what comes of the first is not run before all are searched for */
+	/* task work that the first cancel causes runs after the batch */
 	for (i = 0; i < nr; i++)
 		cancel(r, 0, IORING_ASYNC_CANCEL_ANY, 2);
 	*longest = 0;
@@ -656,7 +655,7 @@ TEST(empty_table_lets_others_run)
 	munmap((void *)longest, IOU_PAGE);
 }
 
-/* The longest gap of another task while @nr wakes, which take *@took, scan one hash bucket. */
+/* Return: the longest gap of another task while @nr wakes scan one hash bucket for *@took us. */
 static unsigned long long gap_of_wakes(struct iou *r, unsigned int *word, unsigned int nr,
 				       volatile unsigned long long *longest,
 				       unsigned long long *took)
@@ -682,8 +681,9 @@ static unsigned long long gap_of_wakes(struct iou *r, unsigned int *word, unsign
 }
 
 /*
- * Each wake of a batch scans a long bucket and finds none with its bits.  Other tasks run on the
- * same CPU after a few of them: 10 on 6.12.  The best of three, as the machine may be busy.
+ * Each wake of a batch scans a long bucket and finds no waiter with its bits.  Other tasks run on
+ * the same CPU after a few wakes: 10 on 6.12.  One good run of three is enough, as the
+ * machine may be busy.
  * Mutant: futex-wake-keeps-cpu.
  */
 TEST(futex_wakes_let_others_run)
@@ -719,8 +719,8 @@ TEST(futex_wakes_let_others_run)
 }
 
 /*
- * Each of a batch walks past many that wait for something else on the same file, without a
- * pause of its own.  Meanwhile other tasks run on the same CPU.  Mutant: batch-keeps-cpu.
+ * Each write of a batch walks, without a pause, past many polls that wait for another event of the
+ * same file.  Other tasks run on the same CPU during the batch.  Mutant: batch-keeps-cpu.
  */
 TEST(long_batch_lets_others_run)
 {
@@ -762,7 +762,7 @@ TEST(long_batch_lets_others_run)
 	munmap((void *)longest, IOU_PAGE);
 }
 
-/* Submit @nr requests; a drained one that waits keeps them waiting, too. */
+/* Submit @nr requests, which wait behind a drained request that waits. */
 static int queue_nops(struct iou *r, unsigned int nr)
 {
 	unsigned int i;
@@ -778,8 +778,8 @@ static int queue_nops(struct iou *r, unsigned int nr)
 }
 
 /*
- * A task with @nr requests that wait for a drained one executes a program; as many of
- * another task wait in front of them.  Return: microseconds that this took, 0 on failure.
+ * Execute a program in a task with @nr requests that wait behind a drained one, and behind @nr
+ * requests of another task.  Return: microseconds that this took; 0 on failure
  */
 static unsigned long long exec_behind(unsigned int nr)
 {
@@ -812,9 +812,9 @@ out:
 }
 
 /*
- * @nr exclusive polls of a socket: multishot ones of which one is chosen for an event, or one in
- * two is chosen for one each.  These are cancelled before they report an event, or the ring
- * is closed.  Return: microseconds until they, or it, were gone; 0: something else failed
+ * End @nr exclusive polls of a socket.  With @each, half of the polls are woken by an event each,
+ * and all are cancelled before they report it.  Without @each, the polls are multishot, one of
+ * them is woken, and the ring is closed.  Return: microseconds until the end; 0 on failure
  */
 static unsigned long long end_of_exclusive(unsigned int nr, bool each)
 {
@@ -825,7 +825,7 @@ static unsigned long long end_of_exclusive(unsigned int nr, bool each)
 
 	if (pipe(p) || sock_tcp_pair(s) || iou_init_cq(&r, BATCH, 8 * BATCH, IOU_DEFER))
 		return 0;
-	/* the write end is gone when the ring is */
+	/* the write end is closed when the ring is freed */
 	if (iou_register(&r, IORING_REGISTER_FILES, &p[1], 1))
 		return 0;
 	close(p[1]);
@@ -868,8 +868,8 @@ static unsigned long long end_of_chosen(unsigned int nr)
 }
 
 /*
- * The best of three for @nr, and for four times as many: not sixteen times as long.  On a busy
- * machine it takes more than three until both have had their share of it.
+ * Check that @run does not take sixteen times as long for four times as many: the limit is nine.
+ * The shortest of three rounds counts, or of up to ten if the machine is busy.
  */
 static void four_times(struct __test_metadata *_metadata, unsigned int nr,
 		       unsigned long long (*run)(unsigned int nr))
@@ -895,13 +895,13 @@ TEST(exec_behind_many)
 	four_times(_metadata, iou_slow_kernel() ? 3000 : 8000, exec_behind);
 }
 
-/* Each that ends wakes another one, which ends as well. */
+/* Each poll that ends wakes another poll, which ends as well. */
 TEST(exclusive_ones_end)
 {
 	four_times(_metadata, iou_slow_kernel() ? 1000 : 5000, end_of_multishot);
 }
 
-/* Each of those that were chosen wakes one of the rest, perhaps all of them the same. */
+/* Each woken poll that is cancelled wakes another poll, perhaps always the same one. */
 TEST(chosen_ones_end)
 {
 	four_times(_metadata, iou_slow_kernel() ? 1000 : 5000, end_of_chosen);

@@ -18,7 +18,7 @@ FIXTURE_VARIANT(waitid) {
 IOU_KINDS(waitid);
 IOU_KINDS_ASYNC(waitid);
 
-/* A child that does nothing until a signal, or our end, tells it to. */
+/* Create a child that sleeps until a signal ends it, or until current exits. */
 static int make_child(void)
 {
 	int parent = getpid(), pid = fork();
@@ -77,7 +77,7 @@ TEST_F(waitid, exit)
 	struct io_uring_cqe cqe;
 	int pid;
 
-	/* waited for before it ends */
+	/* the wait begins before the child ends */
 	prep_waitid(r, P_PID, self->child, &info, WEXITED)->flags = f;
 	ASSERT_EQ(0, iou_submit_issued(r));
 	kill(self->child, SIGTERM);
@@ -92,7 +92,7 @@ TEST_F(waitid, exit)
 	EXPECT_EQ(-ECHILD, do_waitid(r, f, P_PID, self->child, &info, WEXITED));
 	EXPECT_EQ(0, info.si_signo);
 
-	/* and after; once to look, then to have it */
+	/* the wait begins after the child has ended; WNOWAIT does not reap it yet */
 	pid = fork();
 	if (!pid)
 		_exit(9);
@@ -153,11 +153,11 @@ TEST_F(waitid, refused)
 	EXPECT_EQ(-EINVAL, do_waitid(r, f, P_PID, 0, NULL, WEXITED));
 	EXPECT_EQ(-EBADF, do_waitid(r, f, P_PIDFD, 999, NULL, WEXITED));
 	EXPECT_EQ(-ECHILD, do_waitid(r, f, P_PID, 1, NULL, WEXITED));
-	/* the answer cannot be given, if it is that there is none */
+	/* -EFAULT replaces -ECHILD if the siginfo cannot be written */
 	EXPECT_EQ(-EFAULT, do_waitid(r, f, P_PID, 1, (void *)8, WEXITED));
 	prep_waitid(r, P_ALL, 0, NULL, WEXITED)->waitid_flags = 1;
 	EXPECT_EQ(-EINVAL, iou_one(r));
-	/* reaped all the same, as by waitid(2) */
+	/* the child is reaped in spite of -EFAULT, as by waitid(2) */
 	pid = fork();
 	if (!pid)
 		_exit(0);
@@ -200,7 +200,7 @@ TEST_F(waitid, cancel)
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(-ECANCELED, iou_discard(r, 1));
 	EXPECT_EQ(-ENOENT, do_cancel(r, 3, 0));
-	/* none of them has taken the child */
+	/* no cancelled wait has reaped the child */
 	kill(self->child, SIGKILL);
 	EXPECT_EQ(self->child, waitpid(self->child, NULL, 0));
 	self->child = 0;
@@ -234,7 +234,7 @@ TEST_F(waitid, timeout_and_chain)
 	self->child = 0;
 }
 
-/* Two want the same child: one has it, the other waits on, or finds that there is none. */
+/* Two requests wait for any child: one reaps the first child, the other waits for the second. */
 TEST_F(waitid, one_child_for_two)
 {
 	int second = make_child(), i, got;
@@ -268,7 +268,7 @@ TEST_F(waitid, taken_by_others)
 
 	prep_waitid(r, P_ALL, 0, NULL, WEXITED);
 	ASSERT_EQ(0, iou_submit_issued(r));
-	/* stops are not waited for; and this one is had by waitpid(2) */
+	/* the request does not wait for stops, and waitpid(2) takes this stop */
 	kill(self->child, SIGSTOP);
 	EXPECT_EQ(self->child, waitpid(self->child, &status, WUNTRACED));
 	iou_wait_ms(r, 1, 20);
@@ -282,8 +282,8 @@ TEST_F(waitid, taken_by_others)
 #define OTHER_WAITS	20
 
 /*
- * Many wait for the same child, on two rings, and some of them are cancelled.  Its end ends all
- * the others, one of which has it, and nothing else.  Mutants: waitid-rest-waits,
+ * Many requests wait for one child, on two rings, and some are cancelled.  The child's end ends
+ * all others of them, one of which reaps it, and no other wait.  Mutants: waitid-rest-waits,
  * waitid-cancel-loses-rest.
  */
 TEST_F(waitid, many_for_one_child)
@@ -327,7 +327,7 @@ TEST_F(waitid, many_for_one_child)
 		iou_wait_ms(&r[k], 1, 20);
 		EXPECT_EQ(0, iou_ready(&r[k]));
 	}
-	/* what has looked in vain by then still waits, and one of it has this */
+	/* the waits for a stop, which were woken in vain, still wait; one takes this stop */
 	kill(second, SIGSTOP);
 	for (k = 0; !iou_ready(&r[0]) && !iou_ready(&r[1]) && k < IOU_PATIENCE; k++)
 		iou_wait_ms(&r[k % 2], 1, 1);
@@ -341,7 +341,7 @@ TEST_F(waitid, many_for_one_child)
 	end_child(second);
 }
 
-/* The shortest time in us in which a child was made, ended and was had. */
+/* Return: the shortest time in us in which a child was created, ended and was reaped. */
 static unsigned long long time_of_child(void)
 {
 	unsigned long long best = -1ULL, start;
@@ -364,9 +364,9 @@ static unsigned long long time_of_child(void)
 }
 
 /*
- * Whatever number of requests waits for one child, the end of another costs about the same:
- * all waiters are asked with a lock held that each fork and exit of the machine takes.
- * 6.12 takes up to 2 us for each of them.
+ * The end of a child takes about the same time however many requests wait for another child.  This
+ * matters because waiters are called under a lock that each fork and exit of the machine takes.
+ * 6.12 takes up to 2 us for each waiter.
  * differences: none, only the time that an end takes differs
  */
 TEST_F(waitid, many_are_asked_once)
@@ -378,7 +378,7 @@ TEST_F(waitid, many_are_asked_once)
 	if (iou_on_stock())
 		SKIP(return, "each of them is asked");
 	ASSERT_EQ(0, iou_init_cq(&r, 4096, 32768, variant->flags));
-	/* a fork copies what the ring is mapped by, too */
+	/* the ring exists already, as a fork also copies its mappings */
 	alone = time_of_child();
 	for (k = 0; k < 8; k++) {
 		for (i = 0; i < 4000; i++)
@@ -414,12 +414,12 @@ TEST_F(waitid, races)
 				res = cqe.res;
 		}
 		ASSERT_TRUE(!res || res == -ECANCELED);
-		/* the wait that was cancelled has taken no child */
+		/* a cancelled wait has not reaped the child */
 		ASSERT_EQ(res ? pid : -1, waitpid(pid, NULL, 0));
 	}
 }
 
-/* A process goes with its waits, exec goes on without them. */
+/* A process with waits exits, is killed, or executes a program, which goes on without waits. */
 TEST_F(waitid, exit_and_exec)
 {
 	unsigned int how;
@@ -460,7 +460,7 @@ static void *wait_in_thread(void *arg)
 	return (void *)(long)iou_submit_issued(r);
 }
 
-/* The thread that waits is gone: no task is left to take the child for it. */
+/* The thread of a wait exits: the wait ends, as no task is left to reap the child for it. */
 TEST_F(waitid, thread_exits)
 {
 	struct iou *r = &self->r;
@@ -479,7 +479,7 @@ TEST_F(waitid, thread_exits)
 	self->child = 0;
 }
 
-/* enough that an event is likely to come while a task looks through them */
+/* enough children that an event is likely to come while a task searches them */
 #define MANY	(iou_slow_kernel() ? 200 : 400)
 
 FIXTURE(waitid_many) {
@@ -506,7 +506,7 @@ FIXTURE_SETUP(waitid_many)
 		self->children[i] = make_child();
 		ASSERT_LT(0, self->children[i]);
 	}
-	/* it stops one of them and lets it go on, all the time */
+	/* a process stops and continues one of the children all the time */
 	self->storm = fork();
 	ASSERT_LE(0, self->storm);
 	if (!self->storm) {
@@ -530,9 +530,9 @@ FIXTURE_TEARDOWN(waitid_many)
 }
 
 /*
- * Events that are not waited for come while the task looks: it looks again, as often as it
- * takes, and meanwhile other requests go on.  Debug kernels watch the states that the
- * request goes through.  Mutant: waitid-looks-on.
+ * Events for which the request does not wait come while the task searches its children.  The task
+ * searches again for each event, and still serves other requests.  Debug kernels check the states
+ * of the request.  Mutant: waitid-looks-on.
  */
 TEST_F(waitid_many, events_while_it_looks)
 {
@@ -545,7 +545,7 @@ TEST_F(waitid_many, events_while_it_looks)
 		victim = self->children[i];
 		prep_waitid(r, P_ALL, 0, &info, WEXITED);
 		ASSERT_EQ(0, iou_submit_issued(r));
-		/* for a while it does nothing but look */
+		/* for a while the task only searches its children */
 		iou_wait_ms(r, 1, 20);
 		ASSERT_EQ(0, iou_ready(r));
 		iou_nop(r, 5);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring selftests: a waiter for several CQEs is woken for all that will come */
+/* io_uring selftests: wake-ups of a task that waits for several CQEs */
 /*
- * On rings with DEFER_TASKRUN the kernel counts what has arrived for a sleeping
- * task and wakes it for the last that it waits for.  Here is what such a count
- * gets wrong: things that make two CQEs, and things that have to be run before
- * the rest can come.  A wake-up that is lost is one that only the end of the
- * waiting time brings.
+ * On rings with DEFER_TASKRUN the kernel counts the task work of a sleeping task.  It wakes the
+ * task for the last CQE that the task waits for.  A simple count is wrong for task work that leads
+ * to two CQEs, and for task work that has to run before other CQEs can come.  The tests wait for
+ * such CQEs.  If a wake-up is lost, the wait ends only with its timeout.
  */
 #include <pthread.h>
 #include <linux/falloc.h>
@@ -19,7 +18,7 @@
 #include "iou_test.h"
 #include "sock.h"
 
-/* What happens once the ring's owner sleeps in io_uring_enter(). */
+/* What happen() does once the ring's owner sleeps in io_uring_enter(). */
 struct event {
 	pid_t	owner;
 	int	fd;		/* gets a byte */
@@ -98,13 +97,13 @@ static int woken(struct iou *r, unsigned int min)
 	return 0;
 }
 
-/* Stock counts each request that has come as one CQE.  differences: defer-wake-count */
+/* Stock counts one CQE for each request with task work.  differences: defer-wake-count */
 static bool loses_wakes(unsigned int flags)
 {
 	return iou_on_stock() && flags == IOU_DEFER;
 }
 
-/* A table of one file, with a tag. */
+/* Register a table of one file, with a tag. */
 static int register_tagged(struct iou *r, int fd, __u64 tag)
 {
 	struct io_uring_rsrc_register reg = {
@@ -122,7 +121,7 @@ static int empty_slot(struct iou *r)
 	return iou_register(r, IORING_REGISTER_FILES_UPDATE, &up, 1);
 }
 
-/* A poll of the file in the slot; on SQPOLL rings, too, it has begun then. */
+/* Start a poll of the file in the slot, and wait until an SQPOLL thread has started it. */
 static int start_poll(struct iou *r)
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, 0, NULL, 0, 0);
@@ -146,7 +145,7 @@ do {									\
 	}								\
 } while (0)
 
-/* The last request on a file that is registered no more: its CQE and the tag's. */
+/* The end of the last request on an unregistered file posts its CQE and the tag's CQE. */
 TEST_F(several, poll_and_tag)
 {
 	struct iou *r = &self->r;
@@ -180,7 +179,7 @@ TEST_F(several, read_and_tag)
 	END();
 }
 
-/* A worker empties the slot when the owner sleeps, and the event was counted already. */
+/* A worker empties the slot while the owner sleeps, after the event was counted. */
 TEST_F(several, tag_by_a_worker)
 {
 	struct iou *r = &self->r;
@@ -202,7 +201,7 @@ TEST_F(several, tag_by_a_worker)
 	close(hole.uffd);
 }
 
-/* A write that waits for a full pipe has to be done before its answer can come. */
+/* A write that waits for room in a pipe has to run before data for the read can come. */
 TEST_F(several, write_and_answer)
 {
 	struct iou *r = &self->r;
@@ -221,7 +220,7 @@ TEST_F(several, write_and_answer)
 	self->event.to = q[1];
 	BEGIN(&self->event);
 	EXPECT_EQ(0, woken(r, 2)) {
-		/* its thread reads still */
+		/* the thread still reads, and gets its last byte here */
 		EXPECT_EQ(1, write(self->p[1], "z", 1));
 	}
 	END();
@@ -229,7 +228,7 @@ TEST_F(several, write_and_answer)
 	close(q[1]);
 }
 
-/* A drained request begins when the one before it has been looked at. */
+/* A drained request begins when the event of the poll before it has been handled. */
 TEST_F(several, poll_and_drained)
 {
 	struct iou *r = &self->r;
@@ -245,7 +244,7 @@ TEST_F(several, poll_and_drained)
 	END();
 }
 
-/* A direct write is done when its second half was run; a task that cuts the file waits for that. */
+/* The end of a direct write is task work, and the FALLOCATE of the same file waits for this. */
 TEST_F(several, write_and_cut)
 {
 	struct iou *r = &self->r;
@@ -272,13 +271,13 @@ TEST_F(several, write_and_cut)
 			 FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 1 << 19);
 		ASSERT_EQ(2, iou_submit(r));
 		ASSERT_EQ(0, woken(r, 2));
-		/* a worker may be done with the other one first, whose result is 0 */
+		/* the CQE of the FALLOCATE, whose result is 0, may come first */
 		EXPECT_EQ(1 << 19, iou_cqe_at(r, 0)->res + iou_cqe_at(r, 1)->res);
 		iou_seen(r, 2);
 	}
 }
 
-/* More at once than is run in one go: all of it comes, in its order, in one wait. */
+/* A mailbox has more items than one run handles: one wait gets all CQEs, in order. */
 TEST(many_at_once)
 {
 	const unsigned int nr = 10000;
@@ -306,7 +305,7 @@ TEST(many_at_once)
 	ASSERT_EQ(0, pthread_join(thread, &failed));
 	EXPECT_EQ(NULL, failed);
 	ASSERT_EQ(nr, iou_ready(&r));
-	/* the youngest is the first that is woken */
+	/* the youngest poll is woken first */
 	for (i = 0; i < nr; i++)
 		ASSERT_EQ(nr - 1 - i, iou_cqe_at(&r, i)->user_data);
 	iou_exit(&r);
@@ -316,8 +315,8 @@ TEST(many_at_once)
 #define RUN	10000
 
 /*
- * A task that is killed by the first of many that its mailbox holds: a write that waits for
- * room in @full sends it a signal.  Each of the others would take one from @event.
+ * Run a mailbox whose first item kills the task: a write that waited for room in @full, whose
+ * read end sends SIGKILL to its owner.  Each other item would take one from @event.
  */
 static void run_and_be_killed(int full[2], int event)
 {
@@ -345,7 +344,7 @@ static void run_and_be_killed(int full[2], int event)
 }
 
 /*
- * A task that is killed while it runs its mailbox leaves most of it, however much there is.
+ * A task that is killed while it runs its mailbox does not run most of the items.
  * Mutant: mailbox-run-not-killable.  differences: kill-leaves-mail
  */
 TEST(killed_while_it_runs_mail)
@@ -367,7 +366,7 @@ TEST(killed_while_it_runs_mail)
 	ASSERT_EQ(0, fcntl(event, F_SETFL, O_NONBLOCK));
 	while (!eventfd_read(event, &one))
 		left += one;
-	/* it looks after each 64, here and there */
+	/* the run checks for a kill about every 64 items */
 	EXPECT_LE(RUN - 1024, left);
 	EXPECT_GT(RUN, left);
 	close(event);
@@ -375,7 +374,7 @@ TEST(killed_while_it_runs_mail)
 	close(full[1]);
 }
 
-/* A child that sends and receives without a pause, which wakes polls for other events as well. */
+/* Fork a child that sends and receives without a pause, which wakes polls for other events, too. */
 static int pass_data(int s[2])
 {
 	int pid = fork();
@@ -390,7 +389,7 @@ static int pass_data(int s[2])
 }
 
 /*
- * Wakes for nothing come faster than the file can be asked: a wait ends at its time all the same.
+ * Vain wakes come faster than the task can check the file.  A wait still ends at its time.
  * Mutants: vain-wakes-without-pause, wait-deadline-after-sleep.  differences: wait-vain-wakes
  */
 TEST(times_of_waits_beside_vain_wakes)
@@ -403,7 +402,7 @@ TEST(times_of_waits_beside_vain_wakes)
 
 	if (iou_on_stock())
 		SKIP(return, "they are longer there");
-	/* three tasks keep a slow machine busy: a poll on one kind, a multishot on another */
+	/* three tasks keep a slow machine busy: test a poll on one kind, a multishot on one */
 	step = iou_slow_kernel() && !getenv("IOU_SOAK") ? 5 : 1;
 	for (i = 0; i < 2 * ARRAY_LEN(kinds); i += step) {
 		multi = i % 2;
@@ -414,7 +413,7 @@ TEST(times_of_waits_beside_vain_wakes)
 		for (k = 0; k < ARRAY_LEN(pid); k++)
 			pid[k] = pass_data(s);
 		longest = 0;
-		/* where a wait may take two seconds, one of them tells enough */
+		/* if a wait takes two seconds, one wait is enough */
 		end = iou_now_us() + (iou_slow_kernel() ? 300000 : 1000000);
 		while (iou_now_us() < end) {
 			start = iou_now_us();
@@ -437,7 +436,7 @@ TEST(times_of_waits_beside_vain_wakes)
 
 static volatile int nagged_ready;
 
-/* Reads signals that do not come. */
+/* Read signals that do not come. */
 static int read_signals(void *arg)
 {
 	static struct signalfd_siginfo info;
@@ -458,8 +457,9 @@ static int read_signals(void *arg)
 }
 
 /*
- * Others go on sending signals, which the read does not take, to a process that shares its signal
- * handlers with the reader.  The reader can be killed.  Mutant: vain-retry-without-pause.
+ * Other tasks keep sending signals to a process that shares its signal handlers with the reader.
+ * Each signal wakes the read in vain, but the reader can be killed.
+ * Mutant: vain-retry-without-pause.
  */
 TEST(killed_beside_vain_wakes)
 {

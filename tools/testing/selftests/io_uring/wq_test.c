@@ -63,7 +63,7 @@ static int set_limits(struct iou *r, unsigned int bounded, unsigned int unbounde
 	return iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2);
 }
 
-/* Queue a read to each of @nr pages. */
+/* Queue a read into each of @nr pages. */
 static void busy_reads(struct iou *r, int fd, char *hole, unsigned int nr)
 {
 	unsigned int i;
@@ -227,7 +227,7 @@ static void *hold_ring_lock(void *arg)
 
 /*
  * The only worker has written to a registered file, which it puts under the ring lock.  Another
- * task sleeps with that lock.  Work of another ring does not wait for it.
+ * task sleeps with that lock held.  The worker's next work, of another ring, does not wait for it.
  * Mutant: worker-waits-for-the-ring.  differences: worker-ring-lock
  */
 TEST_F(wq, put_does_not_wait_for_the_ring)
@@ -328,7 +328,7 @@ TEST_F(wq, blocked_worker_does_not_stop_others)
 }
 
 /*
- * A worker on each CPU copies a lot of data.  Other work with IOSQE_ASYNC starts before these end.
+ * A worker on each CPU copies a lot of data.  Other work with IOSQE_ASYNC starts before they end.
  * Mutant: busy-workers-alone.  differences: worker-beside-busy
  */
 TEST_F(wq, busy_workers_do_not_stop_others)
@@ -362,8 +362,8 @@ TEST_F(wq, busy_workers_do_not_stop_others)
 }
 
 /*
- * More long work than CPUs needs more workers.  The submitter waits outside of io_uring meanwhile,
- * and no creation of a worker interrupts it.  Mutant: spare-by-owner.
+ * More long work than CPUs needs more workers.  The submitter waits outside of io_uring, and the
+ * creation of these workers does not interrupt the wait.  Mutant: spare-by-owner.
  * differences: worker-interrupts
  */
 TEST_F(wq, busy_workers_do_not_interrupt_their_owner)
@@ -445,7 +445,7 @@ TEST_F(wq, slow_work_wakes_twice)
 			ASSERT_LE(0, cqe.res);
 			close(cqe.res);
 		}
-		/* a lock that a worker holds is one more sleep of a few rounds */
+		/* in a few rounds, the task also sleeps for a lock that a worker holds */
 		woken = after.ru_nvcsw - before.ru_nvcsw;
 		if (woken < least)
 			least = woken;
@@ -483,7 +483,7 @@ TEST(long_work_does_not_crowd)
 	}
 	ASSERT_EQ(40, iou_submit(&r));
 	iou_sleep_ms(500);
-	/* one worker of each kind is idle, the spare one */
+	/* this includes an idle spare worker of each kind */
 	nr = iou_threads(getpid(), "iou-wrk-");
 	EXPECT_GE(cpus + 9, nr);
 	iou_exit(&r);
@@ -492,8 +492,8 @@ TEST(long_work_does_not_crowd)
 }
 
 /*
- * A read at the current position waits in a page fault.  Only reads at the position of the same
- * open file wait for it, whether this is open for writing or not.  Mutant: position-holds-inode.
+ * A read at the current position waits in a page fault.  Writes at an offset do not wait for it,
+ * nor do requests at the position of another open file.  Mutant: position-holds-inode.
  */
 TEST_F(wq, stalled_read_holds_its_file_alone)
 {
@@ -553,7 +553,7 @@ TEST(creation_behind_a_signal)
 	ASSERT_EQ(0, fcntl(fds[1], F_SETOWN, getpid()));
 	ASSERT_EQ(0, fcntl(fds[1], F_SETFL, O_ASYNC));
 	iou_prep(&r, IORING_OP_SEND, fds[0], "x", 1, 0)->user_data = 100;
-	/* the first one takes long */
+	/* the first read takes long */
 	for (i = 0; i < 4; i++) {
 		sqe = iou_prep(&r, IORING_OP_READV, zero, iov, i ? 1 : 64, 0);
 		sqe->flags = IOSQE_ASYNC;
@@ -573,15 +573,15 @@ TEST(creation_behind_a_signal)
 }
 
 /*
- * Writes to one file go one by one and in order; other files do not wait.  6.12 has
- * files wait that happen to share the first one's place in a hash (1 in 64).
+ * Writes to one file are done one by one and in order.  Writes to other files do not wait.  On
+ * 6.12, they wait if their file has the same hash (1 in 64).
  *
- *   file A:  [0 stands in a fault] 1 2 3 ...      other files: done
+ *   file A:  [0 sleeps in a fault] 1 2 3 ...      other files: done
  */
 #define OTHERS		32
 #define OTHER_DATA	100
 
-/* Return: the next CQE of the first file; count the CQEs of other files. */
+/* Get the next CQE of the first file, and count the CQEs of other files before it. */
 static int reap_but_others(struct iou *r, struct io_uring_cqe *cqe, unsigned int *others)
 {
 	int ret;
@@ -673,7 +673,7 @@ TEST_F(wq, order_of_many_files)
 
 #define CHANGES		4
 
-/* A change of a file: the op, its offset, and the one of two open files. */
+/* A change of a file: the op, its offset, and which of two open files it uses. */
 struct change {
 	int op;
 	long long off;
@@ -681,8 +681,8 @@ struct change {
 };
 
 /*
- * The first two write 'a', and wait in a fault with the inode locked.  If the fourth, which writes
- * 'd', does not wait for its turn, it locks the inode before the third, which writes 'c'.
+ * Changes 1 and 2 write 'a', and wait in a fault with the inode locked.  As change 3, a write
+ * writes 'c', as change 4 'd'.  If change 4 does not wait for its turn, it locks the inode first.
  */
 static const struct {
 	const char *want;
@@ -860,7 +860,7 @@ static int close_and_lease(const char *name, int fd)
 
 /*
  * When the CQE of a worker's request is there, the worker does not hold the file open for writing
- * any more: a program that closes it, too, can execute it.  Mutants: worker-keeps-file,
+ * any more.  A program that closes the file, too, can execute it.  Mutants: worker-keeps-file,
  * close-by-worker-is-late.  differences: worker-file-closed
  */
 TEST_F(wq, file_is_free_with_the_result)
@@ -1033,7 +1033,7 @@ static int wait_for_a_thread(struct hole *hole, int file)
 	/* attempts to create a worker do not interrupt a program that waits elsewhere */
 	if (epoll_wait(ep, &event, 1, 1500))
 		return 9;
-	/* longer than attempts to create a worker are frequent */
+	/* longer than the time in which attempts to create a worker are frequent */
 	if (iou_wait_ms(&r, 1, 2000) != -ETIME || iou_ready(&r))
 		return 5;
 	if (limit_threads(false))
@@ -1176,8 +1176,8 @@ static void hold_file(struct hole *hole, int file)
 }
 
 /*
- * Wait in a full cgroup for a worker that cannot be created.  The only one sleeps in a write to
- * @held, which even a kill does not end.
+ * Wait in a full cgroup for a worker that cannot be created.  The only worker sleeps in a write
+ * to @held, which even a kill does not end.
  */
 static void wait_for_a_worker(int held, int file, int told)
 {
@@ -1242,7 +1242,7 @@ TEST(killed_in_a_full_cgroup)
 	if (!pid)
 		wait_for_a_worker(held, file, p[1]);
 	EXPECT_EQ(1, read(p[0], &c, 1));
-	/* longer than attempts to create a worker are frequent */
+	/* longer than the time in which attempts to create a worker are frequent */
 	iou_sleep_ms(2500);
 	EXPECT_EQ(0, kill(pid, SIGKILL));
 	used = cpu_time_in(pid, 500);
@@ -1299,7 +1299,7 @@ static void *end_beside_workers(void *arg)
 }
 
 /*
- * A thread ends while a worker has it create another worker, which the thread cannot do any more.
+ * A thread ends while its worker requests another worker, which the thread cannot create any more.
  * Mutant: creation-fails-for-ever.
  */
 TEST(thread_ends_beside_a_creation)
@@ -1526,7 +1526,7 @@ static int leave_pids(void)
 	return unshare(CLONE_NEWPID);
 }
 
-/* The mounts are shared with workers, too. */
+/* Do the same and leave the mounts, which the task shares with its workers. */
 static int leave_pids_and_mounts(void)
 {
 	return unshare(CLONE_NEWPID | CLONE_NEWNS);
@@ -1549,8 +1549,8 @@ static int enter_pids(void)
 }
 
 /*
- * Return: 0, or the step of the next test's child that failed: work of a task that can create no
- * threads any more, while its worker runs, and after that worker could have left.
+ * Submit work of a task that can create no threads any more, while its worker runs, and after that
+ * worker could have exited.  Return: 0, or the step of the next test's child that failed
  */
 static int work_without_threads(int (*leave)(void), unsigned int flags)
 {
@@ -1651,8 +1651,8 @@ TEST_F(wq, write_beside_a_chain)
 }
 
 /*
- * The time limit of a write does not count the time of other writes to the file that wait for their
- * turn.  Mutant: limited-write-waits.
+ * The time limit of a chain's write runs.  The write does not wait for queued writes to the same
+ * file, which may take longer than the limit.  Mutant: limited-write-waits.
  */
 TEST_F(wq, limited_write_beside_others)
 {
@@ -1693,8 +1693,8 @@ TEST_F(wq, limited_write_beside_others)
 }
 
 /*
- * Chains of writes that take turns keep the descriptors of their submission when their task has
- * got a table of its own.  Return: 0, or the number of the step that failed.
+ * Submit two chains of writes, which take turns.  Both keep the descriptors of their submission
+ * after the task gets a table of its own.  Return: 0, or the number of the step that failed.
  */
 static int write_and_unshare(void)
 {
@@ -1747,13 +1747,13 @@ static void *wait_into_a_hole(void *arg)
 {
 	struct joiner *j = arg;
 
-	/* this holds a mutex of the epoll instance while it copies the event */
+	/* epoll_wait() holds a mutex of the epoll instance while it copies the event */
 	return epoll_wait(j->fd, j->memory, 1, -1) == 1 ? NULL : (void *)1;
 }
 
 /*
- * A worker whose ->poll() sleeps does not keep the ring from other requests, among which may be the
- * one that the poll waits for.  Mutant: worker-polls-with-the-lock.
+ * A worker that sleeps in ->poll() does not block other requests of the ring.  The poll may wait
+ * for one of these requests.  Mutant: worker-polls-with-the-lock.
  */
 TEST_F(wq, poll_that_sleeps)
 {
@@ -1778,7 +1778,7 @@ TEST_F(wq, poll_that_sleeps)
 		sqe->user_data = 1 + i;
 	}
 	iou_submit(r);
-	/* the workers get to the mutex meanwhile */
+	/* let the workers reach the mutex */
 	iou_sleep_ms(100);
 	iou_nop(r, 3);
 	iou_submit(r);
@@ -1797,7 +1797,7 @@ TEST_F(wq, poll_that_sleeps)
 }
 
 /*
- * A task that has left a root does not get back by threads created before; on 6.12 it does.
+ * A task that has left a root cannot reach it by threads created before; on 6.12 it can.
  * differences: worker-env, sqpoll-env
  */
 TEST(owner_moves)

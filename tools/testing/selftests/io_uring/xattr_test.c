@@ -41,7 +41,7 @@ FIXTURE_TEARDOWN(xattr)
 	iou_dir_remove(self->dir, self->dfd);
 }
 
-/* With a path, or with a descriptor. */
+/* Prepare a request that has a path or, for FSETXATTR and FGETXATTR, a descriptor. */
 static struct io_uring_sqe *prep_xattr(struct iou *r, unsigned int f, int op, const char *path,
 				       int fd, const char *name, const void *value,
 				       unsigned int len, unsigned int flags)
@@ -61,7 +61,7 @@ static int do_xattr(struct iou *r, unsigned int f, int op, const char *path, int
 	return iou_one(r);
 }
 
-/* One of each pair, given by what names the file. */
+/* Test a pair of operations on a file, which either @path or @fd names. */
 static void set_and_get(struct __test_metadata *_metadata, struct iou *r, unsigned int f, int set,
 			int get, const char *path, int fd)
 {
@@ -70,7 +70,7 @@ static void set_and_get(struct __test_metadata *_metadata, struct iou *r, unsign
 	EXPECT_EQ(0, do_xattr(r, f, set, path, fd, NAME, "value", 5, 0));
 	EXPECT_EQ(5, do_xattr(r, f, get, path, fd, NAME, value, sizeof(value), 0));
 	EXPECT_STREQ("value", value);
-	/* how much there is, and a buffer that is too small */
+	/* the size of the value, and a buffer that is too small */
 	EXPECT_EQ(5, do_xattr(r, f, get, path, fd, NAME, NULL, 0, 0));
 	EXPECT_EQ(-ERANGE, do_xattr(r, f, get, path, fd, NAME, value, 4, 0));
 	EXPECT_EQ(5, do_xattr(r, f, get, path, fd, NAME, value, ~0U, 0));
@@ -122,7 +122,7 @@ TEST_F(xattr, by_path)
 	EXPECT_EQ(-EFAULT, do_xattr(r, f, get, (char *)8, -1, NAME, NULL, 0, 0));
 }
 
-/* What is refused is refused before the file is looked up, in this order. */
+/* Wrong requests fail before the file is looked up.  The checks have the order of these lines. */
 TEST_F(xattr, refused)
 {
 	unsigned int f = variant->sqe_flags;
@@ -145,8 +145,8 @@ TEST_F(xattr, refused)
 }
 
 /*
- * One that fails is told, though it is to be silent, and its chain goes on.  6.12 does not tell
- * it.  Mutant: unbroken-failure-hidden.  differences: failed-told
+ * A request that fails posts a CQE in spite of IOSQE_CQE_SKIP_SUCCESS, and its chain goes on.  6.12
+ * posts none.  Mutant: unbroken-failure-hidden.  differences: failed-told
  */
 TEST_F(xattr, failures_are_told)
 {
@@ -173,7 +173,7 @@ TEST_F(xattr, failures_are_told)
 	}
 }
 
-/* Path, name and value belong to the program again once the SQE was taken. */
+/* A program may change path, name and value once the kernel has consumed the SQE. */
 TEST_F(xattr, all_is_copied)
 {
 	char name[16] = NAME, value[4] = "new", path[64];
@@ -192,8 +192,8 @@ TEST_F(xattr, all_is_copied)
 }
 
 /*
- * The memory of a value is given back: of one that was set or got, and of one that never
- * is.  Mutant: xattr-value-kept.
+ * The memory of a value is freed, whether the value was set or read, or its request has
+ * failed.  Mutant: xattr-value-kept.
  */
 TEST_F(xattr, values_are_freed)
 {
@@ -203,7 +203,7 @@ TEST_F(xattr, values_are_freed)
 	long before = iou_slab_objects("-8k");
 	struct iou *r = &self->r;
 
-	/* KASAN keeps what was freed for a while */
+	/* KASAN keeps freed memory for a while */
 	if (before < 0 || iou_slow_kernel())
 		SKIP(return, "needs /proc/slabinfo, and no KASAN");
 	for (i = 0; i < rounds; i++) {
@@ -221,7 +221,7 @@ TEST_F(xattr, values_are_freed)
 		ASSERT_EQ(2, iou_submit_wait(r, 2));
 		EXPECT_EQ(-EBADF, iou_discard(r, 2));
 	}
-	/* each way that forgets them forgets as many as there were rounds */
+	/* a request that leaks its value would leak one in each round */
 	EXPECT_GT(before + (long)rounds / 2, iou_slab_objects("-8k"));
 }
 
@@ -244,7 +244,7 @@ static long charged(const char *group)
 	return bytes;
 }
 
-/* What one request of a chain holds while it waits. */
+/* The memory that one request of a chain holds while it waits. */
 struct holds {
 	const char *name;
 	void (*prep)(struct iou *r, int fd, const char *path);
@@ -287,7 +287,7 @@ static void hold_rename(struct iou *r, int fd, const char *path)
 		IOSQE_IO_LINK;
 }
 
-/* A path takes 4 KiB, long or, on 6.12, short. */
+/* A long path takes 4 KiB; on 6.12, a short path takes as much. */
 static const struct holds holds[] = {
 	{ "value", hold_value, BIGGEST, 100 },
 	{ "setxattr", hold_setxattr, 4096, 1000 },
@@ -298,8 +298,8 @@ static const struct holds holds[] = {
 };
 
 /*
- * In a process of the group: a chain that waits.  Return: for each request, in tenths of what
- * it should be, the bytes that the group is charged for; 255 when something else failed.
+ * Join the group, and submit a chain that waits.  Return: the bytes charged to the group, in tenths
+ * of the bytes that the requests hold; 255 if something else failed
  */
 static int hold(const struct holds *h, const char *group, int fd, const char *path)
 {
@@ -322,8 +322,8 @@ static int hold(const struct holds *h, const char *group, int fd, const char *pa
 }
 
 /*
- * A program that has many requests wait pays for their memory, where stock takes values and
- * paths from everybody.  Mutants: xattr-value-uncharged, path-uncharged, long-path-uncharged.
+ * The values and paths of waiting requests are charged to the memory cgroup of their task, but on
+ * stock to no cgroup.  Mutants: xattr-value-uncharged, path-uncharged, long-path-uncharged.
  * differences: op-memory-charged
  */
 TEST(what_waits_is_charged)
@@ -339,14 +339,14 @@ TEST(what_waits_is_charged)
 	for (i = 0; i < 2 * ARRAY_LEN(holds); i++) {
 		const struct holds *h = &holds[i / 2];
 
-		/* a short one is part of the struct filename, which has grown small since 6.12 */
+		/* a short path is part of struct filename, which is small in kernels after 6.12 */
 		if (!(i % 2) && h->prep != hold_value && iou_kernel_from("7"))
 			continue;
-		/* one each: what KASAN keeps of the one before comes off its account some time */
+		/* a new group each time: memory that KASAN keeps is uncharged from a group later */
 		snprintf(group, sizeof(group), GROUPS "iou_xattr_test%u", i);
 		if (mkdir(group, 0755) && errno != EEXIST)
 			SKIP(return, "no cgroup v2 hierarchy that can be written");
-		/* one that shares its memory with the kernel's struct filename, one that cannot */
+		/* a short path fits into the memory of struct filename, a long path does not */
 		len = i % 2 ? sizeof(path) - 1 : 8;
 		memset(path, 'a', len);
 		path[len] = 0;
@@ -354,7 +354,7 @@ TEST(what_waits_is_charged)
 		if (!pid)
 			_exit(hold(h, group, fd, path));
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		/* the group has a little in advance; a request itself is less than 1 KiB */
+		/* a group is charged a little in advance; a request itself has less than 1 KiB */
 		EXPECT_LE(9, WEXITSTATUS(status)) TH_LOG("%s %u", h->name, len);
 		EXPECT_GE(15, WEXITSTATUS(status)) TH_LOG("%s %u", h->name, len);
 		rmdir(group);
