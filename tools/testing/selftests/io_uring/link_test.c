@@ -1091,12 +1091,14 @@ TEST_F(chain, each_op_behind_a_worker)
 			sqe.fd = -1;
 			sqe.addr = (uintptr_t)&soon;
 		} else if (op == IORING_OP_WAITID) {
-			sqe.fd = sqe.addr = 0;
+			sqe.fd = 0;
+			sqe.addr = 0;
 			sqe.len = P_ALL;
 			sqe.file_index = WEXITED;
 		} else if (op == IORING_OP_FUTEX_WAIT) {
 			sqe.fd = FUTEX2_SIZE_U32;
-			sqe.addr2 = sqe.addr3 = 1;
+			sqe.addr2 = 1;
+			sqe.addr3 = 1;
 			sqe.len = 0;
 		} else if (op == IORING_OP_FUTEX_WAITV) {
 			wait.val = 1;
