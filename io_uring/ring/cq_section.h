@@ -62,9 +62,9 @@ static __always_inline void io_cq_leave(const struct io_cq_section *section)
 	if (new)
 		io_cq_publish(ctx);
 	if (section->shared) {
-		/* a sleeper that reads the new count must read the new tail: io_cq_timeouts() */
+		/* a sleeper that reads the new count must read the new tail, already stored */
 		if (section->commit) {
-			/* store this after the tail; pairs with io_cq_timeouts(); model: NO_SEEN */
+			/* pairs with io_cq_timeouts(); model: NO_SEEN of models/cq_weak.pml */
 			smp_store_release(&ctx->cq.timeouts_seen, ctx->cq.timeouts);
 		}
 		/* C; models/cq_weak.pml: NO_C_POST, NO_C_LOOK */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: stored CQEs: messages in flight and overflowed CQEs */
+/* io_uring: memory of CQEs outside the CQ: sent by MSG_RING and not posted yet, or overflowed */
 
 /*
  * entry.h describes the store of a ring.  The exit of the ring closes store->back, and adds

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring: stored CQEs: messages in flight and overflowed CQEs */
+/* io_uring: memory of CQEs outside the CQ: sent by MSG_RING and not posted yet, or overflowed */
 #ifndef IO_RING_ENTRY_H
 #define IO_RING_ENTRY_H
 
@@ -14,11 +14,11 @@
 #include "ring/locks.h"
 
 /*
- * A CQE that cannot be written into its ring at once is kept in a struct
- * io_cqe_entry.  Each ring that sends messages has a store of such entries.  An
- * entry carries a message to the target's mailbox, and may be kept on the target's
- * overflow list.  Entries return through store->back, several at a time.  So most
- * messages need no allocation, and entries in flight are charged to the sender,
+ * A CQE that cannot be written into its ring at once is kept in a struct io_cqe_entry.
+ * Each ring that sends messages (CQEs of MSG_RING to other rings) has a store of such
+ * entries.  An entry carries a message to the target's mailbox, and may be kept on the
+ * target's overflow list.  Entries return through store->back, several at a time.  So
+ * most messages need no allocation, and entries in flight are charged to the sender,
  * which has allocated them.
  *
  * Entries hold no reference to their ring, so a store outlives its ring until the

@@ -26,8 +26,8 @@
  * - locks of the worker pool (async/wq.c); spinlocks
  * - cq.lock of multi-writer rings: CQE slots, overflow list, published tail; task context only
  *
- * A task that holds one ring lock and needs a second ring lock tries for the second,
- * and drops the first before it waits.
+ * A task that holds one ring lock takes a second ring lock only by io_ring_trylock(),
+ * and drops the first before it waits for the second.
  *
  * The holder of a ring lock may sleep without a bound, in a fault on memory that a
  * user's program serves (userfaultfd, FUSE).  Therefore:
@@ -35,9 +35,9 @@
  * - A task that waits for a ring lock holds no lock that unrelated tasks need.  The
  *   one lock above the ring lock belongs to the process's own SQPOLL thread.
  * - No kernel worker waits for a ring lock or for an SQPOLL thread's lock, because
- *   unrelated work would queue up behind it.  A worker tries, and retries with a delay.
- *   A ring that is always busy would delay the fallback worker for seconds, so submitters
- *   yield when this worker has tried a few times (io_ring_yield()).
+ *   unrelated work would queue up behind it.  A worker uses trylock, and retries with a
+ *   delay.  A ring that is always busy would delay the fallback worker for seconds, so
+ *   submitters yield after a few failures of this worker (io_ring_yield()).
  * - A task that exits or execs does not wait for these locks.  Nor does the release of
  *   a ring's file, which may happen in any task's last fput().
  * - All other waiters can be killed, because the holder may belong to another process.

@@ -15,7 +15,7 @@
  *
  * ctx->fallback.items receives items whose task is gone, and paused polls (io_poll_pause()).  The
  * fallback worker runs these items, after items that the owner of a single-writer ring has left in
- * the mailbox.  As a kworker it serves other rings, too, so it only tries for the ring lock.
+ * the mailbox.  As a kworker it serves other rings, too, so it does not wait for the ring lock.
  *
  * An exec of the owner closes its mailbox.  If the new program uses the ring by a
  * descriptor that it has kept, the mailbox is reopened.
@@ -85,13 +85,13 @@ void io_fallback_kick(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_ring_yield - pause for contexts that only try for the ring lock
+ * io_ring_yield - pause for contexts that do not wait for the ring lock
  * @ctx: the ring, its lock not held by current
  *
- * The fallback worker, and tasks that exit or exec, only try.  A task that submits without a
- * pause releases the lock too briefly for them.  On a virtual machine the worker waited for six
- * seconds, and an exec for fourteen.  After repeated failures io_ring_try() sets ->stops.starved.
- * While it is set, each call of this function pauses for at most IO_GIVE_WAY jiffies.
+ * The fallback worker, and tasks that exit or exec, use io_ring_try().  A task that submits without
+ * a pause releases the lock too briefly for them.  On a virtual machine the worker was delayed for
+ * six seconds, and an exec for fourteen.  io_ring_try() sets ->stops.starved after repeated
+ * failures.  While it is set, each call of this function pauses for at most IO_GIVE_WAY jiffies.
  *
  * Context: Task context.  May sleep.
  */
@@ -116,11 +116,11 @@ void io_ring_yield(struct io_ring_ctx *ctx)
 #define IO_SOON_PAUSE	100
 
 /**
- * io_ring_lock_soon - try for the ring lock for about a tenth of a second
+ * io_ring_lock_soon - try to take the ring lock for about a tenth of a second
  * @ctx: the ring, its lock not held by current
  *
  * A worker calls this where the holder of the lock may sleep in a page fault that a program
- * serves only after the worker has gone on.  Other holders release the lock soon: most of them
+ * serves only after the worker has continued.  Other holders release the lock soon: most of them
  * within microseconds, and a task that submits without a pause yields (io_ring_yield()).
  *
  * Context: Task context.  Sleeps.
