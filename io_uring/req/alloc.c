@@ -56,11 +56,11 @@ void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req)
 }
 
 /**
- * io_req_cache_end - free the requests on the stack, and keep none from now on
+ * io_req_cache_end - free the requests on the stack, and stop keeping freed requests
  * @ctx: the ring, its lock held
  *
- * From here on the end of each request frees its memory and drops its reference to the
- * ring.
+ * After this call, the memory of each request that ends is freed, and its reference to the
+ * ring is dropped.
  */
 void io_req_cache_end(struct io_ring_ctx *ctx)
 {

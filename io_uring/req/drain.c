@@ -5,8 +5,8 @@
  * While a drained request waits, every chain that is submitted after it waits
  * behind it on ctx->drain.first.  So all requests that are alive but not on the
  * list were submitted earlier.  The head of the list may start when no such request
- * is left.  This needs no sequence numbers, and CQEs that end no request
- * (multishot, tags, messages) do not count.
+ * is left, so requests need no sequence numbers.  Only requests are counted, not CQEs that
+ * end no request (those of multishot requests, resource tags and MSG_RING).
  *
  * When a drained chain starts, the chains behind it start, too, up to the next drained one.
  */

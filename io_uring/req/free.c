@@ -138,7 +138,7 @@ static void io_req_reclaim_now(struct io_ring_ctx *ctx)
 
 /**
  * io_req_retire - end a request whose CQE is posted, without the ring lock
- * @req: the request, without holders
+ * @req: the request, without references
  *
  * Context: Task context.  May sleep, but does not wait for the ring lock.
  */

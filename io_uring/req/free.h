@@ -38,7 +38,7 @@ static inline void io_req_uncharge(struct io_kiocb *req)
 /* io_req_give_back() calls this while drained requests wait for other requests to end. */
 void io_req_freed_drain(struct io_ring_ctx *ctx);
 
-/* Recycle a request that has no holders and no resources, and uncharge its task. */
+/* Recycle a request that has no references and no resources, and uncharge its task. */
 static inline void io_req_give_back(struct io_ring_ctx *ctx, struct io_kiocb *req)
 {
 	io_req_uncharge(req);
@@ -49,7 +49,7 @@ static inline void io_req_give_back(struct io_ring_ctx *ctx, struct io_kiocb *re
 
 /**
  * io_req_free - release the resources of a request and recycle it
- * @req: the request, without holders, after its CQE was posted; ring lock held
+ * @req: the request, without references, after its CQE was posted; ring lock held
  */
 static inline void io_req_free(struct io_kiocb *req)
 {

@@ -185,8 +185,8 @@ static inline void io_req_recycle(struct io_kiocb *req)
 }
 
 /*
- * A request has one holder, the context that will complete it.  Once the worker pool
- * needs the request too, REQ_F_REFCOUNT is set, and ->refs counts the holders.
+ * A request has one reference, that of the context that will complete it.  Once the worker pool
+ * needs the request, too, REQ_F_REFCOUNT is set, and ->refs counts the references.
  */
 static inline void io_req_refs_start(struct io_kiocb *req, int holders)
 {
@@ -200,7 +200,7 @@ static inline void io_req_get(struct io_kiocb *req)
 	atomic_inc(&req->refs);
 }
 
-/* Drop one holder.  Return: true if it was the last one: the caller has to free the request. */
+/* Drop a reference.  Return: true if it was the last: the caller has to free the request. */
 static inline bool io_req_put_is_last(struct io_kiocb *req)
 {
 	return !(req->flags & REQ_F_REFCOUNT) || atomic_dec_and_test(&req->refs);

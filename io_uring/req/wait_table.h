@@ -63,8 +63,8 @@ void io_wait_table_grow(struct io_ring_ctx *ctx);
 void io_wait_table_trim(struct io_ring_ctx *ctx);
 
 /*
- * Return: true if a request may still wait.  The end of a task or a ring sets one of
- * these flags, then scans the wait table under the ring lock.  Check this before adding
+ * Return: true if a request may still wait.  When a task or a ring ends, one of these flags is
+ * set, then the wait table is scanned under the ring lock.  Check this before adding
  * a request, without dropping the lock in between, and end the request with -ECANCELED
  * if it may not wait.  Either this check reads the flag, or the scan finds the request.
  */

@@ -99,7 +99,7 @@ static void link_breaks(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, io_link_breaks(req));
 }
 
-/* The last holder frees a request.  A request without a count has one holder. */
+/* The last put frees a request.  A request without a count has one reference. */
 static void refs_last(struct kunit *test)
 {
 	struct io_kiocb *req = link_reqs(test, 1);
