@@ -4,11 +4,11 @@
 /*
  * A bundle consists of the first buffers of a group, in their order, as many as a transfer may
  * need.  The buffers stay in the group until io_bundle_used() is called with the number of
- * transferred bytes.  The ring lock is held from the selection to this call, so each ring needs
- * only one bundle, and keeps the memory of the bundle for the next transfer.
+ * transferred bytes.  The ring lock is held from the selection to this call.  So one bundle per
+ * ring is enough, and its memory is kept for the next transfer.
  *
- * Each descriptor is read once, when the bundle is made.  Buffers adjacent in memory become one
- * segment, so that a transfer of many small buffers costs as much as that of a large buffer.
+ * The struct io_uring_buf of each buffer is read once, when the bundle is made.  Buffers adjacent
+ * in memory become one segment, so that a copy of many small buffers has few segments to handle.
  */
 #include <linux/minmax.h>
 #include <linux/slab.h>
@@ -97,7 +97,7 @@ end:
 	seg->iov_len = behind - (uintptr_t)seg->iov_base;
 	if (unlikely(!access_ok(seg->iov_base, seg->iov_len))) {
 bad:
-		/* at least the last buffer is dropped, and only the last buffer can be cut */
+		/* only the last buffer can be cut, and io_bundle_shorten() removes it */
 		bundle->cut = 0;
 		left += seg->iov_len;
 		pos = io_bundle_shorten(seg, first, pos);

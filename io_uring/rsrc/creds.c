@@ -7,7 +7,7 @@
  * not reused soon.  The number 0 means no personality in an SQE and is never assigned.
  *
  * All functions are called with the ring lock held, by io_uring_register(2), for an SQE with a
- * personality, or at the end of the ring.
+ * personality, or when the ring is freed.
  */
 #include <linux/cred.h>
 

@@ -451,7 +451,7 @@ int io_register_files2(struct io_ring_ctx *ctx, void __user *arg, unsigned int s
 }
 
 /**
- * io_unregister_files - handle IORING_UNREGISTER_FILES, and the end of a ring
+ * io_unregister_files - unregister all files, for IORING_UNREGISTER_FILES or when a ring ends
  * @ctx: the ring, its lock held
  *
  * Return: 0, or -ENXIO if there is no table.

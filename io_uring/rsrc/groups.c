@@ -181,7 +181,7 @@ void io_groups_free(struct io_ring_ctx *ctx)
 	kvfree(ctx->groups.bundle);
 }
 
-/* Read the first buffer into ->seen.  Return: false if the group has no buffer. */
+/* Copy the group's first struct io_uring_buf to ->seen.  Return: false if the group is empty. */
 static bool io_group_look(struct io_buf_group *group)
 {
 	const struct io_uring_buf *slot;

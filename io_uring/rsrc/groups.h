@@ -160,7 +160,7 @@ static inline bool io_group_use(struct io_buf_group *group, u32 used)
 		group->head++;
 		return false;
 	}
-	/* from here on a piece that was consumed before cannot be returned */
+	/* a piece that was consumed before this one cannot be returned any more */
 	group->taker = NULL;
 	/* if no byte was used, only an empty buffer leaves the group */
 	if (!used && group->seen.len)
