@@ -407,7 +407,7 @@ void io_queue_to_worker(struct io_kiocb *req)
 		io_req_fail(req, -EBADF);
 		return;
 	}
-	/* the end of the ring sets ->dying before it searches the pools under the ring lock */
+	/* ->dying is set before the pools are searched under the ring lock, see task/exit.c */
 	if (WARN_ON_ONCE(current->io_uring != tctx) || !tctx->io_wq ||
 	    READ_ONCE(req->ctx->dying)) {
 		io_req_fail(req, -ECANCELED);

@@ -118,7 +118,7 @@ static void io_work_drop_file(struct io_kiocb *req)
 	__fput_sync(file);
 }
 
-/* Return: true if a worker that goes on with @next has to look up its file. */
+/* Return: true if a worker that continues with @next has to look up the file of @next. */
 static bool io_work_looks_up(const struct io_kiocb *next)
 {
 	return io_ops[next->opcode]->needs_file && !next->file;
@@ -138,16 +138,16 @@ static enum io_result io_work_issue_wait(struct io_kiocb *req)
 {
 	enum io_result result = io_issue(req, IO_URING_F_IOWQ);
 
-	/* a pending request ends under the ring lock, so @req still exists */
+	/* @req still exists: a pending request ends under the ring lock, which current holds */
 	if (result == IO_PENDING && req->flags & REQ_F_HAS_TIMEOUT)
 		io_issue_linked_timeout(req);
 	return result;
 }
 
 /*
- * Return: true if a worker needs the ring lock to go on with a request: for a registered file, for
- * a linked timeout, or to wait.  Without the lock a linked timeout may expire before the worker has
- * the work, and would not find the request.
+ * Return: true if a worker needs the ring lock to continue with a request: for a registered file,
+ * for a linked timeout, or to wait.  Without the lock a linked timeout may expire before the worker
+ * has the work, and would not find the request.
  */
 static bool io_work_needs_lock(const struct io_kiocb *next)
 {
@@ -184,7 +184,7 @@ push:
 	return NULL;
 }
 
-/* Return: true if current needs the ring lock to go on with the request behind @req. */
+/* Return: true if current needs the ring lock to continue with the request behind @req. */
 static bool io_work_chain_needs_lock(const struct io_kiocb *req)
 {
 	/* a linked timeout may leave the chain at any time */
@@ -194,9 +194,9 @@ static bool io_work_chain_needs_lock(const struct io_kiocb *req)
 }
 
 /*
- * End a request of a chain, and go on with the next request.  A program that has received the CQE
+ * End a request of a chain, and continue with the next one.  A program that has received the CQE
  * of @req may cancel the next request, and the cancel has to find that request.  So take the lock
- * before the CQE is posted.  A holder of the lock may wait for the chain, so try only for a while.
+ * before the CQE is posted.  The lock's holder may wait for the chain, so limit the attempts.
  *
  * Return: as io_work_go_on()
  */
@@ -243,7 +243,7 @@ static bool io_work_begin(struct io_kiocb *req, unsigned int *flags)
 {
 	if (likely(!(req->flags & (REQ_F_MULTISHOT | REQ_F_AFTER_WORKER))))
 		return true;
-	/* the end of the ring may have searched the pools before this work was there */
+	/* the pools may have been searched for a dying ring before this work was queued */
 	if (req->flags & REQ_F_AFTER_WORKER && READ_ONCE(req->ctx->dying))
 		req->work.flags |= IO_WQ_WORK_CANCEL;
 	return io_work_take_multishot(req, flags);
@@ -285,7 +285,7 @@ struct io_wq_work *io_work_run(struct io_wq_work *work)
  * @work: work of the request
  *
  * This does not wait for the ring lock, because a worker may have taken work of another ring.  If a
- * task that holds the ring lock has just cancelled the work, other holders of the request are left.
+ * task that holds the ring lock has just cancelled the work, the request has other references.
  */
 void io_work_put(struct io_wq_work *work)
 {
