@@ -306,7 +306,7 @@ bool io_wq_run_bounded(struct io_wq *wq)
  * io_wq_wait_done - have the pool's task woken whenever a worker detaches its work
  * @wq: pool of current, which calls io_wq_exit_start() soon
  *
- * From here on the workers keep running when the process is stopped.  Call this before setting
+ * After this call the workers keep running when the process is stopped.  Call this before setting
  * current's state and before io_wq_bounded_busy().  That function takes the locks of the lanes.  A
  * worker detaches its work under such a lock, and then wakes the task.
  */
@@ -342,7 +342,7 @@ void io_wq_bounded_nudge(struct io_wq *wq)
  * io_wq_exit_start - begin to end a pool
  * @wq: pool
  *
- * From here on no worker is created, and no work begins.  Queued work is cancelled soon, and
+ * After this call no worker is created, and no work begins.  Queued work is cancelled soon, and
  * workers leave.  Any task may call this, repeatedly; io_wq_put_and_exit() has to follow.
  *
  * Context: Task context.  Does not sleep.

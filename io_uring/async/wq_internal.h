@@ -69,7 +69,7 @@ struct io_wq_search {
  * @searches: (Q) searches in progress, which drop the lock now and then
  * @workers: (Q) all workers
  * @nr_done: (Q) number of work items that workers have detached, except those of @nr_linked
- * @nr_linked: (Q) number of times that a worker went on with the next request of a chain
+ * @nr_linked: (Q) number of times that a worker continued with the next request of a chain
  * @nudged: (A) wq->task exits, and bounded work leaves interruptible waits; never cleared
  * @reap: cancels all queued work
  * @workers_lock: (W) protects idle workers, and the counts of workers.  A leaf, taken in the
@@ -253,7 +253,7 @@ void io_wq_renew(struct io_wq *wq);
 
 /*
  * Begin a new generation if current, the pool's task, has replaced its root, descriptors or
- * namespaces.  Work that is queued from here on is for new workers, which share the new objects.
+ * namespaces.  Work that is queued after this is for new workers, which share the new objects.
  */
 static inline void io_wq_follow_owner(struct io_wq *wq)
 {

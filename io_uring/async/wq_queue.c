@@ -423,7 +423,7 @@ static void io_wq_queue(struct io_wq *wq, struct io_wq_work *work)
 
 	if (concurrent && !READ_ONCE(lane->concurrent))
 		WRITE_ONCE(lane->concurrent, true);
-	/* the work may run and be freed from here on */
+	/* after io_wq_push() the work may run and be freed: do not access it */
 	if (io_wq_push(lane, work, flags & IO_WQ_WORK_HASHED))
 		io_wq_kick(lane, concurrent);
 	else
@@ -581,7 +581,7 @@ bool io_wq_give_back(struct io_wq_worker *worker)
  * params->run() calls this under the lock of another table, in which searches find the work from
  * here on.  The worker still calls params->put() when params->run() returns.
  *
- * Return: false if the work was cancelled before; from here on the pool does not cancel the work.
+ * Return: false if the work was cancelled before.  After this the pool does not cancel the work.
  */
 bool io_wq_disown(void)
 {
@@ -607,7 +607,7 @@ static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
 /* number of work items that a search checks before it drops the lock */
 #define IO_WQ_SEARCH_STEP	256
 
-/* Drop the lock for a moment.  lane->searches keeps the position of the search valid. */
+/* Drop the lock briefly.  If work is removed meanwhile, io_wq_move_searches() moves the search. */
 static void io_wq_search_pause(struct io_wq_lane *lane)
 {
 	spin_unlock(&lane->lock);
@@ -688,8 +688,8 @@ static unsigned int io_wq_cancel_running(struct io_wq_lane *lane, io_wq_match_fn
  * @data: for @match
  * @all: cancel all work that matches, not only the first
  *
- * Before this returns, the caller ends queued work with params->run(), perhaps with the ring lock
- * held.  Running work is marked, and its worker leaves interruptible waits.
+ * Queued work that matches is ended by params->run() before this returns, in the caller's context,
+ * perhaps with the ring lock held.  Running work is marked; its worker leaves interruptible waits.
  *
  * Context: Task context.  May sleep.
  * Return: the numbers of queued and running work items that were cancelled.

@@ -232,7 +232,7 @@ static noinline struct io_wq_work *io_wq_worker_pause(struct io_wq_worker *worke
 	return next;
 }
 
-/* Go on with @next of a chain, assigned to current.  Return: @next; NULL if it was requeued. */
+/* Continue with @next of a chain, assigned to current.  Return: @next; NULL if it was requeued. */
 static noinline struct io_wq_work *io_wq_worker_go_on(struct io_wq_worker *worker,
 						      struct io_wq_work *work,
 						      struct io_wq_work *next)
@@ -298,7 +298,7 @@ static bool io_wq_worker_is_abandoned(const struct io_wq_worker *worker)
 	return !atomic_read(&wq->rings) || io_wq_worker_is_outdated(wq);
 }
 
-/* Sleep until called or signalled, at most @left jiffies.  Return: false after @left jiffies. */
+/* Sleep until ->called is set or a signal comes.  Return: false if neither in @left jiffies. */
 static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
 {
 	unsigned int state = TASK_INTERRUPTIBLE;
@@ -322,7 +322,7 @@ static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
 	return left;
 }
 
-/* Sleep.  Return: true if called or signalled; false if idle for too long or abandoned. */
+/* Sleep.  Return: true if ->called is set or a signal came; false if idle too long or abandoned. */
 static bool io_wq_worker_sleep(struct io_wq_worker *worker)
 {
 	unsigned long end = jiffies + IO_WQ_IDLE;
