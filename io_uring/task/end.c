@@ -130,7 +130,7 @@ static long io_cancel_left(struct io_uring_task *tctx, bool cancel_all)
 }
 
 /*
- * Arm the mailboxes that current owns, so that new items wake current, or disarm them.
+ * If @arm, arm the mailboxes that current owns, so that new items wake current; else disarm them.
  * Return: true if a mailbox to be armed has items already.
  */
 static bool io_cancel_arm(struct io_uring_task *tctx, bool arm)
@@ -400,7 +400,7 @@ static bool io_cancel_until_gone(struct io_cancel_wait *w)
  * @tctx: current's
  * @cancel_all: true for an exec or an SQPOLL thread: end all requests, and free @tctx; false for
  *	an exit: end tracked requests (io_req_track()) and the work of the pool, but leave
- *	the other requests to the end of their ring
+ *	the other requests until their ring ends
  *
  * This also ends the worker pool.  If an exec is killed while it waits, it leaves requests
  * behind as an exit does, and the task exits.
@@ -421,7 +421,7 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 			io_cancel_after_workers(&w);
 		io_wq_exit_start(tctx->io_wq);
 	}
-	/* the end of a ring may have set this, but is recorded in ctx->asked as well */
+	/* a cancel for an ended ring may have set this, but has set ctx->asked as well */
 	WRITE_ONCE(tctx->cmds_asked, false);
 	atomic_inc(&tctx->in_cancel);
 	/*

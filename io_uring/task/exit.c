@@ -2,21 +2,21 @@
 /* io_uring: entry points of exit and exec, and the end of a ring */
 
 /*
- * The end of a task begins in __io_uring_cancel(), called by exit and exec; see task/end.c.
+ * __io_uring_cancel(), called by exit and exec, ends a task's use of io_uring; see task/end.c.
  *
  * Problem: the last fput() of a ring may run in any task, and the work items below run on kernel
  * workers that serve all rings.  So no step of a ring's end blocks on a lock or waits for a
  * request.
  *
  *	io_ring_kill() runs when the file is released, or when the setup fails.  It sets ->dying.
- *	No task can enter the ring.  Calls in progress have ended, because they held the file.
+ *	No task can enter the ring any more, and no call is in progress: each call holds the file.
  *
  *	io_ring_end_locked() closes a single-writer ring's mailbox and ends the requests in
- *	flight.  Before that the ring leaves its SQPOLL thread.  A task of the ring's user
- *	calls io_ring_end_locked() in close(2), so that no request waits when close(2) returns.
- *	The task tries for the locks for some milliseconds.  If that fails, or if a task of another
- *	user closes the ring, io_ring_exit_work() tries at growing intervals.  The registered files
- *	are released with the last request.
+ *	flight.  Before that, io_sqpoll_leave() removes the ring from its SQPOLL thread.  A task of
+ *	the ring's user calls io_ring_end_locked() in close(2), so that no request waits when
+ *	close(2) returns.  For some milliseconds this task calls io_ring_try_lock() repeatedly.  If
+ *	that fails, or if a task of another user closes the ring, io_ring_exit_work() tries at
+ *	growing intervals.  The registered files are released with the last request.
  *
  *	io_ring_free_work() runs a grace period after the last reference is gone.
  *
@@ -34,9 +34,9 @@
  *
  * References are held by:
  *
- *	1. the file; after its release the end of the ring, until the search is done
- *	2. the memory of each request, in flight or free.  From that search on no free requests
- *	   are kept, so each request that ends drops its reference
+ *	1. the file; after its release io_ring_kill() or io_ring_exit_work(), until the last search
+ *	2. the memory of each request, in flight or free.  io_req_cache_end() frees the free
+ *	   requests.  After that, each request that ends is freed, and drops its reference
  *	3. task work while it runs, in addition to the references of its requests; and a scan
  *	   of the rings of a task
  *	4. io_req_retire() while it reclaims; the RCU callback of io_notify_activate()
@@ -93,7 +93,7 @@ void __io_uring_cancel(bool cancel_all)
 	io_cancel_task(current->io_uring, cancel_all);
 	if (cancel_all)
 		return;
-	/* drop rings late: their end cancels queued writes, for which io_cancel_task() waits */
+	/* drop rings late: a last drop cancels queued writes, for which io_cancel_task() waits */
 	io_ringfd_drop_all();
 	io_sqpoll_user_left();
 }
@@ -147,7 +147,7 @@ static void io_ring_free_work(struct work_struct *work)
 					       exit.free_work);
 
 	io_tctx_forget_ring(ctx);
-	/* the fallback work does not wait for locks, so this is short */
+	/* the fallback work does not wait for locks, so this call does not sleep for long */
 	cancel_delayed_work_sync(&ctx->fallback.work);
 	/* messages hold no references, so some may be left */
 	io_fallback_work(&ctx->fallback.work.work);
@@ -201,7 +201,7 @@ static void io_ring_all_gone(struct io_ring_ctx *ctx)
 	io_unregister_files(ctx);
 }
 
-/* Leave the SQPOLL thread and try for the ring lock.  Return: true if the ring lock is held. */
+/* Leave the SQPOLL thread and try to take the ring lock.  Return: true if the lock is held. */
 static bool io_ring_try_lock(struct io_ring_ctx *ctx)
 {
 	return io_sqpoll_leave(ctx) && io_ring_trylock(ctx);

@@ -333,7 +333,7 @@ void io_fallback_run(struct io_ring_ctx *ctx)
  * io_fallback_work - do the work of the fallback worker, for tasks that are gone
  * @work: ctx->fallback.work of a ring
  *
- * Context: A kworker, or the end of the ring.  May sleep, but not for the ring lock.
+ * Context: A kworker.  May sleep, but does not wait for the ring lock.
  */
 void io_fallback_work(struct work_struct *work)
 {

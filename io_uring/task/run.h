@@ -60,7 +60,7 @@ static inline unsigned long io_lock_backoff(u8 *tries, unsigned long max)
 }
 
 /**
- * io_ring_try - try for the ring lock without waiting
+ * io_ring_try - try to take the ring lock, without waiting
  * @ctx: the ring
  * @tries: failed attempts so far, see io_lock_backoff()
  *
@@ -79,7 +79,7 @@ static inline bool io_ring_try(struct io_ring_ctx *ctx, u8 tries)
 	return held;
 }
 
-/* Stop trying for the ring lock: submitters need not yield to current any more. */
+/* Stop trying to take the ring lock: submitters need not yield to current any more. */
 static inline void io_ring_try_end(struct io_ring_ctx *ctx)
 {
 	if (READ_ONCE(ctx->stops.starved))

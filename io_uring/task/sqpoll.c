@@ -108,7 +108,7 @@ static void io_sq_update_idle(struct io_sq_data *sqd)
 	}
 }
 
-/* Remove a ring that is leaving.  The exit of the ring may continue at once, without sqd->lock. */
+/* Remove a leaving ring.  After list_del_init_careful() it may be freed: do not access @ctx. */
 static void io_sq_remove(struct io_sq_data *sqd, struct io_ring_ctx *ctx)
 {
 	lockdep_assert_held(&sqd->lock);
@@ -149,8 +149,8 @@ bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 }
 
 /*
- * Remove the rings that end.  Otherwise they would stay until their exit work gets sqd->lock, for
- * which it tries at growing intervals.
+ * Remove the rings that end.  Otherwise a ring would stay until its exit work, which makes attempts
+ * at growing intervals, gets sqd->lock.
  */
 static void io_sq_remove_leaving(struct io_sq_data *sqd)
 {

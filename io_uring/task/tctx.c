@@ -5,8 +5,8 @@
  * A task gets a struct io_uring_task when it sets up, enables or submits to its first ring, or
  * registers ring descriptors.  The struct is freed with the task_struct, or by an exec.
  *
- * A node (struct io_tctx_node) exists for each ring that a task uses.  The task adds the node.  An
- * exit or exec of the task, or the end of the ring, removes the node.
+ * A node (struct io_tctx_node) exists for each ring that a task uses.  The task adds the node.  The
+ * node is removed when the task exits or calls exec, or before the ring is freed.
  *
  * There is no global lock or list.  Setup, exit and exec do not wait for a ring lock, so other
  * users of the rings do not delay a task.
@@ -77,7 +77,7 @@ void io_tctx_free(struct io_uring_task *tctx)
 	WARN_ON_ONCE(!xa_empty(&tctx->nodes));
 	WARN_ON_ONCE(tctx->io_wq);
 	WARN_ON_ONCE(tctx->credit);
-	/* the end of a ring may still run io_tctx_remove_node() under RCU */
+	/* io_tctx_forget_ring() may still run io_tctx_remove_node() under RCU */
 	kfree_rcu(tctx, rcu);
 }
 
@@ -262,7 +262,7 @@ struct io_ring_ctx *io_tctx_next_ring(struct io_uring_task *tctx, struct io_ring
 
 		if (xas_retry(&xas, node))
 			continue;
-		/* the end of a ring removes its nodes under this lock before it frees the ring */
+		/* io_tctx_forget_ring() takes this lock to remove nodes before the ring is freed */
 		guard(spinlock)(&ctx->users.lock);
 		if (xa_load(&tctx->nodes, (unsigned long)ctx) == node &&
 		    percpu_ref_tryget(&ctx->refs))
@@ -286,7 +286,7 @@ void io_tctx_detach_all(struct io_uring_task *tctx)
 	scoped_guard(rcu) {
 		xa_for_each(&tctx->nodes, index, node) {
 			guard(spinlock)(&node->ctx->users.lock);
-			/* the end of the ring may have removed the node */
+			/* io_tctx_forget_ring() may have removed the node */
 			if (xa_load(&tctx->nodes, index) == node)
 				io_tctx_remove_node(node);
 		}

@@ -20,10 +20,10 @@
  * @rcu: frees the node after a grace period
  *
  * The node is also in tctx->nodes, indexed by the ring's address.  The task adds the node to both.
- * The end of the task or of the ring removes it from both, under ctx->users.lock.  A node holds no
- * references.  RCU readers may follow it to the task's state and to the ring, which are freed by
- * RCU after their nodes are removed.  RCU does not keep the task's pool: use or reference the pool
- * under ctx->users.lock.
+ * When the task exits or calls exec, or before the ring is freed, the node is removed from both,
+ * under ctx->users.lock.  A node holds no references.  RCU readers may follow it to the task's
+ * state and to the ring, which are freed by RCU after their nodes are removed.  RCU does not
+ * protect the task's worker pool: use the pool, or take a reference to it, under ctx->users.lock.
  */
 struct io_tctx_node {
 	struct io_uring_task	*tctx;
