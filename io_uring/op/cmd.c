@@ -8,9 +8,9 @@
  *			->uring_cmd() does not return -EIOCBQUEUED
  *	the driver	in between; it may request callbacks in the submitter, one at a time
  *
- * The driver may end a command in any context at any time: before ->uring_cmd() has returned,
- * while the ring cancels the command, or after its task has exited.  So io_uring_cmd_done() only
- * stores the result and pushes the request:
+ * The driver may end a command in any context, at any time: before ->uring_cmd() has returned,
+ * during a cancel, or after the submitter has exited.  So io_uring_cmd_done() only stores the
+ * result and pushes the request:
  *
  *	submitter, holds the ring lock		driver
  *	->uring_cmd()
@@ -30,15 +30,15 @@
  * There is one short cut.  A driver's callback runs under the ring lock, in a context that may
  * post CQEs, and nearly always ends commands of its own ring.  Such commands are completed at once.
  * The callback may also end commands of other rings, but only the ring of tctx->cmd_req is locked.
- * tctx->cmd_req is the called back command, which exists until the callback has returned.
+ * tctx->cmd_req is the command whose callback runs.  It exists until the callback has returned.
  *
  * On a polled ring, the task that polls checks for ended commands and requested callbacks.  If this
  * task is the submitter, it runs the task work; if not, it pushes the command to the submitter.  A
  * file without ->uring_cmd_iopoll() is not polled: its commands end as on other rings.
  *
  * The bytes of a command are in its SQE.  Only the first ->issue(), in the submitter, may read the
- * SQE; later calls need a copy.  A block device also needs a copy, because it may report that it
- * would block after it has accepted the command (io_uring_cmd_issue_blocking()).
+ * SQE; later calls need a copy.  A block device may accept a command, and report only later that
+ * the command would block (io_uring_cmd_issue_blocking()), so its commands need a copy, too.
  */
 #include <linux/export.h>
 #include <linux/fs.h>

@@ -53,7 +53,7 @@ static int io_poll_add_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe
 	/* EPOLLONESHOT overrides IORING_POLL_ADD_MULTI */
 	if (!(events & EPOLLONESHOT)) {
 		req->flags |= REQ_F_MULTISHOT;
-		/* a pipe that is not empty wakes a poll at a write only with EPOLLET */
+		/* without EPOLLET, a write to a pipe that is not empty may not wake the poll */
 		events |= EPOLLET;
 	}
 	io_poll_set_events(io_poll(req), events);

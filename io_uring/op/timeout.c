@@ -30,7 +30,7 @@
  * @target: number of CQEs that end the timeout
  * @interval: time between the CQEs of a repeating timeout
  * @repeats: number of CQEs that a repeating timeout has left, 0 for no limit
- * @stopped: (R) a repeating timeout was removed; also set if its timer had expired before
+ * @stopped: (R) the repeating timeout was removed, even if its timer had already expired
  * @req: the request
  */
 struct io_timeout_more {

@@ -231,7 +231,7 @@ static void io_waitid_pass_on(struct io_kiocb *req)
 
 	while (unlikely(!list_empty(&wait->same))) {
 		next = list_next_entry(wait, same);
-		/* the last request of a step pushes the rest in its own task work */
+		/* after IO_WAITID_STEP requests, the rest is left to the task work of next */
 		list_del_init(--left ? &next->same : &wait->same);
 		io_waitid_send(next);
 	}

@@ -165,7 +165,7 @@ static enum io_result io_accept_tell(struct io_kiocb *req, const struct proto_ac
 
 	if (req->flags & REQ_F_MULTISHOT && ret >= 0 &&
 	    likely(io_post_more_fast(req, ret, cflags) || io_post_more(req, ret, cflags))) {
-		/* a request that does not wait goes on until an attempt finds no connection */
+		/* a request that does not wait continues until an attempt finds no connection */
 		if (!arg->is_empty || io_accept(req)->how & IORING_ACCEPT_DONTWAIT)
 			return IO_MORE;
 		if (arg->is_empty > 0)

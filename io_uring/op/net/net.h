@@ -220,8 +220,8 @@ static inline bool io_net_waits(const struct io_net *net, int ret, unsigned int 
 
 /*
  * Initialize all fields of a msghdr except msg_iter and msg_flags, without an address or ancillary
- * data.  Callers declare the msghdr __uninitialized, so that the compiler does not clear the memory
- * a second time with CONFIG_INIT_STACK_ALL_ZERO (14 instructions).
+ * data.  Callers declare the msghdr __uninitialized: with CONFIG_INIT_STACK_ALL_ZERO the compiler
+ * would add 14 instructions that clear the fields, which this function then sets.
  */
 static inline void io_net_msg_init(struct msghdr *msg)
 {

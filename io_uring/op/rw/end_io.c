@@ -9,7 +9,7 @@
  *					complete it
  *	in ->ki_complete(), polled	marks the request as done for the task that polls
  *
- * A request that fails without another attempt gets its result from io_rw_fail().
+ * io_rw_fail() sets the result of a request that fails outside ->issue().
  *
  * ->ki_complete() may run before ->read_iter() has returned:
  *
@@ -92,7 +92,7 @@ enum io_result io_rw_end(struct io_kiocb *req, ssize_t ret)
 }
 
 /**
- * io_rw_fail - correct the result of a read or write that fails without another attempt
+ * io_rw_fail - correct the result of a read or write that fails outside ->issue()
  * @req: the request
  *
  * If earlier attempts have moved data, the result is the number of moved bytes, not the error.
