@@ -551,8 +551,8 @@ struct io_napi {
 /**
  * union io_stops - reasons for io_uring_enter() to fail or to pause at its beginning, in one word
  * @disabled: (A) IORING_SETUP_R_DISABLED, until the ring is enabled
- * @starved: (A) a context that only tries for the ring lock has failed for a while, so
- *	submitters yield (see io_ring_yield())
+ * @starved: (A) a context that does not wait for the ring lock has failed to take it for a
+ *	while, so submitters yield (see io_ring_yield())
  * @any: (A) @disabled and @starved, to check both by one load
  */
 union io_stops {

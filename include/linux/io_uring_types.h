@@ -117,7 +117,7 @@ enum {
 
 	/* req/, complete/: lifetime of the request */
 	REQ_F_FAIL_BIT		= 8,	/* the result counts as a failure for links and CQE_SKIP */
-	REQ_F_REFCOUNT_BIT,		/* ->refs counts the holders of the request */
+	REQ_F_REFCOUNT_BIT,		/* ->refs counts the references to the request */
 	REQ_F_ASYNC_DATA_BIT,		/* ->async_data is allocated */
 	REQ_F_NEED_CLEANUP_BIT,		/* op->cleanup() has to run */
 	REQ_F_TRACKED_BIT,		/* counted in tctx->inflight_tracked, see io_req_track() */
@@ -286,7 +286,7 @@ struct io_kiocb {
 	};
 	/** @buf_index: registered buffer or buffer group, as the op defines */
 	u16			buf_index;
-	/** @refs: (A) holders, valid with REQ_F_REFCOUNT */
+	/** @refs: (A) number of references, valid with REQ_F_REFCOUNT */
 	atomic_t		refs;
 	union {
 		/**
@@ -356,7 +356,7 @@ struct io_uring_task {
 	 * the task's references count them, but they are not in use
 	 */
 	int			credit;
-	/** @last: (A) ring that was used last; the end of the ring clears it */
+	/** @last: (A) ring that was used last; NULL after the node of this ring is removed */
 	struct io_ring_ctx	*last;
 	/** @io_wq: (O) worker pool; other tasks use it under ctx->users.lock */
 	struct io_wq		*io_wq;

@@ -98,7 +98,7 @@ static noinline void io_link_advance(struct io_kiocb *head, void (*end)(struct i
 		head->link = next;
 }
 
-/* Continue the chain of an ended request, and free the request if it has no other holder. */
+/* Continue the chain of an ended request, and free the request if no other reference is left. */
 static void io_complete_posted(struct io_kiocb *req)
 {
 	if (unlikely(req->flags & REQ_F_HAS_LINK))
@@ -179,7 +179,7 @@ void io_complete_later(struct io_kiocb *req)
 }
 
 /**
- * io_req_put_unlocked - drop a holder of a request without the ring lock
+ * io_req_put_unlocked - drop a reference to a request without the ring lock
  * @req: the request
  *
  * Context: Task context.  May sleep.
@@ -227,7 +227,7 @@ static noinline struct io_kiocb *io_complete_chained(struct io_kiocb *req, bool 
 		io_link_advance(req, io_end_unlocked);
 	} else if (req->flags & REQ_F_TIMEOUT_LINKED ? io_ring_trylock(ctx) :
 						       io_ring_lock_soon(ctx)) {
-		/* with REQ_F_TIMEOUT_LINKED the caller has already tried for a while */
+		/* with REQ_F_TIMEOUT_LINKED, the caller's io_ring_lock_soon() has already failed */
 		io_link_advance(req, io_end_locked);
 		io_ring_unlock(ctx);
 	} else {
@@ -242,7 +242,7 @@ static noinline struct io_kiocb *io_complete_chained(struct io_kiocb *req, bool 
 /**
  * io_complete_in_worker - end a request that a worker has finished
  * @req: the request, its result is in req->cqe
- * @locked: the ring lock is held, for a chain that goes on
+ * @locked: the ring lock is held, for a chain that continues
  *
  * The CQE is posted at once on multi-writer rings.  A linked timeout behind the request has to
  * end under the ring lock.  If another task holds that lock for long, task work continues the chain

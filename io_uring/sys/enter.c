@@ -39,7 +39,7 @@ static bool io_poll_loop_interrupted(struct io_ring_ctx *ctx)
 /*
  * Run work other than polling; task work runs without the ring lock.
  * Return: 1 if the poll loop is over, because of new CQEs or because no polled request is
- * left; 0 if the loop goes on; or %IO_RING_LOST.
+ * left; 0 if the loop continues; or %IO_RING_LOST.
  */
 static int io_poll_loop_yield(struct io_ring_ctx *ctx)
 {

@@ -246,7 +246,7 @@ int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw, struct iov_it
 			      struct io_uring_cmd *ioucmd, unsigned int issue_flags);
 
 /**
- * io_uring_cmd_mark_cancelable - allow the end of a ring or task to cancel a command
+ * io_uring_cmd_mark_cancelable - let a command be cancelled when its ring or task ends
  * @cmd: the command
  * @issue_flags: those of ->uring_cmd()
  *
