@@ -4,7 +4,7 @@
 #define _LINUX_IO_URING_H
 /*
  * A task that sets up, registers or submits to a ring gets a context in
- * task_struct->io_uring.  Exec and the end of the task_struct free the context.  Most
+ * task_struct->io_uring.  The context is freed by an exec, or with the task_struct.  Most
  * tasks have no context, so the calls below cost these tasks one load and one compare.
  * A forked task starts without a context.
  *

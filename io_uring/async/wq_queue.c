@@ -607,7 +607,7 @@ static void io_wq_run_cancelled(struct io_wq *wq, struct io_wq_fifo *list)
 /* number of work items that a search checks before it drops the lock */
 #define IO_WQ_SEARCH_STEP	256
 
-/* Drop the lock briefly.  If work is removed meanwhile, io_wq_move_searches() moves the search. */
+/* Drop the lock briefly.  If work is removed then, io_wq_move_searches() updates the search. */
 static void io_wq_search_pause(struct io_wq_lane *lane)
 {
 	spin_unlock(&lane->lock);

@@ -298,7 +298,7 @@ static bool io_wq_worker_is_abandoned(const struct io_wq_worker *worker)
 	return !atomic_read(&wq->rings) || io_wq_worker_is_outdated(wq);
 }
 
-/* Sleep until ->called is set or a signal comes.  Return: false if neither in @left jiffies. */
+/* Sleep until ->called is set or a signal comes.  Return: false if @left jiffies passed first. */
 static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
 {
 	unsigned int state = TASK_INTERRUPTIBLE;

@@ -147,7 +147,7 @@ static void io_timeout_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 static void io_timeout_send(struct io_kiocb *req, s32 res)
 {
 	req->cqe.res = res;
-	/* a TIMEOUT ends a wait in io_uring_enter() even if further CQEs are missing */
+	/* a TIMEOUT ends a wait in io_uring_enter(), even if the wait is for more CQEs */
 	io_req_push(req, io_timeout_tw, IO_PUSH_NOW);
 }
 

@@ -231,7 +231,7 @@ static void io_waitid_pass_on(struct io_kiocb *req)
 
 	while (unlikely(!list_empty(&wait->same))) {
 		next = list_next_entry(wait, same);
-		/* after IO_WAITID_STEP requests, the rest is left to the task work of next */
+		/* after IO_WAITID_STEP requests, unlink @req: next pushes the rest as task work */
 		list_del_init(--left ? &next->same : &wait->same);
 		io_waitid_send(next);
 	}

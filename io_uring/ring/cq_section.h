@@ -62,7 +62,7 @@ static __always_inline void io_cq_leave(const struct io_cq_section *section)
 	if (new)
 		io_cq_publish(ctx);
 	if (section->shared) {
-		/* a sleeper that reads the new count must read the new tail, already stored */
+		/* a sleeper that reads the new count must read the tail that is stored above */
 		if (section->commit) {
 			/* pairs with io_cq_timeouts(); model: NO_SEEN of models/cq_weak.pml */
 			smp_store_release(&ctx->cq.timeouts_seen, ctx->cq.timeouts);

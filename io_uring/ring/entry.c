@@ -2,7 +2,7 @@
 /* io_uring: memory of CQEs outside the CQ: sent by MSG_RING and not posted yet, or overflowed */
 
 /*
- * entry.h describes the store of a ring.  The exit of the ring closes store->back, and adds
+ * entry.h describes the store of a ring.  io_entry_store_free() closes store->back, and adds
  * the number of missing entries to store->away.  An entry that is returned later is freed
  * and subtracted from store->away.  Exactly one of these operations results in zero, and
  * its context frees the store.

@@ -97,7 +97,7 @@ end:
 	seg->iov_len = behind - (uintptr_t)seg->iov_base;
 	if (unlikely(!access_ok(seg->iov_base, seg->iov_len))) {
 bad:
-		/* only the last buffer can be cut, and io_bundle_shorten() removes it */
+		/* only the last buffer can be cut, and io_bundle_shorten() removes that buffer */
 		bundle->cut = 0;
 		left += seg->iov_len;
 		pos = io_bundle_shorten(seg, first, pos);

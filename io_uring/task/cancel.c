@@ -12,7 +12,7 @@
  *	in a mailbox				it runs
  *	at a device				the device finishes it and pushes it to a mailbox
  *
- * If a ring ends or a task calls exec, all requests are ended; an exit ends the tracked requests.
+ * If a ring ends or a task calls exec, all its requests are ended; an exit ends tracked requests.
  * io_cancel_requests() is one pass over all places.  task/end.c and task/exit.c repeat the pass.
  *
  * Requests move between these places during a pass.  Between workers and the wait table

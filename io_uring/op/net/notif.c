@@ -4,8 +4,8 @@
 /*
  * A notification reports that the network stack does not read the memory of a zero copy send any
  * more.  Each packet with a part of the memory holds a reference to the notification's struct
- * ubuf_info.  So does the send until its CQE is posted.  The last holder queues the notification's
- * CQE, in any context in which packets are freed.
+ * ubuf_info.  So does the send until its CQE is posted.  When the last reference is dropped, in any
+ * context in which packets are freed, the notification's CQE is queued.
  *
  * The notification is a request without an SQE (io_req_take_notif()).  Its task work posts the CQE.
  * The task of the mailbox runs the task work, or the fallback worker if the task is gone.
@@ -64,7 +64,7 @@ static void io_notif_post(struct io_notif *notif)
 	io_req_push(req, io_notif_tw, 0);
 }
 
-/* ubuf_info_ops->complete: drop the reference of @skb, or of another holder if @skb is NULL. */
+/* ubuf_info_ops->complete: drop the reference of @skb, or another reference if @skb is NULL. */
 static void io_notif_complete(struct sk_buff *skb, struct ubuf_info *ubuf, bool success)
 {
 	struct io_notif *notif = container_of(ubuf, struct io_notif, ubuf);
@@ -73,7 +73,7 @@ static void io_notif_complete(struct sk_buff *skb, struct ubuf_info *ubuf, bool 
 		WRITE_ONCE(notif->sent, true);
 	else if (!success)
 		WRITE_ONCE(notif->copied, true);
-	/* a release; for the last holder also an acquire, before it reads ->sent and ->copied */
+	/* a release; for the last reference also an acquire, before ->sent and ->copied are read */
 	if (refcount_dec_and_test(&ubuf->refcnt))
 		io_notif_post(notif);
 }

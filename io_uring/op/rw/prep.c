@@ -60,7 +60,7 @@ static int io_rw_prep_select(struct io_kiocb *req)
 	return 0;
 }
 
-/* Copy the vector with rw->len entries of a READV or WRITEV.  Return: 0 or a negative errno. */
+/* Copy the vector of a READV or WRITEV, of rw->len entries.  Return: 0 or a negative errno. */
 static noinline int io_rw_prep_vec(struct io_kiocb *req, int ddir)
 {
 	struct io_rw *rw = io_rw(req);

@@ -169,7 +169,7 @@ static __always_inline int io_rw_fixed_prep(struct io_kiocb *req, const struct i
 	return likely(!ret) ? 0 : io_rw_buf_later(req, ret);
 }
 
-/* Set up an iterator over the registered buffer.  io_rw_buf_assign() has checked its bounds. */
+/* Set up an iterator over the range of the registered buffer that io_rw_buf_assign() checked. */
 static inline void io_rw_buf_iter(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 {
 	const struct io_buf_node *buf = io_buf_node(req->buf_node);
