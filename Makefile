@@ -1,23 +1,22 @@
-# io_uring, written anew for Linux 6.12.y: build, boot, test, measure.
+# io_uring, written anew for Linux 7.3 and 6.12.y: build, boot, test, measure.
 # 'make help' lists the targets. Every one takes CONFIG=perf (default), debug or preempt,
-# most take KERNEL=ours (default) or KERNEL=stock, and BASE=6.12 (default) or 7.3.
+# most take KERNEL=ours (default) or KERNEL=stock, and BASE=7.3 (default) or 6.12.
 
 comma := ,
 KERNEL ?= ours
 CONFIG ?= perf
-BASE ?= 6.12
 export BASE KERNEL CONFIG KDIR JOBS ACCEL T WALL PLOT PACE
 export DEV SPDK SPDK_DEV QUICK LABEL AGAINST RUNS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test shell kernel kunit selftests liburing clients fuzz bench tables check models mutants record soak series deps clean
+.PHONY: help run test shell kernel kunit selftests liburing clients fuzz bench tables check machines models mutants record soak series deps clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | \
 		awk -F'\t' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 	@echo
-	@printf '%b\n' '  CONFIG=perf|debug|preempt|kcsan|cover  KERNEL=ours|stock  BASE=6.12|7.3  KDIR=/another/tree  T=one,two\n  ACCEL=auto (KVM where it really boots a guest; default: software emulation)'
+	@printf '%b\n' '  CONFIG=perf|debug|preempt|kcsan|cover  KERNEL=ours|stock  BASE=7.3|6.12  KDIR=/another/tree  T=one,two\n  ACCEL=auto (KVM where it really boots a guest; default: software emulation)'
 
 deps: ## install what is missing, with apt
 	@rig/deps
@@ -62,6 +61,10 @@ tables: ## the presentations' tables anew on the kernel that runs (DEV=/dev/nvme
 check: deps ## checkpatch, sparse, W=1, kernel-doc, htmldocs, layers, our own rules
 	@rig/check
 
+machines: export MACHINES = 1
+machines: deps ## compile io_uring/ for arm64, s390x, i386, with clang, and without options (T=name,...)
+	@rig/machines $(subst $(comma), ,$(T))
+
 models: deps ## the spin models of Documentation/io_uring/models
 	@Documentation/io_uring/models/check
 
@@ -79,4 +82,4 @@ soak: deps ## long loops, KCSAN, ThreadSanitizer, all of liburing on the debug k
 	@rig/soak
 
 clean: ## remove what was built, keep downloads and the compiler's cache
-	cd out$(if $(filter 7.3,$(BASE)),/7.3) && rm -rf ours stock mutant series peer-* selftests log docs base
+	cd out$(if $(filter 6.12,$(BASE)),/6.12) && rm -rf ours stock mutant series peer-* selftests log docs base default

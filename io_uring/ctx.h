@@ -10,6 +10,7 @@
 #include <linux/percpu-refcount.h>
 #include <linux/rbtree_types.h>
 #include <linux/rcupdate.h>
+#include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/task_work.h>
 #include <linux/uidgid_types.h>
@@ -41,18 +42,18 @@ struct user_struct;
  * the offsets that io_uring_setup() returns.
  */
 struct io_rings {
+	/* (U) the program writes */
+	u32		sq_tail;
+	u32		cq_head;
+	u32		cq_flags;
 	/* (U) the kernel writes */
-	u32		sq_head;
+	u32		sq_head ____cacheline_aligned;
 	u32		cq_tail;
 	u32		sq_dropped;
 	u32		cq_overflow;
 	atomic_t	sq_flags;
 	u32		sq_ring_mask, cq_ring_mask;
 	u32		sq_ring_entries, cq_ring_entries;
-	/* (U) the program writes */
-	u32		sq_tail ____cacheline_aligned;
-	u32		cq_head;
-	u32		cq_flags;
 	/* (U) the completion queue; the index array follows, except with NO_SQARRAY */
 	struct io_uring_cqe	cqes[] ____cacheline_aligned;
 };
@@ -139,19 +140,21 @@ struct io_cqring {
 	u32			limit;
 	/** @published: (C) tail that user space can see */
 	u32			published;
-	/** @mask: (-) number of slots - 1 */
+	/** @mask: (R) number of slots - 1 */
 	u32			mask;
-	/** @shift: (-) 1 with 32-byte CQEs */
+	/** @shift: (-) 1 with 32-byte slots */
 	u8			shift;
 	/** @single_writer: (-) see DEFER_TASKRUN in ring/cq.c */
 	bool			single_writer;
 	/** @overflowed: (C) the overflow list is not empty */
 	bool			overflowed;
-	/** @nr_staged: (R) multi-writer rings: CQEs in @stage */
+	/** @nr_staged: (R) multi-writer rings: used elements of @stage */
 	u8			nr_staged;
-	/** @direct: (-) @single_writer, and a slot is a CQE of 16 bytes */
+	/** @direct: (-) @single_writer, and a slot has 16 bytes */
 	bool			direct;
-	/** @cqes: (-) the slots */
+	/** @mixed: (-) with IORING_SETUP_CQE_MIXED: CQEs with IORING_CQE_F_32 take two slots */
+	bool			mixed;
+	/** @cqes: (R) the slots */
 	struct io_uring_cqe	*cqes;
 	/** @lock: multi-writer rings; task context only, see ring/locks.h */
 	spinlock_t		lock;
@@ -171,11 +174,14 @@ struct io_cqring {
 	struct io_cq_uncounted	uncounted;
 	/** @stage_uncounted: (R) uncounted CQEs in @stage, a bit each */
 	u16			stage_uncounted;
-	/** @stage_large: (R) CQEs in @stage that have @stage_extra, a bit each */
+	/** @stage_large: (R) CQEs in @stage that have two more words, a bit each */
 	u16			stage_large;
-	/** @stage: (R) multi-writer rings: CQEs that are not in the ring yet */
+	/**
+	 * @stage: (R) multi-writer rings: CQEs that are not in the ring yet.  The extra words of a
+	 * CQE that takes two slots are in the next element
+	 */
 	struct io_cqe_val	stage[IO_CQ_STAGE];
-	/** @stage_extra: (R) extra words of the CQEs in @stage_large */
+	/** @stage_extra: (R) with 32-byte slots: extra words of the CQEs in @stage_large */
 	u64			stage_extra[IO_CQ_STAGE][2];
 };
 
@@ -206,25 +212,6 @@ struct io_file_table {
 };
 
 /**
- * struct io_restriction - restrictions of a ring (see io_uring/sys/register.c)
- * @register_op: allowed register opcodes
- * @sqe_op: allowed SQE opcodes
- * @flags: SQE flags that are allowed, and SQE flags that are required
- * @registered: restrictions were registered before the ring was enabled
- * @hold: the ring is enabled, and the restrictions are checked
- */
-struct io_restriction {
-	DECLARE_BITMAP(register_op, IORING_REGISTER_LAST);
-	DECLARE_BITMAP(sqe_op, IORING_OP_LAST);
-	struct {
-		u8	allowed;
-		u8	required;
-	} flags;
-	bool	registered;
-	bool	hold;
-};
-
-/**
  * struct io_mapped_region - memory shared with user space (see io_uring/ring/region.h)
  * @ptr: kernel address
  * @pages: pages of the region
@@ -236,6 +223,41 @@ struct io_mapped_region {
 	struct page	**pages;
 	unsigned int	nr_pages;
 	bool		user;
+};
+
+/**
+ * struct io_queues - memory of the queues of a ring (see io_uring/ring/queues.c)
+ * @ring_region: (-) words, CQEs, index array
+ * @sqe_region: (-) SQEs
+ * @rings: (-) words and CQEs
+ * @array: (-) index array, NULL with NO_SQARRAY
+ * @sqes: (-) SQEs
+ * @sq_entries: (-) number of SQ slots
+ * @cq_entries: (-) number of CQ slots
+ * @refs: the ring, until a grace period after it uses other memory; mmap() and fdinfo
+ * @drop: drops the reference of a ring that uses other memory
+ */
+struct io_queues {
+	struct io_mapped_region	ring_region, sqe_region;
+	struct io_rings		*rings;
+	u32			*array;
+	struct io_uring_sqe	*sqes;
+	unsigned int		sq_entries;
+	unsigned int		cq_entries;
+	refcount_t		refs;
+	struct rcu_work		drop;
+};
+
+/**
+ * struct io_memory - region that a program has asked for (see io_uring/rsrc/memory.c)
+ * @region: (-) the memory
+ * @wait_args: (-) a wait may read its arguments there
+ * @user: (-) user that is charged for the pages, with a reference; NULL if none is
+ */
+struct io_memory {
+	struct io_mapped_region	region;
+	bool			wait_args;
+	struct user_struct	*user;
 };
 
 /* groups of provided buffers with a number below this limit are in an array */
@@ -275,17 +297,21 @@ struct io_ring_users {
 
 /**
  * struct io_sq - the submission queue (see io_uring/ring/sq.h)
- * @array: (-)(U) index array, NULL with NO_SQARRAY
- * @sqes: (-)(U) SQEs
+ * @array: (R)(U) index array, NULL with NO_SQARRAY
+ * @sqes: (R)(U) SQEs
  * @shift: (-) 1 with 128-byte SQEs
+ * @tail: (R)(U) index after the last SQE; with SQ_REWIND it points to @entries
  * @head: (R) next SQE to take
- * @entries: (-) number of slots
+ * @end: (R) position after the last slot of the batch; after a refused SQE, where the batch ends
+ * @entries: (R) number of slots; written with WRITE_ONCE()
  */
 struct io_sq {
 	u32			*array;
 	struct io_uring_sqe	*sqes;
+	const u32		*tail;
 	u8			shift;
 	unsigned int		head;
+	unsigned int		end;
 	unsigned int		entries;
 };
 
@@ -335,11 +361,15 @@ struct io_chain {
  * @tail: (R) where the next request is linked
  * @unlisted: (A) requests that a worker could not put on the list because the worker
  *	was killed; the fallback worker puts them on the list
+ * @mean_ns: (R) with HYBRID_IOPOLL, the mean time of a wait; 0 before the first one
+ * @begin_ns: (R) with HYBRID_IOPOLL, the time at which the last wait began; 0 if it did not wait
  */
 struct io_polled {
 	struct io_tw		*first;
 	struct io_tw		**tail;
 	struct io_mailbox	unlisted;
+	u64			mean_ns;
+	u64			begin_ns;
 };
 
 /**
@@ -348,12 +378,14 @@ struct io_polled {
  * @awaited: (R) number of buffers whose last users a task on ->work_wait waits for
  * @abandoned: (A) the waiting task was killed, so its unregistration has to be undone
  * @leaving: (R) number of slots of ->buf_table, whose nr is 0 during the wait
+ * @spare: (A) memory for the parts of a vector (see io_uring/rsrc/parts.c), or NULL
  */
 struct io_buf_life {
 	unsigned int		alive;
 	unsigned int		awaited;
 	bool			abandoned;
 	unsigned int		leaving;
+	struct io_buf_parts	*spare;
 };
 
 /**
@@ -412,6 +444,7 @@ struct io_polls {
  * @first: (R) head of the first chain; heads are linked by ->tw
  * @tail: (R) where the next head is linked
  * @nr: (R) number of requests in all chains on the list
+ * @running: (R) a drained chain has started, and not all of its requests have ended
  * @next: (R) the next chain has to be drained, see io_chain_mark_drain()
  * @disabled: (R) an SQE had IOSQE_CQE_SKIP_SUCCESS, so IOSQE_IO_DRAIN is refused
  */
@@ -419,6 +452,7 @@ struct io_drain {
 	struct io_tw		*first;
 	struct io_tw		**tail;
 	unsigned int		nr;
+	bool			running;
 	bool			next;
 	bool			disabled;
 };
@@ -517,6 +551,7 @@ struct io_exit {
 #define IO_SLOW_RESTRICTED	BIT(0)	/* check the ring's restrictions */
 #define IO_SLOW_DRAIN		BIT(1)	/* drained requests wait */
 #define IO_SLOW_LINK		BIT(2)	/* the SQE continues a chain */
+#define IO_SLOW_FILTERED	BIT(3)	/* run the ring's filters after ->prep */
 
 /* bits of ctx->listeners */
 #define IO_LISTEN_POLL		0	/* the ring's file has been polled */
@@ -527,25 +562,29 @@ struct io_exit {
 #define IO_CHECK_CQ_OVERFLOW	0	/* bit: CQEs wait for room */
 #define IO_CHECK_CQ_DROPPED	1	/* bit: a CQE was lost, reported once by -EBADR */
 
-/* maximum number of network device queues that a ring stores; new ones replace the oldest */
-#define IO_NAPI_MAX	16
+/* number of network device queues that a ring learns; new ones replace the oldest */
+#define IO_NAPI_DYNAMIC_MAX	16
+/* number of queues that a program may add with static tracking */
+#define IO_NAPI_STATIC_MAX	1024
 
 /**
  * struct io_napi - queues of network devices that a waiting task polls (see io_uring/async/napi.h)
  * @time_us: (A) microseconds of polling before each sleep, or 0; written under the ring lock
  * @prefer: (A) keep interrupts off during polling (prefer_busy_poll); written under the ring lock
  * @enabled: (R) registered
+ * @learns: (R) dynamic tracking: the ring stores the IDs of its sockets
  * @nr: (A) entries of @ids; written under the ring lock
- * @next: (R) the entry that is written next
- * @ids: (A) NAPI IDs; written under the ring lock
+ * @next: (R) with dynamic tracking, the entry that is written next
+ * @ids: (A) room for IO_NAPI_STATIC_MAX NAPI IDs, set once; entries are written under the ring lock
  */
 struct io_napi {
 	u32		time_us;
 	bool		prefer;
 	bool		enabled;
+	bool		learns;
 	unsigned int	nr;
 	unsigned int	next;
-	u32		ids[IO_NAPI_MAX];
+	u32		*ids;
 };
 
 /**
@@ -576,7 +615,7 @@ struct io_ring_ctx {
 		unsigned int		flags;
 		/** @submit_slow: (R) IO_SLOW_* */
 		unsigned int		submit_slow;
-		/** @rings: (-) shared words */
+		/** @rings: (R) shared words; other contexts use them as ring/queues.c says */
 		struct io_rings		*rings;
 		/** @submitter_task: (A) SINGLE_ISSUER: the owner, set once; holds a reference */
 		struct task_struct	*submitter_task;
@@ -681,30 +720,34 @@ struct io_ring_ctx {
 	clockid_t		clockid;
 	/** @iowq_limits: limits of the numbers of workers, 0 for none, under users.lock */
 	u32			iowq_limits[2];
-	/** @cq_entries: (-) size of the completion queue */
+	/** @cq_entries: (R) size of the completion queue; the owner reads it without the lock */
 	unsigned int		cq_entries;
-	/** @restrictions: (R) restrictions of the ring */
-	struct io_restriction	restrictions;
+	/** @queues: memory of the queues; changed under the ring lock, read under RCU */
+	struct io_queues __rcu	*queues;
+	/** @old_gp: (R) grace period after which the memory of replaced queues is freed */
+	unsigned long		old_gp;
+	/** @old_pages: (R) number of pages in that memory, 0 if the grace period is over */
+	unsigned int		old_pages;
 	/** @owner: user whose files are released one after the other */
 	struct io_owner		owner;
 	/** @account: user and mm that are charged for registered buffers */
 	struct io_account	account;
 	/** @creds: credentials with which requests are issued */
 	struct io_creds		creds;
-	/* memory that is shared with the program */
-	struct {
-		/** @ring_region: (-) words, CQEs, index array */
-		/** @sqe_region: (-) SQEs */
-		struct io_mapped_region	ring_region, sqe_region;
-	};
+	/** @memory: (A) region that the program has registered, set once; NULL before */
+	struct io_memory	*memory;
 	/** @work_wait: tasks that wait until workers drop requests, or requests release buffers */
 	struct wait_queue_head	work_wait;
 	/** @users: tasks that use the ring */
 	struct io_ring_users	users;
+	/** @restrictions: (R) restrictions of the ring, or NULL */
+	struct io_restriction	*restrictions;
 	/** @exit: the ring's end */
 	struct io_exit		exit;
 	/** @napi: queues of network devices */
 	struct io_napi		napi;
+	/** @zcrxs: (A) queues for zero copy receives, see rsrc/zcrx_register.c */
+	struct xarray		zcrxs;
 	/** @rcu: frees this struct, a grace period after @exit.free_work has run */
 	struct rcu_head		rcu;
 };

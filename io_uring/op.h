@@ -7,6 +7,8 @@
 
 #include "ctx.h"
 
+struct io_uring_bpf_ctx;
+
 /**
  * enum io_result - next step of the caller of ->issue
  * @IO_DONE: complete the request; its result is in req->cqe
@@ -14,6 +16,8 @@
  *	more to post.  Only with REQ_F_MULTISHOT; this also applies to IO_MORE_IF_READY
  * @IO_MORE_IF_READY: issue the request again if its file is ready: ->issue has posted a CQE or
  *	transferred a part, and there may be nothing more
+ * @IO_MORE_LATER: issue the request again in another run of task work: ->issue has posted CQEs,
+ *	and the CQ is full.  Only with REQ_F_MULTISHOT
  * @IO_PENDING: do not access the request: another context completes it, or has done so already
  * @IO_AGAIN: ->issue would have blocked: retry when the file is ready, or in a worker.  A multishot
  *	request waits for the next event, also if ->issue has posted CQEs
@@ -22,6 +26,7 @@ enum io_result {
 	IO_DONE,
 	IO_MORE,
 	IO_MORE_IF_READY,
+	IO_MORE_LATER,
 	IO_PENDING,
 	IO_AGAIN,
 };
@@ -51,7 +56,7 @@ enum io_wait_kind {
  * @blocks: has no inline attempt: with IO_URING_F_NONBLOCK, ->issue returns IO_AGAIN at once
  * @cancel_returns_count: a cancel that ends a waiting request returns 1, as with
  *	IORING_ASYNC_CANCEL_ALL, and not 0
- * @cancel_at_end: a waiting request is cancelled only at the end of its task or ring, not by a
+ * @cancel_at_end: ->cancel is called only at the end of the request's task or ring, not for a
  *	program or a LINK_TIMEOUT
  * @ring_lock: ->issue needs the ring lock; a worker takes the lock first.  If the op also has
  *	->cancel, it only waits, and needs no worker, see submit/worker.c
@@ -65,7 +70,9 @@ enum io_wait_kind {
  * @heeds_nonblock: behind a request of its chain that a worker has finished, fails with
  *	-EAGAIN on an O_NONBLOCK file instead of waiting
  * @limit: is a linked timeout of the request before it in the chain, see req/linked_timeout.h
+ * @sqe128: has an SQE of 128 bytes, of which ->prep takes the second half
  * @waiting: enum io_wait_kind of the request while it waits
+ * @filter_size: bytes that @filter_fields stores, which is a part of the interface
  * @prep: Read the SQE, each field once, and refuse unknown bits and unused fields.  Called by the
  *	submitter with the ring lock held; the request has no file yet.  Returns 0 or the negative
  *	errno with which the request fails
@@ -83,17 +90,23 @@ enum io_wait_kind {
  * @unlinked: End a linked timeout whose head has ended.  Called with the ring lock held.  Returns
  *	true if the caller has to end the timeout with -ECANCELED, false if it ends by itself
  * @expired: timer function of a linked timeout, for the op that can set a new time
+ * @assign_buf: Find the registered buffer of a request without REQ_F_BUF_NODE.  Called with the
+ *	ring lock held before a worker gets the request, since a worker must not wait for the lock.
+ *	Returns 0 or the negative errno with which the request fails
  * @in_turn: Return true if a request that was not issued yet uses and moves the current position
  *	of its file.  Workers serialise such requests, and those with REQ_F_CUR_POS, on regular
  *	files and block devices
+ * @filter_fields: Store the fields that filters see (rsrc/filter.c), in a zeroed union.  Called
+ *	after ->prep(), which has read them
  */
 struct io_op {
 	bool		needs_file : 1, iopoll : 1, ioprio : 1, buffer_select : 1;
 	bool		audit_skip : 1, serialize_writes : 1, unbound_nonreg_file : 1, plug : 1;
 	bool		poll_in : 1, poll_out : 1, poll_exclusive : 1, no_creds : 1;
 	bool		blocks : 1, cancel_returns_count : 1, limit : 1, cancel_at_end : 1;
-	bool		ring_lock : 1, borrows_file : 1, heeds_nonblock : 1;
+	bool		ring_lock : 1, borrows_file : 1, heeds_nonblock : 1, sqe128 : 1;
 	unsigned char	waiting;
+	unsigned char	filter_size;
 	int		(*prep)(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 	enum io_result	(*issue)(struct io_kiocb *req, unsigned int issue_flags);
 	void		(*cleanup)(struct io_kiocb *req);
@@ -101,7 +114,9 @@ struct io_op {
 	bool		(*cancel)(struct io_kiocb *req);
 	bool		(*unlinked)(struct io_kiocb *req);
 	enum hrtimer_restart (*expired)(struct hrtimer *hrtimer);
+	int		(*assign_buf)(struct io_kiocb *req);
 	bool		(*in_turn)(struct io_kiocb *req);
+	void		(*filter_fields)(struct io_kiocb *req, struct io_uring_bpf_ctx *ctx);
 };
 
 /* one entry for each value of sqe->opcode */
@@ -113,6 +128,7 @@ struct io_op {
  */
 extern const struct io_op *const io_ops[IO_OPS];
 extern const struct io_op io_op_unsupported;
+extern const struct io_op io_op_invalid;
 
 /* Typed access to the op's own storage in the request, for a struct of the same name. */
 #define IO_OP_DATA(type)						\

@@ -8,11 +8,15 @@
  * tasks have no context, so the calls below cost these tasks one load and one compare.
  * A forked task starts without a context.
  *
+ * A task may restrict what its rings may do, in task_struct->io_uring_restrict.  Its children
+ * have the same restrictions, and an exec keeps them.
+ *
  * exit		io_uring_files_cancel(), before the task loses its signals and
  *		files.  May sleep until its workers, and requests that hold rings, end.
  * exec		io_uring_task_cancel(), before the other threads are killed,
  *		because task work that runs here may still start a worker.
- * fork		io_uring_fork(), which always returns 0.
+ * fork		io_uring_fork(), which always returns 0.  If the fork fails later,
+ *		io_uring_free() follows.
  * end		io_uring_free(), after the last reference to a task_struct is gone, in
  *		any context in which __put_task_struct() may run.
  * sockets	io_is_uring_fops(): a ring that holds a socket, in whose queue is the
@@ -39,10 +43,16 @@ struct file;
 void __io_uring_cancel(bool cancel_all);
 
 /**
- * __io_uring_free - free the context of a task that is gone
- * @tsk: a task that has a context and no reference left
+ * __io_uring_free - free the context and drop the restrictions of a task that is gone
+ * @tsk: a task without references, or a child that never ran
  */
 void __io_uring_free(struct task_struct *tsk);
+
+/**
+ * __io_uring_fork - let a new task share the restrictions of current
+ * @tsk: a child of current, which has restrictions
+ */
+void __io_uring_fork(struct task_struct *tsk);
 
 /**
  * io_is_uring_fops - check whether a file is a ring
@@ -76,11 +86,25 @@ static inline void io_uring_task_cancel(void)
 		__io_uring_cancel(true);
 }
 
-/* Called when a task_struct is freed. */
+/* Return: what restricts the rings of a task, or NULL. */
+static inline struct io_restriction *io_task_restriction(const struct task_struct *tsk)
+{
+	return tsk->io_uring_restrict;
+}
+
+/* Called when a task_struct is freed, also if the fork fails after io_uring_fork(). */
 static inline void io_uring_free(struct task_struct *tsk)
 {
-	if (unlikely(tsk->io_uring))
+	if (unlikely(tsk->io_uring || io_task_restriction(tsk)))
 		__io_uring_free(tsk);
+}
+
+/* Called by fork: the child, which is a copy of current, has the same restrictions. */
+static inline int io_uring_fork(struct task_struct *tsk)
+{
+	if (unlikely(io_task_restriction(tsk)))
+		__io_uring_fork(tsk);
+	return 0;
 }
 #else
 static inline void io_uring_files_cancel(void)
@@ -95,6 +119,11 @@ static inline void io_uring_free(struct task_struct *tsk)
 {
 }
 
+static inline int io_uring_fork(struct task_struct *tsk)
+{
+	return 0;
+}
+
 static inline bool io_is_uring_fops(struct file *file)
 {
 	return false;
@@ -105,11 +134,5 @@ static inline const char *io_uring_get_opcode(u8 opcode)
 	return "";
 }
 #endif
-
-/* Called by fork.  The child inherits nothing, as tasks have no restrictions. */
-static inline int io_uring_fork(struct task_struct *tsk)
-{
-	return 0;
-}
 
 #endif

@@ -43,7 +43,7 @@ struct mm_struct;
  * @IO_URING_F_IOWQ: issued by a worker
  * @IO_URING_F_NONBLOCK: must not block; return %IO_AGAIN or -EAGAIN instead
  * @IO_URING_F_SQE128: the ring's SQEs are 128 bytes long
- * @IO_URING_F_CQE32: the ring's CQEs are 32 bytes long
+ * @IO_URING_F_CQE32: the ring's CQEs are, or can be, 32 bytes long
  * @IO_URING_F_IOPOLL: the ring polls for completions
  * @IO_URING_F_CANCEL: the command is to be cancelled
  * @IO_URING_F_COMPAT: submitted by a 32-bit task

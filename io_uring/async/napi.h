@@ -13,7 +13,8 @@
 #include "ctx.h"
 
 /*
- * A ring with IORING_REGISTER_NAPI stores the NAPI IDs of the sockets that its requests wait for.
+ * A ring with IORING_REGISTER_NAPI stores the NAPI IDs of the sockets that its requests wait for,
+ * or with static tracking those that the program adds.
  * A task that waits for CQEs polls the NAPI instances of these IDs before it sleeps, and an SQPOLL
  * thread polls them in each round.  So packets are received without an interrupt.
  */
@@ -29,7 +30,7 @@ int io_napi_unregister(struct io_ring_ctx *ctx, void __user *arg);
 /* Store the NAPI ID of a file that a request waits for; ring lock held. */
 static inline void io_napi_meet(struct io_ring_ctx *ctx, struct file *file)
 {
-	if (static_branch_unlikely(&io_napi_used) && ctx->napi.enabled)
+	if (static_branch_unlikely(&io_napi_used) && ctx->napi.learns)
 		io_napi_meet_file(ctx, file);
 }
 

@@ -73,8 +73,9 @@
 static_assert(sizeof(struct io_poll) <= IO_OP_DATA_SIZE);
 
 /*
- * Limit of successive attempts that would block although the file is ready.  After 8 attempts, or
- * over a hundred that each transfer a part (io_poll_progress()), the next attempt blocks.
+ * Limit of successive attempts that would block although the file is ready.  The limit is exceeded
+ * by 9 attempts, or by over a hundred that each transfer a part (io_poll_progress()).  Then a
+ * worker blocks.
  */
 #define IO_POLL_TRIES	(8 * IO_POLL_IN_VAIN)
 
@@ -255,8 +256,8 @@ static noinline int io_poll_wake_any(struct io_poll *poll, struct wait_queue_ent
 }
 
 /*
- * Handle a wake from the first waitqueue.  The most frequent wake needs no further call: the waker
- * passes events, and the poll has no owner.
+ * Handle a wake from the first waitqueue.  The most frequent wake does not need
+ * io_poll_wake_any(): the waker passes events, and the poll has no owner.
  *
  * Do not read req->poll here: the result of a multishot request overlays it during ->issue().
  */
@@ -457,7 +458,7 @@ static noinline bool io_poll_leave_worker(struct io_ring_ctx *ctx)
  * io_poll_arm - let a request wait for its file
  * @req: the request, not waiting; ring lock held, but not by a worker
  * @poll: with its events set
- * @run: task work for an event or a cancel; it runs as the owner of the poll, which is still queued
+ * @run: task work for an event or a cancel; it owns the poll, which may still be on waitqueues
  * @issue_flags: IO_URING_F_UNLOCKED for workers
  * @ready: set to the events that ->poll() has reported
  *
@@ -561,7 +562,11 @@ static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
 {
 	struct io_poll *poll = req->poll;
 
-	/* no wake follows, because only sockets pass events on, and sockets have one waitqueue */
+	/*
+	 * No waker of the first waitqueue sets AGAIN after this.  A waker of a second
+	 * waitqueue tries the next waiter, or has an event that the end of this poll
+	 * passes on (io_poll_wake_any()).
+	 */
 	io_poll_dequeue_entry(&poll->head, &poll->wait);
 	if (atomic_read(&poll->wants) & IO_POLL_AGAIN)
 		io_poll_pass_on(req->file, events);
@@ -573,8 +578,9 @@ static void io_poll_leave_rest(struct io_kiocb *req, __poll_t events)
  * @issue_flags: IO_URING_F_TASK_DEAD if no task is left to continue the request
  *
  * Context: Task context.  Holds the ring lock.  May sleep.
- * Return: IO_POLL_READY, IO_POLL_NOTHING or IO_POLL_CANCELLED.  If the request does not end, the
- * caller keeps the claim until it calls io_poll_try_unclaim() or io_poll_pause(), or pushes again.
+ * Return: IO_POLL_READY, IO_POLL_NOTHING or IO_POLL_CANCELLED.  If the request keeps waiting, the
+ * caller either releases the poll (io_poll_try_unclaim()), or passes its claim on: by
+ * io_poll_pause(), or by a push of the request.
  */
 enum io_poll_verdict io_poll_check(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -654,7 +660,7 @@ void io_poll_recheck_slow(struct io_ring_ctx *ctx)
 }
 
 /**
- * io_poll_own - claim a poll without an event, for a cancel, say
+ * io_poll_own - claim a poll without an event, for example for a cancel
  * @req: waiting; ring lock held
  *
  * Return: true if the caller owns the poll; false if the poll already had an owner.
@@ -669,7 +675,7 @@ bool io_poll_own(struct io_kiocb *req)
 	io_assert_ring(req->ctx);
 	io_poll_recheck(req->ctx);
 	guard(rcu)();
-	/* if NULL, no waker claims by a plain store; the model needs no acquire here (NO_OWN) */
+	/* if NULL, no waker claims by a plain store; a plain load would do, too (model: NO_OWN) */
 	head = smp_load_acquire(&poll->head);
 	if (!head)
 		return atomic_try_cmpxchg(&poll->owner, &unowned, IO_POLL_OWNED);

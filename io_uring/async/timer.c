@@ -92,6 +92,19 @@ int io_timer_read(const struct __kernel_timespec __user *ts, ktime_t *time)
 }
 
 /**
+ * io_timer_immediate - set a time from an SQE with IORING_TIMEOUT_IMMEDIATE_ARG
+ * @ns: nanoseconds
+ * @time: result
+ *
+ * Return: 0, or -EINVAL for a time below zero.
+ */
+int io_timer_immediate(u64 ns, ktime_t *time)
+{
+	*time = ns;
+	return *time < 0 ? -EINVAL : 0;
+}
+
+/**
  * io_timer_prep - read the SQE fields that TIMEOUT and LINK_TIMEOUT have in common
  * @req: the request
  * @sqe: its SQE
@@ -103,18 +116,22 @@ int io_timer_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	struct io_timer *timer = io_timer(req);
 	unsigned int flags = READ_ONCE(sqe->timeout_flags);
 
-	BUILD_BUG_ON(IO_TIMER_FLAGS >> IO_TIMER_QUEUE);
+	BUILD_BUG_ON((IO_TIMER_FLAGS | IORING_TIMEOUT_IMMEDIATE_ARG) >> IO_TIMER_QUEUE);
 	if (req->buf_index || READ_ONCE(sqe->len) != 1 || READ_ONCE(sqe->splice_fd_in) ||
 	    READ_ONCE(sqe->addr3) || READ_ONCE(sqe->__pad2[0]))
 		return -EINVAL;
-	if (flags & ~IO_TIMER_FLAGS || hweight32(flags & IORING_TIMEOUT_CLOCK_MASK) > 1)
+	if (hweight32(flags & IORING_TIMEOUT_CLOCK_MASK) > 1)
 		return -EINVAL;
 	/* an absolute time cannot repeat */
 	if (!(~flags & (IORING_TIMEOUT_MULTISHOT | IORING_TIMEOUT_ABS)))
 		return -EINVAL;
 	req->buf_index = flags;
 	timer->nr = READ_ONCE(sqe->off);
-	return io_timer_read(u64_to_user_ptr(READ_ONCE(sqe->addr)), &timer->time);
+	if (likely(!(flags & ~IO_TIMER_FLAGS)))
+		return io_timer_read(u64_to_user_ptr(READ_ONCE(sqe->addr)), &timer->time);
+	if (flags & ~(IO_TIMER_FLAGS | IORING_TIMEOUT_IMMEDIATE_ARG))
+		return -EINVAL;
+	return io_timer_immediate(READ_ONCE(sqe->addr), &timer->time);
 }
 
 /*

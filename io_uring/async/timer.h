@@ -89,6 +89,7 @@ static inline ktime_t io_time_to_host(clockid_t clock, ktime_t time)
 
 int io_timer_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 int io_timer_read(const struct __kernel_timespec __user *ts, ktime_t *time);
+int io_timer_immediate(u64 ns, ktime_t *time);
 void io_timer_start(struct io_kiocb *req,
 		    enum hrtimer_restart (*expired)(struct hrtimer *hrtimer));
 void io_timer_restart(struct io_kiocb *req, ktime_t time, enum hrtimer_mode mode,

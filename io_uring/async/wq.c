@@ -3,8 +3,9 @@
 
 /*
  * Work that cannot be done without blocking goes to a pool of threads.  Each task that uses
- * io_uring has its own pool.  This task is wq->task; names of functions call it the owner.  The
- * workers are threads of the task's process, so that they have its memory, files and limits.
+ * io_uring has its own pool.  This task is wq->task.  Functions such as io_wq_follow_owner() call
+ * this task the owner of the pool.  The workers are threads of the task's process, so that they
+ * have its memory, files and limits.
  *
  * Data: a pool has two lanes, each with its queues, workers and limit.  The bounded lane is for
  * work that ends by itself (storage), the unbounded lane for work that may wait for another task.
@@ -124,7 +125,7 @@ static void io_wq_free(struct io_wq *wq)
 
 /**
  * io_wq_tryget - take a reference to a pool that its task may free
- * @wq: pool that the caller has found in its RCU read-side section
+ * @wq: pool of a task in ctx->users.nodes; the caller holds ctx->users.lock, which keeps the pool
  *
  * The reference keeps the memory of the pool and of its task.  A pool that has ended has no work.
  *
@@ -146,8 +147,10 @@ void io_wq_unref(struct io_wq *wq)
 }
 
 /**
- * io_wq_live_put - drop a count of ->live, which each thread has, and the pool until its exit
+ * io_wq_live_put - drop a reference of ->live
  * @wq: pool; a thread must not use the pool afterwards
+ *
+ * Each thread has one such reference.  The pool has one until its exit.
  */
 void io_wq_live_put(struct io_wq *wq)
 {
@@ -392,8 +395,8 @@ static void io_wq_exit_tell(struct io_wq *wq)
  * @wq: pool, after io_wq_exit_start(); the caller ends the pool
  * @timeout: jiffies
  *
- * The first call cancels running work.  The time limit lets the caller reap polled requests, say,
- * between two calls.
+ * The first call cancels running work.  The time limit lets the caller do other work between two
+ * calls, for example reap polled requests.
  *
  * Context: Task context.  May sleep.
  * Return: true if no worker is left

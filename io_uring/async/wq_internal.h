@@ -22,6 +22,11 @@
 /* limit of keys (inodes or open files) that a lane uses at a time; work of other keys waits */
 #define IO_WQ_KEYS	BITS_PER_LONG
 
+/*
+ * Letters before descriptions of fields: (Q) protected by lane->lock, (W) by lane->workers_lock.
+ * The other letters are explained in linux/io_uring_types.h.
+ */
+
 /**
  * struct io_wq_fifo - queue of work items
  * @first: NULL if the queue is empty; may be compared with NULL without a lock
@@ -129,7 +134,7 @@ enum { IO_WQ_BOUNDED, IO_WQ_UNBOUNDED, IO_WQ_NR_LANES };
  * @allowed: scratch memory for the CPUs that both @wanted and the cpuset allow
  */
 struct io_wq_cpus {
-	struct mutex	lock;	/* protects the fields that follow, not @seq */
+	struct mutex	lock;	/* see above */
 	cpumask_var_t	wanted;
 	cpumask_var_t	allowed;
 	bool		set;
@@ -146,8 +151,9 @@ struct io_wq_cpus {
  * @env: environment of @task when @generation was last raised; accessed by @task only
  * @generation: (A) raised when @env of @task has changed: workers of older generations leave,
  *	see wq_worker.c
- * @exiting: no worker is created any more, and all work is cancelled; set under each lane->lock,
- *	before a section under each workers_lock (pair B in wq.c); never cleared
+ * @exiting: no worker is created any more, and all work is cancelled; never cleared.
+ *	io_wq_exit_start() sets it under each lane->lock.  Then that function takes and drops each
+ *	workers_lock (pair B in wq.c)
  * @rings: (A) number of rings that @task uses
  * @refs: references to the memory: the pool's creator, io_wq_tryget(), and in each lane a
  *	pending creation, @reap and @late

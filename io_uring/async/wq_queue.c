@@ -179,7 +179,7 @@ static bool io_wq_is_awaited(struct io_wq_lane *lane, unsigned int generation)
 	struct io_wq_worker *worker;
 
 	list_for_each_entry(worker, &lane->workers, link) {
-		/* a worker that sleeps in open() of a FIFO, say, may depend on this work */
+		/* a worker that sleeps, for example in open() of a FIFO, may depend on this work */
 		if (worker->generation == generation && !READ_ONCE(worker->asleep))
 			return true;
 	}

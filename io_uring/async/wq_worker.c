@@ -27,6 +27,7 @@
 #include <linux/cpuset.h>
 #include <linux/resume_user_mode.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
@@ -188,7 +189,7 @@ static void io_wq_worker_run_pending(struct io_wq_worker *worker)
 {
 	if (likely(io_wq_worker_is_settled(worker)))
 		return;
-	/* a program may queue work that never sleeps in an endless series */
+	/* a program may queue an endless series of work that never sleeps */
 	cond_resched();
 	if (test_thread_flag(TIF_NOTIFY_SIGNAL)) {
 		clear_notify_signal();
@@ -306,9 +307,11 @@ static bool io_wq_worker_sleep_for(struct io_wq_worker *worker, long left)
 	while (left) {
 		/*
 		 * The task that waited for the last work may queue the next work: let the task run
-		 * first.  To wake this worker is cheap as long as the worker does not sleep.
+		 * first.  A wake-up is cheap as long as this worker does not sleep.  With lazy
+		 * preemption, the wake-up of that task asks for no schedule() before the next tick.
 		 */
-		cond_resched();
+		if (IS_ENABLED(CONFIG_PREEMPT_LAZY) ? !single_task_running() : need_resched())
+			schedule();
 		set_current_state(state);
 		if (READ_ONCE(worker->called) || io_wq_worker_signalled(worker))
 			break;
@@ -355,12 +358,15 @@ static bool io_wq_worker_idle_begin(struct io_wq_worker *worker)
 static bool io_wq_worker_idle_end(struct io_wq_worker *worker, bool may_leave)
 {
 	struct io_wq_lane *lane = worker->lane;
+	bool abandoned;
 
 	/* no other task accesses the worker once ->called is set */
 	if (smp_load_acquire(&worker->called)) {
 		io_wq_worker_came(worker);
 		return true;
 	}
+	/* this takes a lock that may sleep with PREEMPT_RT */
+	abandoned = may_leave && io_wq_worker_is_abandoned(worker);
 	guard(raw_spinlock)(&lane->workers_lock);
 	if (worker->called) {
 		io_wq_worker_came(worker);
@@ -368,7 +374,7 @@ static bool io_wq_worker_idle_end(struct io_wq_worker *worker, bool may_leave)
 	}
 	list_del(&worker->idle);
 	atomic_inc(&lane->nr_running);
-	if (!may_leave || (lane->nr_workers == 1 && !io_wq_worker_is_abandoned(worker)))
+	if (!may_leave || (lane->nr_workers == 1 && !abandoned))
 		return true;
 	io_wq_count_out(lane);
 	return false;

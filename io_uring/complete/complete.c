@@ -126,7 +126,7 @@ void io_complete(struct io_kiocb *req)
 
 /**
  * io_complete_large - complete a request with all words of a 32-byte CQE
- * @req: the request, as for io_complete()
+ * @req: the request, as for io_complete(), with io_cqe_large_flag() in req->cqe.flags
  * @extra: the two extra words
  */
 void io_complete_large(struct io_kiocb *req, const u64 *extra)
@@ -260,7 +260,7 @@ struct io_kiocb *io_complete_in_worker(struct io_kiocb *req, bool locked)
 	io_req_move(req, IO_REQ_DONE);
 	if (likely(io_req_wants_cqe(req))) {
 		io_trace_complete(req);
-		io_cq_post_now(req->ctx, &req->cqe, NULL);
+		io_cq_post_now(req->ctx, &req->cqe);
 	}
 	if (unlikely(req->flags & REQ_F_HAS_LINK))
 		return io_complete_chained(req, locked);

@@ -35,6 +35,7 @@ void io_req_fail_later(struct io_kiocb *req, s32 res);
 void io_req_put_unlocked(struct io_kiocb *req);
 
 bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags);
+bool io_post_more_large(struct io_kiocb *req, s32 res, u32 cflags, const u64 *extra);
 bool io_post_more_uncounted(struct io_kiocb *req, s32 res);
 void io_post_to(struct io_ring_ctx *ctx, u64 user_data, s32 res, u32 cflags);
 

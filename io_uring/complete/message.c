@@ -78,6 +78,17 @@ void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_f
 	io_post_entries(ctx, tw);
 }
 
+/* Post a stored CQE of two slots from a mailbox. */
+static void io_entry_large_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
+{
+	struct io_cqe_entry *entry = io_tw_to_entry(tw);
+
+	trace_io_uring_complete(ctx, NULL, entry->val.user_data, entry->val.res, entry->val.flags,
+				entry->extra[0], entry->extra[1]);
+	if (io_cq_post_entry(ctx, entry))
+		io_entry_put(entry);
+}
+
 /**
  * io_message_post_now - post a message without an entry
  * @target: a multi-writer ring; or a single-writer ring whose lock current holds as its writer
@@ -89,7 +100,33 @@ int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val
 {
 	if (target->cq.single_writer)
 		io_cq_post(target, val, NULL);
-	else if (!io_cq_post_remote(target, val, NULL))
+	else if (!io_cq_post_remote(target, val))
+		return -EOVERFLOW;
+	trace_io_uring_complete(target, NULL, val->user_data, val->res, val->flags, 0, 0);
+	return 0;
+}
+
+/**
+ * io_message_post_large - io_message_post() for a CQE that takes two slots
+ * @target: a ring with CQEs of both sizes
+ * @entry: from io_message_prepare()
+ * @val: user_data, res and flags
+ *
+ * Return: as io_message_post()
+ */
+int io_message_post_large(struct io_ring_ctx *target, struct io_cqe_entry *entry,
+			  const struct io_cqe_val *val)
+{
+	if (entry) {
+		entry->val = *val;
+		memset(entry->extra, 0, sizeof(entry->extra));
+		entry->tw.run = io_entry_large_tw;
+		io_owner_mailbox_push(target, &entry->tw, IO_PUSH_NOW);
+		return 0;
+	}
+	if (target->cq.single_writer)
+		return io_message_post_now(target, val);
+	if (!io_cq_post_remote_large(target, val))
 		return -EOVERFLOW;
 	trace_io_uring_complete(target, NULL, val->user_data, val->res, val->flags, 0, 0);
 	return 0;

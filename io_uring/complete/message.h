@@ -16,6 +16,8 @@
 
 struct io_tw *io_post_entries(struct io_ring_ctx *ctx, struct io_tw *tw);
 void io_entry_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
+int io_message_post_large(struct io_ring_ctx *target, struct io_cqe_entry *entry,
+			  const struct io_cqe_val *val);
 int io_message_post_now(struct io_ring_ctx *target, const struct io_cqe_val *val);
 
 /**
@@ -43,7 +45,7 @@ static inline struct io_cqe_entry *io_message_prepare(struct io_ring_ctx *target
  * io_message_post - post a CQE to any ring
  * @target: the ring, kept alive by the caller; its lock need not be held
  * @entry: from io_message_prepare()
- * @val: user_data, res and flags
+ * @val: user_data, res and flags, of a CQE that takes one slot
  *
  * Messages of one sender arrive in the order in which they were posted.
  *

@@ -43,6 +43,30 @@ bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags)
 }
 
 /**
+ * io_post_more_large - io_post_more() with all words of a 32-byte CQE
+ * @req: the request, as for io_post_more(), of a ring that has such CQEs
+ * @res: result
+ * @cflags: IORING_CQE_F_* besides F_MORE
+ * @extra: the two extra words
+ *
+ * Return: as io_post_more()
+ */
+bool io_post_more_large(struct io_kiocb *req, s32 res, u32 cflags, const u64 *extra)
+{
+	struct io_cqe_val val = {
+		.user_data = req->cqe.user_data,
+		.res = res,
+		.flags = cflags | IORING_CQE_F_MORE | io_cqe_large_flag(req->ctx),
+	};
+
+	if (!io_cq_post_more_large(req->ctx, &val, extra))
+		return false;
+	trace_io_uring_complete(req->ctx, req, val.user_data, val.res, val.flags, extra[0],
+				extra[1]);
+	return true;
+}
+
+/**
  * io_post_more_uncounted - post one more CQE of a timeout, which other timeouts do not count
  * @req: the request, as for io_post_more()
  * @res: result

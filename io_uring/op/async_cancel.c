@@ -43,8 +43,13 @@ static int io_cancel_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	if (cancel->flags & IORING_ASYNC_CANCEL_FD)
 		cancel->fd = READ_ONCE(sqe->fd);
-	if (cancel->flags & IORING_ASYNC_CANCEL_OP)
-		cancel->opcode = READ_ONCE(sqe->len);
+	if (cancel->flags & IORING_ASYNC_CANCEL_OP) {
+		u32 opcode = READ_ONCE(sqe->len);
+
+		if (opcode >= IORING_OP_LAST)
+			return -EINVAL;
+		cancel->opcode = opcode;
+	}
 	return 0;
 }
 

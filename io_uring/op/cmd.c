@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring: IORING_OP_URING_CMD - commands that a file's driver defines */
+/* io_uring: IORING_OP_URING_CMD, URING_CMD128 - commands that a file's driver defines */
 
 /*
  * A command has one owner at a time:
@@ -52,8 +52,11 @@
 #include "op/list.h"
 #include "op/result.h"
 #include "req/wait_table.h"
+#include "ring/locks.h"
 #include "ring/mailbox.h"
+#include "ring/sq.h"
 #include "rsrc/bufs.h"
+#include "rsrc/groups.h"
 #include "submit/issue.h"
 #include "task/sqpoll.h"
 
@@ -68,10 +71,11 @@
 static_assert(sizeof(struct io_uring_cmd) <= IO_OP_DATA_SIZE);
 
 /* Copy the SQE, before the program may reuse it.  Return: 0 or -ENOMEM. */
-static int io_cmd_keep_sqe(struct io_kiocb *req)
+static noinline int io_cmd_keep_sqe(struct io_kiocb *req)
 {
-	size_t size = sizeof(struct io_uring_sqe) << req->ctx->sq.shift;
+	bool big = req->ctx->sq.shift || io_ops[req->opcode]->sqe128;
 	struct io_uring_cmd *cmd = io_req_cmd(req);
+	size_t size = sizeof(struct io_uring_sqe) << big;
 	void *copy;
 
 	if (req->flags & REQ_F_ASYNC_DATA)
@@ -85,27 +89,61 @@ static int io_cmd_keep_sqe(struct io_kiocb *req)
 	return 0;
 }
 
+/*
+ * Prepare a command that posts CQEs with provided buffers.  The driver posts under the ring lock,
+ * so only the submitter issues the command.
+ *
+ * Return: 0; -EINVAL for wrong flags; -EOPNOTSUPP for a command with a provided buffer that posts
+ * no such CQEs.
+ */
+static noinline int io_cmd_prep_multishot(struct io_kiocb *req)
+{
+	u32 flags = io_req_cmd(req)->flags;
+
+	if (!(req->flags & REQ_F_BUFFER_SELECT) || flags != IORING_URING_CMD_MULTISHOT)
+		return -EINVAL;
+	req->flags |= REQ_F_MULTISHOT;
+	req->flags &= ~REQ_F_FORCE_ASYNC;
+	return 0;
+}
+
+/* Handle the flags of a command, and a provided buffer.  Return: 0 or a negative errno. */
+static int io_cmd_prep_flags(struct io_kiocb *req, u32 flags)
+{
+	if (unlikely(flags != IORING_URING_CMD_FIXED))
+		return io_cmd_prep_multishot(req);
+	/* a slot that is empty, or not there, is an error only if the driver imports the buffer */
+	io_buf_assign(req, 0);
+	return 0;
+}
+
 static int io_cmd_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 	struct io_uring_cmd *cmd = io_req_cmd(req);
+	u32 flags;
 
 	if (READ_ONCE(sqe->__pad1))
 		return -EINVAL;
 	cmd->flags = READ_ONCE(sqe->uring_cmd_flags);
-	if (cmd->flags & ~IORING_URING_CMD_MASK)
-		return -EINVAL;
-	if (cmd->flags & IORING_URING_CMD_FIXED) {
-		if (req->buf_index >= ctx->buf_table.nr)
-			return -EFAULT;
-		/* an empty slot is an error only if the driver imports the buffer */
-		io_buf_assign(req, 0);
+	BUILD_BUG_ON((__force u64)REQ_F_BUFFER_SELECT & IORING_URING_CMD_MASK);
+	flags = cmd->flags | (__force u64)(req->flags & REQ_F_BUFFER_SELECT);
+	if (flags) {
+		int ret = io_cmd_prep_flags(req, flags);
+
+		if (ret)
+			return ret;
 	}
 	cmd->cmd_op = READ_ONCE(sqe->cmd_op);
 	cmd->sqe = sqe;
 	req->iopoll_done = IO_CMD_DRIVER;
 	ctx->commands = true;
 	return likely(io_req_is_next(req)) ? 0 : io_cmd_keep_sqe(req);
+}
+
+static int io_cmd128_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	return io_sq_take_second(req->ctx, sqe) ?: io_cmd_prep(req, sqe);
 }
 
 /* Poll for a command that its driver has accepted on a polled ring. */
@@ -129,6 +167,9 @@ static enum io_result io_cmd_accepted(struct io_kiocb *req, unsigned int issue_f
 	} else if (issue_flags & IO_URING_F_UNLOCKED) {
 		if (unlikely(READ_ONCE(cmd->flags) & IO_CMD_UNMARKED))
 			io_cmd_cancel(req);
+	} else if (issue_flags & IO_URING_F_MULTISHOT) {
+		/* the command has handled one event of its file, and there may be another one */
+		return IO_MORE;
 	} else if (S_ISBLK(file_inode(req->file)->i_mode)) {
 		/* if this fails, io_uring_cmd_issue_blocking() ends the command with -ENOMEM */
 		io_cmd_keep_sqe(req);
@@ -162,9 +203,20 @@ static enum io_result io_cmd_issue(struct io_kiocb *req, unsigned int issue_flag
 		return io_cmd_accepted(req, issue_flags);
 	if (ret != -EAGAIN || !(issue_flags & (IO_URING_F_NONBLOCK | IO_URING_F_IOPOLL)))
 		return io_done(req, io_no_restart(ret));
+	/* the command waits for the next event of its file */
+	if (issue_flags & IO_URING_F_MULTISHOT)
+		return IO_AGAIN;
 	cmd->flags |= IORING_URING_CMD_REISSUE;
+	/* a driver that may block posts no CQEs */
+	req->flags &= ~REQ_F_MULTISHOT;
 	ret = io_cmd_keep_sqe(req);
 	return ret ? io_done(req, ret) : IO_AGAIN;
+}
+
+/* Tell the driver that the command has 80 bytes, which it asks for on rings of mixed SQEs. */
+static enum io_result io_cmd128_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	return io_cmd_issue(req, issue_flags | IO_URING_F_SQE128);
 }
 
 /* Complete a command that its driver has ended; ring lock held, as for io_complete(). */
@@ -176,8 +228,10 @@ static void io_cmd_end(struct io_kiocb *req)
 	if (unlikely(req->flags & REQ_F_WAITING))
 		io_wait_table_del(req);
 	io_done(req, req->cqe.res);
-	if (ctx->issue_flags & IO_URING_F_CQE32)
+	if (ctx->cq.shift)
 		io_complete_large_collected(ctx, req, extra);
+	else if (unlikely(req->cqe.flags & IORING_CQE_F_32))
+		io_complete_large(req, extra);
 	else
 		io_complete_collected(ctx, req);
 }
@@ -221,9 +275,14 @@ void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned i
 			 bool is_cqe32)
 {
 	struct io_kiocb *called, *req = cmd_to_io_kiocb(cmd);
+	unsigned int push_flags = 0;
 
 	req->cqe.res = ret;
 	cmd->res2 = res2;
+	if (unlikely(req->ctx->cq.mixed) && is_cqe32) {
+		req->cqe.flags |= IORING_CQE_F_32;
+		push_flags = IO_PUSH_NOW;
+	}
 	/* after this io_cmd_cancel() does not call the driver */
 	if (!io_cmd_is_polled(req))
 		WRITE_ONCE(req->iopoll_done, IO_CMD_DONE);
@@ -233,7 +292,7 @@ void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned i
 	else if (called && called->ctx == req->ctx && READ_ONCE(req->iopoll_done) != IO_CMD_DRIVER)
 		io_cmd_end(req);
 	else
-		io_cmd_send(req, io_cmd_end_tw, 0);
+		io_cmd_send(req, io_cmd_end_tw, push_flags);
 }
 EXPORT_SYMBOL_GPL(__io_uring_cmd_done);
 
@@ -300,6 +359,9 @@ void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd, io_req_tw_func_t task_w
 	/* not for a block device: its callback may queue the command to a worker, without a CQE */
 	bool lazy = flags & IOU_F_TWQ_LAZY_WAKE && !S_ISBLK(file_inode(req->file)->i_mode);
 
+	/* the CQE may take two slots */
+	if (unlikely(req->ctx->cq.mixed))
+		lazy = false;
 	cmd->task_work_cb = task_work_cb;
 	io_cmd_send(req, io_cmd_tw, lazy ? 0 : IO_PUSH_NOW);
 }
@@ -336,6 +398,78 @@ int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw, struct iov_it
 	return 0;
 }
 EXPORT_SYMBOL_GPL(io_uring_cmd_import_fixed);
+
+/* Documented in linux/io_uring/cmd.h. */
+int io_uring_cmd_import_fixed_vec(struct io_uring_cmd *ioucmd, const struct iovec __user *uvec,
+				  size_t uvec_segs, int ddir, struct iov_iter *iter,
+				  unsigned int issue_flags)
+{
+	struct io_kiocb *req = cmd_to_io_kiocb(ioucmd);
+	int ret = io_cmd_buf_assign(req, issue_flags);
+	struct iovec *iov;
+
+	if (ret)
+		return ret;
+	iov = iovec_from_user(uvec, uvec_segs, 0, NULL, req->ctx->compat);
+	if (IS_ERR(iov))
+		return PTR_ERR(iov);
+	ret = io_buf_gather(req, ddir, iov, uvec_segs);
+	kfree(iov);
+	if (ret < 0)
+		return ret;
+	io_buf_iter(io_buf_node(req->buf_node), ddir, 0, ret, iter);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(io_uring_cmd_import_fixed_vec);
+
+/* Documented in linux/io_uring/cmd.h. */
+struct io_br_sel io_uring_cmd_buffer_select(struct io_uring_cmd *ioucmd, unsigned int buf_group,
+					    size_t *len, unsigned int issue_flags)
+{
+	struct io_kiocb *req = cmd_to_io_kiocb(ioucmd);
+	struct io_br_sel sel = { .addr = NULL };
+	struct io_buf buf;
+
+	if (!(req->flags & REQ_F_MULTISHOT) || buf_group != req->buf_index) {
+		sel.val = -EINVAL;
+		return sel;
+	}
+	/* the fallback worker, and a task that exits, have no user memory */
+	if (unlikely(!current->io_uring || current->flags & PF_EXITING)) {
+		sel.val = -ECANCELED;
+		return sel;
+	}
+	io_assert_ring(req->ctx);
+	req->picked.max = min(*len, MAX_RW_COUNT);
+	sel.val = io_buf_pick(req, &buf, 0);
+	if (likely(!sel.val)) {
+		sel.addr = u64_to_user_ptr(buf.addr);
+		*len = buf.len;
+	}
+	return sel;
+}
+EXPORT_SYMBOL_GPL(io_uring_cmd_buffer_select);
+
+/* Documented in linux/io_uring/cmd.h. */
+bool io_uring_mshot_cmd_post_cqe(struct io_uring_cmd *ioucmd, struct io_br_sel *sel,
+				 unsigned int issue_flags)
+{
+	struct io_kiocb *req = cmd_to_io_kiocb(ioucmd);
+	u32 cflags;
+
+	if (!(req->flags & REQ_F_PICKED))
+		return true;
+	cflags = io_buf_used(req, sel->val, 0);
+	if (sel->val <= 0)
+		return true;
+	if (likely(io_post_more(req, sel->val, cflags)))
+		return false;
+	/* the last CQE, which must be posted, returns the buffer to the program */
+	req->cqe.flags = cflags;
+	req->flags &= ~REQ_F_CQE_SKIP;
+	return true;
+}
+EXPORT_SYMBOL_GPL(io_uring_mshot_cmd_post_cqe);
 
 /* Documented in linux/io_uring/cmd.h. */
 void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_flags)
@@ -391,17 +525,33 @@ void io_uring_cmd_issue_blocking(struct io_uring_cmd *cmd)
 		return;
 	}
 	cmd->flags |= IORING_URING_CMD_REISSUE;
+	/* a driver that may block posts no CQEs */
+	req->flags &= ~REQ_F_MULTISHOT;
 	io_queue_to_worker(req);
 }
 
 const struct io_op io_op_uring_cmd = {
 	.needs_file		= 1,
 	.iopoll			= 1,
+	.buffer_select		= 1,
 	.plug			= 1,
 	.unbound_nonreg_file	= 1,
 	.cancel_at_end		= 1,
 	.prep			= io_cmd_prep,
 	.issue			= io_cmd_issue,
+	.cancel			= io_cmd_cancel,
+};
+
+const struct io_op io_op_uring_cmd128 = {
+	.needs_file		= 1,
+	.iopoll			= 1,
+	.buffer_select		= 1,
+	.plug			= 1,
+	.unbound_nonreg_file	= 1,
+	.cancel_at_end		= 1,
+	.sqe128			= 1,
+	.prep			= io_cmd128_prep,
+	.issue			= io_cmd128_issue,
 	.cancel			= io_cmd_cancel,
 };
 

@@ -4,7 +4,7 @@
 /*
  * IO_OP(opcode, record, config): io_op_<record> implements IORING_OP_<opcode>, if
  * the option <config> is set.  The lines are in the order of the opcodes.  An opcode
- * without a line is unsupported.
+ * without a line is refused, like a number that is not an opcode.
  *
  * An #include of this file declares each struct io_op.  op/ops.c includes the file twice
  * more, with its own IO_OP(), for the table of operations and for their names.
@@ -78,5 +78,12 @@ IO_OP(FIXED_FD_INSTALL, fixed_fd_install, CONFIG_IO_URING)
 IO_OP(FTRUNCATE, ftruncate, CONFIG_IO_URING)
 IO_OP(BIND, bind, CONFIG_NET)
 IO_OP(LISTEN, listen, CONFIG_NET)
+IO_OP(RECV_ZC, recv_zc, CONFIG_INET)
+IO_OP(EPOLL_WAIT, epoll_wait, CONFIG_EPOLL)
+IO_OP(READV_FIXED, readv_fixed, CONFIG_IO_URING)
+IO_OP(WRITEV_FIXED, writev_fixed, CONFIG_IO_URING)
+IO_OP(PIPE, pipe, CONFIG_IO_URING)
+IO_OP(NOP128, nop128, CONFIG_IO_URING)
+IO_OP(URING_CMD128, uring_cmd128, CONFIG_IO_URING)
 
 #undef IO_OP

@@ -26,6 +26,7 @@
 #include "complete/complete.h"
 #include "complete/message.h"
 #include "op/list.h"
+#include "op/msg_ring.h"
 #include "req/put.h"
 #include "ring/entry.h"
 #include "ring/locks.h"
@@ -61,12 +62,9 @@ struct io_msg {
 
 IO_OP_DATA(io_msg);
 
-static int io_msg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+/* Read the fields of an SQE.  Return: 0 or -EINVAL. */
+static int io_msg_read(struct io_msg *msg, const struct io_uring_sqe *sqe)
 {
-	struct io_msg *msg = io_msg(req);
-
-	if (unlikely(req->buf_index || req->flags & REQ_F_CREDS))
-		return -EINVAL;
 	msg->src_file = NULL;
 	msg->fd = READ_ONCE(sqe->fd);
 	msg->user_data = READ_ONCE(sqe->off);
@@ -81,14 +79,21 @@ static int io_msg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return msg->flags & ~IO_MSG_FLAGS ? -EINVAL : 0;
 }
 
+static int io_msg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	if (unlikely(req->buf_index || req->flags & REQ_F_CREDS))
+		return -EINVAL;
+	return io_msg_read(io_msg(req), sqe);
+}
+
 /* Return: true if the ring is not enabled yet. */
 static bool io_msg_disabled(const struct io_ring_ctx *target)
 {
 	return READ_ONCE(target->stops.disabled);
 }
 
-/* Check the fields of DATA, and set the flags of the CQE.  Return: 0 or -EINVAL. */
-static int io_msg_data_flags(const struct io_msg *msg, u32 *flags)
+/* Check the fields of DATA, and set the flags of the CQE.  Return: 0, -EINVAL or -EBADFD. */
+static int io_msg_data_flags(const struct io_msg *msg, struct io_ring_ctx *target, u32 *flags)
 {
 	if (msg->src_slot || msg->flags & ~IORING_MSG_RING_FLAGS_PASS)
 		return -EINVAL;
@@ -96,31 +101,49 @@ static int io_msg_data_flags(const struct io_msg *msg, u32 *flags)
 		*flags = msg->cqe_flags;
 	else if (msg->cqe_flags)
 		return -EINVAL;
+	if (*flags & IORING_CQE_F_32 && !(target->issue_flags & IO_URING_F_CQE32))
+		return io_msg_disabled(target) ? -EBADFD : -EINVAL;
 	return 0;
 }
 
-/* Get an entry for the CQE.  A worker does not hold the sender's lock, so it passes NULL. */
-static struct io_cqe_entry *io_msg_entry(struct io_kiocb *req, struct io_ring_ctx *target,
-					 unsigned int issue_flags)
+/* Return: the sender's ring if its lock is held; NULL in a worker. */
+static struct io_ring_ctx *io_msg_sender(struct io_kiocb *req, unsigned int issue_flags)
 {
-	return io_message_prepare(target, issue_flags & IO_URING_F_UNLOCKED ? NULL : req->ctx);
+	return issue_flags & IO_URING_F_UNLOCKED ? NULL : req->ctx;
 }
 
-static int io_msg_data(struct io_kiocb *req, struct io_ring_ctx *target, unsigned int issue_flags)
+/* Post the CQE of a DATA that takes two slots. */
+static noinline int io_msg_data_large(struct io_ring_ctx *target, struct io_ring_ctx *sender,
+				      const struct io_cqe_val *val)
 {
-	struct io_msg *msg = io_msg(req);
+	struct io_cqe_entry *entry;
+
+	if (io_msg_disabled(target))
+		return -EBADFD;
+	entry = io_message_prepare(target, sender);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	return io_message_post_large(target, entry, val);
+}
+
+/* Post the CQE of a DATA.  @sender: the sender's ring if its lock is held, else NULL. */
+static int io_msg_data(const struct io_msg *msg, struct io_ring_ctx *target,
+		       struct io_ring_ctx *sender)
+{
 	struct io_cqe_val val = { .user_data = msg->user_data, .res = msg->res };
 	struct io_cqe_entry *entry;
 
 	if (unlikely(!msg->plain)) {
-		int err = io_msg_data_flags(msg, &val.flags);
+		int err = io_msg_data_flags(msg, target, &val.flags);
 
 		if (err)
 			return err;
+		if (io_cqe_slots(target, val.flags) == 2)
+			return io_msg_data_large(target, sender, &val);
 	}
 	if (unlikely(io_msg_disabled(target)))
 		return -EBADFD;
-	entry = io_msg_entry(req, target, issue_flags);
+	entry = io_message_prepare(target, sender);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	return io_message_post(target, entry, val);
@@ -168,7 +191,7 @@ static int io_msg_install(struct io_kiocb *req, struct io_ring_ctx *target,
 	int ret, err;
 
 	if (!skip) {
-		entry = io_msg_entry(req, target, issue_flags);
+		entry = io_message_prepare(target, io_msg_sender(req, issue_flags));
 		if (IS_ERR(entry))
 			return PTR_ERR(entry);
 	}
@@ -215,10 +238,10 @@ static int io_msg_send(struct io_kiocb *req, struct file *file, unsigned int iss
 	if (unlikely(!io_is_uring_fops(file)))
 		return -EBADFD;
 	if (likely(msg->plain))
-		return io_msg_data(req, file->private_data, issue_flags);
+		return io_msg_data(msg, file->private_data, io_msg_sender(req, issue_flags));
 	switch (msg->cmd) {
 	case IORING_MSG_DATA:
-		return io_msg_data(req, file->private_data, issue_flags);
+		return io_msg_data(msg, file->private_data, io_msg_sender(req, issue_flags));
 	case IORING_MSG_SEND_FD:
 		return io_msg_send_fd(req, file->private_data, issue_flags);
 	default:
@@ -247,6 +270,39 @@ static enum io_result io_msg_issue(struct io_kiocb *req, unsigned int issue_flag
 	if (ret == -EAGAIN)
 		return IO_AGAIN;
 	return io_done(req, ret);
+}
+
+/**
+ * io_msg_send_without_ring - handle IORING_REGISTER_SEND_MSG_RING
+ * @arg: SQE of a MSG_RING in user space, with IORING_MSG_DATA
+ *
+ * Context: Task context.  May sleep.
+ *
+ * Return: 0; -EINVAL for another op, or fields that a DATA does not use; -EBADF; -EBADFD if the
+ * descriptor is no ring, or a disabled one; -EFAULT; -ENOMEM; -EOVERFLOW
+ */
+int io_msg_send_without_ring(void __user *arg)
+{
+	struct io_uring_sqe sqe;
+	struct io_msg msg;
+	int ret;
+
+	if (copy_from_user(&sqe, arg, sizeof(sqe)))
+		return -EFAULT;
+	if (sqe.opcode != IORING_OP_MSG_RING || sqe.flags || sqe.buf_index || sqe.personality)
+		return -EINVAL;
+	ret = io_msg_read(&msg, &sqe);
+	if (ret)
+		return ret;
+	if (msg.cmd != IORING_MSG_DATA)
+		return -EINVAL;
+
+	CLASS(fd, target)(msg.fd);
+	if (!fd_file(target))
+		return -EBADF;
+	if (!io_is_uring_fops(fd_file(target)))
+		return -EBADFD;
+	return io_msg_data(&msg, fd_file(target)->private_data, NULL);
 }
 
 static void io_msg_cleanup(struct io_kiocb *req)

@@ -4,7 +4,8 @@
 /*
  * io_ops has an entry for each value of sqe->opcode, so the submitter needs neither a bounds check
  * nor array_index_nospec().  An opcode in op/list.h whose option is set has its operation as the
- * entry.  Any other entry refuses every SQE.  So a kernel may support fewer operations.
+ * entry.  Any other entry refuses every SQE.  So a kernel may support fewer operations, and its
+ * opcodes may have gaps.
  * IORING_REGISTER_PROBE reports the supported operations.
  */
 #include <linux/bug.h>
@@ -35,8 +36,8 @@ static int io_invalid_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return -EINVAL;
 }
 
-/* This is the entry for values that are not an opcode. */
-static const struct io_op io_op_invalid = {
+/* This is the entry for values that are not an opcode, and for opcodes without an operation. */
+const struct io_op io_op_invalid = {
 	.prep	= io_invalid_prep,
 	.issue	= io_unsupported_issue,
 };
@@ -45,8 +46,7 @@ static const struct io_op io_op_invalid = {
 	[IORING_OP_##opcode] = IS_BUILTIN(config) ? &io_op_##record : &io_op_unsupported,
 
 const struct io_op *const io_ops[IO_OPS] = {
-	[0 ... IORING_OP_LAST - 1]	= &io_op_unsupported,
-	[IORING_OP_LAST ... IO_OPS - 1]	= &io_op_invalid,
+	[0 ... IO_OPS - 1] = &io_op_invalid,
 #include "op/list.h"
 };
 

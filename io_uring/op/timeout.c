@@ -280,8 +280,11 @@ static int io_timeout_change_prep(struct io_kiocb *req, const struct io_uring_sq
 		return flags ? -EINVAL : 0;
 	if (hweight32(flags & IORING_TIMEOUT_CLOCK_MASK) > 1)
 		return -EINVAL;
-	if (flags & ~(IORING_TIMEOUT_UPDATE_MASK | IORING_TIMEOUT_ABS))
+	if (flags & ~(IORING_TIMEOUT_UPDATE_MASK | IORING_TIMEOUT_ABS |
+		      IORING_TIMEOUT_IMMEDIATE_ARG))
 		return -EINVAL;
+	if (flags & IORING_TIMEOUT_IMMEDIATE_ARG)
+		return io_timer_immediate(READ_ONCE(sqe->addr2), &change->time);
 	return io_timer_read(u64_to_user_ptr(READ_ONCE(sqe->addr2)), &change->time);
 }
 

@@ -130,13 +130,14 @@ static void io_tctx_charge_notif(struct io_uring_task *tctx, unsigned int batch)
 /**
  * io_req_take_notif - take a request for a notif, which has no SQE
  * @req: the request that the notif belongs to; ring lock held
+ * @user_data: the notif's user_data
  *
- * The notif has the user_data of @req and is charged to the task of @req.  The notif ends
- * like any request, after op/net/notif.c has decremented ctx->reqs.nr_notifs.
+ * The notif is charged to the task of @req.  The notif ends like any request, after op/net/notif.c
+ * has decremented ctx->reqs.nr_notifs.
  *
  * Return: the notif, in the state of a waiting request; NULL if there is no memory.
  */
-struct io_kiocb *io_req_take_notif(struct io_kiocb *req)
+struct io_kiocb *io_req_take_notif(struct io_kiocb *req, u64 user_data)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 	struct io_kiocb *notif = io_req_take(ctx);
@@ -147,7 +148,7 @@ struct io_kiocb *io_req_take_notif(struct io_kiocb *req)
 	io_req_poison(notif);
 	notif->opcode = IORING_OP_NOP;
 	notif->flags = 0;
-	notif->cqe = (struct io_cqe_val){ .user_data = req->cqe.user_data };
+	notif->cqe = (struct io_cqe_val){ .user_data = user_data };
 	io_tctx_charge_notif(req->tctx, ctx->sq.entries);
 	ctx->reqs.nr_notifs++;
 	io_req_move(notif, IO_REQ_PREPPED);

@@ -2,18 +2,30 @@
 /* io_uring: IOSQE_IO_DRAIN, requests that wait for all earlier ones */
 
 /*
- * While a drained request waits, every chain that is submitted after it waits
- * behind it on ctx->drain.first.  So all requests that are alive but not on the
- * list were submitted earlier.  The head of the list may start when no such request
- * is left, so requests need no sequence numbers.  Only requests are counted, not CQEs that
- * end no request (those of multishot requests, resource tags and MSG_RING).
+ * While a drained request waits, every chain that is submitted after it waits behind it on
+ * ctx->drain.first.  So all requests that are alive but not on the list were submitted earlier.
+ * The head of the list may start when no such request is left, so requests need no sequence
+ * numbers.  Only requests are counted, not CQEs that end no request (those of multishot requests,
+ * resource tags and MSG_RING).
  *
- * When a drained chain starts, the chains behind it start, too, up to the next drained one.
+ * ctx->drain.running says that a drained chain has started.  Chains that are submitted from then on
+ * wait on the list until its last request has ended, that is, until no request is alive that is not
+ * on the list.  Then they start, up to the next drained one.  6.12 lets later chains start with the
+ * drained one (IO_DRAIN_UNTIL_START).
  */
 #include "req/drain.h"
 #include "req/free.h"
 #include "req/link.h"
 #include "ring/sq.h"
+
+/* Tell submitters whether a chain has to wait. */
+static void io_drain_update(struct io_ring_ctx *ctx)
+{
+	if (ctx->drain.first || ctx->drain.running)
+		WRITE_ONCE(ctx->submit_slow, ctx->submit_slow | IO_SLOW_DRAIN);
+	else
+		WRITE_ONCE(ctx->submit_slow, ctx->submit_slow & ~IO_SLOW_DRAIN);
+}
 
 /* Remove the first chain from the list. */
 static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
@@ -21,33 +33,41 @@ static struct io_kiocb *io_drain_pop(struct io_ring_ctx *ctx)
 	struct io_kiocb *head = io_tw_to_req(ctx->drain.first);
 
 	ctx->drain.first = head->tw.next;
-	if (!ctx->drain.first) {
+	if (!ctx->drain.first)
 		ctx->drain.tail = &ctx->drain.first;
-		WRITE_ONCE(ctx->submit_slow, ctx->submit_slow & ~IO_SLOW_DRAIN);
-	}
 	ctx->drain.nr -= io_link_len(head);
+	ctx->drain.running = !IO_DRAIN_UNTIL_START && head->flags & REQ_F_IO_DRAIN;
+	io_drain_update(ctx);
 	return head;
 }
 
 /**
- * io_drain_may_go - check whether a drained chain can be issued without waiting
- * @head: the head of the chain, or a single request; ring lock held
+ * io_drain_waits - check whether a chain has to wait on the list
+ * @head: the head of the chain, or a single request, drained or submitted while IO_SLOW_DRAIN is
+ *	set; ring lock held
  *
- * A chain that need not wait is issued at once, so that later cancel requests of the batch find it.
- * The first chain of a batch always waits: as on 6.12 the rest of the batch is submitted before the
- * chain is issued, and cancel requests do not find it.  A chain also waits if other chains wait.
+ * A drained chain that need not wait is issued at once.  On 6.12 the first chain of a batch always
+ * waits: the rest of the batch is submitted before the chain is issued, and cancel requests do not
+ * find it.
  *
- * Return: true if the chain need not wait.
+ * Return: true if the chain has to wait; false if the caller issues it now.
  */
-bool io_drain_may_go(const struct io_kiocb *head)
+bool io_drain_waits(const struct io_kiocb *head)
 {
 	struct io_ring_ctx *ctx = head->ctx;
+	unsigned int len = io_link_len(head);
 
 	io_assert_ring(ctx);
-	if (ctx->drain.first || io_sq_taken(ctx) == io_link_len(head))
-		return false;
 	io_req_reclaim_retired(ctx);
-	return io_reqs_alive(ctx) == io_link_len(head);
+	if (ctx->drain.first)
+		return true;
+	if (io_reqs_alive(ctx) != len)
+		return ctx->drain.running || head->flags & REQ_F_IO_DRAIN;
+	if (IO_DRAIN_UNTIL_START && io_sq_taken(ctx) == len)
+		return true;
+	ctx->drain.running = !IO_DRAIN_UNTIL_START && head->flags & REQ_F_IO_DRAIN;
+	io_drain_update(ctx);
+	return false;
 }
 
 /**
@@ -64,7 +84,7 @@ void io_drain_add(struct io_kiocb *head)
 	*ctx->drain.tail = &head->tw;
 	ctx->drain.tail = &head->tw.next;
 	ctx->drain.nr += io_link_len(head);
-	WRITE_ONCE(ctx->submit_slow, ctx->submit_slow | IO_SLOW_DRAIN);
+	io_drain_update(ctx);
 	/* set the flag before the reclaim; pairs with the push in io_req_retire() */
 	smp_mb();
 	io_req_reclaim_retired(ctx);
@@ -78,13 +98,19 @@ void io_drain_add(struct io_kiocb *head)
 void io_drain_check(struct io_ring_ctx *ctx)
 {
 	io_assert_ring(ctx);
-	while (ctx->drain.first) {
-		struct io_kiocb *head = io_tw_to_req(ctx->drain.first);
+	while (ctx->submit_slow & IO_SLOW_DRAIN) {
+		bool alone = io_reqs_alive(ctx) == ctx->drain.nr;
 
-		if (head->flags & REQ_F_IO_DRAIN && io_reqs_alive(ctx) != ctx->drain.nr)
-			return;
-		io_drain_pop(ctx);
-		io_req_go_on(head, true);
+		if (ctx->drain.running) {
+			if (!alone)
+				return;
+			ctx->drain.running = false;
+			io_drain_update(ctx);
+		} else {
+			if (!alone && io_tw_to_req(ctx->drain.first)->flags & REQ_F_IO_DRAIN)
+				return;
+			io_req_go_on(io_drain_pop(ctx), true);
+		}
 	}
 }
 
@@ -119,7 +145,6 @@ struct io_tw *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_ta
 	}
 	*last = NULL;
 	ctx->drain.tail = at;
-	if (!ctx->drain.first)
-		WRITE_ONCE(ctx->submit_slow, ctx->submit_slow & ~IO_SLOW_DRAIN);
+	io_drain_update(ctx);
 	return taken;
 }

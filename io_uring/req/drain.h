@@ -10,6 +10,11 @@
 
 #include "req/req.h"
 
+/* Whether chains behind a drained one wait for its start alone, as on 6.12. */
+#ifndef IO_DRAIN_UNTIL_START
+#define IO_DRAIN_UNTIL_START	false
+#endif
+
 static inline void io_drain_init(struct io_ring_ctx *ctx)
 {
 	ctx->drain.tail = &ctx->drain.first;
@@ -22,7 +27,7 @@ static inline void io_drain_disable(struct io_ring_ctx *ctx)
 	ctx->drain.disabled = true;
 }
 
-bool io_drain_may_go(const struct io_kiocb *head);
+bool io_drain_waits(const struct io_kiocb *head);
 void io_drain_add(struct io_kiocb *head);
 void io_drain_check(struct io_ring_ctx *ctx);
 struct io_tw *io_drain_take_matching(struct io_ring_ctx *ctx, struct io_uring_task *tctx);

@@ -57,7 +57,7 @@ void io_req_push_owner(struct io_kiocb *req, unsigned int push_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 
-	/* its task work starts the next request of the chain, or issues a polled request again */
+	/* the task work starts the next request of the chain, or issues a polled request again */
 	if (unlikely(req->flags & (REQ_F_HAS_LINK | REQ_F_POLLED)))
 		push_flags |= IO_PUSH_NOW;
 	/* read the flags before the push, after which the request may be freed */

@@ -35,7 +35,7 @@ static inline void io_req_cache_free(struct io_ring_ctx *ctx)
 
 void io_req_cache_end(struct io_ring_ctx *ctx);
 bool io_req_refill(struct io_ring_ctx *ctx);
-struct io_kiocb *io_req_take_notif(struct io_kiocb *req);
+struct io_kiocb *io_req_take_notif(struct io_kiocb *req, u64 user_data);
 void io_req_free_memory(struct io_ring_ctx *ctx, struct io_kiocb *req);
 void *io_req_alloc_async(struct io_kiocb *req, size_t size);
 void io_req_push(struct io_kiocb *req,

@@ -35,14 +35,18 @@
  * Documentation/io_uring/models/cq_weak.pml is the model of these orderings.  A name after
  * "model:" is the option of the model that removes the barrier.
  *
- * Targets: a timeout may wait for a number of CQEs.  Targets count the published CQEs, except those
- * of timeouts, which are posted as uncounted: the CQE of one timeout must not end another
+ * A target is a number of CQEs that a timeout waits for.  Targets count the published CQEs, except
+ * those of timeouts, which are posted as uncounted: the CQE of one timeout must not end another
  * timeout.  Each target stores the count at which it is reached.  A tree sorted by this count keeps
  * adding and removing cheap.  Each commit checks the first target.  ->reached() only pushes the
  * timeout to a mailbox, so no commit runs within another commit.
  *
  * While the overflow list is not empty, all CQEs go there, in order, and cq.limit equals cq.tail.
  * So the fast path need not test for overflowed CQEs.
+ *
+ * With IORING_SETUP_CQE_MIXED, a CQE with IORING_CQE_F_32 takes two neighbouring slots.  A CQE with
+ * IORING_CQE_F_SKIP fills the last slot of the array if such a CQE comes next.  All other CQEs take
+ * one slot, so the fast path is the same.  Heads, tails, targets and waits count slots.
  */
 #include <linux/memcontrol.h>
 #include <linux/rbtree.h>
@@ -84,15 +88,29 @@ void io_cq_init(struct io_ring_ctx *ctx)
 {
 	struct io_cqring *cq = &ctx->cq;
 
-	cq->mask = ctx->cq_entries - 1;
 	cq->shift = !!(ctx->flags & IORING_SETUP_CQE32);
-	cq->limit = ctx->cq_entries;
 	cq->single_writer = !!(ctx->flags & IORING_SETUP_DEFER_TASKRUN);
 	cq->direct = cq->single_writer && !cq->shift;
-	cq->cqes = ctx->rings->cqes;
+	cq->mixed = !!(ctx->flags & IORING_SETUP_CQE_MIXED);
+	io_cq_move(ctx);
+	cq->limit = ctx->cq_entries;
 	cq->overflow_tail = &cq->overflow;
 	cq->targets = RB_ROOT_CACHED;
 	spin_lock_init(&cq->lock);
+}
+
+/**
+ * io_cq_move - use the slots in ctx->rings
+ * @ctx: the ring, its lock held, or a new ring
+ */
+void io_cq_move(struct io_ring_ctx *ctx)
+{
+	struct io_cqring *cq = &ctx->cq;
+
+	cq->mask = ctx->cq_entries - 1;
+	cq->cqes = ctx->rings->cqes;
+	/* the next CQE reads the head, unless CQEs have overflowed */
+	cq->limit = cq->tail;
 }
 
 /**
@@ -129,12 +147,36 @@ static bool io_cq_refill(struct io_ring_ctx *ctx)
 	return true;
 }
 
-static bool io_cq_has_room(struct io_ring_ctx *ctx)
+static bool io_cq_has_slot(struct io_ring_ctx *ctx)
 {
 	return likely(ctx->cq.tail != ctx->cq.limit) || io_cq_refill(ctx);
 }
 
-static void io_cq_fill(struct io_cqring *cq, const struct io_cqe_val *val, const u64 *extra)
+/*
+ * Find two slots for a CQE.  The last slot of the array is filled even if there is no room behind
+ * the wrap, so that no later CQE gets ahead of the one that overflows.
+ * Return: true if there is room.
+ */
+static noinline bool io_cq_has_two_slots(struct io_ring_ctx *ctx)
+{
+	static const struct io_cqe_val filler = { .flags = IORING_CQE_F_SKIP };
+	struct io_cqring *cq = &ctx->cq;
+
+	if (io_cq_has_slot(ctx) && (cq->tail & cq->mask) == cq->mask)
+		io_cq_fill_slot(cq, &filler);
+	if (!io_cq_has_slot(ctx))
+		return false;
+	return cq->limit - cq->tail > 1 || (io_cq_refill(ctx) && cq->limit - cq->tail > 1);
+}
+
+static bool io_cq_has_room(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
+{
+	if (io_cqe_slots(ctx, val->flags) == 2)
+		return io_cq_has_two_slots(ctx);
+	return io_cq_has_slot(ctx);
+}
+
+static void io_cq_fill_one(struct io_cqring *cq, const struct io_cqe_val *val, const u64 *extra)
 {
 	struct io_uring_cqe *cqe = io_cq_fill_slot(cq, val);
 
@@ -142,6 +184,21 @@ static void io_cq_fill(struct io_cqring *cq, const struct io_cqe_val *val, const
 		cqe->big_cqe[0] = extra ? extra[0] : 0;
 		cqe->big_cqe[1] = extra ? extra[1] : 0;
 	}
+}
+
+static noinline void io_cq_fill_two(struct io_cqring *cq, const struct io_cqe_val *val,
+				    const u64 *extra)
+{
+	io_cq_fill_large_slot(cq, val, extra ? extra[0] : 0, extra ? extra[1] : 0);
+	cq->tail++;
+}
+
+static void io_cq_fill(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+{
+	if (io_cqe_slots(ctx, val->flags) == 2)
+		io_cq_fill_two(&ctx->cq, val, extra);
+	else
+		io_cq_fill_one(&ctx->cq, val, extra);
 }
 
 /*
@@ -244,12 +301,12 @@ static struct io_cqe_entry *io_cq_entry_unlocked(struct io_ring_ctx *ctx)
 	return entry;
 }
 
-static void io_cq_fill_any(struct io_cqring *cq, const struct io_cqe_val *val, const u64 *extra,
-			   bool counted)
+static void io_cq_fill_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
+			   const u64 *extra, bool counted)
 {
-	io_cq_fill(cq, val, extra);
+	io_cq_fill(ctx, val, extra);
 	if (unlikely(!counted))
-		io_cq_uncount(cq);
+		io_cq_uncount(&ctx->cq);
 }
 
 /*
@@ -266,10 +323,10 @@ static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe
 	if (READ_ONCE(ctx->dying))
 		return false;
 	entry = ctx->cq.single_writer ? io_cq_entry(ctx) : io_cq_entry_unlocked(ctx);
-	if (io_cq_has_room(ctx)) {
+	if (io_cq_has_room(ctx, val)) {
 		if (entry)
 			io_entry_put(entry);
-		io_cq_fill_any(&ctx->cq, val, extra, counted);
+		io_cq_fill_any(ctx, val, extra, counted);
 		return true;
 	}
 	trace_io_uring_cqe_overflow(ctx, val->user_data, val->res, val->flags, entry);
@@ -287,9 +344,9 @@ static noinline bool io_cq_overflow(struct io_ring_ctx *ctx, const struct io_cqe
 static bool io_cq_put(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra,
 		      bool counted)
 {
-	if (unlikely(!io_cq_has_room(ctx)))
+	if (unlikely(!io_cq_has_room(ctx, val)))
 		return io_cq_overflow(ctx, val, extra, counted);
-	io_cq_fill_any(&ctx->cq, val, extra, counted);
+	io_cq_fill_any(ctx, val, extra, counted);
 	return true;
 }
 
@@ -301,6 +358,43 @@ static void io_cq_put_or_lose(struct io_ring_ctx *ctx, const struct io_cqe_val *
 		io_cq_lose(ctx);
 }
 
+/* Move a staged CQE with two more words into the ring.  Return: the element of the last word. */
+static noinline unsigned int io_cq_unstage_large(struct io_ring_ctx *ctx, unsigned int i)
+{
+	struct io_cqring *cq = &ctx->cq;
+	u64 extra[2];
+
+	if (!cq->mixed) {
+		io_cq_put_or_lose(ctx, &cq->stage[i], cq->stage_extra[i], true);
+		return i;
+	}
+	static_assert(sizeof(extra) == sizeof(cq->stage[0]));
+	memcpy(extra, &cq->stage[i + 1], sizeof(extra));
+	io_cq_put_or_lose(ctx, &cq->stage[i], extra, true);
+	return i + 1;
+}
+
+/* Put a counted CQE as io_cq_put() does, which takes one slot and has no other words. */
+static bool io_cq_put_one(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
+{
+	if (unlikely(!io_cq_has_slot(ctx)))
+		return io_cq_overflow(ctx, val, NULL, true);
+	io_cq_fill_one(&ctx->cq, val, NULL);
+	return true;
+}
+
+/* Move a staged CQE without such words into the ring. */
+static void io_cq_unstage_one(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool counted)
+{
+	if (likely(io_cq_has_slot(ctx))) {
+		io_cq_fill_one(&ctx->cq, val, NULL);
+		if (unlikely(!counted))
+			io_cq_uncount(&ctx->cq);
+	} else if (unlikely(!io_cq_overflow(ctx, val, NULL, counted))) {
+		io_cq_lose(ctx);
+	}
+}
+
 /* Move the staged CQEs of a multi-writer ring into its slots. */
 static void io_cq_unstage(struct io_ring_ctx *ctx)
 {
@@ -308,10 +402,12 @@ static void io_cq_unstage(struct io_ring_ctx *ctx)
 	unsigned int i;
 
 	io_assert_cq(ctx);
-	for (i = 0; i < cq->nr_staged; i++)
-		io_cq_put_or_lose(ctx, &cq->stage[i],
-				  cq->stage_large & BIT(i) ? cq->stage_extra[i] : NULL,
-				  !(cq->stage_uncounted & BIT(i)));
+	for (i = 0; i < cq->nr_staged; i++) {
+		if (unlikely(cq->stage_large & BIT(i)))
+			i = io_cq_unstage_large(ctx, i);
+		else
+			io_cq_unstage_one(ctx, &cq->stage[i], !(cq->stage_uncounted & BIT(i)));
+	}
 	cq->nr_staged = 0;
 	cq->stage_uncounted = 0;
 	cq->stage_large = 0;
@@ -320,17 +416,35 @@ static void io_cq_unstage(struct io_ring_ctx *ctx)
 static void io_cq_stage(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra,
 			bool counted)
 {
+	unsigned int nr = io_cqe_slots(ctx, val->flags);
 	struct io_cqring *cq = &ctx->cq;
 
-	if (unlikely(cq->nr_staged == IO_CQ_STAGE)) {
+	if (unlikely(cq->nr_staged + nr > IO_CQ_STAGE)) {
 		guard(spinlock)(&cq->lock);
 		io_cq_unstage(ctx);
 	}
 	if (unlikely(!counted))
 		cq->stage_uncounted |= BIT(cq->nr_staged);
-	if (extra)
+	if (nr == 2) {
+		cq->stage_large |= BIT(cq->nr_staged);
+		memcpy(&cq->stage[cq->nr_staged + 1], extra, sizeof(cq->stage[0]));
+	} else if (extra) {
 		io_cq_stage_extra(cq, extra);
-	cq->stage[cq->nr_staged++] = *val;
+	}
+	cq->stage[cq->nr_staged] = *val;
+	cq->nr_staged += nr;
+}
+
+/* Return: true if a multi-writer ring has room for its staged CQEs and one more of two slots. */
+static bool io_cq_may_stage_two(const struct io_ring_ctx *ctx)
+{
+	const struct io_cqring *cq = &ctx->cq;
+	u32 at = READ_ONCE(cq->tail) + cq->nr_staged;
+	u32 end = at + 2 + ((at & cq->mask) == cq->mask);
+
+	/* pairs with the program's release store of the head */
+	end -= smp_load_acquire(&ctx->rings->cq_head);
+	return !READ_ONCE(cq->overflowed) && end <= cq->mask + 1;
 }
 
 static void io_cq_post_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
@@ -349,7 +463,7 @@ static void io_cq_post_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val
 /**
  * io_cq_post - post a CQE as part of a batch
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
- * @val: user_data, res and flags
+ * @val: user_data, res and flags; IORING_CQE_F_32 for a CQE of two slots
  * @extra: two more words for 32-byte CQEs, NULL for zeroes
  *
  * May sleep.  User space sees the CQE after the next commit.  If there is neither room nor memory,
@@ -372,8 +486,26 @@ void io_cq_post_uncounted(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 	io_cq_post_any(ctx, val, NULL, false);
 }
 
+/* Implement io_cq_post_more() and io_cq_post_more_large(). */
+static bool io_cq_post_more_any(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
+				const u64 *extra, bool counted)
+{
+	io_assert_ring(ctx);
+	if (ctx->cq.single_writer) {
+		if (!io_cq_has_room(ctx, val))
+			return false;
+		io_cq_fill_any(ctx, val, extra, counted);
+	} else {
+		if (io_cqe_slots(ctx, val->flags) == 2 ? !io_cq_may_stage_two(ctx) :
+							 !io_cq_may_stage_more(ctx))
+			return false;
+		io_cq_stage(ctx, val, extra, counted);
+	}
+	return true;
+}
+
 /**
- * io_cq_post_more - post a CQE that must not be the last of its request
+ * io_cq_post_more - post a CQE of a request that continues (IORING_CQE_F_MORE)
  * @ctx: the ring, as for io_cq_post()
  * @val: user_data, res and flags
  * @counted: false for the CQE of a timeout, see io_cq_post_uncounted()
@@ -383,19 +515,21 @@ void io_cq_post_uncounted(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
  */
 bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *val, bool counted)
 {
-	struct io_cqring *cq = &ctx->cq;
+	return io_cq_post_more_any(ctx, val, NULL, counted);
+}
 
-	io_assert_ring(ctx);
-	if (cq->single_writer) {
-		if (!io_cq_has_room(ctx))
-			return false;
-		io_cq_fill_any(cq, val, NULL, counted);
-	} else {
-		if (!io_cq_may_stage_more(ctx))
-			return false;
-		io_cq_stage(ctx, val, NULL, counted);
-	}
-	return true;
+/**
+ * io_cq_post_more_large - io_cq_post_more() with all words of a 32-byte CQE
+ * @ctx: the ring, as for io_cq_post()
+ * @val: user_data, res and flags
+ * @extra: the two extra words
+ *
+ * Return: as io_cq_post_more()
+ */
+bool io_cq_post_more_large(struct io_ring_ctx *ctx, const struct io_cqe_val *val,
+			   const u64 *extra)
+{
+	return io_cq_post_more_any(ctx, val, extra, true);
 }
 
 /**
@@ -487,7 +621,7 @@ static noinline void io_cq_reach_targets(struct io_ring_ctx *ctx)
 
 /**
  * io_cq_tell - fire reached targets and wake waiters after CQEs were published
- * @ctx: the ring; multi-writer rings: without cq.lock
+ * @ctx: the ring; the caller does not hold cq.lock
  * @sleepers: a task may sleep on ctx->cq_wait
  */
 void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers)
@@ -499,7 +633,7 @@ void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers)
 }
 
 /**
- * io_cq_target_add - wait for a number of CQEs
+ * io_cq_target_add - let a target fire after a number of CQEs
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @target: with ->reached set
  * @nr: number of further CQEs after those that are published; at least 1
@@ -512,7 +646,7 @@ void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 
 }
 
 /**
- * io_cq_target_remove - stop waiting for a number of CQEs
+ * io_cq_target_remove - remove a target, so that it does not fire any more
  * @ctx: the ring, its lock held
  * @target: a target that was added, and that may have been reached
  *
@@ -529,33 +663,48 @@ void io_cq_target_remove(struct io_ring_ctx *ctx, struct io_cq_target *target)
 /**
  * io_cq_post_remote - post a CQE to a multi-writer ring at once, without the ring lock
  * @ctx: the ring
- * @val: user_data, res and flags
- * @extra: two more words for 32-byte CQEs, NULL for zeroes
+ * @val: user_data, res and flags, of a CQE that takes one slot
  *
  * The CQE is published, and waiters are woken, before the function returns.
  *
  * Context: Task context.  May sleep.
- * Return: true if the CQE was posted; false if there is no room, and no memory or the ring ends.
+ * Return: true if the CQE is in the ring or on the overflow list; false if the ring has no room,
+ * and either there is no memory or the ring ends.
  */
-bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {
 	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
 	CLASS(io_cq_section, section)(ctx, true);
-	section.posted = io_cq_put(ctx, val, extra, true);
+	section.posted = io_cq_put_one(ctx, val);
+	return section.posted;
+}
+
+/**
+ * io_cq_post_remote_large - io_cq_post_remote() for a CQE that takes two slots
+ * @ctx: the ring
+ * @val: user_data, res and flags
+ *
+ * Return: as io_cq_post_remote()
+ */
+bool io_cq_post_remote_large(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
+{
+	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
+	CLASS(io_cq_section, section)(ctx, true);
+	section.posted = io_cq_put(ctx, val, NULL, true);
 	return section.posted;
 }
 
 /**
  * io_cq_post_now - post a CQE at once and count it as lost if that fails
  * @ctx: a multi-writer ring; its lock need not be held
- * @val: user_data, res and flags
- * @extra: two more words for 32-byte CQEs, NULL for zeroes
+ * @val: user_data, res and flags, of a CQE that takes one slot
  */
-void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const u64 *extra)
+void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val)
 {
 	might_sleep_if(IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP));
 	CLASS(io_cq_section, section)(ctx, true);
-	io_cq_put_or_lose(ctx, val, extra, true);
+	if (unlikely(!io_cq_put_one(ctx, val)))
+		io_cq_lose(ctx);
 	section.posted = true;
 }
 
@@ -569,13 +718,13 @@ void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *val, const
 bool io_cq_post_entry(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 {
 	io_assert_cq(ctx);
-	if (unlikely(!io_cq_has_room(ctx))) {
+	if (unlikely(!io_cq_has_room(ctx, &entry->val))) {
 		trace_io_uring_cqe_overflow(ctx, entry->val.user_data, entry->val.res,
 					    entry->val.flags, entry);
 		io_cq_keep(ctx, entry);
 		return false;
 	}
-	io_cq_fill(&ctx->cq, &entry->val, entry->extra);
+	io_cq_fill(ctx, &entry->val, entry->extra);
 	return true;
 }
 
@@ -601,11 +750,11 @@ static bool io_cq_flush_list(struct io_ring_ctx *ctx)
 
 	io_assert_cq(ctx);
 	cq->overflowed = false;
-	while (cq->overflow && !pause && io_cq_has_room(ctx)) {
+	while (cq->overflow && !pause && io_cq_has_room(ctx, &io_tw_to_entry(cq->overflow)->val)) {
 		struct io_tw *tw = cq->overflow;
 		struct io_cqe_entry *entry = io_tw_to_entry(tw);
 
-		io_cq_fill_any(cq, &entry->val, entry->extra, !entry->uncounted);
+		io_cq_fill_any(ctx, &entry->val, entry->extra, !entry->uncounted);
 		cq->overflow = tw->next;
 		io_entry_put(entry);
 		pause = need_resched();

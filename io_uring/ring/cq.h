@@ -12,13 +12,17 @@
 #include "ring/mailbox.h"
 
 void io_cq_init(struct io_ring_ctx *ctx);
+void io_cq_move(struct io_ring_ctx *ctx);
 void io_cq_free(struct io_ring_ctx *ctx);
 
 void io_cq_post(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, const u64 *extra);
-void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, const u64 *extra);
+void io_cq_post_now(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe);
 void io_cq_post_uncounted(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe);
 bool io_cq_post_more(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, bool counted);
-bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe, const u64 *extra);
+bool io_cq_post_more_large(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe,
+			   const u64 *extra);
+bool io_cq_post_remote(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe);
+bool io_cq_post_remote_large(struct io_ring_ctx *ctx, const struct io_cqe_val *cqe);
 bool io_cq_post_entry(struct io_ring_ctx *ctx, struct io_cqe_entry *entry);
 void io_cq_commit_shared(struct io_ring_ctx *ctx);
 void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers);
@@ -46,6 +50,36 @@ static inline bool io_cq_is_writer(const struct io_ring_ctx *ctx)
 static inline bool io_cq_dirty(const struct io_ring_ctx *ctx)
 {
 	return ctx->cq.single_writer ? ctx->cq.tail != ctx->cq.published : ctx->cq.nr_staged;
+}
+
+/* Return: the flag of a 32-byte CQE, which is 0 if all CQEs of the ring have that size. */
+static inline u32 io_cqe_large_flag(const struct io_ring_ctx *ctx)
+{
+	return ctx->cq.mixed ? IORING_CQE_F_32 : 0;
+}
+
+/* Return: the number of slots that a CQE with these flags takes. */
+static inline unsigned int io_cqe_slots(const struct io_ring_ctx *ctx, u32 flags)
+{
+	return unlikely(flags & IORING_CQE_F_32) && ctx->cq.mixed ? 2 : 1;
+}
+
+/**
+ * io_cq_slots_at - count the slots of a published CQE
+ * @ctx: the ring
+ * @queues: the memory of its queues, present or replaced
+ * @slot: index of its first slot
+ *
+ * The program may have written to the CQE, but a CQE never has a slot behind the last one.
+ *
+ * Return: 1 or 2
+ */
+static inline unsigned int io_cq_slots_at(const struct io_ring_ctx *ctx,
+					  const struct io_queues *queues, u32 slot)
+{
+	const struct io_uring_cqe *cqe = &queues->rings->cqes[slot << ctx->cq.shift];
+
+	return slot == queues->cq_entries - 1 ? 1 : io_cqe_slots(ctx, READ_ONCE(cqe->flags));
 }
 
 /* Publish the written CQEs: barrier A in ring/cq.c. */
@@ -96,15 +130,16 @@ static inline u32 io_cq_timeouts(const struct io_ring_ctx *ctx)
 
 /**
  * io_cq_ready - count the published CQEs that the program has not consumed
- * @ctx: the ring
- *
- * Reads head and tail without a lock.
+ * @ctx: the ring; the caller is its owner, or within RCU, or holds the ring lock
  *
  * Return: the number of these CQEs
  */
 static inline u32 io_cq_ready(const struct io_ring_ctx *ctx)
 {
-	return READ_ONCE(ctx->rings->cq_tail) - READ_ONCE(ctx->rings->cq_head);
+	/* a resize may replace the words, so head and tail must come from the same memory */
+	const struct io_rings *rings = READ_ONCE(ctx->rings);
+
+	return READ_ONCE(rings->cq_tail) - READ_ONCE(rings->cq_head);
 }
 
 #endif

@@ -31,7 +31,7 @@ static inline struct io_uring_cqe *io_cq_fill_slot(struct io_cqring *cq,
 	return cqe;
 }
 
-/* Fill the next slot of a ring with 32-byte CQEs. */
+/* Fill the next slot of a ring with 32-byte slots. */
 static inline void io_cq_fill_large_slot(struct io_cqring *cq, const struct io_cqe_val *val,
 					 u64 extra0, u64 extra1)
 {
@@ -81,7 +81,7 @@ static inline bool io_cq_post_fast(struct io_ring_ctx *ctx, const struct io_cqe_
 
 /**
  * io_cq_post_large_fast - io_cq_post_fast() for 32-byte CQEs
- * @ctx: a ring with 32-byte CQEs, its lock held; single-writer rings: called by the writer
+ * @ctx: a ring with 32-byte slots, its lock held; single-writer rings: called by the writer
  * @val: user_data, res and flags
  * @extra: the two extra words
  *
@@ -120,7 +120,7 @@ static inline bool io_cq_may_stage_more(const struct io_ring_ctx *ctx)
 }
 
 /**
- * io_cq_post_more_fast - post a CQE that must not be a request's last, if no slow path is needed
+ * io_cq_post_more_fast - post a CQE of a request that continues, if no slow path is needed
  * @ctx: the ring, its lock held; single-writer rings: called by the writer
  * @val: user_data, res and flags
  *

@@ -35,15 +35,17 @@
  * - A task that waits for a ring lock holds no lock that unrelated tasks need.  The
  *   one lock above the ring lock belongs to the process's own SQPOLL thread.
  * - No kernel worker waits for a ring lock or for an SQPOLL thread's lock, because
- *   unrelated work would queue up behind it.  A worker uses trylock, and retries with a
- *   delay.  A ring that is always busy would delay the fallback worker for seconds, so
+ *   unrelated work would queue up behind it.  A kernel worker uses trylock, and retries
+ *   with a delay.  A ring that is always busy would delay the fallback worker for seconds, so
  *   submitters yield after a few failures of this worker (io_ring_yield()).
  * - A task that exits or execs does not wait for these locks.  Nor does the release of
  *   a ring's file, which may happen in any task's last fput().
  * - All other waiters can be killed, because the holder may belong to another process.
+ *   The exception is an SQPOLL thread that waits for its own sq_data->lock.
  *
- * io_ring_may_wait() checks the first two rules in each function that waits.  The last
- * rule holds because only io_ring_lock() and io_ring_lock_interruptible() wait.
+ * io_ring_may_wait() checks the first two rules in each function that waits for a ring
+ * lock.  The last rule holds because all other waits are in io_ring_lock(),
+ * io_ring_lock_interruptible() and io_sqpoll_park().
  */
 
 #if defined(CONFIG_IO_URING_DEBUG) && defined(CONFIG_PROVE_LOCKING)

@@ -243,7 +243,7 @@ void io_ring_run_ready(struct io_ring_ctx *ctx)
 
 /**
  * io_taskrun_update - set or clear IORING_SQ_TASKRUN by the state of a mailbox
- * @ctx: a ring with IORING_SETUP_TASKRUN_FLAG
+ * @ctx: a ring with IORING_SETUP_TASKRUN_FLAG; the caller is within RCU or holds the ring lock
  * @box: the mailbox with the ring's items
  *
  * Call this after a push, and after the mailbox was emptied.  The two calls may run at once, and
@@ -252,14 +252,20 @@ void io_ring_run_ready(struct io_ring_ctx *ctx)
  */
 void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box)
 {
+	struct io_rings *rings;
 	bool pending;
 
 	do {
 		pending = io_mailbox_pending(box);
+		/*
+		 * A resize may replace the words, and then calls this function.  So a pusher reads
+		 * the pointer after its push.  Model: EARLY_LOAD of resize_weak.pml.
+		 */
+		rings = READ_ONCE(ctx->rings);
 		if (pending)
-			atomic_or(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
+			atomic_or(IORING_SQ_TASKRUN, &rings->sq_flags);
 		else
-			atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
+			atomic_andnot(IORING_SQ_TASKRUN, &rings->sq_flags);
 		/*
 		 * Update the flag before the recheck; pairs with this barrier in a concurrent call,
 		 * and with the barrier in io_clear_taskrun().  Model: NO_FLAG.

@@ -4,7 +4,8 @@
 /*
  * Each commit that publishes CQEs notifies the waiters once.  On multi-writer rings,
  * the wake function of a sleeper in io_uring_enter() checks the published tail.  It wakes
- * the sleeper at its number of CQEs, or early for a worker's CQE (sys/wait.c).
+ * the sleeper once the CQEs that the sleeper waits for are published, or early for a
+ * worker's CQE (sys/wait.c).
  *
  * Readers find the eventfd under RCU.  With IORING_REGISTER_EVENTFD_ASYNC it is signalled
  * only for CQEs that workers post.  If the signal would recurse, because the wake-up of
@@ -15,6 +16,9 @@
  * instance that contains either.  The key of the wake-up has EPOLL_URING_WAKE, which epoll
  * passes on.  With this key, the push leaves the notification of its ring to
  * ctx->notify.work (IO_PUSH_LATE), so that locks of rings' wait queues never nest.
+ *
+ * Documentation/io_uring/models/cq_weak.pml models orderings of this file.  A name after
+ * "model:" is the option of the model that removes the ordering.
  */
 #include <linux/eventfd.h>
 #include <linux/poll.h>
@@ -103,16 +107,17 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 {
 	struct io_ev_fd *ev;
 
-	if (READ_ONCE(ctx->rings->cq_flags) & IORING_CQ_EVENTFD_DISABLED) {
+	/* a resize may replace ctx->rings, and frees the old words after a grace period */
+	guard(rcu)();
+	if (READ_ONCE(READ_ONCE(ctx->rings)->cq_flags) & IORING_CQ_EVENTFD_DISABLED) {
 		/*
 		 * Order the tail before the second check; pairs with the barrier of a program that
-		 * has cleared the flag and checks the CQ.  Model: NO_TOGGLE of models/cq_weak.pml.
+		 * has cleared the flag and checks the CQ; model: NO_TOGGLE
 		 */
 		smp_mb();
-		if (READ_ONCE(ctx->rings->cq_flags) & IORING_CQ_EVENTFD_DISABLED)
+		if (READ_ONCE(READ_ONCE(ctx->rings)->cq_flags) & IORING_CQ_EVENTFD_DISABLED)
 			return;
 	}
-	guard(rcu)();
 	ev = rcu_dereference(ctx->notify.ev_fd);
 	if (!ev || (ev->async_only && !io_current_is_worker()))
 		return;
@@ -128,7 +133,7 @@ static void io_eventfd_signal(struct io_ring_ctx *ctx)
 
 static void io_notify_pollers(struct io_ring_ctx *ctx)
 {
-	/* order this after the tail or the push; models/cq_weak.pml: NO_SLEEPER */
+	/* order this after the tail or the push; model: NO_SLEEPER */
 	if (wq_has_sleeper(&ctx->notify.wait))
 		__wake_up(&ctx->notify.wait, TASK_NORMAL, 0,
 			  poll_to_key(EPOLL_URING_WAKE | EPOLLIN));
@@ -138,6 +143,7 @@ static void io_notify_look_again(struct rcu_head *rcu)
 {
 	struct io_ring_ctx *ctx = container_of(rcu, struct io_ring_ctx, notify.rcu);
 
+	guard(rcu)();
 	if (io_cq_ready(ctx) || test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq))
 		io_notify_pollers(ctx);
 	percpu_ref_put(&ctx->refs);
@@ -155,7 +161,7 @@ static void io_notify_look_again(struct rcu_head *rcu)
  * commit and the poller may miss each other (D in ring/cq.c).  After a grace period each CPU has
  * had a full barrier, so later commits find the bit.  An RCU callback checks the CQ at that time
  * for earlier commits, and wakes all pollers.  No task waits for the callback.
- * Model: NO_GRACE of models/cq_weak.pml.
+ * (model: NO_GRACE)
  */
 void io_notify_activate(struct io_ring_ctx *ctx)
 {
@@ -177,8 +183,8 @@ void io_notify_activate(struct io_ring_ctx *ctx)
  * io_notify_listeners - wake the ring's pollers and signal its eventfd
  * @ctx: the ring
  *
- * EPOLL_URING_WAKE stops a ring that polls itself, or a chain of rings that poll each
- * other, from recursive wake-ups.
+ * EPOLL_URING_WAKE prevents recursive wake-ups of a ring that polls itself, and of rings
+ * that poll each other.
  *
  * Context: Any.
  */
@@ -236,7 +242,7 @@ void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told)
  * @ctx: the ring
  * @sleepers: a task may sleep on ctx->cq_wait
  *
- * Context: Task context.  On multi-writer rings without cq.lock.
+ * Context: Task context.  The caller does not hold cq.lock.
  */
 void io_notify_posted(struct io_ring_ctx *ctx, bool sleepers)
 {
@@ -263,19 +269,21 @@ bool io_notify_try_early(struct io_ring_ctx *ctx, struct task_struct *waiter)
 }
 
 /**
- * io_notify_overflow - wake pollers after CQEs went to the overflow list
+ * io_notify_overflow - wake pollers and sleepers after CQEs went to the overflow list
  * @ctx: the ring
  *
  * A poll of the ring reports overflowed CQEs, so each batch is an event for pollers.  Eventfds
- * are signalled only for CQEs in the ring.  Sleepers need no wake-up either, because a full
- * CQ has enough CQEs to end each wait.
+ * are signalled only for CQEs in the ring.  A full CQ has enough CQEs to end each wait.  But with
+ * IORING_SETUP_CQE_MIXED, a CQE of two slots overflows while one slot is free, and ends the wait.
  *
- * Context: Task context.  On multi-writer rings without cq.lock.
+ * Context: Task context.  The caller does not hold cq.lock.
  */
 void io_notify_overflow(struct io_ring_ctx *ctx)
 {
 	if (test_bit(IO_LISTEN_POLL, &ctx->listeners))
 		io_notify_pollers(ctx);
+	if (ctx->cq.mixed && wq_has_sleeper(&ctx->cq_wait))
+		__wake_up(&ctx->cq_wait, TASK_NORMAL, 0, NULL);
 }
 
 /**
@@ -312,7 +320,8 @@ int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
 	if (ctx->cq.single_writer) {
 		set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
 	} else {
-		/* a worker has published before, or finds the bit; cq_weak.pml: NO_REGISTER */
+		/* a worker either has published before this section, or finds the bit */
+		/* model: NO_REGISTER */
 		guard(spinlock)(&ctx->cq.lock);
 		set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
 	}

@@ -4,19 +4,26 @@
 /*
  * A region is a series of pages that the kernel maps at one address.  Either the
  * kernel allocates the pages and the program maps them through the ring's file, or
- * the program passes its own memory (IORING_SETUP_NO_MMAP).  That memory is pinned,
- * and a vmap makes it contiguous for the kernel.  Kernel memory is charged to the
- * creator's memory cgroup.  The program's memory was charged when it was allocated.
- * Pinned pages are not charged against RLIMIT_MEMLOCK, which is too low for most
- * programs; rsrc/groups.c has an exception.
+ * the program passes its own memory (IORING_SETUP_NO_MMAP, rings of buffers).  That
+ * memory is pinned, and a vmap makes it contiguous for the kernel.  Kernel memory is
+ * charged to the memory cgroup of the task that creates the region.  The program's
+ * memory was charged when it was allocated.
+ *
+ * Pages are not charged against RLIMIT_MEMLOCK, which is too low for most programs.
+ * Two kinds of regions are exceptions: rings of buffers beyond IO_GROUPS_UNCHARGED
+ * bytes, see rsrc/groups.c, and IORING_REGISTER_MEM_REGION, see rsrc/memory.c.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/pagemap.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "ring/region.h"
+
+/* number of pages that are allocated before the task looks for signals */
+#define IO_REGION_BULK	512U
 
 /**
  * io_pin_pages - pin a range of the current task's memory (FOLL_LONGTERM)
@@ -55,7 +62,7 @@ struct page **io_pin_pages(unsigned long uaddr, unsigned long len, int *npages)
 	return ERR_PTR(pinned < 0 ? pinned : -EFAULT);
 }
 
-/* Allocate a small region contiguously in the direct map: no vmap and fewer TLB entries. */
+/* Allocate a small region in the direct map.  It needs no vmap and fewer TLB entries. */
 static bool io_region_alloc_run(struct io_mapped_region *region)
 {
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_COMP | __GFP_NORETRY;
@@ -79,13 +86,15 @@ static bool io_region_alloc_pages(struct io_mapped_region *region)
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN;
 	unsigned int nr = 0;
 
-	while (nr < region->nr_pages) {
-		unsigned int more = alloc_pages_bulk(gfp, region->nr_pages - nr,
-						     region->pages + nr);
+	/* a task that is killed must not use up the memory that it is to free */
+	while (nr < region->nr_pages && !fatal_signal_pending(current)) {
+		unsigned int bulk = min(region->nr_pages - nr, IO_REGION_BULK);
+		unsigned int more = alloc_pages_bulk(gfp, bulk, region->pages + nr);
 
 		if (!more)
 			break;
 		nr += more;
+		cond_resched();
 	}
 	if (nr == region->nr_pages)
 		region->ptr = vmap(region->pages, nr, VM_MAP, PAGE_KERNEL);
@@ -180,17 +189,20 @@ void io_region_free(struct io_mapped_region *region)
  * io_region_mmap - map a region of kernel memory into the current task
  * @region: the region
  * @vma: the mapping; an access beyond the region's end gets SIGBUS
+ * @part: the mapping may be smaller than the region
  *
  * Context: Task context.  Holds mmap_lock.
- * Return: 0, -EINVAL if the region is empty or the program's own memory, or an error of
- * vm_insert_pages().
+ * Return: 0; -EINVAL if the region is empty or the program's own memory; -EFAULT if the mapping is
+ * too small; or another error of vm_insert_pages().
  */
-int io_region_mmap(struct io_mapped_region *region, struct vm_area_struct *vma)
+int io_region_mmap(struct io_mapped_region *region, struct vm_area_struct *vma, bool part)
 {
-	unsigned long nr = min_t(unsigned long, vma_pages(vma), region->nr_pages);
+	unsigned long nr = region->nr_pages;
 
 	if (!region->ptr || region->user)
 		return -EINVAL;
+	if (part)
+		nr = min(nr, vma_pages(vma));
 	vm_flags_set(vma, VM_DONTEXPAND);
 	return vm_insert_pages(vma, vma->vm_start, region->pages, &nr);
 }

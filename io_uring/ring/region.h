@@ -15,7 +15,7 @@ struct vm_area_struct;
 int io_region_alloc(struct io_mapped_region *region, size_t size);
 int io_region_pin(struct io_mapped_region *region, unsigned long uaddr, size_t size);
 void io_region_free(struct io_mapped_region *region);
-int io_region_mmap(struct io_mapped_region *region, struct vm_area_struct *vma);
+int io_region_mmap(struct io_mapped_region *region, struct vm_area_struct *vma, bool part);
 struct page **io_pin_pages(unsigned long uaddr, unsigned long len, int *npages);
 
 #endif

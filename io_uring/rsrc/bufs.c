@@ -128,6 +128,17 @@ static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const stru
 }
 
 /**
+ * io_buf_forget - take the registered buffer from a request that is not issued yet
+ * @req: a request with a registered buffer; ring lock held
+ */
+void io_buf_forget(struct io_kiocb *req)
+{
+	io_assert_ring(req->ctx);
+	io_node_put(req->ctx, req->buf_node);
+	req->flags &= ~REQ_F_BUF_NODE;
+}
+
+/**
  * io_buf_forget_driver - take a driver's buffer from a request that is not issued yet
  * @req: a request to which ->prep() has assigned a buffer; ring lock held
  *
@@ -137,11 +148,8 @@ static struct io_rsrc_node *io_buf_node_make(struct io_ring_ctx *ctx, const stru
  */
 void io_buf_forget_driver(struct io_kiocb *req)
 {
-	io_assert_ring(req->ctx);
-	if (!io_buf_node(req->buf_node)->map->release)
-		return;
-	io_node_put(req->ctx, req->buf_node);
-	req->flags &= ~REQ_F_BUF_NODE;
+	if (io_buf_node(req->buf_node)->map->release)
+		io_buf_forget(req);
 }
 
 /**
@@ -458,31 +466,85 @@ static struct io_rsrc_node *io_buf_node_clone(struct io_ring_ctx *ctx, struct io
 	return &buf->node;
 }
 
-static int io_bufs_clone(struct io_ring_ctx *ctx, struct io_ring_ctx *src)
+/* Return: true if there is a table that the clones must not replace. */
+static bool io_clone_busy(const struct io_ring_ctx *ctx, const struct io_uring_clone_buffers *clone)
 {
-	struct io_rsrc_table *table = &ctx->buf_table;
-	unsigned int i;
+	/* a table without slots is being unregistered, and stays until its users are gone */
+	return ctx->buf_table.nodes &&
+	       (!(clone->flags & IORING_REGISTER_DST_REPLACE) || !ctx->buf_table.nr);
+}
 
-	io_assert_ring(ctx);
-	io_assert_ring(src);
-	if (table->nodes)
+/* Check the slots of @clone in both tables.  If it names none, set ->nr for all of @src. */
+static int io_clone_check(const struct io_ring_ctx *ctx, const struct io_ring_ctx *src,
+			  struct io_uring_clone_buffers *clone)
+{
+	u32 nr = src->buf_table.nr, end;
+
+	/* once more, as the ring lock may have been dropped */
+	if (io_clone_busy(ctx, clone))
 		return -EBUSY;
 	if (ctx->account.user != src->account.user || ctx->account.mm != src->account.mm)
 		return -EINVAL;
-	if (!src->buf_table.nr)
+	if (!nr)
 		return -ENXIO;
-	if (io_rsrc_table_alloc(table, src->buf_table.nr))
+	if (!clone->nr && (clone->src_off || clone->dst_off))
+		return -EINVAL;
+	if (clone->nr > nr)
+		return -EINVAL;
+	clone->nr = clone->nr ?: nr;
+	if (check_add_overflow(clone->src_off, clone->nr, &end) || end > nr ||
+	    check_add_overflow(clone->dst_off, clone->nr, &end))
+		return -EOVERFLOW;
+	return end > IO_BUFS_MAX ? -EINVAL : 0;
+}
+
+/* Make the table that @ctx has after the cloning, without the buffers that stay. */
+static int io_clone_nodes(struct io_ring_ctx *ctx, struct io_ring_ctx *src,
+			  const struct io_uring_clone_buffers *clone, struct io_rsrc_table *new)
+{
+	struct io_rsrc_node **to, **from;
+	unsigned int i;
+
+	if (io_rsrc_table_alloc(new, max(clone->dst_off + clone->nr, ctx->buf_table.nr)))
 		return -ENOMEM;
-	for (i = 0; i < table->nr; i++) {
+	to = new->nodes + clone->dst_off;
+	from = src->buf_table.nodes + clone->src_off;
+	for (i = 0; i < clone->nr; i++) {
 		cond_resched();
-		if (!src->buf_table.nodes[i])
+		if (!from[i])
 			continue;
-		table->nodes[i] = io_buf_node_clone(ctx, src->buf_table.nodes[i]);
-		if (!table->nodes[i]) {
-			io_rsrc_table_free(ctx, table);
+		to[i] = io_buf_node_clone(ctx, from[i]);
+		if (!to[i]) {
+			io_rsrc_table_free(ctx, new);
 			return -ENOMEM;
 		}
 	}
+	return 0;
+}
+
+static int io_bufs_clone(struct io_ring_ctx *ctx, struct io_ring_ctx *src,
+			 struct io_uring_clone_buffers *clone)
+{
+	struct io_rsrc_table *table = &ctx->buf_table, new;
+	unsigned int i;
+	int err;
+
+	io_assert_ring(ctx);
+	io_assert_ring(src);
+	err = io_clone_check(ctx, src, clone);
+	if (!err)
+		err = io_clone_nodes(ctx, src, clone, &new);
+	if (err)
+		return err;
+	for (i = 0; i < table->nr; i++) {
+		cond_resched();
+		if (i >= clone->dst_off && i - clone->dst_off < clone->nr)
+			io_rsrc_set_slot(ctx, table, i, NULL);
+		else
+			new.nodes[i] = table->nodes[i];
+	}
+	kvfree(table->nodes);
+	*table = new;
 	return 0;
 }
 
@@ -508,9 +570,13 @@ static int io_clone_lock(struct io_ring_ctx *held, struct io_ring_ctx *other)
  * @ctx: the ring, its lock held; the lock may be dropped and taken again
  * @arg: struct io_uring_clone_buffers in user space
  *
- * Return: 0; -EBUSY if there is a table, -EFAULT, -EINVAL for bad flags, a bad index or a
- * ring of another user or mm, -EBADF, -EOPNOTSUPP if the file is not a ring, -ENXIO if the ring
- * has no buffers or is @ctx, -ENOMEM, %IO_RING_LOST.
+ * With IORING_REGISTER_DST_REPLACE, the clones replace what is in their slots, as an update does.
+ * The other slots stay, and the table grows if it is too small.  @ctx may be the source as well.
+ *
+ * Return: 0; -EBUSY if there is a table that the clones do not replace, -EFAULT, -EINVAL for bad
+ * flags, a bad index, a bad number of buffers, or a ring of another user or mm, -EOVERFLOW for
+ * slots beyond the source, -EBADF, -EOPNOTSUPP if the file is not a ring, -ENXIO if the source has
+ * no buffers, -ENOMEM, %IO_RING_LOST.
  */
 int io_clone_buffers(struct io_ring_ctx *ctx, void __user *arg)
 {
@@ -520,25 +586,22 @@ int io_clone_buffers(struct io_ring_ctx *ctx, void __user *arg)
 	int ret;
 
 	io_assert_ring(ctx);
-	if (ctx->buf_table.nodes)
-		return -EBUSY;
 	if (copy_from_user(&clone, arg, sizeof(clone)))
 		return -EFAULT;
-	if (clone.flags & ~IORING_REGISTER_SRC_REGISTERED ||
+	if (clone.flags & ~(IORING_REGISTER_SRC_REGISTERED | IORING_REGISTER_DST_REPLACE) ||
 	    memchr_inv(clone.pad, 0, sizeof(clone.pad)))
 		return -EINVAL;
+	if (io_clone_busy(ctx, &clone))
+		return -EBUSY;
 	file = io_clone_source(&clone);
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	src = file->private_data;
-	if (src == ctx) {
-		ret = -ENXIO;
-	} else {
-		ret = io_clone_lock(ctx, src);
-		if (!ret) {
-			ret = io_bufs_clone(ctx, src);
+	ret = src == ctx ? 0 : io_clone_lock(ctx, src);
+	if (!ret) {
+		ret = io_bufs_clone(ctx, src, &clone);
+		if (src != ctx)
 			io_ring_unlock(src);
-		}
 	}
 	fput(file);
 	return ret;

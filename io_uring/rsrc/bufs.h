@@ -74,6 +74,7 @@ static inline int io_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
 	return likely(node) ? 0 : -EFAULT;
 }
 
+void io_buf_forget(struct io_kiocb *req);
 void io_buf_forget_driver(struct io_kiocb *req);
 
 /**
@@ -124,6 +125,8 @@ static inline void io_buf_iter(const struct io_buf_node *buf, int ddir, u32 offs
 	};
 }
 
+int io_buf_gather(struct io_kiocb *req, int ddir, const struct iovec *iov, unsigned int nr);
+void io_parts_free(struct io_ring_ctx *ctx);
 int io_buf_set_driver(struct io_ring_ctx *ctx, unsigned int slot, struct io_mapped_ubuf *map,
 		      u32 len, unsigned int dirs);
 int io_buf_clear_driver(struct io_ring_ctx *ctx, unsigned int slot);

@@ -137,6 +137,11 @@ struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 mos
 	if (unlikely(!bundle))
 		return ERR_PTR(-ENOMEM);
 	bundle->single = !group->ring;
+	io_group_limit_send(req, group);
+	if (unlikely(!group->ring) && !req->picked.max) {
+		want = MAX_RW_COUNT;
+		most = want;
+	}
 	io_bundle_fill(bundle, group, group->ring ? nr : 1, want, most);
 	return likely(bundle->nr) ? bundle : ERR_PTR(-EFAULT);
 }
@@ -189,8 +194,6 @@ u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 mov
 	/* the buffers before number i are used up, also in an incremental group */
 	if (group->inc) {
 		io_bundle_empty(group, i);
-		if (i)
-			group->begun = false;
 		group->seen.addr = io_bundle_behind(bundle, moved) - used;
 		group->seen.len = bundle->lens[i];
 	}

@@ -13,7 +13,7 @@
 
 #include "ctx.h"
 
-/* XA_FLAGS_ALLOC1 never assigns 0, which means no personality in an SQE */
+/* a 0 in an SQE stands for no personality, so XA_FLAGS_ALLOC1 makes the ids begin at 1 */
 static inline void io_creds_init(struct io_ring_ctx *ctx)
 {
 	xa_init_flags(&ctx->creds.personalities, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);

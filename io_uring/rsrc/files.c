@@ -158,6 +158,80 @@ int io_install_slot(struct io_ring_ctx *ctx, struct file *file, u32 file_index,
 	return ret;
 }
 
+/* Choose the slots of a pair of files, @file_index as for io_fixed_fd_install(). */
+static int io_file_find_pair(struct io_file_table *table, u32 file_index, int slots[2])
+{
+	if (file_index == IORING_FILE_INDEX_ALLOC) {
+		slots[0] = io_file_find_empty(table);
+		if (slots[0] < 0)
+			return slots[0];
+		/* not the same slot again */
+		__set_bit(slots[0], table->bitmap);
+		slots[1] = io_file_find_empty(table);
+		__clear_bit(slots[0], table->bitmap);
+		return min(slots[1], 0);
+	}
+	if (!table->data.nr)
+		return -ENXIO;
+	if (file_index >= table->data.nr)
+		return -EINVAL;
+	slots[0] = file_index - 1;
+	slots[1] = file_index;
+	return 0;
+}
+
+static int io_install_pair_locked(struct io_ring_ctx *ctx, struct file *files[2], u32 file_index,
+				  int __user *uslots)
+{
+	struct io_rsrc_node *nodes[2];
+	int i, slots[2], ret;
+
+	ret = io_file_find_pair(&ctx->file_table, file_index, slots);
+	if (!ret && copy_to_user(uslots, slots, sizeof(slots)))
+		ret = -EFAULT;
+	for (i = 0; i < 2; i++) {
+		nodes[i] = io_file_node_make(files[i]);
+		if (IS_ERR(nodes[i]))
+			ret = PTR_ERR(nodes[i]);
+	}
+	for (i = 0; i < 2; i++) {
+		if (!ret)
+			io_file_set_slot(ctx, slots[i], nodes[i]);
+		else if (!IS_ERR(nodes[i]))
+			io_node_put(ctx, nodes[i]);
+	}
+	return ret;
+}
+
+/**
+ * io_install_pair - install two new files of a request in two slots
+ * @ctx: the ring
+ * @files: the files, whose references are consumed, also on failure
+ * @file_index: the first of two adjacent slots + 1, or IORING_FILE_INDEX_ALLOC to choose two
+ * @uslots: the numbers of the slots, in user memory
+ * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
+ *
+ * A failure leaves all slots as they were.
+ *
+ * Return: 0; -ENFILE if there are not two empty slots to choose, -ENXIO for slots without a table,
+ * -EINVAL for a slot that does not exist, -EFAULT for @uslots, -ENOMEM, or -ECANCELED if current
+ * is killed while it waits for the lock.
+ */
+int io_install_pair(struct io_ring_ctx *ctx, struct file *files[2], u32 file_index,
+		    int __user *uslots, unsigned int issue_flags)
+{
+	int ret = io_issue_lock(ctx, issue_flags);
+
+	if (ret) {
+		fput(files[0]);
+		fput(files[1]);
+		return ret;
+	}
+	ret = io_install_pair_locked(ctx, files, file_index, uslots);
+	io_issue_unlock(ctx, issue_flags);
+	return ret;
+}
+
 /**
  * io_fixed_fd_remove - empty a slot
  * @ctx: the ring, its lock held
@@ -388,6 +462,21 @@ static int io_files_fill(struct io_ring_ctx *ctx, const s32 __user *fds, const u
 	return 0;
 }
 
+/**
+ * io_files_free - drop all registered files, without the CQEs of their tags
+ * @ctx: the ring, its lock held; it may have no table
+ */
+void io_files_free(struct io_ring_ctx *ctx)
+{
+	struct io_file_table *table = &ctx->file_table;
+
+	io_assert_ring(ctx);
+	io_file_set_alloc_range(table, 0, 0);
+	kvfree(table->bitmap);
+	table->bitmap = NULL;
+	io_rsrc_table_free(ctx, &table->data);
+}
+
 static int io_files_register(struct io_ring_ctx *ctx, const s32 __user *fds, unsigned int nr,
 			     const u64 __user *utags)
 {
@@ -409,7 +498,7 @@ static int io_files_register(struct io_ring_ctx *ctx, const s32 __user *fds, uns
 		return err;
 	err = io_files_fill(ctx, fds, tags);
 	if (err) {
-		io_unregister_files(ctx);
+		io_files_free(ctx);
 		return err;
 	}
 	io_file_set_alloc_range(&ctx->file_table, 0, nr);
@@ -451,21 +540,17 @@ int io_register_files2(struct io_ring_ctx *ctx, void __user *arg, unsigned int s
 }
 
 /**
- * io_unregister_files - unregister all files, for IORING_UNREGISTER_FILES or when a ring ends
+ * io_unregister_files - handle IORING_UNREGISTER_FILES
  * @ctx: the ring, its lock held
  *
  * Return: 0, or -ENXIO if there is no table.
  */
 int io_unregister_files(struct io_ring_ctx *ctx)
 {
-	struct io_file_table *table = &ctx->file_table;
-
 	io_assert_ring(ctx);
-	if (!table->data.nr)
+	if (!ctx->file_table.data.nr)
 		return -ENXIO;
-	io_file_set_alloc_range(table, 0, 0);
-	kvfree(table->bitmap);
-	table->bitmap = NULL;
-	io_rsrc_table_free(ctx, &table->data);
+	io_rsrc_table_unregister(ctx, &ctx->file_table.data);
+	io_files_free(ctx);
 	return 0;
 }

@@ -84,6 +84,8 @@ int io_files_update_op(struct io_ring_ctx *ctx, u64 fds_uaddr, u32 offset, u32 n
 int io_fixed_fd_install(struct io_ring_ctx *ctx, struct file *file, u32 file_index);
 int io_install_slot(struct io_ring_ctx *ctx, struct file *file, u32 file_index,
 		    unsigned int issue_flags);
+int io_install_pair(struct io_ring_ctx *ctx, struct file *files[2], u32 file_index,
+		    int __user *uslots, unsigned int issue_flags);
 int io_fixed_fd_remove(struct io_ring_ctx *ctx, u32 slot);
 
 /**
@@ -109,6 +111,7 @@ static inline int io_install_file(struct io_ring_ctx *ctx, struct file *file, in
 int io_register_files(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr,
 		      u64 __user *tags);
 int io_register_files2(struct io_ring_ctx *ctx, void __user *arg, unsigned int size);
+void io_files_free(struct io_ring_ctx *ctx);
 int io_unregister_files(struct io_ring_ctx *ctx);
 int io_update_files(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr);
 int io_register_file_alloc_range(struct io_ring_ctx *ctx, void __user *arg);

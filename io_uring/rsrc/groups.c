@@ -201,28 +201,19 @@ static u32 io_picked_len(const struct io_kiocb *req, const struct io_buf_group *
 	return min(group->seen.len, req->picked.max ?: MAX_RW_COUNT);
 }
 
-/* Use @used bytes of the buffer in ->seen for the request that has selected it. */
-static void io_picked_use(struct io_kiocb *req, struct io_buf_group *group, u32 used)
-{
-	req->picked.more = io_group_use(group, used);
-	req->picked.taken = IO_TAKEN_BUFFER;
-}
-
 /*
  * Consume the bytes of the buffer in ->seen that a request may use.  For an incremental buffer,
  * save its state, so that io_picked_give_back() can return a part.
  */
 static void io_picked_take(struct io_kiocb *req, struct io_buf_group *group)
 {
-	bool begun = group->begun;
-
-	io_picked_use(req, group, io_picked_len(req, group));
+	req->picked.more = io_group_use(group, io_picked_len(req, group));
+	req->picked.taken = IO_TAKEN_BUFFER;
 	req->cqe.flags = io_picked_cflags(req);
 	if (unlikely(group->inc)) {
 		req->picked.taken = IO_TAKEN_PIECE;
 		group->taker = req;
 		group->whole = group->seen;
-		group->whole_begun = begun;
 	}
 }
 
@@ -246,7 +237,6 @@ static void io_picked_give_back(struct io_kiocb *req, u32 used)
 		group->head--;
 	}
 	group->seen = group->whole;
-	group->begun = group->whole_begun;
 	slot = io_group_slot(group, group->head);
 	WRITE_ONCE(slot->addr, group->seen.addr);
 	WRITE_ONCE(slot->len, group->seen.len);
@@ -284,6 +274,7 @@ static noinline int io_group_pick(struct io_kiocb *req, struct io_buf *buf,
 	io_assert_ring(req->ctx);
 	if (unlikely(!group || !io_group_look(group)))
 		return io_group_none(req, group);
+	io_group_limit_send(req, group);
 	buf->addr = group->seen.addr;
 	buf->len = io_picked_len(req, group);
 	buf->inc = group->inc;
@@ -291,8 +282,12 @@ static noinline int io_group_pick(struct io_kiocb *req, struct io_buf *buf,
 	picked->taken = 0;
 	picked->more = false;
 	req->flags |= REQ_F_PICKED;
-	if (issue_flags & IO_URING_F_UNLOCKED || !file_can_poll(req->file))
+	/* a multishot driver's command does not poll its file, but ends the use under the lock */
+	if (issue_flags & IO_URING_F_UNLOCKED ||
+	    !(req->flags & REQ_F_MULTISHOT || file_can_poll(req->file))) {
 		io_picked_take(req, group);
+		buf->inc = false;
+	}
 	/* check here, so that no op or file uses an address that is not in user space */
 	if (likely(access_ok(u64_to_user_ptr(buf->addr), buf->len)))
 		return 0;
@@ -353,7 +348,7 @@ u32 io_buf_used(struct io_kiocb *req, s32 res, unsigned int issue_flags)
 	/* errors and the end of a multishot request use no bytes */
 	if (unlikely(res < 0 || (!res && req->flags & REQ_F_MULTISHOT)))
 		return 0;
-	io_picked_use(req, io_group_find(req->ctx, req->buf_index), res);
+	req->picked.more = io_group_use(io_group_find(req->ctx, req->buf_index), res);
 	return io_picked_cflags(req);
 }
 
@@ -387,22 +382,45 @@ void io_buf_take(struct io_kiocb *req)
 
 /**
  * io_buf_retire - drop the rest of an incremental buffer if the rest is too short for a request
- * @req: has no buffer; ring lock held
+ * @req: has just used a part of the buffer; ring lock held since then
  * @need: bytes that the request needs
  *
- * A buffer that no request has used stays, as no CQE would report that the buffer is gone.
- *
- * Return: true if the first buffer of the group was such a rest and was dropped.
+ * Return: true if the rest was dropped.
  */
 bool io_buf_retire(struct io_kiocb *req, u32 need)
 {
 	struct io_buf_group *group = io_group_find(req->ctx, req->buf_index);
 
 	io_assert_ring(req->ctx);
-	if (!group->inc || !group->begun || !io_group_look(group) || group->seen.len >= need)
+	if (!io_group_look(group) || group->seen.len >= need)
 		return false;
 	io_group_use(group, group->seen.len);
 	return true;
+}
+
+/**
+ * io_buf_offered - check whether a request would find a buffer
+ * @req: a request with REQ_F_BUFFER_SELECT on a worker, which does not hold the ring lock
+ *
+ * Return: true if the request's group has a buffer whose address is not refused; false also if the
+ * worker is killed while it waits for the lock.
+ */
+bool io_buf_offered(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+	const struct io_uring_buf *slot;
+	struct io_buf_group *group;
+	bool offered = false;
+
+	if (io_issue_lock(ctx, IO_URING_F_UNLOCKED))
+		return false;
+	group = io_group_find(ctx, req->buf_index);
+	if (group && io_group_count(group)) {
+		slot = io_group_slot(group, group->head);
+		offered = access_ok(u64_to_user_ptr(READ_ONCE(slot->addr)), READ_ONCE(slot->len));
+	}
+	io_issue_unlock(ctx, IO_URING_F_UNLOCKED);
+	return offered;
 }
 
 /* Make room for @nr more buffers.  Return: 0 or -ENOMEM. */
@@ -511,16 +529,14 @@ static int io_group_check(const struct io_uring_buf_reg *reg)
 		return -EINVAL;
 	if (reg->min_left && !(reg->flags & IOU_PBUF_RING_INC))
 		return -EINVAL;
-	if (reg->flags & IOU_PBUF_RING_MMAP) {
-		if (reg->ring_addr)
-			return -EINVAL;
-	} else if (!reg->ring_addr) {
-		return -EFAULT;
-	} else if (!PAGE_ALIGNED(reg->ring_addr)) {
-		return -EINVAL;
-	}
 	/* with 65536 entries a full ring and an empty one would have equal 16-bit counters */
-	return is_power_of_2(reg->ring_entries) && reg->ring_entries < 65536 ? 0 : -EINVAL;
+	if (!is_power_of_2(reg->ring_entries) || reg->ring_entries >= 65536)
+		return -EINVAL;
+	if (reg->flags & IOU_PBUF_RING_MMAP)
+		return reg->ring_addr ? -EINVAL : 0;
+	if (!reg->ring_addr)
+		return -EFAULT;
+	return PAGE_ALIGNED(reg->ring_addr) ? 0 : -EINVAL;
 }
 
 /* Allocate or pin the memory of a ring of buffers. */

@@ -20,7 +20,6 @@
  * @id: (-) number of the group
  * @ring: (-) ring of buffers: the program shares @bufs and appends to it; else @bufs is private
  * @inc: (-) buffers are used up piece by piece (IOU_PBUF_RING_INC)
- * @begun: (R) with @inc: a part of the buffer at @head is used up
  * @min_left: (-) with @inc: a buffer with fewer bytes left is used up
  * @size: (R) slots in @bufs, a power of two; (-) with @ring
  * @head: (R) index of the next buffer, free running; with @ring only the low 16 bits are valid
@@ -29,7 +28,6 @@
  * @seen: (R) copy of the buffer at @head, read when the buffer was selected
  * @taker: (R) with @inc: the request that consumed the latest piece; NULL after any later use
  * @whole: (R) with @taker: copy of the buffer before that piece was consumed
- * @whole_begun: (R) with @taker: @begun before that piece was consumed
  * @region: (-) with @ring: memory of @bufs
  * @pinned: (R) number of pages of @region, if @region is pinned user memory
  * @charged: (-) number of @pinned pages that are charged to the ring's user
@@ -39,8 +37,6 @@ struct io_buf_group {
 	u16				id;
 	bool				ring;
 	bool				inc;
-	bool				begun;
-	bool				whole_begun;
 	u32				min_left;
 	u32				size;
 	u32				head;
@@ -58,7 +54,8 @@ struct io_buf_group {
  * struct io_buf - a provided buffer that is selected for an op
  * @addr: user address; access_ok() has accepted it, but it need not be mapped
  * @len: bytes, not more than the request wants
- * @inc: the group is incremental: it keeps the bytes that the request does not use
+ * @inc: the group is incremental: it keeps the bytes that the request does not use; false if the
+ *	request has consumed its piece, which no other request uses
  */
 struct io_buf {
 	u64	addr;
@@ -105,6 +102,7 @@ u32 io_buf_used(struct io_kiocb *req, s32 res, unsigned int issue_flags);
 void io_buf_unused(struct io_kiocb *req);
 void io_buf_take(struct io_kiocb *req);
 bool io_buf_retire(struct io_kiocb *req, u32 need);
+bool io_buf_offered(struct io_kiocb *req);
 
 struct io_bundle *io_bundle_pick(struct io_kiocb *req, u32 nr, u32 want, u32 most);
 u32 io_bundle_used(struct io_kiocb *req, const struct io_bundle *bundle, u32 moved);
@@ -117,6 +115,13 @@ static inline struct io_buf_group *io_group_find(struct io_ring_ctx *ctx, unsign
 	if (likely(id < IO_GROUPS_SMALL))
 		return ctx->groups.small[array_index_nospec(id, IO_GROUPS_SMALL)];
 	return xa_load(&ctx->groups.others, id);
+}
+
+/* sqe->len limits a SEND only if the group is a ring, as on 6.12 and 7.3.  Call before a pick. */
+static inline void io_group_limit_send(struct io_kiocb *req, const struct io_buf_group *group)
+{
+	if (unlikely(!group->ring) && req->opcode == IORING_OP_SEND)
+		req->picked.max = 0;
 }
 
 /* Return: number of buffers in the group; with ->ring up to 65,535: the program sets the tail. */
@@ -168,10 +173,8 @@ static inline bool io_group_use(struct io_buf_group *group, u32 used)
 	if (!left || left < group->min_left) {
 		WRITE_ONCE(slot->len, 0);
 		group->head++;
-		group->begun = false;
 		return false;
 	}
-	group->begun = true;
 	WRITE_ONCE(slot->len, left);
 	WRITE_ONCE(slot->addr, group->seen.addr + used);
 	return true;

@@ -36,6 +36,9 @@ static unsigned int io_page_run(struct page **pages, unsigned int nr)
 	unsigned long max = min_t(unsigned long, nr, folio_nr_pages(folio) - at);
 	unsigned int i;
 
+	/* a segment has 32 bits for its bytes, and a folio may have more */
+	max = min(max, IO_BUF_SIZE_MAX >> PAGE_SHIFT);
+
 	for (i = 1; i < max; i++)
 		if (pages[i] != folio_page(folio, at + i))
 			break;
@@ -134,7 +137,7 @@ static unsigned int io_seg_pages(const struct bio_vec *bv)
  * io_map_pin - pin and charge memory of the current task
  * @ctx: the ring, its lock held
  * @uaddr: user address
- * @len: bytes, not 0, at most IO_BUF_SIZE_MAX
+ * @len: bytes, not 0
  *
  * A compound page that already holds a part of a buffer of the ring is not charged again.
  *

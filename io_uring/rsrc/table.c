@@ -17,6 +17,7 @@
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -48,7 +49,7 @@ int io_rsrc_table_alloc(struct io_rsrc_table *table, unsigned int nr)
  * @ctx: the ring, its lock held
  * @table: the table, which may be empty; it is empty afterwards
  *
- * The tags of the nodes are cleared: only an update of a single slot leads to the CQE of a tag.
+ * The tags of the nodes are cleared.  Callers are the end of a ring and a failed registration.
  */
 void io_rsrc_table_free(struct io_ring_ctx *ctx, struct io_rsrc_table *table)
 {
@@ -120,6 +121,26 @@ void io_rsrc_set_slot(struct io_ring_ctx *ctx, struct io_rsrc_table *table, unsi
 	if (old->tag && old->refs > 1)
 		io_rsrc_owe_tag(ctx, old);
 	io_node_put(ctx, old);
+}
+
+/**
+ * io_rsrc_table_unregister - unregister all nodes of a table and free the table
+ * @ctx: the ring, its lock held
+ * @table: the table; it is empty afterwards
+ *
+ * Tags are posted as if each slot were updated, from the last slot to the first, as in 7.3.  The
+ * tag of a node in use is posted when its last request ends.  A fatal signal drops the tags that
+ * are left.
+ */
+void io_rsrc_table_unregister(struct io_ring_ctx *ctx, struct io_rsrc_table *table)
+{
+	unsigned int i;
+
+	for (i = table->nr; i-- && !fatal_signal_pending(current); ) {
+		cond_resched();
+		io_rsrc_set_slot(ctx, table, i, NULL);
+	}
+	io_rsrc_table_free(ctx, table);
 }
 
 /**
@@ -208,8 +229,9 @@ int io_update_rsrc(struct io_ring_ctx *ctx, void __user *arg, unsigned int size,
  */
 void io_rsrc_free_all(struct io_ring_ctx *ctx)
 {
-	io_unregister_files(ctx);
+	io_files_free(ctx);
 	io_rsrc_table_free(ctx, &ctx->buf_table);
+	io_parts_free(ctx);
 	io_personalities_free(ctx);
 	if (ctx->account.charged)
 		io_account_put(ctx->account.charged);

@@ -14,6 +14,7 @@
 
 int io_rsrc_table_alloc(struct io_rsrc_table *table, unsigned int nr);
 void io_rsrc_table_free(struct io_ring_ctx *ctx, struct io_rsrc_table *table);
+void io_rsrc_table_unregister(struct io_ring_ctx *ctx, struct io_rsrc_table *table);
 int io_rsrc_check_range(const struct io_rsrc_table *table, u32 offset, u32 nr);
 void io_rsrc_set_slot(struct io_ring_ctx *ctx, struct io_rsrc_table *table, unsigned int slot,
 		      struct io_rsrc_node *node);

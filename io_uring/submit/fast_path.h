@@ -3,6 +3,7 @@
 #ifndef IO_SUBMIT_FAST_H
 #define IO_SUBMIT_FAST_H
 
+#include <linux/bitops.h>
 #include <linux/blkdev.h>
 #include <trace/events/io_uring.h>
 
@@ -25,15 +26,13 @@
 /**
  * struct io_submit_batch - state of one call of io_submit_sqes()
  * @ctx: the ring
- * @nr: number of SQEs to consume; 0 after a refused SQE has ended the batch
- * @part_end: number of SQEs to consume before the next check for need_resched() and signals
+ * @part_end: position in the queue of the next check for need_resched() and signals
  * @left: number of requests that were not finished on the fast path
  * @issue_flags: IO_URING_F_* for ->issue
  * @plugged: ctx->plug has been started
  */
 struct io_submit_batch {
 	struct io_ring_ctx	*ctx;
-	unsigned int		nr;
 	unsigned int		part_end;
 	unsigned int		left;
 	unsigned int		issue_flags;
@@ -41,9 +40,9 @@ struct io_submit_batch {
 };
 
 /*
- * The first four bytes of an SQE are opcode, flags and ioprio.  The four bytes from
- * buf_index on are buf_index and personality.  Each group is read as one little-endian
- * word.
+ * The first four bytes of an SQE are opcode, flags and ioprio.  They are read as one little-endian
+ * word, of whose upper half only zero or not zero matters.  The four bytes from buf_index on are
+ * buf_index and personality, in the byte order of the machine.
  */
 static_assert(offsetof(struct io_uring_sqe, opcode) == 0);
 static_assert(offsetof(struct io_uring_sqe, flags) == 1);
@@ -60,12 +59,24 @@ static inline u32 io_sqe_word(const void *at)
 	return le32_to_cpu(READ_ONCE(*(const __le32 *)at));
 }
 
+/* Read two native fields of 16 bits.  Return: the first in the lower half, then the second. */
+static inline u32 io_sqe_halves(const void *at)
+{
+	u32 word = READ_ONCE(*(const u32 *)at);
+
+	return IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) ? ror32(word, 16) : word;
+}
+
 /* Start the block plug, at the first request of the batch whose op sets ->plug. */
 static inline void io_batch_plug(struct io_submit_batch *batch)
 {
-	if (batch->plugged || batch->nr < IO_PLUG_MIN)
+	struct io_ring_ctx *ctx = batch->ctx;
+	/* this SQE and those behind it */
+	unsigned int nr = ctx->sq.end - ctx->sq.head + 1;
+
+	if (batch->plugged || nr < IO_PLUG_MIN)
 		return;
-	blk_start_plug_nr_ios(&batch->ctx->plug, min(batch->nr, USHRT_MAX));
+	blk_start_plug_nr_ios(&ctx->plug, min(nr, USHRT_MAX));
 	batch->plugged = true;
 }
 
@@ -119,7 +130,7 @@ static __always_inline bool io_submit_one(struct io_ring_ctx *ctx, struct io_kio
 					  const struct io_uring_sqe *sqe,
 					  struct io_submit_batch *batch)
 {
-	u32 head = io_sqe_word(sqe), tail = io_sqe_word(&sqe->buf_index);
+	u32 head = io_sqe_word(sqe), tail = io_sqe_halves(&sqe->buf_index);
 
 	io_req_poison(req);
 	req->cqe.user_data = READ_ONCE(sqe->user_data);

@@ -247,7 +247,7 @@ static noinline void io_issue_unfinished(struct io_kiocb *req, enum io_result re
 	if (result == IO_DONE)
 		io_complete(req);
 	else if (result != IO_PENDING)
-		/* after IO_MORE the budget is used up: let other requests run first */
+		/* the budget is used up, or the CQ is full: let other requests run first */
 		io_issue_again(req);
 }
 
@@ -406,6 +406,14 @@ void io_queue_to_worker(struct io_kiocb *req)
 	    !io_file_assign(req, IO_URING_F_COMPLETE_DEFER)) {
 		io_req_fail(req, -EBADF);
 		return;
+	}
+	if (unlikely(io_buf_missing(req))) {
+		int err = io_ops[req->opcode]->assign_buf(req);
+
+		if (err) {
+			io_req_fail(req, err);
+			return;
+		}
 	}
 	/* ->dying is set before the pools are searched under the ring lock, see task/exit.c */
 	if (WARN_ON_ONCE(current->io_uring != tctx) || !tctx->io_wq ||

@@ -32,7 +32,8 @@ io_poll_run io_hold_run(const struct io_kiocb *req);
 bool io_work_in_turn(struct io_kiocb *req);
 enum io_result io_multishot_go_on(struct io_kiocb *req, enum io_result result);
 
-int io_init_slow(struct io_kiocb *req, u8 sqe_flags, u16 personality);
+int io_init_slow(struct io_kiocb *req, const struct io_uring_sqe *sqe, u8 sqe_flags,
+		 u16 personality);
 void io_submit_chained(struct io_kiocb *req);
 void io_submit_end_chain(struct io_ring_ctx *ctx);
 
@@ -163,6 +164,12 @@ static inline bool io_issue_allowed(const struct io_kiocb *req, unsigned int iss
 #define IO_REQ_CHAIN_FLAGS	(REQ_F_LINK | REQ_F_HARDLINK)
 #define IO_REQ_SLOW_FLAGS	(IO_REQ_CHAIN_FLAGS | REQ_F_FORCE_ASYNC | REQ_F_IO_DRAIN | \
 				 REQ_F_FAIL)
+
+/* Return: true if a request still has to find its registered buffer. */
+static inline bool io_buf_missing(const struct io_kiocb *req)
+{
+	return io_ops[req->opcode]->assign_buf && !(req->flags & REQ_F_BUF_NODE);
+}
 
 /* Return: true if the submitter issues the request right after ->prep(). */
 static inline bool io_req_is_next(const struct io_kiocb *req)

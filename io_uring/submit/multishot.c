@@ -10,6 +10,8 @@
  *	IO_MORE_IF_READY	the op has posted or moved a part, and there may be more: issue
  *			the request again if the file is ready, or without this check while
  *			the poll is not armed
+ *	IO_MORE_LATER	the op has posted until the CQ was full: issue the request again as task
+ *			work, so that the program can reap CQEs before
  *	IO_AGAIN	there is nothing more: wait for the next event
  *	IO_DONE		the last CQE is in req->cqe
  *
@@ -81,8 +83,8 @@ static enum io_result io_multishot_issue(struct io_kiocb *req)
 	WARN_ON_ONCE(result == IO_PENDING);
 	val = req->cqe;
 	req->poll = poll;
-	/* with IO_MORE the known events are still valid */
-	if (result != IO_MORE)
+	/* with IO_MORE and IO_MORE_LATER the known events are still valid */
+	if (result != IO_MORE && result != IO_MORE_LATER)
 		io_poll_forget_events(poll);
 	if (result == IO_DONE) {
 		io_multishot_disarm(req);
@@ -90,14 +92,6 @@ static enum io_result io_multishot_issue(struct io_kiocb *req)
 		io_complete(req);
 	}
 	return result;
-}
-
-/* Call io_poll_check(), unless a fast path finds a single event that the waker has reported. */
-static enum io_poll_verdict io_multishot_look(struct io_kiocb *req, unsigned int issue_flags)
-{
-	if (likely(!(issue_flags & IO_URING_F_TASK_DEAD) && io_poll_check_fast(req->poll)))
-		return IO_POLL_READY;
-	return io_poll_check(req, issue_flags);
 }
 
 /* End the pause of a request, see io_poll_pause(): push the request again. */
@@ -125,9 +119,13 @@ void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int iss
 	if (unlikely(!io_issue_allowed(req, issue_flags) || READ_ONCE(ctx->dying)))
 		issue_flags |= IO_URING_F_TASK_DEAD;
 	for (left = IO_MULTISHOT_SHARE; left; left--) {
+		enum io_poll_verdict verdict = IO_POLL_READY;
 		enum io_result result = IO_AGAIN;
 
-		switch (io_multishot_look(req, issue_flags)) {
+		/* a single event that the waker has reported needs no check */
+		if (unlikely(issue_flags & IO_URING_F_TASK_DEAD || !io_poll_check_fast(req->poll)))
+			verdict = io_poll_check(req, issue_flags);
+		switch (verdict) {
 		case IO_POLL_CANCELLED:
 			io_multishot_disarm(req);
 			io_req_fail(req, -ECANCELED);
@@ -144,6 +142,8 @@ void io_multishot_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int iss
 			return;
 		if (result == IO_AGAIN && io_poll_try_unclaim(req))
 			return;
+		if (unlikely(result == IO_MORE_LATER))
+			break;
 		if (unlikely(vain == IO_POLL_VAIN)) {
 			io_poll_pause(req, io_multishot_resume_tw);
 			return;

@@ -18,13 +18,15 @@
 #include "complete/complete.h"
 #include "req/drain.h"
 #include "req/link.h"
+#include "ring/sq.h"
 #include "rsrc/creds.h"
+#include "rsrc/restrict.h"
 #include "submit/issue.h"
 
 /* Return: true if the restrictions of a ring allow this SQE. */
 static bool io_sqe_allowed(struct io_ring_ctx *ctx, unsigned int opcode, u8 sqe_flags)
 {
-	const struct io_restriction *r = &ctx->restrictions;
+	const struct io_restriction *r = ctx->restrictions;
 
 	if (!test_bit(opcode, r->sqe_op))
 		return false;
@@ -49,8 +51,9 @@ static int io_init_personality(struct io_kiocb *req, u16 id)
 	return ret;
 }
 
-static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
+static int io_init_flags(struct io_kiocb *req, const struct io_uring_sqe *sqe, u8 sqe_flags)
 {
+	const struct io_op *op = io_ops[req->opcode];
 	struct io_ring_ctx *ctx = req->ctx;
 
 	if (sqe_flags & ~IO_SQE_FLAGS_VALID) {
@@ -58,7 +61,10 @@ static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
 		req->flags &= (__force io_req_flags_t)(u64)IO_SQE_FLAGS_VALID;
 		return -EINVAL;
 	}
-	if (sqe_flags & IOSQE_BUFFER_SELECT && !io_ops[req->opcode]->buffer_select)
+	/* as on Linux 7.3, the flags of half an SQE have no effect */
+	if (op->sqe128 && !io_sq_has_second(ctx, sqe))
+		return -EINVAL;
+	if (sqe_flags & IOSQE_BUFFER_SELECT && !op->buffer_select)
 		return -EOPNOTSUPP;
 	if (sqe_flags & IOSQE_CQE_SKIP_SUCCESS)
 		io_drain_disable(ctx);
@@ -70,20 +76,22 @@ static int io_init_flags(struct io_kiocb *req, u8 sqe_flags)
 /**
  * io_init_slow - check SQE flags, restrictions and personality before ->prep
  * @req: the request, with opcode and flags
- * @sqe_flags: flags of the SQE
+ * @sqe: the SQE
+ * @sqe_flags: its flags
  * @personality: personality of the SQE, 0 for none
  *
- * Return: 0; -EINVAL for an unknown opcode, flag or personality; -EOPNOTSUPP for flags
- * that the op or ring does not support; -EACCES for an SQE that the restrictions of the
- * ring forbid; or an error of security_uring_override_creds().
+ * Return: 0; -EINVAL for an unknown opcode, flag or personality, or for half an SQE of 128 bytes;
+ * -EOPNOTSUPP for flags that the op or ring does not support; -EACCES for an SQE that the
+ * restrictions of the ring forbid; or an error of security_uring_override_creds().
  */
-int io_init_slow(struct io_kiocb *req, u8 sqe_flags, u16 personality)
+int io_init_slow(struct io_kiocb *req, const struct io_uring_sqe *sqe, u8 sqe_flags,
+		 u16 personality)
 {
 	struct io_ring_ctx *ctx = req->ctx;
 	int ret = -EINVAL;
 
-	if (req->opcode < IORING_OP_LAST)
-		ret = io_init_flags(req, sqe_flags);
+	if (io_ops[req->opcode] != &io_op_invalid)
+		ret = io_init_flags(req, sqe, sqe_flags);
 	if (ret) {
 		/* a request that is refused for its flags must not drain */
 		req->flags &= ~REQ_F_IO_DRAIN;
@@ -96,9 +104,9 @@ int io_init_slow(struct io_kiocb *req, u8 sqe_flags, u16 personality)
 }
 
 /*
- * Mark the head of a chain that has to be drained.  A drained chain waits for all earlier
- * requests.  Later chains start after the drained chain, but do not wait for its end.
- * If a request behind the head has IOSQE_IO_DRAIN, the next chain is drained as well.
+ * Mark the head of a chain that has to be drained.  A drained chain waits for all earlier requests,
+ * and later chains wait for its end (see req/drain.c).  If a request behind the head has
+ * IOSQE_IO_DRAIN, the next chain is drained as well.
  */
 static void io_chain_mark_drain(struct io_kiocb *head)
 {
@@ -130,8 +138,8 @@ static void io_chain_start(struct io_kiocb *head)
 			io_req_fail(head, head->cqe.res);
 		else
 			io_complete(head);
-	} else if (ctx->submit_slow & IO_SLOW_DRAIN ||
-		   (head->flags & REQ_F_IO_DRAIN && !io_drain_may_go(head))) {
+	} else if ((ctx->submit_slow & IO_SLOW_DRAIN || head->flags & REQ_F_IO_DRAIN) &&
+		   io_drain_waits(head)) {
 		trace_io_uring_defer(head);
 		io_req_keep_creds(head);
 		head->tw.run = io_issue_tw;

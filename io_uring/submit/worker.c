@@ -34,18 +34,26 @@ static bool io_work_hold(struct io_kiocb *req, unsigned int *flags)
 /*
  * Only the submitter posts CQEs for a multishot request.  So a worker lets the request wait for its
  * file before any attempt, and the submitter continues at the first event.  A request that cannot
- * wait becomes single-shot.  Return: false if the request waits: do not access it.
+ * wait becomes single-shot.  A driver's command goes back to the submitter at once.
+ *
+ * Return: false if the request waits or was pushed: do not access it.
  */
 static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 {
 	const struct io_op *op = io_ops[req->opcode];
+	bool command = req->opcode == IORING_OP_URING_CMD ||
+		       req->opcode == IORING_OP_URING_CMD128;
 
 	/* this excludes POLL_ADD, which arms its own poll */
-	if (!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out))
+	if (!(req->flags & REQ_F_MULTISHOT) || !(op->poll_in || op->poll_out || command))
 		return true;
 	/* io_work_hold() takes the ring lock, which the canceller may hold already */
 	if (req->work.flags & IO_WQ_WORK_CANCEL)
 		return true;
+	if (command) {
+		io_req_push(req, io_issue_tw, IO_PUSH_NOW);
+		return false;
+	}
 	io_req_move(req, IO_REQ_ISSUING);
 	if (*flags & IO_URING_F_NONBLOCK && !io_work_hold(req, flags))
 		return false;
@@ -145,20 +153,21 @@ static enum io_result io_work_issue_wait(struct io_kiocb *req)
 }
 
 /*
- * Return: true if a worker needs the ring lock to continue with a request: for a registered file,
- * for a linked timeout, or to wait.  Without the lock a linked timeout may expire before the worker
- * has the work, and would not find the request.
+ * Return: true if a worker needs the ring lock to continue with a request: for a registered file
+ * or buffer, for a linked timeout, or to wait.  Without the lock a linked timeout may expire before
+ * the worker has the work, and would not find the request.
  */
 static bool io_work_needs_lock(const struct io_kiocb *next)
 {
 	return next->flags & REQ_F_HAS_TIMEOUT || io_work_only_waits(next) ||
+	       io_buf_missing(next) ||
 	       (next->flags & REQ_F_FIXED_FILE && io_work_looks_up(next));
 }
 
 /*
  * Let current, a worker, continue a chain, because the submitter may compute, or sleep in a system
- * call, for long.  The submitter continues the chain if the ring is closed, if the file of @next is
- * not found, or if current could not get the ring lock.
+ * call, for long.  The submitter continues the chain if the ring is closed, if the file or buffer
+ * of @next is not found, or if current could not get the ring lock.
  *
  * The submitter may have replaced its root, descriptors or namespaces after it submitted the chain.
  * The worker still has the old ones, which the chain has to use.
@@ -174,6 +183,8 @@ static noinline struct io_wq_work *io_work_go_on(struct io_kiocb *next, bool loc
 		goto push;
 	/* look up the file before the timeout starts, as io_file_keep() needs the file */
 	if (io_work_looks_up(next) && !io_file_assign(next, flags))
+		goto push;
+	if (io_buf_missing(next) && io_ops[next->opcode]->assign_buf(next))
 		goto push;
 	if (limited)
 		io_issue_linked_timeout(next);

@@ -8,9 +8,11 @@
  * of the wait.  If it has submitted fewer SQEs than requested, it does not wait.
  *
  * On single-writer rings the owner runs the mailbox while it still holds the ring lock for the
- * submission.  On IOPOLL rings without SQPOLL, the wait polls the devices.
+ * submission.  On IOPOLL rings without SQPOLL, the wait polls the devices.  With HYBRID_IOPOLL it
+ * sleeps before it polls, to save CPU time.  An SQPOLL thread does not, as it serves other rings.
  */
 #include <linux/file.h>
+#include <linux/hrtimer.h>
 #include <linux/io_uring.h>
 #include <linux/sched/signal.h>
 #include <linux/syscalls.h>
@@ -20,14 +22,14 @@
 #include "ring/sq.h"
 #include "submit/submit.h"
 #include "sys/file.h"
+#include "sys/flags.h"
 #include "sys/wait.h"
 #include "task/run.h"
 #include "task/sqpoll.h"
 #include "task/tctx.h"
 
-#define IO_ENTER_FLAGS	(IORING_ENTER_GETEVENTS | IORING_ENTER_SQ_WAKEUP | IORING_ENTER_SQ_WAIT | \
-			 IORING_ENTER_EXT_ARG | IORING_ENTER_REGISTERED_RING | \
-			 IORING_ENTER_ABS_TIMER)
+/* the longest sleep of a wait before it polls, in nanoseconds: a device may become faster */
+#define IO_HYBRID_MAX	(10 * NSEC_PER_MSEC)
 
 /* Return: true if the poll loop, which checks this in each round, has to run other work. */
 static bool io_poll_loop_interrupted(struct io_ring_ctx *ctx)
@@ -57,6 +59,46 @@ static int io_poll_loop_yield(struct io_ring_ctx *ctx)
 	return READ_ONCE(ctx->rings->cq_tail) != tail || !io_iopoll_pending(ctx);
 }
 
+/*
+ * Sleep for half of the time that a wait usually takes, without the ring lock, then look for
+ * completions.  A call that does not wait, or has nothing to poll, does not sleep.  Task work and
+ * signals end the sleep.  If requests have ended in the sleep, it was too long, by an unknown time,
+ * so the mean falls by an eighth.
+ *
+ * Return: number of requests that have ended, or %IO_RING_LOST.
+ */
+static noinline int io_hybrid_sleep(struct io_ring_ctx *ctx, u32 nr)
+{
+	ktime_t time = min_t(u64, ctx->polled.mean_ns / 2, IO_HYBRID_MAX);
+	int reaped;
+
+	ctx->polled.begin_ns = 0;
+	if (!nr || !io_iopoll_pending(ctx))
+		return 0;
+	ctx->polled.begin_ns = ktime_get_ns();
+	if (!time)
+		return 0;
+	io_ring_unlock(ctx);
+	set_current_state(TASK_INTERRUPTIBLE);
+	schedule_hrtimeout(&time, HRTIMER_MODE_REL);
+	if (io_ring_lock(ctx))
+		return IO_RING_LOST;
+	reaped = io_iopoll_reap(ctx);
+	if (reaped) {
+		ctx->polled.mean_ns -= ctx->polled.mean_ns / 8;
+		ctx->polled.begin_ns = 0;
+	}
+	return reaped;
+}
+
+/* Add the time of the wait that ends to the mean.  A new time counts for half. */
+static noinline void io_hybrid_note(struct io_ring_ctx *ctx)
+{
+	u64 ns = ktime_get_ns() - ctx->polled.begin_ns, mean = ctx->polled.mean_ns;
+
+	ctx->polled.mean_ns = mean ? mean / 2 + ns / 2 : ns;
+}
+
 /* Poll for the end of up to @nr requests.  Return: 0, -EINTR or %IO_RING_LOST. */
 static int io_poll_loop(struct io_ring_ctx *ctx, u32 nr)
 {
@@ -80,6 +122,8 @@ static int io_poll_loop(struct io_ring_ctx *ctx, u32 nr)
 /* Wait on an IOPOLL ring; ring lock held, also on return unless that is %IO_RING_LOST. */
 static int io_enter_poll_locked(struct io_ring_ctx *ctx, u32 nr)
 {
+	int ret;
+
 	if (!io_may_wait(ctx))
 		return -EEXIST;
 	/* run the mailbox first: it would never run if ready CQEs ended each call before that */
@@ -93,7 +137,19 @@ static int io_enter_poll_locked(struct io_ring_ctx *ctx, u32 nr)
 	}
 	if (io_cq_ready(ctx))
 		return 0;
-	return io_poll_loop(ctx, min(nr, ctx->cq_entries));
+	nr = min(nr, ctx->cq_entries);
+	if (unlikely(ctx->flags & IORING_SETUP_HYBRID_IOPOLL)) {
+		ret = io_hybrid_sleep(ctx, nr);
+		if (ret < 0)
+			return ret;
+		if (ret && ret >= nr)
+			return 0;
+		nr -= ret;
+	}
+	ret = io_poll_loop(ctx, nr);
+	if (unlikely(ctx->polled.begin_ns) && !ret)
+		io_hybrid_note(ctx);
+	return ret;
 }
 
 /* Wait on an IOPOLL ring, then drop the ring lock. */
@@ -179,7 +235,7 @@ static int io_enter_wait(struct io_ring_ctx *ctx, u32 min_complete, u32 flags,
 	if (!(flags & IORING_ENTER_EXT_ARG) && !ctx->syscall_iopoll && io_may_wait(ctx) &&
 	    !io_local_pending(ctx) && io_enough_ready(ctx, min_complete))
 		return 0;
-	ret = io_wait_arg_read(&arg, flags, argp, size);
+	ret = io_wait_arg_read(ctx, &arg, flags, argp, size);
 	if (ret)
 		return ret;
 	if (ctx->syscall_iopoll) {

@@ -12,7 +12,8 @@
  *   and overflowed CQEs are shown, because their lines are formatted with a lock held.
  * - cq.lock of multi-writer rings is taken: its holders do not sleep.
  * - The words and entries of the two queues are shared with the program, and are read without
- *   a lock.  If their values are wrong, still no more entries are shown than a queue has.
+ *   a lock.  A reference keeps them in memory if a resize replaces them.  If values are wrong,
+ *   still no more entries are shown than a queue has.
  * - The SQPOLL thread may end at any time; io_sq_stat() in task/sqpoll.c handles this.
  *
  * Programs parse the lines, so their order and format are fixed.  One difference from older kernels
@@ -31,6 +32,7 @@
 #include "req/wait_table.h"
 #include "ring/cq.h"
 #include "ring/locks.h"
+#include "ring/queues.h"
 #include "rsrc/bufs.h"
 #include "rsrc/files.h"
 #include "sys/fdinfo.h"
@@ -39,57 +41,66 @@
 /* most overflowed CQEs, polls, files, personalities, and groups of a personality that are shown */
 #define IO_SHOW_MOST	256
 
-/* Show a pending SQE, whose memory the program may write to at the same time. */
-static void io_show_sqe(struct seq_file *m, struct io_ring_ctx *ctx, u32 index)
+/* Show a pending SQE.  Return: true if it has a second slot. */
+static bool io_show_sqe(struct seq_file *m, struct io_ring_ctx *ctx,
+			const struct io_queues *queues, u32 index)
 {
-	bool big = ctx->flags & IORING_SETUP_SQE128;
-	const struct io_uring_sqe *sqe = &ctx->sq.sqes[index << big];
+	const struct io_uring_sqe *sqe = &queues->sqes[index << ctx->sq.shift];
+	/* the program may write to the SQE at the same time */
+	u8 opcode = READ_ONCE(sqe->opcode);
+	bool mixed = ctx->flags & IORING_SETUP_SQE_MIXED && io_ops[opcode]->sqe128 &&
+		     index < queues->sq_entries - 1;
+	bool big = ctx->sq.shift || mixed;
 	const u64 *extra = (const u64 *)(sqe + 1);
 	unsigned int i;
 
 	seq_printf(m, "%5u: opcode:%s, fd:%d, flags:%x, off:%llu, addr:0x%llx, rw_flags:0x%x, buf_index:%d user_data:%llu",
-		   index, io_uring_get_opcode(READ_ONCE(sqe->opcode)), READ_ONCE(sqe->fd),
+		   index, io_uring_get_opcode(opcode), READ_ONCE(sqe->fd),
 		   READ_ONCE(sqe->flags), READ_ONCE(sqe->off), READ_ONCE(sqe->addr),
 		   READ_ONCE(sqe->rw_flags), READ_ONCE(sqe->buf_index),
 		   READ_ONCE(sqe->user_data));
 	for (i = 0; big && i < sizeof(*sqe) / sizeof(*extra); i++)
 		seq_printf(m, ", e%u:0x%llx", i, READ_ONCE(extra[i]));
 	seq_putc(m, '\n');
+	return mixed;
 }
 
-static void io_show_sqes(struct seq_file *m, struct io_ring_ctx *ctx, u32 head, u32 tail)
+static void io_show_sqes(struct seq_file *m, struct io_ring_ctx *ctx,
+			 const struct io_queues *queues, u32 head, u32 tail)
 {
-	u32 nr = min(tail - head, ctx->sq.entries);
-	u32 mask = ctx->sq.entries - 1;
+	u32 nr = min(tail - head, queues->sq_entries);
+	u32 mask = queues->sq_entries - 1;
 	u32 index, i;
 
 	seq_printf(m, "SQEs:\t%u\n", tail - head);
 	for (i = 0; i < nr && !seq_has_overflowed(m); i++) {
 		index = (head + i) & mask;
-		if (ctx->sq.array)
-			index = READ_ONCE(ctx->sq.array[index]);
-		if (index < ctx->sq.entries)
-			io_show_sqe(m, ctx, array_index_nospec(index, ctx->sq.entries));
+		if (queues->array)
+			index = READ_ONCE(queues->array[index]);
+		if (index < queues->sq_entries)
+			i += io_show_sqe(m, ctx, queues,
+					 array_index_nospec(index, queues->sq_entries));
 	}
 }
 
-static void io_show_cqes(struct seq_file *m, struct io_ring_ctx *ctx, u32 head, u32 tail)
+static void io_show_cqes(struct seq_file *m, struct io_ring_ctx *ctx,
+			 const struct io_queues *queues, u32 head, u32 tail)
 {
-	u32 nr = min(tail - head, ctx->cq_entries);
-	u32 mask = ctx->cq_entries - 1;
-	bool big = ctx->flags & IORING_SETUP_CQE32;
-	u32 i;
+	u32 nr = min(tail - head, queues->cq_entries);
+	u32 mask = queues->cq_entries - 1;
+	bool large = ctx->flags & IORING_SETUP_CQE32;
+	u32 i, slots;
 
 	seq_printf(m, "CQEs:\t%u\n", tail - head);
-	for (i = 0; i < nr && !seq_has_overflowed(m); i++) {
+	for (i = 0; i < nr && !seq_has_overflowed(m); i += slots) {
 		u32 slot = (head + i) & mask;
-		const struct io_uring_cqe *cqe = &ctx->rings->cqes[slot << big];
+		const struct io_uring_cqe *cqe = &queues->rings->cqes[slot << large];
 
-		seq_printf(m, "%5u: user_data:%llu, res:%d, flag:%x", slot,
+		slots = io_cq_slots_at(ctx, queues, slot);
+		seq_printf(m, "%5u: user_data:%llu, res:%d, flags:%x", slot,
 			   READ_ONCE(cqe->user_data), READ_ONCE(cqe->res), READ_ONCE(cqe->flags));
-		/* this ends with an empty line, as in older kernels */
-		if (big)
-			seq_printf(m, ", extra1:%llu, extra2:%llu\n",
+		if (large || slots == 2)
+			seq_printf(m, ", extra1:%llu, extra2:%llu",
 				   READ_ONCE(cqe->big_cqe[0]), READ_ONCE(cqe->big_cqe[1]));
 		seq_putc(m, '\n');
 	}
@@ -98,24 +109,26 @@ static void io_show_cqes(struct seq_file *m, struct io_ring_ctx *ctx, u32 head, 
 /* Show the heads and tails of both queues: the shared words, and the kernel's copies. */
 static void io_show_queues(struct seq_file *m, struct io_ring_ctx *ctx)
 {
-	struct io_rings *rings = ctx->rings;
+	struct io_queues *queues = io_queues_get(ctx);
+	const struct io_rings *rings = queues->rings;
 	u32 sq_head = READ_ONCE(rings->sq_head);
 	u32 sq_tail = READ_ONCE(rings->sq_tail);
 	u32 cq_head = READ_ONCE(rings->cq_head);
 	u32 cq_tail = READ_ONCE(rings->cq_tail);
 
-	seq_printf(m, "SqMask:\t0x%x\n", ctx->sq.entries - 1);
+	seq_printf(m, "SqMask:\t0x%x\n", queues->sq_entries - 1);
 	seq_printf(m, "SqHead:\t%u\n", sq_head);
 	seq_printf(m, "SqTail:\t%u\n", sq_tail);
-	/* a snapshot: the ring lock is not held */
+	/* this value is a snapshot, because the ring lock is not held */
 	seq_printf(m, "CachedSqHead:\t%u\n", data_race(ctx->sq.head));
-	seq_printf(m, "CqMask:\t0x%x\n", ctx->cq_entries - 1);
+	seq_printf(m, "CqMask:\t0x%x\n", queues->cq_entries - 1);
 	seq_printf(m, "CqHead:\t%u\n", cq_head);
 	seq_printf(m, "CqTail:\t%u\n", cq_tail);
-	/* a snapshot, too */
+	/* this value is a snapshot, too */
 	seq_printf(m, "CachedCqTail:\t%u\n", data_race(ctx->cq.tail));
-	io_show_sqes(m, ctx, sq_head, sq_tail);
-	io_show_cqes(m, ctx, cq_head, cq_tail);
+	io_show_sqes(m, ctx, queues, sq_head, sq_tail);
+	io_show_cqes(m, ctx, queues, cq_head, cq_tail);
+	io_queues_put(queues);
 }
 
 static void io_show_sq_thread(struct seq_file *m, struct io_ring_ctx *ctx)
@@ -258,13 +271,15 @@ static void io_show_overflow_list(struct seq_file *m, struct io_ring_ctx *ctx, b
 
 static void io_show_napi(struct seq_file *m, const struct io_napi *napi)
 {
-	/* a snapshot: the ring lock may not be held */
+	/* these values are a snapshot, because the ring lock need not be held */
 	if (!data_race(napi->enabled)) {
 		seq_puts(m, "NAPI:\tdisabled\n");
 		return;
 	}
 	seq_puts(m, "NAPI:\tenabled\n");
-	/* in nanoseconds, as in older kernels */
+	/* such a value, too */
+	seq_printf(m, "napi tracking:\t%s\n", data_race(napi->learns) ? "dynamic" : "static");
+	/* show nanoseconds, as older kernels do */
 	seq_printf(m, "napi_busy_poll_dt:\t%llu\n", READ_ONCE(napi->time_us) * 1000ULL);
 	seq_printf(m, "napi_prefer_busy_poll:\t%s\n",
 		   READ_ONCE(napi->prefer) ? "true" : "false");

@@ -5,7 +5,8 @@
  * with the kernel.  The ring ends with the last reference to its file.
  *
  * Ordering: io_ring_poll() queues its caller, then checks the queues.  A commit publishes the
- * tail, then checks for pollers (D in ring/cq.c).
+ * tail, then checks for pollers (D in ring/cq.c).  The option NO_POLL of
+ * Documentation/io_uring/models/cq_weak.pml removes the barrier of io_ring_poll().
  */
 #include <linux/anon_inodes.h>
 #include <linux/fs.h>
@@ -16,9 +17,12 @@
 
 #include "ring/cq.h"
 #include "ring/notify.h"
+#include "ring/queues.h"
 #include "ring/region.h"
 #include "ring/sq.h"
 #include "rsrc/groups.h"
+#include "rsrc/memory.h"
+#include "rsrc/zcrx.h"
 #include "sys/fdinfo.h"
 #include "sys/file.h"
 #include "task/exit.h"
@@ -31,8 +35,9 @@ static __poll_t io_ring_poll(struct file *file, poll_table *wait)
 
 	io_notify_activate(ctx);
 	poll_wait(file, &ctx->notify.wait, wait);
-	/* pairs with wq_has_sleeper() in io_notify_pollers(); models/cq_weak.pml: NO_POLL */
+	/* pairs with wq_has_sleeper() in io_notify_pollers(); model: NO_POLL */
 	smp_mb();
+	guard(rcu)();
 	if (!io_sq_full(ctx))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	/* the next io_uring_enter() makes overflowed CQEs and mailbox items visible */
@@ -51,36 +56,66 @@ static int io_ring_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+/**
+ * struct io_map - the memory that an mmap offset selects
+ * @region: the memory, or NULL for none
+ * @group: reference to the buffer group that it belongs to, which may be unregistered at any time
+ * @queues: reference to the queues that it belongs to, which may be replaced at any time
+ * @part: a mapping may be smaller: programs that do not know IORING_FEAT_SINGLE_MMAP map the index
+ *	array and the CQEs one after the other, each with the shared words before them
+ */
+struct io_map {
+	struct io_mapped_region	*region;
+	struct io_buf_group	*group;
+	struct io_queues	*queues;
+	bool			part;
+};
+
 /*
  * Find the region that an mmap offset selects.  Other bits of the offset are ignored: each mapping
- * starts at the region's start.  A buffer group may be unregistered at any time, so *@group gets a
- * reference.  Return: the region, or NULL.
+ * starts at the region's start.  The caller calls io_map_put().
  */
-static struct io_mapped_region *io_ring_region(struct io_ring_ctx *ctx, u64 offset,
-					       struct io_buf_group **group)
+static void io_map_get(struct io_ring_ctx *ctx, u64 offset, struct io_map *map)
 {
 	u64 what = offset & IORING_OFF_MMAP_MASK;
 
-	*group = NULL;
+	*map = (struct io_map) { };
 	if (what == IORING_OFF_PBUF_RING) {
-		*group = io_group_get(ctx, (offset ^ what) >> IORING_OFF_PBUF_SHIFT);
-		return *group ? &(*group)->region : NULL;
+		map->group = io_group_get(ctx, (offset ^ what) >> IORING_OFF_PBUF_SHIFT);
+		if (map->group)
+			map->region = &map->group->region;
+	} else if (what == IO_OFF_MEMORY) {
+		struct io_memory *memory = io_memory_get(ctx);
+
+		if (memory)
+			map->region = &memory->region;
+	} else if (what == IORING_OFF_SQES) {
+		map->queues = io_queues_get(ctx);
+		map->region = &map->queues->sqe_region;
+	} else if (what == IORING_OFF_SQ_RING || what == IORING_OFF_CQ_RING) {
+		map->queues = io_queues_get(ctx);
+		map->region = &map->queues->ring_region;
+		map->part = true;
+	} else if (what == IO_OFF_ZCRX) {
+		map->region = io_zcrx_region(ctx, (offset ^ what) >> IO_OFF_ZCRX_SHIFT);
 	}
-	if (what == IORING_OFF_SQES)
-		return &ctx->sqe_region;
-	return what == IORING_OFF_SQ_RING || what == IORING_OFF_CQ_RING ? &ctx->ring_region : NULL;
+}
+
+static void io_map_put(struct io_map *map)
+{
+	io_group_put(map->group);
+	io_queues_put(map->queues);
 }
 
 static int io_ring_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	struct io_mapped_region *region;
-	struct io_buf_group *group;
+	struct io_map map;
 	int ret = -EINVAL;
 
-	region = io_ring_region(file->private_data, (u64)vma->vm_pgoff << PAGE_SHIFT, &group);
-	if (region)
-		ret = io_region_mmap(region, vma);
-	io_group_put(group);
+	io_map_get(file->private_data, (u64)vma->vm_pgoff << PAGE_SHIFT, &map);
+	if (map.region)
+		ret = io_region_mmap(map.region, vma, map.part);
+	io_map_put(&map);
 	return ret;
 }
 
@@ -88,19 +123,18 @@ static unsigned long io_ring_get_unmapped_area(struct file *file, unsigned long 
 					       unsigned long len, unsigned long pgoff,
 					       unsigned long flags)
 {
-	struct io_mapped_region *region;
-	struct io_buf_group *group;
+	struct io_map map;
 	void *ptr = NULL;
 
 	/* the kernel's mapping may determine the cache colour, so accept no address hint */
 	if (addr)
 		return -EINVAL;
-	region = io_ring_region(file->private_data, (u64)pgoff << PAGE_SHIFT, &group);
-	if (region && !region->user)
-		ptr = region->ptr;
-	io_group_put(group);
+	io_map_get(file->private_data, (u64)pgoff << PAGE_SHIFT, &map);
+	if (map.region && !map.region->user)
+		ptr = map.region->ptr;
+	io_map_put(&map);
 	if (!ptr)
-		return -ENOMEM;
+		return -EINVAL;
 #ifdef SHM_COLOUR
 	addr = (unsigned long)ptr;
 	pgoff = addr >> PAGE_SHIFT;

@@ -20,12 +20,18 @@
 #include "async/napi.h"
 #include "async/wq.h"
 #include "op.h"
+#include "op/msg_ring.h"
 #include "ring/locks.h"
 #include "ring/notify.h"
 #include "rsrc/bufs.h"
 #include "rsrc/creds.h"
 #include "rsrc/files.h"
 #include "rsrc/groups.h"
+#include "rsrc/memory.h"
+#include "rsrc/restrict.h"
+#include "rsrc/zcrx.h"
+#include "sys/query.h"
+#include "sys/resize.h"
 #include "sys/sync_cancel.h"
 #include "sys/unregister.h"
 #include "task/sqpoll.h"
@@ -44,6 +50,7 @@ enum io_reg_arg {
  * @run_nr: handler; ring lock held
  * @run_arg: a handler that does not need the number
  * @run_ring: a handler without arguments
+ * @run_blind: a handler for calls with -1 as the descriptor, which need no ring
  * @arg: condition for the pointer
  * @nr_min: smallest number
  * @nr_max: largest number, else -EINVAL
@@ -52,6 +59,7 @@ struct io_reg_op {
 	int		(*run_nr)(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr);
 	int		(*run_arg)(struct io_ring_ctx *ctx, void __user *arg);
 	int		(*run_ring)(struct io_ring_ctx *ctx);
+	int		(*run_blind)(void __user *arg, unsigned int nr);
 	enum io_reg_arg	arg;
 	unsigned int	nr_min;
 	unsigned int	nr_max;
@@ -110,61 +118,10 @@ static int io_reg_probe(struct io_ring_ctx *ctx, void __user *arg, unsigned int 
 	probe->ops_len = min(nr, IORING_OP_LAST);
 	for (i = 0; i < probe->ops_len; i++) {
 		probe->ops[i].op = i;
-		if (io_ops[i] != &io_op_unsupported)
+		if (io_ops[i] != &io_op_unsupported && io_ops[i] != &io_op_invalid)
 			probe->ops[i].flags = IO_URING_OP_SUPPORTED;
 	}
 	return copy_to_user(arg, probe, size) ? -EFAULT : 0;
-}
-
-/* Add one restriction.  Return: 0 or -EINVAL. */
-static int io_restrict_one(struct io_restriction *r, const struct io_uring_restriction *res)
-{
-	switch (res->opcode) {
-	case IORING_RESTRICTION_REGISTER_OP:
-		if (res->register_op >= IORING_REGISTER_LAST)
-			return -EINVAL;
-		__set_bit(res->register_op, r->register_op);
-		return 0;
-	case IORING_RESTRICTION_SQE_OP:
-		if (res->sqe_op >= IORING_OP_LAST)
-			return -EINVAL;
-		__set_bit(res->sqe_op, r->sqe_op);
-		return 0;
-	case IORING_RESTRICTION_SQE_FLAGS_ALLOWED:
-		r->flags.allowed = res->sqe_flags;
-		return 0;
-	case IORING_RESTRICTION_SQE_FLAGS_REQUIRED:
-		r->flags.required = res->sqe_flags;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
-
-#define IO_MAX_RESTRICTIONS	(IORING_RESTRICTION_LAST + IORING_REGISTER_LAST + IORING_OP_LAST)
-
-static int io_reg_restrictions(struct io_ring_ctx *ctx, void __user *arg, unsigned int nr)
-{
-	struct io_restriction r = { .registered = true };
-	struct io_uring_restriction *all;
-	unsigned int i;
-	int ret = 0;
-
-	if (!ctx->stops.disabled)
-		return -EBADFD;
-	if (ctx->restrictions.registered)
-		return -EBUSY;
-	if (!arg || nr > IO_MAX_RESTRICTIONS)
-		return -EINVAL;
-	all = memdup_array_user(arg, nr, sizeof(*all));
-	if (IS_ERR(all))
-		return PTR_ERR(all);
-	for (i = 0; i < nr && !ret; i++)
-		ret = io_restrict_one(&r, &all[i]);
-	kfree(all);
-	if (!ret)
-		ctx->restrictions = r;
-	return ret;
 }
 
 static int io_reg_enable(struct io_ring_ctx *ctx)
@@ -179,10 +136,7 @@ static int io_reg_enable(struct io_ring_ctx *ctx)
 			return ret;
 		WRITE_ONCE(ctx->submitter_task, get_task_struct(current));
 	}
-	if (ctx->restrictions.registered) {
-		ctx->restrictions.hold = true;
-		ctx->submit_slow |= IO_SLOW_RESTRICTED;
-	}
+	io_restrictions_enable(ctx);
 	WRITE_ONCE(ctx->stops.disabled, false);
 	if (ctx->sqpoll.data)
 		wake_up(&ctx->sqpoll.data->wait);
@@ -286,6 +240,21 @@ static int io_reg_clock(struct io_ring_ctx *ctx, void __user *arg)
 	return 0;
 }
 
+static int io_reg_query(struct io_ring_ctx *ctx, void __user *arg)
+{
+	return io_query(arg);
+}
+
+static int io_blind_query(void __user *arg, unsigned int nr)
+{
+	return io_query(arg);
+}
+
+static int io_blind_message(void __user *arg, unsigned int nr)
+{
+	return io_msg_send_without_ring(arg);
+}
+
 /* entries for handlers that take the pointer and the number, only the pointer, or neither */
 #define IO_REG_NR(fn, what, min, max)	\
 	{ .run_nr = (fn), .arg = IO_ARG_##what, .nr_min = (min), .nr_max = (max) }
@@ -293,6 +262,8 @@ static int io_reg_clock(struct io_ring_ctx *ctx, void __user *arg)
 	{ .run_arg = (fn), .arg = IO_ARG_##what, .nr_min = (nr), .nr_max = (nr) }
 #define IO_REG_RING(fn)	\
 	{ .run_ring = (fn), .arg = IO_ARG_NULL }
+#define IO_REG_BLIND(fn, what, nr)	\
+	{ .run_blind = (fn), .arg = IO_ARG_##what, .nr_min = (nr), .nr_max = (nr) }
 
 static const struct io_reg_op io_reg_ops[IORING_REGISTER_LAST] = {
 	[IORING_REGISTER_BUFFERS]		= IO_REG_NR(io_reg_buffers, FAULT, 0, UINT_MAX),
@@ -306,7 +277,10 @@ static const struct io_reg_op io_reg_ops[IORING_REGISTER_LAST] = {
 	[IORING_REGISTER_PROBE]			= IO_REG_NR(io_reg_probe, SET, 0, 256),
 	[IORING_REGISTER_PERSONALITY]		= IO_REG_RING(io_register_personality),
 	[IORING_UNREGISTER_PERSONALITY] = IO_REG_NR(io_reg_no_personality, NULL, 0, UINT_MAX),
-	[IORING_REGISTER_RESTRICTIONS]		= IO_REG_NR(io_reg_restrictions, ANY, 0, UINT_MAX),
+	[IORING_REGISTER_RESTRICTIONS] = {
+		.run_nr = io_register_restrictions, .run_blind = io_restrict_task,
+		.nr_max = UINT_MAX,
+	},
 	[IORING_REGISTER_ENABLE_RINGS]		= IO_REG_RING(io_reg_enable),
 	[IORING_REGISTER_FILES2]		= IO_REG_NR(io_register_files2, ANY, 0, UINT_MAX),
 	[IORING_REGISTER_FILES_UPDATE2]		= IO_REG_NR(io_reg_files_update2, ANY, 0, UINT_MAX),
@@ -326,6 +300,16 @@ static const struct io_reg_op io_reg_ops[IORING_REGISTER_LAST] = {
 	[IORING_UNREGISTER_NAPI]		= IO_REG_ARG(io_napi_unregister, ANY, 1),
 	[IORING_REGISTER_CLOCK]			= IO_REG_ARG(io_reg_clock, SET, 0),
 	[IORING_REGISTER_CLONE_BUFFERS]		= IO_REG_ARG(io_clone_buffers, SET, 1),
+	[IORING_REGISTER_SEND_MSG_RING]		= IO_REG_BLIND(io_blind_message, SET, 1),
+	[IORING_REGISTER_ZCRX_IFQ]		= IO_REG_ARG(io_zcrx_register, SET, 1),
+	[IORING_REGISTER_RESIZE_RINGS]		= IO_REG_ARG(io_resize, SET, 1),
+	[IORING_REGISTER_MEM_REGION]		= IO_REG_ARG(io_memory_register, SET, 1),
+	[IORING_REGISTER_ZCRX_CTRL]		= IO_REG_ARG(io_zcrx_ctrl, ANY, 0),
+	[IORING_REGISTER_BPF_FILTER] = {
+		.run_arg = io_register_filter, .run_blind = io_filter_task,
+		.nr_min = 1, .nr_max = 1,
+	},
+	[IORING_REGISTER_QUERY] = { .run_arg = io_reg_query, .run_blind = io_blind_query },
 };
 
 static int io_reg_check(const struct io_reg_op *op, const void __user *arg, unsigned int nr)
@@ -347,8 +331,7 @@ static int io_register_locked(struct io_ring_ctx *ctx, unsigned int opcode, void
 	io_assert_ring(ctx);
 	if (ctx->submitter_task && ctx->submitter_task != current)
 		return -EEXIST;
-	opcode = array_index_nospec(opcode, IORING_REGISTER_LAST);
-	if (ctx->restrictions.hold && !test_bit(opcode, ctx->restrictions.register_op))
+	if (!io_register_allowed(ctx->restrictions, opcode))
 		return -EACCES;
 	op = &io_reg_ops[opcode];
 	ret = io_reg_check(op, arg, nr);
@@ -358,7 +341,7 @@ static int io_register_locked(struct io_ring_ctx *ctx, unsigned int opcode, void
 		return op->run_nr(ctx, arg, nr);
 	if (op->run_arg)
 		return op->run_arg(ctx, arg);
-	/* an opcode without an entry in io_reg_ops[] has no handler */
+	/* the opcode works only without a ring, or has no entry in io_reg_ops[] */
 	return op->run_ring ? op->run_ring(ctx) : -EINVAL;
 }
 
@@ -379,16 +362,33 @@ static int io_register(struct io_ring_ctx *ctx, unsigned int opcode, void __user
 	return ret;
 }
 
+/* Run a handler that needs no ring, with the restrictions of current. */
+static int io_register_blind(const struct io_reg_op *op, unsigned int opcode, void __user *arg,
+			     unsigned int nr)
+{
+	if (!io_register_allowed(io_task_restriction(current), opcode))
+		return -EACCES;
+	/* the opcode needs a ring, which -1 is not */
+	if (!op->run_blind)
+		return -EBADF;
+	return io_reg_check(op, arg, nr) ?: op->run_blind(arg, nr);
+}
+
 SYSCALL_DEFINE4(io_uring_register, unsigned int, fd, unsigned int, opcode, void __user *, arg,
 		unsigned int, nr_args)
 {
 	bool registered = opcode & IORING_REGISTER_USE_REGISTERED_RING;
+	const struct io_reg_op *op;
 	struct file *file;
 	int ret;
 
 	opcode &= ~IORING_REGISTER_USE_REGISTERED_RING;
 	if (opcode >= IORING_REGISTER_LAST)
 		return -EINVAL;
+	opcode = array_index_nospec(opcode, IORING_REGISTER_LAST);
+	op = &io_reg_ops[opcode];
+	if (fd == (unsigned int)-1)
+		return io_register_blind(op, opcode, arg, nr_args);
 	if (registered) {
 		file = io_ringfd_get(fd);
 		if (IS_ERR(file))

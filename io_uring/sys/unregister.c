@@ -93,6 +93,6 @@ int io_unregister_buffers(struct io_ring_ctx *ctx)
 	}
 	io_bufs_end_leave(ctx);
 	if (!ret)
-		io_rsrc_table_free(ctx, &ctx->buf_table);
+		io_rsrc_table_unregister(ctx, &ctx->buf_table);
 	return ret;
 }

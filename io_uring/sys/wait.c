@@ -35,6 +35,7 @@
 #include "ring/locks.h"
 #include "ring/mailbox.h"
 #include "ring/notify.h"
+#include "rsrc/memory.h"
 #include "sys/wait.h"
 #include "task/run.h"
 #include "task/tctx.h"
@@ -48,6 +49,7 @@
  * @timeouts: number of ended IORING_OP_TIMEOUTs when the wait began; if it changes, the wait ends
  * @deadline: end of the wait, KTIME_MAX for never
  * @min_deadline: time after which a single CQE ends the wait, 0 if the wait has no such time
+ * @flags: IORING_ENTER_*
  */
 struct io_waiter {
 	struct wait_queue_entry	entry;
@@ -57,6 +59,7 @@ struct io_waiter {
 	u32			timeouts;
 	ktime_t			deadline;
 	ktime_t			min_deadline;
+	unsigned int		flags;
 };
 
 static int io_read_ext_arg(struct io_wait_arg *arg, const void __user *argp, size_t size)
@@ -70,31 +73,69 @@ static int io_read_ext_arg(struct io_wait_arg *arg, const void __user *argp, siz
 	arg->sig = u64_to_user_ptr(ext.sigmask);
 	arg->sig_size = ext.sigmask_sz;
 	arg->ts = u64_to_user_ptr(ext.ts);
+	arg->timed = arg->ts;
 	arg->min_wait = (u64)ext.min_wait_usec * NSEC_PER_USEC;
+	return 0;
+}
+
+/* Read the arguments at @offset of the ring's region.  The program may write to it meanwhile. */
+static noinline int io_read_reg_arg(struct io_ring_ctx *ctx, struct io_wait_arg *arg,
+				    unsigned long offset, size_t size)
+{
+	const struct io_uring_reg_wait *reg;
+	u32 flags;
+
+	/* a wait that polls devices ends when requests do, so it has no use for the arguments */
+	if (size != sizeof(*reg) || ctx->syscall_iopoll)
+		return -EINVAL;
+	reg = io_memory_wait_arg(ctx, offset, size);
+	if (!reg)
+		return -EFAULT;
+	flags = READ_ONCE(reg->flags);
+	if (flags & ~IORING_REG_WAIT_TS)
+		return -EINVAL;
+	arg->sig = u64_to_user_ptr(READ_ONCE(reg->sigmask));
+	arg->sig_size = READ_ONCE(reg->sigmask_sz);
+	arg->min_wait = (u64)READ_ONCE(reg->min_wait_usec) * NSEC_PER_USEC;
+	arg->timed = flags & IORING_REG_WAIT_TS;
+	arg->ts = NULL;
+	arg->time.tv_sec = READ_ONCE(reg->ts.tv_sec);
+	arg->time.tv_nsec = READ_ONCE(reg->ts.tv_nsec);
 	return 0;
 }
 
 /**
  * io_wait_arg_read - read the last two arguments of io_uring_enter()
+ * @ctx: the ring; its lock need not be held
  * @arg: result
  * @enter_flags: IORING_ENTER_*
- * @argp: a signal mask, or with EXT_ARG a struct io_uring_getevents_arg
- * @size: size of the object at @argp
+ * @argp: a signal mask; with EXT_ARG a struct io_uring_getevents_arg, or with EXT_ARG_REG, too,
+ *	the offset of a struct io_uring_reg_wait in the ring's region
+ * @size: size of the object
  *
- * Return: 0, -EINVAL for a wrong size, -EFAULT
+ * Return: 0, -EINVAL for a wrong size or flag, -EFAULT
  */
-int io_wait_arg_read(struct io_wait_arg *arg, unsigned int enter_flags, const void __user *argp,
-		     size_t size)
+int io_wait_arg_read(struct io_ring_ctx *ctx, struct io_wait_arg *arg, unsigned int enter_flags,
+		     const void __user *argp, size_t size)
 {
-	arg->absolute = enter_flags & IORING_ENTER_ABS_TIMER;
-	if (enter_flags & IORING_ENTER_EXT_ARG)
+	arg->flags = enter_flags;
+	if (enter_flags & IORING_ENTER_EXT_ARG) {
+		if (unlikely(enter_flags & IORING_ENTER_EXT_ARG_REG))
+			return io_read_reg_arg(ctx, arg, (unsigned long)argp, size);
 		return io_read_ext_arg(arg, argp, size);
+	}
 	arg->sig = argp;
 	arg->sig_size = size;
-	arg->ts = NULL;
+	arg->timed = false;
 	arg->min_wait = 0;
 	return 0;
 }
+
+/*
+ * The wait is over because the next CQE does not fit.  If it takes two slots, one may be free, so
+ * the program cannot get all CQEs that it waits for before it has consumed some.
+ */
+#define IO_WAIT_FULL	1
 
 static ktime_t io_wait_now(const struct io_ring_ctx *ctx)
 {
@@ -120,12 +161,14 @@ static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *ar
 	w->min_deadline = 0;
 	if (arg->min_wait)
 		w->min_deadline = ktime_add_ns(io_wait_now(ctx), arg->min_wait);
-	if (!arg->ts)
+	if (!arg->timed)
 		return 0;
-	if (get_timespec64(&ts, arg->ts))
+	if (!arg->ts)
+		ts = arg->time;
+	else if (get_timespec64(&ts, arg->ts))
 		return -EFAULT;
 	/* an absolute time below 0 becomes 0: hrtimers treat a negative time as "never" */
-	if (arg->absolute)
+	if (arg->flags & IORING_ENTER_ABS_TIMER)
 		w->deadline = io_time_to_host(ctx->clockid, io_wait_until(ts, 0));
 	else
 		w->deadline = io_wait_until(ts, io_wait_now(ctx));
@@ -146,12 +189,18 @@ static u32 io_waiter_wanted(const struct io_waiter *w)
 	return w->target - READ_ONCE(w->ctx->rings->cq_head);
 }
 
+/* Return: true if a CQE of two slots has found one free slot, so the CQ gets no more CQEs. */
+static bool io_waiter_full(const struct io_ring_ctx *ctx)
+{
+	return ctx->cq.mixed && test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
+}
+
 /* The wake function of a sleeper.  The poster calls it without cq.lock. */
 static int io_waiter_wake(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
 {
 	struct io_waiter *w = container_of(entry, struct io_waiter, entry);
 
-	if (!io_waiter_ready(w) && !io_notify_early(w->ctx, entry->private))
+	if (!io_waiter_ready(w) && !io_waiter_full(w->ctx) && !io_notify_early(w->ctx, entry->private))
 		return 0;
 	return autoremove_wake_function(entry, mode, flags, key);
 }
@@ -184,7 +233,7 @@ static bool io_waiter_register(struct io_waiter *w)
 		return io_waiter_arm(w);
 	guard(spinlock)(&ctx->cq.lock);
 	prepare_to_wait(&ctx->cq_wait, &w->entry, TASK_INTERRUPTIBLE);
-	/* a CQE that goes to the overflow list wakes no waiter: flush the list first */
+	/* a CQE of one slot that goes to the overflow list wakes no waiter: flush the list first */
 	return !io_waiter_ready(w) && !test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
 }
 
@@ -219,7 +268,7 @@ static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
 {
 	int ret = 0;
 
-	if (io_wait_is_io(w->ctx))
+	if (io_wait_is_io(w->ctx) && !(w->flags & IORING_ENTER_NO_IOWAIT))
 		current->in_iowait = 1;
 	if (until == KTIME_MAX)
 		schedule();
@@ -232,7 +281,7 @@ static int io_waiter_schedule(struct io_waiter *w, ktime_t until)
 
 /*
  * Run pending work, then check the ring for errors.  The caller waits for @wanted CQEs.
- * Return: 0, -EBADR or -EINTR.
+ * Return: 0, -EBADR, -EINTR, or %IO_WAIT_FULL.
  */
 static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 {
@@ -249,6 +298,8 @@ static noinline int io_wait_do_catch_up(struct io_ring_ctx *ctx, u32 wanted)
 		}
 		if (test_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq))
 			return -EBADR;
+		if (io_waiter_full(ctx))
+			return IO_WAIT_FULL;
 	}
 	return 0;
 }
@@ -389,13 +440,14 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 	nr = min(nr, ctx->cq_entries);
 	ret = io_wait_catch_up(ctx, nr);
 	if (ret)
-		return ret;
+		return min(ret, 0);
 	if (io_cq_ready(ctx) >= nr)
 		return 0;
 	w.ctx = ctx;
 	w.begin = READ_ONCE(ctx->rings->cq_tail);
 	w.target = READ_ONCE(ctx->rings->cq_head) + nr;
 	w.timeouts = io_cq_timeouts(ctx);
+	w.flags = arg->flags;
 	WRITE_ONCE(ctx->wake_early, nr > 1);
 	if (!ctx->cq.single_writer) {
 		init_waitqueue_func_entry(&w.entry, io_waiter_wake);
@@ -411,5 +463,5 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 	ret = io_wait_loop(&w);
 	if (arg->sig)
 		restore_saved_sigmask_unless(ret == -EINTR);
-	return ret != -EBADR && io_cq_ready(ctx) ? 0 : ret;
+	return ret > 0 || (ret != -EBADR && io_cq_ready(ctx)) ? 0 : ret;
 }

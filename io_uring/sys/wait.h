@@ -14,20 +14,24 @@
  * struct io_wait_arg - the arguments of io_uring_enter() for its wait
  * @sig: user pointer to a signal mask, or NULL
  * @sig_size: size of the mask
- * @ts: user pointer to a struct __kernel_timespec, or NULL
+ * @timed: a time limits the wait
+ * @ts: with @timed: user pointer to a struct __kernel_timespec, or NULL if the time is in @time
+ * @time: see @ts
  * @min_wait: nanoseconds during which only min_complete CQEs end the wait
- * @absolute: @ts is a point in time on the ring's clock
+ * @flags: IORING_ENTER_*
  */
 struct io_wait_arg {
 	const sigset_t __user			*sig;
 	size_t					sig_size;
+	bool					timed;
 	const struct __kernel_timespec __user	*ts;
+	struct timespec64			time;
 	u64					min_wait;
-	bool					absolute;
+	unsigned int				flags;
 };
 
-int io_wait_arg_read(struct io_wait_arg *arg, unsigned int enter_flags, const void __user *argp,
-		     size_t size);
+int io_wait_arg_read(struct io_ring_ctx *ctx, struct io_wait_arg *arg, unsigned int enter_flags,
+		     const void __user *argp, size_t size);
 int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg);
 
 /* Return: true if current may wait.  On single-writer rings, only their owner may. */

@@ -231,7 +231,10 @@ struct io_key_walk {
 /* End a waiting request that a program has named.  Return: true if it ends. */
 static bool io_wait_cancel_named(struct io_kiocb *req)
 {
-	return !io_ops[req->opcode]->cancel_at_end && io_wait_cancel(req);
+	/* cancel_at_end is for ->cancel(); a request that waits for its file does not call it */
+	if (io_ops[req->opcode]->cancel_at_end && !(req->flags & REQ_F_POLLED))
+		return false;
+	return io_wait_cancel(req);
 }
 
 /* End a waiting request if it matches.  Return: true if the search needs no further match. */

@@ -118,7 +118,7 @@ static void io_cancel_pass(struct io_cancel_wait *w)
 		w->found |= io_cancel_requests(&what);
 		io_ring_unlock(what.ctx);
 	}
-	/* not counted as progress: other subsystems may queue task work again and again */
+	/* this is not progress, because other subsystems may queue task work again and again */
 	w->ran = io_run_task_work();
 	if (!w->busy)
 		w->tries = 0;
@@ -247,7 +247,7 @@ static bool io_cancel_bounded(const struct io_uring_task *tctx, unsigned int *do
 {
 	if (io_wq_bounded_busy(tctx->io_wq, done))
 		return true;
-	/* a buffered read that waits for a folio continues in current: in the caller's passes */
+	/* current continues buffered reads that wait for a folio, in the caller's passes */
 	return atomic_read(&tctx->reading) && time_before(jiffies, since + IO_CANCEL_READS);
 }
 
@@ -285,12 +285,12 @@ static void io_cancel_after_workers(struct io_cancel_wait *w)
 		while (!io_cancel_at_once() && io_wq_run_bounded(wq))
 			cond_resched();
 		io_cancel_ignore_signals();
-		/* not freezable: the workers, which current ends later, do not freeze any more */
+		/* do not freeze: the workers do not freeze any more, and current ends them later */
 		set_current_state(TASK_INTERRUPTIBLE);
 		arrived = io_cancel_arm(w->tctx, true);
 		/*
-		 * Check this after the pass, as that may have issued the next request of a chain.
-		 * A worker pushes that request before it detaches its work: one more pass runs it.
+		 * Check this after the pass, which may have issued the next request of a chain.  A
+		 * worker pushes such a request before it detaches its work: one more pass runs it.
 		 */
 		busy = io_cancel_bounded(w->tctx, &done, since);
 		if (!busy && (last || !io_cancel_has_items(w->tctx)))

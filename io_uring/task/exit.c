@@ -67,12 +67,15 @@
 #include "ring/entry.h"
 #include "ring/mailbox.h"
 #include "ring/notify.h"
-#include "ring/region.h"
+#include "ring/queues.h"
 #include "rsrc/account.h"
 #include "rsrc/creds.h"
+#include "rsrc/restrict.h"
 #include "rsrc/files.h"
 #include "rsrc/groups.h"
+#include "rsrc/memory.h"
 #include "rsrc/table.h"
+#include "rsrc/zcrx.h"
 #include "task/cancel.h"
 #include "task/exit.h"
 #include "task/run.h"
@@ -100,14 +103,17 @@ void __io_uring_cancel(bool cancel_all)
 
 /**
  * __io_uring_free - free the io_uring state of a task, see include/linux/io_uring.h
- * @tsk: the task, which has io_uring state, but no references any more
+ * @tsk: the task, which has no references any more, or a child that never ran
  */
 void __io_uring_free(struct task_struct *tsk)
 {
 	struct io_uring_task *tctx = tsk->io_uring;
 
 	tsk->io_uring = NULL;
-	io_tctx_free(tctx);
+	if (tctx)
+		io_tctx_free(tctx);
+	io_restriction_put(io_task_restriction(tsk));
+	io_task_set_restriction(tsk, NULL);
 }
 
 /* Free a ring that no other context can reach. */
@@ -124,9 +130,11 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 	io_sqpoll_put(ctx);
 	io_cq_free(ctx);
 	io_groups_free(ctx);
-	io_region_free(&ctx->ring_region);
-	io_region_free(&ctx->sqe_region);
+	io_queues_put(rcu_access_pointer(ctx->queues));
+	io_memory_free(ctx);
+	io_zcrx_free_all(ctx);
 	io_creds_free(ctx);
+	io_restriction_put(ctx->restrictions);
 	if (ctx->submitter_task)
 		put_task_struct(ctx->submitter_task);
 	io_account_free(ctx);
@@ -134,6 +142,7 @@ static void io_ring_free(struct io_ring_ctx *ctx)
 	io_timers_free(ctx);
 	io_wait_table_free(ctx);
 	io_req_cache_free(ctx);
+	kfree(ctx->napi.ids);
 	kfree_rcu(ctx, rcu);
 }
 
@@ -193,12 +202,12 @@ static bool io_ring_end_requests(struct io_ring_ctx *ctx)
 }
 
 /*
- * Unregister files when the last request ends, and not only when the ring's memory is freed.  So a
- * file lock, a port or the other end of a pipe is released at once.
+ * Unregister files when the last request ends, and not only when the ring's memory is freed.  This
+ * releases a file lock, a port or the other end of a pipe at once.
  */
 static void io_ring_all_gone(struct io_ring_ctx *ctx)
 {
-	io_unregister_files(ctx);
+	io_files_free(ctx);
 }
 
 /* Leave the SQPOLL thread and try to take the ring lock.  Return: true if the lock is held. */
@@ -216,7 +225,7 @@ static bool io_ring_end_locked(struct io_ring_ctx *ctx)
 	if (ctx->cq.single_writer)
 		io_owner_mailbox_close(ctx);
 	looked = io_ring_end_requests(ctx);
-	/* not in a task that lives on: it would release the requests' files, see req/put.c */
+	/* a task that lives on would run the release of the requests' files, see req/put.c */
 	if (current->flags & (PF_EXITING | PF_KTHREAD))
 		io_fallback_run(ctx);
 	if (!io_reqs_alive(ctx))

@@ -167,8 +167,8 @@ static void io_clear_taskrun(struct io_uring_task *tctx, struct io_ring_ctx *ctx
 		return;
 	atomic_andnot(IORING_SQ_TASKRUN, &ctx->rings->sq_flags);
 	/*
-	 * Clear the flag before the mailbox is read; pairs with io_taskrun_update().
-	 * Model: NO_CLEAR of models/mailbox_weak.pml.
+	 * Clear the flag before the mailbox is read; pairs with io_taskrun_update().  The option
+	 * NO_CLEAR of Documentation/io_uring/models/mailbox_weak.pml removes this barrier.
 	 */
 	smp_mb__after_atomic();
 	if (io_tctx_has_tw(tctx, ctx))

@@ -149,8 +149,8 @@ bool io_sqpoll_leave(struct io_ring_ctx *ctx)
 }
 
 /*
- * Remove the rings that end.  Otherwise a ring would stay until its exit work, which makes attempts
- * at growing intervals, gets sqd->lock.
+ * Remove the rings that end.  Without this, a ring would stay until close(2) or its exit work gets
+ * sqd->lock.  Both try at growing intervals, so a ring could stay for long.
  */
 static void io_sq_remove_leaving(struct io_sq_data *sqd)
 {
@@ -349,7 +349,7 @@ static struct io_sq_data *io_sq_get(struct io_uring_params *p, bool *attached)
 	if (p->flags & IORING_SETUP_ATTACH_WQ) {
 		sqd = io_sq_attach(p);
 		*attached = !IS_ERR(sqd);
-		/* if another program or environment owns the thread, start a new thread instead */
+		/* -EPERM: current must not share that thread, so start a new thread instead */
 		if (*attached || PTR_ERR(sqd) != -EPERM)
 			return sqd;
 	}
@@ -442,7 +442,7 @@ static bool io_sq_yield(struct io_sq_data *sqd)
 		mutex_unlock(&sqd->lock);
 		if (signal_pending(current))
 			killed = get_signal(&ksig);
-		/* wait for the end of io_sqpoll_park(), whose caller may hold the lock for long */
+		/* wait for io_sqpoll_unpark(): the task that parks may hold the lock for long */
 		wait_event_state(sqd->wait, !atomic_read(&sqd->park_pending), TASK_IDLE);
 		mutex_lock(&sqd->lock);
 		if (killed)
@@ -773,7 +773,7 @@ bool io_sq_stat(struct io_ring_ctx *ctx, struct io_sq_stat *stat)
 		return false;
 	stat->pid = task_pid_nr(thread);
 	stat->cpu = sqd->cpu == -1 ? task_cpu(thread) : sqd->cpu;
-	/* a torn value on 32 bits does no harm, as users only read it */
+	/* a torn value on 32-bit systems does no harm, because the value is only shown */
 	stat->total_us = div_u64(data_race(thread->se.sum_exec_runtime), NSEC_PER_USEC);
 	stat->work_us = READ_ONCE(sqd->work_time);
 	return true;

@@ -6,7 +6,6 @@
 #include <linux/audit.h>
 #include <linux/cleanup.h>
 #include <linux/fs.h>
-#include <linux/gfp.h>
 #include <linux/hrtimer.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
@@ -166,5 +165,5 @@ static inline int io_futex_wait_setup(u32 __user *uaddr, u32 val, unsigned int f
 #define futex_wait_setup(uaddr, val, flags, q, key2, task)			\
 	io_futex_wait_setup(uaddr, val, flags, q)
 #endif
-
+#include "additions.h"
 #endif

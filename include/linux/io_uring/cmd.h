@@ -33,6 +33,12 @@
  * then finish the command, at once or soon.  Until it does, the call is repeated.  The
  * command stays in memory until the call has returned, even if another context ends the
  * command.  IORING_OP_ASYNC_CANCEL does not cancel such commands.
+ *
+ * A command with IORING_URING_CMD_MULTISHOT may post CQEs before its last one.  For each such CQE
+ * the driver selects a provided buffer, fills the buffer, and posts the CQE with the number of the
+ * buffer.  Only the submitter issues such a command.  If ->uring_cmd() returns -EAGAIN, a worker
+ * calls it again, and from then on the command cannot post such CQEs.  A callback that may post
+ * several CQEs is requested by io_uring_cmd_complete_in_task().
  */
 #include <linux/bits.h>
 #include <linux/blk-mq.h>	/* fs/fuse takes bio_vec and folios from here */
@@ -44,7 +50,6 @@
 #include <linux/types.h>
 #include <linux/uio.h>
 
-struct io_buf_group;
 struct iovec;
 struct task_struct;
 
@@ -61,9 +66,6 @@ enum io_uring_twq_flags {
 #define IORING_URING_CMD_CANCELABLE	BIT(30)
 /* io_uring_cmd->flags, set by the kernel: ->uring_cmd() was called for the command before */
 #define IORING_URING_CMD_REISSUE	BIT(31)
-
-/* a command that posts several CQEs, each for a provided buffer; io_uring refuses this flag */
-#define IORING_URING_CMD_MULTISHOT	BIT(1)
 
 /* issue_flags in a callback */
 #define IO_URING_CMD_TASK_WORK_ISSUE_FLAGS	IO_URING_F_COMPLETE_DEFER
@@ -93,16 +95,14 @@ typedef void (*io_req_tw_func_t)(struct io_tw_req tw_req, io_tw_token_t tw);
 
 /**
  * struct io_br_sel - a provided buffer for a driver
- * @buf_list: group of the buffer
- * @addr: user address of the buffer
- * @val: negative errno if there is no buffer; later the driver's result
+ * @addr: user address of the buffer, or NULL
+ * @val: 0, or a negative errno if there is no buffer; later the driver's result
+ *
+ * On 32-bit systems an address may look like an errno, so the two do not share memory.
  */
 struct io_br_sel {
-	struct io_buf_group	*buf_list;
-	union {
-		void __user	*addr;
-		ssize_t		val;
-	};
+	void __user	*addr;
+	ssize_t		val;
 };
 
 /**
@@ -208,10 +208,10 @@ static inline void *io_uring_cmd_pdu_sized(struct io_uring_cmd *cmd, size_t size
  * __io_uring_cmd_done - end a command for which ->uring_cmd() returns -EIOCBQUEUED
  * @cmd: the command, which the driver must not access afterwards
  * @ret: cqe->res
- * @res2: first extra word of a 32 byte CQE, ignored on other rings
+ * @res2: first extra word of a 32 byte CQE, ignored on rings without such CQEs
  * @issue_flags: those that io_uring has passed to the caller; 0 in ->uring_cmd_iopoll();
  *	IO_URING_F_UNLOCKED in other contexts
- * @is_cqe32: true if the driver uses @res2; if false, @res2 is 0
+ * @is_cqe32: true if the driver uses @res2; if false, @res2 is 0, and the CQE is small if it can be
  *
  * Context: Any.  In a callback, this usually posts the CQE without a push of the request.
  */
@@ -244,6 +244,25 @@ void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd, io_req_tw_func_t task_w
  */
 int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw, struct iov_iter *iter,
 			      struct io_uring_cmd *ioucmd, unsigned int issue_flags);
+
+/**
+ * io_uring_cmd_import_fixed_vec - set up an iterator over parts of a registered buffer
+ * @ioucmd: a command with IORING_URING_CMD_FIXED
+ * @uvec: vector in user space, each entry within the buffer that sqe->buf_index names
+ * @uvec_segs: number of entries
+ * @ddir: ITER_SOURCE or ITER_DEST
+ * @iter: result, valid until the command is done or imports another vector
+ * @issue_flags: those of ->uring_cmd(), or IO_URING_CMD_TASK_WORK_ISSUE_FLAGS in a callback
+ *
+ * A command that imports a vector does not call io_uring_cmd_import_fixed().
+ *
+ * Context: ->uring_cmd(), or a callback, with the memory of the submitter.  May sleep.
+ * Return: as io_uring_cmd_import_fixed(); also -EFAULT if the vector cannot be read or has an empty
+ * entry, -EINVAL for too many entries or bytes or a negative length, -ENOMEM.
+ */
+int io_uring_cmd_import_fixed_vec(struct io_uring_cmd *ioucmd, const struct iovec __user *uvec,
+				  size_t uvec_segs, int ddir, struct iov_iter *iter,
+				  unsigned int issue_flags);
 
 /**
  * io_uring_cmd_mark_cancelable - let a command be cancelled when its ring or task ends
@@ -315,6 +334,39 @@ int io_buffer_register_bvec(struct io_uring_cmd *cmd, const struct bio_vec *bvs,
  * program, or -ECANCELED if a worker is killed while it waits for the ring lock.
  */
 int io_buffer_unregister(struct io_uring_cmd *cmd, unsigned int index, unsigned int issue_flags);
+
+/**
+ * io_uring_cmd_buffer_select - select a provided buffer for a CQE
+ * @ioucmd: a command with IORING_URING_CMD_MULTISHOT
+ * @buf_group: sqe->buf_group of the command
+ * @len: the most bytes that the driver wants, or 0 for the whole buffer; returns the length of the
+ *	buffer
+ * @issue_flags: those of ->uring_cmd(), or IO_URING_CMD_TASK_WORK_ISSUE_FLAGS in a callback
+ *
+ * The buffer stays in its group until io_uring_mshot_cmd_post_cqe(), which the driver has to call
+ * in the same ->uring_cmd() or callback.  The ring lock is held in between.
+ *
+ * Context: ->uring_cmd(), or a callback.  May sleep.
+ * Return: the buffer's address, and 0; or NULL and a negative errno: -ENOBUFS without a buffer,
+ * -EFAULT for an address that is not in user space, -EINVAL for another command or group,
+ * -ECANCELED if the submitter is gone.
+ */
+struct io_br_sel io_uring_cmd_buffer_select(struct io_uring_cmd *ioucmd, unsigned int buf_group,
+					    size_t *len, unsigned int issue_flags);
+
+/**
+ * io_uring_mshot_cmd_post_cqe - post a CQE of a command that continues
+ * @ioucmd: a command with IORING_URING_CMD_MULTISHOT
+ * @sel: the selected buffer; the driver has set @sel->val to the number of bytes in the buffer, or
+ *	to 0 or a negative errno to keep the buffer in its group without a CQE
+ * @issue_flags: as for io_uring_cmd_buffer_select()
+ *
+ * If the CQ is full, the CQE with which the driver ends the command returns the buffer.
+ *
+ * Return: false if the CQE was posted; true if not.
+ */
+bool io_uring_mshot_cmd_post_cqe(struct io_uring_cmd *ioucmd, struct io_br_sel *sel,
+				 unsigned int issue_flags);
 #else
 static inline void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2,
 				       unsigned int issue_flags, bool is_cqe32)
@@ -329,6 +381,14 @@ static inline void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd,
 static inline int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw,
 					    struct iov_iter *iter, struct io_uring_cmd *ioucmd,
 					    unsigned int issue_flags)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int io_uring_cmd_import_fixed_vec(struct io_uring_cmd *ioucmd,
+						const struct iovec __user *uvec, size_t uvec_segs,
+						int ddir, struct iov_iter *iter,
+						unsigned int issue_flags)
 {
 	return -EOPNOTSUPP;
 }
@@ -362,19 +422,6 @@ static inline int io_buffer_unregister(struct io_uring_cmd *cmd, unsigned int in
 {
 	return -EOPNOTSUPP;
 }
-#endif
-
-/*
- * Stubs for unsupported features: vectors within a registered buffer, and commands that post
- * several CQEs, which IORING_OP_URING_CMD refuses.
- */
-static inline int io_uring_cmd_import_fixed_vec(struct io_uring_cmd *ioucmd,
-						const struct iovec __user *uvec, size_t uvec_segs,
-						int ddir, struct iov_iter *iter,
-						unsigned int issue_flags)
-{
-	return -EOPNOTSUPP;
-}
 
 static inline struct io_br_sel io_uring_cmd_buffer_select(struct io_uring_cmd *ioucmd,
 							  unsigned int buf_group, size_t *len,
@@ -388,6 +435,7 @@ static inline bool io_uring_mshot_cmd_post_cqe(struct io_uring_cmd *ioucmd,
 {
 	return true;
 }
+#endif
 
 /* Finish a command, see __io_uring_cmd_done(). */
 static inline void io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, unsigned int issue_flags)

@@ -15,6 +15,7 @@
 #define LINUX_IO_URING_H
 
 #include <linux/fs.h>
+#include <linux/io_uring/zcrx.h>
 #include <linux/stddef.h>
 #include <linux/types.h>
 #ifndef UAPI_LINUX_IO_URING_H_SKIP_LINUX_TIME_TYPES_H
@@ -75,6 +76,7 @@ struct io_uring_sqe {
 		__u32		futex_flags;
 		__u32		install_fd_flags;
 		__u32		nop_flags;
+		__u32		pipe_flags;
 	};
 	__u64	user_data;	/* comes back in the CQE, not looked at */
 	/* packed, or the old ARM ABI would round the union up to 32 bits */
@@ -86,10 +88,15 @@ struct io_uring_sqe {
 	union {
 		__s32	splice_fd_in;
 		__u32	file_index;	/* direct descriptor, plus one */
+		__u32	zcrx_ifq_idx;	/* io_uring_zcrx_ifq_reg->zcrx_id */
 		__u32	optlen;
 		struct {
 			__u16	addr_len;
 			__u16	__pad3[1];
+		};
+		struct {
+			__u8	write_stream;
+			__u8	__pad4[3];
 		};
 	};
 	union {
@@ -97,10 +104,27 @@ struct io_uring_sqe {
 			__u64	addr3;
 			__u64	__pad2[1];
 		};
+		struct {
+			__u64	attr_ptr;	/* struct io_uring_attr_pi */
+			__u64	attr_type_mask;	/* IORING_RW_ATTR_FLAG_* */
+		};
 		__u64	optval;
 		/* command bytes: 16, or 80 with IORING_SETUP_SQE128 */
 		__DECLARE_FLEX_ARRAY(__u8, cmd);
 	};
+};
+
+/* sqe->attr_type_mask of reads and writes: sqe->attr_ptr is a struct io_uring_attr_pi */
+#define IORING_RW_ATTR_FLAG_PI		(1U << 0)
+
+/* protection information that goes with the data, for a direct transfer of a block device */
+struct io_uring_attr_pi {
+	__u16	flags;		/* IO_INTEGRITY_CHK_* */
+	__u16	app_tag;
+	__u32	len;
+	__u64	addr;		/* user memory with @len bytes of metadata */
+	__u64	seed;		/* reference tag of the first block */
+	__u64	rsvd;		/* 0 */
 };
 
 /*
@@ -168,6 +192,14 @@ enum io_uring_sqe_flags_bit {
 #define IORING_SETUP_REGISTERED_FD_ONLY	(1U << 15)
 /* SQEs are taken in ring order, without the index array */
 #define IORING_SETUP_NO_SQARRAY		(1U << 16)
+/* with IOPOLL: a wait sleeps for a part of its expected time before it polls */
+#define IORING_SETUP_HYBRID_IOPOLL	(1U << 17)
+/* CQEs of 16 bytes, and of 32 bytes in two slots: those have IORING_CQE_F_32 */
+#define IORING_SETUP_CQE_MIXED		(1U << 18)
+/* SQEs of 64 bytes, and of 128 bytes in two slots: NOP128 and URING_CMD128 */
+#define IORING_SETUP_SQE_MIXED		(1U << 19)
+/* each call takes SQEs from the first slot on, heads and tails of the SQ do not count */
+#define IORING_SETUP_SQ_REWIND		(1U << 20)
 
 enum io_uring_op {
 	IORING_OP_NOP,
@@ -228,14 +260,24 @@ enum io_uring_op {
 	IORING_OP_FTRUNCATE,
 	IORING_OP_BIND,
 	IORING_OP_LISTEN,
+	IORING_OP_RECV_ZC,
+	IORING_OP_EPOLL_WAIT,
+	IORING_OP_READV_FIXED,
+	IORING_OP_WRITEV_FIXED,
+	IORING_OP_PIPE,
+	/* with SQEs of 128 bytes: IORING_SETUP_SQE128 or SQE_MIXED */
+	IORING_OP_NOP128,
+	IORING_OP_URING_CMD128,
 
 	IORING_OP_LAST,
 };
 
 /* sqe->uring_cmd_flags: sqe->buf_index names a registered buffer */
-#define IORING_URING_CMD_FIXED	(1U << 0)
+#define IORING_URING_CMD_FIXED		(1U << 0)
+/* the command posts several CQEs, each for a buffer of sqe->buf_group; with IOSQE_BUFFER_SELECT */
+#define IORING_URING_CMD_MULTISHOT	(1U << 1)
 /* what user space may set; the highest eight bits are the kernel's */
-#define IORING_URING_CMD_MASK	IORING_URING_CMD_FIXED
+#define IORING_URING_CMD_MASK		(IORING_URING_CMD_FIXED | IORING_URING_CMD_MULTISHOT)
 
 /* sqe->fsync_flags: fdatasync() */
 #define IORING_FSYNC_DATASYNC	(1U << 0)
@@ -250,6 +292,8 @@ enum io_uring_op {
 #define IORING_TIMEOUT_ETIME_SUCCESS	(1U << 5)
 /* fires again and again */
 #define IORING_TIMEOUT_MULTISHOT	(1U << 6)
+/* the field that else points to the time has the time itself, in nanoseconds */
+#define IORING_TIMEOUT_IMMEDIATE_ARG	(1U << 7)
 #define IORING_TIMEOUT_CLOCK_MASK	(IORING_TIMEOUT_BOOTTIME | IORING_TIMEOUT_REALTIME)
 #define IORING_TIMEOUT_UPDATE_MASK	(IORING_TIMEOUT_UPDATE | IORING_LINK_TIMEOUT_UPDATE)
 
@@ -287,6 +331,8 @@ enum io_uring_op {
 #define IORING_SEND_ZC_REPORT_USAGE	(1U << 3)
 /* use as many provided buffers as fit, from the CQE's buffer id on */
 #define IORING_RECVSEND_BUNDLE		(1U << 4)
+/* SEND and SEND_ZC: sqe->addr is a vector with sqe->len entries */
+#define IORING_SEND_VECTORIZED		(1U << 5)
 
 /* cqe->res of such a notification, a bit among reserved ones */
 #define IORING_NOTIF_USAGE_ZC_COPIED    (1U << 31)
@@ -310,15 +356,24 @@ enum io_uring_msg_ring_flags {
 /* sqe->install_fd_flags: the new descriptor survives exec */
 #define IORING_FIXED_FD_NO_CLOEXEC	(1U << 0)
 
-/* sqe->nop_flags: the result is sqe->len */
+/*
+ * sqe->nop_flags: the result is sqe->len; look up sqe->fd, or the registered file of that
+ * number with both flags; look up the registered buffer sqe->buf_index; complete from task
+ * work; post a 32-byte CQE that ends with sqe->off and sqe->addr
+ */
 #define IORING_NOP_INJECT_RESULT	(1U << 0)
+#define IORING_NOP_FILE			(1U << 1)
+#define IORING_NOP_FIXED_FILE		(1U << 2)
+#define IORING_NOP_FIXED_BUFFER		(1U << 3)
+#define IORING_NOP_TW			(1U << 4)
+#define IORING_NOP_CQE32		(1U << 5)
 
 /* Completion queue entry */
 struct io_uring_cqe {
 	__u64	user_data;	/* the SQE's */
 	__s32	res;		/* result or negative errno */
 	__u32	flags;		/* IORING_CQE_F_* */
-	__u64	big_cqe[];	/* two words more with IORING_SETUP_CQE32 */
+	__u64	big_cqe[];	/* two words more with IORING_SETUP_CQE32 or F_32 */
 };
 
 /* cqe->flags: the upper half is the id of the provided buffer used */
@@ -331,6 +386,10 @@ struct io_uring_cqe {
 #define IORING_CQE_F_NOTIF		(1U << 3)
 /* the buffer is used up in part only and stays the kernel's */
 #define IORING_CQE_F_BUF_MORE		(1U << 4)
+/* no result: fills a slot, so that the next CQE of 32 bytes does not wrap around */
+#define IORING_CQE_F_SKIP		(1U << 5)
+/* with IORING_SETUP_CQE_MIXED: the CQE has 32 bytes */
+#define IORING_CQE_F_32			(1U << 15)
 
 #define IORING_CQE_BUFFER_SHIFT		16
 
@@ -390,6 +449,10 @@ struct io_cqring_offsets {
 #define IORING_ENTER_REGISTERED_RING	(1U << 4)
 /* the timeout is a point in time */
 #define IORING_ENTER_ABS_TIMER		(1U << 5)
+/* with EXT_ARG: the argument is the offset of a struct io_uring_reg_wait in the memory region */
+#define IORING_ENTER_EXT_ARG_REG	(1U << 6)
+/* the wait does not count as a wait for I/O in the statistics of the system */
+#define IORING_ENTER_NO_IOWAIT		(1U << 7)
 
 /* io_uring_setup(2): wishes in, what became of them out */
 struct io_uring_params {
@@ -437,6 +500,10 @@ struct io_uring_params {
 #define IORING_FEAT_RECVSEND_BUNDLE	(1U << 14)
 /* io_uring_getevents_arg->min_wait_usec */
 #define IORING_FEAT_MIN_TIMEOUT		(1U << 15)
+/* sqe->attr_type_mask */
+#define IORING_FEAT_RW_ATTR		(1U << 16)
+/* IORING_ENTER_NO_IOWAIT */
+#define IORING_FEAT_NO_IOWAIT		(1U << 17)
 
 /* io_uring_register(2) */
 enum io_uring_register_op {
@@ -491,6 +558,27 @@ enum io_uring_register_op {
 
 	/* take over the registered buffers of another ring */
 	IORING_REGISTER_CLONE_BUFFERS		= 30,
+
+	/* a MSG_RING without a ring of the sender: the descriptor is -1, the argument an SQE */
+	IORING_REGISTER_SEND_MSG_RING		= 31,
+
+	/* a queue that receives into memory of the program, see io_uring/zcrx.h */
+	IORING_REGISTER_ZCRX_IFQ		= 32,
+
+	/* other sizes of the queues: io_uring_params, in and out; map the memory anew afterwards */
+	IORING_REGISTER_RESIZE_RINGS		= 33,
+
+	/* memory that the program and the kernel share, for arguments of waits */
+	IORING_REGISTER_MEM_REGION		= 34,
+
+	/* what this kernel can do, see io_uring/query.h; the descriptor may be -1 */
+	IORING_REGISTER_QUERY			= 35,
+
+	/* change a queue of IORING_REGISTER_ZCRX_IFQ, see enum zcrx_ctrl_op */
+	IORING_REGISTER_ZCRX_CTRL		= 36,
+
+	/* filters for requests, see io_uring/bpf_filter.h; the descriptor may be -1 */
+	IORING_REGISTER_BPF_FILTER		= 37,
 
 	IORING_REGISTER_LAST,
 
@@ -561,7 +649,7 @@ struct io_uring_probe {
 	struct io_uring_probe_op ops[];
 };
 
-/* IORING_REGISTER_RESTRICTIONS: an array of these */
+/* IORING_REGISTER_RESTRICTIONS: an array of these; it restricts what it names, or all if empty */
 struct io_uring_restriction {
 	__u16 opcode;	/* enum io_uring_register_restriction_op */
 	union {
@@ -573,22 +661,37 @@ struct io_uring_restriction {
 	__u32 resv2[3];
 };
 
+/* IORING_REGISTER_RESTRICTIONS with -1 as the descriptor: for the calling task and its children */
+struct io_uring_task_restriction {
+	__u16 flags;	/* 0 */
+	__u16 nr_res;	/* entries of the array; without any, nothing is allowed */
+	__u32 resv[3];
+	struct io_uring_restriction restrictions[];
+};
+
 /* IORING_REGISTER_CLOCK */
 struct io_uring_clock_register {
 	__u32	clockid;
 	__u32	__resv[3];
 };
 
-/* io_uring_clone_buffers->flags: src_fd is an index of the registered rings */
+/*
+ * io_uring_clone_buffers->flags: src_fd is an index of the registered rings; buffers in the
+ * slots are replaced
+ */
 enum {
-	IORING_REGISTER_SRC_REGISTERED = 1,
+	IORING_REGISTER_SRC_REGISTERED	= (1U << 0),
+	IORING_REGISTER_DST_REPLACE	= (1U << 1),
 };
 
-/* IORING_REGISTER_CLONE_BUFFERS */
+/* IORING_REGISTER_CLONE_BUFFERS: nr buffers, all if the last three numbers are 0 */
 struct io_uring_clone_buffers {
 	__u32	src_fd;
 	__u32	flags;
-	__u32	pad[6];
+	__u32	src_off;
+	__u32	dst_off;
+	__u32	nr;
+	__u32	pad[3];
 };
 
 /* One provided buffer in a ring of them */
@@ -637,12 +740,30 @@ struct io_uring_buf_status {
 	__u32	resv[8];
 };
 
+/* io_uring_napi->opcode */
+enum io_uring_napi_op {
+	/* begin, or change the settings; op_param says how devices are found */
+	IO_URING_NAPI_REGISTER_OP	= 0,
+	/* with static tracking: op_param is a NAPI ID to poll, or to poll no more */
+	IO_URING_NAPI_STATIC_ADD_ID	= 1,
+	IO_URING_NAPI_STATIC_DEL_ID	= 2,
+};
+
+/* io_uring_napi->op_param of IO_URING_NAPI_REGISTER_OP */
+enum io_uring_napi_tracking_strategy {
+	IO_URING_NAPI_TRACKING_DYNAMIC	= 0,	/* those of the ring's sockets */
+	IO_URING_NAPI_TRACKING_STATIC	= 1,	/* those that the program adds */
+	IO_URING_NAPI_TRACKING_INACTIVE	= 255,	/* only out: nothing was registered */
+};
+
 /* IORING_REGISTER_NAPI, IORING_UNREGISTER_NAPI; out: the values until now */
 struct io_uring_napi {
 	__u32	busy_poll_to;	/* microseconds, at most 10000 count */
 	__u8	prefer_busy_poll;
-	__u8	pad[3];
-	__u64	resv;
+	__u8	opcode;
+	__u8	pad[2];
+	__u32	op_param;
+	__u32	resv;
 };
 
 /* io_uring_restriction->opcode: what the entry allows or asks for */
@@ -661,6 +782,49 @@ struct io_uring_getevents_arg {
 	__u32	sigmask_sz;
 	__u32	min_wait_usec;	/* one event is enough after that long */
 	__u64	ts;		/* struct __kernel_timespec * */
+};
+
+/* io_uring_reg_wait->flags: ts limits the wait */
+enum {
+	IORING_REG_WAIT_TS	= (1U << 0),
+};
+
+/* IORING_ENTER_EXT_ARG_REG: the same in a region */
+struct io_uring_reg_wait {
+	struct __kernel_timespec	ts;
+	__u32				min_wait_usec;
+	__u32				flags;
+	__u64				sigmask;
+	__u32				sigmask_sz;
+	__u32				pad[3];
+	__u64				pad2[2];
+};
+
+/* io_uring_region_desc->flags: the program's own memory, at user_addr */
+enum {
+	IORING_MEM_REGION_TYPE_USER	= 1,
+};
+
+/* Memory for a region; without TYPE_USER it is the kernel's, to be mapped at mmap_offset */
+struct io_uring_region_desc {
+	__u64	user_addr;
+	__u64	size;
+	__u32	flags;
+	__u32	id;
+	__u64	mmap_offset;	/* out */
+	__u64	__resv[4];
+};
+
+/* io_uring_mem_region_reg->flags: for waits with IORING_ENTER_EXT_ARG_REG */
+enum {
+	IORING_MEM_REGION_REG_WAIT_ARG	= 1,
+};
+
+/* IORING_REGISTER_MEM_REGION */
+struct io_uring_mem_region_reg {
+	__u64	region_uptr;	/* struct io_uring_region_desc * */
+	__u64	flags;
+	__u64	__resv[2];
 };
 
 /* IORING_REGISTER_SYNC_CANCEL */
@@ -695,6 +859,23 @@ enum io_uring_socket_op {
 	SOCKET_URING_OP_SIOCOUTQ,
 	SOCKET_URING_OP_GETSOCKOPT,
 	SOCKET_URING_OP_SETSOCKOPT,
+	SOCKET_URING_OP_TX_TIMESTAMP,
+	SOCKET_URING_OP_GETSOCKNAME,
+};
+
+/*
+ * CQEs of SOCKET_URING_OP_TX_TIMESTAMP, which is multishot and needs 32-byte CQEs: res is the key
+ * of the timestamp (SOF_TIMESTAMPING_OPT_ID), flags also have one of SCM_TSTAMP_* from bit
+ * IORING_TIMESTAMP_TYPE_SHIFT on, and the extra words are a struct io_timespec.
+ */
+#define IORING_TIMESTAMP_HW_SHIFT	16
+#define IORING_TIMESTAMP_TYPE_SHIFT	(IORING_TIMESTAMP_HW_SHIFT + 1)
+/* the time is that of the network card, not that of the system */
+#define IORING_CQE_F_TSTAMP_HW		(1U << IORING_TIMESTAMP_HW_SHIFT)
+
+struct io_timespec {
+	__u64	tv_sec;
+	__u64	tv_nsec;
 };
 
 #ifdef __cplusplus

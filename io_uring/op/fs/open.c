@@ -16,6 +16,7 @@
 #include <linux/fs.h>
 #include <linux/namei.h>
 #include <linux/uaccess.h>
+#include <uapi/linux/io_uring/bpf_filter.h>
 
 #include "../../../fs/internal.h"
 
@@ -84,6 +85,19 @@ static int io_openat2_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return ret ?: io_open_prep(req, sqe);
 }
 
+/* The resolve flags of OPENAT are always zero. */
+static void io_open_filter_fields(struct io_kiocb *req, struct io_uring_bpf_ctx *ctx)
+{
+	const struct open_how *how = &io_open(req)->how;
+
+	ctx->open.flags = how->flags;
+	ctx->open.mode = how->mode;
+	ctx->open.resolve = how->resolve;
+	/* filters for 7.3 see the flag that such an open gets there */
+	if (how->flags & (O_TRUNC | O_CREAT | __O_TMPFILE))
+		ctx->sqe_flags |= IOSQE_ASYNC;
+}
+
 static enum io_result io_open_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_open *open = io_open(req);
@@ -131,12 +145,16 @@ static void io_open_cleanup(struct io_kiocb *req)
 }
 
 const struct io_op io_op_openat = {
+	.filter_size	= sizeof_field(struct io_uring_bpf_ctx, open),
+	.filter_fields	= io_open_filter_fields,
 	.prep		= io_openat_prep,
 	.issue		= io_open_issue,
 	.cleanup	= io_open_cleanup,
 };
 
 const struct io_op io_op_openat2 = {
+	.filter_size	= sizeof_field(struct io_uring_bpf_ctx, open),
+	.filter_fields	= io_open_filter_fields,
 	.prep		= io_openat2_prep,
 	.issue		= io_open_issue,
 	.cleanup	= io_open_cleanup,

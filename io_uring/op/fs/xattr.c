@@ -2,8 +2,9 @@
 /* io_uring: IORING_OP_FSETXATTR, SETXATTR, FGETXATTR, GETXATTR - extended attributes */
 
 /*
- * None of these ops accepts a registered file.  ->prep() reads the name, the path and a value to be
- * set.  A worker does the rest: filesystems may read a disk or lock the inode to access attributes.
+ * The ops with a path accept no registered file.  ->prep() reads the name, the path and a value to
+ * be set.  A worker does the rest: filesystems may read a disk or lock the inode to access
+ * attributes.
  */
 #include <linux/errno.h>
 #include <linux/fs.h>
@@ -47,7 +48,7 @@ static int io_xattr_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	struct io_xattr *xattr = io_xattr(req);
 	struct kernel_xattr_ctx *attr = &xattr->attr;
 
-	if (req->flags & REQ_F_FIXED_FILE)
+	if (req->flags & REQ_F_FIXED_FILE && !io_ops[req->opcode]->needs_file)
 		return -EBADF;
 	INIT_DELAYED_FILENAME(&xattr->path);
 	attr->value = u64_to_user_ptr(READ_ONCE(sqe->addr2));

@@ -4,6 +4,7 @@
 /*
  * With these commands a server can query and configure each connection without system calls.
  * Like those calls, a command may wait for locks, such as the socket's, but not for data.
+ * Only SOCKET_URING_OP_TX_TIMESTAMP waits for events, see timestamps.c.
  */
 #include <asm/ioctls.h>
 #include <linux/errno.h>
@@ -14,6 +15,8 @@
 #include <linux/sockios.h>
 #include <linux/sockptr.h>
 #include <net/sock.h>
+
+#include "op/net/timestamps.h"
 
 /* Handle SIOCINQ and SIOCOUTQ.  Return: number of bytes, or a negative errno. */
 static int io_cmd_sock_queue(struct socket *sock, int op)
@@ -50,6 +53,18 @@ static int io_cmd_sock_setopt(struct socket *sock, const struct io_uring_sqe *sq
 				  USER_SOCKPTR(val), READ_ONCE(sqe->optlen));
 }
 
+/* Get the address of a socket, or of its peer.  Return: 0 or a negative errno. */
+static int io_cmd_sock_getname(struct socket *sock, const struct io_uring_sqe *sqe)
+{
+	struct sockaddr __user *addr = u64_to_user_ptr(READ_ONCE(sqe->addr));
+	int __user *len = u64_to_user_ptr(READ_ONCE(sqe->addr3));
+	u32 peer = READ_ONCE(sqe->optlen);
+
+	if (peer > 1 || READ_ONCE(sqe->len) || READ_ONCE(sqe->rw_flags))
+		return -EINVAL;
+	return do_getsockname(sock, peer, addr, len);
+}
+
 /* Documented in linux/io_uring/net.h. */
 int io_uring_cmd_sock(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
@@ -65,6 +80,10 @@ int io_uring_cmd_sock(struct io_uring_cmd *cmd, unsigned int issue_flags)
 		return io_cmd_sock_getopt(sock, cmd->sqe, compat);
 	case SOCKET_URING_OP_SETSOCKOPT:
 		return io_cmd_sock_setopt(sock, cmd->sqe, compat);
+	case SOCKET_URING_OP_TX_TIMESTAMP:
+		return io_cmd_sock_timestamps(cmd, sock->sk, issue_flags);
+	case SOCKET_URING_OP_GETSOCKNAME:
+		return io_cmd_sock_getname(sock, cmd->sqe);
 	default:
 		return -EOPNOTSUPP;
 	}

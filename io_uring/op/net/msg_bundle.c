@@ -14,7 +14,9 @@
  * A RECV selects buffers for the bytes that it expects.  TCP reports how many bytes are queued.
  * For other protocols the limit is sqe->len or, if that is 0, IO_RECV_GUESS buffers.  If the
  * buffers were too few and the socket reports more bytes, another attempt receives more bytes
- * for the same CQE, unless sqe->len limits the request.
+ * for the same CQE, unless sqe->len or sqe->optlen limits the request.  With MSG_WAITALL, a RECV
+ * of one buffer waits until the buffer is full.  A RECV of several buffers ends with the data that
+ * is there, as on 6.12: other requests may use the buffers that it has not used.
  *
  * A worker does not hold the ring lock, so it uses only one buffer.
  */
@@ -127,33 +129,64 @@ static u32 io_recv_expected(const struct sock *sk)
 /**
  * struct io_recv_sum - the result of all attempts of a RECV for one CQE
  * @moved: number of received bytes
+ * @room: bytes that MSG_WAITALL asks for
  * @cflags: CQE flags of the buffers that have these bytes
  */
 struct io_recv_sum {
 	u32	moved;
+	u32	room;
 	u32	cflags;
 };
 
-/* Select buffers for the next attempt.  @expected: number of queued bytes, 0 if not known. */
+/* Return: the most bytes for one CQE, from sqe->len and from what is left of sqe->optlen. */
+static u32 io_recv_most(struct io_kiocb *req)
+{
+	const struct io_net *net = io_net(req);
+	u32 most = req->picked.max ?: MAX_RW_COUNT;
+
+	if (unlikely(net->how & IORING_RECV_MULTISHOT && net->total))
+		return min(most, net->total);
+	return most;
+}
+
+/*
+ * Select buffers for the next attempt.  @expected: number of queued bytes, 0 if not known.
+ *
+ * MSG_WAITALL needs room for all bytes of sqe->len, not only for those that are queued.  Without a
+ * length the RECV waits until it has filled one buffer, as on 6.12.
+ */
 static struct io_bundle *io_recv_pick(struct io_kiocb *req, u32 moved, u32 expected)
 {
-	u32 most = (req->picked.max ?: MAX_RW_COUNT) - moved;
+	bool all = io_net(req)->msg_flags & MSG_WAITALL;
+	u32 most = io_recv_most(req) - moved;
 
-	/* MSG_WAITALL needs room for all bytes, not only for those that are queued */
-	if (expected && !(io_net(req)->msg_flags & MSG_WAITALL))
+	if (expected && !(all && req->picked.max))
 		return io_bundle_pick(req, IO_BUNDLE_MAX, expected, most);
-	return io_bundle_pick(req, req->picked.max ? IO_BUNDLE_MAX : IO_RECV_GUESS, most, most);
+	if (req->picked.max)
+		return io_bundle_pick(req, IO_BUNDLE_MAX, most, most);
+	return io_bundle_pick(req, all ? 1 : IO_RECV_GUESS, most, most);
+}
+
+/* Return: true if a RECV has to fill its only buffer, a part of which is filled from a stream. */
+static bool io_recv_fills(struct io_kiocb *req, const struct socket *sock,
+			  const struct io_bundle *bundle, const struct io_recv_sum *sum, int ret)
+{
+	return io_net(req)->msg_flags & MSG_WAITALL && bundle->nr == 1 && ret < bundle->len &&
+	       !sum->moved && (sock->type == SOCK_STREAM || sock->type == SOCK_SEQPACKET) &&
+	       !io_group_find(req->ctx, req->buf_index)->inc;
 }
 
 /*
  * Make one attempt, and add its result to *@sum.  Return: as sock_recvmsg(); a negative errno if
  * no buffer is found; 0 also if no other attempt may follow for the same CQE, because the attempt
- * has not filled its buffers or the group is not a ring of buffers.
+ * has not filled its buffers or the group is not a ring of buffers.  If the request has to wait for
+ * the rest of its only buffer, the buffer belongs to the request afterwards.
  */
 static int io_recv_round(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 			 struct io_recv_sum *sum, u32 expected, unsigned int issue_flags)
 {
 	struct io_bundle *bundle = io_recv_pick(req, sum->moved, expected);
+	bool guessed;
 	u32 cflags;
 	int ret;
 
@@ -164,6 +197,19 @@ static int io_recv_round(struct io_kiocb *req, struct socket *sock, struct msghd
 	ret = sock_recvmsg(sock, msg, io_net_flags(io_net(req), issue_flags));
 	if (unlikely(ret <= 0))
 		return ret;
+	if (unlikely(io_recv_fills(req, sock, bundle, sum, ret))) {
+		io_net(req)->addr = (uintptr_t)bundle->segs[0].iov_base;
+		io_net(req)->len = bundle->len;
+		io_bundle_take(req, bundle);
+		sum->moved = ret;
+		return 0;
+	}
+	/*
+	 * Without a length, several buffers are to hold the bytes that were queued.  How many that
+	 * was is a hint, so a RECV that did not fill these buffers breaks no chain.
+	 */
+	guessed = expected && !req->picked.max && (bundle->nr > 1 || sum->moved);
+	sum->room += guessed ? ret : bundle->len;
 	cflags = io_bundle_used(req, bundle, min_t(u32, ret, bundle->len));
 	/* the buffer number is that of the first buffer, F_BUF_MORE is that of the last buffer */
 	if (sum->moved)
@@ -177,24 +223,22 @@ static int io_recv_round(struct io_kiocb *req, struct socket *sock, struct msghd
  * Return: true if another attempt may add bytes to the same CQE.  The socket must report more
  * bytes, because an error of that attempt could not be reported.
  */
-static bool io_recv_goes_on(const struct io_kiocb *req, const struct io_net *net,
-			    const struct msghdr *msg, u32 moved)
+static bool io_recv_goes_on(struct io_kiocb *req, const struct msghdr *msg, u32 moved)
 {
-	return msg->msg_inq > 0 && !req->picked.max && moved < MAX_RW_COUNT &&
-	       !(net->msg_flags & MSG_PEEK);
+	return msg->msg_inq > 0 && io_recv_most(req) == MAX_RW_COUNT && moved < MAX_RW_COUNT &&
+	       !(io_net(req)->msg_flags & MSG_PEEK);
 }
 
 /* Complete a single-shot RECV that has received data. */
 static enum io_result io_recv_bundle_end(struct io_kiocb *req, const struct msghdr *msg,
 					 const struct io_recv_sum *sum)
 {
-	struct io_net *net = io_net(req);
-
 	req->cqe.flags = sum->cflags;
 	if (msg->msg_inq > 0)
 		req->cqe.flags |= IORING_CQE_F_SOCK_NONEMPTY;
-	if ((net->msg_flags & MSG_WAITALL && sum->moved < net->len) ||
-	    msg->msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+	/* a datagram that is cut off breaks the chain of a bundle with MSG_WAITALL alone */
+	if (io_net(req)->msg_flags & MSG_WAITALL &&
+	    (sum->moved < sum->room || msg->msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
 		req->flags |= REQ_F_FAIL;
 	return io_done(req, sum->moved);
 }
@@ -220,10 +264,15 @@ enum io_result io_recv_bundle(struct io_kiocb *req, struct socket *sock, unsigne
 	do {
 		ret = io_recv_round(req, sock, &msg, &sum, expected, issue_flags);
 		expected = max(msg.msg_inq, 0);
-	} while (ret > 0 && io_recv_goes_on(req, net, &msg, sum.moved) && --rounds);
+	} while (ret > 0 && io_recv_goes_on(req, &msg, sum.moved) && --rounds);
 
 	if (!sum.moved && io_net_waits(net, ret, issue_flags))
 		return IO_AGAIN;
+	if (unlikely(req->flags & REQ_F_PICKED)) {
+		enum io_result result = io_net_received(req, sock, &msg, sum.moved, issue_flags);
+
+		return io_net_picked_end(req, result, issue_flags);
+	}
 	if (net->how & IORING_RECV_MULTISHOT)
 		return io_recv_multishot_post(req, &msg, sum.moved ?: ret, sum.cflags, issue_flags);
 	if (likely(sum.moved))

@@ -18,24 +18,45 @@ static void io_send_prep_flags(struct io_net *net)
 	net->msg_flags = (net->msg_flags & ~MSG_INTERNAL_SENDMSG_FLAGS) | MSG_NOSIGNAL;
 }
 
+/*
+ * Return: false if a SEND or RECV with a registered buffer has a flag that does not go with it.  As
+ * on Linux 7.3, the data is in one piece.
+ */
+static bool io_net_fixed_valid(const struct io_kiocb *req, u16 how)
+{
+	return !(how & IORING_RECVSEND_FIXED_BUF) ||
+	       !(req->flags & REQ_F_BUFFER_SELECT ||
+		 how & ~(IORING_RECVSEND_FIXED_BUF | IORING_RECVSEND_POLL_FIRST));
+}
+
+/* Check a receive that is multishot or has a registered buffer.  Return: 0 or -EINVAL. */
+static noinline int io_recv_prep_rare(struct io_kiocb *req)
+{
+	struct io_net *net = io_net(req);
+
+	if (net->how & IORING_RECVSEND_FIXED_BUF)
+		return io_net_fixed_valid(req, net->how) ? 0 : -EINVAL;
+	/* MSG_WAITALL means one CQE for all data, multishot means one CQE for each part */
+	if (!(req->flags & REQ_F_BUFFER_SELECT) || net->msg_flags & MSG_WAITALL)
+		return -EINVAL;
+	net->total = 0;
+	req->flags |= REQ_F_MULTISHOT;
+	/* issue it inline: a worker would wait for an event before the first attempt */
+	if (net->msg_flags & MSG_DONTWAIT)
+		req->flags &= ~REQ_F_FORCE_ASYNC;
+	return 0;
+}
+
+/* flags of receives that few of them have */
+#define IO_RECV_RARE	(IORING_RECV_MULTISHOT | IORING_RECVSEND_FIXED_BUF)
+
 static int io_recv_prep_flags(struct io_kiocb *req)
 {
 	struct io_net *net = io_net(req);
 
 	if (unlikely(net->msg_flags & MSG_ERRQUEUE))
 		io_poll_errors_only(req);
-	if (likely(!(net->how & IORING_RECV_MULTISHOT)))
-		return 0;
-	/* MSG_WAITALL means one CQE for all data, multishot means one CQE for each part */
-	if (!(req->flags & REQ_F_BUFFER_SELECT) || net->msg_flags & MSG_WAITALL)
-		return -EINVAL;
-	if (req->opcode == IORING_OP_RECV && net->len)
-		return -EINVAL;
-	req->flags |= REQ_F_MULTISHOT;
-	/* issue it inline: a worker would wait for an event before the first attempt */
-	if (net->msg_flags & MSG_DONTWAIT)
-		req->flags &= ~REQ_F_FORCE_ASYNC;
-	return 0;
+	return likely(!(net->how & IO_RECV_RARE)) ? 0 : io_recv_prep_rare(req);
 }
 
 /*
@@ -54,6 +75,66 @@ static int io_net_prep_buf(struct io_kiocb *req)
 	return likely(access_ok(u64_to_user_ptr(net->addr), net->len)) ? 0 : -EFAULT;
 }
 
+/* Copy the vector, or store it as a plain buffer.  Return: 0 or a negative errno. */
+static noinline int io_net_prep_vec(struct io_kiocb *req, int ddir,
+				    const struct iovec __user *uiov, unsigned int nr)
+{
+	struct io_net_async *async = req->flags & REQ_F_ASYNC_DATA ? req->async_data : NULL;
+	struct io_net *net = io_net(req);
+	struct iovec one, *iov = async && nr > 1 ? async->iov : &one;
+	struct iov_iter iter;
+	ssize_t len;
+
+	net->len = 0;
+	if (unlikely(!nr))
+		return 0;
+	len = __import_iovec(ddir, uiov, nr, nr, &iov, &iter, req->ctx->compat);
+	if (unlikely(len < 0))
+		return len;
+	if (nr == 1)
+		net->addr = (uintptr_t)iter.ubuf;
+	net->len = len;
+	return 0;
+}
+
+/*
+ * Copy the vector of a zero copy send from a registered buffer.  The entries are checked when the
+ * buffer is looked up, see io_notif_bind().  Return: 0 or a negative errno.
+ */
+static int io_send_prep_parts(struct io_kiocb *req, const struct iovec __user *uiov,
+			      unsigned int nr)
+{
+	struct io_net_async *async;
+	struct iovec *iov;
+
+	io_net(req)->len = nr;
+	if (!nr)
+		return 0;
+	async = req->flags & REQ_F_ASYNC_DATA ? req->async_data : io_net_async_alloc(req, nr);
+	if (!async)
+		return -ENOMEM;
+	iov = iovec_from_user(uiov, nr, nr, async->iov, req->ctx->compat);
+	return PTR_ERR_OR_ZERO(iov);
+}
+
+/* Copy the vector of a SEND with IORING_SEND_VECTORIZED.  Return: 0 or a negative errno. */
+static noinline int io_send_prep_vec(struct io_kiocb *req)
+{
+	struct io_net *net = io_net(req);
+	unsigned int nr = net->len;
+
+	/* as on Linux 7.3, a provided buffer has no vector */
+	if (req->flags & REQ_F_BUFFER_SELECT)
+		return io_net_prep_buf(req);
+	if (nr > UIO_MAXIOV)
+		return -EINVAL;
+	if (net->how & IORING_RECVSEND_FIXED_BUF)
+		return io_send_prep_parts(req, u64_to_user_ptr(net->addr), nr);
+	if (nr > 1 && !io_net_async_alloc(req, nr))
+		return -ENOMEM;
+	return io_net_prep_vec(req, ITER_SOURCE, u64_to_user_ptr(net->addr), nr);
+}
+
 /* Copy the destination address of a SEND.  Return: 0 or a negative errno. */
 static noinline int io_send_prep_name(struct io_kiocb *req, void __user *uname, u16 len)
 {
@@ -62,16 +143,29 @@ static noinline int io_send_prep_name(struct io_kiocb *req, void __user *uname, 
 
 	if (len > sizeof(struct sockaddr_storage))
 		return -EINVAL;
-	if (len > sizeof(net->name)) {
-		struct io_net_async *async = io_net_async_alloc(req, 0);
-
-		if (!async)
-			return -ENOMEM;
-		name = &async->name;
-	}
+	if (len > sizeof(net->name) && !(req->flags & REQ_F_ASYNC_DATA) &&
+	    !io_net_async_alloc(req, 0))
+		return -ENOMEM;
+	if (req->flags & REQ_F_ASYNC_DATA)
+		name = &((struct io_net_async *)req->async_data)->name;
 	net->name_len = len;
 	net->how |= IO_NET_NAMED;
 	return move_addr_to_kernel(uname, len, name);
+}
+
+/* Prepare the vector or the buffer of a SEND, and its address.  Return: 0 or a negative errno. */
+static noinline int io_send_prep_more(struct io_kiocb *req, const struct io_uring_sqe *sqe,
+				      u64 uname)
+{
+	int ret = 0;
+
+	if (io_net(req)->how & IORING_SEND_VECTORIZED)
+		ret = io_send_prep_vec(req);
+	else if (!(io_net(req)->how & IORING_RECVSEND_FIXED_BUF))
+		ret = io_net_prep_buf(req);
+	if (ret || !uname)
+		return ret;
+	return io_send_prep_name(req, u64_to_user_ptr(uname), READ_ONCE(sqe->addr_len));
 }
 
 int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -82,7 +176,8 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 
 	if (unlikely(READ_ONCE(sqe->__pad3[0])))
 		return -EINVAL;
-	ret = io_net_prep_sqe(req, sqe, IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_BUNDLE);
+	ret = io_net_prep_sqe(req, sqe, IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_BUNDLE |
+					IORING_RECVSEND_FIXED_BUF | IORING_SEND_VECTORIZED);
 	if (unlikely(ret))
 		return ret;
 	io_send_prep_flags(net);
@@ -93,10 +188,10 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		net->msg_flags |= MSG_WAITALL;
 		req->flags |= REQ_F_MULTISHOT;
 	}
-	if (unlikely(uname)) {
-		ret = io_send_prep_name(req, u64_to_user_ptr(uname), READ_ONCE(sqe->addr_len));
-		if (ret)
-			return ret;
+	if (unlikely(uname || net->how & (IORING_SEND_VECTORIZED | IORING_RECVSEND_FIXED_BUF))) {
+		if (!io_net_fixed_valid(req, net->how))
+			return -EINVAL;
+		return io_send_prep_more(req, sqe, uname);
 	}
 	return io_net_prep_buf(req);
 }
@@ -110,12 +205,13 @@ static int io_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 
 	struct io_net *net = io_net(req);
 	int ret;
 
-	if (unlikely(READ_ONCE(sqe->__pad2[0]) || READ_ONCE(sqe->addr3)))
+	if (unlikely(READ_ONCE(sqe->__pad2[0])))
 		return -EINVAL;
 	/* without the first CQE the program cannot know that a notification follows */
 	if (unlikely(req->flags & REQ_F_CQE_SKIP))
 		return -EINVAL;
-	ret = io_notif_make(req, READ_ONCE(sqe->ioprio) & IORING_SEND_ZC_REPORT_USAGE);
+	ret = io_notif_make(req, READ_ONCE(sqe->addr3) ?: req->cqe.user_data,
+			    READ_ONCE(sqe->ioprio) & IORING_SEND_ZC_REPORT_USAGE);
 	if (unlikely(ret))
 		return ret;
 	ret = io_net_prep_fields(req, sqe, valid);
@@ -129,7 +225,7 @@ static int io_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 
 int io_send_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	u16 valid = IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_FIXED_BUF |
-		    IORING_SEND_ZC_REPORT_USAGE;
+		    IORING_SEND_ZC_REPORT_USAGE | IORING_SEND_VECTORIZED;
 	u64 uname = READ_ONCE(sqe->addr2);
 	int ret;
 
@@ -138,11 +234,8 @@ int io_send_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return ret;
 	if (unlikely(READ_ONCE(sqe->__pad3[0])))
 		return -EINVAL;
-	if (unlikely(uname)) {
-		ret = io_send_prep_name(req, u64_to_user_ptr(uname), READ_ONCE(sqe->addr_len));
-		if (ret)
-			return ret;
-	}
+	if (unlikely(uname || io_net(req)->how & IORING_SEND_VECTORIZED))
+		return io_send_prep_more(req, sqe, uname);
 	/* the address is checked against the registered buffer when the buffer is looked up */
 	return io_net(req)->how & IORING_RECVSEND_FIXED_BUF ? 0 : io_net_prep_buf(req);
 }
@@ -150,16 +243,26 @@ int io_send_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 int io_recv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	/* without IOSQE_BUFFER_SELECT, IORING_RECVSEND_BUNDLE has no effect */
-	u16 valid = IORING_RECVSEND_POLL_FIRST | IORING_RECV_MULTISHOT | IORING_RECVSEND_BUNDLE;
+	u16 valid = IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_BUNDLE | IO_RECV_RARE;
 	int ret;
 
-	if (unlikely(READ_ONCE(sqe->file_index) || READ_ONCE(sqe->addr2)))
+	if (unlikely(READ_ONCE(sqe->optlen) && !(READ_ONCE(sqe->ioprio) & IORING_RECV_MULTISHOT)))
+		return -EINVAL;
+	if (unlikely(READ_ONCE(sqe->addr2)))
 		return -EINVAL;
 	ret = io_net_prep_sqe(req, sqe, valid);
 	if (unlikely(ret))
 		return ret;
 	ret = io_recv_prep_flags(req);
-	return unlikely(ret) ? ret : io_net_prep_buf(req);
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(io_net(req)->how & IO_RECV_RARE)) {
+		/* the address is checked when the registered buffer is looked up */
+		if (io_net(req)->how & IORING_RECVSEND_FIXED_BUF)
+			return 0;
+		io_net(req)->total = READ_ONCE(sqe->optlen);
+	}
+	return io_net_prep_buf(req);
 }
 
 /* Copy the msghdr of a 32-bit program.  Return: 0 or -EFAULT. */
@@ -203,7 +306,7 @@ fault:
 	return -EFAULT;
 }
 
-/* Store a vector with one entry as a plain buffer.  Return: 0 or a negative errno. */
+/* Store a 64-bit vector with one entry as a plain buffer.  Return: 0 or a negative errno. */
 static int io_net_prep_one(struct io_net *net, const struct iovec __user *uiov)
 {
 	void __user *base;
@@ -225,8 +328,8 @@ fault:
 }
 
 /*
- * Prepare a RECVMSG into provided buffers.  The length of the only vector entry limits each
- * transfer; the address in the entry is ignored.  Return: 0 or a negative errno.
+ * Prepare a RECVMSG into provided buffers.  The length of the only vector entry limits the transfer
+ * of a single-shot request; the address in the entry is ignored.  Return: 0 or a negative errno.
  */
 static noinline int io_net_prep_picked(struct io_kiocb *req, const struct user_msghdr *umsg)
 {
@@ -239,7 +342,9 @@ static noinline int io_net_prep_picked(struct io_kiocb *req, const struct user_m
 	iov = iovec_from_user(umsg->msg_iov, nr, 1, &one, req->ctx->compat);
 	if (IS_ERR(iov))
 		return PTR_ERR(iov);
-	req->picked.max = min_t(size_t, iov->iov_len, MAX_RW_COUNT);
+	/* on 6.12 the length cuts the first message of a multishot request alone */
+	if (!(io_net(req)->how & IORING_RECV_MULTISHOT))
+		req->picked.max = min_t(size_t, iov->iov_len, MAX_RW_COUNT);
 	return 0;
 }
 
@@ -255,30 +360,6 @@ static int io_net_prep_multishot(struct io_kiocb *req, const struct user_msghdr 
 		return -EOVERFLOW;
 	net->name_room = umsg->msg_namelen;
 	net->control_len = umsg->msg_controllen;
-	return 0;
-}
-
-/* Copy the vector, or store it as a plain buffer.  Return: 0 or a negative errno. */
-static int io_net_prep_vec(struct io_kiocb *req, int ddir, const struct user_msghdr *umsg)
-{
-	struct io_net_async *async = req->flags & REQ_F_ASYNC_DATA ? req->async_data : NULL;
-	struct io_net *net = io_net(req);
-	unsigned int nr = umsg->msg_iovlen;
-	struct iovec one, *iov = async && nr > 1 ? async->iov : &one;
-	struct iov_iter iter;
-	ssize_t len;
-
-	if (likely(nr == 1 && !req->ctx->compat))
-		return io_net_prep_one(net, umsg->msg_iov);
-	net->len = 0;
-	if (unlikely(!nr))
-		return 0;
-	len = __import_iovec(ddir, umsg->msg_iov, nr, nr, &iov, &iter, req->ctx->compat);
-	if (unlikely(len < 0))
-		return len;
-	if (nr == 1)
-		net->addr = (uintptr_t)iter.ubuf;
-	net->len = len;
 	return 0;
 }
 
@@ -322,7 +403,9 @@ static int io_net_prep_msg(struct io_kiocb *req, int ddir, struct sockaddr __use
 			return ret;
 		return io_net_prep_multishot(req, &umsg);
 	}
-	return io_net_prep_vec(req, ddir, &umsg);
+	if (likely(umsg.msg_iovlen == 1 && !req->ctx->compat))
+		return io_net_prep_one(net, umsg.msg_iov);
+	return io_net_prep_vec(req, ddir, umsg.msg_iov, umsg.msg_iovlen);
 }
 
 int io_sendmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -331,22 +414,58 @@ int io_sendmsg_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 
 	if (unlikely(READ_ONCE(sqe->file_index) || READ_ONCE(sqe->addr2)))
 		return -EINVAL;
-	ret = io_net_prep_sqe(req, sqe, IORING_RECVSEND_POLL_FIRST);
+	/* a SENDMSG has a vector in any case */
+	ret = io_net_prep_sqe(req, sqe, IORING_RECVSEND_POLL_FIRST | IORING_SEND_VECTORIZED);
 	if (unlikely(ret))
 		return ret;
 	io_send_prep_flags(io_net(req));
 	return io_net_prep_msg(req, ITER_SOURCE, NULL);
 }
 
+/* Copy the msghdr of a send from a registered buffer.  Return: 0 or a negative errno. */
+static noinline int io_sendmsg_prep_parts(struct io_kiocb *req)
+{
+	struct io_net *net = io_net(req);
+	struct io_net_async *async;
+	struct user_msghdr umsg;
+	struct msghdr msg;
+	int ret;
+
+	if (IS_ENABLED(CONFIG_COMPAT) && req->ctx->compat)
+		ret = io_net_read_compat(&umsg, u64_to_user_ptr(net->addr));
+	else
+		ret = copy_from_user(&umsg, u64_to_user_ptr(net->addr), sizeof(umsg)) ? -EFAULT : 0;
+	if (ret)
+		return ret;
+	/* as in 7.3; other messages keep the errno of 6.12 */
+	if (umsg.msg_iovlen > UIO_MAXIOV)
+		return -EMSGSIZE;
+	async = io_net_async_alloc(req, umsg.msg_iovlen);
+	if (!async)
+		return -ENOMEM;
+	msg.msg_name = &async->name;
+	ret = __copy_msghdr(&msg, &umsg, NULL);
+	if (ret)
+		return ret;
+	net->name_len = msg.msg_namelen;
+	net->control = msg.msg_control_user;
+	net->control_len = min(msg.msg_controllen, U32_MAX);
+	net->how |= IORING_SEND_VECTORIZED;
+	return io_send_prep_parts(req, umsg.msg_iov, umsg.msg_iovlen);
+}
+
 int io_sendmsg_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	int ret;
 
-	ret = io_zc_prep(req, sqe, IORING_RECVSEND_POLL_FIRST | IORING_SEND_ZC_REPORT_USAGE);
+	ret = io_zc_prep(req, sqe, IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_FIXED_BUF |
+				   IORING_SEND_ZC_REPORT_USAGE | IORING_SEND_VECTORIZED);
 	if (unlikely(ret))
 		return ret;
 	if (unlikely(READ_ONCE(sqe->file_index) || READ_ONCE(sqe->addr2)))
 		return -EINVAL;
+	if (io_net(req)->how & IORING_RECVSEND_FIXED_BUF)
+		return io_sendmsg_prep_parts(req);
 	return io_net_prep_msg(req, ITER_SOURCE, NULL);
 }
 

@@ -6,6 +6,7 @@
  * all data is moved; io_net->done counts the bytes.  Without MSG_WAITALL a part ends the request.
  */
 #include "op/net/net.h"
+#include "rsrc/bufs.h"
 
 /**
  * io_net_async_alloc - allocate memory for a long address or a vector
@@ -40,6 +41,36 @@ noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct m
 	return sock_sendmsg(sock, msg);
 }
 
+/**
+ * io_net_iter_fixed - set up an iterator over the rest of the data in a registered buffer
+ * @req: a SEND or RECV with IORING_RECVSEND_FIXED_BUF; it keeps the buffer of its first attempt
+ * @ddir: ITER_SOURCE or ITER_DEST
+ * @issue_flags: with %IO_URING_F_UNLOCKED the ring lock is taken
+ * @iter: the iterator
+ *
+ * Return: 0; -EFAULT if there is no buffer, or the data is not in the buffer; -ECANCELED if a
+ * worker is killed while it waits for the lock.
+ */
+int io_net_iter_fixed(struct io_kiocb *req, int ddir, unsigned int issue_flags,
+		      struct iov_iter *iter)
+{
+	struct io_net *net = io_net(req);
+	const struct io_buf_node *buf;
+	int ret = io_buf_assign(req, issue_flags);
+
+	if (unlikely(ret))
+		return ret;
+	buf = io_buf_node(req->buf_node);
+	if (unlikely(!io_buf_covers(buf, ddir, net->addr, net->len)))
+		return -EFAULT;
+	if (likely(net->len))
+		io_buf_iter(buf, ddir, net->addr - buf->ubuf + net->done, net->len - net->done,
+			    iter);
+	else
+		iov_iter_ubuf(iter, ddir, NULL, 0);
+	return 0;
+}
+
 /*
  * Return: true if the request has to move all bytes.  A RECVMSG with room for ancillary data ends
  * with a part instead, as another attempt would overwrite the ancillary data of that part.
@@ -48,7 +79,7 @@ static bool io_net_wants_all(struct io_kiocb *req)
 {
 	struct io_net *net = io_net(req);
 
-	return net->msg_flags & MSG_WAITALL && !(net->how & IO_NET_NO_RETRY) &&
+	return net->msg_flags & MSG_WAITALL &&
 	       !(req->opcode == IORING_OP_RECVMSG && net->control_len);
 }
 
@@ -78,7 +109,8 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 
 	if (io_net_waits(net, ret, issue_flags))
 		return IO_AGAIN;
-	if (all && io_net_goes_on(net, sock, ret)) {
+	/* the rest of an incremental buffer is left to other requests */
+	if (all && !(net->how & IO_NET_NO_RETRY) && io_net_goes_on(net, sock, ret)) {
 		net->done += ret;
 		io_poll_progress(req);
 		/* with an armed poll, check whether the socket is still ready: no wake follows */
@@ -86,6 +118,7 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 			return issue_flags & IO_URING_F_MULTISHOT ? IO_MORE_IF_READY : IO_AGAIN;
 		ret = 0;
 	}
+	/* a part breaks the chain */
 	if ((all && net->done + max(ret, 0) < net->len) || got_flags & (MSG_TRUNC | MSG_CTRUNC))
 		req->flags |= REQ_F_FAIL;
 	if (ret >= 0)
@@ -106,8 +139,10 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result,
 				 unsigned int issue_flags)
 {
+	/* with MSG_TRUNC the result counts bytes that did not fit */
 	if (likely(result == IO_DONE))
-		req->cqe.flags |= io_buf_used(req, req->cqe.res, issue_flags);
+		req->cqe.flags |= io_buf_used(req, min(req->cqe.res, (s32)io_net(req)->len),
+					      issue_flags);
 	else if (!io_net(req)->done || req->picked.taken)
 		io_buf_unused(req);
 	else

@@ -23,22 +23,26 @@
 #define IO_NET_NAMED	BIT(14)
 /* io_net->how: io_notif_bind() has succeeded, so later attempts do not call it again */
 #define IO_NET_BOUND	BIT(13)
+/* io_net->how: RECV_ZC ends when io_net->len more bytes are received */
+#define IO_NET_LIMITED	BIT(12)
 
 /**
  * struct io_net - a send or a receive
  * @addr: user address of data in one piece, or of the selected provided buffer
- * @len: bytes to transfer
+ * @len: bytes to transfer; entries of a vector in a registered buffer, until io_notif_bind()
  * @done: bytes that earlier attempts have moved; MSG_WAITALL only
  * @msg_flags: MSG_*
- * @how: IORING_RECVSEND_*, IORING_RECV_MULTISHOT, IORING_SEND_ZC_REPORT_USAGE, IO_NET_*
+ * @how: IORING_RECVSEND_*, IORING_RECV_MULTISHOT, IORING_SEND_*, IO_NET_*
  * @name_len: sends: length of the destination address
  * @umsg: RECVMSG: the program's msghdr, into which lengths and flags are written
  * @uname: RECVMSG: user address for the sender's address, or NULL
  * @control: SENDMSG, RECVMSG: user address of the ancillary data
  * @control_len: length of the ancillary data, or of the room for it
  * @name_room: multishot RECVMSG: bytes that each buffer reserves for the sender's address
- * @name: SEND, SEND_ZC: the destination address, if it fits; otherwise io_net_async->name has it
+ * @name: SEND, SEND_ZC: the destination address, if it fits and there is no struct io_net_async
  * @notif: zero copy sends, with REQ_F_NEED_CLEANUP: the request that posts the notification
+ * @total: multishot receives: bytes after which the request ends, 0 for no limit
+ * @zcrx: RECV_ZC: the queue, which stays until the end of the ring
  *
  * Each attempt builds its msghdr from these fields, so a request that waits or moves to a worker
  * keeps no msghdr.  struct io_net_async has vectors, addresses of SENDMSG, long addresses of SEND.
@@ -60,7 +64,11 @@ struct io_net {
 		};
 		u8	name[32] __aligned(8);
 	};
-	struct io_kiocb	*notif;
+	union {
+		struct io_kiocb	*notif;
+		u32		total;
+		struct io_zcrx	*zcrx;
+	};
 };
 
 IO_OP_DATA(io_net);
@@ -88,7 +96,8 @@ enum io_result io_net_incomplete(struct io_kiocb *req, struct socket *sock, int 
 void io_net_fail(struct io_kiocb *req);
 enum io_result io_net_picked_end(struct io_kiocb *req, enum io_result result,
 				 unsigned int issue_flags);
-int io_recvmsg_pick(struct io_kiocb *req, unsigned int issue_flags);
+int io_net_iter_fixed(struct io_kiocb *req, int ddir, unsigned int issue_flags,
+		      struct iov_iter *iter);
 int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 			 unsigned int issue_flags);
 enum io_result io_recv_multishot_post(struct io_kiocb *req, const struct msghdr *msg, int ret,
@@ -100,7 +109,7 @@ struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_se
 enum io_result io_send_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags);
 enum io_result io_recv_bundle(struct io_kiocb *req, struct socket *sock, unsigned int issue_flags);
 
-int io_notif_make(struct io_kiocb *req, bool report);
+int io_notif_make(struct io_kiocb *req, u64 user_data, bool report);
 int io_notif_bind(struct io_kiocb *req, unsigned int issue_flags);
 void io_notif_attach(struct io_kiocb *req, struct msghdr *msg);
 void io_notif_put(struct io_kiocb *req);
@@ -151,24 +160,27 @@ static __always_inline struct socket *io_net_sock(struct io_kiocb *req, enum io_
 	return sock;
 }
 
-/* Clear IORING_RECVSEND_POLL_FIRST.  Return: true if it was set. */
-static inline bool io_net_poll_first(struct io_net *net)
-{
-	if (likely(!(net->how & IORING_RECVSEND_POLL_FIRST)))
-		return false;
-	net->how &= ~IORING_RECVSEND_POLL_FIRST;
-	return true;
-}
-
 /* Handle IORING_RECVSEND_POLL_FIRST.  Return: true if ->issue() has to return *@result. */
 static __always_inline bool io_net_holds(struct io_kiocb *req, struct socket *sock,
 					 unsigned int issue_flags, enum io_result *result)
 {
+	struct io_net *net = io_net(req);
+
+	if (likely(!(net->how & IORING_RECVSEND_POLL_FIRST)))
+		return false;
+	/* only the first attempt waits before it tries */
+	net->how &= ~IORING_RECVSEND_POLL_FIRST;
 	/* a multishot request that is issued after an event already has an armed poll */
-	if (likely(!io_net_poll_first(io_net(req)) || issue_flags & IO_URING_F_MULTISHOT))
+	if (issue_flags & IO_URING_F_MULTISHOT)
 		return false;
 	*result = io_net_incomplete(req, sock, -EAGAIN, 0, IO_URING_F_NONBLOCK);
 	return true;
+}
+
+/* Return: true if a SEND or RECV waits first, or has a registered buffer: one test for both. */
+static inline bool io_net_is_rare(const struct io_net *net)
+{
+	return net->how & (IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_FIXED_BUF);
 }
 
 /*
@@ -200,8 +212,8 @@ static inline int io_net_pick(struct io_kiocb *req, unsigned int issue_flags)
 		return ret;
 	net->addr = buf.addr;
 	net->len = buf.len;
-	if (buf.inc)
-		net->how |= IO_NET_NO_RETRY;
+	/* the group may have been replaced since the last attempt */
+	net->how = (net->how & ~IO_NET_NO_RETRY) | (buf.inc ? IO_NET_NO_RETRY : 0);
 	return 0;
 }
 
@@ -320,7 +332,7 @@ static inline void io_net_iter(struct io_kiocb *req, int ddir, struct iov_iter *
  * io_sendmsg_attempt - make one attempt at a SENDMSG
  * @req: the request
  * @sock: its socket
- * @msg: initialized by io_net_msg_init(), possibly with a notification attached
+ * @msg: initialized by io_net_msg_init() and io_net_iter(), possibly with a notification attached
  * @issue_flags: IO_URING_F_*
  *
  * Return: see sock_sendmsg().
@@ -336,7 +348,6 @@ static __always_inline int io_sendmsg_attempt(struct io_kiocb *req, struct socke
 		msg->msg_name = &async->name;
 		msg->msg_namelen = net->name_len;
 	}
-	io_net_iter(req, ITER_SOURCE, &msg->msg_iter);
 	msg->msg_flags = io_net_flags(net, issue_flags);
 	/* ancillary data is sent once, with the first part */
 	if (likely(!net->control_len || net->done))

@@ -82,20 +82,28 @@ static const struct ubuf_info_ops io_notif_ops = {
 	.complete = io_notif_complete,
 };
 
-/* Return: the node of a send's registered buffer; NULL if the buffer does not cover the data. */
-static struct io_rsrc_node *io_notif_buf(struct io_kiocb *req)
+/* Let the notification hold the parts of the registered buffer that are in the send's vector. */
+static noinline int io_notif_gather(struct io_kiocb *req, struct io_kiocb *notif)
 {
-	struct io_rsrc_node *node = io_rsrc_find(&req->ctx->buf_table, req->buf_index);
+	struct io_net_async *async = req->async_data;
 	struct io_net *net = io_net(req);
+	int ret;
 
-	if (!node || !io_buf_covers(io_buf_node(node), ITER_SOURCE, net->addr, net->len))
-		return NULL;
-	return node;
+	/* a vector without an entry has no copy */
+	ret = io_buf_gather(notif, ITER_SOURCE, net->len ? async->iov : NULL, net->len);
+	if (ret < 0) {
+		io_buf_forget(notif);
+		return ret;
+	}
+	net->addr = 0;
+	net->len = ret;
+	return 0;
 }
 
 /**
  * io_notif_make - allocate the notification of a send
  * @req: a zero copy send in ->prep()
+ * @user_data: user_data of the notification
  * @report: as in struct io_notif
  *
  * Afterwards the CQE of @req has IORING_CQE_F_MORE, and ->cleanup() has to call io_notif_put().
@@ -104,9 +112,9 @@ static struct io_rsrc_node *io_notif_buf(struct io_kiocb *req)
  *
  * Return: 0 or -ENOMEM
  */
-int io_notif_make(struct io_kiocb *req, bool report)
+int io_notif_make(struct io_kiocb *req, u64 user_data, bool report)
 {
-	struct io_kiocb *notif = io_req_take_notif(req);
+	struct io_kiocb *notif = io_req_take_notif(req, user_data);
 
 	if (unlikely(!notif))
 		return -ENOMEM;
@@ -129,15 +137,20 @@ static int io_notif_hold_buf(struct io_kiocb *req, struct io_kiocb *notif,
 			     unsigned int issue_flags)
 {
 	struct io_ring_ctx *ctx = req->ctx;
+	struct io_net *net = io_net(req);
+	bool vec = net->how & IORING_SEND_VECTORIZED;
 	struct io_rsrc_node *node;
 	int ret = io_issue_lock(ctx, issue_flags);
 
 	if (unlikely(ret))
 		return ret;
-	node = io_notif_buf(req);
-	if (likely(node)) {
+	node = io_rsrc_find(&ctx->buf_table, req->buf_index);
+	if (likely(node) && (vec || io_buf_covers(io_buf_node(node), ITER_SOURCE, net->addr,
+						  net->len))) {
 		notif->buf_node = io_node_get(ctx, node);
 		notif->flags |= REQ_F_BUF_NODE;
+		if (unlikely(vec))
+			ret = io_notif_gather(req, notif);
 	} else {
 		ret = -EFAULT;
 	}
@@ -217,9 +230,9 @@ static int io_notif_fill_fixed(struct sk_buff *skb, struct iov_iter *from, size_
 /**
  * io_notif_attach - attach a notification to the msghdr of an attempt
  * @req: the send, after io_notif_bind()
- * @msg: the msghdr, initialized for SEND_ZC or by io_net_msg_init()
+ * @msg: the msghdr with its iterator
  *
- * For data in a registered buffer this function also initializes the iterator of @msg.
+ * For data in a registered buffer this function also replaces the iterator of @msg.
  */
 void io_notif_attach(struct io_kiocb *req, struct msghdr *msg)
 {

@@ -6,6 +6,9 @@
  * one buffer.  msg_bundle.c has the attempts that use several provided buffers.
  * recv_multishot.c posts the CQEs of multishot requests.
  */
+#include <linux/poll.h>
+#include <net/tcp.h>
+
 #include "op/net/net.h"
 
 /* Attempt a RECV once.  Return: as sock_recvmsg(). */
@@ -38,6 +41,35 @@ static enum io_result io_recv_picked_end(struct io_kiocb *req, struct socket *so
 	return io_net_picked_end(req, result, issue_flags);
 }
 
+#define IO_RECV_EVENTS	(EPOLLIN | EPOLLERR | EPOLLHUP | EPOLLRDHUP)
+
+/*
+ * Return: true if a receive gets -EAGAIN whenever the poll of its socket finds no event.  A
+ * listening socket, one that is being repaired, or one without urgent data has an error instead.
+ * SO_RCVLOWAT only holds back events.
+ */
+static bool io_recv_poll_decides(const struct io_net *net, const struct sock *sk)
+{
+	if (sk_is_tcp(sk) && tcp_sk(sk)->repair)
+		return false;
+	return (sk_is_inet(sk) || sk->sk_family == AF_UNIX) && READ_ONCE(sk->sk_rcvlowat) <= 1 &&
+	       READ_ONCE(sk->sk_state) != TCP_LISTEN && !(net->msg_flags & MSG_OOB);
+}
+
+/*
+ * Return: true if a receive on a worker waits for its socket.  It must not have a buffer meanwhile,
+ * which other receives may need.  Without any buffer it ends instead, with -ENOBUFS.
+ */
+static noinline bool io_recv_waits_unpicked(struct io_kiocb *req, const struct socket *sock,
+					    unsigned int issue_flags)
+{
+	const struct io_net *net = io_net(req);
+
+	return !(req->flags & REQ_F_PICKED) && io_net_waits(net, -EAGAIN, issue_flags) &&
+	       io_recv_poll_decides(net, sock->sk) &&
+	       !(vfs_poll(req->file, NULL) & IO_RECV_EVENTS) && io_buf_offered(req);
+}
+
 /* Issue a RECV into one provided buffer, or into a bundle. */
 static noinline enum io_result io_recv_picked(struct io_kiocb *req, struct socket *sock,
 					      unsigned int issue_flags)
@@ -47,6 +79,9 @@ static noinline enum io_result io_recv_picked(struct io_kiocb *req, struct socke
 
 	if (io_net_bundles(req, io_net(req), issue_flags))
 		return io_recv_bundle(req, sock, issue_flags);
+	if (unlikely(issue_flags & IO_URING_F_UNLOCKED) &&
+	    io_recv_waits_unpicked(req, sock, issue_flags))
+		return IO_AGAIN;
 	ret = io_net_pick(req, issue_flags);
 	if (unlikely(ret))
 		return io_done(req, ret);
@@ -54,15 +89,37 @@ static noinline enum io_result io_recv_picked(struct io_kiocb *req, struct socke
 	return io_recv_picked_end(req, sock, &msg, ret, issue_flags);
 }
 
+/* Issue a RECV into a registered buffer. */
+static noinline enum io_result io_recv_fixed(struct io_kiocb *req, struct socket *sock,
+					     unsigned int issue_flags)
+{
+	struct io_net *net = io_net(req);
+	struct msghdr msg __uninitialized;
+	int ret = io_net_iter_fixed(req, ITER_DEST, issue_flags, &msg.msg_iter);
+
+	if (unlikely(ret))
+		return io_done(req, ret);
+	io_recv_msg_init(&msg);
+	ret = sock_recvmsg(sock, &msg, io_net_flags(net, issue_flags));
+	return io_net_received(req, sock, &msg, ret, issue_flags);
+}
+
 static enum io_result io_recv_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
+	struct io_net *net = io_net(req);
 	enum io_result result;
-	struct socket *sock = io_net_begin(req, issue_flags, &result);
+	struct socket *sock = io_net_sock(req, &result);
 	struct msghdr msg __uninitialized;
 	int ret;
 
 	if (unlikely(!sock))
 		return result;
+	if (unlikely(io_net_is_rare(net))) {
+		if (io_net_holds(req, sock, issue_flags, &result))
+			return result;
+		if (net->how & IORING_RECVSEND_FIXED_BUF)
+			return io_recv_fixed(req, sock, issue_flags);
+	}
 	if (unlikely(req->flags & REQ_F_BUFFER_SELECT))
 		return io_recv_picked(req, sock, issue_flags);
 	ret = io_recv_attempt(req, sock, &msg, issue_flags);
@@ -93,7 +150,10 @@ static noinline enum io_result io_recvmsg_picked(struct io_kiocb *req, struct so
 	struct msghdr msg __uninitialized;
 	int ret;
 
-	ret = many ? io_recvmsg_pick(req, issue_flags) : io_net_pick(req, issue_flags);
+	if (unlikely(issue_flags & IO_URING_F_UNLOCKED) &&
+	    io_recv_waits_unpicked(req, sock, issue_flags))
+		return IO_AGAIN;
+	ret = io_net_pick(req, issue_flags);
 	if (unlikely(ret))
 		return io_done(req, ret);
 	msg.msg_inq = -1;

@@ -6,6 +6,9 @@
  * own CQE.  The request ends at the end of the stream, with an error, if the group is empty,
  * if the CQ is full, or if it is cancelled.  submit/multishot.c describes when it is issued.
  *
+ * sqe->len of a RECV limits each part.  With sqe->optlen the request also ends after that number of
+ * bytes.  The last part may exceed the number, unless it is a bundle, as on 7.3.
+ *
  * Several messages may arrive before the program reaps a CQE, so one msghdr cannot describe
  * them all.  Instead each buffer of a RECVMSG begins with a header:
  *
@@ -43,38 +46,14 @@ static u32 io_recvmsg_head(const struct io_net *net)
 }
 
 /**
- * io_recvmsg_pick - select the buffer for an attempt of a multishot RECVMSG
- * @req: the request
- * @issue_flags: IO_URING_F_*
- *
- * If other requests have left too little of an incremental buffer for the header, drop this rest
- * and select the next buffer.
- *
- * Return: as io_net_pick(), or -EFAULT if an unused buffer is too short for the header.
- */
-int io_recvmsg_pick(struct io_kiocb *req, unsigned int issue_flags)
-{
-	struct io_net *net = io_net(req);
-	u32 head = io_recvmsg_head(net);
-	int ret = io_net_pick(req, issue_flags);
-
-	while (unlikely(!ret && net->len < head && !req->picked.taken)) {
-		io_buf_unused(req);
-		if (!io_buf_retire(req, head))
-			return -EFAULT;
-		ret = io_net_pick(req, issue_flags);
-	}
-	return ret;
-}
-
-/**
  * io_recvmsg_multishot - attempt a multishot RECVMSG once
- * @req: the request, with a buffer from io_recvmsg_pick()
+ * @req: the request, with a buffer from io_net_pick()
  * @sock: its socket
  * @msg: msghdr that the attempt fills in
  * @issue_flags: IO_URING_F_*
  *
- * Return: number of used bytes in the buffer, or a negative errno.
+ * Return: number of used bytes in the buffer, or a negative errno: -EFAULT if the buffer, or what
+ * other requests have left of it, is too short for the header.
  */
 int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
 			 unsigned int issue_flags)
@@ -87,7 +66,8 @@ int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghd
 	if (unlikely(net->len < head))
 		return -EFAULT;
 	io_net_msg_init(msg);
-	msg->msg_name = &name;
+	/* without room for the name, its length in the header is 0 */
+	msg->msg_name = net->name_room ? &name : NULL;
 	/* the protocol reads these flags when it writes ancillary data */
 	msg->msg_flags = net->msg_flags & (MSG_CMSG_CLOEXEC | MSG_CMSG_COMPAT);
 	msg->msg_control_is_user = true;
@@ -163,6 +143,19 @@ static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *ms
 	return IO_MORE_IF_READY;
 }
 
+/* Count received bytes.  The CQE of those that complete sqe->optlen is the last. */
+static void io_recv_count(struct io_kiocb *req, int ret)
+{
+	struct io_net *net = io_net(req);
+
+	if (ret <= 0)
+		return;
+	if (ret < net->total)
+		net->total -= ret;
+	else
+		req->flags &= ~REQ_F_MULTISHOT;
+}
+
 /**
  * io_recv_multishot_post - post the result of a multishot receive
  * @req: the request
@@ -178,27 +171,13 @@ enum io_result io_recv_multishot_post(struct io_kiocb *req, const struct msghdr 
 {
 	if (msg->msg_inq > 0)
 		cflags |= IORING_CQE_F_SOCK_NONEMPTY;
+	if (unlikely(io_net(req)->total))
+		io_recv_count(req, ret);
 	if (likely(ret > 0 && req->flags & REQ_F_MULTISHOT &&
 		   (io_post_more_fast(req, ret, cflags) || io_post_more(req, ret, cflags))))
 		return io_recv_more(req, msg, issue_flags);
 	req->cqe.flags = cflags;
 	return io_done(req, io_no_restart(ret));
-}
-
-/*
- * Consume the buffer of an attempt with the result @ret.  For RECVMSG, also drop the rest of an
- * incremental buffer if the rest is too short for another header, and clear
- * IORING_CQE_F_BUF_MORE.  Return: flags for the CQE.
- */
-static u32 io_recv_used(struct io_kiocb *req, int ret, unsigned int issue_flags)
-{
-	bool lent = !req->picked.taken;
-	u32 cflags = io_buf_used(req, ret, issue_flags);
-
-	if (unlikely(cflags & IORING_CQE_F_BUF_MORE) && req->opcode == IORING_OP_RECVMSG && lent &&
-	    io_buf_retire(req, io_recvmsg_head(io_net(req))))
-		cflags &= ~IORING_CQE_F_BUF_MORE;
-	return cflags;
 }
 
 /**
@@ -213,10 +192,18 @@ static u32 io_recv_used(struct io_kiocb *req, int ret, unsigned int issue_flags)
 enum io_result io_net_received_multishot(struct io_kiocb *req, const struct msghdr *msg, int ret,
 					 unsigned int issue_flags)
 {
+	bool lent = !req->picked.taken;
+	u32 cflags;
+
 	if (io_net_waits(io_net(req), ret, issue_flags)) {
 		io_buf_unused(req);
 		return IO_AGAIN;
 	}
-	return io_recv_multishot_post(req, msg, ret, io_recv_used(req, ret, issue_flags),
-				      issue_flags);
+	/* with MSG_TRUNC the result counts bytes that did not fit */
+	cflags = io_buf_used(req, min(ret, (int)io_net(req)->len), issue_flags);
+	/* drop the rest of an incremental buffer that is too short for another header */
+	if (unlikely(cflags & IORING_CQE_F_BUF_MORE) && req->opcode == IORING_OP_RECVMSG && lent &&
+	    io_buf_retire(req, io_recvmsg_head(io_net(req))))
+		cflags &= ~IORING_CQE_F_BUF_MORE;
+	return io_recv_multishot_post(req, msg, ret, cflags, issue_flags);
 }

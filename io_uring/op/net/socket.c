@@ -9,9 +9,12 @@
  * writable.  A second call of connect then returns the result of the first call.
  */
 #include <linux/file.h>
+#include <linux/in6.h>
 #include <linux/net.h>
 #include <linux/socket.h>
+#include <net/ipv6.h>
 #include <net/sock.h>
+#include <uapi/linux/io_uring/bpf_filter.h>
 
 #include "op/list.h"
 #include "op/result.h"
@@ -74,6 +77,15 @@ static int io_socket_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return 0;
 }
 
+static void io_socket_filter_fields(struct io_kiocb *req, struct io_uring_bpf_ctx *ctx)
+{
+	const struct io_socket *s = io_socket(req);
+
+	ctx->socket.family = s->domain;
+	ctx->socket.type = s->type & SOCK_TYPE_MASK;
+	ctx->socket.protocol = s->protocol;
+}
+
 static enum io_result io_socket_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_socket *s = io_socket(req);
@@ -133,6 +145,29 @@ static enum io_result io_bind_issue(struct io_kiocb *req, unsigned int issue_fla
 	io_sockaddr_get(req, &addr);
 	ret = __sys_bind_socket(sock, &addr, io_sockaddr(req)->len);
 	return io_done(req, io_no_restart(ret));
+}
+
+/* Store the fields that are within the length of the address. */
+static void io_connect_filter_fields(struct io_kiocb *req, struct io_uring_bpf_ctx *ctx)
+{
+	unsigned int len = io_sockaddr(req)->len;
+	struct sockaddr_storage addr = { };
+
+	if (len < sizeof(addr.ss_family))
+		return;
+	io_sockaddr_get(req, &addr);
+	ctx->connect.family = addr.ss_family;
+	if (addr.ss_family == AF_INET && len >= sizeof(struct sockaddr_in)) {
+		const struct sockaddr_in *in = (const void *)&addr;
+
+		ctx->connect.port = in->sin_port;
+		ctx->connect.v4_addr = in->sin_addr.s_addr;
+	} else if (addr.ss_family == AF_INET6 && len >= SIN6_LEN_RFC2133) {
+		const struct sockaddr_in6 *in6 = (const void *)&addr;
+
+		ctx->connect.port = in6->sin6_port;
+		memcpy(ctx->connect.v6_addr, &in6->sin6_addr, sizeof(ctx->connect.v6_addr));
+	}
 }
 
 /* Return: true if a non-blocking attempt has to be continued later. */
@@ -211,6 +246,8 @@ static enum io_result io_shutdown_issue(struct io_kiocb *req, unsigned int issue
 
 const struct io_op io_op_socket = {
 	.audit_skip	= 1,
+	.filter_size	= sizeof_field(struct io_uring_bpf_ctx, socket),
+	.filter_fields	= io_socket_filter_fields,
 	.prep		= io_socket_prep,
 	.issue		= io_socket_issue,
 };
@@ -232,6 +269,8 @@ const struct io_op io_op_connect = {
 	.unbound_nonreg_file	= 1,
 	.poll_out		= 1,
 	.borrows_file		= 1,
+	.filter_size		= sizeof_field(struct io_uring_bpf_ctx, connect),
+	.filter_fields		= io_connect_filter_fields,
 	.prep			= io_sockaddr_prep,
 	.issue			= io_connect_issue,
 };

@@ -76,6 +76,7 @@ static enum io_result io_sendmsg_zc_issue(struct io_kiocb *req, unsigned int iss
 	if (unlikely(!sock))
 		return result;
 	io_net_msg_init(&msg);
+	io_net_iter(req, ITER_SOURCE, &msg.msg_iter);
 	io_notif_attach(req, &msg);
 	return io_zc_sent(req, sock, io_sendmsg_attempt(req, sock, &msg, issue_flags),
 			  issue_flags);

@@ -34,6 +34,9 @@ ssize_t io_rw_pieces(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 		return -EAGAIN;
 	if (iov_iter_is_bvec(iter) && io_buf_node(req->buf_node)->map->release)
 		return -EFAULT;
+	/* the vector of a READV_FIXED or WRITEV_FIXED has user addresses, too */
+	if (iov_iter_is_bvec(iter) && req->flags & REQ_F_ASYNC_DATA)
+		io_rw_iter_slow(req, ddir, iter);
 
 	while (iov_iter_count(iter)) {
 		void __user *base;
@@ -41,7 +44,8 @@ ssize_t io_rw_pieces(struct io_kiocb *req, int ddir, struct iov_iter *iter)
 		ssize_t ret;
 
 		if (iov_iter_is_bvec(iter)) {
-			base = u64_to_user_ptr(io_rw(req)->addr + io_rw(req)->done + moved);
+			/* one call for all of it */
+			base = u64_to_user_ptr(io_rw(req)->addr + io_rw(req)->done);
 			len = iov_iter_count(iter);
 		} else {
 			base = iter_iov_addr(iter);

@@ -13,7 +13,6 @@
 #include <linux/slab.h>
 
 #include "op/rw/rw.h"
-#include "submit/issue.h"
 
 /**
  * io_rw_async_alloc - allocate memory for a vector or the wait for a folio
@@ -28,8 +27,11 @@ struct io_rw_async *io_rw_async_alloc(struct io_kiocb *req, unsigned int nr_segs
 {
 	struct io_rw_async *async = io_req_alloc_async(req, struct_size(async, iov, nr_segs));
 
-	if (async)
+	if (async) {
 		async->nr_segs = nr_segs;
+		async->has_meta = false;
+		async->plain = false;
+	}
 	return async;
 }
 
@@ -76,7 +78,7 @@ static noinline int io_rw_prep_vec(struct io_kiocb *req, int ddir)
 	if (unlikely(nr > UIO_MAXIOV))
 		return -EINVAL;
 	if (nr > 1) {
-		struct io_rw_async *async = io_rw_async_alloc(req, nr);
+		struct io_rw_async *async = io_rw_async_vec(req, nr);
 
 		if (!async)
 			return -ENOMEM;
@@ -92,7 +94,6 @@ static noinline int io_rw_prep_vec(struct io_kiocb *req, int ddir)
 	return 0;
 }
 
-/* Read the SQE of a READV. */
 int io_readv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	int ret = io_rw_prep_sqe(req, sqe);
@@ -122,27 +123,6 @@ int io_rw_buf_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return req->flags & REQ_F_BUFFER_SELECT ? 0 : -EFAULT;
 }
 
-/**
- * io_rw_buf_later - check whether ->issue() may look up the registered buffer once more
- * @req: a READ_FIXED or WRITE_FIXED; ring lock held
- * @err: the error of the lookup in ->prep()
- *
- * An earlier command in the chain may register a driver's buffer, see io_buf_forget_driver().
- *
- * Return: 0 if ->issue() may look up the buffer, otherwise @err.
- */
-int io_rw_buf_later(struct io_kiocb *req, int err)
-{
-	struct io_ring_ctx *ctx = req->ctx;
-
-	if (io_req_is_next(req) || !ctx->commands || req->buf_index >= ctx->buf_table.nr)
-		return err;
-	if (req->flags & REQ_F_BUF_NODE)
-		io_buf_forget_driver(req);
-	/* if the node was not dropped above, its user memory does not cover the data */
-	return req->flags & REQ_F_BUF_NODE ? err : 0;
-}
-
 int io_read_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	return io_rw_fixed_prep(req, sqe, ITER_DEST);
@@ -163,8 +143,14 @@ int io_write_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 int io_rw_set_flags(struct io_kiocb *req, int ddir)
 {
 	struct kiocb *kiocb = &io_rw(req)->kiocb;
-	int ret = kiocb_set_rw_flags(kiocb, io_rw(req)->flags, ddir);
+	int ret;
 
+	if (io_rw(req)->flags & IO_RWF_META) {
+		ret = io_rw_meta_start(req, ddir);
+		if (ret)
+			return ret;
+	}
+	ret = kiocb_set_rw_flags(kiocb, io_rw(req)->flags, ddir);
 	if (ret)
 		return ret;
 	if (kiocb->ki_flags & IOCB_HIPRI && !req->ctx->iopoll)

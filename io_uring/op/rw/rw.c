@@ -48,26 +48,6 @@ noinline bool io_rw_nonblocking(struct file *file, __poll_t events)
 	return file_can_poll(file) && vfs_poll(file, &pt) & events;
 }
 
-/*
- * Prepare a later attempt, and clear the state of the previous one.  Return: 0, or a negative
- * errno with which the request ends.
- */
-static int io_rw_start_again(struct io_kiocb *req, int ddir)
-{
-	struct kiocb *kiocb = &io_rw(req)->kiocb;
-
-	kiocb->ki_flags &= ~IOCB_WAITQ;
-	if (req->ctx->iopoll) {
-		/* the file has cleared IOCB_HIPRI if the last attempt could not be polled */
-		kiocb->ki_flags |= IOCB_HIPRI;
-		kiocb->private = NULL;
-		req->iopoll_done = 0;
-	}
-	if (unlikely(req->flags & REQ_F_CUR_POS) && !io_rw(req)->done)
-		return io_rw_follow_pos(req, ddir);
-	return 0;
-}
-
 /* Handle -EIOCBQUEUED on a polled ring.  Return: the return value of ->issue(). */
 static enum io_result io_rw_queued(struct io_kiocb *req, unsigned int issue_flags)
 {
@@ -310,15 +290,21 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 	return io_rw_incomplete(req, ret);
 }
 
-/* Issue a request whose registered buffer ->prep() has not assigned, see io_rw_buf_later(). */
+/* Find the registered buffer that ->prep() has not found, see io_rw_fixed_prep(). */
+static int io_rw_fixed_assign(struct io_kiocb *req)
+{
+	return io_rw_buf_assign(req, io_rw_fixed_ddir(req));
+}
+
+/* Issue a request without its registered buffer.  A worker gets none, see ->assign_buf(). */
 static noinline enum io_result io_rw_fixed_issue(struct io_kiocb *req, unsigned int issue_flags)
 {
-	bool read = req->opcode == IORING_OP_READ_FIXED;
-	int ret = io_rw_buf_assign(req, read ? ITER_DEST : ITER_SOURCE, issue_flags);
+	int ret = io_ops[req->opcode]->assign_buf(req);
 
 	if (ret)
 		return io_done(req, ret);
-	return read ? io_read_issue(req, issue_flags) : io_write_issue(req, issue_flags);
+	return io_rw_fixed_ddir(req) == ITER_DEST ? io_read_issue(req, issue_flags) :
+						    io_write_issue(req, issue_flags);
 }
 
 static enum io_result io_read_fixed_issue(struct io_kiocb *req, unsigned int issue_flags)
@@ -386,10 +372,26 @@ const struct io_op io_op_read_fixed = {
 	IO_READ_RECORD,
 	.prep			= io_read_fixed_prep,
 	.issue			= io_read_fixed_issue,
+	.assign_buf		= io_rw_fixed_assign,
 };
 
 const struct io_op io_op_write_fixed = {
 	IO_WRITE_RECORD,
 	.prep			= io_write_fixed_prep,
 	.issue			= io_write_fixed_issue,
+	.assign_buf		= io_rw_fixed_assign,
+};
+
+const struct io_op io_op_readv_fixed = {
+	IO_READ_RECORD,
+	.prep			= io_rw_vec_prep,
+	.issue			= io_read_fixed_issue,
+	.assign_buf		= io_rw_vec_assign,
+};
+
+const struct io_op io_op_writev_fixed = {
+	IO_WRITE_RECORD,
+	.prep			= io_rw_vec_prep,
+	.issue			= io_write_fixed_issue,
+	.assign_buf		= io_rw_vec_assign,
 };

@@ -46,14 +46,30 @@ static_assert(!offsetof(struct io_rw, kiocb));
 /**
  * struct io_rw_async - data that only some reads and writes need
  * @wpq: wait queue entry of a buffered read that waits for a folio
+ * @meta: with @has_meta, so for direct transfers only: the metadata of the present attempt
+ * @seed: the seed of the first attempt
  * @nr_segs: number of entries in @iov, 0 if the data is in one piece
- * @iov: copy of the program's vector
+ * @has_meta: the program has passed metadata
+ * @plain: a vector in a registered buffer is transferred by its addresses, see vec.c
+ * @iov: copy of the program's vector.  With a registered buffer, only io_rw_pieces() uses the copy
+ *	once the buffer is found
  */
 struct io_rw_async {
-	struct wait_page_queue	wpq;
+	union {
+		struct wait_page_queue	wpq;
+		struct {
+			struct uio_meta	meta;
+			u64		seed;
+		};
+	};
 	unsigned int		nr_segs;
+	bool			has_meta;
+	bool			plain;
 	struct iovec		iov[] __counted_by(nr_segs);
 };
+
+/* io_rw->flags: the request has metadata, see meta.c; no RWF_* has this bit */
+#define IO_RWF_META	((__force rwf_t)BIT(31))
 
 /* events with which an attempt does not block; a hang-up or an error is reported at once */
 #define IO_READ_EVENTS	(EPOLLIN | EPOLLHUP | EPOLLERR)
@@ -65,7 +81,21 @@ int io_readv_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 int io_writev_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 int io_read_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
 int io_write_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_rw_vec_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe);
+int io_rw_vec_assign(struct io_kiocb *req);
 void io_rw_iter_slow(struct io_kiocb *req, int ddir, struct iov_iter *iter);
+
+int io_rw_prep_rare(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 ioprio, u64 attrs);
+struct io_rw_async *io_rw_async_grow(struct io_kiocb *req, unsigned int nr_segs);
+/* Allocate room for a vector, beside metadata that ->prep() has read already. */
+static inline struct io_rw_async *io_rw_async_vec(struct io_kiocb *req, unsigned int nr_segs)
+{
+	return unlikely(req->flags & REQ_F_ASYNC_DATA) ? io_rw_async_grow(req, nr_segs) :
+							 io_rw_async_alloc(req, nr_segs);
+}
+
+int io_rw_meta_start(struct io_kiocb *req, int ddir);
+void io_rw_meta_again(struct io_kiocb *req);
 
 int io_rw_set_flags(struct io_kiocb *req, int ddir);
 loff_t *io_rw_current_pos(struct io_kiocb *req);
@@ -126,6 +156,7 @@ static inline u16 io_rw_current_ioprio(void)
 static __always_inline int io_rw_prep_sqe(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	struct io_rw *rw = io_rw(req);
+	u64 attrs = IOCB_HAS_METADATA != 0 ? READ_ONCE(sqe->attr_type_mask) : 0;
 	u16 ioprio = READ_ONCE(sqe->ioprio);
 
 	rw->kiocb.ki_filp = NULL;
@@ -133,31 +164,41 @@ static __always_inline int io_rw_prep_sqe(struct io_kiocb *req, const struct io_
 	rw->addr = READ_ONCE(sqe->addr);
 	rw->len = READ_ONCE(sqe->len);
 	rw->flags = (__force rwf_t)READ_ONCE(sqe->rw_flags);
-	if (likely(!ioprio)) {
-		rw->kiocb.ki_ioprio = io_rw_current_ioprio();
-		return 0;
-	}
-	rw->kiocb.ki_ioprio = ioprio;
-	return ioprio_check_cap(ioprio);
-}
-
-int io_rw_buf_later(struct io_kiocb *req, int err);
-
-/* Find the registered buffer of a READ_FIXED or WRITE_FIXED.  Return: 0 or a negative errno. */
-static __always_inline int io_rw_buf_assign(struct io_kiocb *req, int ddir,
-					    unsigned int issue_flags)
-{
-	struct io_rw *rw = io_rw(req);
-	int ret = io_buf_assign(req, issue_flags);
-
-	if (unlikely(ret))
-		return ret;
-	if (unlikely(!io_buf_covers(io_buf_node(req->buf_node), ddir, rw->addr, rw->len)))
-		return -EFAULT;
+	rw->kiocb.ki_write_stream = READ_ONCE(sqe->write_stream);
+	if (unlikely(ioprio | attrs))
+		return io_rw_prep_rare(req, sqe, ioprio, attrs);
+	rw->kiocb.ki_ioprio = io_rw_current_ioprio();
 	return 0;
 }
 
-/* Read the SQE of a READ_FIXED or WRITE_FIXED, and find the registered buffer. */
+/* Return: ITER_DEST or ITER_SOURCE for a request with a registered buffer. */
+static inline int io_rw_fixed_ddir(const struct io_kiocb *req)
+{
+	return io_ops[req->opcode]->poll_in ? ITER_DEST : ITER_SOURCE;
+}
+
+/*
+ * Find the registered buffer of a READ_FIXED or WRITE_FIXED; ring lock held.  Return: 0 or a
+ * negative errno, without a buffer.
+ */
+static __always_inline int io_rw_buf_assign(struct io_kiocb *req, int ddir)
+{
+	struct io_rw *rw = io_rw(req);
+	int ret = io_buf_assign(req, 0);
+
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(!io_buf_covers(io_buf_node(req->buf_node), ddir, rw->addr, rw->len))) {
+		io_buf_forget(req);
+		return -EFAULT;
+	}
+	return 0;
+}
+
+/*
+ * Read the SQE of a READ_FIXED or WRITE_FIXED, and find the registered buffer.  If that fails,
+ * ->issue() looks the buffer up again, as 7.3 does: a request ahead in the chain may register it.
+ */
 static __always_inline int io_rw_fixed_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe,
 					    int ddir)
 {
@@ -165,8 +206,8 @@ static __always_inline int io_rw_fixed_prep(struct io_kiocb *req, const struct i
 
 	if (unlikely(ret))
 		return ret;
-	ret = io_rw_buf_assign(req, ddir, 0);
-	return likely(!ret) ? 0 : io_rw_buf_later(req, ret);
+	io_rw_buf_assign(req, ddir);
+	return 0;
 }
 
 /* Set up an iterator over the range of the registered buffer that io_rw_buf_assign() checked. */
@@ -224,7 +265,6 @@ static __always_inline int __io_rw_start(struct io_kiocb *req, int ddir)
 	kiocb->ki_filp = file;
 	kiocb->ki_flags = file->f_iocb_flags;
 	kiocb->private = NULL;
-	kiocb->ki_write_stream = 0;
 	if (unlikely(rw->flags)) {
 		ret = io_rw_set_flags(req, ddir);
 		if (ret)
@@ -266,6 +306,28 @@ static __always_inline int io_rw_start(struct io_kiocb *req, int ddir)
 	if (unlikely(ret))
 		io_rw(req)->kiocb.ki_filp = NULL;
 	return ret;
+}
+
+/*
+ * Prepare a later attempt, and clear the state of the previous one.  Return: 0, or a negative
+ * errno with which the request ends.
+ */
+static __always_inline int io_rw_start_again(struct io_kiocb *req, int ddir)
+{
+	struct kiocb *kiocb = &io_rw(req)->kiocb;
+
+	kiocb->ki_flags &= ~IOCB_WAITQ;
+	if (unlikely(kiocb->ki_flags & IOCB_HAS_METADATA))
+		io_rw_meta_again(req);
+	if (req->ctx->iopoll) {
+		/* the file has cleared IOCB_HIPRI if the last attempt could not be polled */
+		kiocb->ki_flags |= IOCB_HIPRI;
+		kiocb->private = NULL;
+		req->iopoll_done = 0;
+	}
+	if (unlikely(req->flags & REQ_F_CUR_POS) && !io_rw(req)->done)
+		return io_rw_follow_pos(req, ddir);
+	return 0;
 }
 
 /**

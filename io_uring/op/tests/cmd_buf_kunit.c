@@ -176,12 +176,64 @@ static void cmd_buf_in_a_chain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix->released, 1);
 }
 
+/* Compare the whole of a request's buffer with segments of the driver's page. */
+static void cmd_buf_expect(struct kunit *test, const struct bio_vec *want, unsigned int nr)
+{
+	struct cmd_buf_fixture *fix = test->priv;
+	const struct io_buf_node *buf = io_buf_node(fix->req->buf_node);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, buf->map->nr_bvecs, nr);
+	for (i = 0; i < nr; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, buf->bvec[i].bv_page, ZERO_PAGE(0));
+		KUNIT_EXPECT_EQ(test, buf->bvec[i].bv_offset, want[i].bv_offset);
+		KUNIT_EXPECT_EQ(test, buf->bvec[i].bv_len, want[i].bv_len);
+	}
+}
+
+/* The parts of a vector are segments in the order of the vector, and hold the whole buffer. */
+static void cmd_buf_parts(struct kunit *test)
+{
+	static const struct iovec first[] = { { (void *)590, 20 }, { (void *)0, 5 } };
+	static const struct iovec second[] = { { (void *)699, 1 } };
+	static const struct iovec outside[] = { { (void *)0, 5 }, { (void *)699, 2 } };
+	static const struct iovec empty[] = { { (void *)0, 5 }, { (void *)5, 0 } };
+	static const struct bio_vec first_segs[] = {
+		{ .bv_offset = 630, .bv_len = 10 },
+		{ .bv_offset = 0, .bv_len = 10 },
+		{ .bv_offset = 40, .bv_len = 5 },
+	};
+	static const struct bio_vec second_segs[] = { { .bv_offset = 99, .bv_len = 1 } };
+	struct cmd_buf_fixture *fix = test->priv;
+	struct io_kiocb *req = fix->req;
+
+	guard(mutex)(&fix->ctx->uring_lock.mutex);
+	KUNIT_ASSERT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 0), 0);
+	req->buf_index = 0;
+	KUNIT_ASSERT_EQ(test, io_buf_assign(req, 0), 0);
+	KUNIT_EXPECT_EQ(test, io_buf_gather(req, ITER_SOURCE, first, 2), -EFAULT);
+	KUNIT_EXPECT_EQ(test, io_buf_gather(req, ITER_DEST, outside, 2), -EFAULT);
+	KUNIT_EXPECT_EQ(test, io_buf_gather(req, ITER_DEST, empty, 2), -EFAULT);
+	KUNIT_EXPECT_PTR_EQ(test, req->buf_node, fix->ctx->buf_table.nodes[0]);
+	KUNIT_ASSERT_EQ(test, io_buf_gather(req, ITER_DEST, first, 2), 25);
+	cmd_buf_expect(test, first_segs, ARRAY_SIZE(first_segs));
+	/* other parts of the same buffer, not parts of the parts */
+	KUNIT_EXPECT_EQ(test, io_buf_gather(req, ITER_DEST, outside, 2), -EFAULT);
+	KUNIT_ASSERT_EQ(test, io_buf_gather(req, ITER_DEST, second, 1), 1);
+	cmd_buf_expect(test, second_segs, ARRAY_SIZE(second_segs));
+	KUNIT_EXPECT_EQ(test, cmd_buf_clear(fix, 0), 0);
+	KUNIT_EXPECT_EQ(test, fix->released, 0);
+	io_buf_forget(req);
+	KUNIT_EXPECT_EQ(test, fix->released, 1);
+}
+
 static struct kunit_case cmd_buf_cases[] = {
 	KUNIT_CASE(cmd_buf_slots),
 	KUNIT_CASE(cmd_buf_directions),
 	KUNIT_CASE(cmd_buf_in_use),
 	KUNIT_CASE(cmd_buf_leaving),
 	KUNIT_CASE(cmd_buf_in_a_chain),
+	KUNIT_CASE(cmd_buf_parts),
 	{}
 };
 

@@ -122,10 +122,109 @@ static void cmd_stays_the_drivers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix->ctx->cq.tail, 1);
 }
 
+/* Turn the first command into a multishot one, with a group of buffers of 64 bytes. */
+static struct io_uring_cmd *cmd_make_multishot(struct kunit *test, struct cmd_fixture *fix, u32 nr)
+{
+	struct io_buf_group *group = kunit_kzalloc(test, sizeof(*group), GFP_KERNEL);
+	struct io_kiocb *req = fix->req[0];
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, group);
+	group->id = 1;
+	group->size = roundup_pow_of_two(nr);
+	group->bufs = kunit_kcalloc(test, group->size, sizeof(*group->bufs), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, group->bufs);
+	for (i = 0; i < nr; i++)
+		*io_group_slot(group, group->tail++) = (struct io_uring_buf) {
+			.addr = (i + 1) * PAGE_SIZE, .len = 64, .bid = i,
+		};
+	fix->ctx->groups.small[1] = group;
+	req->flags |= REQ_F_MULTISHOT | REQ_F_BUFFER_SELECT;
+	req->buf_index = 1;
+	return io_req_cmd(req);
+}
+
+/*
+ * A buffer with a result leaves its group with a CQE.  A buffer without a result stays.
+ * Mutants: multishot-command-*.
+ */
+static void cmd_posts_buffers(struct kunit *test)
+{
+	struct cmd_fixture *fix = cmd_make(test);
+	struct io_uring_cmd *cmd = cmd_make_multishot(test, fix, 2);
+	const struct io_uring_cqe *cqe = &fix->ctx->cq.cqes[0];
+	struct io_uring_task *tctx = current->io_uring;
+	struct io_br_sel sel;
+	size_t len = 0;
+
+	current->io_uring = fix->tctx;
+	mutex_lock(&fix->ctx->uring_lock.mutex);
+	KUNIT_EXPECT_TRUE(test, io_uring_mshot_cmd_post_cqe(cmd, &sel, 0));
+	sel = io_uring_cmd_buffer_select(cmd, 2, &len, 0);
+	KUNIT_EXPECT_EQ(test, sel.val, -EINVAL);
+	sel = io_uring_cmd_buffer_select(cmd, 1, &len, 0);
+	KUNIT_EXPECT_EQ(test, (unsigned long)sel.addr, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, len, 64);
+	sel.val = 0;
+	KUNIT_EXPECT_TRUE(test, io_uring_mshot_cmd_post_cqe(cmd, &sel, 0));
+	sel = io_uring_cmd_buffer_select(cmd, 1, &len, 0);
+	sel.val = -EFAULT;
+	KUNIT_EXPECT_TRUE(test, io_uring_mshot_cmd_post_cqe(cmd, &sel, 0));
+	KUNIT_EXPECT_EQ(test, fix->ctx->cq.tail, 0);
+
+	len = 40;
+	sel = io_uring_cmd_buffer_select(cmd, 1, &len, 0);
+	KUNIT_EXPECT_EQ(test, (unsigned long)sel.addr, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, len, 40);
+	sel.val = 24;
+	KUNIT_EXPECT_FALSE(test, io_uring_mshot_cmd_post_cqe(cmd, &sel, 0));
+	KUNIT_EXPECT_EQ(test, fix->ctx->cq.tail, 1);
+	KUNIT_EXPECT_EQ(test, cqe->res, 24);
+	KUNIT_EXPECT_EQ(test, cqe->flags, IORING_CQE_F_BUFFER | IORING_CQE_F_MORE);
+	sel = io_uring_cmd_buffer_select(cmd, 1, &len, 0);
+	KUNIT_EXPECT_EQ(test, (unsigned long)sel.addr, 2 * PAGE_SIZE);
+	sel.val = 1;
+	KUNIT_EXPECT_FALSE(test, io_uring_mshot_cmd_post_cqe(cmd, &sel, 0));
+	sel = io_uring_cmd_buffer_select(cmd, 1, &len, 0);
+	KUNIT_EXPECT_EQ(test, sel.val, -ENOBUFS);
+	mutex_unlock(&fix->ctx->uring_lock.mutex);
+	current->io_uring = tctx;
+	KUNIT_EXPECT_EQ(test, io_uring_cmd_buffer_select(cmd, 1, &len, 0).val, -ECANCELED);
+}
+
+/* If the CQ is full, the last CQE of the command returns the buffer. */
+static void cmd_posts_to_a_full_cq(struct kunit *test)
+{
+	struct cmd_fixture *fix = cmd_make(test);
+	struct io_uring_cmd *cmd = cmd_make_multishot(test, fix, 16);
+	struct io_uring_task *tctx = current->io_uring;
+	struct io_br_sel sel;
+	bool full = false;
+	size_t len = 0;
+	u32 i;
+
+	current->io_uring = fix->tctx;
+	mutex_lock(&fix->ctx->uring_lock.mutex);
+	for (i = 0; i < 16 && !full; i++) {
+		sel = io_uring_cmd_buffer_select(cmd, 1, &len, 0);
+		KUNIT_EXPECT_EQ(test, (unsigned long)sel.addr, (i + 1) * PAGE_SIZE);
+		sel.val = 8;
+		full = io_uring_mshot_cmd_post_cqe(cmd, &sel, 0);
+	}
+	mutex_unlock(&fix->ctx->uring_lock.mutex);
+	current->io_uring = tctx;
+	KUNIT_EXPECT_EQ(test, i, fix->ctx->cq_entries + 1);
+	KUNIT_EXPECT_EQ(test, fix->ctx->cq.tail, fix->ctx->cq_entries);
+	KUNIT_EXPECT_EQ(test, fix->req[0]->cqe.flags,
+			IORING_CQE_F_BUFFER | (i - 1) << IORING_CQE_BUFFER_SHIFT);
+}
+
 static struct kunit_case cmd_cases[] = {
 	KUNIT_CASE(cmd_outlives_its_callback),
 	KUNIT_CASE(cmd_ends_another),
 	KUNIT_CASE(cmd_stays_the_drivers),
+	KUNIT_CASE(cmd_posts_buffers),
+	KUNIT_CASE(cmd_posts_to_a_full_cq),
 	{}
 };
 

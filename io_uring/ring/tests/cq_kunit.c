@@ -259,7 +259,7 @@ static void cq_now_does_not_wait(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 1, 2);
-	io_cq_post_now(ctx, &val, NULL);
+	io_cq_post_now(ctx, &val);
 	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 1);
 	io_ring_unlock(ctx);
 	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 3);
@@ -277,7 +277,7 @@ static void cq_now_overflows_in_order(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
 	cq_post(ctx, 1, 3);
 	io_ring_unlock(ctx);
-	io_cq_post_now(ctx, &val, NULL);
+	io_cq_post_now(ctx, &val);
 	KUNIT_EXPECT_EQ(test, io_cq_ready(ctx), 2);
 	cq_expect(test, ctx, 1);
 	cq_expect(test, ctx, 2);

@@ -127,6 +127,25 @@ static void sq_release_makes_room(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, io_sq_full(ctx));
 }
 
+/* With IORING_SETUP_SQ_REWIND, each batch begins at the first slot, and no word is shared. */
+static void sq_rewinds(struct kunit *test)
+{
+	struct io_ring_ctx *ctx = test_ring(test, .sq_entries = 4,
+					    .flags = IORING_SETUP_SQ_REWIND |
+						     IORING_SETUP_NO_SQARRAY);
+	int round;
+
+	for (round = 0; round < 2; round++) {
+		KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 4);
+		KUNIT_EXPECT_EQ(test, sq_take(ctx), 0);
+		KUNIT_EXPECT_EQ(test, sq_take(ctx), 1);
+		io_sq_release(ctx);
+		KUNIT_EXPECT_EQ(test, ctx->rings->sq_head, 0);
+	}
+	ctx->rings->sq_tail = 77;
+	KUNIT_EXPECT_EQ(test, io_sq_pending(ctx), 4);
+}
+
 static struct kunit_case sq_cases[] = {
 	KUNIT_CASE(sq_follows_the_array),
 	KUNIT_CASE(sq_without_array),
@@ -135,6 +154,7 @@ static struct kunit_case sq_cases[] = {
 	KUNIT_CASE(sq_lying_tail),
 	KUNIT_CASE(sq_wraps),
 	KUNIT_CASE(sq_release_makes_room),
+	KUNIT_CASE(sq_rewinds),
 	{}
 };
 

@@ -20,6 +20,7 @@
 #include "ctx.h"
 #include "ring/cq.h"
 #include "ring/locks.h"
+#include "ring/sq.h"
 
 /**
  * struct test_ring_params - parameters of a test ring
@@ -64,6 +65,7 @@ static inline struct io_ring_ctx *test_ring_make(struct kunit *test,
 	init_waitqueue_head(&ctx->cq_wait);
 	init_waitqueue_head(&ctx->notify.wait);
 	io_cq_init(ctx);
+	io_sq_init(ctx);
 
 	ctx->sq.head = p->start;
 	rings->sq_head = p->start;

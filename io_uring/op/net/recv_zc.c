@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_RECV_ZC - receive into the memory of a queue */
+
+/*
+ * A RECV_ZC is a multishot request of a TCP socket, see submit/multishot.c.  Each piece of data
+ * gets a page of the queue (rsrc/zcrx.c) and a CQE with IORING_CQE_F_MORE, whose second half has
+ * the offset of the data.  Data of the socket stays there until it has a page and a CQE: if there
+ * is no page the request ends with -ENOMEM.  If the CQ is full, the program gets a chance to reap
+ * CQEs.  If that does not help the request ends with -ENOSPC.
+ *
+ * sqe->len limits the bytes of all pieces.  Once they are received, the request ends with 0.
+ *
+ * An attempt receives a limited number of pieces.  More data is received by further attempts, so
+ * that a fast sender does not keep other requests from running.
+ */
+#include <linux/highmem.h>
+#include <linux/security.h>
+#include <net/rps.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "complete/complete.h"
+#include "op/net/net.h"
+#include "rsrc/zcrx.h"
+
+/* pieces that an attempt receives */
+#define IO_ZC_PIECES	16
+
+/**
+ * struct io_zc_attempt - an attempt of a RECV_ZC
+ * @req: the request
+ * @nr: number of received pieces
+ * @copies: number of socket buffers that they came from
+ * @bytes: bytes in these pieces
+ * @err: why no more pieces can be received: a negative errno or 0
+ */
+struct io_zc_attempt {
+	struct io_kiocb	*req;
+	unsigned int	nr;
+	unsigned int	copies;
+	size_t		bytes;
+	int		err;
+};
+
+static int io_recv_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	struct io_net *net = io_net(req);
+
+	if (READ_ONCE(sqe->addr) || READ_ONCE(sqe->addr2) || READ_ONCE(sqe->addr3) ||
+	    READ_ONCE(sqe->msg_flags))
+		return -EINVAL;
+	net->how = READ_ONCE(sqe->ioprio);
+	if ((net->how & ~IORING_RECVSEND_POLL_FIRST) != IORING_RECV_MULTISHOT)
+		return -EINVAL;
+	net->msg_flags = 0;
+	net->done = 0;
+	net->len = READ_ONCE(sqe->len);
+	net->zcrx = io_zcrx_find(req->ctx, READ_ONCE(sqe->zcrx_ifq_idx));
+	if (!net->zcrx)
+		return -EINVAL;
+	if (net->len)
+		net->how |= IO_NET_LIMITED;
+	req->flags |= REQ_F_MULTISHOT;
+	/* issue it inline: only the submitter posts its CQEs, and it does not block */
+	req->flags &= ~REQ_F_FORCE_ASYNC;
+	return 0;
+}
+
+/* Copy a piece, and post its CQE.  Return: 0 or a negative errno; then nothing was received. */
+static int io_recv_zc_piece(struct io_kiocb *req, const struct sk_buff *skb, unsigned int offset,
+			    unsigned int len)
+{
+	struct io_zcrx *zcrx = io_net(req)->zcrx;
+	struct io_zcrx_piece piece;
+	void *to;
+	int ret;
+
+	if (!io_zcrx_take(zcrx, &piece))
+		return -ENOMEM;
+	to = kmap_local_page(piece.page);
+	ret = skb_copy_bits(skb, offset, to, len);
+	kunmap_local(to);
+	flush_dcache_page(piece.page);
+	if (!ret && !io_post_more_large(req, len, 0, (u64 []){ piece.offset, 0 }))
+		ret = -ENOSPC;
+	if (unlikely(ret))
+		io_zcrx_return(zcrx, &piece);
+	return ret;
+}
+
+/* Return: the number of bytes of the next piece, of at most @len bytes; 0 if there is none. */
+static unsigned int io_recv_zc_next(const struct io_zc_attempt *attempt, size_t len)
+{
+	const struct io_net *net = io_net(attempt->req);
+
+	if (attempt->err || attempt->nr == IO_ZC_PIECES)
+		return 0;
+	if (net->how & IO_NET_LIMITED)
+		len = min(len, net->len);
+	return min(len, PAGE_SIZE);
+}
+
+/* Receive @len bytes of a socket buffer, as far as possible.  Return: number of received bytes. */
+static int io_recv_zc_skb(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
+			  size_t len)
+{
+	struct io_zc_attempt *attempt = desc->arg.data;
+	struct io_net *net = io_net(attempt->req);
+	unsigned int done = 0, piece;
+
+	while ((piece = io_recv_zc_next(attempt, len - done))) {
+		attempt->err = io_recv_zc_piece(attempt->req, skb, offset + done, piece);
+		if (attempt->err)
+			break;
+		done += piece;
+		attempt->nr++;
+		attempt->bytes += piece;
+		if (net->how & IO_NET_LIMITED)
+			net->len -= piece;
+	}
+	attempt->copies += !!done;
+	/* do not look at the next buffer if no piece may follow */
+	desc->count = io_recv_zc_next(attempt, 1);
+	return done;
+}
+
+/* Return: true if the limit of the request is reached. */
+static bool io_recv_zc_reached(const struct io_net *net)
+{
+	return net->how & IO_NET_LIMITED && !net->len;
+}
+
+/* Handle a socket without data; its lock is held.  Return: the result for ->issue(). */
+static enum io_result io_recv_zc_empty(struct io_kiocb *req, struct sock *sk)
+{
+	int ret = 0;
+
+	if (!sock_flag(sk, SOCK_DONE) && sk->sk_err)
+		ret = sock_error(sk);
+	else if (!sock_flag(sk, SOCK_DONE) && !(sk->sk_shutdown & RCV_SHUTDOWN))
+		ret = sk->sk_state == TCP_CLOSE ? -ENOTCONN : -EAGAIN;
+	if (ret == -EAGAIN)
+		return IO_AGAIN;
+	/* the end of a stream breaks a chain, as on 7.3 */
+	req->flags |= REQ_F_FAIL;
+	return io_done(req, ret);
+}
+
+/* Attempt a receive; the lock of the socket is held.  Return: the result for ->issue(). */
+static enum io_result io_recv_zc_attempt(struct io_kiocb *req, struct sock *sk,
+					 struct io_zc_attempt *attempt)
+{
+	read_descriptor_t desc = { .arg.data = attempt, .count = 1 };
+	int ret;
+
+	/* a protocol on top of TCP may have its own receive queue, or encrypted data */
+	if (sk->sk_prot->recvmsg != tcp_recvmsg)
+		return io_done(req, -EPROTONOSUPPORT);
+	ret = tcp_read_sock(sk, &desc, io_recv_zc_skb);
+	if (io_recv_zc_reached(io_net(req)))
+		return io_done(req, 0);
+	if (attempt->err == -ENOSPC && attempt->nr)
+		return IO_MORE_LATER;
+	if (attempt->err)
+		return io_done(req, attempt->err);
+	if (ret < 0)
+		return io_done(req, ret);
+	if (attempt->nr == IO_ZC_PIECES)
+		return IO_MORE;
+	return io_recv_zc_empty(req, sk);
+}
+
+static enum io_result io_recv_zc_issue(struct io_kiocb *req, unsigned int issue_flags)
+{
+	struct io_zc_attempt attempt = { .req = req };
+	struct msghdr msg = {};
+	enum io_result result;
+	struct socket *sock;
+	int ret;
+
+	/*
+	 * A worker must not post the CQEs.  It gets a request that cannot wait: the socket stays
+	 * ready, but has only urgent data, or there is no memory for a poll.
+	 */
+	if (unlikely(issue_flags & IO_URING_F_IOWQ))
+		return io_done(req, -EAGAIN);
+	sock = io_net_begin(req, issue_flags, &result);
+	if (unlikely(!sock))
+		return result;
+	/* tcp_read_sock() does not ask, as sock_recvmsg() does */
+	ret = security_socket_recvmsg(sock, &msg, INT_MAX, MSG_DONTWAIT);
+	if (unlikely(ret))
+		return io_done(req, ret);
+	sock_rps_record_flow(sock->sk);
+	lock_sock(sock->sk);
+	result = io_recv_zc_attempt(req, sock->sk, &attempt);
+	release_sock(sock->sk);
+	if (attempt.nr)
+		io_zcrx_copied(req->ctx, io_net(req)->zcrx, attempt.copies,
+			       attempt.bytes);
+	return result;
+}
+
+const struct io_op io_op_recv_zc = {
+	.needs_file		= 1,
+	.ioprio			= 1,
+	.audit_skip		= 1,
+	.poll_in		= 1,
+	.borrows_file		= 1,
+	.prep			= io_recv_zc_prep,
+	.issue			= io_recv_zc_issue,
+};

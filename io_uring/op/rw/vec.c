@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring: IORING_OP_READV_FIXED, WRITEV_FIXED - vectors in a registered buffer */
+
+/*
+ * ->prep() copies the vector, as for READV.  The entries are ranges of the registered buffer, which
+ * is looked up at the first ->issue(), as in 7.3: a request ahead in the chain may register the
+ * buffer.  From then on the request is a READ_FIXED or WRITE_FIXED of one range, see rsrc/parts.c.
+ *
+ * The block layer of 7.3 does not check all segments of a registered buffer, as they are contiguous
+ * but for these vectors.  A driver that copies the data of a bio may lose what is not a whole
+ * sector, so direct I/O by such parts uses the addresses of the vector, as a READV does: then all
+ * is checked.
+ */
+#include <linux/blk_types.h>
+#include <linux/fs.h>
+#include <linux/uio.h>
+
+#include "op/rw/rw.h"
+
+/**
+ * io_rw_vec_prep - read the SQE of a READV_FIXED or WRITEV_FIXED
+ * @req: the request
+ * @sqe: the SQE
+ *
+ * Return: 0 or a negative errno.
+ */
+int io_rw_vec_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
+{
+	int ret = io_rw_prep_sqe(req, sqe);
+	struct io_rw *rw = io_rw(req);
+	struct io_rw_async *async;
+	struct iovec *iov;
+
+	if (unlikely(ret) || !rw->len)
+		return ret;
+	if (unlikely(rw->len > UIO_MAXIOV))
+		return -EINVAL;
+	async = io_rw_async_vec(req, rw->len);
+	if (!async)
+		return -ENOMEM;
+	iov = iovec_from_user(u64_to_user_ptr(rw->addr), rw->len, rw->len, async->iov,
+			      req->ctx->compat);
+	return PTR_ERR_OR_ZERO(iov);
+}
+
+/* Return: true if a part begins or ends within a sector, in a direct transfer by bios. */
+static bool io_rw_vec_splits(const struct file *file, const struct iovec *iov, unsigned int nr)
+{
+	const struct inode *inode = file_inode(file);
+	unsigned long all = 0;
+	unsigned int i;
+
+	if (!(file->f_flags & O_DIRECT) || nr < 2)
+		return false;
+	if (!S_ISBLK(inode->i_mode) && !(S_ISREG(inode->i_mode) && inode->i_sb->s_bdev))
+		return false;
+	for (i = 0; i < nr; i++)
+		all |= (uintptr_t)iov[i].iov_base | iov[i].iov_len;
+	return all & (SECTOR_SIZE - 1);
+}
+
+/* Let the request use the addresses of its vector.  Return: 0, or -EINVAL for a driver's buffer. */
+static noinline int io_rw_vec_plain(struct io_kiocb *req)
+{
+	struct io_rw_async *async = req->async_data;
+	bool driver = io_buf_node(req->buf_node)->map->release;
+
+	io_buf_forget(req);
+	if (driver)
+		return -EINVAL;
+	async->plain = true;
+	return 0;
+}
+
+/**
+ * io_rw_vec_assign - find the registered buffer of a READV_FIXED or WRITEV_FIXED
+ * @req: the request, which has its file, but no buffer; ring lock held, unless an earlier call has
+ *	decided that the request uses the addresses of its vector
+ *
+ * Return: 0 or a negative errno.
+ */
+int io_rw_vec_assign(struct io_kiocb *req)
+{
+	struct io_rw_async *async = req->async_data;
+	struct io_rw *rw = io_rw(req);
+	unsigned int nr = rw->len;
+	int ret;
+
+	if (nr && async->plain)
+		return 0;
+	ret = io_buf_assign(req, 0);
+	if (ret)
+		return ret;
+	/* also without an entry: then rw->len is 0, and there is no copy */
+	ret = io_buf_gather(req, io_rw_fixed_ddir(req), nr ? async->iov : NULL, nr);
+	if (ret < 0) {
+		io_buf_forget(req);
+		return ret;
+	}
+	rw->addr = 0;
+	rw->len = ret;
+	if (unlikely(io_rw_vec_splits(req->file, async->iov, nr)))
+		return io_rw_vec_plain(req);
+	return 0;
+}
