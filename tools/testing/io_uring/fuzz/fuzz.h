@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "../../../../include/uapi/linux/io_uring.h"
+#include "../../../../include/uapi/linux/io_uring/query.h"
 
 #define ARRAY_SIZE(x)	(sizeof(x) / sizeof((x)[0]))
 #define PAGE		4096u

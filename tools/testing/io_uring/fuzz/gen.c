@@ -529,7 +529,13 @@ static void gen_op(struct gen *g, struct call *c, unsigned int op)
 	gen_more(g, c);
 	if (op == IORING_OP_NOP && pct(g, 15)) {
 		c->sqe.nop_flags = pct(g, 85) ? IORING_NOP_INJECT_RESULT : odd(g);
+		/* 6.12 has no other flags */
+		if (g->p->compared)
+			c->sqe.nop_flags &= ~(2 * IORING_NOP_CQE32 - 1) | IORING_NOP_INJECT_RESULT;
 		c->sqe.len = odd(g);
+	} else if (op == IORING_OP_NOP && !g->p->compared && pct(g, 50) &&
+		   g->flags[c->ring] & (IORING_SETUP_CQE32 | IORING_SETUP_CQE_MIXED)) {
+		c->sqe.nop_flags = IORING_NOP_CQE32;
 	}
 	c->sqe.user_data = fresh(g);
 }
@@ -683,6 +689,12 @@ static void gen_wait(struct gen *g, struct call *c)
 	}
 	c->a[4] = put(g, c, &arg, sizeof(arg));
 	c->a[5] = g->rare && pct(g, 3) ? odd(g) & 0xff : sizeof(arg);
+	if (g->rare && pct(g, 10)) {
+		/* the arguments may be in a region */
+		c->a[3] |= IORING_ENTER_EXT_ARG_REG;
+		c->a[4] = pct(g, 95) ? PICK(g, 0, 0, 0, 8, 4, 4096 - 64, 4096 - 56) : odd(g);
+		c->a[5] = pct(g, 95) ? sizeof(struct io_uring_reg_wait) : odd(g) & 0xff;
+	}
 	if (!g->p->compared && pct(g, 6)) {
 		/* as long as the program lives, or until something comes */
 		c->a[3] = IORING_ENTER_GETEVENTS;
@@ -870,6 +882,9 @@ static void reg_misc(struct gen *g, struct call *c)
 {
 	struct io_uring_file_index_range range = { .off = below(g, 6), .len = below(g, 6) };
 	struct io_uring_clone_buffers clone = { .src_fd = RING_FD + below(g, g->rings) };
+	struct io_uring_query_hdr hdr = { .query_data = AT(AREA_BUF) };
+	struct io_uring_mem_region_reg region = { };
+	struct io_uring_region_desc desc = { };
 	struct io_uring_clock_register clock = { };
 	uint32_t word[2] = { g->p->compared || pct(g, 50) ? FD_TOLD : FD_EVENT, 0 };
 
@@ -906,6 +921,22 @@ static void reg_misc(struct gen *g, struct call *c)
 		clock.clockid = PICK(g, CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME, -1);
 		c->a[1] = put(g, c, &clock, sizeof(clock));
 		break;
+	case IORING_REGISTER_MEM_REGION:
+		if (pct(g, 60)) {
+			desc.user_addr = AT(AREA_BUF);
+			desc.flags = IORING_MEM_REGION_TYPE_USER;
+		}
+		desc.size = pct(g, 80) ? 4096 : odd(g) & 0xfffff;
+		region.region_uptr = put(g, c, &desc, sizeof(desc));
+		region.flags = pct(g, 70) ? IORING_MEM_REGION_REG_WAIT_ARG : below(g, 3);
+		c->a[1] = put(g, c, &region, sizeof(region));
+		c->a[2] = 1;
+		break;
+	case IORING_REGISTER_QUERY:
+		hdr.query_op = below(g, 5);
+		hdr.size = PICK(g, 48, 48, 16, 10, 0, 4096, 4097, -1);
+		c->a[1] = put(g, c, &hdr, sizeof(hdr));
+		break;
 	case IORING_REGISTER_CLONE_BUFFERS:
 		if (pct(g, 20)) {
 			clone.flags = IORING_REGISTER_SRC_REGISTERED;
@@ -915,6 +946,42 @@ static void reg_misc(struct gen *g, struct call *c)
 		c->a[2] = 1;
 		break;
 	}
+}
+
+/* Register a queue for RECV_ZC, or change it.  The refill ring is memory that calls write to. */
+static void reg_queue(struct gen *g, struct call *c)
+{
+	struct io_uring_region_desc desc = {
+		.user_addr = AT(AREA_BUF), .size = 2 * PAGE, .flags = IORING_MEM_REGION_TYPE_USER,
+	};
+	struct io_uring_zcrx_area_reg area = {
+		.addr = AT(AREA_BUF + below(g, BUF_PAGES)), .len = PAGE * (1 + below(g, 3)),
+	};
+	struct zcrx_event_desc event = {
+		.type_mask = below(g, 5), .flags = ZCRX_EVENT_DESC_FLAG_STATS, .stats_offset = 4096,
+	};
+	struct io_uring_zcrx_ifq_reg reg = { .rq_entries = PICK(g, 1, 8, 16, 200, 300, 0) };
+	struct zcrx_ctrl ctrl = { .zcrx_id = pct(g, 90) ? 0 : below(g, 3), .op = below(g, 5) };
+
+	if (c->a[0] == IORING_REGISTER_ZCRX_CTRL) {
+		if (ctrl.op == ZCRX_CTRL_ADD_AREA)
+			ctrl.zc_area.area_ptr = put(g, c, &area, sizeof(area));
+		else if (ctrl.op == ZCRX_CTRL_ARM_EVENT)
+			ctrl.zc_arm_event.event_type = below(g, 3);
+		c->a[1] = put(g, c, &ctrl, sizeof(ctrl));
+		return;
+	}
+	reg.flags = PICK(g, ZCRX_REG_NODEV, ZCRX_REG_NODEV, ZCRX_REG_NODEV, ZCRX_REG_IMPORT, 0, 3);
+	if (reg.flags == ZCRX_REG_IMPORT)
+		reg = (struct io_uring_zcrx_ifq_reg){ .flags = reg.flags, .if_idx = below(g, 99) };
+	if (reg.flags & ZCRX_REG_NODEV) {
+		reg.area_ptr = put(g, c, &area, sizeof(area));
+		reg.region_ptr = put(g, c, &desc, sizeof(desc));
+		if (pct(g, 50))
+			reg.event_desc = put(g, c, &event, sizeof(event));
+	}
+	c->a[1] = put(g, c, &reg, sizeof(reg));
+	c->a[2] = 1;
 }
 
 static void gen_register_op(struct gen *g, unsigned int ring, unsigned int op)
@@ -953,6 +1020,10 @@ static void gen_register_op(struct gen *g, unsigned int ring, unsigned int op)
 	case IORING_UNREGISTER_NAPI:
 		reg_group(g, c);
 		break;
+	case IORING_REGISTER_ZCRX_IFQ:
+	case IORING_REGISTER_ZCRX_CTRL:
+		reg_queue(g, c);
+		break;
 	default:
 		reg_misc(g, c);
 	}
@@ -985,7 +1056,10 @@ static void gen_register(struct gen *g)
 			  IORING_REGISTER_PBUF_RING, IORING_REGISTER_PBUF_RING,
 			  IORING_UNREGISTER_PBUF_RING, IORING_REGISTER_PBUF_STATUS);
 	if (!g->p->compared && pct(g, 4))
-		op = pct(g, 50) ? IORING_REGISTER_NAPI : IORING_UNREGISTER_NAPI;
+		op = PICK(g, IORING_REGISTER_NAPI, IORING_UNREGISTER_NAPI, IORING_REGISTER_QUERY,
+			  IORING_REGISTER_MEM_REGION);
+	if (!g->p->compared && pct(g, 4))
+		op = PICK(g, IORING_REGISTER_ZCRX_IFQ, IORING_REGISTER_ZCRX_CTRL);
 	if (!g->p->compared && pct(g, 5))
 		op = below(g, IORING_REGISTER_LAST + 2);
 	gen_register_op(g, below(g, g->rings), op);
@@ -1009,6 +1083,9 @@ static unsigned int ring_flags(struct gen *g)
 		flags |= IORING_SETUP_SQE128;
 	if (pct(g, 8))
 		flags |= IORING_SETUP_CQE32;
+	else if (!g->p->compared && pct(g, 10))
+		/* 6.12 has no such rings */
+		flags |= IORING_SETUP_CQE_MIXED;
 	if (pct(g, 10))
 		flags |= IORING_SETUP_NO_SQARRAY;
 	if (pct(g, 65))
@@ -1201,6 +1278,45 @@ static void gen_start(struct gen *g)
 	g->tasks = n;
 }
 
+/*
+ * Leave out of a program that runs on 6.12 what mainline has changed or added since, see
+ * Documentation/io_uring/mainline.rst.
+ */
+static void suit_older(struct prog *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->nr; i++) {
+		struct io_uring_sqe *sqe = &p->call[i].sqe;
+
+		if (p->call[i].kind == C_REGISTER)
+			p->dropped[i] = p->call[i].a[0] == IORING_UNREGISTER_FILES ||
+					p->call[i].a[0] == IORING_UNREGISTER_BUFFERS ||
+					p->call[i].a[0] == IORING_REGISTER_RESTRICTIONS ||
+					p->call[i].a[0] == IORING_REGISTER_MEM_REGION;
+		if (p->call[i].kind == C_ENTER)
+			p->dropped[i] = p->call[i].a[3] & IORING_ENTER_EXT_ARG_REG;
+		if (p->call[i].kind != C_SQE)
+			continue;
+		switch (sqe->opcode) {
+		case IORING_OP_READ_FIXED:
+			sqe->opcode = IORING_OP_READ;
+			break;
+		case IORING_OP_WRITE_FIXED:
+			sqe->opcode = IORING_OP_WRITE;
+			break;
+		case IORING_OP_FGETXATTR:
+		case IORING_OP_FSETXATTR:
+			sqe->flags &= ~IOSQE_FIXED_FILE;
+			break;
+		case IORING_OP_ASYNC_CANCEL:
+			if (sqe->cancel_flags & IORING_ASYNC_CANCEL_OP)
+				sqe->len = IORING_OP_POLL_ADD;
+			break;
+		}
+	}
+}
+
 /* Draw the whole program that belongs to @seed. */
 void gen_prog(struct prog *p, uint64_t seed, bool compared)
 {
@@ -1240,4 +1356,6 @@ void gen_prog(struct prog *p, uint64_t seed, bool compared)
 		gen_start(&g);
 	while (steps--)
 		gen_step(&g);
+	if (OLDER && compared)
+		suit_older(p);
 }

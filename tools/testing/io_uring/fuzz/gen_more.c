@@ -97,6 +97,33 @@ static uint64_t put_message(struct gen *g, struct call *c, bool sends)
 	return put(g, c, &msg, sizeof(msg));
 }
 
+/* Make the data of a SEND a vector. */
+static void gen_vector(struct gen *g, struct call *c)
+{
+	struct iovec iov[3];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(iov); i++) {
+		iov[i].iov_len = length(g, false);
+		iov[i].iov_base = (void *)buffer(g, iov[i].iov_len, false);
+	}
+	c->sqe.addr = put(g, c, iov, sizeof(iov));
+	c->sqe.len = PICK(g, 0, 1, 2, 3, 3, 4, 1025);
+	c->sqe.ioprio |= IORING_SEND_VECTORIZED;
+}
+
+/* Transfer data of a registered buffer; buffer i begins at page 2 * i, see iovecs(). */
+static void gen_registered(struct gen *g, struct call *c)
+{
+	if (pct(g, 90)) {
+		c->sqe.flags &= ~IOSQE_BUFFER_SELECT;
+		c->sqe.ioprio &= IORING_RECVSEND_POLL_FIRST;
+	}
+	c->sqe.buf_index = below(g, g->bufs[c->ring] + (pct(g, 10) ? 2 : 1));
+	c->sqe.addr = AT(AREA_BUF) + c->sqe.buf_index * 2 * PAGE + below(g, 200);
+	c->sqe.ioprio |= IORING_RECVSEND_FIXED_BUF;
+}
+
 static void gen_transfer(struct gen *g, struct call *c)
 {
 	bool sends = c->sqe.opcode != IORING_OP_RECV && c->sqe.opcode != IORING_OP_RECVMSG;
@@ -123,6 +150,9 @@ static void gen_transfer(struct gen *g, struct call *c)
 		if (sends)
 			c->sqe.flags &= ~IOSQE_BUFFER_SELECT;
 		c->sqe.len = c->sqe.addr ? below(g, 100) : PICK(g, 0, 0, 1, 100);
+		/* 6.12 refuses a length of a multishot receive, which 6.17 has added */
+		if (c->sqe.opcode == IORING_OP_RECV && c->sqe.len)
+			c->sqe.ioprio &= ~IORING_RECV_MULTISHOT;
 		c->sqe.msg_flags = PICK(g, 0, 0, 0, MSG_DONTWAIT, MSG_PEEK, MSG_NOSIGNAL);
 		return;
 	}
@@ -134,6 +164,12 @@ static void gen_transfer(struct gen *g, struct call *c)
 		c->sqe.addr2 = put_address(g, c, fd, &len);
 		c->sqe.addr_len = len;
 	}
+	if (sends && !message && pct(g, 12))
+		gen_vector(g, c);
+	if (!message && pct(g, 10))
+		gen_registered(g, c);
+	if (c->sqe.opcode >= IORING_OP_SEND_ZC && pct(g, 20))
+		c->sqe.addr3 = below(g, 6);
 	if (g->rare && pct(g, 4))
 		c->sqe.ioprio |= 1 << below(g, 16);
 }
@@ -361,6 +397,23 @@ static void gen_little(struct gen *g, struct call *c)
 		c->sqe.len = length(g, false);
 		c->sqe.fadvise_advice = below(g, 8);
 		break;
+	case IORING_OP_PIPE:
+		c->sqe.addr = pct(g, 95) ? buffer(g, 8, true) : 8;
+		c->sqe.pipe_flags = PICK(g, 0, O_CLOEXEC, O_NONBLOCK, O_DIRECT, 1);
+		direct(g, c);
+		break;
+	case IORING_OP_RECV_ZC:
+		name_fd(g, c, PICK(g, FD_TCP1, FD_TCP2, FD_TCP1, FD_SOCK1, FD_TCP_LISTEN));
+		c->sqe.ioprio = pct(g, 97) ? IORING_RECV_MULTISHOT : 0;
+		c->sqe.ioprio |= pct(g, 20) ? IORING_RECVSEND_POLL_FIRST : 0;
+		c->sqe.len = PICK(g, 0, 0, 0, 1, 100, 5000);
+		c->sqe.zcrx_ifq_idx = pct(g, 95) ? 0 : below(g, 3);
+		break;
+	case IORING_OP_EPOLL_WAIT:
+		name_fd(g, c, PICK(g, FD_EPOLL, FD_EPOLL, FD_EPOLL, FD_PIPE_R));
+		c->sqe.addr = buffer(g, 64, true);
+		c->sqe.len = PICK(g, 1, 1, 4, 0, -1u);
+		break;
 	case IORING_OP_MADVISE:
 		c->sqe.addr = AT(AREA_BUF + below(g, BUF_PAGES));
 		c->sqe.len = PAGE * (1 + below(g, 3));
@@ -402,6 +455,10 @@ static const struct {
 	{ IORING_OP_FADVISE, 1, gen_little, 1 },
 	{ IORING_OP_MADVISE, 2, gen_little, 1 },
 	{ IORING_OP_EPOLL_CTL, 2, gen_event, 2 },
+	/* 6.12 has not got them */
+	{ IORING_OP_PIPE, 2, gen_little, 0 },
+	{ IORING_OP_EPOLL_WAIT, 3, gen_little, 0 },
+	{ IORING_OP_RECV_ZC, 3, gen_little, 0 },
 	{ IORING_OP_STATX, 1, gen_name, 2 },
 	{ IORING_OP_UNLINKAT, 1, gen_name, 2 },
 	{ IORING_OP_RENAMEAT, 1, gen_name, 2 },
@@ -466,7 +523,10 @@ void reg_group(struct gen *g, struct call *c)
 {
 	struct io_uring_buf_reg reg = { .bgid = below(g, GROUPS) };
 	struct io_uring_buf_status status = { .buf_group = below(g, GROUPS) };
-	struct io_uring_napi napi = { .busy_poll_to = below(g, 100), .prefer_busy_poll = 1 };
+	struct io_uring_napi napi = {
+		.busy_poll_to = below(g, 100), .prefer_busy_poll = 1,
+		.opcode = below(g, 4), .op_param = PICK(g, 0, 1, 1, 5000, 5001, 255),
+	};
 
 	c->a[2] = 1;
 	switch (c->a[0]) {

@@ -23,6 +23,10 @@ static const char * const ops[IORING_OP_LAST] = {
 	"FSETXATTR", "SETXATTR", "FGETXATTR", "GETXATTR", "SOCKET", "URING_CMD", "SEND_ZC",
 	"SENDMSG_ZC", "READ_MULTISHOT", "WAITID", "FUTEX_WAIT", "FUTEX_WAKE", "FUTEX_WAITV",
 	"FIXED_FD_INSTALL", "FTRUNCATE", "BIND", "LISTEN",
+	[IORING_OP_RECV_ZC] = "RECV_ZC",
+	[IORING_OP_EPOLL_WAIT] = "EPOLL_WAIT", [IORING_OP_PIPE] = "PIPE",
+	[IORING_OP_NOP128] = "NOP128",
+	[IORING_OP_URING_CMD128] = "URING_CMD128",
 };
 
 static const char * const regs[IORING_REGISTER_LAST] = {
@@ -31,6 +35,11 @@ static const char * const regs[IORING_REGISTER_LAST] = {
 	"FILES2", "FILES_UPDATE2", "BUFFERS2", "BUFFERS_UPDATE", "IOWQ_AFF", "-IOWQ_AFF",
 	"IOWQ_MAX_WORKERS", "RING_FDS", "-RING_FDS", "PBUF_RING", "-PBUF_RING", "SYNC_CANCEL",
 	"FILE_ALLOC_RANGE", "PBUF_STATUS", "NAPI", "-NAPI", "CLOCK", "CLONE_BUFFERS",
+	"SEND_MSG_RING",
+	[IORING_REGISTER_RESIZE_RINGS] = "RESIZE_RINGS",
+	[IORING_REGISTER_ZCRX_IFQ] = "ZCRX_IFQ", [IORING_REGISTER_ZCRX_CTRL] = "ZCRX_CTRL",
+	[IORING_REGISTER_MEM_REGION] = "MEM_REGION",
+	[IORING_REGISTER_QUERY] = "QUERY",
 };
 
 static const char * const slots[FD_END - FD_FIRST] = {
@@ -43,7 +52,7 @@ static const char * const slots[FD_END - FD_FIRST] = {
 static const char * const setup[] = {
 	"IOPOLL", "SQPOLL", "SQ_AFF", "CQSIZE", "CLAMP", "ATTACH_WQ", "R_DISABLED", "SUBMIT_ALL",
 	"COOP", "TASKRUN_FLAG", "SQE128", "CQE32", "SINGLE", "DEFER", "NO_MMAP", "REG_FD_ONLY",
-	"NO_SQARRAY",
+	"NO_SQARRAY", "HYBRID_IOPOLL", "CQE_MIXED",
 };
 
 static const char * const sqe_flags[] = {
@@ -52,6 +61,7 @@ static const char * const sqe_flags[] = {
 
 static const char * const enter_flags[] = {
 	"GETEVENTS", "SQ_WAKEUP", "SQ_WAIT", "EXT_ARG", "REGISTERED", "ABS_TIMER",
+	"EXT_ARG_REG", "NO_IOWAIT",
 };
 
 static void print_bits(FILE *f, uint64_t bits, const char * const *names, unsigned int nr)
@@ -203,7 +213,7 @@ void print_call(FILE *f, const struct prog *p, unsigned int at)
 		break;
 	case C_REGISTER:
 		fprintf(f, " ring%u", c->ring);
-		if (c->a[0] < IORING_REGISTER_LAST)
+		if (c->a[0] < IORING_REGISTER_LAST && regs[c->a[0]])
 			fprintf(f, " %s", regs[c->a[0]]);
 		else
 			fprintf(f, " %llu", (unsigned long long)c->a[0]);

@@ -161,7 +161,7 @@ static long do_ring(const struct call *c)
 	r->there = true;
 	if (out)
 		fprintf(out, "   sq %u cq %u features %x\n", r->p.sq_entries, r->p.cq_entries,
-			r->p.features & ~IORING_FEAT_RECVSEND_BUNDLE);
+			r->p.features & (IORING_FEAT_RECVSEND_BUNDLE - 1));
 	return 0;
 }
 

@@ -197,6 +197,7 @@ bool mod_delayed_work(void *wq, struct delayed_work *work, unsigned long delay);
 
 /* Types that are members of ours and are not used here. */
 enum task_work_notify_mode { TWA_NONE };
+typedef struct { int unused; } refcount_t;
 
 struct hlist_node { };
 struct hlist_head { };

@@ -292,6 +292,7 @@ static const struct {
 	{ "order: nothing lost, nothing twice, each sender's in order", order },
 	{ "wakes: a sleeper is woken once, when all is there", wakes },
 	{ "ends: senders and receivers go at any moment", leave },
+	{ NULL, NULL }
 };
 
 int main(int argc, char **argv)
@@ -300,7 +301,7 @@ int main(int argc, char **argv)
 
 	messages = argc > 1 ? strtoul(argv[1], NULL, 0) : 100000;
 	patience = argc > 2 ? atoi(argv[2]) : 20;
-	for (i = 0; i < sizeof(tests) / sizeof(tests[0]) && !(failed && argc > 2); i++) {
+	for (i = 0; tests[i].func && !(failed && argc > 2); i++) {
 		if (passes(tests[i].name, tests[i].func))
 			passed++;
 		else

@@ -144,7 +144,10 @@ TEST_F(acceptmulti, does_not_wait)
 	close(peer);
 }
 
-/* Refuse: no listener, one slot for all connections, unknown flags, reserved fields. */
+/*
+ * The kernel refuses a socket that does not listen, one slot for all connections, unknown flags and
+ * reserved fields.
+ */
 TEST_F(acceptmulti, refused)
 {
 	unsigned int f = variant->sqe_flags;
@@ -236,7 +239,7 @@ TEST_F(acceptmulti, without_descriptors)
 }
 
 /*
- * The CQE of a connection that does not fit into the CQ is the last one of the request, and the
+ * If the CQE of a connection does not fit into the CQ, it is the last CQE of the request, and the
  * connection is not lost.  Mutant: accept-multishot-loses.
  */
 TEST_F(acceptmulti, overflow)
@@ -255,7 +258,7 @@ TEST_F(acceptmulti, overflow)
 		ASSERT_EQ(1, iou_submit(&r));
 		do {
 			ASSERT_EQ(0, iou_wait(&r, 1));
-			/* wait for the CQEs that fit, and for the one that did not */
+			/* wait for the CQEs that fit, and for the CQE that does not */
 			iou_wait_ms(&r, 4, 50);
 			ASSERT_EQ(0, iou_reap(&r, &cqe));
 			ASSERT_LE(0, cqe.res);
@@ -437,8 +440,8 @@ static bool strike_out(int fd, unsigned short *ports, unsigned int nr)
 }
 
 /*
- * Bursts that are larger than the CQ, and bursts that fit: each connection has one CQE.  Only a CQE
- * that does not fit ends the request.  Mutant: accept-multishot-loses.
+ * First bursts of connections are larger than the CQ, then they fit.  Each connection has one CQE.
+ * Only a CQE that does not fit ends the request.
  */
 TEST_F(acceptmulti, bursts)
 {
@@ -459,7 +462,7 @@ TEST_F(acceptmulti, bursts)
 		for (left = iou_rounds(200); left && iou_now_us() < end; left -= nr) {
 			nr = left < BURST ? left : BURST;
 			ASSERT_TRUE(connect_all(&self->addr, peers, ports, nr));
-			/* wait for the CQEs that fit, and for the one that does not */
+			/* wait for the CQEs that fit, and for the CQE that does not */
 			iou_wait_ms(&r, nr < sizes[k] ? nr : sizes[k], 50);
 			for (seen = 0; seen < nr; seen++) {
 				ASSERT_EQ(0, iou_reap(&r, &cqe));
@@ -525,8 +528,8 @@ TEST_F(acceptmulti, cancelled_with_an_event)
 }
 
 /*
- * The first of four waiting accepts is woken for three connections, and cancelled before it accepts
- * any: the other three accept one each.  Mutant: event-for-one.  differences: event-passed-on
+ * The first of four waiting accepts is woken for three connections, and ends before it accepts any:
+ * each of the other three gets a connection.  Mutant: event-for-one.  differences: event-passed-on
  */
 TEST_F(acceptmulti, cancelled_with_many_events)
 {
@@ -588,7 +591,7 @@ TEST_F(acceptmulti, fair)
 		before += !seen;
 	}
 	EXPECT_TRUE(seen);
-	/* stock accepts all waiting connections first */
+	/* 6.12 accepts all waiting connections first */
 	EXPECT_GE(iou_on_stock() ? MANY : 140, before);
 	for (i = 0; i < MANY; i++)
 		close(peers[i]);
@@ -597,7 +600,7 @@ TEST_F(acceptmulti, fair)
 	iou_exit(&r);
 }
 
-/* Return: true if a request of the ring waits for a file. */
+/* Return: true if a request of the ring waits until a file is ready. */
 static bool waits_for_file(const struct iou *r)
 {
 	char path[64], line[256];
@@ -615,9 +618,9 @@ static bool waits_for_file(const struct iou *r)
 }
 
 /*
- * Connections come while one ring has room for a few CQEs or slots only.  Its request ends, and the
- * request of the other ring accepts the remaining connections.  Mutant: ended-accept-keeps-events.
- * differences: event-passed-on
+ * Connections come while one ring has room for only a few CQEs, or has only a few slots.  Its
+ * request ends, and the request of the other ring accepts the remaining connections.
+ * Mutant: ended-accept-keeps-events.  differences: event-passed-on
  */
 TEST_F(acceptmulti, ends_before_the_last)
 {
@@ -665,7 +668,8 @@ TEST_F(acceptmulti, ends_before_the_last)
 
 /*
  * An accept that was woken for a connection is queued behind other work of a worker when it is
- * cancelled.  Mutant: cancelled-keeps-event.  differences: event-passed-on
+ * cancelled.  Another accept gets the connection.  Mutant: cancelled-keeps-event.
+ * differences: event-passed-on
  */
 TEST_F(acceptmulti, cancelled_before_a_worker)
 {
@@ -685,7 +689,7 @@ TEST_F(acceptmulti, cancelled_before_a_worker)
 	ASSERT_EQ(0, iou_register(&other, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2));
 	iou_prep(&other, IORING_OP_ACCEPT, self->listener, NULL, 0, 0)->flags = IOSQE_ASYNC;
 	ASSERT_EQ(1, iou_submit(&other));
-	/* now the request waits for its file, and does not need the worker any more */
+	/* now the request waits until its file is ready, and does not need the worker any more */
 	while (!waits_for_file(&other))
 		iou_sleep_ms(1);
 	/* give the only worker work that does not end */

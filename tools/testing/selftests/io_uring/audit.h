@@ -40,8 +40,8 @@ static inline int audit_send(int fd, int type, const void *data, size_t size)
 }
 
 /*
- * Start to record operations of tasks that are created after this call and have a bit in @rule.
- * Return: a socket for the records, or -1 without audit.
+ * Start to record the operations that have a bit in @rule, in tasks that are created after this
+ * call.  Return: a socket for the records, or -1 without audit.
  */
 static inline int audit_start(const struct audit_rule_data *rule)
 {
@@ -49,7 +49,7 @@ static inline int audit_start(const struct audit_rule_data *rule)
 	int room = 4 << 20;	/* room for all records of a test, which may read them late */
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT);
 	struct audit_status on = {
-		/* no limit: above it, the kernel drops records of io_uring's operations */
+		/* set no limit: above a limit, the kernel drops records of operations */
 		.mask = AUDIT_STATUS_ENABLED | AUDIT_STATUS_PID | AUDIT_STATUS_BACKLOG_LIMIT,
 		.enabled = 1, .pid = getpid(),
 	};

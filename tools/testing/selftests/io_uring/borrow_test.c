@@ -3,9 +3,9 @@
 
 /*
  * A request that finishes at once borrows the file of its descriptor, as sendto(2) does.  Any other
- * request must hold a reference before the descriptor can be closed, which the next SQE, the
- * program or another thread may do.  If the reference is missing, the other end reports it, and so
- * does KASAN.
+ * request must hold a reference, because the next SQE, the program or another thread may close the
+ * descriptor.  If the reference is missing, the other end of the connection shows this, and KASAN
+ * reports it.
  */
 #include <pthread.h>
 #include "sock.h"
@@ -179,7 +179,10 @@ static bool wait_is_right(const struct wait *w, int res)
 	return res >= 0 && !close(res);
 }
 
-/* Task work or a worker may release a listener; until then the listener takes connections. */
+/*
+ * Return: true if @addr refuses connections within IOU_PATIENCE.  A closed listener takes
+ * connections until task work or a worker releases it.
+ */
 static bool is_refused(const struct sockaddr_in *addr)
 {
 	for (int ms = 0; ms < IOU_PATIENCE; ms++) {
@@ -226,7 +229,7 @@ static int submit_and_drop(struct iou *r, struct wait *w, enum how how, int othe
 	return close(w->fd) ? -errno : 0;
 }
 
-/* Cancel a multishot request, and close the descriptor that replaced its own. */
+/* Cancel a multishot request, and close the client and the descriptor that dup2() has replaced. */
 static int wait_end(struct iou *r, struct wait *w, enum how how)
 {
 	struct io_uring_cqe cqe;
@@ -269,7 +272,7 @@ TEST_F(borrow, waits)
 	}
 }
 
-/* As above with a linked timeout, which is issued before the request waits. */
+/* A request with a linked timeout, which is issued before the request waits, holds its file. */
 TEST_F(borrow, waits_limited)
 {
 	struct __kernel_timespec ts = { .tv_sec = 100 };
@@ -352,7 +355,7 @@ TEST_F(borrow, closed_behind)
 	}
 }
 
-/* As above without links: all SQEs are in one batch, on the fast path. */
+/* An SQE closes the file of the previous SQE.  Without links, both of them take the fast path. */
 TEST_F(borrow, closed_in_batch)
 {
 	unsigned long rounds = iou_rounds(64);

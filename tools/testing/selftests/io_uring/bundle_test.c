@@ -9,7 +9,7 @@
 
 #define BYTES	(256 * 1024)
 
-/* The kinds of streams; each test runs with each of them. */
+/* The kinds of streams.  Many tests run with both kinds. */
 enum { TCP_STREAM, UNIX_STREAM, NR_STREAMS };
 
 FIXTURE(bundle) {
@@ -82,7 +82,7 @@ TEST_F(bundle, send)
 	for (i = 0; i < NR_STREAMS; i++) {
 		int *fds = self->pair[i];
 
-		/* adjacent buffers; a buffer after a gap; buffers in descending order */
+		/* add adjacent buffers, a buffer after a gap, and buffers in descending order */
 		add_row(self->ring, self->out, 10, 10, 10, 1);
 		add(self->ring, self->out + 110, 20, 20);
 		for (k = 0; k < 5; k++)
@@ -99,7 +99,7 @@ TEST_F(bundle, send)
 	}
 }
 
-/* The length limits the bytes of the first CQE; it cuts no buffer but the first. */
+/* The length limits the bytes of the first CQE.  Only the first buffer may be sent in part. */
 TEST_F(bundle, send_some)
 {
 	struct iou *r = &self->r;
@@ -210,7 +210,7 @@ TEST_F(bundle, send_meets_a_fault)
 
 /*
  * A send that does not wait ends with a part and breaks its chain.  The buffers behind the part
- * stay in the group: only the length of the part shows which buffers were used.  Stock takes all
+ * stay in the group: only the length of the part shows which buffers were used.  6.12 takes all
  * buffers.  Mutant: bundle-part-takes-all.  differences: bundle-part
  */
 TEST_F(bundle, send_a_part)
@@ -248,9 +248,9 @@ TEST_F(bundle, send_a_part)
 
 /*
  * Each allocation of a send that has to wait fails in turn.  The send may end with an error, or
- * with a part if it cannot keep the rest: then its chain breaks, and the buffers behind the part
- * stay in the group.  A slab that runs out adds an allocation, which hides the next one: so more
- * than one pass may be needed.  Mutant: bundle-part-succeeds.
+ * with a part if it cannot keep the rest.  After a part, its chain breaks, and the buffers behind
+ * the part stay in the group.  A slab that runs out adds an allocation, which hides the next
+ * allocation, so more than one pass may be needed.  Mutant: bundle-part-succeeds.
  * differences: none, 6.12 has allocations of its own
  */
 TEST(send_without_memory)
@@ -348,7 +348,10 @@ TEST_F(bundle, send_to_an_address)
 	EXPECT_EQ(-1, iou_verify(self->mem, total, 0, 5));
 }
 
-/* Mutant: bundle-address-unchecked.  differences: send-unused-buffer */
+/*
+ * A failed send has used no buffer.  A send ends at a buffer outside user space.
+ * Mutant: bundle-address-unchecked.  differences: send-unused-buffer
+ */
 TEST_F(bundle, send_fails)
 {
 	struct iou *r = &self->r;
@@ -396,7 +399,7 @@ TEST_F(bundle, receive)
 		int *fds = self->pair[i], first = self->ring->tail;
 		unsigned int how;
 
-		/* 6.12 fills whole buffers, or one if the socket does not report its bytes */
+		/* 6.12 fills whole buffers, or only one if the socket does not report its bytes */
 		if (iou_on_stock())
 			break;
 		memset(self->mem, 0, 1000);
@@ -463,7 +466,7 @@ TEST_F(bundle, receive_some)
 }
 
 /*
- * A buffer of zero bytes is skipped, and does not look like the end of the stream.  Stock returns
+ * A buffer of zero bytes is skipped, and does not look like the end of the stream.  6.12 returns
  * -ENOBUFS.  Mutant: bundle-ends-without-room.  differences: buffer-empty
  */
 TEST_F(bundle, receive_behind_no_room)
@@ -486,8 +489,8 @@ TEST_F(bundle, receive_behind_no_room)
 }
 
 /*
- * As above in an incremental group: the bytes of the second buffer above the SQE's length stay.
- * Mutant: bundle-cut-takes-all.  differences: buffer-empty
+ * An incremental group skips a buffer of zero bytes, too.  The second buffer keeps its bytes beyond
+ * the SQE's length.  Mutant: bundle-cut-takes-all.  differences: buffer-empty
  */
 TEST_F(bundle, incremental_behind_no_room)
 {
@@ -578,7 +581,7 @@ TEST_F(bundle, receive_multishot)
 }
 
 /*
- * The last buffer keeps the bytes that were not needed; the slots of the others get length 0.
+ * The last buffer keeps the bytes that were not needed; the slots of other buffers get length 0.
  * Mutant: bundle-used-up-keeps-length.
  */
 TEST_F(bundle, incremental)
@@ -613,8 +616,8 @@ TEST_F(bundle, incremental)
 }
 
 /*
- * The SQE's length ends within a buffer, whose rest stays in the group.  A datagram that fits into
- * the length is received whole.  Mutant: bundle-cuts-no-second.
+ * The SQE's length ends within a buffer.  The rest of this buffer stays in the group.  A datagram
+ * that fits into the length is received whole.  Mutant: bundle-cuts-no-second.
  */
 TEST_F(bundle, incremental_cut)
 {
@@ -723,7 +726,7 @@ TEST_F(bundle, send_without_bytes)
 	for (i = 0; i < 4; i += 2) {
 		add(self->ring, self->mem, 0, i);
 		sqe = prep_bundle(r, IORING_OP_SEND, fds[0], 0, 0);
-		/* the second time without IORING_RECVSEND_BUNDLE */
+		/* the second send is no bundle */
 		if (i)
 			sqe->ioprio = 0;
 		EXPECT_CQE(r, 0, BUFFER(i));
@@ -738,8 +741,8 @@ TEST_F(bundle, send_without_bytes)
 }
 
 /*
- * A bundle takes one buffer at a time from a group that PROVIDE_BUFFERS fills; 6.12 uses a second
- * one without reporting which.  differences: bundle-classic
+ * A bundle takes one buffer at a time from a group that PROVIDE_BUFFERS fills.  6.12 uses a second
+ * buffer without reporting which one.  differences: bundle-classic
  */
 TEST_F(bundle, classic)
 {
@@ -758,6 +761,33 @@ TEST_F(bundle, classic)
 	prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0);
 	EXPECT_CQE(r, 5, BUFFER(3));
 	EXPECT_EQ(-1, iou_verify(self->mem, 25, 0, 5));
+}
+
+/*
+ * The length of a SEND does not limit a buffer of a group that PROVIDE_BUFFERS fills.
+ * Mutant: classic-send-cut.
+ */
+TEST_F(bundle, classic_send)
+{
+	static const unsigned char ways[] = { 0, IOSQE_ASYNC };
+	int *fds = self->pair[TCP_STREAM], i;
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+
+	for (i = 0; i < 2; i++) {
+		iou_prep(r, IORING_OP_PROVIDE_BUFFERS, 1, self->out, 64, 1)->buf_group = GROUP;
+		ASSERT_EQ(0, iou_one(r));
+		sqe = prep_bundle(r, IORING_OP_SEND, fds[0], 10, 0);
+		sqe->ioprio = 0;
+		sqe->flags |= ways[i];
+		EXPECT_CQE(r, 64, BUFFER(1));
+		EXPECT_TRUE(got(fds, self->mem, 64, 0));
+	}
+	iou_prep(r, IORING_OP_PROVIDE_BUFFERS, 1, self->out, 64, 1)->buf_group = GROUP;
+	ASSERT_EQ(0, iou_one(r));
+	prep_bundle(r, IORING_OP_SEND, fds[0], 10, 0);
+	EXPECT_CQE(r, 64, BUFFER(1));
+	EXPECT_TRUE(got(fds, self->mem, 64, 0));
 }
 
 /*
@@ -813,6 +843,218 @@ TEST_F(bundle, receive_all)
 	EXPECT_EQ(-1, iou_verify(self->mem, 30, 0, 5));
 }
 
+/*
+ * A receive with MSG_WAITALL that needs one buffer waits until it has all data.  The end of the
+ * stream, or a cancel, ends it with a part.  Mutant: bundle-ends-with-part.
+ */
+TEST_F(bundle, receive_all_of_one)
+{
+	struct io_uring_sqe *sqe;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int i, end;
+
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		self->ring->tail = 0;
+		ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+		add_row(self->ring, self->mem, 4, 64, 64, 1);
+		ASSERT_TRUE(give(fds, self->out, 10));
+		prep_bundle(r, IORING_OP_RECV, fds[1], 50, 0)->msg_flags = MSG_WAITALL;
+		ASSERT_EQ(1, iou_submit(r));
+		EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 20));
+		ASSERT_EQ(20, send(fds[0], self->out + 10, 20, 0));
+		EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 20));
+		ASSERT_EQ(100, send(fds[0], self->out + 30, 100, 0));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(50, cqe.res);
+		EXPECT_EQ(BUFFER(1), cqe.flags & ~IORING_CQE_F_SOCK_NONEMPTY);
+		EXPECT_EQ(-1, iou_verify(self->mem, 50, 0, 5));
+		ASSERT_TRUE(sock_read(fds[1], self->mem + BYTES / 2, 80));
+		for (end = 0; end < 2; end++) {
+			ASSERT_TRUE(give(fds, self->out, 10));
+			sqe = prep_bundle(r, IORING_OP_RECV, fds[1], 50, 0);
+			sqe->msg_flags = MSG_WAITALL;
+			sqe->user_data = 7;
+			ASSERT_EQ(1, iou_submit(r));
+			EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 20));
+			if (end)
+				shutdown(fds[0], SHUT_WR);
+			else
+				iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0)->flags =
+					IOSQE_CQE_SKIP_SUCCESS;
+			iou_submit(r);
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			EXPECT_EQ(10, cqe.res);
+			EXPECT_EQ(BUFFER(2 + end), cqe.flags & ~IORING_CQE_F_SOCK_NONEMPTY);
+		}
+		EXPECT_EQ(3, head(r, GROUP));
+		ASSERT_EQ(0, unreg(r, GROUP));
+	}
+}
+
+/* Without a length, a receive with MSG_WAITALL waits until it has filled a buffer. */
+TEST_F(bundle, receive_all_without_length)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int i;
+
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		self->ring->tail = 0;
+		ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+		add_row(self->ring, self->mem, 4, 64, 64, 1);
+		prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0)->msg_flags = MSG_WAITALL;
+		ASSERT_EQ(1, iou_submit(r));
+		EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 20));
+		ASSERT_EQ(10, send(fds[0], self->out, 10, 0));
+		EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 20));
+		ASSERT_EQ(54, send(fds[0], self->out + 10, 54, 0));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(64, cqe.res);
+		EXPECT_EQ(BUFFER(1), cqe.flags);
+		EXPECT_EQ(-1, iou_verify(self->mem, 64, 0, 5));
+		ASSERT_EQ(0, unreg(r, GROUP));
+	}
+}
+
+/* Of many buffers, the last one is not the only one.  Mutant: bundle-forgets-buffers. */
+TEST_F(bundle, receive_all_of_many)
+{
+	int *fds = self->pair[TCP_STREAM];
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	/* one more than an attempt takes */
+	add_row(self->ring, self->mem, 257, 64, 64, 1);
+	ASSERT_TRUE(give(fds, self->out, 256 * 64 + 10));
+	prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0)->msg_flags = MSG_WAITALL;
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(0, iou_wait_ms(r, 1, 1000));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_LE(64 * 64, cqe.res);
+	EXPECT_EQ(BUFFER(1), cqe.flags & ~IORING_CQE_F_SOCK_NONEMPTY);
+	EXPECT_EQ(-1, iou_verify(self->mem, cqe.res, 0, 5));
+}
+
+/* A truncated datagram in a bundle does not break the chain of its receive. */
+TEST_F(bundle, truncated_in_a_chain)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int fds[2];
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, fds));
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add_row(self->ring, self->mem, 4, 64, 64, 1);
+	ASSERT_TRUE(give(fds, self->out, 70));
+	prep_bundle(r, IORING_OP_RECV, fds[1], 55, 0)->flags |= IOSQE_IO_LINK;
+	iou_nop(r, 2);
+	ASSERT_EQ(2, iou_submit(r));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(55, cqe.res);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(2, cqe.user_data);
+	EXPECT_EQ(0, cqe.res);
+	sock_close_pair(fds);
+}
+
+/*
+ * Receive with MSG_WAITALL as the first of a chain.  Return: the result of the receive, plus 1000
+ * if the chain goes on.
+ */
+static int receive_in_chain(struct iou *r, struct io_uring_sqe *sqe)
+{
+	struct io_uring_cqe cqe[2];
+	int i;
+
+	sqe->msg_flags |= MSG_WAITALL;
+	sqe->flags |= IOSQE_IO_LINK;
+	iou_nop(r, 2);
+	if (iou_submit(r) != 2)
+		return -EIO;
+	for (i = 0; i < 2; i++) {
+		if (iou_reap(r, &cqe[i]))
+			return -ETIME;
+	}
+	return cqe[0].res + (cqe[1].res ? 0 : 1000);
+}
+
+/*
+ * With MSG_WAITALL, a receive breaks its chain if it has not filled its buffers, or if a datagram
+ * is cut off.  Mutants: control-part-breaks, full-bundle-breaks, end-of-stream-breaks,
+ * cut-off-bundle-goes-on.
+ */
+TEST_F(bundle, chain_behind_all)
+{
+	static const struct {
+		unsigned int inc, len, bytes;
+		int type;
+		int want;
+	} cases[] = {
+		{ 0, 100, 200, SOCK_STREAM, 1064 },	/* a second would exceed the length */
+		{ 0, 200, 300, SOCK_STREAM, 1192 },
+		{ 0, 128, 128, SOCK_STREAM, 1128 },
+		{ 0, 20, 70, SOCK_DGRAM, 20 },
+		{ 0, 60, 60, SOCK_DGRAM, 1060 },
+		{ IOU_PBUF_RING_INC, 0, 10, SOCK_STREAM, 10 },
+		{ IOU_PBUF_RING_INC, 64, 64, SOCK_STREAM, 1064 },
+	};
+	struct pollfd ended = { .events = POLLRDHUP };
+	struct iovec iov = { .iov_len = 50 };
+	char control[128];
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+	int fds[2];
+
+	for (i = 0; i < ARRAY_LEN(cases); i++) {
+		ASSERT_EQ(0, socketpair(AF_UNIX, cases[i].type, 0, fds));
+		memset(self->ring, 0, IOU_PAGE);
+		ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, cases[i].inc, 0));
+		add_row(self->ring, self->mem, 8, 64, 64, 1);
+		ASSERT_TRUE(give(fds, self->out, cases[i].bytes));
+		sqe = prep_bundle(r, IORING_OP_RECV, fds[1], cases[i].len, 0);
+		EXPECT_EQ(cases[i].want, receive_in_chain(r, sqe)) {
+			TH_LOG("case %u", i);
+		}
+		ASSERT_EQ(0, unreg(r, GROUP));
+		sock_close_pair(fds);
+	}
+	/* differences: none, 6.12 counts the end of a TCP stream as a byte to receive */
+	ASSERT_EQ(0, sock_tcp_pair(fds));
+	memset(self->ring, 0, IOU_PAGE);
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add_row(self->ring, self->mem, 8, 64, 64, 1);
+	ASSERT_TRUE(give(fds, self->out, 64));
+	shutdown(fds[0], SHUT_WR);
+	ended.fd = fds[1];
+	ASSERT_EQ(1, poll(&ended, 1, IOU_PATIENCE));
+	EXPECT_EQ(iou_on_stock() ? 64 : 1064,
+		  receive_in_chain(r, prep_bundle(r, IORING_OP_RECV, fds[1], 0, 0)));
+	ASSERT_EQ(0, unreg(r, GROUP));
+	sock_close_pair(fds);
+	/* a RECVMSG with room for ancillary data ends with a part */
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+	memset(self->ring, 0, IOU_PAGE);
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
+	add_row(self->ring, self->mem, 8, 64, 64, 1);
+	ASSERT_TRUE(give(fds, self->out, 10));
+	sqe = prep_bundle(r, IORING_OP_RECVMSG, fds[1], 0, 0);
+	sqe->addr = (uintptr_t)&msg;
+	sqe->ioprio = 0;
+	EXPECT_EQ(1010, receive_in_chain(r, sqe));
+	sock_close_pair(fds);
+}
+
 TEST_F(bundle, refused)
 {
 	struct iou *r = &self->r;
@@ -825,8 +1067,6 @@ TEST_F(bundle, refused)
 	EXPECT_EQ(-EBADF, iou_one(r));
 	prep_bundle(r, IORING_OP_RECV, 9999, 0, 0);
 	EXPECT_EQ(-EBADF, iou_one(r));
-	prep_bundle(r, IORING_OP_RECV, 9999, 1, IORING_RECV_MULTISHOT);
-	EXPECT_EQ(-EINVAL, iou_one(r));
 	sqe = prep_bundle(r, IORING_OP_RECVMSG, 9999, 0, 0);
 	sqe->addr = (uintptr_t)&msg;
 	EXPECT_EQ(-EINVAL, iou_one(r));

@@ -160,7 +160,7 @@ static int collect(struct iou *r, struct ended *e, unsigned int nr)
 	return ret;
 }
 
-/* Submit, and wait until a SQPOLL thread has issued the SQEs. */
+/* Submit, and wait until an SQPOLL thread has issued the SQEs. */
 static void issued(struct iou *r)
 {
 	iou_submit(r);
@@ -170,7 +170,7 @@ static void issued(struct iou *r)
 		iou_sleep_ms(2);
 }
 
-/* Cancel by an SQE.  Return: the result of the cancel. */
+/* Cancel by an SQE, and wait for its CQE and for @others more.  Return: the cancel's result. */
 static int cancel_one(struct iou *r, struct ended *e, __u64 data, int fd, unsigned int op,
 		      unsigned int flags, unsigned int others)
 {
@@ -184,8 +184,8 @@ static int cancel_one(struct iou *r, struct ended *e, __u64 data, int fd, unsign
 }
 
 /*
- * The requests of the test of all keys.  Each has a file: 0 is pipe a, 1 is b, -1 none.  The keys
- * match user_data 1, pipe a and polls.
+ * The requests of the test of all keys.  ->file is 0 for pipe a, 1 for pipe b, and -1 for no file.
+ * The keys match user_data 1, pipe a and polls.
  */
 static const struct {
 	int op, file;
@@ -294,6 +294,7 @@ TEST_F(cancel, keys)
 	}
 }
 
+/* Mutant: cancel-of-any-number.  differences: cancel-op-checked */
 TEST_F(cancel, bad_arguments)
 {
 	struct io_uring_sync_cancel_reg reg = { .timeout = { -1, -1 } };
@@ -307,7 +308,9 @@ TEST_F(cancel, bad_arguments)
 	EXPECT_EQ(-ENOENT, cancel_one(r, &e, CANCELLER, 0, 0, 0, 0));
 	EXPECT_EQ(0, cancel_one(r, &e, 0, 0, 0, ANY, 0));
 	EXPECT_EQ(0, cancel_one(r, &e, 1, 0, 0, ALL, 0));
-	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 1, 0, 255, OP, 0));
+	EXPECT_EQ(-ENOENT, cancel_one(r, &e, 1, 0, IORING_OP_NOP, OP, 0));
+	EXPECT_EQ(iou_on_older_stock() ? -ENOENT : -EINVAL, cancel_one(r, &e, 1, 0, 255, OP, 0));
+	EXPECT_EQ(iou_on_older_stock() ? -ENOENT : -EINVAL, cancel_one(r, &e, 1, 0, 256, OP, 0));
 	EXPECT_EQ(-EBADF, cancel_one(r, &e, 1, -1, 0, FD, 0));
 	EXPECT_EQ(-EBADF, cancel_one(r, &e, 1, 900, 0, FD, 0));
 	EXPECT_EQ(-EBADF, cancel_one(r, &e, 1, 1, 0, FD | FD_FIXED, 0));
@@ -721,7 +724,7 @@ TEST(sync_on_other_rings)
 	iou_exit(&r);
 }
 
-/* Tests of reads on workers: the first read runs, the others are queued. */
+/* Tests of reads on workers: the first read runs, and later reads are queued. */
 FIXTURE(work) {
 	struct iou r;
 	struct hole hole;
@@ -880,10 +883,16 @@ static void *give_later(void *arg)
 	return NULL;
 }
 
-/* 6.12's call only finds work of its own task's workers.  differences: sync-cancel-others */
+/*
+ * On 6.12, IORING_REGISTER_SYNC_CANCEL finds only work of the calling task's workers.
+ * differences: sync-cancel-others
+ */
 #define SYNC_FINDS_WORK(flags)	(!iou_on_stock() || !((flags) & IORING_SETUP_SQPOLL))
 
-/* The call waits for a running request, up to its timeout.  differences: sync-cancel-defer */
+/*
+ * IORING_REGISTER_SYNC_CANCEL waits for a running request, up to its own timeout.
+ * differences: sync-cancel-defer
+ */
 TEST_F(work, sync_waits)
 {
 	struct later later = { &self->hole, 300 };
@@ -911,7 +920,7 @@ TEST_F(work, sync_waits)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, give_later, &later));
 	start = iou_now_us();
 	if (iou_on_stock() && variant->flags & IORING_SETUP_DEFER_TASKRUN) {
-		/* only a CQE wakes the call, and no task posts one: it would not end */
+		/* only a CQE wakes the call, and no task posts a CQE: the call would not end */
 		EXPECT_EQ(-ETIME, sync_cancel_for(r, 1, 0, 0, 0, 1, 0));
 	} else {
 		EXPECT_EQ(0, sync_cancel(r, 1, 0, 0, 0));
@@ -947,9 +956,9 @@ TEST_F(work, sync_is_interrupted)
 }
 
 /*
- * The storm: requests of every kind wait, while threads cause the events that they wait for and
- * other threads cancel them by every key.  Each request ends with exactly one last CQE, whatever
- * comes first.
+ * The storm: requests of every kind wait.  Some threads cause events for these requests, and other
+ * threads cancel the requests by every key.  Each request ends with exactly one last CQE, whether
+ * the event or the cancel comes first.
  */
 #define STORM_PIPES	4
 #define STORM_LIVE	200

@@ -40,7 +40,7 @@ static void start_read(struct iou *r, int fd, void *buf, unsigned long long data
 	iou_submit(r);
 }
 
-/* Submit @nr NOPs numbered from @first, a few at a time. */
+/* Submit @nr NOPs numbered from @first, one at a time. */
 static int submit_nops(struct iou *r, unsigned int first, unsigned int nr)
 {
 	unsigned int i;
@@ -117,7 +117,7 @@ TEST_F(complete, overflow_is_not_passed)
 	EXPECT_EQ(0, *r->cq_lost);
 }
 
-/* Overflow the CQ with CQEs of workers, which may come in any order. */
+/* Overflow the CQ with CQEs of reads that wait for a pipe.  The CQEs may come in any order. */
 TEST_F(complete, overflow_from_workers)
 {
 	unsigned int i, k, seen = 0;
@@ -164,7 +164,7 @@ TEST_F(complete, overflow_long)
 	EXPECT_EQ(0, *r->cq_lost);
 }
 
-/* The second half of a large CQE is zero, also if the CQE was on the overflow list. */
+/* The second half of a large CQE is zero, even if the CQE was on the overflow list. */
 TEST_F(complete, large_cqes_are_clean)
 {
 	struct iou *r = &self->r;
@@ -188,6 +188,115 @@ TEST_F(complete, large_cqes_are_clean)
 		EXPECT_EQ(0, cqe->big_cqe[1]);
 		cqe->big_cqe[0] = ~0ULL;
 		cqe->big_cqe[1] = ~0ULL;
+		iou_seen(r, 1);
+	}
+}
+
+/* Submit a NOP, take its CQE.  Return: its result. */
+static int nop_of(struct iou *r, unsigned int flags, int fd, unsigned int slot,
+		  unsigned int sqe_flags)
+{
+	struct io_uring_sqe *sqe = iou_nop(r, 1);
+
+	sqe->nop_flags = flags;
+	sqe->fd = fd;
+	sqe->buf_index = slot;
+	sqe->len = flags & IORING_NOP_INJECT_RESULT ? 77 : 0;
+	sqe->flags = sqe_flags;
+	return iou_one(r);
+}
+
+/*
+ * A NOP looks up what its flags name, inline and in a worker.  Mutant: nop-without-its-file.
+ */
+TEST_F(complete, nop_looks_up)
+{
+	struct iovec iov[2] = { { }, { self->buf, sizeof(self->buf) } };
+	unsigned int file = IORING_NOP_FILE, slot = file | IORING_NOP_FIXED_FILE;
+	unsigned int buffer = IORING_NOP_FIXED_BUFFER, async;
+	int fds[2] = { -1, self->p[0] };
+	struct iou *r = &self->r;
+
+	/* differences: none, 6.12 has no such flags */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_NOP_FILE");
+	ASSERT_EQ(-EFAULT, nop_of(r, buffer, 0, 0, 0));
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_FILES, fds, 2));
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, iov, 2));
+	for (async = 0; async <= IOSQE_ASYNC; async += IOSQE_ASYNC) {
+		EXPECT_EQ(0, nop_of(r, file, self->p[1], 0, async));
+		EXPECT_EQ(-EBADF, nop_of(r, file, -1, 0, async));
+		EXPECT_EQ(-EBADF, nop_of(r, file | IORING_NOP_INJECT_RESULT, -1, 0, async));
+		EXPECT_EQ(0, nop_of(r, slot, 1, 0, async));
+		EXPECT_EQ(-EBADF, nop_of(r, slot, 0, 0, async));
+		EXPECT_EQ(-EBADF, nop_of(r, slot, 2, 0, async));
+		EXPECT_EQ(0, nop_of(r, IORING_NOP_FIXED_FILE, 2, 0, async));
+		EXPECT_EQ(0, nop_of(r, buffer, 0, 1, async));
+		EXPECT_EQ(-EFAULT, nop_of(r, buffer, 0, 2, async));
+		EXPECT_EQ(-EBADF, nop_of(r, buffer | slot, 2, 2, async));
+		EXPECT_EQ(77, nop_of(r, buffer | slot | IORING_NOP_INJECT_RESULT, 1, 1, async));
+		/* IOSQE_FIXED_FILE does the same */
+		EXPECT_EQ(0, nop_of(r, file, 1, 0, async | IOSQE_FIXED_FILE));
+		EXPECT_EQ(-EBADF, nop_of(r, file, 100, 0, async | IOSQE_FIXED_FILE));
+	}
+	EXPECT_EQ(-EINVAL, nop_of(r, IORING_NOP_CQE32 << 1, 0, 0, 0));
+	/* no NOP has kept a reference to the end of the pipe */
+	close(self->p[1]);
+	EXPECT_EQ(0, read(self->p[0], self->buf, 1));
+}
+
+/* With IORING_NOP_TW, the CQE comes from task work.  Mutant: nop-without-task-work. */
+TEST_F(complete, nop_by_task_work)
+{
+	unsigned int inline_kinds = IORING_SETUP_SQPOLL | IORING_SETUP_IOPOLL;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	/* differences: none, 6.12 has no such flag */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_NOP_TW");
+	EXPECT_EQ(77, nop_of(r, IORING_NOP_TW | IORING_NOP_INJECT_RESULT, 0, 0, 0));
+	EXPECT_EQ(77, nop_of(r, IORING_NOP_TW | IORING_NOP_INJECT_RESULT, 0, 0, IOSQE_ASYNC));
+	if (variant->flags & inline_kinds)
+		return;
+	iou_nop(r, 1)->nop_flags = IORING_NOP_TW;
+	iou_nop(r, 2);
+	ASSERT_EQ(2, iou_submit(r));
+	ASSERT_EQ(0, iou_wait(r, 2));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(2, cqe.user_data);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(1, cqe.user_data);
+}
+
+/* With IORING_NOP_CQE32, the program chooses the second half.  Mutant: nop-swaps-halves. */
+TEST_F(complete, nop_posts_large_cqe)
+{
+	bool large = variant->flags & IORING_SETUP_CQE32;
+	struct iou *r = &self->r;
+	unsigned int async;
+
+	/* differences: none, 6.12 has no such flag */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_NOP_CQE32");
+	for (async = 0; async <= IOSQE_ASYNC; async += IOSQE_ASYNC) {
+		struct io_uring_sqe *sqe = iou_nop(r, 5);
+		struct io_uring_cqe *cqe;
+
+		sqe->nop_flags = IORING_NOP_CQE32;
+		sqe->off = 1ULL << 40 | 1;
+		sqe->addr = ~1ULL;
+		sqe->flags = async;
+		iou_submit(r);
+		ASSERT_EQ(0, iou_wait(r, 1));
+		cqe = iou_cqe_at(r, 0);
+		EXPECT_EQ(5, cqe->user_data);
+		EXPECT_EQ(large ? 0 : -EINVAL, cqe->res);
+		EXPECT_EQ(0, cqe->flags);
+		if (large) {
+			EXPECT_EQ(1ULL << 40 | 1, cqe->big_cqe[0]);
+			EXPECT_EQ(~1ULL, cqe->big_cqe[1]);
+		}
 		iou_seen(r, 1);
 	}
 }
@@ -223,7 +332,7 @@ TEST_F(complete, timeout)
 	EXPECT_EQ(-ETIME, iou_wait_ms(r, 1, 50));
 	EXPECT_LE(50, elapsed_ms(start));
 	EXPECT_GT(1000, elapsed_ms(start));
-	/* if there are fewer CQEs than the minimum, the wait times out, but returns 0 */
+	/* a wait that times out with some CQEs, but fewer than the minimum, returns 0 */
 	iou_nop(r, 1);
 	ASSERT_EQ(1, iou_submit(r));
 	settle(r);
@@ -406,7 +515,10 @@ TEST_F(complete, passed_timeout)
 			struct __kernel_timespec ts = { row[i].sec, row[i].nsec };
 			unsigned int flags = abs ? IORING_ENTER_ABS_TIMER : 0;
 
-			/* a 32-bit program's nanoseconds have no sign: these are in the future */
+			/*
+			 * For a 32-bit program, the kernel clears the upper half of tv_nsec.
+			 * So a negative number of nanoseconds does not stay negative.
+			 */
 			if (sizeof(long) == 4 && row[i].nsec < 0)
 				continue;
 			if (iou_on_stock() && (abs || row[i].not_on_stock))
@@ -549,17 +661,54 @@ static void *observe(void *arg)
 	return NULL;
 }
 
-/* Return: the lowest number of tasks that wait for I/O while current waits for a pipe, or -1. */
-static int blocked_in_wait(struct iou *r, int fd)
+/*
+ * Wait for a pipe, with @flags of io_uring_enter().  Return: the lowest number of tasks that wait
+ * for I/O meanwhile, or -1.
+ */
+static int blocked_in_wait_with(struct iou *r, int fd, unsigned int flags)
 {
 	struct observer o = { .waiter = gettid(), .fd = fd };
 	pthread_t thread;
 
 	if (pthread_create(&thread, NULL, observe, &o))
 		return -1;
-	iou_wait(r, 1);
+	iou_sys_enter(r->fd, 0, 1, IORING_ENTER_GETEVENTS | flags, NULL, 0);
 	pthread_join(thread, NULL);
 	return o.blocked;
+}
+
+static int blocked_in_wait(struct iou *r, int fd)
+{
+	return blocked_in_wait_with(r, fd, 0);
+}
+
+/* A FIFO that a worker opens, which waits for a writer. */
+struct blocked_open {
+	char dir[64], path[80];
+	int at;
+};
+
+/* Submit the OPENAT of a FIFO.  Return: 0 or a negative errno. */
+static int begin_blocked_open(struct iou *r, struct blocked_open *o)
+{
+	o->at = iou_dir(o->dir, sizeof(o->dir));
+	if (o->at < 0)
+		return o->at;
+	snprintf(o->path, sizeof(o->path), "%s/fifo", o->dir);
+	if (mkfifo(o->path, 0600))
+		return -errno;
+	iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, o->path, 0, 0)->user_data = 3;
+	return iou_submit(r) < 0 ? -EIO : 0;
+}
+
+/* Open the FIFO for writing, and take the CQE.  Return: 0 or a negative errno. */
+static int end_blocked_open(struct iou *r, struct blocked_open *o)
+{
+	int fifo = open(o->path, O_RDWR), ret = iou_discard(r, 1);
+
+	close(fifo);
+	iou_dir_remove(o->dir, o->at);
+	return ret;
 }
 
 /*
@@ -570,9 +719,8 @@ static int blocked_in_wait(struct iou *r, int fd)
 TEST_F(complete, idle_is_no_io)
 {
 	struct __kernel_timespec hour = { .tv_sec = 3600 };
-	char dir[64], path[80];
 	struct iou *r = &self->r;
-	int at, fifo;
+	struct blocked_open o;
 
 	iou_prep(r, IORING_OP_TIMEOUT, -1, &hour, 1, 0)->user_data = 2;
 	ASSERT_LE(0, iou_submit(r));
@@ -582,21 +730,34 @@ TEST_F(complete, idle_is_no_io)
 		  blocked_in_wait(r, self->p[1]));
 	EXPECT_EQ(0, iou_discard(r, 1));
 
-	at = iou_dir(dir, sizeof(dir));
-	ASSERT_LE(0, at);
-	snprintf(path, sizeof(path), "%s/fifo", dir);
-	ASSERT_EQ(0, mkfifo(path, 0600));
-	iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, path, 0, 0)->user_data = 3;
-	ASSERT_LE(0, iou_submit(r));
+	ASSERT_EQ(0, begin_blocked_open(r, &o));
 	start_read(r, self->p[0], self->buf, 1);
 	settle(r);
 	/* the requests belong to the SQPOLL thread, not to the task that waits */
 	EXPECT_EQ(!(variant->flags & IORING_SETUP_SQPOLL), blocked_in_wait(r, self->p[1]));
 	EXPECT_EQ(0, iou_discard(r, 1));
-	fifo = open(path, O_RDWR);
+	EXPECT_EQ(0, end_blocked_open(r, &o));
+}
+
+/* With IORING_ENTER_NO_IOWAIT, no wait counts as a wait for I/O.  Mutant: no-iowait-is-io. */
+TEST_F(complete, no_iowait)
+{
+	struct iou *r = &self->r;
+	struct blocked_open o;
+
+	if (!(r->p.features & IORING_FEAT_NO_IOWAIT))
+		SKIP(return, "no IORING_FEAT_NO_IOWAIT");
+	/* a worker opens the FIFO, so a wait counts without the flag */
+	ASSERT_EQ(0, begin_blocked_open(r, &o));
+	start_read(r, self->p[0], self->buf, 1);
+	settle(r);
+	EXPECT_EQ(0, blocked_in_wait_with(r, self->p[1], IORING_ENTER_NO_IOWAIT));
 	EXPECT_EQ(0, iou_discard(r, 1));
-	close(fifo);
-	iou_dir_remove(dir, at);
+	start_read(r, self->p[0], self->buf, 1);
+	settle(r);
+	EXPECT_EQ(!(variant->flags & IORING_SETUP_SQPOLL), blocked_in_wait(r, self->p[1]));
+	EXPECT_EQ(0, iou_discard(r, 1));
+	EXPECT_EQ(0, end_blocked_open(r, &o));
 }
 
 static int signals;
@@ -697,14 +858,14 @@ TEST_F(complete, when_it_is_visible)
 	iou_sleep_ms(20);
 	ASSERT_EQ(1, write(self->p[1], "x", 1));
 	if (variant->flags & IORING_SETUP_DEFER_TASKRUN) {
-		/* not before the ring's owner enters with IORING_ENTER_GETEVENTS */
+		/* the CQE is not visible before the owner enters with IORING_ENTER_GETEVENTS */
 		iou_sleep_ms(100);
 		EXPECT_EQ(0, iou_ready(r));
 		EXPECT_EQ(0, iou_enter(r, 0, 0, 0));
 		EXPECT_EQ(0, iou_ready(r));
 		EXPECT_EQ(0, iou_enter(r, 0, 0, IORING_ENTER_GETEVENTS));
 	} else {
-		/* in any system call of the task */
+		/* the CQE becomes visible in any system call of the task */
 		for (i = 0; i < 1000 && !iou_ready(r); i++)
 			iou_sleep_ms(1);
 	}
@@ -742,7 +903,10 @@ TEST(taskrun_flag)
 		do {
 			seen = load_acq(r.sq_flags) & IORING_SQ_TASKRUN;
 		} while (!seen && !iou_ready(&r) && iou_now_us() < end);
-		/* any other interruption may run the task work of a COOP_TASKRUN ring */
+		/*
+		 * An interrupt may run the task work of a COOP_TASKRUN ring before the loop sees
+		 * the flag.
+		 */
 		if (flags[i] & IORING_SETUP_DEFER_TASKRUN) {
 			EXPECT_EQ(IORING_SQ_TASKRUN, seen);
 			EXPECT_EQ(0, iou_ready(&r));
@@ -762,8 +926,9 @@ TEST(taskrun_flag)
 }
 
 /*
- * IORING_SQ_TASKRUN is cleared when no task work waits, also if task work has queued more: a linked
- * timeout cancels its request.  Mutant: taskrun-stays.  differences: taskrun-flag-down
+ * IORING_SQ_TASKRUN is cleared after all task work has run.  Here the task work of a linked timeout
+ * cancels the poll, which queues more task work.
+ * Mutant: taskrun-stays.  differences: taskrun-flag-down
  */
 TEST(taskrun_flag_down)
 {
@@ -813,7 +978,7 @@ static void *read_and_leave(void *arg)
 }
 
 /*
- * IORING_SQ_TASKRUN is also cleared when the thread for whose task work it was set has exited.
+ * IORING_SQ_TASKRUN was set for task work of a thread.  The flag is cleared when this thread exits.
  * Mutant: taskrun-of-the-dead.  differences: taskrun-flag-down
  */
 TEST(taskrun_flag_of_a_thread_that_ended)
@@ -869,8 +1034,8 @@ static void *write_rounds(void *arg)
 }
 
 /*
- * The owner runs task work while the task that has queued it is about to set IORING_SQ_TASKRUN.
- * The flag must be clear in the end.  Mutant: taskrun-after-the-fact.
+ * A task runs task work while the task that has queued it is about to set IORING_SQ_TASKRUN.
+ * The flag must be clear in the end.
  */
 static void race_for_flag(struct __test_metadata *_metadata, unsigned int flags)
 {
@@ -938,13 +1103,12 @@ TEST_F(complete, poll_tells_of_completions)
 	EXPECT_EQ(1, poll(&pfd, 1, 0));
 	iou_seen(r, 1);
 	EXPECT_EQ(0, poll(&pfd, 1, 0));
-	/* and so do CQEs on the overflow list */
+	/* a full CQ with CQEs on the overflow list also makes the ring readable */
 	ASSERT_EQ(12, submit_nops(r, 0, 12));
 	settle(r);
 	EXPECT_EQ(1, poll(&pfd, 1, 0));
 }
 
-/* The first poll of a ring runs at any moment of a commit: no wake-up may be lost. */
 struct first {
 	struct iou *r;
 	unsigned int go;	/* rounds that the test has started */
@@ -974,6 +1138,10 @@ static void *poll_first(void *arg)
 	}
 }
 
+/*
+ * A thread polls a ring for the first time while the owner commits a CQE.  A varying delay shifts
+ * the two against each other.  Each poll must report the CQE.
+ */
 TEST(first_poll)
 {
 	unsigned int round, rounds = iou_rounds(1000);
@@ -1024,7 +1192,7 @@ TEST(skip_of_success)
 	}
 }
 
-/* Two threads wait for different numbers of CQEs, and each gets its number. */
+/* A thread that waits for @min CQEs, and stores how many CQEs were ready after the wait. */
 struct waiter {
 	struct iou *r;
 	unsigned int min;
@@ -1041,6 +1209,7 @@ static void *wait_thread(void *arg)
 	return NULL;
 }
 
+/* Two threads wait for different numbers of CQEs, and each gets its number. */
 TEST(two_waiters_two_minimums)
 {
 	unsigned int round, i;
@@ -1081,10 +1250,7 @@ TEST(two_waiters_two_minimums)
 	close(p[1]);
 }
 
-/*
- * Write a byte for one read after another, while the owner waits for a changing number of them: no
- * wake-up may be lost.
- */
+/* Write late->nr bytes to the pipe.  Each byte completes one read. */
 static void *feed(void *arg)
 {
 	struct late *late = arg;
@@ -1123,6 +1289,7 @@ FIXTURE_TEARDOWN(wake)
 	close(self->p[1]);
 }
 
+/* Wait for changing numbers of reads while a thread writes to the pipe.  No wake-up is lost. */
 TEST_F(wake, storm)
 {
 	unsigned int want, i, started = 0, done = 0, total = iou_rounds(4000);
@@ -1152,7 +1319,7 @@ TEST_F(wake, storm)
 	pthread_join(thread, NULL);
 }
 
-/* Two threads submit NOPs to one ring while a third one waits for their CQEs. */
+/* The work of each submitter: @nr NOPs.  The submitters share the ring under @lock. */
 struct nopper {
 	struct iou *r;
 	pthread_mutex_t lock;
@@ -1173,6 +1340,7 @@ static void *nop_thread(void *arg)
 	return NULL;
 }
 
+/* Two threads submit NOPs to one ring while a third thread waits for their CQEs. */
 TEST(two_submitters)
 {
 	struct nopper n = { .nr = iou_rounds(2000) };
@@ -1199,8 +1367,8 @@ TEST(two_submitters)
 }
 
 /*
- * If there is no memory for a CQE, it is counted as lost.  One call that has no other result
- * returns -EBADR.  The loop fails one allocation after another.
+ * A CQE is counted as lost if the kernel has no memory for it.  The next call that waits and
+ * submits nothing returns -EBADR, once.  In each round of the loop, a different allocation fails.
  * Mutant: loss-told-by-nothing.
  */
 TEST(dropped_for_want_of_memory)
@@ -1240,7 +1408,7 @@ TEST(dropped_for_want_of_memory)
 
 /*
  * CQEs for which no task makes room are charged to the task that causes them, up to its memory
- * limit.  Beyond it they are lost, and a call returns an error.
+ * limit.  Beyond this limit a CQE is lost, or a message is refused, and a call returns an error.
  */
 FIXTURE(unread) {
 	char group[64];
@@ -1282,7 +1450,7 @@ FIXTURE_TEARDOWN(unread)
 	rmdir(self->group);
 }
 
-/* Return: the number of CQEs that goes beyond the limit if no error stops them */
+/* Return: a number of CQEs that take four times the limit, if no error comes before */
 static unsigned long unread_enough(void)
 {
 	return 4 * unread_limit() / 64;
@@ -1297,7 +1465,7 @@ static int join_group(const char *group)
 	return iou_put(path, self);
 }
 
-/* Run in a process of the group, and read no CQE.  Return: its exit code */
+/* Join the group, post CQEs and read none of them.  Return: the exit code of the process. */
 static int never_read(const char *group, unsigned int flags)
 {
 	unsigned long nr, enough = unread_enough();
@@ -1344,13 +1512,16 @@ static unsigned long bytes_of(const char *group, const char *name)
 	return strtoul(text, NULL, 0);
 }
 
-/* differences: overflow-charged */
+/*
+ * A task that causes CQEs without end stays within its memory limit.
+ * Mutant: overflow-beyond-limit.  differences: overflow-charged
+ */
 TEST_F(unread, stays_within_the_limit)
 {
 	int status;
 	pid_t pid;
 
-	/* stock loses CQEs only when the machine has no memory left */
+	/* 6.12 loses CQEs only when the machine has no memory left */
 	if (iou_on_stock())
 		SKIP(return, "has no limit");
 	pid = fork();
@@ -1378,7 +1549,10 @@ static int park_polls(struct iou *r, int event, unsigned int nr)
 	return 0;
 }
 
-/* Run in a process of the group: the fallback worker posts the CQEs of a child that has exited. */
+/*
+ * Join the group, and let the fallback worker post CQEs of a child that has exited.
+ * Return: the exit code of the process.
+ */
 static int never_read_of_the_dead(const char *group)
 {
 	int event = eventfd(0, 0), none = -1, p[2], pid, status;
@@ -1400,7 +1574,7 @@ static int never_read_of_the_dead(const char *group)
 		return 3;
 	if (eventfd_write(event, 1) || write(p[1], "x", 1) != 1)
 		return 4;
-	/* when the last poll has ended, no task has the read end of the pipe open */
+	/* the last poll holds the pipe's read end, so POLLERR shows that this poll has ended */
 	last.fd = p[1];
 	if (poll(&last, 1, 6 * IOU_PATIENCE) != 1 || !(last.revents & POLLERR))
 		return 5;
@@ -1410,7 +1584,10 @@ static int never_read_of_the_dead(const char *group)
 			return 6;
 		seen += iou_ready(&r);
 	}
-	/* each CQE takes 64 bytes; some pages are freed only with others */
+	/*
+	 * Each CQE on the overflow list takes 64 bytes.  Expect more than half of these bytes to
+	 * be uncharged, since the slab allocator may keep partly used pages.
+	 */
 	return kept > bytes_of(group, "memory.current") + 32UL * nr ? 0 : 7;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: a request has the credentials of its submission */
 /*
- * An unprivileged task submits requests that wait, becomes root, and lets them continue.  On a
- * SQPOLL ring, the task sets up the ring before it becomes root, attached to a thread that root has
- * created.  6.12 gives the request root's credentials.
+ * An unprivileged task submits requests that wait, becomes root, and lets the requests continue.
+ * An SQPOLL ring of the task is attached to a thread that root has created.  6.12 issues the
+ * requests with root's credentials.
  */
 #include <sys/socket.h>
 #include "iou_test.h"
@@ -76,7 +76,10 @@ static void open_secret(struct iou *r, unsigned int flags, int data)
 	sqe->user_data = data;
 }
 
-/* Submit @nr requests; the first one waits for the pipe @fd.  differences: submit-creds */
+/*
+ * Submit @nr prepared requests, become root, and write to @fd, so that the first request completes.
+ * Return: 0 if all other requests fail with -EACCES.  differences: submit-creds
+ */
 static int refused(struct iou *r, int fd, unsigned int nr)
 {
 	struct io_uring_cqe cqe;
@@ -84,7 +87,7 @@ static int refused(struct iou *r, int fd, unsigned int nr)
 
 	if (ret < 0)
 		return ret;
-	/* wait until a SQPOLL thread has taken the SQEs */
+	/* give an SQPOLL thread more time than iou_submit() to process the SQEs */
 	iou_sleep_ms(r->flags & IORING_SETUP_SQPOLL ? 100 : 0);
 	if (become(0, 0) || write(fd, "x", 1) != 1)
 		return -EIO;
@@ -138,7 +141,10 @@ static int full_socket(int *sv)
 	return 0;
 }
 
-/* Receive all data.  Return: the sender of the byte '!', -1 if there is no such byte. */
+/*
+ * Receive once.  Return: the user ID of the sender if the data ends with '!', -1 if there is no
+ * data, otherwise -2.
+ */
 static int sender_of_mark(int fd)
 {
 	char data[4096], control[CMSG_SPACE(sizeof(struct ucred))];
@@ -157,7 +163,10 @@ static int sender_of_mark(int fd)
 	return cred.uid;
 }
 
-/* A write waits for its file: the reader gets the submitter's ID.  differences: submit-creds */
+/*
+ * A write waits for room in a socket.  The receiver gets the user ID that the task had when it
+ * submitted the write.  differences: submit-creds
+ */
 TEST_F(creds, waits_for_its_file)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;

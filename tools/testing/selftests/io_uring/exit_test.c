@@ -209,7 +209,7 @@ static void victim_prep(struct victim *v)
 		sqe = iou_prep(r, IORING_OP_READ, v->file, buf, 4096, 0);
 		break;
 	default:
-		/* a message to the ring itself, which may end before a task handles the message */
+		/* the ring may end before a task handles this message to the ring itself */
 		if (x & 512)
 			sqe = iou_nop(r, x);
 		else
@@ -218,7 +218,7 @@ static void victim_prep(struct victim *v)
 	sqe->flags = x & 64 ? IOSQE_ASYNC : 0;
 }
 
-/* Keep the ring busy until the end, and wait now and then. */
+/* Keep the ring busy until the process ends, and wait now and then. */
 static void victim_run(struct victim *v)
 {
 	struct iou *r = &v->r;
@@ -286,7 +286,7 @@ static void print_stacks(int pid)
 	fflush(stdout);
 }
 
-/* Return: true if the process still runs this program; an exec takes some time. */
+/* Return: true if the process still runs this program, since an exec takes some time. */
 static bool still_ours(int pid)
 {
 	char path[64], name[32] = "";
@@ -637,6 +637,53 @@ TEST_F(end, thread)
 	}
 }
 
+/*
+ * An exec of a process ends the process's own requests, also drained ones, not those of other
+ * processes that use the ring.  Mutants: exit-cancels-others, exit-loses-drained.
+ */
+TEST_F(end, exec_leaves_others)
+{
+	int p[2], other[2], pid, status;
+	struct io_uring_cqe cqe;
+	unsigned int ended = 0;
+	struct iou r;
+
+	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_IOPOLL))
+		return;
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(0, pipe(other));
+	ASSERT_EQ(0, iou_init(&r, 8, variant->flags));
+	prep_poll(&r, p[0], false)->user_data = 1;
+	ASSERT_EQ(1, iou_submit(&r));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		prep_poll(&r, other[0], false)->user_data = 2;
+		iou_nop(&r, 3)->flags = IOSQE_IO_DRAIN;
+		if (iou_submit(&r) == 2)
+			execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	while (!iou_wait_ms(&r, 1, 100)) {
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		EXPECT_EQ(-ECANCELED, cqe.res);
+		ended |= 1U << cqe.user_data;
+	}
+	/* requests of an SQPOLL ring are its thread's, which does not exec */
+	EXPECT_EQ(variant->flags & IORING_SETUP_SQPOLL ? 0 : 1U << 2 | 1U << 3, ended);
+	ASSERT_EQ(1, write(p[1], "x", 1));
+	ASSERT_EQ(0, iou_reap(&r, &cqe));
+	EXPECT_EQ(1, cqe.user_data);
+	EXPECT_EQ(POLLIN, cqe.res & POLLIN);
+	iou_exit(&r);
+	close(p[0]);
+	close(p[1]);
+	close(other[0]);
+	close(other[1]);
+}
+
 static struct __kernel_timespec tick = { .tv_nsec = 20000000 };
 
 /* Set two timers: one repeats without end (1), the other one ends with its fourth tick (2). */
@@ -717,7 +764,10 @@ TEST_F(end, timers_of_a_thread)
 #define LAST_WRITES	24
 #define LAST_SIZE	16384
 
-/* Prepare more writes for one worker than it can begin before the thread exits. */
+/*
+ * Prepare @nr writes, and limit the ring to one worker, so that the thread exits before the worker
+ * has begun all of them.
+ */
 static int prep_last_writes(struct iou *r, int file, void *buf, unsigned int size, unsigned int nr)
 {
 	__u32 limits[2] = { 1, 1 };
@@ -732,7 +782,7 @@ static int prep_last_writes(struct iou *r, int file, void *buf, unsigned int siz
 	return iou_register(r, IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2);
 }
 
-/* Queue writes, and a read for which no data comes, and end. */
+/* Queue writes and a read that gets no data, and exit. */
 static void *write_and_end(void *arg)
 {
 	struct victim *v = arg;
@@ -778,7 +828,7 @@ TEST_F(end, writes_of_a_thread)
 #define REGISTERED_WRITES	100
 #define REGISTERED_SIZE		262144
 
-/* Queue writes on a ring that only a registered index refers to, and end. */
+/* Queue writes on a ring that only a registered index refers to, and exit. */
 static void *write_by_index_and_end(void *arg)
 {
 	struct io_uring_rsrc_update index = { .offset = -1U };
@@ -833,7 +883,7 @@ static const char *last_name(unsigned int n)
 	return &names[2 * n];
 }
 
-/* Queue writes, or MKDIRATs, behind a write that waits in a page fault, and end. */
+/* Queue writes, or MKDIRATs if ->dir is set, behind a write that waits in a fault, and exit. */
 static void *write_behind_a_fault_and_end(void *arg)
 {
 	unsigned int i, one[2] = { 1, 1 };
@@ -863,7 +913,7 @@ static void *write_behind_a_fault_and_end(void *arg)
 }
 
 /*
- * Let the first write end @ms after the others were queued, while the thread's exit waits for it.
+ * Let the first write end @ms after the other requests were queued, while the thread's exit waits.
  * Return: how many writes are done; negative without userfaultfd.
  */
 static int writes_done_behind(struct last_writes *w, unsigned int ms)
@@ -904,8 +954,8 @@ TEST(writes_of_a_thread_behind_a_slow_one)
 }
 
 /*
- * All writes are done even if the worker was created before an unshare(), and so must not run work
- * that was queued after the unshare().  Mutant: newer-work-is-left.
+ * A worker that was created before an unshare() must not run work that was queued after it.  All
+ * writes are done nevertheless.  Mutant: newer-work-is-left.
  */
 TEST(writes_of_a_thread_behind_an_unshare)
 {
@@ -1094,8 +1144,8 @@ TEST_F(end, reads_of_a_thread)
 }
 
 /*
- * An exit does not wait for a disk that does not answer, as the exiting thread may serve the disk.
- * Mutant: exit-waits-for-a-disk.
+ * An exit waits only briefly for a disk that does not answer, as the exiting thread may serve the
+ * disk.  Mutant: exit-waits-for-a-disk.
  */
 TEST_F(end, reads_of_a_thread_from_a_disk_that_hangs)
 {
@@ -1114,7 +1164,7 @@ TEST_F(end, reads_of_a_thread_from_a_disk_that_hangs)
 	EXPECT_GT(2000000, iou_now_us() - start);
 	for (i = 0; i < LAST_READS; i++) {
 		ASSERT_EQ(0, iou_reap(&v.r, &cqe));
-		/* a SQPOLL thread does not exit, so its reads succeed; 6.12: -EFAULT */
+		/* an SQPOLL thread does not exit, so its reads succeed; on 6.12 they get -EFAULT */
 		EXPECT_TRUE(cqe.res == LAST_SIZE || cqe.res == -ECANCELED || cqe.res == -EFAULT) {
 			TH_LOG("read: %d", cqe.res);
 		}
@@ -1138,8 +1188,8 @@ static void *go_on(void *arg)
 }
 
 /*
- * End the first thread of a process.  Its exit waits a second for the reads of one worker.  The
- * thread may have a sibling.
+ * End the first thread of a process.  Its exit waits for the reads of one worker, which take over
+ * a second in all.  If @sibling is set, the process has a second thread.
  */
 static void end_before_others(unsigned int flags, int disk, int told, bool sibling)
 {
@@ -1251,7 +1301,10 @@ static void *end_behind_a_fault(void *arg)
 	return NULL;
 }
 
-/* Fork a process whose threads exit, the later ones with a worker in a fault.  Return: its pid. */
+/*
+ * Fork a process.  First @nr threads exit, each with a worker in a fault, and then the leader
+ * exits.  Return: the pid.
+ */
 static int start_threads_to_end(struct leaver *l, unsigned int nr, const int p[2])
 {
 	int pid = fork();
@@ -1272,8 +1325,8 @@ static int start_threads_to_end(struct leaver *l, unsigned int nr, const int p[2
 }
 
 /*
- * One or two threads end before their last sibling, and each waits for a worker.  A signal that
- * ends the process ends these waits, even right after the sibling's end.
+ * One or two threads exit before their last sibling, and each exit waits for a worker.  A signal
+ * that ends the process ends these waits, even right after the sibling's end.
  * Mutant: last-sibling-takes-signals.
  */
 TEST_F(end, signal_behind_the_last_sibling)
@@ -1391,7 +1444,7 @@ TEST_F(end, ignored_signals_stay_ignored)
 
 #define LAST_OPENS	1000
 
-/* Queue opens of a FIFO, and end.  arg: their number */
+/* Queue opens of a FIFO, and exit.  @arg is the number of opens. */
 static void *open_many_and_end(void *arg)
 {
 	unsigned long i, nr = (unsigned long)arg;
@@ -1491,7 +1544,7 @@ static void *open_and_end(void *arg)
 	return iou_submit(r) == 1 ? NULL : (void *)1;
 }
 
-/* Leave the last reference to a socket that lingers for a minute to a worker, and end. */
+/* Leave the last reference to a socket that lingers for a minute to a worker, and exit. */
 static void *linger_and_end(void *arg)
 {
 	struct linger linger = { .l_onoff = 1, .l_linger = 60 };
@@ -1539,8 +1592,8 @@ static int enter_dir_of_fifo(char *dir)
 }
 
 /*
- * The open of a FIFO that no task writes to does not end by itself.  A thread that has queued one
- * can exit all the same.  Mutant: exit-waits-for-a-fifo.
+ * The open of a FIFO that no task writes to does not end by itself.  A thread that has queued such
+ * an open can exit all the same.  Mutant: exit-waits-for-a-fifo.
  */
 TEST_F(end, open_of_a_thread)
 {
@@ -1788,7 +1841,7 @@ static void ignore_signal(int sig)
 #define STUCK_TASKS	48
 #define STUCK_RINGS	32
 
-/* On a slow kernel, a walk through a quarter of the rings takes as long. */
+/* Return: the number of rings of a process.  A slow kernel needs fewer rings for a walk as long. */
 static unsigned int stuck_rings(void)
 {
 	return iou_slow_kernel() ? STUCK_RINGS / 4 : STUCK_RINGS;
@@ -1843,7 +1896,7 @@ TEST(exec_is_killed_at_any_time)
 			kill(pids[i], SIGRTMIN);
 		iou_sleep_ms(iou_slow_kernel() ? 10 : 1);
 	}
-	/* kill one process after another, each 0.1 ms later in its walk than the one before */
+	/* kill one process after another, each 0.1 ms later in its walk than the previous one */
 	iou_sleep_ms(20);
 	for (i = 0; i < nr; i++) {
 		kill(pids[i], SIGRTMIN);
@@ -1864,7 +1917,45 @@ TEST(exec_is_killed_at_any_time)
 	close(disk);
 }
 
-/* Four threads enter a new ring for the first time at once, in each round. */
+/*
+ * An exec with a pending signal sleeps until its read ends.  The signal, which has a handler, is
+ * delivered after the exec and ends the program.  Mutant: pending-signal-spins.
+ */
+TEST(exec_sleeps_with_a_pending_signal)
+{
+	/* a read takes 4 s */
+	int p[2], pid, status, disk = open_timed_disk("nullb2", "4000000000", O_RDONLY | O_DIRECT);
+	struct timespec before, after;
+	clockid_t clock;
+	char c;
+
+	if (disk < 0)
+		SKIP(return, "needs to be root, and null_blk");
+	ASSERT_EQ(0, pipe(p));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		exec_behind_a_read(disk, p[1]);
+	ASSERT_EQ(1, read(p[0], &c, 1));
+	iou_sleep_ms(300);
+	ASSERT_EQ(0, kill(pid, SIGRTMIN));
+	iou_sleep_ms(100);
+	ASSERT_EQ(0, clock_getcpuclockid(pid, &clock));
+	ASSERT_EQ(0, clock_gettime(clock, &before));
+	iou_sleep_ms(1000);
+	ASSERT_EQ(0, clock_gettime(clock, &after));
+	EXPECT_GT(200, (after.tv_sec - before.tv_sec) * 1000 +
+		       (after.tv_nsec - before.tv_nsec) / 1000000);
+	/* the exec did not end before the second look */
+	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGRTMIN);
+	close(disk);
+	close(p[0]);
+	close(p[1]);
+}
+
+/* Enter the ring for the first time in this thread.  Return: the number of submitted SQEs */
 static void *first_submit(void *arg)
 {
 	struct iou *r = arg;
@@ -1872,6 +1963,7 @@ static void *first_submit(void *arg)
 	return (void *)(long)iou_sys_enter(r->fd, 1, 0, 0, NULL, 0);
 }
 
+/* In each round, four threads enter a new ring for the first time at once. */
 TEST(first_submit_of_many_threads)
 {
 	unsigned int round, i, rounds = iou_rounds(60);
@@ -1947,7 +2039,10 @@ static void take_tags_and_wait(struct iou *r, int disk, int alive)
 		pause();
 }
 
-/* differences: exit-worker-tag */
+/*
+ * A killed process exits although its workers wait for tags that its own polled reads hold.
+ * Mutant: tags-not-reaped.  differences: exit-worker-tag
+ */
 TEST(killed_while_workers_wait_for_tags)
 {
 	unsigned int round, rounds = iou_rounds(4);
@@ -1968,7 +2063,7 @@ TEST(killed_while_workers_wait_for_tags)
 		ASSERT_EQ(1, read(alive[0], &c, 1));
 		ASSERT_EQ(0, kill(pid, SIGKILL));
 		ret = gone(pid, &status);
-		/* 6.12 waits for ever: poll the device in place of the victim */
+		/* the victim waits for ever on 6.12, so poll the device in its place */
 		while (ret && waitpid(pid, &status, WNOHANG) != pid)
 			iou_enter(&r, 0, 0, IORING_ENTER_GETEVENTS);
 		EXPECT_TRUE(!ret || iou_on_stock()) {
@@ -2089,7 +2184,7 @@ TEST_F(end, nothing_stays)
 	}
 }
 
-/* Let @percent of slab allocations with make-it-fail fail.  Return: true if this was set. */
+/* Let @percent of the slab allocations fail in tasks with make-it-fail.  Return: true if set. */
 static bool slab_fails(const char *percent)
 {
 #define FAILSLAB "/sys/kernel/debug/failslab/"
@@ -2099,7 +2194,10 @@ static bool slab_fails(const char *percent)
 	       !iou_put(FAILSLAB "probability", percent);
 }
 
-/* Use another task's ring for the first time.  Return: 1 for -ENOMEM, 0 otherwise, 2 on failure. */
+/*
+ * Use another task's ring for the first time, while allocations of this task fail.
+ * Return: 1 if the result is -ENOMEM, 2 if the preparations fail, otherwise 0.
+ */
 static int use_other(struct iou *other)
 {
 	struct iou own;
@@ -2190,7 +2288,7 @@ TEST(exits_while_polls_are_woken)
 }
 
 /*
- * A task whose first use of a ring fails for lack of memory exits normally: the kernel reports
+ * If the first use of a ring fails for lack of memory, the task exits normally: the kernel reports
  * nothing.  Mutant: tctx-leaves-nodes.
  */
 TEST(use_without_memory)

@@ -67,7 +67,7 @@ TEST_F(file, statx)
 	EXPECT_EQ(want.stx_ino, buf.stx_ino);
 	EXPECT_EQ(0, do_statx(r, f, -1, self->path, AT_STATX_FORCE_SYNC, all, &buf));
 
-	/* a symbolic link, its target, and the file of a descriptor */
+	/* look up the target of a symbolic link, the link itself, and the file of a descriptor */
 	EXPECT_EQ(0, do_statx(r, f, self->dfd, "link", 0, all, &buf));
 	EXPECT_EQ(want.stx_ino, buf.stx_ino);
 	EXPECT_EQ(0, do_statx(r, f, self->dfd, "link", AT_SYMLINK_NOFOLLOW, all, &buf));
@@ -251,7 +251,7 @@ TEST_F(file, statx_of_server)
 	statx_of_root(_metadata, self, variant->sqe_flags, NULL);
 }
 
-/* As above with a server's filesystem on a block device, which looks like a local one. */
+/* The server's filesystem is on a block device, so that it looks like a local filesystem. */
 TEST_F(file, statx_of_server_with_device)
 {
 	if (access("/dev/fuse", F_OK))
@@ -276,8 +276,8 @@ static void *exchange(void *arg)
 }
 
 /*
- * A name alternates between a local file and a server's root.  STATX must use the file that it has
- * found in the cache.  Mutant: statx-looks-twice.  differences: statx-cached
+ * A name alternates between a local file and a server's root.  A STATX must use the file that it
+ * has found in the dentry cache.  Mutant: statx-looks-twice.  differences: statx-cached
  */
 TEST_F(file, statx_of_a_changing_name)
 {

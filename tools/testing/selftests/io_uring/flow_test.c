@@ -124,7 +124,7 @@ static int send_parts(struct iou *r, struct source *s, struct parts *p)
 	return take(r, &cqe) || cqe.res != -ENOBUFS ? __LINE__ : 0;
 }
 
-/* As send_pieces(), but with bundles on a ring of this thread. */
+/* Send like send_pieces(), but by bundles on a ring of this thread. */
 static void *send_bundles(void *arg)
 {
 	struct source *s = arg;
@@ -224,7 +224,7 @@ TEST_F(flow, pieces)
 				     (struct sink){ .size = tcp ? 32 : 1000, .inc = inc });
 }
 
-/* Send at full speed: 4 MiB, 1 GiB in the soak, and less with large SQEs and CQEs. */
+/* Return: a sender of 4 MiB, of 1 GiB in the soak, or of less with large SQEs and CQEs. */
 static struct source bundles_of(unsigned int flags)
 {
 	unsigned long rounds = iou_rounds(getenv("IOU_SOAK") ? 41 : 16);

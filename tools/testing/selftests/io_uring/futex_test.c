@@ -77,7 +77,7 @@ static long sys_wake(const unsigned int *word, int nr)
 	return iou_ret(syscall(SYS_FUTEX, word, FUTEX_WAKE_PRIVATE, nr, NULL, NULL, 0));
 }
 
-/* Wake the only waiter; if a worker has to queue it on stock, retry until it waits. */
+/* Wake the only waiter.  On 6.12 a worker may have to queue it first, so retry until it waits. */
 static bool wake_one(const unsigned int *word)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
@@ -120,7 +120,7 @@ TEST_F(futex, wait_and_wake)
 	prep_wait(r, self->word, 5, 1);
 	ASSERT_EQ(0, iou_submit_issued(r));
 	EXPECT_EQ(0, do_wake(r, FUTEX2_PRIVATE, self->word + 1, 1));
-	/* a wake of no waiter */
+	/* a FUTEX_WAKE of up to 0 waiters wakes no waiter */
 	EXPECT_EQ(0, do_wake(r, FUTEX2_PRIVATE, self->word, 0));
 	EXPECT_EQ(0, iou_ready(r));
 	prep_futex(r, IORING_OP_FUTEX_WAKE, FUTEX2_PRIVATE, self->word, 3)->user_data = 2;
@@ -345,8 +345,8 @@ TEST_F(futex, timeout)
 }
 
 /*
- * The linked timeout of a wait expires, and before its task work runs the wait is cancelled, or the
- * reverse: the wait ends once.  Mutant: futex-cancelled-twice.
+ * The linked timeout of a wait expires, and a cancel comes before the timeout's task work runs, or
+ * the other way round.  The wait ends once.  Mutant: futex-cancelled-twice.
  */
 TEST_F(futex, cancelled_twice)
 {
@@ -524,7 +524,7 @@ TEST_F(futex, races)
 	EXPECT_EQ(0, sys_wake(self->word + 1, 99));
 }
 
-/* Leave 4 waits of each kind in a child, which does not wait for them. */
+/* Submit 4 waits of each kind in a child, on the inherited ring, or else on a new one. */
 static void leave_waits(unsigned int ring_flags, unsigned int *words, struct iou *r)
 {
 	struct futex_waitv waits[4];
@@ -624,7 +624,7 @@ static int closed_takes_wake(unsigned int flags, bool vector)
 }
 
 /*
- * A closed ring takes no wakes.  A SQPOLL thread releases its ring only when it runs, so one
+ * A closed ring takes no wakes.  An SQPOLL thread releases its ring only when it runs, so one
  * success in ten rounds is enough.  Mutant: close-leaves-requests.
  * differences: close-takes-nothing
  */
@@ -745,7 +745,7 @@ TEST_F(futex, thread_exits)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_in_thread, r));
 	ASSERT_EQ(0, pthread_join(thread, &ret));
 	ASSERT_EQ(NULL, ret);
-	/* on stock the wait stays on the futex */
+	/* on 6.12 the wait stays on the futex */
 	if (iou_on_stock()) {
 		EXPECT_EQ(1, sys_wake(self->word, 1));
 	}

@@ -192,6 +192,69 @@ TEST_F(polled, read)
 	}
 }
 
+/*
+ * Read all blocks at once, which takes a drive longer than a short sleep, @nr times.
+ * Return: how often the task slept, or a negative errno.
+ */
+static long sleeps_of_reads(struct iou *r, int fd, unsigned char *buf, unsigned int nr)
+{
+	struct rusage before, after;
+	unsigned int i;
+	int ret;
+
+	if (getrusage(RUSAGE_THREAD, &before))
+		return -errno;
+	for (i = 0; i < nr; i++) {
+		memset(buf, 0, AREA);
+		iou_prep(r, IORING_OP_READ, fd, buf, AREA, 0);
+		ret = iou_one(r);
+		if (ret != AREA)
+			return ret < 0 ? ret : -EIO;
+		if (iou_verify(buf, AREA, 0, SEED) != -1)
+			return -EILSEQ;
+	}
+	if (getrusage(RUSAGE_THREAD, &after))
+		return -errno;
+	return after.ru_nvcsw - before.ru_nvcsw;
+}
+
+/*
+ * With IORING_SETUP_HYBRID_IOPOLL, each wait but the first sleeps before it polls.  A call that
+ * does not wait does not sleep.  Mutants: hybrid-polls, hybrid-peek-sleeps, hybrid-without-polling.
+ */
+TEST_F(polled, hybrid)
+{
+	unsigned int i, flags = variant->flags | IORING_SETUP_HYBRID_IOPOLL;
+	struct rusage before, after;
+	struct iou r;
+
+	/* differences: none, 6.12 has no such flag */
+	if (iou_on_older_stock() || !variant->polled)
+		return;
+	EXPECT_EQ(-EINVAL, iou_init(&r, 8, flags & ~IORING_SETUP_IOPOLL));
+	ASSERT_EQ(0, iou_init(&r, 8, flags));
+	/* differences: none, 7.3 sleeps at times of its own, also in calls that do not wait */
+	if (variant->flags & IORING_SETUP_SQPOLL || iou_on_stock()) {
+		EXPECT_LE(0, sleeps_of_reads(&r, self->fd, self->buf, 40));
+		iou_exit(&r);
+		return;
+	}
+	EXPECT_GE(20, sleeps_of_reads(&self->r, self->fd, self->buf, 40));
+	/* on a busy machine the time of a short sleep may pass before the task is switched out */
+	EXPECT_LT(20, sleeps_of_reads(&r, self->fd, self->buf, 40));
+	ASSERT_EQ(0, getrusage(RUSAGE_THREAD, &before));
+	for (i = 0; i < 40; i++) {
+		iou_prep(&r, IORING_OP_READ, self->fd, self->buf, BLOCK, 0);
+		ASSERT_EQ(1, iou_enter(&r, iou_flush(&r), 0, IORING_ENTER_GETEVENTS));
+		while (!iou_ready(&r))
+			ASSERT_EQ(0, iou_enter(&r, 0, 0, IORING_ENTER_GETEVENTS));
+		ASSERT_EQ(0, iou_discard(&r, 1));
+	}
+	ASSERT_EQ(0, getrusage(RUSAGE_THREAD, &after));
+	EXPECT_GE(20, after.ru_nvcsw - before.ru_nvcsw);
+	iou_exit(&r);
+}
+
 TEST_F(polled, write)
 {
 	static const int ops[] = { IORING_OP_WRITE, IORING_OP_WRITE_FIXED };
@@ -224,7 +287,7 @@ TEST_F(polled, write)
 	}
 }
 
-/* A READ of several extents: the kernel polls the first one at most. */
+/* The kernel polls at most the first extent of a READ that has several extents. */
 TEST_F(polled, pieces_in_one)
 {
 	struct iou *r = &self->r;
@@ -260,7 +323,7 @@ TEST_F(polled, failure)
 	if (iou_on_stock())
 		SKIP(return, "6.12 does otherwise");
 	for (op = IORING_OP_READ; op <= IORING_OP_WRITE; op++) {
-		/* memory that direct I/O refuses */
+		/* direct I/O refuses this unaligned memory */
 		iou_prep(r, op, self->fd, self->buf + 1, BLOCK, 0)->flags = IOSQE_IO_LINK;
 		iou_prep(r, IORING_OP_NOP, -1, NULL, 0, 0)->user_data = 1;
 		ASSERT_EQ(2, iou_submit(r));

@@ -12,6 +12,9 @@
  *
  * The environment scales loops: IOU_SOAK multiplies their rounds.  On a kernel with
  * lock debugging, which is slow, loops have fewer rounds and tests allow more time.
+ *
+ * "Mutant: NAME" in a comment names a deliberate bug of the kernel that the test detects.
+ * "differences: ID" names a row of Documentation/io_uring/differences.rst.
  */
 #ifndef IOU_H
 #define IOU_H
@@ -109,16 +112,16 @@ static inline int iou_sys_register(int fd, unsigned int op, const void *arg,
 	return iou_ret(syscall(__NR_io_uring_register, fd, op, arg, nr));
 }
 
-/* Return: true if the kernel is several times slower, by lock debugging or IOU_SLOW. */
+/* Return: true if lock debugging makes the kernel several times slower, or if IOU_SLOW is set. */
 static inline bool iou_slow_kernel(void)
 {
 	return !access("/proc/lockdep", F_OK) || getenv("IOU_SLOW");
 }
 
 /*
- * Return: true if IOU_KERNEL says that this is the 6.12 kernel to compare with.  Tests use it for
+ * Return: true if IOU_KERNEL says that this is the base kernel to compare with.  Tests use it for
  * intended differences.  A comment before each use names the row of
- * Documentation/io_uring/differences.rst, or says why there is none: stock/README.
+ * Documentation/io_uring/differences.rst, or says why there is none, see stock/README.
  */
 static inline bool iou_on_stock(void)
 {
@@ -136,6 +139,12 @@ static inline bool iou_kernel_from(const char *release)
 	struct utsname kernel;
 
 	return !uname(&kernel) && strverscmp(kernel.release, release) >= 0;
+}
+
+/* Return: true on 6.12 with its own implementation, which lacks the additions of later kernels. */
+static inline bool iou_on_older_stock(void)
+{
+	return iou_on_stock() && !iou_kernel_from("7");
 }
 
 static inline unsigned long iou_rounds(unsigned long rounds)
@@ -486,6 +495,12 @@ static inline void iou_seen(struct iou *r, unsigned int nr)
 	store_rel(r->cq_head, *r->cq_head + nr);
 }
 
+/* Return: the number of slots that a CQE takes. */
+static inline unsigned int iou_cqe_slots(const struct iou *r, const struct io_uring_cqe *cqe)
+{
+	return r->flags & IORING_SETUP_CQE_MIXED && cqe->flags & IORING_CQE_F_32 ? 2 : 1;
+}
+
 /*
  * Wait at most @ms milliseconds until @min CQEs are in the ring.  After a timeout the kernel still
  * returns 0 if the ring has any CQE.  A caller that waits for IOU_PATIENCE gets -ETIME in this
@@ -520,15 +535,34 @@ static inline int iou_wait(struct iou *r, unsigned int min)
 	return 0;
 }
 
-/* Wait for one CQE, copy its first 16 bytes and give the slot back. */
+/* Wait for a CQE.  Give back slots that are only filled.  Return: the CQE, or NULL. */
+static inline struct io_uring_cqe *iou_next(struct iou *r)
+{
+	struct io_uring_cqe *cqe;
+
+	for (;;) {
+		if (iou_wait(r, 1))
+			return NULL;
+		cqe = iou_cqe_at(r, 0);
+		if (!(r->flags & IORING_SETUP_CQE_MIXED) || !(cqe->flags & IORING_CQE_F_SKIP))
+			return cqe;
+		iou_seen(r, 1);
+	}
+}
+
+/* Wait for one CQE, copy its first 16 bytes and give its slots back. */
 static inline int iou_reap(struct iou *r, struct io_uring_cqe *cqe)
 {
+	struct io_uring_cqe *next;
 	int ret = iou_wait(r, 1);
 
 	if (ret)
 		return ret;
-	memcpy(cqe, iou_cqe_at(r, 0), 16);
-	iou_seen(r, 1);
+	next = iou_next(r);
+	if (!next)
+		return -ETIME;
+	memcpy(cqe, next, 16);
+	iou_seen(r, iou_cqe_slots(r, next));
 	return 0;
 }
 
@@ -562,7 +596,7 @@ static inline int iou_one(struct iou *r)
 
 /*
  * Submit the prepared SQEs, none of which may complete before the call returns, and a NOP behind
- * them.  Its CQE shows that all have been issued, also by an SQPOLL thread, which works in order.
+ * them.  The NOP's CQE shows that all have been issued, since an SQPOLL thread works in order, too.
  */
 static inline int iou_submit_issued(struct iou *r)
 {
@@ -744,10 +778,7 @@ static inline int iou_fail_init(void)
 	return iou_put("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
 }
 
-/*
- * A device that can be polled, and whose contents may be lost: IOU_SCRATCH, or a null device in
- * memory, created by the first call and kept for later calls.
- */
+/* the null device of iou_scratch() */
 #define IOU_NULLB	"/sys/kernel/config/nullb/nullb9/"
 
 /* Write to @device, because null_blk may fail to allocate a block while it is polled. */
@@ -762,6 +793,10 @@ static inline void iou_touch(const char *device)
 	munmap(zero, 1 << 20);
 }
 
+/*
+ * Return: the name of a device that can be polled, and whose contents may be lost.  This is
+ * IOU_SCRATCH, or a null device in memory, which the first call creates and later calls reuse.
+ */
 static inline const char *iou_scratch(void)
 {
 	const char *name = getenv("IOU_SCRATCH");
@@ -827,9 +862,43 @@ static inline int iou_threads(int pid, const char *prefix)
 	return nr;
 }
 
+/* Store in @cpus the CPUs that the thread @name of process @pid may use. */
+static inline int iou_cpus_of(int pid, const char *name, char *cpus, size_t size)
+{
+	char path[320], line[256], *at;
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while (!found && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/status", pid, entry->d_name);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (fgets(line, sizeof(line), f) && strstr(line, name)) {
+			while (fgets(line, sizeof(line), f)) {
+				if (strncmp(line, "Cpus_allowed_list:", 18))
+					continue;
+				at = line + 18 + strspn(line + 18, " \t");
+				at[strcspn(at, "\n")] = 0;
+				snprintf(cpus, size, "%s", at);
+				found = true;
+			}
+		}
+		fclose(f);
+	}
+	closedir(dir);
+	return found ? 0 : -ESRCH;
+}
+
 /*
- * Wait until the thread @tid, of any process, sleeps in the system call @nr.  Return: false if it
- * does not within IOU_PATIENCE.
+ * Wait until the thread @tid, of any process, sleeps in the system call @nr.  Return: false if the
+ * thread does not do so within IOU_PATIENCE.
  */
 static inline bool iou_sleeps_in(pid_t tid, long nr)
 {

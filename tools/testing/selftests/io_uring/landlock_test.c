@@ -39,7 +39,7 @@ enum kind { PATH, MOVE, TCP, UNIX, DATAGRAM };
 struct row {
 	int op;
 	enum kind kind;		/* MOVE: of "old", which is in "open" */
-	enum place place;	/* where it is refused */
+	enum place place;	/* where the row is refused */
 	int refused;
 	const char *name, *new;
 	int flags;
@@ -65,7 +65,7 @@ static const struct row rows[] = {
 	{ IORING_OP_LINKAT, MOVE, KEEP, -EXDEV, "old", "new" },
 	{ IORING_OP_BIND, TCP, SHUT, -EACCES },
 	{ IORING_OP_CONNECT, TCP, SHUT, -EACCES },
-	/* the address is the path of a file */
+	/* the address of this row is the path of a file */
 	{ IORING_OP_BIND, UNIX, SHUT, -EACCES },
 	/* the abstract addresses were bound before the restriction */
 	{ IORING_OP_CONNECT, UNIX, SHUT, -EPERM },
@@ -116,7 +116,10 @@ static void tidy_up(const char *dir)
 	}
 }
 
-/* Start an unrestricted process that tidies up for each byte in @tidy, and at the end. */
+/*
+ * Start an unrestricted process that tidies up at first, and for each byte in @tidy.  It answers in
+ * @done, and removes @dir when @tidy is closed.
+ */
 static int start_cleaner(const char *dir, int tidy[2], int done[2])
 {
 	char path[64], byte;
@@ -139,7 +142,10 @@ static int start_cleaner(const char *dir, int tidy[2], int done[2])
 	_exit(0);
 }
 
-/* Bind a socket to @path, or to an address that the kernel chooses.  Store it in @at. */
+/*
+ * Bind a socket to @path, or to an address that the kernel chooses, and store the address in @at.
+ * A stream socket also listens.
+ */
 static int bound(int family, int type, struct address *at, const char *path)
 {
 	int fd = socket(family, type | SOCK_NONBLOCK, 0);
@@ -191,7 +197,7 @@ FIXTURE_SETUP(landlock)
 		ASSERT_LE(0, self->dirs[i]);
 	}
 	for (i = OPEN; i <= SHUT; i++) {
-		/* a port that is closed below, a port that listens, and UNIX addresses */
+		/* bind a port that is closed below, a port that listens, and UNIX addresses */
 		ports[i] = bound(AF_INET, SOCK_STREAM, &self->port[i], NULL);
 		ASSERT_LE(0, ports[i]);
 		self->listeners[i] = bound(AF_INET, SOCK_STREAM, &self->tcp[i], NULL);

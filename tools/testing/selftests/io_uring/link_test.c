@@ -2,9 +2,10 @@
 /* io_uring selftests: chains of linked requests, and LINK_TIMEOUT in them */
 /*
  * The result of each request, and the link behind it, decide how a chain goes on.
- * A LINK_TIMEOUT limits the time of the request before it.  That request may finish
- * at once, wait for a worker, an event or a time, be drained, or be refused.  In all
- * cases each request has one CQE, unless IOSQE_CQE_SKIP_SUCCESS hides it.
+ * A LINK_TIMEOUT limits the time of the request before it, so the comments call it the
+ * limit of that request.  That request may finish at once, wait for a worker, an event or
+ * a time, be drained, or be refused.  In all cases each request has one CQE, unless
+ * IOSQE_CQE_SKIP_SUCCESS hides the CQE.
  */
 #include "timer.h"
 #include <linux/futex.h>
@@ -294,7 +295,7 @@ static bool has_poll(struct iou *r)
 	return has;
 }
 
-/* Data, or the limit, ends a read that waits. */
+/* A read that waits ends when data comes, or when its limit expires. */
 TEST_F(chain, limit_of_a_read)
 {
 	struct iou *r = &self->r;
@@ -349,7 +350,7 @@ TEST_F(chain, limit_without_a_head)
 	EXPECT_STREQ("2:EINVAL", submit_cqes(r, 1));
 }
 
-/* The request before a LINK_TIMEOUT, or behind it, is refused. */
+/* In one chain the request before a LINK_TIMEOUT is refused, in another the request behind it. */
 TEST_F(chain, limit_beside_refused)
 {
 	struct iou *r = &self->r;
@@ -519,7 +520,7 @@ TEST_F(chain, limited_one_cancelled)
 
 /*
  * Drained requests wait for each other.  One event, and one call that runs the task
- * work, complete all of them.  On single-writer rings stock needs a call for each.
+ * work, complete all of them.  On single-writer rings, 6.12 needs a call for each request.
  * Mutant: drain-step-by-step.  differences: drain-one-call
  */
 TEST_F(chain, drained_row)
@@ -548,9 +549,9 @@ TEST_F(chain, drained_row)
 }
 
 /*
- * A drained request that need not wait is issued in order, and a cancel behind it finds it.
- * If a batch begins with it, the rest of the batch is issued first.
- * Mutants: drained-goes-later, drained-begins-batch.
+ * A drained request that need not wait is issued in order.  On 6.12 a later cancel finds it, and if
+ * a batch begins with a drained request, the rest of the batch is issued first.  On 7.3 the cancel
+ * waits for its end.  differences: drain-until-end
  */
 TEST_F(chain, drained_found)
 {
@@ -559,6 +560,14 @@ TEST_F(chain, drained_found)
 	nop(r, 3, 0);
 	wait_readable(r, self->p[0], 1, IOSQE_IO_DRAIN);
 	cancel(r, 1, 2);
+	if (iou_kernel_from("7")) {
+		EXPECT_STREQ("3:0", submit_cqes(r, 1));
+		cancel(r, 1, 4);
+		EXPECT_STREQ("", submit_cqes(r, 0));
+		ASSERT_EQ(1, write(self->p[1], "x", 1));
+		EXPECT_STREQ("1:1 2:ENOENT 4:ENOENT", sorted(cqes(r, 3)));
+		return;
+	}
 	/* the result of the cancel differs on DEFER_TASKRUN rings of 6.12 */
 	EXPECT_EQ(0, strncmp("1:ECANCELED 2:", sorted(submit_cqes(r, 3)), 14));
 	wait_readable(r, self->p[0], 1, IOSQE_IO_DRAIN);
@@ -611,7 +620,7 @@ TEST_F(chain, drained)
 
 /*
  * If ->issue() of these operations fails, the chain goes on, as on 6.12.  For instance, a CLOSE
- * behind a FSYNC of a pipe closes.  A hidden request that fails has a CQE; on 6.12 it has none.
+ * behind an FSYNC of a pipe closes.  A hidden request that fails has a CQE; on 6.12 it has none.
  * differences: failed-told
  */
 TEST_F(chain, failures_that_go_on)
@@ -674,14 +683,81 @@ TEST_F(chain, failures_that_go_on)
 	EXPECT_STREQ("1:EBADF 2:ECANCELED", sorted(submit_cqes(r, 2)));
 }
 
+/* Write a byte to the pipe, and expect these CQEs in this order; empty the pipe. */
+static void drained_ends(struct __test_metadata *_metadata, struct _test_data_chain *self,
+			 unsigned int nr, const char *want)
+{
+	ASSERT_EQ(1, write(self->p[1], "x", 1));
+	EXPECT_STREQ(want, cqes(&self->r, nr));
+	ASSERT_EQ(1, read(self->p[0], self->buf, 1));
+}
+
 /*
- * Requests behind a drained one are issued after it, and do not wait for its end.
- * differences: drain-one-call
+ * From 7.3 on requests behind a drained request wait for the end of its chain.  They do not wait
+ * for each other.  Mutants: drained-lets-go, drained-lets-go-late, drained-holds-on.
+ */
+static void behind_a_drained_one(struct __test_metadata *_metadata, struct _test_data_chain *self)
+{
+	struct io_uring_sync_cancel_reg found = { .addr = 1, .fd = -1, .timeout = { -1, -1 } };
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+
+	wait_readable(r, self->p[0], 1, IOSQE_IO_DRAIN);
+	nop(r, 2, 0);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	nop(r, 3, 0);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	drained_ends(_metadata, self, 3, "1:1 2:0 3:0");
+	nop(r, 2, 0);
+	EXPECT_STREQ("2:0", submit_cqes(r, 1));
+	/* a chain that waits on the list itself, and all of it */
+	wait_for(r, 20 * MS, 1, 0);
+	nop(r, 2, LINK | IOSQE_IO_DRAIN);
+	wait_readable(r, self->p[0], 3, 0);
+	nop(r, 4, 0);
+	EXPECT_STREQ("1:ETIME 2:0", submit_cqes(r, 2));
+	drained_ends(_metadata, self, 2, "3:1 4:0");
+	/* a drained request inside of a chain makes the next request drained, too */
+	wait_for(r, 20 * MS, 1, LINK);
+	nop(r, 2, IOSQE_IO_DRAIN);
+	wait_readable(r, self->p[0], 3, 0);
+	nop(r, 4, 0);
+	EXPECT_STREQ("1:ETIME 2:0", submit_cqes(r, 2));
+	drained_ends(_metadata, self, 2, "3:1 4:0");
+	/* what a worker ends counts as well, and so does a request that fails */
+	nop(r, 1, IOSQE_IO_DRAIN | IOSQE_ASYNC);
+	nop(r, 2, 0);
+	EXPECT_STREQ("1:0 2:0", submit_cqes(r, 2));
+	nop(r, 3, 0);
+	EXPECT_STREQ("3:0", submit_cqes(r, 1));
+	wait_readable(r, 1 << 20, 1, IOSQE_IO_DRAIN);
+	nop(r, 2, 0);
+	EXPECT_STREQ("1:EBADF 2:0", submit_cqes(r, 2));
+	/* a multishot request holds all others up until it ends */
+	sqe = iou_prep(r, IORING_OP_POLL_ADD, self->p[0], NULL, IORING_POLL_ADD_MULTI, 0);
+	sqe->poll32_events = POLLIN;
+	sqe->user_data = 1;
+	sqe->flags = IOSQE_IO_DRAIN;
+	nop(r, 2, 0);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	ASSERT_EQ(1, write(self->p[1], "x", 1));
+	EXPECT_STREQ("1:1+", cqes(r, 1));
+	EXPECT_EQ(0, iou_register(r, IORING_REGISTER_SYNC_CANCEL, &found, 1));
+	EXPECT_STREQ("1:ECANCELED 2:0", cqes(r, 2));
+}
+
+/*
+ * On 6.12 requests behind a drained request are issued after it, and do not wait for its end.
+ * differences: drain-one-call, drain-until-end
  */
 TEST_F(chain, behind_a_drained_one)
 {
 	struct iou *r = &self->r;
 
+	if (iou_kernel_from("7")) {
+		behind_a_drained_one(_metadata, self);
+		return;
+	}
 	wait_readable(r, self->p[0], 1, IOSQE_IO_DRAIN);
 	nop(r, 2, 0);
 	EXPECT_STREQ("2:0", submit_cqes(r, 1));
@@ -720,8 +796,9 @@ static pid_t issuer(struct iou *r)
 }
 
 /*
- * A worker issues the request behind its own, except on a ring with DEFER_TASKRUN.  The test sends
- * a signal to the issuer of the chain, and only that thread could read it from a signalfd.
+ * A worker issues the next request of its chain, except on a ring with DEFER_TASKRUN.  The test
+ * sends a signal to the thread that issues the chain, and only that thread could read the signal
+ * from a signalfd.
  * Mutant: chain-waits-for-its-task.
  */
 TEST_F(chain, successor_of_a_worker)
@@ -750,7 +827,7 @@ TEST_F(chain, successor_of_a_worker)
 
 #define SYNCS	8
 
-/* Queue a chain for workers: FSYNCs, and a WRITE to a pipe, which is unbounded work. */
+/* Prepare a chain for workers: FSYNCs, and a WRITE to a pipe, which is unbounded work. */
 static void chain_of_syncs(struct iou *r, int fd, int pipe, unsigned char flag)
 {
 	unsigned int i;
@@ -761,7 +838,7 @@ static void chain_of_syncs(struct iou *r, int fd, int pipe, unsigned char flag)
 	iou_prep(r, IORING_OP_WRITE, pipe, "x", 1, 0)->flags = flag;
 }
 
-/* Queue a chain of two FSYNCs and a WRITE.  A LINK_TIMEOUT limits the first and the last. */
+/* Prepare a chain of two FSYNCs and a WRITE.  A LINK_TIMEOUT limits the first and the last. */
 static void chain_with_limits(struct iou *r, int fd, int pipe)
 {
 	static struct __kernel_timespec ts = { .tv_sec = 100 };
@@ -812,7 +889,7 @@ TEST_F(chain, worker_needs_no_task)
 #define CONTENDERS	4
 
 /*
- * Queue chains of FSYNCs of a registered file, each with a WRITE to a registered pipe.  With
+ * Prepare chains of FSYNCs of a registered file, each with a WRITE to a registered pipe.  With
  * @limited, each request has a LINK_TIMEOUT, and the files are named by descriptors.
  * Return: the number of requests.
  */
@@ -944,7 +1021,7 @@ TEST_F(chain, limited_send_behind_a_worker)
 }
 
 /*
- * A time limit that expires when a worker goes on with the limited request finds this request.
+ * A limit that expires just as a worker goes on to the limited request finds this request.
  * Mutant: limit-finds-nothing.
  */
 TEST_F(chain, limit_meets_a_worker)
@@ -970,7 +1047,7 @@ TEST_F(chain, limit_meets_a_worker)
 		}
 		while (iou_ready(r)) {
 			ASSERT_EQ(0, iou_reap(r, &cqe));
-			/* stock: READ has -ECANCELED or -EINTR, the limit -ETIME or -EALREADY */
+			/* on 6.12 the READ may also have -EINTR, and the limit -EALREADY */
 			EXPECT_TRUE(cqe.user_data == 0 ? !cqe.res : cqe.res < 0);
 			if (cqe.user_data == 3)
 				EXPECT_NE(-ENOENT, cqe.res);
@@ -982,9 +1059,9 @@ TEST_F(chain, limit_meets_a_worker)
 }
 
 /*
- * A cancel after the CQE of a worker's request finds the next request of the chain, even if the
- * submitter holds the ring lock when the worker goes on.  On 6.12 a cancel misses it now and then.
- * Mutant: cancel-misses-the-next.  differences: cancel-behind-worker
+ * A cancel after the CQE of a worker's request finds the next request of the chain.  This holds
+ * even if the submitter has the ring lock when the worker goes on.  On 6.12 a cancel misses the
+ * next request now and then.  Mutant: cancel-misses-the-next.  differences: cancel-behind-worker
  */
 TEST_F(chain, cancel_behind_a_worker)
 {
@@ -1041,7 +1118,7 @@ TEST_F(chain, cancel_behind_a_worker)
 	close(zero);
 }
 
-/* Queue @sqe with user_data 2, behind a NOP of a worker if @behind.  Return: its result. */
+/* Submit @sqe, whose user_data is 2, behind a NOP of a worker if @behind.  Return: its result. */
 static int one_of_a_worker(struct iou *r, const struct io_uring_sqe *sqe, bool behind)
 {
 	struct io_uring_cqe cqe = { .res = -EPROTO };
@@ -1055,7 +1132,7 @@ static int one_of_a_worker(struct iou *r, const struct io_uring_sqe *sqe, bool b
 	while (nr) {
 		if (iou_wait_ms(r, 1, 5000) || iou_reap(r, &cqe))
 			return -ETIMEDOUT;
-		/* skip notifs of SEND_ZC, also late ones of an earlier call */
+		/* skip notifs of SEND_ZC, even late notifs of an earlier call */
 		if (!(cqe.flags & IORING_CQE_F_NOTIF))
 			nr--;
 	}
@@ -1063,8 +1140,8 @@ static int one_of_a_worker(struct iou *r, const struct io_uring_sqe *sqe, bool b
 }
 
 /*
- * Each op has the same result if a worker issues it as the next of a chain.  Debugging kernels
- * check that the ring lock is held for ops that need it.  Mutant: timeout-without-lock.
+ * Each op has the same result if a worker issues it as the next request of a chain.  Debugging
+ * kernels check that the ring lock is held for ops that need it.  Mutant: timeout-without-lock.
  */
 TEST_F(chain, each_op_behind_a_worker)
 {
@@ -1115,8 +1192,9 @@ TEST_F(chain, each_op_behind_a_worker)
 
 /*
  * After the CQE of a worker's request, a TIMEOUT_REMOVE finds the timeout that is next in the
- * chain, even if the submitter held the ring lock when the worker went on.  On 6.12 a removal
- * misses it now and then.  Mutant: removal-misses-the-next.  differences: cancel-behind-worker
+ * chain.  This holds even if the submitter had the ring lock when the worker went on.  On 6.12 a
+ * removal misses the timeout now and then.  Mutant: removal-misses-the-next.
+ * differences: cancel-behind-worker
  */
 TEST_F(chain, removal_behind_a_worker)
 {
@@ -1164,8 +1242,9 @@ TEST_F(chain, removal_behind_a_worker)
 }
 
 /*
- * A TIMEOUT counts the CQE of the LINK_TIMEOUT in front of it, also behind a request of a worker.
- * On 6.12 this depends on the worker.  Mutant: limit-uncounted.  differences: timeout-count-linked
+ * A TIMEOUT counts the CQE of the LINK_TIMEOUT in front of it, even if a worker has run the request
+ * before these two.  On 6.12 this depends on the worker.  Mutant: limit-uncounted.
+ * differences: timeout-count-linked
  */
 TEST_F(chain, count_behind_a_limit)
 {
@@ -1254,7 +1333,7 @@ TEST_F(chain, waits_behind_a_worker)
 				     cqes(r, 0)) {
 				TH_LOG("kind %d, cancels %d", kind, cancels);
 			}
-			/* otherwise the WAITID has reaped the child */
+			/* a cancelled WAITID has not reaped the child, which still sleeps */
 			if (kind == 3 && cancels) {
 				kill(child, SIGKILL);
 				waitpid(child, NULL, 0);
@@ -1264,8 +1343,8 @@ TEST_F(chain, waits_behind_a_worker)
 }
 
 /*
- * A worker goes on with its chain before it takes other work, which may wait for the chain: here
- * the open of a FIFO, with one worker.  Mutant: chain-behind-the-queue.
+ * A worker goes on with its chain before it takes other work.  Other work may wait for the chain:
+ * here it is the open of a FIFO, and there is only one worker.  Mutant: chain-behind-the-queue.
  */
 TEST_F(chain, worker_goes_on_first)
 {
@@ -1369,7 +1448,7 @@ TEST_F(chain, nonblocking_successor)
 	close(s[1]);
 }
 
-/* A drained request that is refused has nothing to wait for, and nothing waits for it. */
+/* A drained request that is refused completes at once, and later requests do not wait for it. */
 TEST_F(chain, refused_drained_one)
 {
 	struct iou *r = &self->r;
@@ -1404,8 +1483,8 @@ TEST_F(chain, refused_drained_one)
 }
 
 /*
- * The CQEs of a chain whose head expires at about the time of its limit, and may be
- * cancelled as well.  Each request has one CQE, and the results have to be consistent.
+ * The CQEs of a chain.  The head is a TIMEOUT that expires at about the time of its limit, and a
+ * cancel may come as well.  Each request has one CQE, and the results have to be consistent.
  */
 struct ends {
 	int nr[4];
@@ -1470,7 +1549,7 @@ TEST_F(edge, limit)
 
 		for (i = 0; i < CHAINS; i++) {
 			long long delay = 200000 + i * 20000;
-			/* from 20 us before to 20 us after */
+			/* the limit expires from 20 us before the head to 20 us after it */
 			long long end = delay + ((long long)(round * 37 % 160) - 80) * 250;
 
 			/* the limit wins all of round 0, and the head all of round 1 */
@@ -1513,7 +1592,7 @@ TEST_F(edge, limit)
 	EXPECT_LE(limited, (rounds - 1) * CHAINS);
 }
 
-/* A writer feeds reads at about the time of their limit; some of them begin in workers. */
+/* A thread that writes 8 bytes at a time to @fd, at changing intervals, until @stop is set. */
 struct feeder {
 	int fd;
 	unsigned int nr;
@@ -1532,6 +1611,7 @@ static void *feed(void *arg)
 	return NULL;
 }
 
+/* Data for reads comes at about the time of their limit.  Some of the reads begin in workers. */
 TEST_F(edge, limit_of_reads)
 {
 	unsigned int round, i, limited = 0, rounds = iou_rounds(120);
@@ -1585,7 +1665,7 @@ TEST_F(edge, limit_of_reads)
 	close(p[0]);
 	pthread_join(thread, NULL);
 	close(p[1]);
-	/* reads and limits have both won, else the test has missed the race */
+	/* reads have won at times, and limits at times, else the test has missed the race */
 	EXPECT_LT(0, limited);
 	EXPECT_LT(limited, rounds * CHAINS);
 }

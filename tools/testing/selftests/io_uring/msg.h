@@ -34,7 +34,7 @@ static inline struct io_uring_sqe *prep_file(struct iou *r, int fd, unsigned int
 	return sqe;
 }
 
-/* Register SLOTS slots.  Only the first has a file: @first. */
+/* Register SLOTS slots.  The first slot gets the file @first, unless it is -1; others are empty. */
 static inline int register_slots(struct iou *r, int first)
 {
 	int fds[SLOTS], i;

@@ -59,7 +59,7 @@ static int take(struct iou *r, unsigned int nr, unsigned int *messages, unsigned
 }
 
 /*
- * A message in flight does not end a multishot request.  Only a full CQ does, and
+ * A message in flight does not end a multishot request.  A full CQ would end it, but
  * the CQ is never full here, although its positions wrap around.
  *
  * Mutant: message-ends-multishot.
@@ -117,8 +117,8 @@ TEST_F(busy, timer_goes_on)
 }
 
 /*
- * Send more messages than a sender's store of entries holds, and take some while more arrive.
- * Mutant: message-store-is-all.
+ * Send more messages than the 512 for which a ring keeps memory.  Take some of the messages while
+ * more arrive.  Mutant: message-store-is-all.
  */
 TEST_F(busy, more_than_the_store)
 {
@@ -132,7 +132,7 @@ TEST_F(busy, more_than_the_store)
 		ASSERT_EQ(batch, iou_submit(&self->from));
 		ASSERT_EQ(0, iou_discard(&self->from, batch));
 		sent += batch;
-		/* take none of the first half yet */
+		/* take no message until half of all messages are sent */
 		if (sent > 2048)
 			ASSERT_EQ(0, take(&to, batch / 2, &messages, &ended));
 	}
@@ -155,11 +155,11 @@ static void *stuck_main(void *data)
 {
 	struct stuck *s = data;
 
-	/* the vector is read before the file is looked up */
 	s->ret = iou_init(&s->r, 8, 0);
 	if (!s->ret)
 		s->ret = register_slots(&s->r, -1);
 	pthread_barrier_wait(&s->ready);
+	/* reading the vector faults, and the bad descriptor is checked only after the fault */
 	iou_prep(&s->r, IORING_OP_READV, -1, s->hole.mem, 1, 0)->user_data = 7;
 	iou_submit(&s->r);
 	pthread_barrier_wait(&s->end);
@@ -337,21 +337,21 @@ static int circle(unsigned int nr, bool files)
 	return ret;
 }
 
-/* Mutant: message-takes-lock. */
+/* Two rings send messages to each other at the same time.  Mutant: message-takes-lock. */
 TEST(circle_of_messages)
 {
 	EXPECT_EQ(0, circle(iou_rounds(4000), false));
 }
 
-/* Mutant: message-waits-for-lock. */
+/* Two rings pass files to each other at the same time.  Mutant: message-waits-for-lock. */
 TEST(circle_of_files)
 {
 	EXPECT_EQ(0, circle(iou_rounds(1000), true));
 }
 
 /*
- * A thread that sends to rings while these are created and closed.  It stores an unexpected error.
- * Mutant: message-target-not-held.
+ * A thread that sends to rings while these are created and closed.  The thread stores an
+ * unexpected error in ->bad.
  */
 struct churn {
 	pthread_t thread;
@@ -385,6 +385,7 @@ static void *owner_dies(void *data)
 	return (void *)(long)iou_init(r, 8, IOU_DEFER);
 }
 
+/* A sender keeps its target until the message is posted.  Mutant: message-target-not-held. */
 TEST(targets_come_and_go)
 {
 	static const unsigned int kinds[] = { 0, IOU_DEFER, IOU_COOP, IORING_SETUP_SQPOLL };
@@ -410,7 +411,7 @@ TEST(targets_come_and_go)
 	EXPECT_LE(rounds / 2, c.sent);
 }
 
-/* The target's owner has exited, and its ring is open.  Mutant: message-to-the-dead. */
+/* The target's owner has exited, and the target is still open.  Mutant: message-to-the-dead. */
 TEST(owner_is_gone)
 {
 	struct iou from, to;
@@ -489,7 +490,7 @@ TEST(flood_of_a_sleeper)
 		_exit(ret == -ENOMEM ? 0 : 2);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	/* on stock the OOM killer of the cgroup kills the process */
+	/* on 6.12 the OOM killer of the cgroup kills the process */
 	if (iou_on_stock()) {
 		EXPECT_TRUE(WIFSIGNALED(status));
 	} else {

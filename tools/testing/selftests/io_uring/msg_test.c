@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include "msg.h"
 
 /* All kinds of ring that can be the target of a message. */
@@ -38,7 +39,7 @@ FIXTURE_TEARDOWN(target)
 	close(self->pipe[1]);
 }
 
-/* Mutant: message-res-dropped. */
+/* A message posts a CQE with its user_data and result.  Mutant: message-res-dropped. */
 TEST_F(target, plain_data)
 {
 	struct io_uring_cqe *cqe;
@@ -59,7 +60,10 @@ TEST_F(target, plain_data)
 	}
 }
 
-/* Mutant: message-flags-dropped. */
+/*
+ * With IORING_MSG_RING_FLAGS_PASS, the sender also sets the flags of the CQE.
+ * Mutant: message-flags-dropped.
+ */
 TEST_F(target, flags_pass)
 {
 	struct io_uring_sqe *sqe = prep_msg(&self->from, self->to.fd, 1, 2);
@@ -70,6 +74,114 @@ TEST_F(target, flags_pass)
 	ASSERT_EQ(0, iou_wait(&self->to, 1));
 	EXPECT_EQ(0x12340042, iou_cqe_at(&self->to, 0)->flags);
 	EXPECT_EQ(2, iou_cqe_at(&self->to, 0)->res);
+}
+
+/*
+ * A ring whose CQEs have 16 bytes refuses the flag of larger ones; mixed_test has the others.
+ * differences: message-large-flag
+ */
+TEST_F(target, large_flag)
+{
+	bool takes = variant->flags & IORING_SETUP_CQE32 || iou_on_older_stock();
+	struct io_uring_sqe *sqe = prep_msg(&self->from, self->to.fd, 1, 2);
+
+	sqe->msg_ring_flags = IORING_MSG_RING_FLAGS_PASS;
+	sqe->file_index = IORING_CQE_F_32;
+	EXPECT_EQ(takes ? 0 : -EINVAL, iou_one(&self->from));
+	if (!takes)
+		return;
+	ASSERT_EQ(0, iou_wait(&self->to, 1));
+	EXPECT_EQ(IORING_CQE_F_32, iou_cqe_at(&self->to, 0)->flags);
+}
+
+/* Send a message without a ring of the sender.  Return: 0 or a negative errno. */
+static int send_without_ring(const struct io_uring_sqe *sqe)
+{
+	return iou_sys_register(-1, IORING_REGISTER_SEND_MSG_RING, sqe, 1);
+}
+
+/* A task sends messages without a ring of its own, in order with those of a ring. */
+TEST_F(target, without_ring)
+{
+	struct io_uring_sqe sqe = {
+		.opcode = IORING_OP_MSG_RING, .fd = self->to.fd, .len = 7, .ioprio = 3,
+	};
+	struct io_uring_cqe *cqe;
+	int i, status;
+
+	/* differences: none, 6.12 has no such call */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_REGISTER_SEND_MSG_RING");
+	/* a child has never used io_uring */
+	if (!fork())
+		_exit(!!send_without_ring(&sqe));
+	ASSERT_LT(0, wait(&status));
+	EXPECT_EQ(0, status);
+	ASSERT_EQ(0, iou_wait(&self->to, 1));
+	EXPECT_EQ(7, iou_cqe_at(&self->to, 0)->res);
+	iou_seen(&self->to, 1);
+	for (i = 0; i < 4; i++) {
+		sqe.off = 100 + 2 * i;
+		ASSERT_EQ(0, send_without_ring(&sqe));
+		ASSERT_EQ(0, send_data(&self->from, self->to.fd, 101 + 2 * i, 7));
+	}
+	sqe.off = 108;
+	sqe.len = -5;
+	sqe.msg_ring_flags = IORING_MSG_RING_FLAGS_PASS;
+	sqe.file_index = 0x12340042;
+	ASSERT_EQ(0, send_without_ring(&sqe));
+	ASSERT_EQ(0, iou_wait(&self->to, 9));
+	for (i = 0; i < 9; i++) {
+		cqe = iou_cqe_at(&self->to, i);
+		EXPECT_EQ(100 + i, cqe->user_data);
+		EXPECT_EQ(i < 8 ? 7 : -5, cqe->res);
+		EXPECT_EQ(i < 8 ? 0 : 0x12340042, cqe->flags);
+	}
+	iou_seen(&self->to, 9);
+}
+
+/* Mutant: message-without-ring-sends-file. */
+TEST_F(target, without_ring_refused)
+{
+	const struct io_uring_sqe good = {
+		.opcode = IORING_OP_MSG_RING, .fd = self->to.fd,
+	};
+	struct io_uring_sqe sqe;
+	struct iou disabled;
+
+	/* differences: none, 6.12 has no such call */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_REGISTER_SEND_MSG_RING");
+#define REFUSED(errno_, field, value) do {		\
+	sqe = good;					\
+	sqe.field = (value);				\
+	EXPECT_EQ(-(errno_), send_without_ring(&sqe));	\
+} while (0)
+	REFUSED(EINVAL, opcode, IORING_OP_NOP);
+	REFUSED(EINVAL, flags, IOSQE_CQE_SKIP_SUCCESS);
+	REFUSED(EINVAL, flags, IOSQE_FIXED_FILE);
+	REFUSED(EINVAL, personality, 1);
+	REFUSED(EINVAL, buf_index, 1);
+	REFUSED(EINVAL, addr, IORING_MSG_SEND_FD);
+	REFUSED(EINVAL, addr, 2);
+	REFUSED(EINVAL, addr3, 1);
+	REFUSED(EINVAL, file_index, 1);
+	REFUSED(EINVAL, msg_ring_flags, 4);
+	REFUSED(EINVAL, msg_ring_flags, IORING_MSG_RING_CQE_SKIP);
+	REFUSED(EBADF, fd, -1);
+	REFUSED(EBADFD, fd, self->pipe[0]);
+	ASSERT_EQ(0, iou_init(&disabled, 4, IORING_SETUP_R_DISABLED));
+	REFUSED(EBADFD, fd, disabled.fd);
+	iou_exit(&disabled);
+#undef REFUSED
+	EXPECT_EQ(-EINVAL, iou_sys_register(-1, IORING_REGISTER_SEND_MSG_RING, &good, 0));
+	EXPECT_EQ(-EINVAL, iou_sys_register(-1, IORING_REGISTER_SEND_MSG_RING, &good, 2));
+	EXPECT_EQ(-EINVAL, iou_sys_register(-1, IORING_REGISTER_SEND_MSG_RING, NULL, 1));
+	EXPECT_EQ(-EFAULT, iou_sys_register(-1, IORING_REGISTER_SEND_MSG_RING, (void *)8, 1));
+	/* a ring sends by an SQE */
+	EXPECT_EQ(-EINVAL, iou_register(&self->from, IORING_REGISTER_SEND_MSG_RING,
+					(void *)&good, 1));
+	EXPECT_EQ(0, iou_ready(&self->to));
 }
 
 /* The low 32 bits of ->addr are the command.  Mutant: message-command-64. */
@@ -96,7 +208,7 @@ TEST_F(target, source_word)
 	EXPECT_EQ(3, iou_cqe_at(&self->to, 1)->user_data);
 }
 
-/* Mutant: message-slot-unchecked. */
+/* Return: true if no message arrives within some time. */
 static bool nothing_arrived(struct iou *to)
 {
 	bool polls = (to->flags & (IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL)) ==
@@ -106,6 +218,7 @@ static bool nothing_arrived(struct iou *to)
 	return iou_wait_ms(to, 1, 20) == (polls ? 0 : -ETIME) && !iou_ready(to);
 }
 
+/* A message with a bad field or target does not arrive.  Mutant: message-slot-unchecked. */
 TEST_F(target, refused)
 {
 	struct iou *r = &self->from;
@@ -173,7 +286,7 @@ TEST_F(target, file_refused)
 	EXPECT_TRUE(nothing_arrived(&self->to));
 }
 
-/* Mutant: message-own-ring. */
+/* A ring may send a message to itself.  Mutant: message-own-ring. */
 TEST_F(target, to_itself)
 {
 	unsigned int seen = 0, i;
@@ -188,7 +301,7 @@ TEST_F(target, to_itself)
 	EXPECT_EQ(0x30, seen);
 }
 
-/* Mutant: message-to-the-disabled. */
+/* A disabled ring accepts no messages.  Mutant: message-to-the-disabled. */
 TEST_F(target, disabled)
 {
 	struct iou off;
@@ -247,7 +360,7 @@ TEST_F(target, seen_without_entering)
 	EXPECT_EQ(owner_posts(variant->flags) ? 0 : 1, iou_ready(&self->to));
 }
 
-/* Mutant: message-not-announced. */
+/* A message sets IORING_SQ_TASKRUN if its CQE is deferred.  Mutant: message-not-announced. */
 TEST_F(target, taskrun_flag)
 {
 	struct iou r;
@@ -263,7 +376,7 @@ TEST_F(target, taskrun_flag)
 	iou_exit(&r);
 }
 
-/* Mutant: message-eventfd-silent. */
+/* A message signals the eventfd and wakes pollers of the ring.  Mutant: message-eventfd-silent. */
 TEST_F(target, eventfd_and_poll)
 {
 	struct pollfd pfd = { .fd = self->to.fd, .events = POLLIN };
@@ -301,7 +414,7 @@ TEST_F(target, file)
 		ASSERT_EQ(0, iou_reap(&self->to, &cqe));
 		EXPECT_EQ(i, cqe.res);
 	}
-	/* without a CQE in the target */
+	/* with IORING_MSG_RING_CQE_SKIP the target gets no CQE */
 	prep_file(&self->from, self->to.fd, 0, IORING_FILE_INDEX_ALLOC, 79)->msg_ring_flags =
 		IORING_MSG_RING_CQE_SKIP;
 	ASSERT_EQ(0, iou_one(&self->from));
@@ -486,7 +599,7 @@ static int wait_for_all(struct receiver *rx)
 	return ret ? ret : iou_ready(&rx->r) == rx->arg ? 0 : -ERANGE;
 }
 
-/* Mutant: message-uncounted. */
+/* Messages end a wait for all of them.  Mutant: message-uncounted. */
 TEST_F(waiter, is_woken)
 {
 	int i;
@@ -605,7 +718,10 @@ static int receive_mix(struct receiver *rx)
 	return 0;
 }
 
-/* Mutant: message-misses-poller.  differences: msg-iopoll-order */
+/*
+ * The messages of each of two senders arrive in order.
+ * Mutant: message-misses-poller.  differences: msg-iopoll-order
+ */
 TEST_F(waiter, two_senders_in_order)
 {
 	unsigned int nr = iou_rounds(2000) & ~3U;
@@ -627,7 +743,7 @@ TEST_F(waiter, two_senders_in_order)
 	EXPECT_EQ(0, receiver_end(&self->rx));
 }
 
-/* A wait for two CQEs ends with one of a request and one of a message. */
+/* In each round, wait for two CQEs at once: of a read on a worker, and of a message. */
 static int request_and_message(struct receiver *rx)
 {
 	unsigned long long late;
@@ -663,7 +779,7 @@ static int request_and_message(struct receiver *rx)
 	return 0;
 }
 
-/* Mutant: message-uncounted. */
+/* CQEs of requests and of messages count for one wait.  Mutant: message-uncounted. */
 TEST_F(waiter, sum_of_both)
 {
 	unsigned int i, rounds = iou_rounds(400);

@@ -181,7 +181,7 @@ static bool has_two_names(int op)
 }
 
 /*
- * Each name is put once, also if the second name cannot be read, or if a prepared
+ * Each name is put once, even if the second name cannot be read, or if a prepared
  * request is never issued.  Mutant: names-not-put.
  */
 TEST_F(names, names_are_put)
@@ -205,7 +205,7 @@ TEST_F(names, names_are_put)
 			}
 			EXPECT_GT(0, do_name(r, variant->sqe_flags, name_ops[o], self->dfd,
 					     "no/ne", new, 0));
-			/* a chain that breaks before the operations are issued */
+			/* this chain breaks before the operations are issued */
 			iou_prep(r, IORING_OP_READ, -1, NULL, 0, 0)->flags = IOSQE_IO_LINK;
 			prep_name(r, f, name_ops[o], self->dfd, "here", new, 0);
 			prep_name(r, variant->sqe_flags, name_ops[o], self->dfd, "here", new, 0);
@@ -236,7 +236,7 @@ TEST_F(names, failure_keeps_chain)
 	}
 }
 
-/* Whether a directory may be changed depends on the personality. */
+/* The rights of the personality decide whether a request may change a directory. */
 TEST_F(names, personality)
 {
 	struct iou *r = &self->r;

@@ -10,6 +10,8 @@
 #include "../../../../include/uapi/linux/nvme_ioctl.h"
 
 #define BIG	(IORING_SETUP_SQE128 | IORING_SETUP_CQE32)
+/* a command has two slots */
+#define MIXED	(IORING_SETUP_SQE_MIXED | IORING_SETUP_CQE32)
 #define DEPTH	32
 #define PIECE	4096
 #define NVME_FLUSH	0
@@ -21,6 +23,7 @@ FIXTURE(nvme) {
 	int ng;
 	unsigned int nsid;
 	unsigned long long base;	/* in blocks of 512 bytes */
+	int slots;			/* of a command */
 	char *out, *in;
 };
 
@@ -51,6 +54,20 @@ FIXTURE_VARIANT_ADD(nvme, iopoll_defer_async) {
 	.sqe_flags = IOSQE_ASYNC,
 };
 
+FIXTURE_VARIANT_ADD(nvme, mixed_async) {
+	.flags = MIXED,
+	.sqe_flags = IOSQE_ASYNC,
+};
+
+FIXTURE_VARIANT_ADD(nvme, iopoll_mixed) {
+	.flags = MIXED | IORING_SETUP_IOPOLL | IORING_SETUP_NO_SQARRAY,
+};
+
+IOU_KIND(nvme, cqe_mixed, IORING_SETUP_SQE128 | IORING_SETUP_CQE_MIXED);
+IOU_KIND(nvme, defer_all_mixed, IORING_SETUP_SQE_MIXED | IORING_SETUP_CQE_MIXED | IOU_DEFER);
+IOU_KIND(nvme, iopoll_cqe_mixed, IORING_SETUP_SQE128 | IORING_SETUP_CQE_MIXED |
+	 IORING_SETUP_IOPOLL);
+
 /* Return: the position of the last blocks of the drive, or 0. */
 static unsigned long long last_blocks(const char *ng)
 {
@@ -66,13 +83,18 @@ static unsigned long long last_blocks(const char *ng)
 	return size ? (size - 2 * DEPTH * PIECE) / 512 : 0;
 }
 
+/* differences: none, 6.12 has no such flag */
 FIXTURE_SETUP(nvme)
 {
 	const char *ng = getenv("IOU_NG");
 
 	if (!ng)
 		SKIP(return, "no drive");
-	ASSERT_EQ(0, iou_init(&self->r, DEPTH, variant->flags));
+	self->slots = variant->flags & IORING_SETUP_SQE_MIXED ? 2 : 1;
+	if (variant->flags & (IORING_SETUP_SQE_MIXED | IORING_SETUP_CQE_MIXED) &&
+	    iou_on_older_stock())
+		SKIP(return, "no IORING_SETUP_SQE_MIXED");
+	ASSERT_EQ(0, iou_init(&self->r, DEPTH * self->slots, variant->flags));
 	self->ng = open(ng, O_RDWR);
 	ASSERT_LT(0, self->ng);
 	self->nsid = ioctl(self->ng, NVME_IOCTL_ID);
@@ -96,6 +118,10 @@ static struct nvme_uring_cmd *prep_io(struct _test_data_nvme *self, unsigned int
 	struct nvme_uring_cmd *cmd = (void *)sqe->cmd;
 	unsigned long long lba = self->base + block;
 
+	if (self->slots == 2) {
+		sqe->opcode = IORING_OP_URING_CMD128;
+		iou_sqe(&self->r);
+	}
 	sqe->cmd_op = NVME_URING_CMD_IO;
 	sqe->flags = flags;
 	cmd->opcode = opcode;
@@ -108,6 +134,17 @@ static struct nvme_uring_cmd *prep_io(struct _test_data_nvme *self, unsigned int
 	return cmd;
 }
 
+/* Submit the prepared command alone.  Return: its result. */
+static int one(struct _test_data_nvme *self)
+{
+	int ret = iou_submit(&self->r);
+	struct io_uring_cqe cqe;
+
+	if (ret != self->slots)
+		return ret < 0 ? ret : -ENODATA;
+	return iou_reap(&self->r, &cqe) ?: cqe.res;
+}
+
 static struct io_uring_sqe *cmd_sqe(struct nvme_uring_cmd *cmd)
 {
 	return (void *)((char *)cmd - offsetof(struct io_uring_sqe, cmd));
@@ -118,7 +155,7 @@ static int all_pieces(struct _test_data_nvme *self, unsigned int flags, unsigned
 		      unsigned int opcode, char *buf)
 {
 	struct iou *r = &self->r;
-	struct io_uring_cqe cqe;
+	struct io_uring_cqe *cqe;
 	int i, ret, bad = 0;
 
 	for (i = 0; i < DEPTH; i++) {
@@ -129,20 +166,26 @@ static int all_pieces(struct _test_data_nvme *self, unsigned int flags, unsigned
 		cmd_sqe(cmd)->user_data = i;
 	}
 	ret = iou_submit(r);
-	if (ret != DEPTH)
+	if (ret != DEPTH * self->slots)
 		return ret ?: -ENODATA;
 	for (i = 0; i < DEPTH; i++) {
-		ret = iou_wait(r, 1);
-		if (ret)
-			return ret;
-		if (iou_cqe_at(r, 0)->big_cqe[0] || iou_cqe_at(r, 0)->big_cqe[1])
-			bad = bad ?: -EBADMSG;
-		iou_reap(r, &cqe);
-		bad = bad ?: cqe.res;
+		cqe = iou_next(r);
+		if (!cqe)
+			return -ETIME;
+		/* on a ring with CQEs of both sizes, an error of the submission has a small one */
+		if (!(r->flags & IORING_SETUP_CQE_MIXED) || cqe->res >= 0) {
+			if (cqe->big_cqe[0] || cqe->big_cqe[1])
+				bad = bad ?: -EBADMSG;
+			if (r->flags & IORING_SETUP_CQE_MIXED && !(cqe->flags & IORING_CQE_F_32))
+				bad = bad ?: -EPROTO;
+		}
+		bad = bad ?: cqe->res;
+		iou_seen(r, iou_cqe_slots(r, cqe));
 	}
 	return bad;
 }
 
+/* Mutant: mixed-command-is-small. */
 TEST_F(nvme, verified)
 {
 	unsigned int f = variant->sqe_flags;
@@ -154,7 +197,7 @@ TEST_F(nvme, verified)
 		EXPECT_EQ(0, all_pieces(self, f, 0, NVME_READ, self->in));
 		EXPECT_EQ(-1, iou_verify(self->in, DEPTH * PIECE, 0, seed));
 	}
-	/* through bounce pages, which the submitter copies back */
+	/* this read uses bounce pages, which the submitter copies back */
 	EXPECT_EQ(0, all_pieces(self, f, 0, NVME_READ, self->in + 1));
 	EXPECT_EQ(-1, iou_verify(self->in + 1, DEPTH * PIECE, 0, 3));
 }
@@ -174,34 +217,104 @@ TEST_F(nvme, fixed_buffers)
 				self->in + DEPTH * PIECE));
 	EXPECT_EQ(-1, iou_verify(self->in + DEPTH * PIECE, DEPTH * PIECE, 0, 9));
 	EXPECT_EQ(0, self->in[1]);
-	/* outside of the registered buffer */
+	/* these addresses are outside of the registered buffer */
 	EXPECT_EQ(-EFAULT, all_pieces(self, f, IORING_URING_CMD_FIXED, NVME_READ,
 				      self->in + 2 * DEPTH * PIECE));
 	EXPECT_EQ(-EFAULT, all_pieces(self, f, IORING_URING_CMD_FIXED, NVME_READ, self->out));
 	cmd = prep_io(self, f, NVME_READ, self->in - 1, PIECE, 0);
 	cmd_sqe(cmd)->uring_cmd_flags = IORING_URING_CMD_FIXED;
-	EXPECT_EQ(-EFAULT, iou_one(r));
+	EXPECT_EQ(-EFAULT, one(self));
 	cmd = prep_io(self, f, NVME_READ, self->in + 2 * DEPTH * PIECE - 512, PIECE, 0);
 	cmd_sqe(cmd)->uring_cmd_flags = IORING_URING_CMD_FIXED;
-	EXPECT_EQ(-EFAULT, iou_one(r));
+	EXPECT_EQ(-EFAULT, one(self));
 }
 
 TEST_F(nvme, vector)
 {
 	struct iovec iov[2] = { { self->in + PIECE, 512 }, { self->in, PIECE - 512 } };
 	unsigned int f = variant->sqe_flags;
-	struct iou *r = &self->r;
 	struct nvme_uring_cmd *cmd;
 
 	iou_fill(self->out, PIECE, 0, 5);
 	prep_io(self, f, NVME_WRITE, self->out, PIECE, 0);
-	ASSERT_EQ(0, iou_one(r));
+	ASSERT_EQ(0, one(self));
 	cmd = prep_io(self, f, NVME_READ, iov, 2, 0);
 	cmd_sqe(cmd)->cmd_op = NVME_URING_CMD_IO_VEC;
 	cmd->cdw12 = PIECE / 512 - 1;
-	ASSERT_EQ(0, iou_one(r));
+	ASSERT_EQ(0, one(self));
 	EXPECT_EQ(-1, iou_verify(self->in + PIECE, 512, 0, 5));
 	EXPECT_EQ(-1, iou_verify(self->in, PIECE - 512, 512, 5));
+}
+
+/* The pieces of a vector are parts of a registered buffer.  Mutant: cmd-vector-of-one. */
+TEST_F(nvme, fixed_vector)
+{
+	struct iovec whole = { self->in, 2 * DEPTH * PIECE };
+	struct iovec iov[3] = {
+		{ self->in + 2 * PIECE, 512 }, { self->in + 3 * PIECE, 1024 },
+		{ self->in, PIECE - 1536 },
+	};
+	unsigned int i, f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	struct nvme_uring_cmd *cmd;
+	struct {
+		struct iovec second;
+		int ret;
+	} rows[] = {
+		{ { self->in + 3 * PIECE, 1024 }, 0 },
+		{ { self->in + 3 * PIECE, 0 }, -EFAULT },
+		{ { self->in - 512, 1024 }, -EFAULT },
+		{ { self->in + 2 * DEPTH * PIECE - 512, 1024 }, -EFAULT },
+		{ { self->out, 1024 }, -EFAULT },
+		{ { self->in, -1UL }, -EINVAL },
+	};
+
+	/* the driver of 6.12 takes the vector as user memory */
+	if (!iou_kernel_from("7"))
+		SKIP(return, "the driver of this kernel has no vectors in registered buffers");
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, &whole, 1));
+	iou_fill(self->out, PIECE, 0, 5);
+	prep_io(self, f, NVME_WRITE, self->out, PIECE, 0);
+	ASSERT_EQ(0, one(self));
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
+		iov[1] = rows[i].second;
+		memset(self->in, 0x77, 4 * PIECE);
+		cmd = prep_io(self, f, NVME_READ, iov, 3, 0);
+		cmd_sqe(cmd)->cmd_op = NVME_URING_CMD_IO_VEC;
+		cmd_sqe(cmd)->uring_cmd_flags = IORING_URING_CMD_FIXED;
+		cmd->cdw12 = PIECE / 512 - 1;
+		EXPECT_EQ(rows[i].ret, one(self)) {
+			TH_LOG("row %u", i);
+		}
+		if (rows[i].ret)
+			continue;
+		EXPECT_EQ(-1, iou_verify(iov[0].iov_base, 512, 0, 5));
+		EXPECT_EQ(-1, iou_verify(iov[1].iov_base, 1024, 512, 5));
+		EXPECT_EQ(-1, iou_verify(iov[2].iov_base, PIECE - 1536, 1536, 5));
+		EXPECT_EQ(0x77, self->in[2 * PIECE + 512]);
+		EXPECT_EQ(0x77, self->in[3 * PIECE + 1024]);
+		/* write the pieces to the next blocks, in another order */
+		iov[0] = (struct iovec){ self->in, PIECE - 1536 };
+		iov[2] = (struct iovec){ self->in + 2 * PIECE, 512 };
+		cmd = prep_io(self, f, NVME_WRITE, iov, 3, PIECE / 512);
+		cmd_sqe(cmd)->cmd_op = NVME_URING_CMD_IO_VEC;
+		cmd_sqe(cmd)->uring_cmd_flags = IORING_URING_CMD_FIXED;
+		cmd->cdw12 = PIECE / 512 - 1;
+		ASSERT_EQ(0, one(self));
+		prep_io(self, f, NVME_READ, self->out, PIECE, PIECE / 512);
+		ASSERT_EQ(0, one(self));
+		EXPECT_EQ(-1, iou_verify(self->out, PIECE - 1536, 1536, 5));
+		EXPECT_EQ(-1, iou_verify(self->out + PIECE - 1536, 1024, 512, 5));
+		EXPECT_EQ(-1, iou_verify(self->out + PIECE - 512, 512, 0, 5));
+	}
+	/* too many entries, and a bad pointer */
+	for (i = 0; i < 2; i++) {
+		cmd = prep_io(self, f, NVME_READ, i ? (void *)8 : iov, i ? 2 : 1025, 0);
+		cmd_sqe(cmd)->cmd_op = NVME_URING_CMD_IO_VEC;
+		cmd_sqe(cmd)->uring_cmd_flags = IORING_URING_CMD_FIXED;
+		cmd->cdw12 = PIECE / 512 - 1;
+		EXPECT_EQ(i ? -EFAULT : -EINVAL, one(self));
+	}
 }
 
 TEST_F(nvme, refused)
@@ -214,18 +327,18 @@ TEST_F(nvme, refused)
 
 	cmd = prep_io(self, f, NVME_READ, self->in, PIECE, 0);
 	cmd_sqe(cmd)->cmd_op = 77;
-	EXPECT_EQ(-ENOTTY, iou_one(r));
+	EXPECT_EQ(-ENOTTY, one(self));
 	cmd = prep_io(self, f, NVME_READ, self->in, PIECE, 0);
 	cmd->flags = 1;
-	EXPECT_EQ(-EINVAL, iou_one(r));
+	EXPECT_EQ(-EINVAL, one(self));
 	prep_io(self, f, NVME_READ, (void *)8192, PIECE, 0);
-	EXPECT_EQ(-EFAULT, iou_one(r));
+	EXPECT_EQ(-EFAULT, one(self));
 	/* an error status of the drive is no errno, and does not break a chain */
 	cmd = prep_io(self, f | IOSQE_IO_LINK, NVME_READ, self->in, PIECE, 0);
 	cmd->cdw11 = ~0U;
 	cmd_sqe(cmd)->user_data = 0;
 	iou_nop(r, 1);
-	ASSERT_EQ(2, iou_submit(r));
+	ASSERT_EQ(self->slots + 1, iou_submit(r));
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 		EXPECT_EQ(i, cqe.user_data);
@@ -234,16 +347,39 @@ TEST_F(nvme, refused)
 	}
 }
 
+/*
+ * With CQEs of both sizes, a command's has two slots, for which a task may wait.
+ * differences: none, the owner of a ring with DEFER_TASKRUN sleeps on there: 7.3 counts commands
+ */
+TEST_F(nvme, wait_for_one_command)
+{
+	bool two = variant->flags & IORING_SETUP_CQE_MIXED;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int i;
+
+	if (two && variant->flags & IORING_SETUP_DEFER_TASKRUN && iou_on_stock())
+		SKIP(return, "two commands are needed");
+	for (i = 0; i < 20; i++) {
+		prep_io(self, variant->sqe_flags, NVME_READ, self->in, PIECE, 0);
+		ASSERT_EQ(self->slots, iou_submit(r));
+		ASSERT_EQ(0, iou_wait_ms(r, 1 + two, IOU_PATIENCE));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(0, cqe.res);
+		EXPECT_EQ(two ? IORING_CQE_F_32 : 0, cqe.flags);
+	}
+}
+
 /* Passthrough is refused on rings with small SQEs or CQEs. */
 TEST_F(nvme, small_rings)
 {
 	unsigned int flags[] = { 0, IORING_SETUP_SQE128, IORING_SETUP_CQE32 };
-	unsigned int i;
+	unsigned int i, all = BIG | MIXED | IORING_SETUP_CQE_MIXED;
 
 	for (i = 0; i < ARRAY_LEN(flags); i++) {
 		struct iou r;
 
-		ASSERT_EQ(0, iou_init(&r, 4, flags[i] | (variant->flags & ~BIG)));
+		ASSERT_EQ(0, iou_init(&r, 4, flags[i] | (variant->flags & ~all)));
 		iou_prep(&r, IORING_OP_URING_CMD, self->ng, NULL, 0, 0)->cmd_op =
 			NVME_URING_CMD_IO;
 		EXPECT_EQ(-EOPNOTSUPP, iou_one(&r));
@@ -257,14 +393,14 @@ TEST_F(nvme, small_rings)
  */
 TEST_F(nvme, exit_and_exec)
 {
-	/* on stock an exec with polled commands in flight never ends */
+	/* on 6.12 an exec with polled commands in flight never ends */
 	bool no_exec = iou_on_stock() && variant->flags & IORING_SETUP_IOPOLL;
 	int how, pid, status, i;
 
 	for (how = 0; how < (no_exec ? 2 : 3); how++) {
 		pid = fork();
 		if (!pid) {
-			if (iou_init(&self->r, DEPTH, variant->flags))
+			if (iou_init(&self->r, DEPTH * self->slots, variant->flags))
 				_exit(1);
 			for (i = 0; i < DEPTH; i++)
 				prep_io(self, variant->sqe_flags, NVME_READ,
@@ -282,7 +418,7 @@ TEST_F(nvme, exit_and_exec)
 	}
 	/* the drive still works */
 	prep_io(self, 0, NVME_READ, self->in, PIECE, 0);
-	EXPECT_EQ(0, iou_one(&self->r));
+	EXPECT_EQ(0, one(self));
 }
 
 /*
@@ -299,11 +435,11 @@ TEST_F(nvme, polled_by_another)
 		SKIP(return, "one task alone reaps");
 	iou_fill(self->out, PIECE, 0, 6);
 	prep_io(self, 0, NVME_WRITE, self->out, PIECE, 0);
-	ASSERT_EQ(0, iou_one(r));
+	ASSERT_EQ(0, one(self));
 	for (i = 0; i < 16; i++) {
 		memset(self->in, 0, 2 * PIECE);
 		prep_io(self, variant->sqe_flags, NVME_READ, self->in + 1, PIECE, 0);
-		ASSERT_EQ(1, iou_submit(r));
+		ASSERT_EQ(self->slots, iou_submit(r));
 		pid = fork();
 		if (!pid) {
 			unsigned int tries = 1000;

@@ -120,8 +120,8 @@ TEST_F(open, descriptor)
 }
 
 /*
- * A worker runs an operation without a file.  Its request reuses the memory of one whose
- * file has been released.
+ * A worker runs an OPENAT, which has no file.  The request reuses the memory of an earlier request
+ * whose file has been released.  The worker must not use that file.
  */
 TEST_F(open, no_file_of_an_earlier_request)
 {
@@ -185,7 +185,7 @@ TEST_F(open, how)
 	EXPECT_EQ(-EAGAIN, do_open2(&self->r, f, self->dfd, "new", &how, sizeof(how)));
 }
 
-/* Mutant: open-cloexec-slot. */
+/* Open into a slot and close it.  O_CLOEXEC is refused for a slot.  Mutant: open-cloexec-slot. */
 TEST_F(open, slot)
 {
 	unsigned int f = variant->sqe_flags, all = IORING_FILE_INDEX_ALLOC;
@@ -205,7 +205,7 @@ TEST_F(open, slot)
 	EXPECT_EQ(-EINVAL, do_open(&self->r, f, self->dfd, "here", O_RDONLY | O_CLOEXEC, 1));
 	EXPECT_EQ(-EINVAL, do_open(&self->r, f, self->dfd, "here", O_RDONLY | O_CLOEXEC, all));
 
-	/* the next free slot after the last allocated one */
+	/* IORING_FILE_INDEX_ALLOC takes the next free slot after the last one that was filled */
 	for (i = 0; i < SLOTS - 1; i++)
 		EXPECT_EQ((i + 2) % SLOTS, do_open(&self->r, f, self->dfd, "here", O_RDONLY, all));
 	EXPECT_EQ(-ENFILE, do_open(&self->r, f, self->dfd, "here", O_RDONLY, all));
@@ -217,7 +217,125 @@ TEST_F(open, slot)
 	EXPECT_EQ(-EINVAL, do_close(&self->r, f, 1, 1));
 }
 
-/* A request looks up its file when it is issued: the request before may open the file. */
+/* Create a pipe.  Return: the result of the request; @fds has the ends. */
+static int do_pipe(struct iou *r, unsigned int sqe_flags, int *fds, unsigned int flags,
+		   unsigned int file_index)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_PIPE, 0, fds, 0, 0);
+
+	sqe->pipe_flags = flags;
+	sqe->file_index = file_index;
+	sqe->flags = sqe_flags;
+	return iou_one(r);
+}
+
+/* Write to a slot.  Return: the result of the WRITE. */
+static int write_slot(struct iou *r, unsigned int slot)
+{
+	iou_prep(r, IORING_OP_WRITE, slot, "hello", 5, 0)->flags = IOSQE_FIXED_FILE;
+	return iou_one(r);
+}
+
+/* Mutant: pipe-refuses-nothing. */
+TEST_F(open, pipe)
+{
+	unsigned int f = variant->sqe_flags;
+	int fds[2] = { -9, -9 }, next;
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	char text[8];
+
+	/* differences: none, 6.12 has no PIPE */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_OP_PIPE");
+	ASSERT_EQ(0, do_pipe(r, f, fds, 0, 0));
+	EXPECT_EQ(5, write(fds[1], "hello", 5));
+	EXPECT_EQ(5, read(fds[0], text, sizeof(text)));
+	EXPECT_EQ(O_RDONLY, fcntl(fds[0], F_GETFL));
+	EXPECT_EQ(O_WRONLY, fcntl(fds[1], F_GETFL));
+	EXPECT_EQ(0, fcntl(fds[0], F_GETFD));
+	/* a read of the empty pipe waits for its end inline, and does not occupy a worker */
+	iou_prep(r, IORING_OP_READ, fds[0], text, 1, 0);
+	iou_submit(r);
+	close(fds[1]);
+	EXPECT_EQ(0, iou_discard(r, 1));
+	close(fds[0]);
+
+	ASSERT_EQ(0, do_pipe(r, f, fds, O_CLOEXEC | O_NONBLOCK | O_DIRECT, 0));
+	EXPECT_EQ(FD_CLOEXEC, fcntl(fds[0], F_GETFD));
+	EXPECT_EQ(FD_CLOEXEC, fcntl(fds[1], F_GETFD));
+	EXPECT_EQ(O_RDONLY | O_NONBLOCK, fcntl(fds[0], F_GETFL));
+	EXPECT_EQ(O_WRONLY | O_NONBLOCK | O_DIRECT, fcntl(fds[1], F_GETFL));
+	close(fds[0]);
+	close(fds[1]);
+
+	/* what fails leaves no descriptor behind */
+	next = dup(0);
+	close(next);
+	EXPECT_EQ(-EINVAL, do_pipe(r, f, fds, O_APPEND, 0));
+	EXPECT_EQ(-EFAULT, do_pipe(r, f, (void *)8, 0, 0));
+	iou_prep(r, IORING_OP_PIPE, 1, fds, 0, 0)->flags = f;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	iou_prep(r, IORING_OP_PIPE, 0, fds, 0, 1)->flags = f;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	sqe = iou_prep(r, IORING_OP_PIPE, 0, fds, 0, 0);
+	sqe->flags = f;
+	sqe->addr3 = 1;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	EXPECT_EQ(next, dup(0));
+	close(next);
+}
+
+/* A pipe in two slots.  Mutants: pipe-in-one-slot, pair-takes-one-slot, pair-faults-late. */
+TEST_F(open, pipe_in_slots)
+{
+	unsigned int f = variant->sqe_flags, all = IORING_FILE_INDEX_ALLOC;
+	int fds[2] = { -9, -9 };
+	struct iou *r = &self->r;
+
+	/* differences: none, 6.12 has no PIPE */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_OP_PIPE");
+	signal(SIGPIPE, SIG_IGN);
+	EXPECT_EQ(-ENXIO, do_pipe(r, f, fds, 0, 1));
+	EXPECT_EQ(-ENFILE, do_pipe(r, f, fds, 0, all));
+	ASSERT_EQ(0, register_slots(r));
+	EXPECT_EQ(-EINVAL, do_pipe(r, f, fds, O_CLOEXEC, 1));
+	EXPECT_EQ(-EINVAL, do_pipe(r, f, fds, 0, SLOTS));
+	EXPECT_EQ(-EINVAL, do_pipe(r, f, fds, 0, all - 1));
+	EXPECT_EQ(-9, fds[0]);
+
+	ASSERT_EQ(0, do_pipe(r, f, fds, 0, 2));
+	EXPECT_EQ(1, fds[0]);
+	EXPECT_EQ(2, fds[1]);
+	EXPECT_EQ(5, write_slot(r, 2));
+	EXPECT_EQ(5, read_slot(r, 1));
+	/* another pipe replaces the files of the slots */
+	ASSERT_EQ(0, do_pipe(r, f, fds, 0, 1));
+	EXPECT_EQ(0, fds[0]);
+	EXPECT_EQ(1, fds[1]);
+	EXPECT_EQ(5, write_slot(r, 1));
+	EXPECT_EQ(5, read_slot(r, 0));
+	/* a worker may still hold the read end */
+	if (!(f & IOSQE_ASYNC))
+		EXPECT_EQ(-EPIPE, write_slot(r, 2));
+	/* with one empty slot, nothing is installed */
+	EXPECT_EQ(-ENFILE, do_pipe(r, f, fds, 0, all));
+	EXPECT_EQ(-EBADF, read_slot(r, 3));
+	ASSERT_EQ(0, do_close(r, f, 0, 2));
+	ASSERT_EQ(0, do_pipe(r, f, fds, O_NONBLOCK, all));
+	EXPECT_EQ(4, fds[0] + fds[1]);
+	EXPECT_EQ(5, write_slot(r, fds[1]));
+	EXPECT_EQ(5, read_slot(r, fds[0]));
+	/* a pipe whose slots the program cannot learn replaces nothing */
+	ASSERT_EQ(0, do_pipe(r, f, fds, 0, 1));
+	EXPECT_EQ(5, write_slot(r, 1));
+	EXPECT_EQ(-EFAULT, do_pipe(r, f, (void *)8, 0, 1));
+	/* differences: none, 7.3 loses both files */
+	EXPECT_EQ(iou_on_stock() ? -EBADF : 5, read_slot(r, 0));
+}
+
+/* A request looks up its file at its issue, so the previous request of its chain may open it. */
 TEST_F(open, linked_open_read_close)
 {
 	struct iou *r = &self->r;
@@ -347,7 +465,7 @@ TEST_F(open, closed_while_waiting)
 }
 
 /*
- * A BIND behind the CLOSE of a listener can use its port.  Mutant: closed-file-stays.
+ * A BIND behind the CLOSE of a listener can use the port of the listener.
  * differences: link-close
  */
 TEST_F(open, closed_listener)
@@ -378,8 +496,8 @@ TEST_F(open, closed_listener)
 }
 
 /*
- * The limit of a CLOSE does not expire: the CLOSE ends at once.  Mutant: limited-close-waits.
- * differences: link-close
+ * The LINK_TIMEOUT of a CLOSE does not expire, since the CLOSE completes at once.
+ * Mutant: limited-close-waits.  differences: link-close
  */
 TEST_F(open, closed_with_limit)
 {
@@ -391,7 +509,7 @@ TEST_F(open, closed_with_limit)
 
 	if (iou_on_stock())
 		SKIP(return, "not compared");
-	/* a thread, or a worker, may be too slow for so short a time */
+	/* an SQPOLL thread or a worker may need more than a nanosecond for the CLOSE */
 	if (variant->flags & IORING_SETUP_SQPOLL || variant->sqe_flags)
 		ts.tv_sec = 100;
 	for (i = 0; i < 20; i++) {
@@ -410,8 +528,8 @@ TEST_F(open, closed_with_limit)
 }
 
 /*
- * The CLOSE of a socket that lingers may wait for the request that is linked to it.  Mutant:
- * lingering-close-waits.  differences: link-close
+ * A CLOSE does not wait for the release of a socket that lingers, because the linked request may
+ * be what ends that wait.  Mutant: lingering-close-waits.  differences: link-close
  */
 TEST_F(open, closed_lingering)
 {
@@ -525,7 +643,7 @@ TEST_F(open, fifo)
 				  O_WRONLY | O_NONBLOCK, 0));
 }
 
-/* Call chroot() in a child.  Return: 0 if all opens, also of workers, use the new root. */
+/* Call chroot(), in a child.  Return: 0 if all opens, even those of workers, use the new root. */
 static int open_in_new_root(struct iou *r, const char *dir)
 {
 	static const unsigned char sqe_flags[] = { 0, IOSQE_ASYNC };

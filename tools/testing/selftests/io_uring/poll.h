@@ -46,7 +46,7 @@ FIXTURE_TEARDOWN(poll)
 	close(self->p[1]);
 }
 
-/* The low half comes first in memory; big-endian programs swap the halves. */
+/* Return: @events in the form of poll32_events, whose halves big-endian programs swap. */
 static inline __u32 poll_word(__u32 events)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -95,7 +95,7 @@ static inline int submit(struct iou *r)
 	return ret;
 }
 
-/* Wait until all events so far have CQEs. */
+/* Let an SQPOLL thread, or else this task, post the CQEs of all events so far. */
 static inline void settle(struct iou *r)
 {
 	if (r->flags & IORING_SETUP_SQPOLL)
@@ -116,7 +116,7 @@ struct got {
 	unsigned int flags;
 };
 
-/* Take the CQE with this user_data at any place in the CQ; keep the others in order. */
+/* Take the CQE with this user_data at any place in the CQ; keep other CQEs in order. */
 static inline int take_of(struct iou *r, __u64 data, struct got *got)
 {
 	unsigned int i, nr;

@@ -181,7 +181,7 @@ TEST_F(poll, single)
 	ASSERT_EQ(1, write(self->p[1], "x", 1));
 	EXPECT_TRUE(has_quiet_ring(r, 20));
 
-	/* the pipe is ready, also for a poll that a worker issues */
+	/* the pipe is ready, so both polls complete at once, even in a worker */
 	prep_poll(r, self->p[0], POLLIN | POLLRDNORM | POLLOUT, 0, 2);
 	prep_poll(r, self->p[0], POLLIN, 0, 3)->flags = IOSQE_ASYNC;
 	ASSERT_LE(0, submit(r));
@@ -196,7 +196,7 @@ TEST_F(poll, single)
 	ASSERT_EQ(1, write(self->p[1], "x", 1));
 	EXPECT_CQE(r, 4, POLLIN, 0);
 
-	/* a success posts no CQE */
+	/* with IOSQE_CQE_SKIP_SUCCESS, a success posts no CQE */
 	prep_poll(r, self->p[0], POLLIN, 0, 5)->flags = IOSQE_CQE_SKIP_SUCCESS;
 	ASSERT_LE(0, submit(r));
 	EXPECT_TRUE(has_quiet_ring(r, 20));
@@ -643,8 +643,8 @@ TEST_F(poll, exclusive_cancelled)
 }
 
 /*
- * The first of two events wakes the first of two polls, whose owner does not enter its ring; the
- * second event is for the other poll.  The wakes of inotify do not pass the event.
+ * The first of two events wakes the first of two polls, whose owner does not enter its ring.  The
+ * second event is for the other poll.  The wakes of inotify do not say which event has come.
  * Mutant: exclusive-poll-takes-two.  differences: poll-exclusive-two
  */
 TEST_F(poll, exclusive_two)
@@ -707,7 +707,7 @@ static void *event_in_turn(void *arg)
 
 /*
  * An event comes while the first of two polls is removed: one poll reports the event.
- * Mutant: cancelled-poll-keeps-event.  differences: event-passed-on
+ * differences: event-passed-on
  */
 TEST_F(poll, exclusive_removed)
 {
@@ -1032,7 +1032,7 @@ static void *feeder_main(void *arg)
 	return NULL;
 }
 
-/* A task that waits for N CQEs is woken once all of them are there, not for each one. */
+/* A task that waits for N CQEs is woken once all of them are there, not for each CQE. */
 TEST_F(poll_waits, for_n)
 {
 	struct iou *r = &self->r;
@@ -1172,7 +1172,7 @@ TEST_F(poll_end, all_ways)
 	close(self->p[0]);
 }
 
-/* A thread with armed polls ends while others use the ring. */
+/* Submit the prepared polls and exit.  Return: the thread's ID */
 static void *arming_thread(void *arg)
 {
 	struct iou *r = arg;
@@ -1181,6 +1181,7 @@ static void *arming_thread(void *arg)
 	return (void *)syscall(SYS_gettid);
 }
 
+/* A thread with armed polls ends while other threads use the ring. */
 TEST_F(poll_end, thread)
 {
 	struct got got = {};

@@ -92,8 +92,8 @@ static void *two_events_main(void *arg)
 }
 
 /*
- * The second event comes at any moment while the first event's task work runs, also between
- * the check for events and the release of the poll.  The event is reported nevertheless.
+ * The second event comes at any moment while the first event's task work runs.  It may come
+ * between the check for events and the release of the poll, and is reported nevertheless.
  * Mutants: poll-not-settled, release-wakes-no-poll.
  */
 TEST_F(poll, event_at_the_release)
@@ -394,7 +394,10 @@ TEST_F(poll, two_waitqueues_race)
 	close(fifo);
 }
 
-/* The wait queue of a signalfd is freed with the task that has armed the poll. */
+/*
+ * The wait queue of a signalfd is freed with the task that has armed the poll.
+ * Mutant: poll-free-ignored.
+ */
 TEST_F(poll, waitqueue_goes)
 {
 	struct iou *r = &self->r;
@@ -474,9 +477,10 @@ static int end_polls(struct iou *r)
 }
 
 /*
- * Each event wakes one of two exclusive polls.  It comes at any moment while the first poll is
- * changed to ignore it: if the change succeeds, the second poll has to get the event.  6.12 loses
- * it once in 10,000 rounds.  Mutant: changed-poll-keeps-event.  differences: event-passed-on
+ * Each event wakes one of two exclusive polls.  The event comes at any moment while the first poll
+ * is changed to ignore such events.  If the change succeeds, the second poll has to get the event.
+ * 6.12 loses an event once in 10,000 rounds.  Mutant: changed-poll-keeps-event.
+ * differences: event-passed-on
  */
 TEST(event_at_the_change)
 {
@@ -584,8 +588,8 @@ static int poll_own_mounts(unsigned int rounds)
 }
 
 /*
- * An event chooses an exclusive poll while a worker ends it.  The poll keeps its file until
- * the event is passed on, also a file that is open for writing.  Mutant: poll-file-dropped.
+ * An event wakes an exclusive poll while a worker ends this poll.  The poll keeps its file until
+ * the event is passed on, even a file that is open for writing.  Mutant: poll-file-dropped.
  */
 TEST(file_of_a_chosen_poll)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: register eventfds, ring indexes, personalities, limits, restrictions */
+#include <linux/io_uring/query.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -67,7 +68,7 @@ TEST_F(reg, eventfd_inline)
 	EXPECT_EQ(0, iou_one(r));
 	EXPECT_LE(1, signals_soon(self->efd));
 	EXPECT_EQ(0, signals(self->efd));
-	/* at least one signal for a batch, at most one for each completion */
+	/* a batch sends at least one signal, and at most one for each completion */
 	for (nr = 0; nr < 4; nr++)
 		iou_nop(r, nr);
 	ASSERT_EQ(4, iou_submit_wait(r, 4));
@@ -117,7 +118,7 @@ TEST_F(reg, eventfd_switched_off)
 	EXPECT_LE(1, signals_soon(self->efd));
 }
 
-/* EVENTFD_ASYNC signals completions of workers, not inline ones. */
+/* EVENTFD_ASYNC signals completions of workers, not inline completions. */
 TEST_F(reg, eventfd_async)
 {
 	struct iou *r = &self->r;
@@ -257,7 +258,7 @@ TEST_F(reg, ring_index)
 	struct iou *r = &self->r;
 	int fd = r->fd;
 
-	/* in any slot, and in a given slot */
+	/* register the ring in any slot, and in a given slot */
 	ASSERT_EQ(1, iou_register(r, IORING_REGISTER_RING_FDS, &slot, 1));
 	EXPECT_EQ(0, slot.offset);
 	slot.offset = 15;
@@ -310,8 +311,8 @@ TEST_F(reg, ring_index_is_private)
 }
 
 /*
- * Make a file whose set-user-id bit shows who has written: a write by a user without
- * rights clears the bit, a write by root does not.
+ * Make a file whose set-user-id bit shows which user has written: a write by a user
+ * without rights clears the bit, a write by root does not.
  */
 static int suid_file(void)
 {
@@ -435,7 +436,7 @@ TEST_F(reg, worker_limits)
 	EXPECT_EQ(7, limits[1]);
 }
 
-/* Return: the CPUs that worker @tid may run on, as a mask of the first 64. */
+/* Return: the CPUs that worker @tid may run on, as a mask of the first 64 (or 32) CPUs. */
 static unsigned long cpus_of(int tid)
 {
 	cpu_set_t set;
@@ -626,6 +627,45 @@ TEST(restrictions)
 }
 
 /*
+ * Restrictions of SQEs leave register opcodes free, and the reverse; none forbid everything.
+ * Mutants: free-is-restricted, empty-restricts-nothing.  differences: restriction-kinds
+ */
+TEST(restrictions_of_one_kind)
+{
+	static const struct {
+		unsigned char nr, opcode, sqe, probe;
+	} rows[] = {
+		{ 0, 0, false, false },
+		{ 1, IORING_RESTRICTION_REGISTER_OP, true, false },
+		{ 1, IORING_RESTRICTION_SQE_OP, true, true },
+		{ 1, IORING_RESTRICTION_SQE_FLAGS_ALLOWED, false, true },
+		{ 1, IORING_RESTRICTION_SQE_FLAGS_REQUIRED, false, true },
+	};
+	unsigned int i;
+	struct iou r;
+
+	if (iou_on_older_stock())
+		return;
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
+		char probe[sizeof(struct io_uring_probe)] = { };
+		struct io_uring_restriction res = { .opcode = rows[i].opcode };
+
+		ASSERT_EQ(0, iou_init(&r, 8, IORING_SETUP_R_DISABLED));
+		ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_RESTRICTIONS, &res, rows[i].nr));
+		ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_ENABLE_RINGS, NULL, 0));
+		iou_nop(&r, 0);
+		EXPECT_EQ(rows[i].sqe ? 0 : -EACCES, iou_one(&r)) {
+			TH_LOG("row %u", i);
+		}
+		EXPECT_EQ(rows[i].probe ? 0 : -EACCES,
+			  iou_register(&r, IORING_REGISTER_PROBE, probe, 0)) {
+			TH_LOG("row %u", i);
+		}
+		iou_exit(&r);
+	}
+}
+
+/*
  * A required flag has to be set, even if the operation ignores it.  SPLICE, TEE and
  * EPOLL_CTL still take their second file by descriptor.  Programs that restrict a ring
  * to registered files have to forbid such operations.
@@ -691,6 +731,240 @@ TEST(no_restrictions)
 	iou_nop(&r, 1);
 	EXPECT_EQ(ret ? 0 : -EACCES, iou_one(&r));
 	iou_exit(&r);
+}
+
+/* Ask one question by descriptor @fd, with @size bytes of room for the answer. */
+static int ask(int fd, struct io_uring_query_hdr *hdr, unsigned int op, void *data,
+	       unsigned int size)
+{
+	*hdr = (struct io_uring_query_hdr){
+		.query_op = op, .query_data = (uintptr_t)data, .size = size,
+	};
+	return iou_sys_register(fd, IORING_REGISTER_QUERY, hdr, 0);
+}
+
+/* Return: true if a ring with this flag can be set up, alone or with another flag. */
+static bool setup_knows(unsigned int flag, int thread_of)
+{
+	static const unsigned int others[] = {
+		0, IORING_SETUP_SQPOLL, IORING_SETUP_COOP_TASKRUN, IORING_SETUP_SINGLE_ISSUER,
+		IORING_SETUP_NO_MMAP, IORING_SETUP_NO_SQARRAY, IORING_SETUP_IOPOLL,
+	};
+	struct iou r;
+	unsigned int i;
+	int ret = -1;
+
+	for (i = 0; ret && i < ARRAY_LEN(others); i++) {
+		struct io_uring_params p = {
+			.flags = flag | others[i], .cq_entries = 8, .wq_fd = thread_of,
+		};
+
+		ret = iou_init_params(&r, 2, &p);
+		if (!ret)
+			iou_exit(&r);
+	}
+	return !ret;
+}
+
+/* The answer to IO_URING_QUERY_OPCODES is how the calls behave.  Mutant: query-needs-ring. */
+TEST(query)
+{
+	struct io_uring_probe *probe = calloc(1, sizeof(*probe) + 256 * sizeof(probe->ops[0]));
+	struct io_uring_query_opcode o, by_ring;
+	struct io_uring_query_scq scq;
+	struct io_uring_query_hdr hdr;
+	struct iou r, thread;
+	unsigned int bit;
+	int i, ret;
+
+	/* differences: none, 6.12 has no such call */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_REGISTER_QUERY");
+	memset(&o, 0xff, sizeof(o));
+	ASSERT_EQ(0, ask(-1, &hdr, IO_URING_QUERY_OPCODES, &o, sizeof(o)));
+	EXPECT_EQ(0, hdr.result);
+	EXPECT_EQ(sizeof(o), hdr.size);
+	EXPECT_EQ(0, o.__pad);
+	ASSERT_EQ(0, iou_init(&r, 4, 0));
+	ASSERT_EQ(0, iou_init(&thread, 4, IORING_SETUP_SQPOLL));
+	ASSERT_EQ(0, ask(r.fd, &hdr, IO_URING_QUERY_OPCODES, &by_ring, sizeof(by_ring)));
+	EXPECT_EQ(0, memcmp(&o, &by_ring, sizeof(o)));
+
+	EXPECT_EQ(r.p.features, o.feature_flags);
+	for (bit = 0; bit < 32; bit++) {
+		EXPECT_EQ(o.ring_setup_flags >> bit & 1, setup_knows(1U << bit, thread.fd)) {
+			TH_LOG("setup flag %#x", 1U << bit);
+		}
+		/* the calling task has no registered ring */
+		ret = iou_sys_enter(1U << bit == IORING_ENTER_REGISTERED_RING ? 0 : r.fd, 0, 0,
+				    1U << bit, NULL, 0);
+		EXPECT_EQ(o.enter_flags >> bit & 1, ret != -EINVAL) {
+			TH_LOG("enter flag %#x: %d", 1U << bit, ret);
+		}
+	}
+	for (bit = 0; bit < 8; bit++) {
+		/* this flag suppresses the CQE */
+		if (1U << bit == IOSQE_CQE_SKIP_SUCCESS)
+			continue;
+		iou_nop(&r, 1)->flags = 1U << bit;
+		EXPECT_EQ(o.sqe_flags >> bit & 1, iou_one(&r) != -EINVAL);
+	}
+	EXPECT_EQ(0, (o.ring_setup_flags | o.enter_flags | o.sqe_flags) >> 32);
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_PROBE, probe, 256));
+	EXPECT_EQ(probe->last_op + 1, o.nr_request_opcodes);
+	EXPECT_LT(IORING_REGISTER_QUERY, o.nr_register_opcodes);
+	EXPECT_EQ(-EINVAL, iou_sys_register(-1, o.nr_register_opcodes, NULL, 0));
+	for (i = -1; i < 2; i++) {
+		ASSERT_EQ(0, ask(-1, &hdr, o.nr_query_opcodes + i, &by_ring, 16));
+		EXPECT_EQ(i < 0 ? 0 : -EOPNOTSUPP, hdr.result);
+	}
+	ASSERT_EQ(0, ask(-1, &hdr, IO_URING_QUERY_SCQ, &scq, sizeof(scq)));
+	EXPECT_EQ(0, hdr.result);
+	EXPECT_EQ(sizeof(scq), hdr.size);
+	EXPECT_EQ(r.p.cq_off.cqes, scq.hdr_size);
+	EXPECT_LE(sizeof(__u64), scq.hdr_alignment);
+	EXPECT_EQ(0, scq.hdr_size % scq.hdr_alignment);
+	iou_exit(&thread);
+	iou_exit(&r);
+	free(probe);
+}
+
+/* A question with other room than the answer's.  Mutants: query-leaves-rest, query-any-size. */
+TEST(query_sizes)
+{
+	const unsigned int whole = sizeof(struct io_uring_query_opcode);
+	static const unsigned int sizes[] = { 1, 3, 10, 47, 48, 49, 200, 4095, 4096 };
+	struct io_uring_query_opcode o;
+	struct io_uring_query_hdr hdr;
+	static unsigned char mem[8192];
+	unsigned int i, size;
+
+	/* differences: none, 6.12 has no such call */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_REGISTER_QUERY");
+	ASSERT_EQ(0, ask(-1, &hdr, IO_URING_QUERY_OPCODES, &o, whole));
+	for (i = 0; i < ARRAY_LEN(sizes); i++) {
+		size = sizes[i] < whole ? sizes[i] : whole;
+		memset(mem, 0xaa, sizeof(mem));
+		ASSERT_EQ(0, ask(-1, &hdr, IO_URING_QUERY_OPCODES, mem, sizes[i]));
+		EXPECT_EQ(0, hdr.result);
+		EXPECT_EQ(size, hdr.size);
+		EXPECT_EQ(0, memcmp(mem, &o, size));
+		for (; size < sizes[i]; size++)
+			ASSERT_EQ(0, mem[size]);
+		EXPECT_EQ(0xaa, mem[size]);
+	}
+	/* an unknown question has no answer, but its room is filled, too */
+	memset(mem, 0xaa, sizeof(mem));
+	ASSERT_EQ(0, ask(-1, &hdr, 99, mem, 10));
+	EXPECT_EQ(-EOPNOTSUPP, hdr.result);
+	EXPECT_EQ(0, hdr.size);
+	EXPECT_EQ(0, mem[9]);
+	EXPECT_EQ(0xaa, mem[10]);
+	ASSERT_EQ(0, ask(-1, &hdr, 99, NULL, 0));
+	EXPECT_EQ(-EOPNOTSUPP, hdr.result);
+	/* no room, and more room than a page has */
+	ASSERT_EQ(0, ask(-1, &hdr, IO_URING_QUERY_OPCODES, NULL, 0));
+	EXPECT_EQ(-EINVAL, hdr.result);
+	EXPECT_EQ(-E2BIG, ask(-1, &hdr, IO_URING_QUERY_OPCODES, mem, IOU_PAGE + 1));
+	EXPECT_EQ(-E2BIG, ask(-1, &hdr, 99, mem, IOU_PAGE + 1));
+	EXPECT_EQ(-E2BIG, ask(-1, &hdr, 99, mem, -1U));
+	EXPECT_EQ(0, hdr.result);
+	EXPECT_EQ(-1U, hdr.size);
+}
+
+/* Return: the result in a header of which one 32-bit word is 1, or the error of the call. */
+static int query_with_word(unsigned int word)
+{
+	struct io_uring_query_opcode o;
+	struct io_uring_query_hdr hdr = { .query_data = (uintptr_t)&o, .size = sizeof(o) };
+	int ret;
+
+	((__u32 *)&hdr)[word] = 1;
+	ret = iou_sys_register(-1, IORING_REGISTER_QUERY, &hdr, 0);
+	return ret ?: hdr.result ? hdr.result : (int)hdr.size;
+}
+
+/* Mutant: query-ignores-reserved. */
+TEST(query_refused)
+{
+	const struct io_uring_restriction res = {
+		.opcode = IORING_RESTRICTION_REGISTER_OP,
+		.register_op = IORING_REGISTER_ENABLE_RINGS,
+	};
+	struct io_uring_query_opcode o;
+	struct io_uring_query_hdr hdr = { };
+	void *read_only = iou_map_anon(IOU_PAGE);
+	unsigned int word;
+	int status;
+	struct iou r;
+
+	/* differences: none, 6.12 has no such call */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_REGISTER_QUERY");
+	/* the result and the three reserved words */
+	for (word = 6; word < 10; word++)
+		EXPECT_EQ(-EINVAL, query_with_word(word));
+	EXPECT_EQ(1, query_with_word(5));
+	EXPECT_EQ(-EINVAL, iou_sys_register(-1, IORING_REGISTER_QUERY, &hdr, 1));
+	EXPECT_EQ(-EFAULT, iou_sys_register(-1, IORING_REGISTER_QUERY, (void *)8, 0));
+	EXPECT_EQ(0, iou_sys_register(-1, IORING_REGISTER_QUERY, NULL, 0));
+	EXPECT_EQ(-EFAULT, ask(-1, &hdr, IO_URING_QUERY_OPCODES, NULL, sizeof(o)));
+	EXPECT_EQ(-EFAULT, ask(-1, &hdr, 99, NULL, sizeof(o)));
+	EXPECT_EQ(-EBADF, ask(-2, &hdr, IO_URING_QUERY_OPCODES, &o, sizeof(o)));
+	ASSERT_EQ(0, mprotect(read_only, IOU_PAGE, PROT_READ));
+	EXPECT_EQ(-EFAULT, ask(-1, &hdr, IO_URING_QUERY_OPCODES, read_only, sizeof(o)));
+
+	ASSERT_EQ(0, iou_init(&r, 4, IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER));
+	EXPECT_EQ(0, iou_register(&r, IORING_REGISTER_RESTRICTIONS, (void *)&res, 1));
+	EXPECT_EQ(0, ask(r.fd, &hdr, IO_URING_QUERY_OPCODES, &o, sizeof(o)));
+	EXPECT_EQ(0, iou_register(&r, IORING_REGISTER_ENABLE_RINGS, NULL, 0));
+	EXPECT_EQ(-EACCES, ask(r.fd, &hdr, IO_URING_QUERY_OPCODES, &o, sizeof(o)));
+	EXPECT_EQ(0, ask(-1, &hdr, IO_URING_QUERY_OPCODES, &o, sizeof(o)));
+	if (!fork())
+		_exit(-ask(r.fd, &hdr, IO_URING_QUERY_OPCODES, &o, sizeof(o)));
+	ASSERT_LT(0, wait(&status));
+	EXPECT_EQ(EEXIST, WEXITSTATUS(status));
+	iou_exit(&r);
+}
+
+/* A list of questions ends, even if it is a loop.  Mutant: query-list-is-shorter. */
+TEST(query_list)
+{
+	static struct io_uring_query_hdr list[1100];
+	struct io_uring_query_scq scq = { };
+	unsigned int i;
+
+	/* differences: none, 6.12 has no such call */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_REGISTER_QUERY");
+	for (i = 0; i < ARRAY_LEN(list); i++) {
+		list[i].query_op = i % 2 ? IO_URING_QUERY_SCQ : 99;
+		list[i].query_data = (uintptr_t)&scq;
+		list[i].size = sizeof(scq);
+	}
+	for (i = 0; i < 998; i++)
+		list[i].next_entry = (uintptr_t)&list[i + 1];
+	EXPECT_EQ(0, iou_sys_register(-1, IORING_REGISTER_QUERY, list, 0));
+	for (i = 0; i < ARRAY_LEN(list); i++) {
+		bool asked = i < 999, known = i % 2;
+
+		EXPECT_EQ(asked && !known ? -EOPNOTSUPP : 0, list[i].result);
+		EXPECT_EQ(asked && !known ? 0 : sizeof(scq), list[i].size);
+		list[i].size = sizeof(scq);
+		list[i].result = 0;
+		list[i].next_entry = (uintptr_t)&list[i + 1];
+	}
+	/* the thousandth question is answered, and is the last one */
+	EXPECT_EQ(-ERANGE, iou_sys_register(-1, IORING_REGISTER_QUERY, list, 0));
+	EXPECT_EQ(-EOPNOTSUPP, list[998].result);
+	EXPECT_EQ(0, list[1000].result);
+	list[0] = list[1];
+	list[0].next_entry = (uintptr_t)list;
+	EXPECT_EQ(-ERANGE, iou_sys_register(-1, IORING_REGISTER_QUERY, list, 0));
+	EXPECT_EQ(0, list[0].result);
+	list[0].next_entry = 8;
+	EXPECT_EQ(-EFAULT, iou_sys_register(-1, IORING_REGISTER_QUERY, list, 0));
 }
 
 TEST_HARNESS_MAIN

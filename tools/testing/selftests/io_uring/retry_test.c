@@ -84,7 +84,7 @@ TEST_F(poll, retry_of_a_write)
 	}
 }
 
-/* Results of reads that may not wait: with RWF_NOWAIT, or with O_NONBLOCK on some files. */
+/* A read with RWF_NOWAIT fails instead of a wait.  A read of an O_NONBLOCK terminal waits. */
 TEST_F(poll, retry_refused)
 {
 	static const unsigned char ways[] = { 0, IOSQE_ASYNC };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: rights that each operation requires, and its audit record */
 /*
- * A row is an operation that an unprivileged user may not do and root may.  It runs
- * with each source of a request's credentials.  6.12 gives the same results.
+ * A row is an operation, with the error that an unprivileged user gets; root may do all of them.
+ * Each row runs with each source of a request's credentials.  6.12 gives the same results.
  *
- * Of the other operations TEE, FADVISE, MADVISE, EPOLL_CTL, WAITID and FUTEX_* require no
- * right that a user may lack; their audit records are checked here, too.  FIXED_FD_INSTALL
- * refuses other credentials altogether: fd_test.
+ * TEE, FADVISE, MADVISE, EPOLL_CTL, WAITID and FUTEX_* require no right that a user may lack.  They
+ * have rows because their audit records are checked here, too.  FIXED_FD_INSTALL refuses other
+ * credentials altogether, see fd_test.
  */
 #include "iou_test.h"
 #include "audit.h"
@@ -140,7 +140,10 @@ static struct io_uring_sqe *prep_fgetxattr(struct iou *r, struct place *p)
 	return prep_xattr(r, IORING_OP_FGETXATTR, p, "trusted.there");
 }
 
-/* A change of a file clears its S_ISUID, unless the task has the right to keep it. */
+/*
+ * Return: -EPERM if a change of the file has cleared its S_ISUID, as it does in a task without the
+ * right to keep the bit; otherwise 0, or @res if this is an error.
+ */
 static int keeps_suid(struct place *p, int res)
 {
 	struct stat st;
@@ -195,7 +198,10 @@ static struct io_uring_sqe *prep_listen(struct iou *r, struct place *p)
 	return iou_prep(r, IORING_OP_LISTEN, p->sock, NULL, 1, 0);
 }
 
-/* SO_PEERCRED reports the credentials of listen() to a socket that connects. */
+/*
+ * Connect to the socket.  Return: 0, or -EPERM if SO_PEERCRED reports that the unprivileged user
+ * has called listen(), or another error.
+ */
 static int listened_as_root(struct place *p, int res)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -227,7 +233,7 @@ static struct io_uring_sqe *prep_send(struct iou *r, struct place *p)
 	return sqe;
 }
 
-/* Send credentials of user 1, which only root may do. */
+/* Prepare a message with credentials of user 1, which only root may send. */
 static struct io_uring_sqe *prep_sendmsg(struct iou *r, struct place *p)
 {
 	struct ucred cred = { .pid = getpid(), .uid = 1, .gid = getgid() };
@@ -289,7 +295,7 @@ static struct io_uring_sqe *prep_epoll(struct iou *r, struct place *p)
 	return iou_prep(r, IORING_OP_EPOLL_CTL, p->epfd, &event, EPOLL_CTL_ADD, p->sock);
 }
 
-/* Leave an ended child for the next attempt. */
+/* There is no child, so the result is -ECHILD.  WNOWAIT would keep a child for later attempts. */
 static struct io_uring_sqe *prep_waitid(struct iou *r, struct place *p)
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_WAITID, 0, NULL, P_ALL,
@@ -547,14 +553,17 @@ FIXTURE_TEARDOWN(rights)
 	}											\
 } while (0)
 
-/* Mutant: statx-by-anybody. */
+/* A request with a personality has the rights of that personality, not those of the submitter. */
 TEST_F(rights, of_the_personality)
 {
 	EXPECT_EACH(row->refused, &self->r, self->nobody, 0);
 	EXPECT_EACH(0, &self->r, self->root, NOBODY);
 }
 
-/* An SQPOLL thread uses the credentials of the ring's creator, not those of the submitter. */
+/*
+ * An SQPOLL thread uses the credentials of the ring's creator, not those of the submitter.
+ * Mutant: statx-without-creds.
+ */
 TEST_F(rights, of_the_submitter)
 {
 	bool thread = variant->flags & IORING_SETUP_SQPOLL;
@@ -567,7 +576,10 @@ TEST_F(rights, of_the_submitter)
 	EXPECT_EACH(0, &self->low, self->root, NOBODY);
 }
 
-/* Run all rows in a task that audit covers from its start.  Return: 0, or the failed row + 1. */
+/*
+ * Run all rows as root and with the other user's personality, in a task that audit covers from its
+ * start.  Return: 0; the failed row + 1; or 99 without a ring.
+ */
 static int do_recorded(struct place *p, unsigned int flags, unsigned int sqe_flags)
 {
 	struct iou r;
@@ -584,7 +596,10 @@ static int do_recorded(struct place *p, unsigned int flags, unsigned int sqe_fla
 	return 0;
 }
 
-/* Skip records of attempts that returned -EAGAIN; the last attempt is recorded as well. */
+/*
+ * Return: the operation in the next record, without attempts that returned -EAGAIN, as the last
+ * attempt has a record, too.  -EAGAIN is the result of FUTEX_WAIT and FUTEX_WAITV.
+ */
 static int next_ended(int fd, char *text, size_t size)
 {
 	int op;

@@ -5,8 +5,8 @@
 #include "iou_test.h"
 
 /*
- * The exact set of feature bits of 6.12.  A bit that belongs to an operation is
- * expected if the probe lists the operation.
+ * Return: the feature bits of 6.12 and those that were added, without bits that belong
+ * to an operation which the probe does not list.
  */
 static unsigned int features(struct iou *r)
 {
@@ -22,6 +22,11 @@ static unsigned int features(struct iou *r)
 
 	if (iou_register(r, IORING_REGISTER_PROBE, probe, IORING_OP_LAST))
 		return 0;
+	/* differences: none, a feature of 6.15 */
+	if (!iou_on_older_stock())
+		bits |= IORING_FEAT_NO_IOWAIT;
+	if (iou_kernel_from("7"))
+		bits |= IORING_FEAT_RW_ATTR;
 	for (i = 0; i < ARRAY_LEN(of_op); i++)
 		if (!(probe->ops[of_op[i].op].flags & IO_URING_OP_SUPPORTED))
 			bits &= ~of_op[i].bits;
@@ -200,7 +205,7 @@ TEST_F(ring, bad_index_is_dropped)
 	EXPECT_EQ(78, cqe.user_data);
 }
 
-/* A request to submit more SQEs than there are submits those that are there. */
+/* A call to submit more SQEs than the SQ has submits those that it has. */
 TEST_F(ring, submit_more_than_queued)
 {
 	struct iou *r = &self->r;
@@ -532,6 +537,7 @@ static bool is_region(struct iou *r, unsigned long long off, const void *mem)
 	return !memcmp(mem, sqes ? r->sqes : r->rings, 64);
 }
 
+/* Mutant: unknown-offset-lacks-memory.  differences: mmap-unknown */
 TEST(mappings)
 {
 	unsigned int i;
@@ -550,8 +556,8 @@ TEST(mappings)
 		mem = mmap(NULL, row->len, row->prot, row->type, r.fd, row->off);
 		if (row->ret) {
 			EXPECT_EQ(MAP_FAILED, mem);
-			/* the kernel may fail to find an address before it checks the offset */
-			EXPECT_TRUE(errno == row->ret || errno == ENOMEM) {
+			EXPECT_TRUE(errno == row->ret ||
+				    (errno == ENOMEM && iou_on_older_stock())) {
 				TH_LOG("%s: %d", row->name, errno);
 			}
 			continue;
@@ -564,6 +570,24 @@ TEST(mappings)
 			EXPECT_TRUE(is_region(&r, row->off, mem));
 		munmap(mem, row->len);
 	}
+	iou_exit(&r);
+}
+
+/* A mapping of SQEs must have all of them, one of the rest may be shorter.  Mutant: map-a-part. */
+TEST(part_of_the_memory)
+{
+	struct iou r;
+	void *mem;
+
+	ASSERT_EQ(0, iou_init(&r, 1024, 0));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, 2 * IOU_PAGE, RW, MAP_SHARED, r.fd, IORING_OFF_SQES));
+	EXPECT_EQ(EFAULT, errno);
+	mem = mmap(NULL, 2 * IOU_PAGE, RW, MAP_SHARED, r.fd, IORING_OFF_CQ_RING);
+	ASSERT_NE(MAP_FAILED, mem);
+	munmap(mem, 2 * IOU_PAGE);
+	mem = mmap(NULL, IOU_PAGE, RW, MAP_SHARED, r.fd, IORING_OFF_SQ_RING);
+	ASSERT_NE(MAP_FAILED, mem);
+	munmap(mem, IOU_PAGE);
 	iou_exit(&r);
 }
 
@@ -593,6 +617,7 @@ TEST(nothing_behind_the_end)
 	iou_exit(&r);
 }
 
+/* differences: mmap-unknown */
 TEST(no_mmap_ring_is_not_mapped)
 {
 	static const unsigned long long off[] = {
@@ -607,7 +632,7 @@ TEST(no_mmap_ring_is_not_mapped)
 	for (i = 0; i < ARRAY_LEN(off); i++) {
 		EXPECT_EQ(MAP_FAILED, mmap(NULL, 4096, RW, MAP_SHARED, r.fd,
 					   off[i]));
-		EXPECT_TRUE(errno == EINVAL || errno == ENOMEM);
+		EXPECT_EQ(iou_on_older_stock() ? ENOMEM : EINVAL, errno);
 	}
 	iou_exit(&r);
 }
@@ -782,7 +807,7 @@ TEST(many_rings)
 	}
 }
 
-/* Setup flags that may be combined; badinput_test has refused ones. */
+/* Use a ring with each pair of setup flags that the kernel accepts; badinput_test has others. */
 TEST(every_legal_pair_of_flags)
 {
 	unsigned int a, b, tried = 0;
@@ -813,6 +838,331 @@ TEST(every_legal_pair_of_flags)
 		}
 	}
 	EXPECT_EQ(67, tried);
+}
+
+/* Prepare a NOP in a slot of a ring with IORING_SETUP_SQ_REWIND. */
+static struct io_uring_sqe *rewound_nop(struct iou *r, unsigned int slot, unsigned long long data)
+{
+	struct io_uring_sqe *sqe = r->sqes + (size_t)slot * r->sqe_size;
+
+	memset(sqe, 0, r->sqe_size);
+	sqe->opcode = IORING_OP_NOP;
+	sqe->user_data = data;
+	return sqe;
+}
+
+/* Submit @nr SQEs from the first slot on, and expect a CQE of each of the first @taken ones. */
+static void submit_rewound(struct __test_metadata *_metadata, struct iou *r, unsigned int nr,
+			   int taken)
+{
+	struct io_uring_cqe cqe;
+	int i;
+
+	for (i = 0; i < (int)nr && i < 4; i++)
+		rewound_nop(r, i, nr * 10 + i);
+	EXPECT_EQ(taken, iou_enter(r, nr, 0, IORING_ENTER_GETEVENTS));
+	EXPECT_EQ(taken, iou_ready(r));
+	for (i = 0; i < taken; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(nr * 10 + i, cqe.user_data);
+	}
+}
+
+/*
+ * With IORING_SETUP_SQ_REWIND each call begins at the first slot, and the head and tail of the SQ
+ * do not count.  Mutants: rewind-goes-on, rewind-reads-tail, rewind-with-thread.
+ */
+TEST(rewind_sq)
+{
+	static const unsigned int kinds[] = {
+		0, IORING_SETUP_SQE128, IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SINGLE_ISSUER,
+		IORING_SETUP_IOPOLL, IORING_SETUP_NO_MMAP,
+	};
+	unsigned int rewind = IORING_SETUP_SQ_REWIND | IORING_SETUP_NO_SQARRAY, k;
+	struct io_uring_cqe cqe;
+	struct iou r;
+
+	/* differences: none, 6.12 has no such flag */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_SETUP_SQ_REWIND");
+	EXPECT_EQ(-EINVAL, iou_init(&r, 4, IORING_SETUP_SQ_REWIND));
+	EXPECT_EQ(-EINVAL, iou_init(&r, 4, rewind | IORING_SETUP_SQPOLL));
+	for (k = 0; k < ARRAY_LEN(kinds); k++) {
+		ASSERT_EQ(0, iou_init(&r, 4, rewind | kinds[k]));
+		submit_rewound(_metadata, &r, 1, 1);
+		submit_rewound(_metadata, &r, 3, 3);
+		submit_rewound(_metadata, &r, 100, 4);
+		submit_rewound(_metadata, &r, 2, 2);
+		/* a refused SQE ends the batch; the next one begins at the first slot again */
+		rewound_nop(&r, 0, 1);
+		rewound_nop(&r, 1, 2)->nop_flags = 1U << 31;
+		rewound_nop(&r, 2, 3);
+		EXPECT_EQ(2, iou_enter(&r, 3, 0, IORING_ENTER_GETEVENTS));
+		EXPECT_EQ(0, iou_discard(&r, 1));
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		EXPECT_EQ(2, cqe.user_data);
+		EXPECT_EQ(-EINVAL, cqe.res);
+		EXPECT_EQ(0, *r.sq_head);
+		EXPECT_EQ(0, *r.sq_tail);
+		*r.sq_tail = 1;
+		submit_rewound(_metadata, &r, 2, 2);
+		EXPECT_EQ(0, *r.sq_head);
+		iou_exit(&r);
+	}
+}
+
+/* Take @slots slots for an SQE of @op.  Return: its first slot. */
+static struct io_uring_sqe *mixed_sqe(struct iou *r, int op, unsigned int slots,
+				      unsigned long long data)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, op, -1, NULL, 0, 0);
+
+	sqe->user_data = data;
+	if (slots == 2)
+		/* nothing may take this for an SQE of its own */
+		memset(iou_sqe(r), 0xff, sizeof(*sqe));
+	return sqe;
+}
+
+/* Expect CQEs, each with the result for the user_data in the order of the calls. */
+static void expect_mixed(struct __test_metadata *_metadata, struct iou *r, unsigned long long data,
+			 int res)
+{
+	struct io_uring_cqe cqe;
+
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(data, cqe.user_data);
+	EXPECT_EQ(res, cqe.res) {
+		TH_LOG("user_data %llu", data);
+	}
+}
+
+static const unsigned int mixed_kinds[] = {
+	0, IORING_SETUP_NO_SQARRAY, IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SINGLE_ISSUER,
+	IORING_SETUP_IOPOLL, IORING_SETUP_NO_MMAP, IORING_SETUP_CQE32,
+};
+
+/*
+ * With IORING_SETUP_SQE_MIXED, NOP128 and URING_CMD128 take two slots, and all counts are those of
+ * slots.  Mutants: mixed-takes-one-slot, mixed-reads-behind-the-array.
+ * differences: none, 6.12 has no such flag
+ */
+TEST(mixed_sqes)
+{
+	struct io_uring_sqe *sqe;
+	unsigned int k, i;
+	struct iou r;
+
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_SETUP_SQE_MIXED");
+	for (k = 0; k < ARRAY_LEN(mixed_kinds); k++) {
+		ASSERT_EQ(0, iou_init(&r, 8, IORING_SETUP_SQE_MIXED | mixed_kinds[k]));
+		/* more often than the queue has slots */
+		for (i = 0; i < 6; i++) {
+			mixed_sqe(&r, IORING_OP_NOP, 1, 1);
+			sqe = mixed_sqe(&r, IORING_OP_NOP128, 2, 2);
+			sqe->nop_flags = IORING_NOP_INJECT_RESULT;
+			sqe->len = 77;
+			sqe->flags = IOSQE_IO_LINK;
+			mixed_sqe(&r, IORING_OP_NOP, 1, 3);
+			EXPECT_EQ(4, iou_submit(&r));
+			EXPECT_EQ(*r.sq_tail, *r.sq_head);
+			expect_mixed(_metadata, &r, 1, 0);
+			expect_mixed(_metadata, &r, 2, 77);
+			expect_mixed(_metadata, &r, 3, 0);
+			EXPECT_EQ(0, iou_ready(&r));
+		}
+		/* the last slot has no neighbour */
+		for (i = 0; i < 7; i++)
+			mixed_sqe(&r, IORING_OP_NOP, 1, 1);
+		EXPECT_EQ(7, iou_submit(&r));
+		EXPECT_EQ(0, iou_discard(&r, 7));
+		mixed_sqe(&r, IORING_OP_NOP128, 1, 2);
+		mixed_sqe(&r, IORING_OP_NOP, 1, 3);
+		EXPECT_EQ(1, iou_submit(&r));
+		expect_mixed(_metadata, &r, 2, -EINVAL);
+		EXPECT_EQ(1, iou_enter(&r, 1, 0, IORING_ENTER_GETEVENTS));
+		expect_mixed(_metadata, &r, 3, 0);
+		/* the call ends between the two slots */
+		mixed_sqe(&r, IORING_OP_NOP128, 1, 4);
+		mixed_sqe(&r, IORING_OP_NOP, 1, 5);
+		iou_flush(&r);
+		EXPECT_EQ(1, iou_enter(&r, 1, 0, IORING_ENTER_GETEVENTS));
+		expect_mixed(_metadata, &r, 4, -EINVAL);
+		EXPECT_EQ(1, iou_enter(&r, 1, 0, IORING_ENTER_GETEVENTS));
+		expect_mixed(_metadata, &r, 5, 0);
+		iou_exit(&r);
+	}
+}
+
+/*
+ * The second slot of an SQE that is refused is not an SQE of its own.  Mutant:
+ * refused-leaves-its-second-slot.
+ * differences: none, 6.12 has no such flag
+ */
+TEST(mixed_sqe_refused)
+{
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+	struct iou r;
+
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_SETUP_SQE_MIXED");
+	ASSERT_EQ(0, iou_init(&r, 32, IORING_SETUP_SQE_MIXED | IORING_SETUP_SUBMIT_ALL));
+	for (i = 0; i < 5; i++) {
+		sqe = mixed_sqe(&r, IORING_OP_NOP128, 1, 1);
+		if (i == 0)
+			sqe->ioprio = 1;
+		else if (i == 1)
+			sqe->flags = 0x80;
+		else if (i == 2)
+			sqe->personality = 7;
+		else if (i == 3)
+			sqe->flags = IOSQE_BUFFER_SELECT;
+		else
+			sqe->nop_flags = 1U << 31;
+		mixed_sqe(&r, IORING_OP_NOP, 1, 2);
+		mixed_sqe(&r, IORING_OP_NOP, 1, 3);
+		EXPECT_EQ(3, iou_submit(&r));
+		expect_mixed(_metadata, &r, 1, i == 3 ? -EOPNOTSUPP : -EINVAL);
+		expect_mixed(_metadata, &r, 3, 0);
+		EXPECT_EQ(0, iou_discard(&r, 0));
+	}
+	iou_exit(&r);
+}
+
+/*
+ * Half an SQE is refused before its flags, its personality and the restrictions of the ring have an
+ * effect.  Mutant: half-an-sqe-has-flags.
+ * differences: none, 6.12 has no such flag
+ */
+TEST(mixed_sqe_by_half)
+{
+	struct io_uring_restriction only = {
+		.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_NOP,
+	};
+	struct io_uring_sqe *sqe;
+	unsigned int i, kind;
+	struct iou r;
+
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_SETUP_SQE_MIXED");
+	for (kind = 0; kind < 3; kind++) {
+		unsigned int flags = kind ? IORING_SETUP_SQE_MIXED : 0;
+
+		if (kind == 2)
+			flags |= IORING_SETUP_R_DISABLED;
+		ASSERT_EQ(0, iou_init(&r, 8, flags));
+		if (kind == 2) {
+			ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_RESTRICTIONS, &only, 1));
+			ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_ENABLE_RINGS, NULL, 0));
+		}
+		for (i = 0; i < 4 && kind != 2; i++) {
+			sqe = mixed_sqe(&r, i & 1 ? IORING_OP_NOP128 : IORING_OP_URING_CMD128, 1,
+					1);
+			sqe->flags = i & 2 ? IOSQE_BUFFER_SELECT : IOSQE_CQE_SKIP_SUCCESS;
+			EXPECT_EQ(1, iou_submit(&r));
+			expect_mixed(_metadata, &r, 1, -EINVAL);
+		}
+		mixed_sqe(&r, IORING_OP_NOP128, 1, 2)->personality = 9;
+		EXPECT_EQ(1, iou_submit(&r));
+		expect_mixed(_metadata, &r, 2, -EINVAL);
+		/* IOSQE_CQE_SKIP_SUCCESS would have disabled it */
+		if (kind != 2) {
+			mixed_sqe(&r, IORING_OP_NOP, 1, 3)->flags = IOSQE_IO_DRAIN;
+			EXPECT_EQ(1, iou_submit(&r));
+			expect_mixed(_metadata, &r, 3, 0);
+		}
+		iou_exit(&r);
+	}
+}
+
+/*
+ * The array of indices says where an SQE begins.  Its second half is the next slot in memory.
+ * differences: none, 6.12 has no such flag
+ */
+TEST(mixed_sqe_by_index)
+{
+	struct io_uring_sqe *sqe;
+	struct iou r;
+	int i;
+
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_SETUP_SQE_MIXED");
+	ASSERT_EQ(0, iou_init(&r, 4, IORING_SETUP_SQE_MIXED));
+	memset(r.sqes, 0xff, 4 * sizeof(*sqe));
+	for (i = 2; i < 4; i++) {
+		sqe = (struct io_uring_sqe *)r.sqes + i;
+		memset(sqe, 0, sizeof(*sqe));
+		sqe->opcode = IORING_OP_NOP128;
+		sqe->user_data = i;
+		r.sq_array[0] = i;
+		r.sq_array[1] = 0;
+		r.sq_array[2] = i;
+		r.sq_array[3] = 0;
+		r.next += 2;
+		EXPECT_EQ(i == 2 ? 2 : 1, iou_submit(&r));
+		expect_mixed(_metadata, &r, i, i == 2 ? 0 : -EINVAL);
+	}
+	iou_exit(&r);
+}
+
+/*
+ * Other rings have no NOP128, or have 128 bytes for each SQE.
+ * differences: none, 6.12 has no such flag
+ */
+TEST(mixed_setup)
+{
+	struct iou r;
+
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_SETUP_SQE_MIXED");
+	EXPECT_EQ(-EINVAL, iou_init(&r, 8, IORING_SETUP_SQE_MIXED | IORING_SETUP_SQE128));
+	EXPECT_EQ(-EOVERFLOW, iou_init(&r, 1, IORING_SETUP_SQE_MIXED));
+	ASSERT_EQ(0, iou_init(&r, 8, 0));
+	mixed_sqe(&r, IORING_OP_NOP128, 1, 1);
+	EXPECT_EQ(1, iou_submit(&r));
+	expect_mixed(_metadata, &r, 1, -EINVAL);
+	iou_exit(&r);
+	ASSERT_EQ(0, iou_init(&r, 8, IORING_SETUP_SQE128));
+	mixed_sqe(&r, IORING_OP_NOP128, 1, 1);
+	mixed_sqe(&r, IORING_OP_NOP, 1, 2);
+	EXPECT_EQ(2, iou_submit(&r));
+	expect_mixed(_metadata, &r, 1, 0);
+	expect_mixed(_metadata, &r, 2, 0);
+	iou_exit(&r);
+}
+
+/*
+ * An SQPOLL thread that serves several rings limits its batches, and splits no SQE.
+ * differences: none, 6.12 has no such flag
+ */
+TEST(mixed_sqes_of_a_thread)
+{
+	struct io_uring_params p = {
+		.flags = IORING_SETUP_SQE_MIXED | IORING_SETUP_SQPOLL, .sq_thread_idle = 50,
+	};
+	unsigned int i, k, nr;
+	struct iou r[2];
+
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_SETUP_SQE_MIXED");
+	for (k = 0; k < 2; k++) {
+		ASSERT_EQ(0, iou_init_params(&r[k], 64, &p));
+		p.flags = IORING_SETUP_SQE_MIXED | IORING_SETUP_SQPOLL | IORING_SETUP_ATTACH_WQ;
+		p.wq_fd = r[0].fd;
+	}
+	for (k = 0; k < 2; k++) {
+		/* an odd number first, so that an even limit is in the middle of an SQE */
+		mixed_sqe(&r[k], IORING_OP_NOP, 1, 0);
+		for (i = 1, nr = 1; nr < 60; i++, nr += 2)
+			mixed_sqe(&r[k], IORING_OP_NOP128, 2, i);
+		iou_submit(&r[k]);
+		for (nr = 0; nr < i; nr++)
+			expect_mixed(_metadata, &r[k], nr, 0);
+	}
+	iou_exit(&r[1]);
+	iou_exit(&r[0]);
 }
 
 TEST_HARNESS_MAIN

@@ -43,7 +43,7 @@ TEST_F(poll, epoll_on_ring)
 /* Ways in which a CQE gets into a ring */
 enum way {
 	INLINE,
-	BATCH,		/* more CQEs than a ring stages */
+	BATCH,		/* many CQEs of one call */
 	WORKER,
 	EVENT,
 	MESSAGE,
@@ -114,7 +114,7 @@ TEST_F(poll, overflow_is_an_edge)
 		if (variant->flags & IORING_SETUP_DEFER_TASKRUN && way >= WORKER)
 			EXPECT_TRUE(epoll_sees(ep, 0));
 		EXPECT_TRUE(*r.sq_flags & IORING_SQ_CQ_OVERFLOW);
-		/* 6.12 may report it twice */
+		/* 6.12 may report the overflow twice */
 		epoll_sees(ep, 5);
 		iou_enter(&r, 0, 0, IORING_ENTER_GETEVENTS);
 		EXPECT_FALSE(epoll_sees(ep, 0));
@@ -293,7 +293,7 @@ TEST_F(poll, ring_polls_own_eventfd)
 /*
  * A ring reads the eventfd that signals the ring's own CQEs.  The first signal wakes
  * the read.  A second signal for the read's task work would change the value that is
- * read, depending on the timing; stock sends it after a grace period.
+ * read, depending on the timing; 6.12 sends it after a grace period.
  * Mutant: eventfd-told-twice.  differences: eventfd-own-ring
  */
 TEST_F(poll, ring_reads_own_eventfd)

@@ -143,7 +143,7 @@ TEST_F(rsrc, files_sparse_and_update)
 	EXPECT_EQ(-EBADF, which(r, 298, 0));
 }
 
-/* Closing the descriptor leaves the slot alone. */
+/* A slot keeps its file after the file's descriptor was closed. */
 TEST_F(rsrc, slot_keeps_the_file)
 {
 	int fd = dup(self->file[1]);
@@ -157,6 +157,7 @@ TEST_F(rsrc, slot_keeps_the_file)
 	close(fd);
 }
 
+/* Mutant: unregister-drops-tags.  differences: unregister-tags */
 TEST_F(rsrc, file_tags)
 {
 	int fds[4] = { self->file[0], self->file[1], -1, self->file[3] };
@@ -177,9 +178,50 @@ TEST_F(rsrc, file_tags)
 	EXPECT_TRUE(silent(r));
 	ASSERT_EQ(1, files_update(r, 3, 1, &none));
 	EXPECT_EQ(0, expect_tag(r, 103));
-	/* unregistering the table posts no tags */
+	/* the tag of the file that is left */
 	ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_FILES, NULL, 0));
+	if (!iou_on_older_stock())
+		EXPECT_EQ(0, expect_tag(r, 200));
 	EXPECT_TRUE(silent(r));
+}
+
+/*
+ * A table that fails to register posts no tags.  A table that is unregistered posts them from the
+ * last slot to the first, and the tag of a file in use after the request.
+ * Mutants: failed-table-posts-tags, tags-from-the-first.  differences: unregister-tags
+ */
+TEST_F(rsrc, tags_of_a_table)
+{
+	int p[2], fds[4] = { self->file[0], self->file[1], -1, 999 };
+	__u64 tags[4] = { 100, 101, 102, 0 };
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	char byte;
+
+	if (iou_on_older_stock())
+		return;
+	EXPECT_EQ(-EBADF, files2(r, 4, fds, (__u64[]){ 100, 101, 0, 0 }, 0));
+	EXPECT_TRUE(silent(r));
+	ASSERT_EQ(0, pipe(p));
+	fds[2] = p[0];
+	ASSERT_EQ(0, files2(r, 3, fds, tags, 0));
+	iou_prep(r, IORING_OP_READ, 2, &byte, 1, 0)->flags = IOSQE_FIXED_FILE;
+	ASSERT_EQ(0, iou_submit_issued(r));
+	ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_FILES, NULL, 0));
+	EXPECT_EQ(0, expect_tag(r, 101));
+	EXPECT_EQ(0, expect_tag(r, 100));
+	EXPECT_TRUE(silent(r));
+	ASSERT_EQ(1, write(p[1], "x", 1));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	if (cqe.user_data) {
+		EXPECT_EQ(102, cqe.user_data);
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+	} else {
+		EXPECT_EQ(0, expect_tag(r, 102));
+	}
+	EXPECT_TRUE(silent(r));
+	close(p[0]);
+	close(p[1]);
 }
 
 /* A tag is posted when the last request that uses the file ends, not at the update. */
@@ -210,7 +252,7 @@ TEST_F(rsrc, file_tag_waits_for_requests)
 }
 
 /*
- * A tag waits only for users of the file that was in its slot, not for older users of others.
+ * A tag waits only for users of the file that was in its slot, not for older users of other files.
  * Mutant: tag-waits-for-others.  differences: tag-own-user
  */
 TEST_F(rsrc, tag_does_not_wait_for_others)
@@ -244,7 +286,7 @@ static void *feeder(void *arg)
 	return write(*(int *)arg, "x", 1) == 1 ? arg : NULL;
 }
 
-/* Unregistering does not wait for a read; the request holds the file. */
+/* Unregistering files does not wait for a read that uses a file; the read holds the file. */
 TEST_F(rsrc, unregister_files_in_use)
 {
 	struct iou *r = &self->r;
@@ -305,7 +347,7 @@ TEST_F(rsrc, file_alloc_range)
 	EXPECT_EQ(2, which(r, 5, 0));
 }
 
-/* Update a slot under load: each read uses one of the files that were in the slot. */
+/* A thread that updates slot 0 with four files in turn, and empties the slot now and then. */
 struct updater {
 	struct iou *r;
 	int *file;
@@ -329,6 +371,7 @@ static void *update_loop(void *arg)
 	return NULL;
 }
 
+/* Update a slot under load: each read uses one of the files that were in the slot. */
 TEST_F(rsrc, update_against_reads)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
@@ -384,7 +427,10 @@ static int read_fixed(struct iou *r, int fd, unsigned int index, void *addr,
 	return iou_one(r);
 }
 
-/* Mutant, for 32 bits: compat-buffers-at-double-step. */
+/*
+ * Register buffers and empty slots, and update them.
+ * Mutant, for 32 bits: compat-buffers-at-double-step.
+ */
 TEST_F(rsrc, buffers_sparse_and_update)
 {
 	unsigned char *mem = iou_map_anon(4 * IOU_PAGE);
@@ -416,7 +462,11 @@ TEST_F(rsrc, buffers_sparse_and_update)
 	munmap(mem, 4 * IOU_PAGE);
 }
 
-/* Only a driver can fill the slot, and no driver does.  Mutant: empty-slot-waits. */
+/*
+ * A request of a chain uses an empty slot, which a request ahead in the chain could fill.  It fails
+ * in its turn, and requests ahead do not fail.  Mutant: empty-slot-refuses.
+ * differences: fixed-at-issue
+ */
 TEST_F(rsrc, empty_slot_in_a_chain)
 {
 	struct io_uring_sqe *sqe;
@@ -437,11 +487,76 @@ TEST_F(rsrc, empty_slot_in_a_chain)
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 		res[cqe.user_data] = cqe.res;
 	}
-	EXPECT_EQ(-ECANCELED, res[0]);
+	EXPECT_EQ(iou_on_older_stock() ? -ECANCELED : 0, res[0]);
 	EXPECT_EQ(-EFAULT, res[1]);
 	EXPECT_EQ(-ECANCELED, res[2]);
 }
 
+/*
+ * A request of a chain keeps the buffer that its slot had when the request was submitted.
+ * differences: chained-buffer
+ */
+TEST_F(rsrc, chain_keeps_its_buffer)
+{
+	unsigned char *mem = iou_map_anon(2 * IOU_PAGE);
+	struct iovec iov[2] = { { mem, IOU_PAGE }, { mem + IOU_PAGE, IOU_PAGE } };
+	bool at_issue = iou_on_stock() && !iou_on_older_stock();
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	char c;
+	int p[2];
+
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(8, pwrite(self->file[0], "the data", 8, 0));
+	ASSERT_EQ(0, buffers2(r, 1, iov, NULL, 0));
+	iou_prep(r, IORING_OP_READ, p[0], &c, 1, 0)->flags = IOSQE_IO_LINK;
+	sqe = iou_prep(r, IORING_OP_READ_FIXED, self->file[0], mem, 8, 0);
+	sqe->user_data = 1;
+	ASSERT_EQ(2, iou_submit(r));
+	ASSERT_EQ(1, buffers_update(r, 0, 1, &iov[1], NULL));
+	ASSERT_EQ(1, write(p[1], "x", 1));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(1, cqe.res);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(at_issue ? -EFAULT : 8, cqe.res);
+	EXPECT_EQ(at_issue, !!memcmp(mem, "the data", 8));
+	close(p[0]);
+	close(p[1]);
+	munmap(mem, 2 * IOU_PAGE);
+}
+
+/*
+ * A request without its buffer, or with a range beyond the buffer, does not end the batch.
+ * differences: fixed-at-issue
+ */
+TEST_F(rsrc, no_buffer_in_a_batch)
+{
+	unsigned char *mem = iou_map_anon(IOU_PAGE);
+	struct iovec iov = { mem, 100 };
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+
+	if (iou_on_older_stock())
+		return;
+	ASSERT_EQ(0, buffers2(r, 1, &iov, NULL, 0));
+	for (i = 0; i < 2; i++) {
+		sqe = iou_prep(r, IORING_OP_READ_FIXED, self->file[0], mem + i, 100, 0);
+		sqe->buf_index = 1 - i;
+		sqe->user_data = 1;
+		iou_nop(r, 0);
+		ASSERT_EQ(2, iou_submit_wait(r, 2));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(cqe.user_data ? -EFAULT : 0, cqe.res);
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(cqe.user_data ? -EFAULT : 0, cqe.res);
+	}
+	munmap(mem, IOU_PAGE);
+}
+
+/* differences: unregister-tags */
 TEST_F(rsrc, buffer_tags)
 {
 	unsigned char *mem = iou_map_anon(4 * IOU_PAGE);
@@ -473,13 +588,18 @@ TEST_F(rsrc, buffer_tags)
 	EXPECT_EQ(first ? 0 : 11, cqe.user_data);
 	EXPECT_EQ(0, memcmp(mem + IOU_PAGE, "data", 4));
 	ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
+	if (!iou_on_older_stock())
+		EXPECT_EQ(0, expect_tag(r, 20));
 	EXPECT_TRUE(silent(r));
 	close(p[0]);
 	close(p[1]);
 	munmap(mem, 4 * IOU_PAGE);
 }
 
-/* After buffers are unregistered, the kernel does not read into their memory any more. */
+/*
+ * After buffers are unregistered, the kernel does not read into their memory any more.
+ * differences: unregister-waits
+ */
 TEST_F(rsrc, unregister_buffers_waits)
 {
 	unsigned char *mem = iou_map_anon(2 * IOU_PAGE);
@@ -490,7 +610,7 @@ TEST_F(rsrc, unregister_buffers_waits)
 	int i, p[2];
 
 	ASSERT_EQ(0, pipe(p));
-	/* the buffer is still in its slot, or an update has removed it */
+	/* in round 0 the buffer is still in its slot, in round 1 an update has removed it */
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, &iov, 1));
 		iou_prep(r, IORING_OP_READ_FIXED, p[0], mem, 8, 0);
@@ -561,7 +681,7 @@ TEST_F(rsrc, unregister_buffers_interrupted)
 	munmap(mem, 2 * IOU_PAGE);
 }
 
-/* A buffer keeps its pages: a later mapping at the same address does not change it. */
+/* A buffer keeps its pages: a later mapping at the same address does not change the buffer. */
 TEST_F(rsrc, buffer_keeps_its_pages)
 {
 	unsigned char *mem = iou_map_anon(2 * IOU_PAGE), *back;
@@ -628,6 +748,208 @@ TEST_F(rsrc, clone_by_index)
 	ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
 	EXPECT_EQ(-EBADF, iou_register(r, IORING_REGISTER_CLONE_BUFFERS, &clone, 1));
 	iou_exit(&other);
+	munmap(mem, IOU_PAGE);
+}
+
+#define CLONED		4
+#define CLONE_SLOTS	8
+
+/* A ring with buffers, of which each is a page and the third is empty, in memory of its own */
+struct clone_ring {
+	struct iou r;
+	unsigned char *mem;
+};
+
+static int clone_ring_init(struct clone_ring *c, unsigned int nr)
+{
+	struct iovec iov[CLONE_SLOTS] = { };
+	unsigned int i;
+
+	c->mem = iou_map_anon(CLONE_SLOTS * IOU_PAGE);
+	for (i = 0; i < nr; i++)
+		if (i != 2)
+			iov[i] = (struct iovec){ c->mem + i * IOU_PAGE, IOU_PAGE };
+	if (iou_init(&c->r, CLONE_SLOTS, 0))
+		return -1;
+	return nr ? iou_register(&c->r, IORING_REGISTER_BUFFERS, iov, nr) : 0;
+}
+
+static void clone_ring_exit(struct clone_ring *c)
+{
+	iou_exit(&c->r);
+	munmap(c->mem, CLONE_SLOTS * IOU_PAGE);
+}
+
+/* Return: the buffer in @slot, as a letter for @from, a digit for @own, and '-' for none. */
+static char cloned_buffer(struct iou *r, int file, unsigned int slot, const unsigned char *from,
+			  const unsigned char *own)
+{
+	unsigned int i;
+
+	for (i = 0; i < CLONE_SLOTS; i++) {
+		if (read_fixed(r, file, slot, (void *)(from + i * IOU_PAGE), 8, 0) == 8)
+			return 'a' + i;
+		if (own && read_fixed(r, file, slot, (void *)(own + i * IOU_PAGE), 8, 0) == 8)
+			return '0' + i;
+	}
+	return '-';
+}
+
+#define REPLACE		IORING_REGISTER_DST_REPLACE
+
+/*
+ * Clone a part of a table into a part of another, or of the same one.  Results and slots are those
+ * of 7.3.  Mutants: clone-loses-rest, clone-from-first.
+ */
+TEST_F(rsrc, clone_slots)
+{
+	static const struct {
+		unsigned int own, flags, src_off, dst_off, nr;
+		int ret;
+		const char *slots;
+		bool same;
+	} tries[] = {
+		{ 0, 0, 0, 0, 0, 0, "ab-d----" },
+		{ 0, 0, 1, 0, 0, -EINVAL, "--------" },
+		{ 0, 0, 0, 1, 0, -EINVAL, "--------" },
+		{ 0, 0, 0, 0, 2, 0, "ab------" },
+		{ 0, 0, 1, 3, 3, 0, "---b-d--" },
+		{ 0, 0, 2, 3, 3, -EOVERFLOW, "--------" },
+		{ 0, 0, 0, 0, 5, -EINVAL, "--------" },
+		{ 0, 0, 9, 0, 1, -EOVERFLOW, "--------" },
+		{ 0, 0, ~0U, 0, 2, -EOVERFLOW, "--------" },
+		{ 0, 0, 0, ~0U, 2, -EOVERFLOW, "--------" },
+		{ 0, 0, 0, 16384, 1, -EINVAL, "--------" },
+		{ 0, 0, 0, 16383, 1, 0, "--------" },
+		{ 0, 0, 0, 16383, 2, -EINVAL, "--------" },
+		{ 0, REPLACE, 1, 2, 1, 0, "--b-----" },
+		{ 3, 0, 0, 0, 0, -EBUSY, "01------" },
+		{ 3, 0, 0, 5, 1, -EBUSY, "01------" },
+		{ 3, 4, 0, 0, 0, -EINVAL, "01------" },
+		{ 3, REPLACE, 0, 0, 0, 0, "ab-d----" },
+		{ 3, REPLACE, 2, 1, 1, 0, "0-------" },
+		{ 3, REPLACE, 0, 2, 3, 0, "01ab----" },
+		{ 3, REPLACE, 0, 5, 2, 0, "01---ab-" },
+		{ 3, REPLACE, 0, 0, 9, -EINVAL, "01------" },
+		{ 3, REPLACE, 4, 0, 1, -EOVERFLOW, "01------" },
+		{ 6, REPLACE, 0, 1, 2, 0, "0ab345--" },
+		{ 6, REPLACE, 0, 0, 0, 0, "ab-d45--" },
+		{ 0, 0, 0, 0, 0, -EBUSY, "ab-d----", true },
+		{ 0, REPLACE, 0, 0, 0, 0, "ab-d----", true },
+		{ 0, REPLACE, 0, 1, 3, 0, "aab-----", true },
+		{ 0, REPLACE, 1, 0, 3, 0, "b-dd----", true },
+		{ 0, REPLACE, 0, 3, 4, 0, "ab-ab-d-", true },
+	};
+	struct io_uring_clone_buffers clone;
+	struct clone_ring from, to;
+	unsigned int i, s;
+	char slots[CLONE_SLOTS + 1] = "";
+	struct iou *r;
+
+	/* differences: none, an addition of 6.13 */
+	if (iou_on_older_stock())
+		SKIP(return, "6.12 clones whole tables");
+	for (i = 0; i < ARRAY_LEN(tries); i++) {
+		ASSERT_EQ(0, clone_ring_init(&from, CLONED));
+		ASSERT_EQ(0, clone_ring_init(&to, tries[i].own));
+		r = tries[i].same ? &from.r : &to.r;
+		clone = (struct io_uring_clone_buffers){
+			.src_fd = from.r.fd, .flags = tries[i].flags, .src_off = tries[i].src_off,
+			.dst_off = tries[i].dst_off, .nr = tries[i].nr,
+		};
+		EXPECT_EQ(tries[i].ret, iou_register(r, IORING_REGISTER_CLONE_BUFFERS, &clone, 1)) {
+			TH_LOG("try %u", i);
+		}
+		for (s = 0; s < CLONE_SLOTS; s++)
+			slots[s] = cloned_buffer(r, self->file[0], s, from.mem,
+						 tries[i].same ? NULL : to.mem);
+		EXPECT_STREQ(tries[i].slots, slots) {
+			TH_LOG("try %u", i);
+		}
+		clone_ring_exit(&from);
+		clone_ring_exit(&to);
+	}
+}
+
+/*
+ * A clone that replaces a buffer posts the buffer's tag.  A buffer that stays keeps its tag.
+ * Mutant: clone-drops-tags.
+ */
+TEST_F(rsrc, clone_over_tags)
+{
+	unsigned char *mem = iou_map_anon(2 * IOU_PAGE);
+	struct iovec iov[2] = { { mem, IOU_PAGE }, { mem + IOU_PAGE, IOU_PAGE } };
+	struct io_uring_clone_buffers clone = { .flags = REPLACE, .dst_off = 1, .nr = 1 };
+	__u64 tags[2] = { 5, 6 };
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	/* differences: none, an addition of 6.13 */
+	if (iou_on_older_stock())
+		SKIP(return, "6.12 clones whole tables");
+	ASSERT_EQ(0, buffers2(r, 2, iov, tags, 0));
+	clone.src_fd = r->fd;
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_CLONE_BUFFERS, &clone, 1));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(6, cqe.user_data);
+	EXPECT_EQ(0, cqe.res);
+	EXPECT_TRUE(silent(r));
+	clone.dst_off = 2;
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_CLONE_BUFFERS, &clone, 1));
+	EXPECT_TRUE(silent(r));
+	EXPECT_EQ(100, read_fixed(r, self->file[0], 1, mem, 100, 0));
+	EXPECT_EQ(100, read_fixed(r, self->file[0], 2, mem, 100, 0));
+	/* the tag of the first slot is still there */
+	iov[0].iov_base = NULL;
+	iov[0].iov_len = 0;
+	ASSERT_EQ(1, buffers_update(r, 0, 1, iov, NULL));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(5, cqe.user_data);
+	munmap(mem, 2 * IOU_PAGE);
+}
+
+static void *unregister_buffers(void *arg)
+{
+	return (void *)(long)iou_register(arg, IORING_UNREGISTER_BUFFERS, NULL, 0);
+}
+
+/* A table that is being unregistered is not replaced.  Mutant: clone-over-leaving. */
+TEST_F(rsrc, clone_beside_unregister)
+{
+	struct io_uring_clone_buffers clone = { .flags = REPLACE };
+	unsigned char *mem = iou_map_anon(IOU_PAGE);
+	struct iovec iov = { mem, IOU_PAGE };
+	struct iou *r = &self->r, other;
+	struct io_uring_cqe cqe;
+	pthread_t thread;
+	void *ret;
+	int p[2];
+
+	/* differences: none, an addition of 6.13, and 7.3 does not wait */
+	if (iou_on_stock())
+		SKIP(return, "stock does not wait for users");
+	/* only one task may unregister */
+	if (variant->flags & IORING_SETUP_SINGLE_ISSUER)
+		return;
+	ASSERT_EQ(0, pipe(p));
+	ASSERT_EQ(0, iou_init(&other, 8, 0));
+	clone.src_fd = other.fd;
+	ASSERT_EQ(0, iou_register(&other, IORING_REGISTER_BUFFERS, &iov, 1));
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, &iov, 1));
+	iou_prep(r, IORING_OP_READ_FIXED, p[0], mem, 8, 0);
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, unregister_buffers, r));
+	iou_sleep_ms(100);
+	EXPECT_EQ(-EBUSY, iou_register(r, IORING_REGISTER_CLONE_BUFFERS, &clone, 1));
+	ASSERT_EQ(1, write(p[1], "x", 1));
+	pthread_join(thread, &ret);
+	EXPECT_EQ(0, (long)ret);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(1, cqe.res);
+	EXPECT_EQ(0, iou_register(r, IORING_REGISTER_CLONE_BUFFERS, &clone, 1));
+	iou_exit(&other);
+	close(p[0]);
+	close(p[1]);
 	munmap(mem, IOU_PAGE);
 }
 
@@ -815,6 +1137,47 @@ TEST_F(layout, any_start_any_length)
 	}
 }
 
+/* The parts of a vector are anywhere in segments of any size.  Mutant: parts-of-large-pages. */
+TEST_F(layout, vector)
+{
+	unsigned int i, round, rounds = iou_rounds(100), state = 1;
+	struct iovec whole = { self->mem + 100, self->len - 300 };
+	const size_t room = whole.iov_len / 4;
+	struct iou *r = &self->r;
+	struct iovec iov[4];
+	size_t at, len;
+
+	/* differences: none, 6.12 has no READV_FIXED */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_OP_READV_FIXED");
+	if (variant->kind == ONE_PAGE_REPEATED)
+		SKIP(return, "all places are neighbours");
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, &whole, 1));
+	for (round = 0; round < rounds; round++) {
+		/* one part in each quarter of the buffer, the last quarter first */
+		for (i = 0, len = 0; i < ARRAY_LEN(iov); i++) {
+			unsigned char *part = whole.iov_base + (3 - i) * room;
+			size_t from = next_random(&state) % room;
+
+			iov[i].iov_base = part + from;
+			iov[i].iov_len = next_random(&state) % (room - from) + 1;
+			if (iov[i].iov_len > 50000)
+				iov[i].iov_len = 50000;
+			len += iov[i].iov_len;
+		}
+		iou_prep(r, IORING_OP_READV_FIXED, self->fd, iov, ARRAY_LEN(iov), round);
+		ASSERT_EQ(len, iou_one(r));
+		for (i = 0, at = round; i < ARRAY_LEN(iov); at += iov[i++].iov_len) {
+			ASSERT_EQ(-1, iou_verify(iov[i].iov_base, iov[i].iov_len, at, SEED)) {
+				TH_LOG("round %u, part %u", round, i);
+			}
+			memset(iov[i].iov_base, 0, iov[i].iov_len);
+		}
+		for (at = 0; at < self->len; at++)
+			ASSERT_EQ(0, self->mem[at]);
+	}
+}
+
 /* A read does not write outside its part of the buffer. */
 TEST_F(layout, neighbours_stay)
 {
@@ -940,6 +1303,38 @@ static int over_the_limit(void)
 	if (buffers_update(&r, 1, 1, &iov[0], NULL) != -ENOMEM)
 		return 6;
 	return 0;
+}
+
+/* A vector in large pages may have as many bytes as a transfer.  Mutant: vector-of-many-bytes. */
+TEST(vector_of_many_bytes)
+{
+	int null = open("/dev/null", O_WRONLY);
+	struct iovec whole, iov[1024];
+	unsigned int i;
+	struct iou r;
+	size_t len;
+
+	/* differences: none, 6.12 has no WRITEV_FIXED */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_OP_WRITEV_FIXED");
+	whole.iov_base = layout_memory(HUGETLB, &len);
+	whole.iov_len = len;
+	ASSERT_NE(NULL, whole.iov_base);
+	ASSERT_EQ(0, iou_init(&r, 4, 0));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_BUFFERS, &whole, 1));
+	for (i = 0; i < ARRAY_LEN(iov); i++)
+		iov[i] = (struct iovec){ whole.iov_base, HUGE };
+	iou_prep(&r, IORING_OP_WRITEV_FIXED, null, iov, 1023, 0);
+	EXPECT_EQ(1023 * (int)HUGE, iou_one(&r));
+	iou_prep(&r, IORING_OP_WRITEV_FIXED, null, iov, 1024, 0);
+	EXPECT_EQ(-EINVAL, iou_one(&r));
+	iov[1023].iov_base = whole.iov_base + HUGE + 1;
+	iou_prep(&r, IORING_OP_WRITEV_FIXED, null, iov, 1024, 0);
+	EXPECT_EQ(-EFAULT, iou_one(&r));
+	iou_exit(&r);
+	close(null);
+	munmap(whole.iov_base, len);
+	iou_put("/proc/sys/vm/nr_hugepages", "0");
 }
 
 TEST(buffer_that_costs_nothing)
@@ -1076,8 +1471,8 @@ TEST(rings_do_not_nest)
 }
 
 /*
- * A page fault of the submitter is handled by a thread that first waits for a
- * completion of the same ring, so no task may delay this completion.
+ * A thread handles a page fault of the submitter, but first it waits for a completion of
+ * the same ring.  So no task may delay this completion.
  *
  *   worker:    WRITE from page 0, which is missing ... waits in the fault
  *   submitter: reads page 1, also missing ... waits in the fault, in enter

@@ -15,8 +15,8 @@
 #define BUF_SIZE	(FILE_SIZE + IOU_PAGE)
 
 /*
- * Each test has a file with a pattern, which is also registered, and a buffer, which is
- * also registered as buffer 1.  Buffer 0 is another page.
+ * Each test has a file with a pattern, and a buffer.  The file is also registered in slot
+ * SLOT_FILE, and the buffer as buffer 1.  Buffer 0 is another page.
  */
 FIXTURE(rw) {
 	struct iou r;
@@ -98,6 +98,10 @@ static const struct way read_ways[] = {
 	{ "fixed async", IORING_OP_READ_FIXED, IOSQE_ASYNC },
 	{ "fixed slot", IORING_OP_READ_FIXED, IOSQE_FIXED_FILE },
 	{ "fixed slot async", IORING_OP_READ_FIXED, IOSQE_FIXED_FILE | IOSQE_ASYNC },
+	{ "fixed vector", IORING_OP_READV_FIXED, 0 },
+	{ "fixed vector async", IORING_OP_READV_FIXED, IOSQE_ASYNC },
+	{ "fixed vector slot", IORING_OP_READV_FIXED, IOSQE_FIXED_FILE },
+	{ "fixed vector slot async", IORING_OP_READV_FIXED, IOSQE_FIXED_FILE | IOSQE_ASYNC },
 };
 
 static const struct way write_ways[] = {
@@ -113,7 +117,32 @@ static const struct way write_ways[] = {
 	{ "fixed async", IORING_OP_WRITE_FIXED, IOSQE_ASYNC },
 	{ "fixed slot", IORING_OP_WRITE_FIXED, IOSQE_FIXED_FILE },
 	{ "fixed slot async", IORING_OP_WRITE_FIXED, IOSQE_FIXED_FILE | IOSQE_ASYNC },
+	{ "fixed vector", IORING_OP_WRITEV_FIXED, 0 },
+	{ "fixed vector async", IORING_OP_WRITEV_FIXED, IOSQE_ASYNC },
+	{ "fixed vector slot", IORING_OP_WRITEV_FIXED, IOSQE_FIXED_FILE },
+	{ "fixed vector slot async", IORING_OP_WRITEV_FIXED, IOSQE_FIXED_FILE | IOSQE_ASYNC },
 };
+
+/* Return: the number of ways that the kernel has; the vectors in a registered buffer are last. */
+static unsigned int nr_ways(unsigned int nr)
+{
+	/* differences: none, 6.12 has no READV_FIXED and no WRITEV_FIXED */
+	return iou_on_older_stock() ? nr - 4 : nr;
+}
+
+/* Return: true if the SQE has a vector. */
+static bool has_vector(int op)
+{
+	return op == IORING_OP_READV || op == IORING_OP_WRITEV ||
+	       op == IORING_OP_READV_FIXED || op == IORING_OP_WRITEV_FIXED;
+}
+
+/* Return: true if the data is in a registered buffer. */
+static bool is_fixed(int op)
+{
+	return op == IORING_OP_READ_FIXED || op == IORING_OP_WRITE_FIXED ||
+	       op == IORING_OP_READV_FIXED || op == IORING_OP_WRITEV_FIXED;
+}
 
 /* Prepare @way for @len bytes at @pos; @iov has to stay valid only until the submit. */
 static struct io_uring_sqe *prep_way(struct iou *r, const struct way *way, int fd,
@@ -124,17 +153,20 @@ static struct io_uring_sqe *prep_way(struct iou *r, const struct way *way, int f
 
 	if (way->flags & IOSQE_FIXED_FILE)
 		fd = SLOT_FILE;
-	if (way->op == IORING_OP_READV || way->op == IORING_OP_WRITEV) {
-		iov[0] = (struct iovec){ buf, len / 3 };
+	if (has_vector(way->op)) {
+		/* an empty piece must not be in a registered buffer */
+		bool one = len < 3 && is_fixed(way->op);
+
+		iov[0] = (struct iovec){ buf, one ? len : len / 3 };
 		iov[1] = (struct iovec){ buf + len / 3, len - len / 3 };
-		sqe = iou_prep(r, way->op, fd, iov, 2, pos);
+		sqe = iou_prep(r, way->op, fd, iov, one ? 1 : 2, pos);
 	} else {
 		sqe = iou_prep(r, way->op, fd, buf, len, pos);
 	}
 	if (!sqe)
 		return NULL;
 	sqe->flags = way->flags;
-	if (way->op == IORING_OP_READ_FIXED || way->op == IORING_OP_WRITE_FIXED)
+	if (is_fixed(way->op))
 		sqe->buf_index = 1;
 	return sqe;
 }
@@ -149,7 +181,7 @@ TEST_F(rw, read)
 	struct iovec iov[2];
 	int ret;
 
-	for (w = 0; w < ARRAY_LEN(read_ways); w++) {
+	for (w = 0; w < nr_ways(ARRAY_LEN(read_ways)); w++) {
 		for (i = 0; i < ARRAY_LEN(lengths); i++) {
 			unsigned int len = lengths[i];
 
@@ -176,7 +208,7 @@ TEST_F(rw, write)
 	int ret;
 
 	ASSERT_NE(NULL, back);
-	for (w = 0; w < ARRAY_LEN(write_ways); w++) {
+	for (w = 0; w < nr_ways(ARRAY_LEN(write_ways)); w++) {
 		for (i = 0; i < ARRAY_LEN(lengths); i++) {
 			unsigned int len = lengths[i], seed = w * 16 + i;
 
@@ -204,7 +236,7 @@ TEST_F(rw, many_at_once)
 	struct iovec iov[32][2];
 	struct io_uring_cqe cqe;
 
-	for (w = 0; w < ARRAY_LEN(read_ways); w++) {
+	for (w = 0; w < nr_ways(ARRAY_LEN(read_ways)); w++) {
 		memset(self->buf, 0, BUF_SIZE);
 		for (i = 0; i < nr; i++) {
 			unsigned int at = (i * 7 % nr) * piece;
@@ -224,7 +256,7 @@ TEST_F(rw, many_at_once)
 	}
 }
 
-/* The page cache is empty: reads of each way wait for the disk. */
+/* If the file is on a disk, the page cache is empty, so reads of each way wait for the disk. */
 TEST_F(rw, cold)
 {
 	const unsigned int piece = FILE_SIZE / 32, nr = 32;
@@ -232,7 +264,7 @@ TEST_F(rw, cold)
 	struct io_uring_cqe cqe;
 	unsigned int w, i;
 
-	for (w = 0; w < ARRAY_LEN(read_ways); w++) {
+	for (w = 0; w < nr_ways(ARRAY_LEN(read_ways)); w++) {
 		ASSERT_EQ(0, fsync(self->fd));
 		ASSERT_EQ(0, posix_fadvise(self->fd, 0, 0, POSIX_FADV_DONTNEED));
 		memset(self->buf, 0, BUF_SIZE);
@@ -299,7 +331,7 @@ TEST_F(rw, end_of_file)
 	struct iovec iov[2];
 	unsigned int w;
 
-	for (w = 0; w < ARRAY_LEN(read_ways); w++) {
+	for (w = 0; w < nr_ways(ARRAY_LEN(read_ways)); w++) {
 		prep_way(&self->r, &read_ways[w], self->fd, self->buf, 4096,
 			 FILE_SIZE - 100, iov);
 		EXPECT_EQ(100, iou_one(&self->r)) {
@@ -321,7 +353,7 @@ TEST_F(rw, current_position)
 	struct iovec iov[2];
 	unsigned int w, pos;
 
-	for (w = 0; w < ARRAY_LEN(read_ways); w++) {
+	for (w = 0; w < nr_ways(ARRAY_LEN(read_ways)); w++) {
 		ASSERT_EQ(0, lseek(self->fd, 0, SEEK_SET));
 		for (pos = 0; pos < 5 * 1000; pos += 1000) {
 			prep_way(&self->r, &read_ways[w], self->fd, self->buf, 1000,
@@ -337,7 +369,7 @@ TEST_F(rw, current_position)
 		EXPECT_EQ(1000, iou_one(&self->r));
 		EXPECT_EQ(pos, lseek(self->fd, 0, SEEK_CUR));
 	}
-	for (w = 0; w < ARRAY_LEN(write_ways); w++) {
+	for (w = 0; w < nr_ways(ARRAY_LEN(write_ways)); w++) {
 		ASSERT_EQ(100, lseek(self->fd, 100, SEEK_SET));
 		prep_way(&self->r, &write_ways[w], self->fd, self->buf, 50, -1ULL,
 			 iov);
@@ -391,7 +423,7 @@ TEST_F(rw, positions_in_flight)
 	static const unsigned char links[] = { 0, IOSQE_IO_LINK };
 	unsigned int w, k, i;
 
-	for (w = 0; w < 2 * ARRAY_LEN(write_ways); w++) {
+	for (w = 0; w < 2 * nr_ways(ARRAY_LEN(write_ways)); w++) {
 		bool writes = w % 2;
 		const struct way *way = (writes ? write_ways : read_ways) + w / 2;
 
@@ -459,6 +491,39 @@ TEST_F(rw, direct_positions_in_flight)
 	close(fd);
 }
 
+/*
+ * Direct writes over blocks that a file has need no worker.  From 7.3 on ext4 may block when it
+ * updates the time of the file, so a write of the same tick comes first, and the test ends with
+ * the tick.  Mutant: direct-write-by-worker.
+ */
+TEST_F(rw, direct_writes_need_no_worker)
+{
+	struct timespec before, after;
+	char path[32];
+	int fd, i;
+
+	/* other file systems may block */
+	if (!variant->disk)
+		return;
+	ASSERT_EQ(0, fsync(self->fd));
+	/* pages in the cache would have to be dropped first */
+	ASSERT_EQ(0, posix_fadvise(self->fd, 0, 0, POSIX_FADV_DONTNEED));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->fd);
+	fd = open(path, O_RDWR | O_DIRECT);
+	ASSERT_LE(0, fd);
+	for (i = 0; i < 4; i++) {
+		iou_prep(&self->r, IORING_OP_WRITE, fd, self->buf, IOU_PAGE, i * IOU_PAGE);
+		clock_gettime(CLOCK_REALTIME_COARSE, &before);
+		ASSERT_EQ(IOU_PAGE, pwrite(fd, self->buf, IOU_PAGE, i * IOU_PAGE));
+		EXPECT_EQ(IOU_PAGE, iou_one(&self->r));
+		clock_gettime(CLOCK_REALTIME_COARSE, &after);
+		if (memcmp(&before, &after, sizeof(before)))
+			break;
+		EXPECT_EQ(0, iou_threads(getpid(), "iou-wrk"));
+	}
+	close(fd);
+}
+
 /* Flags that requests handle as preadv2() and pwritev2() do, except RWF_HIPRI. */
 static const int rwf_rows[] = {
 	0, RWF_DSYNC, RWF_SYNC, RWF_APPEND, RWF_HIPRI, RWF_NOWAIT,
@@ -480,7 +545,7 @@ TEST_F(rw, rwf_flags_like_the_system_call)
 		want = iou_ret(preadv2(self->fd, &one, 1, 0, rwf));
 		if (rwf & RWF_HIPRI)
 			want = -EINVAL;
-		for (w = 0; w < ARRAY_LEN(read_ways); w += 4) {
+		for (w = 0; w < nr_ways(ARRAY_LEN(read_ways)); w += 4) {
 			prep_way(&self->r, &read_ways[w], self->fd, self->buf, 512, 0,
 				 iov)->rw_flags = rwf;
 			ret = iou_one(&self->r);
@@ -491,10 +556,10 @@ TEST_F(rw, rwf_flags_like_the_system_call)
 		want = iou_ret(pwritev2(self->fd, &one, 1, 0, rwf));
 		if (rwf & RWF_HIPRI)
 			want = -EINVAL;
-		/* a write to such a file system would block, so it returns -EAGAIN */
+		/* a write to a file system on a disk would block, so it returns -EAGAIN */
 		if (rwf & RWF_NOWAIT && variant->disk)
 			want = -EAGAIN;
-		for (w = 0; w < ARRAY_LEN(write_ways); w += 4) {
+		for (w = 0; w < nr_ways(ARRAY_LEN(write_ways)); w += 4) {
 			prep_way(&self->r, &write_ways[w], self->fd, self->buf, 512, 0,
 				 iov)->rw_flags = rwf;
 			ret = iou_one(&self->r);
@@ -511,15 +576,15 @@ TEST_F(rw, append)
 	struct iovec iov[2];
 	unsigned char back[64];
 
-	for (w = 0; w < ARRAY_LEN(write_ways); w++) {
+	for (w = 0; w < nr_ways(ARRAY_LEN(write_ways)); w++) {
 		memset(self->buf, 'a' + w, 64);
 		prep_way(&self->r, &write_ways[w], self->fd, self->buf, 64, 0,
 			 iov)->rw_flags = RWF_APPEND;
 		ASSERT_EQ(64, iou_one(&self->r));
 	}
-	EXPECT_EQ(FILE_SIZE + 64 * ARRAY_LEN(write_ways),
+	EXPECT_EQ(FILE_SIZE + 64 * nr_ways(ARRAY_LEN(write_ways)),
 		  lseek(self->fd, 0, SEEK_END));
-	for (w = 0; w < ARRAY_LEN(write_ways); w++) {
+	for (w = 0; w < nr_ways(ARRAY_LEN(write_ways)); w++) {
 		ASSERT_EQ(64, pread(self->fd, back, 64, FILE_SIZE + 64 * w));
 		for (i = 0; i < 64; i++)
 			ASSERT_EQ('a' + w, back[i]);
@@ -563,6 +628,209 @@ TEST_F(rw, iovec_shapes)
 }
 
 static const unsigned char both_flags[] = { 0, IOSQE_ASYNC };
+
+/* Read or write at offset @off by a vector in registered buffer 1.  Return: the result. */
+static int move_vec(struct iou *r, int op, int fd, const struct iovec *iov, unsigned int nr,
+		    unsigned long long off, unsigned char flags)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, op, fd, (void *)iov, nr, off);
+
+	sqe->buf_index = 1;
+	sqe->flags = flags;
+	return iou_one(r);
+}
+
+/* Fill @iov with @nr pieces of the buffer that do not overlap, in any order.  Return: bytes. */
+static unsigned int scatter(unsigned char *buf, struct iovec *iov, unsigned int nr,
+			    unsigned int *state)
+{
+	unsigned int i, k, room = BUF_SIZE / nr, total = 0;
+	struct iovec swap;
+
+	for (i = 0; i < nr; i++) {
+		unsigned int skip, len;
+
+		*state = *state * 1103515245 + 12345;
+		skip = (*state >> 8) % room;
+		*state = *state * 1103515245 + 12345;
+		len = (*state >> 8) % (room - skip) + 1;
+		iov[i] = (struct iovec){ buf + i * room + skip, len };
+		total += len;
+	}
+	for (i = nr - 1; i; i--) {
+		*state = *state * 1103515245 + 12345;
+		k = (*state >> 8) % (i + 1);
+		swap = iov[i];
+		iov[i] = iov[k];
+		iov[k] = swap;
+	}
+	return total;
+}
+
+/*
+ * The pieces of a vector in a registered buffer have any sizes and alignments.  A read fills these
+ * bytes and no others.
+ * Mutants: parts-first-only, parts-from-page.
+ */
+TEST_F(rw, vector_in_a_buffer)
+{
+	static const unsigned int nrs[] = { 1, 2, 3, 7, 64, 1024 };
+	unsigned int i, k, round, total, at, state = 1;
+	struct iovec *iov = calloc(1024, sizeof(*iov));
+	unsigned char *back = malloc(BUF_SIZE);
+	struct iou *r = &self->r;
+
+	/* differences: none, 6.12 has no READV_FIXED */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_OP_READV_FIXED");
+	for (round = 0; round < 4 * ARRAY_LEN(nrs); round++) {
+		unsigned int nr = nrs[round % ARRAY_LEN(nrs)];
+		unsigned char flags = both_flags[round / ARRAY_LEN(nrs) % 2];
+
+		total = scatter(self->buf, iov, nr, &state);
+		if (total > FILE_SIZE - 9)
+			continue;
+		memset(self->buf, 0xee, BUF_SIZE);
+		ASSERT_EQ(total, move_vec(r, IORING_OP_READV_FIXED, self->fd, iov, nr, 9, flags));
+		for (i = 0, at = 9; i < nr; at += iov[i++].iov_len) {
+			ASSERT_EQ(-1, iou_verify(iov[i].iov_base, iov[i].iov_len, at, SEED)) {
+				TH_LOG("piece %u of %u", i, nr);
+			}
+			memset(iov[i].iov_base, 0xee, iov[i].iov_len);
+		}
+		for (i = 0; i < BUF_SIZE; i++)
+			ASSERT_EQ(0xee, self->buf[i]);
+		/* write the pieces, each of which has a byte of its own */
+		for (i = 0; i < nr; i++)
+			memset(iov[i].iov_base, i, iov[i].iov_len);
+		ASSERT_EQ(total, move_vec(r, IORING_OP_WRITEV_FIXED, self->fd, iov, nr, 9, flags));
+		ASSERT_EQ(total, pread(self->fd, back, total, 9));
+		for (i = 0, at = 0; i < nr; at += iov[i++].iov_len)
+			for (k = 0; k < iov[i].iov_len; k++)
+				ASSERT_EQ((unsigned char)i, back[at + k]);
+		iou_fill(back, FILE_SIZE, 0, SEED);
+		ASSERT_EQ(FILE_SIZE, pwrite(self->fd, back, FILE_SIZE, 0));
+	}
+	/* pieces may overlap: the last one wins */
+	iov[0] = (struct iovec){ self->buf, 100 };
+	iov[1] = (struct iovec){ self->buf + 50, 100 };
+	ASSERT_EQ(200, move_vec(r, IORING_OP_READV_FIXED, self->fd, iov, 2, 0, 0));
+	EXPECT_EQ(-1, iou_verify(self->buf, 50, 0, SEED));
+	EXPECT_EQ(-1, iou_verify(self->buf + 50, 100, 100, SEED));
+	free(back);
+	free(iov);
+}
+
+/*
+ * All pieces of a vector have to be in the one registered buffer, and none may be empty.
+ * Mutants: parts-empty, parts-outside, vector-needs-no-buffer.
+ */
+TEST_F(rw, vector_beyond_a_buffer)
+{
+	unsigned char *end = self->buf + BUF_SIZE;
+	struct iou *r = &self->r;
+	struct iovec iov[1025];
+	struct {
+		struct iovec second;
+		int ret;
+	} rows[] = {
+		{ { self->buf, 100 }, 116 },
+		{ { self->buf, 0 }, -EFAULT },
+		{ { NULL, 0 }, -EFAULT },
+		{ { self->buf - 1, 2 }, -EFAULT },
+		{ { end - 1, 1 }, 17 },
+		{ { end - 1, 2 }, -EFAULT },
+		{ { end, 1 }, -EFAULT },
+		{ { end, 0 }, -EFAULT },
+		{ { self->page, 16 }, -EFAULT },
+		{ { IOU_KERNEL, 8192 }, -EFAULT },
+		{ { self->buf, -1UL }, -EINVAL },
+	};
+	unsigned int i, k;
+	static const int ops[] = { IORING_OP_READV_FIXED, IORING_OP_WRITEV_FIXED };
+
+	/* differences: none, 6.12 has no READV_FIXED */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_OP_READV_FIXED");
+	for (i = 0; i < 4 * ARRAY_LEN(rows); i++) {
+		unsigned char flags = both_flags[i & 1];
+		int op = ops[i / 2 % 2];
+
+		iov[0] = (struct iovec){ self->buf + 200, 16 };
+		iov[1] = rows[i / 4].second;
+		EXPECT_EQ(rows[i / 4].ret, move_vec(r, op, self->fd, iov, 2, 0, flags)) {
+			TH_LOG("row %u, flags %x", i / 4, flags);
+		}
+		if (rows[i / 4].ret < 0) {
+			EXPECT_EQ(rows[i / 4].ret, move_vec(r, op, self->fd, iov + 1, 1, 0, flags));
+			iov[2] = iov[0];
+			EXPECT_EQ(rows[i / 4].ret, move_vec(r, op, self->fd, iov + 1, 2, 0, flags));
+		}
+	}
+	for (i = 0; i < ARRAY_LEN(iov); i++)
+		iov[i] = (struct iovec){ self->buf + i * 16, 16 };
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		struct io_uring_sqe *sqe;
+
+		for (i = 0; i < 3; i++) {
+			sqe = iou_prep(r, IORING_OP_READV_FIXED, self->fd, iov, 2, 0);
+			sqe->buf_index = i ? 0xffff >> i : 0;
+			sqe->flags = both_flags[k];
+			EXPECT_EQ(-EFAULT, iou_one(r));
+		}
+		sqe = iou_prep(r, IORING_OP_READV_FIXED, self->fd, iov, 0, 0);
+		sqe->buf_index = 2;
+		sqe->flags = both_flags[k];
+		EXPECT_EQ(-EFAULT, iou_one(r));
+		EXPECT_EQ(1024 * 16, move_vec(r, IORING_OP_READV_FIXED, self->fd, iov, 1024, 0,
+					      both_flags[k]));
+		EXPECT_EQ(-EINVAL, move_vec(r, IORING_OP_READV_FIXED, self->fd, iov, 1025, 0,
+					    both_flags[k]));
+		EXPECT_EQ(0, move_vec(r, IORING_OP_READV_FIXED, self->fd, iov, 0, 0,
+				      both_flags[k]));
+		EXPECT_EQ(0, move_vec(r, IORING_OP_READV_FIXED, self->fd, NULL, 0, 0,
+				      both_flags[k]));
+		EXPECT_EQ(-EFAULT, move_vec(r, IORING_OP_READV_FIXED, self->fd, NULL, 1, 0,
+					    both_flags[k]));
+	}
+}
+
+/*
+ * A vector that waits for a pipe is copied, and its buffer stays registered for it.  It ends with
+ * the part that is there.
+ */
+TEST_F(rw, vector_waits)
+{
+	struct iovec iov[2] = { { self->buf + 7, 5 }, { self->buf + 4090, 20 } };
+	struct iovec none = { NULL, 0 };
+	struct io_uring_rsrc_update2 up = { .offset = 1, .nr = 1, .data = (uintptr_t)&none };
+	struct io_uring_cqe cqe;
+	struct iou *r = &self->r;
+	int p[2], round;
+
+	/* differences: none, 6.12 has no READV_FIXED */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_OP_READV_FIXED");
+	ASSERT_EQ(0, pipe(p));
+	for (round = 0; round < 3; round++) {
+		memset(self->buf, 0, 8192);
+		iov[0] = (struct iovec){ self->buf + 7, 5 };
+		iou_prep(r, IORING_OP_READV_FIXED, p[0], iov, 2, 0)->buf_index = 1;
+		ASSERT_EQ(0, iou_submit_issued(r));
+		iov[0] = (struct iovec){ self->buf + 100, 5 };
+		if (round == 2)
+			ASSERT_EQ(1, iou_register(r, IORING_REGISTER_BUFFERS_UPDATE, &up,
+						  sizeof(up)));
+		ASSERT_EQ(11, write(p[1], "hello world", 11));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(11, cqe.res);
+		EXPECT_EQ(0, memcmp(self->buf + 7, "hello", 5));
+		EXPECT_EQ(0, memcmp(self->buf + 4090, " world", 7));
+		EXPECT_EQ(0, self->buf[100]);
+	}
+	close(p[0]);
+	close(p[1]);
+}
 
 TEST_F(rw, bad_memory)
 {
@@ -972,7 +1240,7 @@ TEST_F(rw, pipe_write_waits_for_room)
 	}
 }
 
-/* A request waits for data although the pipe has O_NONBLOCK, which applies to read(2) only. */
+/* A request waits for data even if the pipe has O_NONBLOCK, unlike read(2). */
 TEST_F(rw, nonblocking_pipe)
 {
 	struct iou *r = &self->r;
@@ -1099,8 +1367,8 @@ TEST_F(rw, eventfd)
 }
 
 /*
- * Each piece of a vector, also an empty one, is a separate write to an eventfd, which refuses less
- * than 8 bytes.  Mutant: vector-skips-empty.
+ * Each piece of a vector, even an empty piece, is a separate write to an eventfd, which refuses
+ * less than 8 bytes.  Mutant: vector-skips-empty.
  */
 TEST_F(rw, empty_piece_first)
 {
@@ -1119,7 +1387,7 @@ TEST_F(rw, empty_piece_first)
 	close(fd);
 }
 
-/* A file that has ->read() but no ->read_iter(). */
+/* Read a file that has ->read() but no ->read_iter().  Mutant: vector-in-one-piece. */
 TEST_F(rw, file_without_iterator)
 {
 	int fd = open("/proc/self/auxv", O_RDONLY);
@@ -1149,6 +1417,13 @@ TEST_F(rw, file_without_iterator)
 		sqe->buf_index = 1;
 		sqe->flags = both_flags[k];
 		EXPECT_EQ(32, iou_one(r));
+		/* differences: none, 6.12 has no READV_FIXED, and 7.3 writes over the vector */
+		if (!iou_on_stock()) {
+			memset(self->buf, 0, 1024);
+			EXPECT_EQ(32, move_vec(r, IORING_OP_READV_FIXED, fd, iov, 3, 0,
+					       both_flags[k]));
+			EXPECT_EQ(0, memcmp(want, self->buf, 32));
+		}
 		/* reads advance the position, as read(2) does */
 		ASSERT_EQ(0, lseek(fd, 0, SEEK_SET));
 		iou_prep(r, IORING_OP_READ, fd, self->buf, 16, -1ULL)->flags =
@@ -1337,7 +1612,7 @@ TEST_F(direct, read_blocks_in_any_order)
 	unsigned int w, i;
 	unsigned long long seen;
 
-	for (w = 0; w < ARRAY_LEN(read_ways); w++) {
+	for (w = 0; w < nr_ways(ARRAY_LEN(read_ways)); w++) {
 		const struct way *way = &read_ways[w];
 
 		memset(self->buf, 0, AREA);
@@ -1349,7 +1624,7 @@ TEST_F(direct, read_blocks_in_any_order)
 				       iov[i]);
 			sqe->user_data = i;
 			/* pieces of a block would not be aligned */
-			if (way->op == IORING_OP_READV) {
+			if (has_vector(way->op)) {
 				iov[i][0] = (struct iovec){ self->buf + at, BLOCK };
 				sqe->len = 1;
 			}
@@ -1379,7 +1654,7 @@ TEST_F(direct, write_blocks_in_any_order)
 	bool keeps = keeps_data(self->fd);
 	unsigned int w, i;
 
-	for (w = 0; w < ARRAY_LEN(write_ways); w++) {
+	for (w = 0; w < nr_ways(ARRAY_LEN(write_ways)); w++) {
 		const struct way *way = &write_ways[w];
 
 		iou_fill(self->buf, AREA, 0, 100 + w);
@@ -1389,7 +1664,7 @@ TEST_F(direct, write_blocks_in_any_order)
 
 			sqe = prep_way(r, way, self->fd, self->buf + at, BLOCK, at,
 				       iov[i]);
-			if (way->op == IORING_OP_WRITEV) {
+			if (has_vector(way->op)) {
 				iov[i][0] = (struct iovec){ self->buf + at, BLOCK };
 				sqe->len = 1;
 			}
@@ -1452,6 +1727,38 @@ TEST_F(direct, unaligned)
 			both_flags[k];
 		EXPECT_EQ(-EFAULT, iou_one(r));
 	}
+}
+
+/*
+ * The pieces of a vector are sectors of the registered memory, whatever is mapped at their
+ * addresses by then.  Mutant: vector-by-address.
+ */
+TEST_F(direct, vector_of_sectors)
+{
+	unsigned char *copy = iou_map_anon(AREA), *back = iou_map_anon(BLOCK);
+	struct iovec iov[BLOCK / 512];
+	unsigned int i, k;
+
+	/* 6.12 refuses segments of less than a block of the device */
+	if (!iou_kernel_from("7"))
+		return;
+	if (!keeps_data(self->fd))
+		SKIP(return, "needs a device that keeps data");
+	memcpy(copy, self->buf, AREA);
+	for (i = 0; i < ARRAY_LEN(iov); i++)
+		iov[i] = (struct iovec){ self->buf + (8 - i) * BLOCK + i * 512, 512 };
+	ASSERT_EQ(self->buf, mmap(self->buf, AREA, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	for (k = 0; k < ARRAY_LEN(both_flags); k++) {
+		ASSERT_EQ(BLOCK, move_vec(&self->r, IORING_OP_WRITEV_FIXED, self->fd, iov,
+					  ARRAY_LEN(iov), k * BLOCK, both_flags[k]));
+		ASSERT_EQ(BLOCK, pread(self->fd, back, BLOCK, k * BLOCK));
+		for (i = 0; i < ARRAY_LEN(iov); i++)
+			EXPECT_EQ(0, memcmp(back + i * 512, copy + (8 - i) * BLOCK + i * 512, 512));
+	}
+	EXPECT_EQ(0, self->buf[0]);
+	munmap(copy, AREA);
+	munmap(back, BLOCK);
 }
 
 /* An IOPOLL ring refuses requests that cannot be polled. */
@@ -1539,7 +1846,7 @@ TEST_F(direct, drained)
 		for (i = 0; i < 10; i++) {
 			ASSERT_EQ(0, iou_reap(r, &cqe));
 			EXPECT_EQ(cqe.user_data == 8 ? 0 : BLOCK, cqe.res);
-			/* eight CQEs in any order, then two in order, except on 6.12 */
+			/* eight CQEs come in any order, then two in order, except on 6.12 */
 			if (i < 8) {
 				EXPECT_GT(8, cqe.user_data);
 			} else if (!iou_on_stock()) {
@@ -1625,6 +1932,290 @@ TEST_F(rw, direct_behind_another)
 	}
 	close(p[0]);
 	close(p[1]);
+	close(fd);
+}
+
+/* The stream of a write is checked by a block device, which has none here. */
+TEST_F(direct, write_stream)
+{
+	bool streams = iou_kernel_from("7"), polled = variant->flags & IORING_SETUP_IOPOLL;
+	struct iovec iov = { self->buf, BLOCK };
+	int plain = open(iou_scratch(), O_RDWR), want = streams ? -EINVAL : BLOCK;
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+
+	/* differences: none, 6.12 has no streams */
+	iou_prep(r, IORING_OP_WRITE, self->fd, self->buf, BLOCK, 0)->write_stream = 1;
+	EXPECT_EQ(want, iou_one(r));
+	sqe = iou_prep(r, IORING_OP_WRITE, self->fd, self->buf, BLOCK, 0);
+	sqe->write_stream = 255;
+	sqe->flags = IOSQE_ASYNC;
+	EXPECT_EQ(want, iou_one(r));
+	iou_prep(r, IORING_OP_WRITEV, self->fd, &iov, 1, 0)->write_stream = 1;
+	EXPECT_EQ(want, iou_one(r));
+	sqe = iou_prep(r, IORING_OP_WRITE_FIXED, self->fd, self->buf, BLOCK, 0);
+	sqe->buf_index = 1;
+	sqe->write_stream = 1;
+	EXPECT_EQ(want, iou_one(r));
+	/* the three bytes behind it mean nothing, and reads and buffered writes have no stream */
+	memset(iou_prep(r, IORING_OP_WRITE, self->fd, self->buf, BLOCK, 0)->__pad4, 1, 3);
+	EXPECT_EQ(BLOCK, iou_one(r));
+	iou_prep(r, IORING_OP_READ, self->fd, self->buf, BLOCK, 0)->write_stream = 1;
+	EXPECT_EQ(BLOCK, iou_one(r));
+	iou_prep(r, IORING_OP_WRITE, plain, self->buf, BLOCK, 0)->write_stream = 1;
+	EXPECT_EQ(polled ? -EOPNOTSUPP : BLOCK, iou_one(r));
+	close(plain);
+}
+
+static struct io_uring_sqe *prep_attr(struct iou *r, int op, int fd, void *buf, unsigned int len,
+				      const struct io_uring_attr_pi *pi)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, op, fd, buf, len, 0);
+
+	sqe->attr_ptr = iou_addr(pi);
+	sqe->attr_type_mask = IORING_RW_ATTR_FLAG_PI;
+	return sqe;
+}
+
+/* What is refused without a device that has metadata. */
+TEST_F(rw, attributes)
+{
+	struct io_uring_attr_pi pi = { .addr = iou_addr(self->page), .len = 64 };
+	struct iovec vec[2] = { { self->buf, 512 }, { self->buf + 512, 512 } };
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	int device;
+
+	/* differences: none, 6.12 ignores the fields, on any file */
+	if (!iou_kernel_from("7")) {
+		prep_attr(r, IORING_OP_READ, self->fd, self->buf, 512, NULL)->attr_type_mask = 6;
+		EXPECT_EQ(512, iou_one(r));
+		EXPECT_FALSE(r->p.features & IORING_FEAT_RW_ATTR);
+		return;
+	}
+	EXPECT_TRUE(r->p.features & IORING_FEAT_RW_ATTR);
+	prep_attr(r, IORING_OP_READ, self->fd, self->buf, 512, (void *)8)->attr_type_mask = 0;
+	EXPECT_EQ(512, iou_one(r));
+	prep_attr(r, IORING_OP_READ, self->fd, self->buf, 512, NULL)->attr_type_mask = 2;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_attr(r, IORING_OP_READ, self->fd, self->buf, 512, &pi)->attr_type_mask = 3;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_attr(r, IORING_OP_READ, self->fd, self->buf, 512, &pi)->attr_type_mask = 1ULL << 63;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_attr(r, IORING_OP_READ, self->fd, self->buf, 512, NULL);
+	EXPECT_EQ(-EFAULT, iou_one(r));
+	prep_attr(r, IORING_OP_READ, self->fd, self->buf, 512, IOU_KERNEL);
+	EXPECT_EQ(-EFAULT, iou_one(r));
+	/* the file has no metadata; vectors need memory of their own */
+	prep_attr(r, IORING_OP_READ, self->fd, self->buf, 512, &pi);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_attr(r, IORING_OP_WRITE, self->fd, self->buf, 512, &pi)->flags = IOSQE_ASYNC;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_attr(r, IORING_OP_READV, self->fd, vec, 2, &pi);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_attr(r, IORING_OP_WRITEV, self->fd, vec, 1, &pi);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_attr(r, IORING_OP_READ_FIXED, self->fd, self->buf, 512, &pi)->buf_index = 1;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_attr(r, IORING_OP_READ_MULTISHOT, self->fd, NULL, 0, &pi);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	prep_attr(r, IORING_OP_READ, 999, self->buf, 512, &pi);
+	EXPECT_EQ(-EBADF, iou_one(r));
+	/* the program's own flags stay unknown */
+	prep_attr(r, IORING_OP_READ, self->fd, self->buf, 512, &pi)->rw_flags = 1U << 31;
+	EXPECT_GT(0, iou_one(r));
+	sqe = prep_attr(r, IORING_OP_READV, self->fd, vec, 2, NULL);
+	sqe->attr_type_mask = 0;
+	sqe->rw_flags = 1U << 31;
+	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
+	sqe = prep_attr(r, IORING_OP_READ, self->fd, self->buf, 512, NULL);
+	sqe->attr_type_mask = 0;
+	sqe->rw_flags = 1U << 31;
+	EXPECT_EQ(-EOPNOTSUPP, iou_one(r));
+	device = open(iou_scratch(), O_RDWR | O_DIRECT);
+	if (device >= 0) {
+		prep_attr(r, IORING_OP_READ, device, self->page, IOU_PAGE, &pi);
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		close(device);
+	}
+	pi.rsvd = 1;
+	prep_attr(r, IORING_OP_READ, self->fd, self->buf, 512, &pi);
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	pi.rsvd = 0;
+	pi.addr = iou_addr(IOU_KERNEL);
+	prep_attr(r, IORING_OP_READ, self->fd, self->buf, 512, &pi);
+	EXPECT_EQ(-EFAULT, iou_one(r));
+}
+
+/* Return: the checksum of a block in its protection information. */
+static unsigned short guard(const unsigned char *data, unsigned int len)
+{
+	unsigned int i, crc = 0;
+
+	while (len--) {
+		crc ^= *data++ << 8;
+		for (i = 0; i < 8; i++)
+			crc = crc & 0x8000 ? (crc << 1 ^ 0x8bb7) & 0xffff : crc << 1;
+	}
+	return crc;
+}
+
+#define PI_BLOCK	512
+#define PI_TAG		0x1234
+#define PI_READS	64
+/* QEMU's drive does not check block 0 */
+#define PI_FIRST	8
+#define PI_POS		(PI_FIRST * PI_BLOCK)
+
+/* Fill in the protection information, of type 1, of blocks from PI_FIRST on. */
+static void protect(unsigned char *pi, const unsigned char *data, unsigned int blocks)
+{
+	unsigned int i;
+
+	for (i = 0; i < blocks; i++, pi += 8, data += PI_BLOCK) {
+		unsigned short crc = guard(data, PI_BLOCK);
+		const unsigned char bytes[] = {
+			crc >> 8, crc, PI_TAG >> 8, PI_TAG & 0xff, 0, 0, 0, i + PI_FIRST,
+		};
+
+		memcpy(pi, bytes, sizeof(bytes));
+	}
+}
+
+/* Store the path of the block device in IOU_PI.  Return: true if it has protection information. */
+static bool find_protected(char *path, size_t size)
+{
+	const char *name = getenv("IOU_PI");
+	char format[32] = { }, file[128];
+	int fd;
+
+	snprintf(file, sizeof(file), "/sys/block/%s/integrity/format", name ?: "none");
+	fd = open(file, O_RDONLY);
+	if (fd < 0 || read(fd, format, sizeof(format) - 1) < 0)
+		return false;
+	close(fd);
+	snprintf(path, size, "/dev/%s", name);
+	return !strncmp(format, "T10-DIF-TYPE1-CRC", 17);
+}
+
+static struct io_uring_sqe *prep_at(struct iou *r, int op, int fd, void *buf, unsigned int len,
+				    const struct io_uring_attr_pi *pi)
+{
+	struct io_uring_sqe *sqe = prep_attr(r, op, fd, buf, len, pi);
+
+	sqe->off = PI_POS;
+	return sqe;
+}
+
+/* Let the device refuse attempts that must not wait for one of its few tags. */
+static bool few_tags(void)
+{
+	char file[128];
+	int fd, ret;
+
+	snprintf(file, sizeof(file), "/sys/block/%s/queue/nr_requests", getenv("IOU_PI"));
+	fd = open(file, O_WRONLY);
+	ret = write(fd, "4", 1);
+	close(fd);
+	return ret == 1;
+}
+
+/*
+ * A device writes, checks and returns the metadata of blocks.  A later attempt of a request passes
+ * the same metadata as the first one.
+ */
+TEST(metadata)
+{
+	static const unsigned int kinds[] = { 0, IOU_DEFER, IORING_SETUP_SQPOLL };
+	unsigned int i, k, all = PI_READS * PI_BLOCK;
+	unsigned char *data = iou_map_anon(2 * all), *meta = iou_map_anon(2 * 8 * PI_READS);
+	struct iovec vec[2] = { { data, all / 2 }, { data + all / 2, all / 2 } };
+	struct iovec reg = { data, 2 * all };
+	struct io_uring_attr_pi pi, pis[PI_READS];
+	struct io_uring_cqe cqe;
+	struct iou r;
+	char path[64];
+	int fd, plain;
+
+	/* differences: none, 6.12 cannot pass metadata */
+	if (!iou_kernel_from("7") || !find_protected(path, sizeof(path)))
+		SKIP(return, "needs a device with protection information in IOU_PI");
+	fd = open(path, O_RDWR | O_DIRECT);
+	plain = open(path, O_RDWR);
+	ASSERT_LE(0, fd);
+	for (k = 0; k < 2 * ARRAY_LEN(kinds); k++) {
+		unsigned int f = k % 2 ? IOSQE_ASYNC : 0;
+
+		ASSERT_EQ(0, iou_init(&r, PI_READS, kinds[k / 2]));
+		ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_BUFFERS, &reg, 1));
+		iou_fill(data, all, k, SEED);
+		protect(meta, data, PI_READS);
+		pi = (struct io_uring_attr_pi){
+			.flags = 7, .app_tag = PI_TAG, .len = 8 * PI_READS, .addr = iou_addr(meta),
+			.seed = PI_FIRST,
+		};
+		prep_at(&r, IORING_OP_WRITE, fd, data, all, &pi)->flags = f;
+		EXPECT_EQ((int)all, iou_one(&r));
+		prep_at(&r, IORING_OP_WRITE_FIXED, fd, data, all, &pi)->flags = f;
+		EXPECT_EQ((int)all, iou_one(&r));
+		prep_at(&r, IORING_OP_WRITEV, fd, vec, 2, &pi)->flags = f;
+		EXPECT_EQ((int)all, iou_one(&r));
+		/* the device checks what it writes */
+		meta[0] ^= 1;
+		prep_at(&r, IORING_OP_WRITE, fd, data, all, &pi)->flags = f;
+		EXPECT_EQ(-EILSEQ, iou_one(&r));
+		meta[0] ^= 1;
+		pi.addr = iou_addr(meta + 8 * PI_READS);
+		memset(meta + 8 * PI_READS, 0, 8 * PI_READS);
+		memset(data + all, 0, all);
+		prep_at(&r, IORING_OP_READ, fd, data + all, all, &pi)->flags = f;
+		EXPECT_EQ((int)all, iou_one(&r));
+		EXPECT_EQ(0, memcmp(data, data + all, all));
+		EXPECT_EQ(0, memcmp(meta, meta + 8 * PI_READS, 8 * PI_READS));
+		prep_at(&r, IORING_OP_READ_FIXED, fd, data + all, all, &pi)->flags = f;
+		EXPECT_EQ((int)all, iou_one(&r));
+		prep_at(&r, IORING_OP_READV, fd, vec, 2, &pi)->flags = f;
+		EXPECT_EQ((int)all, iou_one(&r));
+		pi.app_tag++;
+		prep_at(&r, IORING_OP_READ, fd, data + all, all, &pi)->flags = f;
+		EXPECT_EQ(-EILSEQ, iou_one(&r));
+		pi.app_tag--;
+		pi.len--;
+		prep_at(&r, IORING_OP_READ, fd, data + all, all, &pi)->flags = f;
+		EXPECT_EQ(-EINVAL, iou_one(&r));
+		pi.len++;
+		prep_attr(&r, IORING_OP_READ, plain, data + all, all, &pi)->flags = f;
+		EXPECT_EQ(-EOPNOTSUPP, iou_one(&r));
+		/* more reads than the device takes at once */
+		ASSERT_TRUE(few_tags());
+		memset(meta + 8 * PI_READS, 0, 8 * PI_READS);
+		memset(data + all, 0, all);
+		for (i = 0; i < PI_READS; i++) {
+			struct io_uring_sqe *sqe;
+
+			pis[i] = pi;
+			pis[i].len = 8;
+			pis[i].addr += 8 * i;
+			pis[i].seed += i;
+			sqe = prep_at(&r, IORING_OP_READ, fd, data + all + i * PI_BLOCK, PI_BLOCK,
+				      &pis[i]);
+			sqe->off += i * PI_BLOCK;
+			sqe->flags = f;
+		}
+		ASSERT_EQ(PI_READS, iou_submit(&r));
+		for (i = 0; i < PI_READS; i++) {
+			ASSERT_EQ(0, iou_reap(&r, &cqe));
+			EXPECT_EQ(PI_BLOCK, cqe.res);
+		}
+		EXPECT_EQ(0, memcmp(data, data + all, all));
+		EXPECT_EQ(0, memcmp(meta, meta + 8 * PI_READS, 8 * PI_READS));
+		iou_exit(&r);
+	}
+	ASSERT_EQ(0, iou_init(&r, 4, IORING_SETUP_IOPOLL));
+	prep_attr(&r, IORING_OP_READ, fd, data, all, &pi);
+	EXPECT_EQ(-EOPNOTSUPP, iou_one(&r));
+	iou_exit(&r);
+	close(plain);
 	close(fd);
 }
 

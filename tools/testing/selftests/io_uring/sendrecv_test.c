@@ -4,7 +4,7 @@
 
 #include "sock.h"
 
-/* Kinds of sockets; each test body runs with each kind. */
+/* Kinds of socket pairs.  Most tests run with each kind, or with each kind of stream. */
 enum { UNIX_STREAM, TCP_STREAM, NR_STREAMS, UNIX_DGRAM = NR_STREAMS, NR_PAIRS };
 
 #define BYTES	(192 * 1024)
@@ -156,7 +156,7 @@ TEST_F(sendrecv, does_not_wait)
 		EXPECT_EQ(-EAGAIN, iou_one(&self->r));
 		ASSERT_TRUE(give(self->pair[i][0], self->out, 1));
 		ASSERT_TRUE(sock_readable(fd));
-		/* POLL_FIRST skips the first attempt, and MSG_DONTWAIT the wait */
+		/* POLL_FIRST skips the first attempt, and MSG_DONTWAIT skips the wait */
 		prep_io(&self->r, f, IORING_OP_RECV, fd, self->in, 1, MSG_DONTWAIT)->ioprio =
 			IORING_RECVSEND_POLL_FIRST;
 		EXPECT_EQ(-EAGAIN, iou_one(&self->r));
@@ -164,7 +164,7 @@ TEST_F(sendrecv, does_not_wait)
 	}
 }
 
-/* A send that waits for room continues with the rest, with MSG_WAITALL until all is sent. */
+/* With MSG_WAITALL a send waits for room until all is sent; otherwise it may send only a part. */
 TEST_F(sendrecv, send_waits)
 {
 	unsigned int f = variant->sqe_flags, i, round;
@@ -247,6 +247,28 @@ TEST_F(sendrecv, receive_all)
 			     MSG_WAITALL));
 }
 
+/* With MSG_DONTWAIT, too, the part that is there is the result.  Mutant: part-counts-one-more. */
+TEST_F(sendrecv, all_that_is_there)
+{
+	struct iovec none = { self->in, 0 };
+	struct msghdr msg = { .msg_iov = &none, .msg_iovlen = 1 };
+	unsigned int f = variant->sqe_flags;
+	struct iou *r = &self->r;
+	int i;
+
+	for (i = 0; i < UNIX_DGRAM; i++) {
+		int *fds = self->pair[i];
+
+		ASSERT_TRUE(give(fds[0], self->out, 10));
+		ASSERT_TRUE(sock_readable(fds[1]));
+		EXPECT_EQ(10, do_io(r, f, IORING_OP_RECV, fds[1], self->in, 50,
+				    MSG_WAITALL | MSG_DONTWAIT));
+		EXPECT_EQ(-1, iou_verify(self->in, 10, 0, 5));
+		/* an empty vector is no error.  Mutant: empty-vector-refused. */
+		EXPECT_EQ(0, do_io(r, f, IORING_OP_SENDMSG, fds[0], &msg, 1, 0));
+	}
+}
+
 /*
  * A connection that is reset after a few bytes breaks the chain of a receive with MSG_WAITALL.
  * Mutant: recv-reset-succeeds.
@@ -322,9 +344,9 @@ TEST_F(sendrecv, cancelled_in_the_middle)
 }
 
 /*
- * The socket takes a part and has room again at once, so the send is between two attempts when the
- * cancel comes in the same call.  A cancel of 6.12 does not find it.  Mutant: cancel-misses-retry.
- * differences: cancel-between-attempts
+ * The socket takes a part and has room again at once.  So the send is between two attempts when the
+ * cancel comes, in the same call.  In 6.12 the cancel does not find the send.
+ * Mutant: cancel-misses-retry.  differences: cancel-between-attempts
  */
 TEST_F(sendrecv, cancelled_between_parts)
 {
@@ -348,7 +370,7 @@ TEST_F(sendrecv, cancelled_between_parts)
 		for (n = 0; n < 2; n++)
 			res[iou_cqe_at(r, n)->user_data] = iou_cqe_at(r, n)->res;
 		iou_seen(r, 2);
-		/* with ALL the result is a count, without a request that a worker has begun */
+		/* with ALL, the result counts the ended requests, except one that a worker runs */
 		EXPECT_TRUE(res[2] == (int)i || (f && res[2] == (i ? 0 : -EALREADY)));
 		EXPECT_TRUE(res[1] > 0 || (f && (res[1] == -ECANCELED || res[1] == -EINTR)));
 		EXPECT_GT(BYTES, res[1]);
@@ -461,7 +483,7 @@ TEST_F(sendrecv, peek_all)
 	sqe->user_data = 5;
 	ASSERT_EQ(1, iou_submit(r));
 	do {
-		/* a cancel may not find the receive between two attempts */
+		/* a cancel between two attempts of the receive possibly does not find it: repeat */
 		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)5, 0, 0)->user_data = 6;
 		ASSERT_EQ(1, iou_submit_wait(r, 1));
 		ASSERT_EQ(0, iou_reap(r, &cqe));
@@ -516,7 +538,7 @@ TEST_F(sendrecv, errors)
 	EXPECT_EQ(0, do_io(r, f, IORING_OP_RECV, self->pair[UNIX_STREAM][1], self->in, 0, 0));
 }
 
-/* A bad message fails when its SQE is read. */
+/* A bad message fails, and no data is sent. */
 TEST_F(sendrecv, bad_messages)
 {
 	unsigned int f = variant->sqe_flags, i;
@@ -561,15 +583,13 @@ static const struct {
 	int want;
 } refusals[] = {
 	{ "send ioprio 2", IORING_OP_SEND, IORING_RECV_MULTISHOT, -EINVAL },
-	{ "send ioprio 4", IORING_OP_SEND, IORING_RECVSEND_FIXED_BUF, -EINVAL },
 	{ "send ioprio 8", IORING_OP_SEND, IORING_SEND_ZC_REPORT_USAGE, -EINVAL },
 	{ "send ioprio 16", IORING_OP_SEND, IORING_RECVSEND_BUNDLE, -EINVAL },
-	{ "send ioprio 32", IORING_OP_SEND, 32, -EINVAL },
+	{ "send ioprio 64", IORING_OP_SEND, 64, -EINVAL },
 	{ "sendmsg ioprio 2", IORING_OP_SENDMSG, IORING_RECV_MULTISHOT, -EINVAL },
 	{ "sendmsg ioprio 4", IORING_OP_SENDMSG, IORING_RECVSEND_FIXED_BUF, -EINVAL },
 	{ "sendmsg ioprio 16", IORING_OP_SENDMSG, IORING_RECVSEND_BUNDLE, -EINVAL },
 	{ "recv ioprio 2", IORING_OP_RECV, IORING_RECV_MULTISHOT, -EINVAL },
-	{ "recv ioprio 4", IORING_OP_RECV, IORING_RECVSEND_FIXED_BUF, -EINVAL },
 	{ "recv ioprio 8", IORING_OP_RECV, IORING_SEND_ZC_REPORT_USAGE, -EINVAL },
 	{ "recv ioprio 16", IORING_OP_RECV, IORING_RECVSEND_BUNDLE, -EBADF },
 	{ "recvmsg ioprio 2", IORING_OP_RECVMSG, IORING_RECV_MULTISHOT, -EINVAL },
@@ -577,7 +597,7 @@ static const struct {
 	{ "recvmsg ioprio 32", IORING_OP_RECVMSG, 32, -EINVAL },
 };
 
-/* Bad SQE fields fail before the bad descriptor does, which is checked later. */
+/* A bad SQE field fails the request first, as the bad descriptor is checked later. */
 TEST_F(sendrecv, refusals)
 {
 	static const int ops[] = {
@@ -672,7 +692,7 @@ TEST_F(sendrecv, to_an_address)
 	close(from);
 }
 
-/* An address without a length is invalid, also on a connected socket. */
+/* An address without a length is invalid, even on a connected socket. */
 TEST_F(sendrecv, to_an_empty_address)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET };
@@ -714,7 +734,7 @@ TEST_F(sendrecv, longest)
 	}
 }
 
-/* Vectors with no, one or many elements, also if only parts are moved at a time. */
+/* Send and receive vectors with no, one or many elements, in one or several parts. */
 TEST_F(sendrecv, vectors)
 {
 	unsigned int f = variant->sqe_flags, i, n, nr;
@@ -744,7 +764,7 @@ TEST_F(sendrecv, vectors)
 			EXPECT_EQ(-1, iou_verify(self->in, all, 0, 5));
 			if (i >= NR_STREAMS || all < 2)
 				continue;
-			/* half of the data is there, the rest comes; the vector was copied */
+			/* half of the data is there, the rest comes after the vector was changed */
 			half = all / 2;
 			memset(self->in, 0, all);
 			ASSERT_TRUE(give(fds[0], self->out, half));
@@ -760,6 +780,371 @@ TEST_F(sendrecv, vectors)
 			EXPECT_EQ(-1, iou_verify(self->in, all, 0, 5));
 		}
 	}
+}
+
+/* Split the first @len bytes of @data into @nr pieces of different lengths. */
+static void split(struct iovec *iov, unsigned int nr, char *data, size_t len)
+{
+	size_t at = 0;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		iov[i].iov_base = data + at;
+		iov[i].iov_len = i + 1 < nr ? len / nr / 2 + i : len - at;
+		at += iov[i].iov_len;
+	}
+}
+
+static struct io_uring_sqe *prep_vector(struct iou *r, unsigned int sqe_flags, int fd,
+					const struct iovec *iov, unsigned int nr,
+					unsigned int msg_flags)
+{
+	struct io_uring_sqe *sqe = prep_io(r, sqe_flags, IORING_OP_SEND, fd, iov, nr, msg_flags);
+
+	sqe->ioprio = IORING_SEND_VECTORIZED;
+	return sqe;
+}
+
+static int do_vector(struct iou *r, unsigned int sqe_flags, int fd, const struct iovec *iov,
+		     unsigned int nr)
+{
+	prep_vector(r, sqe_flags, fd, iov, nr, 0);
+	return iou_one(r);
+}
+
+/* A SEND takes a vector with IORING_SEND_VECTORIZED.  Mutant: vector-is-data. */
+TEST_F(sendrecv, vectorized)
+{
+	unsigned int f = variant->sqe_flags, i, nr;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	struct iovec iov[16];
+	int small = 4096;
+	size_t got;
+
+	/* differences: none, 6.12 has no such flag */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_SEND_VECTORIZED");
+	for (i = 0; i < NR_PAIRS; i++) {
+		int *fds = self->pair[i];
+
+		for (nr = 1; nr <= 16; nr = nr * 2 + 1) {
+			split(iov, nr, self->out, 700);
+			memset(self->in, 0, 700);
+			EXPECT_EQ(700, do_vector(r, f, fds[0], iov, nr));
+			ASSERT_TRUE(sock_readable(fds[1]));
+			EXPECT_EQ(700, recv(fds[1], self->in, 1000, MSG_DONTWAIT));
+			EXPECT_EQ(-1, iou_verify(self->in, 700, 0, 5));
+		}
+		if (i >= NR_STREAMS)
+			continue;
+		/* the socket takes the data in parts; the vector is copied at the beginning */
+		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+		split(iov, 16, self->out, BYTES);
+		prep_vector(r, f, fds[0], iov, 16, MSG_WAITALL);
+		ASSERT_EQ(1, iou_submit(r));
+		if (!(variant->flags & IORING_SETUP_SQPOLL))
+			memset(iov, 0xff, sizeof(iov));
+		got = 0;
+		sock_read_until_cqe(r, fds[1], self->in, BYTES, &got);
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(BYTES, cqe.res);
+		got += drain(fds[1], self->in + got, BYTES - got);
+		EXPECT_EQ(BYTES, got);
+		EXPECT_EQ(-1, iou_verify(self->in, got, 0, 5));
+	}
+}
+
+/* A vector goes to an address, long or short.  Mutant: vector-forgets-name. */
+TEST_F(sendrecv, vectorized_to_an_address)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX, .sun_path = "\0vector" };
+	int from = socket(AF_UNIX, SOCK_DGRAM, 0), i;
+	struct io_uring_sqe *sqe;
+	struct iovec iov[3];
+
+	/* differences: none, 6.12 has no such flag */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_SEND_VECTORIZED");
+	split(iov, 3, self->out, 70);
+	for (i = 0; i < 2; i++) {
+		socklen_t len = i ? sizeof(un) : offsetof(struct sockaddr_un, sun_path) + 16;
+		int to = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+		snprintf(un.sun_path + 8, 8, "%d", getpid() * 2 + i);
+		ASSERT_EQ(0, bind(to, (void *)&un, len));
+		sqe = prep_vector(&self->r, variant->sqe_flags, from, iov, 3, 0);
+		sqe->addr2 = (uintptr_t)&un;
+		sqe->addr_len = len;
+		EXPECT_EQ(70, iou_one(&self->r));
+		EXPECT_EQ(70, recv(to, self->in, 100, MSG_DONTWAIT));
+		EXPECT_EQ(-1, iou_verify(self->in, 70, 0, 5));
+		close(to);
+	}
+	close(from);
+}
+
+TEST_F(sendrecv, vectorized_refused)
+{
+	unsigned int f = variant->sqe_flags, i;
+	int *fds = self->pair[0];
+	struct iou *r = &self->r;
+	struct iovec iov[1025];
+
+	/* differences: none, 6.12 has no such flag */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_SEND_VECTORIZED");
+	for (i = 0; i < 1025; i++)
+		iov[i] = (struct iovec){ self->out, 1 };
+	EXPECT_EQ(0, do_vector(r, f, fds[0], (void *)8, 0));
+	EXPECT_EQ(1024, do_vector(r, f, fds[0], iov, 1024));
+	EXPECT_EQ(1024, drain(fds[1], self->in, 1024));
+	EXPECT_EQ(-EINVAL, do_vector(r, f, fds[0], iov, 1025));
+	EXPECT_EQ(-EINVAL, do_vector(r, f, fds[0], iov, -1));
+	EXPECT_EQ(-EFAULT, do_vector(r, f, fds[0], (void *)8, 1));
+	EXPECT_EQ(-EFAULT, do_vector(r, f, fds[0], (void *)8, 2));
+	iov[1].iov_len = -1;
+	EXPECT_EQ(-EINVAL, do_vector(r, f, fds[0], iov, 2));
+	EXPECT_EQ(-EINVAL, do_vector(r, f, fds[0], iov + 1, 1));
+	prep_vector(r, f, fds[1], iov, 1, 0)->opcode = IORING_OP_RECV;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	EXPECT_EQ(-1, recv(fds[1], self->in, 1, MSG_DONTWAIT));
+}
+
+/* Slots of registered buffers: the last one has a part of the data to send. */
+enum { BUF_NONE, BUF_OUT, BUF_IN, BUF_PART, NR_BUFS };
+
+static int register_bufs(struct iou *r, char *out, char *in)
+{
+	struct iovec iov[NR_BUFS] = {
+		[BUF_OUT] = { out, BYTES },
+		[BUF_IN] = { in, BYTES },
+		[BUF_PART] = { out + 100, 500 },
+	};
+
+	return iou_register(r, IORING_REGISTER_BUFFERS, iov, NR_BUFS);
+}
+
+static struct io_uring_sqe *prep_fixed(struct iou *r, unsigned int sqe_flags, int op, int fd,
+				       const void *addr, unsigned int len, unsigned int msg_flags)
+{
+	struct io_uring_sqe *sqe = prep_io(r, sqe_flags, op, fd, addr, len, msg_flags);
+
+	sqe->ioprio = IORING_RECVSEND_FIXED_BUF;
+	sqe->buf_index = op == IORING_OP_RECV ? BUF_IN : BUF_OUT;
+	return sqe;
+}
+
+/* Like prep_fixed() for 10 bytes, with another buffer.  Return: the result. */
+static int do_fixed(struct iou *r, unsigned int sqe_flags, int op, int fd, const void *addr,
+		    unsigned int index)
+{
+	prep_fixed(r, sqe_flags, op, fd, addr, 10, 0)->buf_index = index;
+	return iou_one(r);
+}
+
+/*
+ * SEND and RECV use the pages of a registered buffer, also if the program has no access to them.
+ * Mutants: send-without-its-buffer, recv-without-its-buffer.
+ * differences: none, 6.12 has no such sends and receives
+ */
+TEST_F(sendrecv, registered_buffers)
+{
+	unsigned int f = variant->sqe_flags, i;
+	struct iou *r = &self->r;
+	int len;
+
+	if (iou_on_older_stock())
+		SKIP(return, "no registered buffers for SEND and RECV");
+	ASSERT_EQ(0, register_bufs(r, self->out, self->in));
+	for (i = 0; i < NR_PAIRS; i++) {
+		int *fds = self->pair[i];
+
+		for (len = 1; len < 9000; len = len * 3 + 1) {
+			memset(self->in, 0, len);
+			ASSERT_EQ(0, mprotect(self->out, BYTES, PROT_NONE));
+			ASSERT_EQ(0, mprotect(self->in, BYTES, PROT_READ));
+			prep_fixed(r, f, IORING_OP_SEND, fds[0], self->out + len, len, 0);
+			EXPECT_EQ(len, iou_one(r));
+			ASSERT_TRUE(sock_readable(fds[1]));
+			prep_fixed(r, f, IORING_OP_RECV, fds[1], self->in, BYTES, 0);
+			EXPECT_EQ(len, iou_one(r));
+			EXPECT_EQ(-1, iou_verify(self->in, len, len, 5));
+			ASSERT_EQ(0, mprotect(self->out, 2 * BYTES, PROT_READ | PROT_WRITE));
+		}
+		/* no data, at the end of the buffer */
+		if (i == UNIX_STREAM) {
+			prep_fixed(r, f, IORING_OP_SEND, fds[0], self->out + BYTES, 0, 0);
+			EXPECT_EQ(0, iou_one(r));
+		}
+	}
+}
+
+/*
+ * A stream takes and gives the data of a registered buffer in parts.
+ * Mutant: registered-parts-begin-again.
+ * differences: none, 6.12 has no such sends and receives
+ */
+TEST_F(sendrecv, registered_buffers_in_parts)
+{
+	unsigned int f = variant->sqe_flags, i;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	int small = 4096;
+	size_t got;
+
+	if (iou_on_older_stock())
+		SKIP(return, "no registered buffers for SEND and RECV");
+	ASSERT_EQ(0, register_bufs(r, self->out, self->in));
+	for (i = 0; i < NR_STREAMS; i++) {
+		int *fds = self->pair[i];
+
+		ASSERT_TRUE(give(fds[0], self->out, 100));
+		ASSERT_TRUE(sock_readable(fds[1]));
+		prep_fixed(r, f, IORING_OP_RECV, fds[1], self->in, 5000, MSG_WAITALL);
+		ASSERT_EQ(1, iou_submit(r));
+		iou_wait_ms(r, 1, 2);
+		EXPECT_EQ(0, iou_ready(r));
+		ASSERT_TRUE(give(fds[0], self->out + 100, 4900));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(5000, cqe.res);
+		EXPECT_EQ(-1, iou_verify(self->in, 5000, 0, 5));
+
+		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+		prep_fixed(r, f, IORING_OP_SEND, fds[0], self->out, BYTES, MSG_WAITALL);
+		ASSERT_EQ(1, iou_submit(r));
+		got = 0;
+		sock_read_until_cqe(r, fds[1], self->in, BYTES, &got);
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(BYTES, cqe.res);
+		got += drain(fds[1], self->in + got, BYTES - got);
+		EXPECT_EQ(BYTES, got);
+		EXPECT_EQ(-1, iou_verify(self->in, got, 0, 5));
+
+		/* the stream ends early, which breaks the chain */
+		prep_fixed(r, f | IOSQE_IO_LINK, IORING_OP_RECV, fds[1], self->in, 5000,
+			   MSG_WAITALL);
+		iou_nop(r, 9);
+		ASSERT_EQ(2, iou_submit(r));
+		ASSERT_TRUE(give(fds[0], self->out, 700));
+		shutdown(fds[0], SHUT_WR);
+		ASSERT_EQ(0, iou_wait(r, 2));
+		EXPECT_EQ(700, iou_cqe_at(r, 0)->res);
+		EXPECT_EQ(-ECANCELED, iou_cqe_at(r, 1)->res);
+		iou_seen(r, 2);
+	}
+}
+
+/*
+ * The first attempt looks up the buffer, and later attempts keep it: a request may wait for its
+ * turn, or for its socket with IORING_RECVSEND_POLL_FIRST, before there is a buffer.
+ * differences: none, 6.12 has no such sends and receives
+ */
+TEST_F(sendrecv, registered_buffers_at_issue)
+{
+	struct io_uring_rsrc_update2 none = { .offset = BUF_IN, .nr = 1 };
+	struct iovec empty = {};
+	unsigned int f = variant->sqe_flags, i;
+	int pipes[2], *fds = self->pair[UNIX_STREAM];
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	char byte;
+
+	if (iou_on_older_stock())
+		SKIP(return, "no registered buffers for SEND and RECV");
+	ASSERT_EQ(0, pipe(pipes));
+	for (i = 0; i < 2; i++) {
+		iou_prep(r, IORING_OP_READ, pipes[0], &byte, 1, 0)->flags = IOSQE_IO_LINK;
+		if (i)
+			prep_fixed(r, f, IORING_OP_RECV, fds[1], self->in, 10, 0);
+		else
+			prep_fixed(r, f, IORING_OP_SEND, fds[0], self->out, 10, 0);
+		ASSERT_EQ(2, iou_submit(r));
+		ASSERT_EQ(0, register_bufs(r, self->out, self->in));
+		ASSERT_EQ(1, write(pipes[1], "", 1));
+		ASSERT_EQ(0, iou_wait(r, 2));
+		EXPECT_EQ(1, iou_cqe_at(r, 0)->res);
+		EXPECT_EQ(10, iou_cqe_at(r, 1)->res);
+		iou_seen(r, 2);
+		ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
+	}
+	EXPECT_EQ(-1, iou_verify(self->in, 10, 0, 5));
+	sock_close_pair(pipes);
+	/* a worker makes its first attempt at any time */
+	for (i = 0; i < 2 && !f; i++) {
+		ASSERT_EQ(0, register_bufs(r, self->out, self->in));
+		prep_fixed(r, f, IORING_OP_RECV, fds[1], self->in, 10, 0)->ioprio |=
+			i ? IORING_RECVSEND_POLL_FIRST : 0;
+		ASSERT_EQ(1, iou_submit(r));
+		none.data = (uintptr_t)&empty;
+		ASSERT_EQ(1, iou_register(r, IORING_REGISTER_BUFFERS_UPDATE, &none, sizeof(none)));
+		memset(self->in, 0, 10);
+		ASSERT_TRUE(give(fds[0], self->out, 10));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(i ? -EFAULT : 10, cqe.res);
+		EXPECT_EQ(i ? 0 : -1, iou_verify(self->in, 10, 0, 5));
+		ASSERT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
+	}
+}
+
+/*
+ * Buffers that do not exist or do not have all of the data, and flags that do not go with them.
+ * Mutants: registered-buffer-unchecked, registered-buffer-goes-with-all.
+ * differences: none, 6.12 has no such sends and receives
+ */
+TEST_F(sendrecv, registered_buffers_refused)
+{
+	static const int ops[] = { IORING_OP_SEND, IORING_OP_RECV };
+	unsigned int f = variant->sqe_flags, i, flag;
+	int *fds = self->pair[TCP_STREAM];
+	char *out = self->out, *in = self->in;
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+
+	if (iou_on_older_stock())
+		SKIP(return, "no registered buffers for SEND and RECV");
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(-EFAULT, do_fixed(r, f, ops[i], fds[0], out, BUF_OUT));
+	ASSERT_EQ(0, register_bufs(r, out, in));
+	for (i = 0; i < 2; i++) {
+		static const unsigned int flags[] = {
+			IORING_RECV_MULTISHOT, IORING_SEND_ZC_REPORT_USAGE,
+			IORING_RECVSEND_BUNDLE, IORING_SEND_VECTORIZED, 64,
+		};
+		int op = ops[i];
+
+		EXPECT_EQ(-EFAULT, do_fixed(r, f, op, fds[0], out, BUF_NONE));
+		EXPECT_EQ(-EFAULT, do_fixed(r, f, op, fds[0], out, NR_BUFS));
+		EXPECT_EQ(-EFAULT, do_fixed(r, f, op, fds[0], out, 65535));
+		EXPECT_EQ(-EFAULT, do_fixed(r, f, op, fds[0], in, BUF_OUT));
+		EXPECT_EQ(-EFAULT, do_fixed(r, f, op, fds[0], in - 9, BUF_OUT));
+		EXPECT_EQ(-EFAULT, do_fixed(r, f, op, fds[0], out - 1, BUF_OUT));
+		EXPECT_EQ(-EFAULT, do_fixed(r, f, op, fds[0], out + 99, BUF_PART));
+		EXPECT_EQ(-EFAULT, do_fixed(r, f, op, fds[0], out + 591, BUF_PART));
+		EXPECT_EQ(-EFAULT, do_fixed(r, f, op, fds[0], NULL, BUF_OUT));
+		EXPECT_EQ(-EFAULT, do_fixed(r, f, op, fds[0], IOU_KERNEL, BUF_OUT));
+		prep_fixed(r, f, op, fds[0], out + BYTES + 1, 0, 0)->buf_index = BUF_OUT;
+		EXPECT_EQ(-EFAULT, iou_one(r));
+		prep_fixed(r, f, op, fds[0], out, 1U << 30, 0)->buf_index = BUF_OUT;
+		EXPECT_EQ(-EFAULT, iou_one(r));
+		prep_fixed(r, f, op, fds[0], out, 1U << 31, 0)->buf_index = BUF_OUT;
+		EXPECT_EQ(-EINVAL, iou_one(r));
+		/* the file is looked up first */
+		EXPECT_EQ(-EBADF, do_fixed(r, f, op, 9999, out, BUF_NONE));
+		EXPECT_EQ(-ENOTSOCK, do_fixed(r, f, op, r->fd, out, BUF_NONE));
+		for (flag = 0; flag < ARRAY_LEN(flags); flag++) {
+			prep_fixed(r, f, op, fds[0], out, 1, 0)->ioprio |= flags[flag];
+			EXPECT_EQ(-EINVAL, iou_one(r)) {
+				TH_LOG("flag %u", flags[flag]);
+			}
+		}
+		prep_fixed(r, f | IOSQE_BUFFER_SELECT, op, fds[0], out, 1, 0);
+		EXPECT_EQ(-EINVAL, iou_one(r));
+	}
+	sqe = prep_fixed(r, f, IORING_OP_RECV, fds[0], in, 1, 0);
+	sqe->optlen = 1;
+	EXPECT_EQ(-EINVAL, iou_one(r));
+	EXPECT_EQ(-1, recv(fds[1], in, 1, MSG_DONTWAIT));
 }
 
 /* RECVMSG returns the sender's address and the flags of a message. */
@@ -826,7 +1211,7 @@ static int fd_of(struct with_fd *m)
 	return fd;
 }
 
-/* Mutant, for 32 bits: compat-control-long. */
+/* A message passes a descriptor.  Mutant, for 32 bits: compat-control-long. */
 TEST_F(sendrecv, ancillary_data)
 {
 	unsigned int f = variant->sqe_flags, i;
@@ -867,7 +1252,10 @@ TEST_F(sendrecv, ancillary_data)
 	with_fd(&out, self->out, 20, self->r.fd);
 	EXPECT_EQ(-EINVAL, do_io(&self->r, f, IORING_OP_SENDMSG, self->pair[UNIX_DGRAM][0],
 				 &out.msg, 1, 0));
-	/* without room the descriptor is closed, which breaks a chain with MSG_WAITALL only */
+	/*
+	 * If the receiver has no room for a descriptor, the kernel drops it.  This breaks a chain
+	 * only with MSG_WAITALL.
+	 */
 	for (i = 0; i < 2; i++) {
 		with_fd(&out, self->out, 20, p[1]);
 		with_fd(&in, self->in, 20, -1);
@@ -887,7 +1275,8 @@ TEST_F(sendrecv, ancillary_data)
 }
 
 /*
- * Where ancillary data may end a part, MSG_WAITALL does not wait for the next part.
+ * MSG_WAITALL does not wait for another part if the receiver's msghdr has room for ancillary data.
+ * Another attempt would overwrite the ancillary data of the first part.
  * Mutant: recvmsg-hides-control.
  */
 TEST_F(sendrecv, ancillary_data_of_a_part)
@@ -1008,7 +1397,7 @@ TEST_F(sendrecv, error_queue)
 	close(fd);
 }
 
-/* A batch ends behind an SQE that is refused, so it shows when the SQE was refused. */
+/* A bad SQE fails when it is read.  This ends the submission, so the NOP remains in the SQ. */
 TEST_F(sendrecv, refused_when_read)
 {
 	int fd = self->pair[UNIX_STREAM][0], i;

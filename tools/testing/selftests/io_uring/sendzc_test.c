@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include "sock.h"
 
-/* Kinds of sockets; each test body runs with each kind. */
+/* Kinds of socket pairs.  Some tests run with each kind. */
 enum { TCP, UDP, NR_PAIRS };
 
 #define BYTES	(128 * 1024)
@@ -62,7 +62,7 @@ FIXTURE_SETUP(sendzc)
 	self->in = self->out + BYTES;
 	iou_fill(self->out, BYTES, 0, 5);
 	ASSERT_EQ(0, iou_init(&self->r, 8, variant->flags));
-	/* registered buffers: none, all data, a part of the data */
+	/* of the registered buffers, 0 is empty, 1 has all data, and 2 a part of the data */
 	iov[0] = (struct iovec){};
 	iov[1] = (struct iovec){ self->out, BYTES };
 	iov[2] = (struct iovec){ self->out + 100, 5000 };
@@ -138,7 +138,7 @@ static int take_notice(struct iou *r)
 	return cqe.res;
 }
 
-/* Submit an SQE that is refused; @notified: with a notification.  Return: the send's result. */
+/* Submit an SQE; a notification has to come only if @notified.  Return: the send's result. */
 static int do_refused(struct iou *r, bool notified)
 {
 	int ret = iou_submit(r), res;
@@ -171,6 +171,7 @@ static bool got(int fd, char *in, size_t len, unsigned long long pos)
 	return sock_read(fd, in, len) && iou_verify(in, len, pos, 5) == -1;
 }
 
+/* Each send has one result and one notification.  Mutant: notice-lost. */
 TEST_F(sendzc, there_and_back)
 {
 	unsigned int f = variant->sqe_flags;
@@ -188,7 +189,7 @@ TEST_F(sendzc, there_and_back)
 			}
 		}
 	}
-	/* sends of no bytes */
+	/* a send of no bytes succeeds */
 	for (fixed = 0; fixed < 2; fixed++) {
 		prep_any(&self->r, f, fixed, self->pair[TCP][0], self->out, 0, 0);
 		EXPECT_EQ(0, do_zc(&self->r));
@@ -256,9 +257,35 @@ TEST_F(sendzc, usage)
 	}
 }
 
+/* A device that needs no copy: the notification reports none.  Mutant: sent-is-copied. */
+TEST_F(sendzc, usage_without_copy)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9) };
+	struct iou *r = &self->r;
+	bool more;
+	int fd;
+
+	if (access("/usr/sbin/ip", X_OK) && access("/sbin/ip", X_OK))
+		SKIP(return, "needs ip(8)");
+	ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	ASSERT_EQ(0, system("ip link add ioud0 type dummy"));
+	ASSERT_EQ(0, system("ip addr add 10.9.8.1/24 dev ioud0"));
+	ASSERT_EQ(0, system("ip link set ioud0 up"));
+	to.sin_addr.s_addr = htonl(0x0a090802);
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	ASSERT_EQ(0, connect(fd, (void *)&to, sizeof(to)));
+	prep_zc(r, variant->sqe_flags, fd, self->out, 1000, 0)->ioprio |=
+		IORING_SEND_ZC_REPORT_USAGE;
+	ASSERT_LE(0, iou_submit(r));
+	EXPECT_EQ(1000, take_sent(r, &more));
+	ASSERT_TRUE(more);
+	EXPECT_EQ(0, take_notice(r));
+	close(fd);
+}
+
 /*
  * Data that is not acknowledged yet is still read from the program's memory, so the
- * notification comes later.  Mutants: notice-early, notice-lost.
+ * notification comes later.  Mutant: notice-early.
  */
 TEST_F(sendzc, notification_waits)
 {
@@ -541,6 +568,15 @@ TEST_F(sendzc, messages)
 		EXPECT_EQ(i == 1 ? 1000 : 3050, do_zc(r));
 		EXPECT_TRUE(got(to, self->in, i == 1 ? 1000 : 3050, 0));
 	}
+	/* differences: none, 6.12 has no IORING_SEND_VECTORIZED */
+	for (i = 1; i <= 3 && !iou_on_older_stock(); i += 2) {
+		sqe = prep_zc(r, f, from, iov, i, 0);
+		sqe->ioprio = IORING_SEND_VECTORIZED;
+		sqe->addr2 = (uintptr_t)&self->udp;
+		sqe->addr_len = sizeof(self->udp);
+		EXPECT_EQ(i == 1 ? 1000 : 3050, do_zc(r));
+		EXPECT_TRUE(got(to, self->in, i == 1 ? 1000 : 3050, 0));
+	}
 	/* UDP_SEGMENT cuts the data into messages of 1000 bytes */
 	msg.msg_control = control;
 	msg.msg_controllen = sizeof(control);
@@ -553,13 +589,198 @@ TEST_F(sendzc, messages)
 	EXPECT_EQ(3050, do_zc(r));
 	for (i = 0; i < 4; i++)
 		EXPECT_TRUE(got(to, self->in, i < 3 ? 1000 : 50, i * 1000));
-	/* without an address */
+	/* a message for a connected socket has no address */
 	msg = (struct msghdr){ .msg_iov = iov, .msg_iovlen = 3 };
 	prep_zc(r, f, self->pair[TCP][0], &msg, 1, MSG_WAITALL)->opcode = IORING_OP_SENDMSG_ZC;
 	EXPECT_EQ(3050, do_zc(r));
 	EXPECT_TRUE(got(self->pair[TCP][1], self->in, 3050, 0));
 	EXPECT_TRUE(quiet(r));
 	close(from);
+}
+
+/* Prepare a SENDMSG_ZC or SEND_ZC of a vector in registered buffer 1. */
+static struct io_uring_sqe *prep_parts(struct iou *r, unsigned int sqe_flags, bool send, int fd,
+				       struct msghdr *msg, unsigned int msg_flags)
+{
+	struct io_uring_sqe *sqe;
+
+	sqe = prep_fixed(r, sqe_flags, fd, send ? (void *)msg->msg_iov : msg,
+			 send ? msg->msg_iovlen : 1, msg_flags);
+	if (send)
+		sqe->ioprio |= IORING_SEND_VECTORIZED;
+	else
+		sqe->opcode = IORING_OP_SENDMSG_ZC;
+	return sqe;
+}
+
+/* Receive data, and compare it with the pieces of a message. */
+static bool got_parts(int fd, char *in, const struct msghdr *msg)
+{
+	unsigned int i;
+	size_t len = 0;
+
+	for (i = 0; i < msg->msg_iovlen; i++)
+		len += msg->msg_iov[i].iov_len;
+	memset(in, 0, len);
+	if (!sock_read(fd, in, len))
+		return false;
+	for (i = 0; i < msg->msg_iovlen; i++) {
+		const struct iovec *part = &msg->msg_iov[i];
+
+		if (memcmp(in, part->iov_base, part->iov_len))
+			return false;
+		in += part->iov_len;
+	}
+	return true;
+}
+
+/*
+ * The pieces of a message are parts of a registered buffer.
+ * Mutants: zc-parts-sent-as-one, zc-parts-without-name.
+ */
+TEST_F(sendzc, vector_in_a_buffer)
+{
+	unsigned int f = variant->sqe_flags, i, nr, at, len;
+	struct iovec iov[28];
+	struct msghdr msg = { .msg_iov = iov };
+	int from, *fds = self->pair[TCP];
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+
+	/* differences: none, 6.12 has no vectors in registered buffers */
+	if (iou_on_older_stock())
+		SKIP(return, "no vectors in registered buffers");
+	for (nr = 0; nr <= ARRAY_LEN(iov); nr = nr < 4 ? nr + 1 : nr * 7) {
+		/* from the end of the data to its begin */
+		for (i = 0, len = 0, at = BYTES; i < nr; i++, len += iov[i - 1].iov_len) {
+			iov[i].iov_len = 1 + i * 37 % 1000;
+			at -= iov[i].iov_len;
+			iov[i].iov_base = self->out + at;
+		}
+		msg.msg_iovlen = nr;
+		for (i = 0; i < 4; i++) {
+			prep_parts(r, f, i & 1, fds[0], &msg, i & 2 ? MSG_WAITALL : 0);
+			EXPECT_EQ(len, do_zc(r));
+			EXPECT_TRUE(got_parts(fds[1], self->in, &msg)) {
+				TH_LOG("%u parts, way %u", nr, i);
+			}
+		}
+	}
+	/* a datagram, to an address or to that of the socket */
+	from = socket(AF_INET, SOCK_DGRAM, 0);
+	msg.msg_iovlen = 3;
+	for (i = 0; i < 2; i++) {
+		sqe = prep_parts(r, f, i, self->pair[UDP][0], &msg, 0);
+		EXPECT_EQ(1 + 38 + 75, do_zc(r));
+		EXPECT_TRUE(got_parts(self->pair[UDP][1], self->in, &msg));
+	}
+	for (i = 0; i < 2; i++) {
+		msg.msg_name = &self->udp;
+		msg.msg_namelen = sizeof(self->udp);
+		sqe = prep_parts(r, f, i, from, &msg, 0);
+		if (i) {
+			sqe->addr2 = (uintptr_t)&self->udp;
+			sqe->addr_len = sizeof(self->udp);
+		}
+		EXPECT_EQ(1 + 38 + 75, do_zc(r));
+		EXPECT_TRUE(got_parts(self->pair[UDP][1], self->in, &msg));
+	}
+	EXPECT_TRUE(quiet(r));
+	close(from);
+}
+
+/* A stream takes a part of a vector at a time.  Mutant: zc-parts-begin-again. */
+TEST_F(sendzc, vector_sent_in_parts)
+{
+	struct iovec iov[3] = {
+		{ self->out + 70000, 50000 }, { self->out, 10 }, { self->out + 5000, 60000 },
+	};
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 3 };
+	const unsigned int len = 110010;
+	struct iou *r = &self->r;
+	int i, small = 4096, *fds = self->pair[TCP];
+
+	/* differences: none, 6.12 has no vectors in registered buffers */
+	if (iou_on_older_stock())
+		SKIP(return, "no vectors in registered buffers");
+	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	for (i = 0; i < 2; i++) {
+		size_t at = 0;
+		bool more;
+
+		prep_parts(r, variant->sqe_flags, i, fds[0], &msg, MSG_WAITALL);
+		ASSERT_LE(0, iou_submit(r));
+		sock_read_until_cqe(r, fds[1], self->in, len, &at);
+		EXPECT_EQ(len, take_sent(r, &more));
+		ASSERT_TRUE(more);
+		EXPECT_TRUE(sock_read(fds[1], self->in + at, len - at));
+		EXPECT_EQ(-1, iou_verify(self->in, 50000, 70000, 5));
+		EXPECT_EQ(-1, iou_verify(self->in + 50000, 10, 0, 5));
+		EXPECT_EQ(-1, iou_verify(self->in + 50010, 60000, 5000, 5));
+		EXPECT_EQ(0, take_notice(r));
+	}
+	EXPECT_TRUE(quiet(r));
+}
+
+/* The vector is bad, or has a piece that is empty or outside of the registered buffer. */
+TEST_F(sendzc, vector_beyond_a_buffer)
+{
+	struct iovec iov[1025];
+	struct msghdr msg = { .msg_iov = iov };
+	unsigned int f = variant->sqe_flags, i, send;
+	int *fds = self->pair[TCP];
+	struct iou *r = &self->r;
+	struct {
+		struct iovec piece;
+		int ret;
+	} rows[] = {
+		{ { self->out, 0 }, -EFAULT },
+		{ { NULL, 0 }, -EFAULT },
+		{ { self->out - 1, 2 }, -EFAULT },
+		{ { self->out + BYTES - 1, 2 }, -EFAULT },
+		{ { self->in, 16 }, -EFAULT },
+		{ { IOU_KERNEL, 16 }, -EFAULT },
+		{ { self->out, -1UL }, -EINVAL },
+	};
+
+	/* differences: none, 6.12 has no vectors in registered buffers */
+	if (iou_on_older_stock())
+		SKIP(return, "no vectors in registered buffers");
+	for (i = 0; i < ARRAY_LEN(iov); i++)
+		iov[i] = (struct iovec){ self->out + i, 1 };
+	for (send = 0; send < 2; send++) {
+		for (i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+			msg.msg_iovlen = 1 + i % 2;
+			iov[i % 2] = rows[i / 2].piece;
+			prep_parts(r, f, send, fds[0], &msg, 0);
+			EXPECT_EQ(rows[i / 2].ret, do_zc(r)) {
+				TH_LOG("row %u", i / 2);
+			}
+			iov[i % 2] = (struct iovec){ self->out, 1 };
+		}
+		for (i = 0; i < 3; i++) {
+			msg.msg_iovlen = i;
+			prep_parts(r, f, send, fds[0], &msg, 0)->buf_index = BUFS;
+			EXPECT_EQ(-EFAULT, do_zc(r));
+		}
+		msg.msg_iovlen = 1025;
+		prep_parts(r, f, send, fds[0], &msg, 0);
+		EXPECT_EQ(send ? -EINVAL : -EMSGSIZE, do_zc(r));
+		msg.msg_iovlen = 2;
+		msg.msg_iov = (void *)8;
+		prep_parts(r, f, send, fds[0], &msg, 0);
+		EXPECT_EQ(-EFAULT, do_zc(r));
+		msg.msg_iov = iov;
+	}
+	prep_parts(r, f, 0, fds[0], (void *)8, 0);
+	EXPECT_EQ(-EFAULT, do_zc(r));
+	/* only a zero copy send uses a vector in a registered buffer */
+	msg.msg_iovlen = 1;
+	prep_parts(r, f, 0, fds[0], &msg, 0)->opcode = IORING_OP_SENDMSG;
+	EXPECT_EQ(-EINVAL, do_refused(r, false));
+	prep_parts(r, f, 1, fds[0], &msg, 0)->opcode = IORING_OP_SEND;
+	EXPECT_EQ(-EINVAL, do_refused(r, false));
+	EXPECT_TRUE(quiet(r));
 }
 
 /* A send that fails has a notification as well.  Mutant: zc-failed-not-more. */
@@ -618,7 +839,7 @@ TEST_F(sendzc, errors)
 	prep_zc(r, f, fd, self->out, 1, 0);
 	EXPECT_EQ(-EPIPE, do_zc(r));
 	close(fd);
-	/* longer than a datagram can be */
+	/* 70000 bytes are more than a datagram can have */
 	prep_fixed(r, f, self->pair[UDP][0], self->out, 70000, 0);
 	EXPECT_EQ(-EMSGSIZE, do_zc(r));
 	EXPECT_TRUE(quiet(r));
@@ -634,9 +855,8 @@ static const struct {
 } refusals[] = {
 	{ "ioprio 2", IORING_OP_SEND_ZC, IORING_RECV_MULTISHOT, 0, -EINVAL },
 	{ "ioprio 16", IORING_OP_SEND_ZC, IORING_RECVSEND_BUNDLE, 0, -EINVAL },
-	{ "ioprio 32", IORING_OP_SEND_ZC, 32, 0, -EINVAL },
+	{ "ioprio 64", IORING_OP_SEND_ZC, 64, 0, -EINVAL },
 	{ "msg ioprio 2", IORING_OP_SENDMSG_ZC, IORING_RECV_MULTISHOT, 0, -EINVAL },
-	{ "msg ioprio 4", IORING_OP_SENDMSG_ZC, IORING_RECVSEND_FIXED_BUF, 0, -EINVAL },
 	{ "msg ioprio 8", IORING_OP_SENDMSG_ZC, IORING_SEND_ZC_REPORT_USAGE, 0, -EBADF },
 	{ "msg ioprio 16", IORING_OP_SENDMSG_ZC, IORING_RECVSEND_BUNDLE, 0, -EINVAL },
 	{ "select", IORING_OP_SEND_ZC, 0, IOSQE_BUFFER_SELECT, -EOPNOTSUPP, true },
@@ -646,8 +866,8 @@ static const struct {
 };
 
 /*
- * Bad SQE fields fail before the bad descriptor does, which is checked later.  A few of
- * these errors come before the notification is allocated, so they have none.
+ * A bad SQE field fails the request first, as the bad descriptor is checked later.
+ * A few of these errors come before the notification is allocated, so no notification follows.
  */
 TEST_F(sendzc, refusals)
 {
@@ -686,13 +906,9 @@ TEST_F(sendzc, refusals)
 		EXPECT_EQ(-EBADF, do_zc(r));
 		sqe = prep_zc(r, f, 9999, &msg, 1, 0);
 		sqe->opcode = op;
-		sqe->addr3 = 1;
-		EXPECT_EQ(-EINVAL, do_refused(r, false));
-		sqe = prep_zc(r, f, 9999, &msg, 1, 0);
-		sqe->opcode = op;
 		sqe->__pad2[0] = 1;
 		EXPECT_EQ(-EINVAL, do_refused(r, false));
-		/* Not the stack: 2 GiB above it may be beyond the end of user addresses. */
+		/* do not use the stack: 2 GiB above it may be beyond the end of user addresses */
 		sqe = prep_zc(r, f, 9999, send ? self->out : (void *)&msg, 1U << 31, 0);
 		sqe->opcode = op;
 		EXPECT_EQ(-EBADF, do_zc(r));
@@ -708,6 +924,45 @@ TEST_F(sendzc, refusals)
 	sqe->addr2 = (uintptr_t)self->out;
 	sqe->addr_len = 129;
 	EXPECT_EQ(-EINVAL, do_zc(r));
+}
+
+/*
+ * The notification has the user_data of sqe->addr3, if that is not 0, also if the send fails.
+ * Mutant: notice-user-data.
+ */
+TEST_F(sendzc, user_data_of_the_notification)
+{
+	static const __u64 values[] = { 1, 7, 1ULL << 32, -1ULL };
+	struct iovec iov = { self->out, 100 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	int i, *fds = self->pair[TCP];
+	bool more;
+
+	/* differences: none, 6.12 refuses the field */
+	if (iou_on_older_stock())
+		SKIP(return, "no user_data for notifications");
+	for (i = 0; i < 4 * ARRAY_LEN(values); i++) {
+		bool fails = i & 1, message = i & 2;
+
+		sqe = prep_zc(r, variant->sqe_flags, fails ? 9999 : fds[0],
+			      message ? (void *)&msg : self->out, message ? 1 : 100, 0);
+		sqe->addr3 = values[i / 4];
+		if (message)
+			sqe->opcode = IORING_OP_SENDMSG_ZC;
+		ASSERT_LE(0, iou_submit(r));
+		EXPECT_EQ(fails ? -EBADF : 100, take_sent(r, &more));
+		ASSERT_TRUE(more);
+		if (!fails)
+			EXPECT_TRUE(got(fds[1], self->in, 100, 0));
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(values[i / 4], cqe.user_data);
+		EXPECT_EQ(IORING_CQE_F_NOTIF, cqe.flags);
+		EXPECT_EQ(0, cqe.res);
+	}
+	EXPECT_TRUE(quiet(r));
 }
 
 /*
@@ -863,7 +1118,7 @@ static int send_narrow(struct iou *r, unsigned int flags, unsigned int sqe_flags
 
 /*
  * Fill the limit with memory in flight, which is charged to the user, and end by SIGKILL.
- * Return: the exit code for the step that failed.  Mutant: notice-pages-uncounted.
+ * Return: the exit code for the step that failed.
  */
 static int fill_limit(unsigned int flags, unsigned int sqe_flags, int fds[2][2], char *out)
 {
@@ -913,8 +1168,9 @@ static int send_again(unsigned int flags, unsigned int sqe_flags, int fds[2], ch
 }
 
 /*
- * Pages are charged as long as the socket holds them, also after the ring and the
- * process have gone, but no longer.  differences: sqpoll-zc-killed
+ * Pages are charged as long as the socket holds them, even after the ring and the
+ * process have gone, but no longer.  Mutants: notice-pages-uncounted, notice-pages-kept.
+ * differences: sqpoll-zc-killed
  */
 TEST_F(sendzc, killed)
 {
@@ -1012,7 +1268,7 @@ static bool receive_sent(int fd, char *in, unsigned long long *at, size_t len)
 
 /*
  * Kill a task at any moment with sends in flight.  Memory that the socket holds does not
- * change until it was sent, and is free afterwards.  Mutants: notice-early, notice-lost.
+ * change until it was sent, and is free afterwards.
  * differences: sqpoll-zc-killed
  */
 TEST_F(sendzc, killed_at_random)

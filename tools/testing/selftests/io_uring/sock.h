@@ -45,8 +45,8 @@ static inline int sock_connected(const struct sockaddr_in *addr)
 
 /*
  * Connect two TCP sockets.  The receive buffer of the second one has @rcvbuf bytes (SO_RCVBUF), or
- * the default size for 0.  It is set before the connect: TCP sends segments that do not fit the
- * window only as probes, five a second.
+ * the default size for 0.  The size is set before the connect, because TCP sends segments that do
+ * not fit the window only as probes, five a second.
  */
 static inline int sock_tcp_pair_of(int fds[2], int rcvbuf)
 {
@@ -84,7 +84,7 @@ static inline void sock_close_pair(int fds[2])
 	close(fds[1]);
 }
 
-/* Receive all @len bytes.  A TCP receive of 0 bytes would wait for data as well. */
+/* Receive all @len bytes.  Return at once for 0 bytes, for which a TCP receive waits for data. */
 static inline bool sock_read(int fd, void *to, size_t len)
 {
 	return !len || recv(fd, to, len, MSG_WAITALL) == (ssize_t)len;

@@ -146,7 +146,7 @@ TEST_F(socket, descriptor)
 	EXPECT_EQ(first, next_fd());
 }
 
-/* Mutant: socket-cloexec-slot. */
+/* Create sockets in slots.  SOCK_CLOEXEC is refused for a slot.  Mutant: socket-cloexec-slot. */
 TEST_F(socket, slot)
 {
 	unsigned int f = variant->sqe_flags, all = IORING_FILE_INDEX_ALLOC;
@@ -159,7 +159,7 @@ TEST_F(socket, slot)
 	EXPECT_EQ(-EINVAL, do_socket(&self->r, f, AF_UNIX, SOCK_STREAM, 0, SLOTS + 1));
 	EXPECT_EQ(-EINVAL, do_socket(&self->r, f, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 1));
 	EXPECT_EQ(-EINVAL, do_socket(&self->r, f, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, all));
-	/* free slots are searched from the last slot that was used */
+	/* IORING_FILE_INDEX_ALLOC takes the next free slot after the last one that was filled */
 	for (i = 0; i < SLOTS - 1; i++)
 		EXPECT_EQ((i + 2) % SLOTS, do_socket(&self->r, f, AF_UNIX, SOCK_STREAM, 0, all));
 	EXPECT_EQ(-ENFILE, do_socket(&self->r, f, AF_UNIX, SOCK_STREAM, 0, all));
@@ -194,7 +194,10 @@ TEST_F(socket, server_in_slots)
 	EXPECT_EQ(0, iou_one(r));
 }
 
-/* Use all of an address that does not fit into a request.  Mutant: connect-short-address. */
+/*
+ * The kernel uses all bytes of an address, even if the address does not fit into the memory of a
+ * request.  Mutant: connect-short-address.
+ */
 TEST_F(socket, long_address)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX }, got = {};
@@ -219,7 +222,10 @@ TEST_F(socket, long_address)
 	close(fd);
 }
 
-/* Errors: no socket, a bad address, or a wrong state.  Mutant: accept-asks-everybody. */
+/*
+ * Requests fail for a file that is no socket, with a bad address, and in a wrong state.
+ * Mutant: accept-asks-everybody.
+ */
 TEST_F(socket, errors)
 {
 	static const int ops[] = {
@@ -249,7 +255,7 @@ TEST_F(socket, errors)
 	EXPECT_EQ(-EINVAL, do_addr(r, f, IORING_OP_CONNECT, fd, &big, sizeof(big) + 1));
 	EXPECT_EQ(-EINVAL, do_addr(r, f, IORING_OP_CONNECT, fd, &addr, 0));
 	EXPECT_EQ(-EINVAL, do_addr(r, f, IORING_OP_CONNECT, fd, &addr, -1ULL));
-	/* too short for an AF_INET address */
+	/* four bytes are too short for an AF_INET address */
 	EXPECT_EQ(-EINVAL, do_addr(r, f, IORING_OP_CONNECT, fd, &addr, 4));
 	EXPECT_EQ(-EADDRINUSE, do_addr(r, f, IORING_OP_BIND, fd, &addr, sizeof(addr)));
 	EXPECT_EQ(-EINVAL, do_accept(r, f, fd, 0, 0));
@@ -333,7 +339,7 @@ static void spoil_fixed(struct io_uring_sqe *sqe)
 	sqe->flags |= IOSQE_FIXED_FILE;
 }
 
-/* Fields without a meaning fail before the bad descriptor does, which is checked later. */
+/* A field without a meaning fails the request before its bad descriptor is checked. */
 TEST_F(socket, refusals)
 {
 	static const struct refusal refusals[] = {
@@ -426,7 +432,7 @@ TEST_F(socket, accept_waits)
 
 	for (i = 0; i < 4; i++) {
 		how = i & 1 ? IORING_ACCEPT_POLL_FIRST : 0;
-		/* an ACCEPT waits also if the listener is O_NONBLOCK */
+		/* an ACCEPT waits even if the listener is O_NONBLOCK */
 		ASSERT_EQ(0, fcntl(self->listener, F_SETFL, i & 2 ? O_NONBLOCK : 0));
 		prep_accept(&self->r, f, self->listener, how, 0);
 		ASSERT_EQ(1, iou_submit(&self->r));
@@ -479,7 +485,7 @@ TEST_F(socket, accept_non_empty)
 	}
 }
 
-/* Mutant: accept-keeps-descriptor. */
+/* ACCEPT stores the address of the peer.  Mutant: accept-keeps-descriptor. */
 TEST_F(socket, accept_address)
 {
 	struct sockaddr_in who = {}, self_addr;
@@ -625,7 +631,7 @@ TEST_F(socket, limited)
 	ASSERT_EQ(1, iou_submit(&self->r));
 }
 
-/* Mutant: connect-fails-early. */
+/* CONNECT waits for the connection, even on a nonblocking socket.  Mutant: connect-fails-early. */
 TEST_F(socket, connect)
 {
 	struct sockaddr_in addr = self->addr;
@@ -665,7 +671,7 @@ TEST_F(socket, address_is_copied)
 	for (i = 0; i < 2; i++) {
 		addr = self->addr;
 		fd = socket(AF_INET, SOCK_STREAM, 0);
-		/* alone, and in a chain behind a request that delays it */
+		/* first the CONNECT is alone, then a request before it in a chain delays it */
 		if (i)
 			iou_nop(&self->r, 0)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
 		prep_addr(&self->r, f, IORING_OP_CONNECT, fd, &addr, sizeof(addr));

@@ -38,7 +38,7 @@ FIXTURE_TEARDOWN(splice)
 		close(self->fds[i]);
 }
 
-/* @in is a descriptor, or with SPLICE_F_FD_IN_FIXED a slot. */
+/* Prepare a SPLICE or TEE.  @in is a descriptor, or with SPLICE_F_FD_IN_FIXED a slot. */
 static struct io_uring_sqe *prep_splice(struct iou *r, unsigned int f, int op, int in,
 					long long off_in, int out, long long off_out,
 					unsigned int len, unsigned int flags)
@@ -78,7 +78,7 @@ static void move_data(struct __test_metadata *_metadata, struct iou *r, unsigned
 		at[i] = fixed ? (int)i : fds[i];
 	f |= fixed ? IOSQE_FIXED_FILE : 0;
 
-	/* from the file to a pipe, at an offset, and at the file's own position */
+	/* move data from the file to a pipe, at an offset and then at the file's own position */
 	EXPECT_EQ(4096, do_splice(r, f, at[FILE_SLOT], 100, at[IN_WRITE], -1, 4096, flags));
 	EXPECT_EQ(4096, read(fds[IN_READ], buf, sizeof(buf)));
 	EXPECT_EQ(-1, iou_verify(buf, 4096, 100, 7));
@@ -87,17 +87,17 @@ static void move_data(struct __test_metadata *_metadata, struct iou *r, unsigned
 	EXPECT_EQ(1064, lseek(fds[FILE_SLOT], 0, SEEK_CUR));
 	EXPECT_EQ(64, read(fds[IN_READ], buf, sizeof(buf)));
 	EXPECT_EQ(-1, iou_verify(buf, 64, 1000, 7));
-	/* the end of the file */
+	/* at the end of the file there is nothing to move */
 	EXPECT_EQ(0, do_splice(r, f, at[FILE_SLOT], 8192, at[IN_WRITE], -1, 64, flags));
 
-	/* from pipe to pipe with TEE and SPLICE, so the data arrives twice */
+	/* move data from pipe to pipe with TEE and SPLICE, so the data arrives twice */
 	EXPECT_EQ(5, write(fds[IN_WRITE], "hello", 5));
 	EXPECT_EQ(5, do_tee(r, f, at[IN_READ], at[OUT_WRITE], 4096, flags));
 	EXPECT_EQ(5, do_splice(r, f, at[IN_READ], -1, at[OUT_WRITE], -1, 4096, flags));
 	EXPECT_EQ(10, read(fds[OUT_READ], buf, sizeof(buf)));
 	EXPECT_EQ(0, memcmp(buf, "hellohello", 10));
 
-	/* from a pipe to the file */
+	/* move data from a pipe to the file */
 	EXPECT_EQ(5, write(fds[IN_WRITE], "there", 5));
 	EXPECT_EQ(5, do_splice(r, f, at[IN_READ], -1, at[FILE_SLOT], 4000, 5, flags));
 	EXPECT_EQ(5, pread(fds[FILE_SLOT], buf, 5, 4000));
@@ -137,7 +137,7 @@ TEST_F(splice, refused)
 	EXPECT_EQ(-EBADF, do_splice(r, f, self->fds[OUT_WRITE], -1, self->fds[IN_WRITE], -1, 1, 0));
 	prep_splice(r, f, IORING_OP_TEE, in, -1, out, 0, 1, 0);
 	EXPECT_EQ(-EINVAL, iou_one(r));
-	/* an empty pipe, and a request that must not wait */
+	/* the pipe is empty, and the requests must not wait */
 	EXPECT_EQ(-EAGAIN, do_splice(r, f, in, -1, out, -1, 1, SPLICE_F_NONBLOCK));
 	fcntl(in, F_SETFL, O_NONBLOCK);
 	EXPECT_EQ(-EAGAIN, do_splice(r, f, in, -1, out, -1, 1, 0));
@@ -147,7 +147,7 @@ TEST_F(splice, refused)
 /*
  * A server splices from an O_NONBLOCK socket to a pipe until -EAGAIN, and then back.
  * The peer sends more only after the echo.  So SPLICE from such a socket, and to a full
- * one, returns -EAGAIN and does not wait.  Mutant: splice-waits-for-socket.
+ * socket, returns -EAGAIN and does not wait.  Mutant: splice-waits-for-socket.
  */
 TEST_F(splice, nonblocking_echo)
 {
@@ -166,7 +166,7 @@ TEST_F(splice, nonblocking_echo)
 		ASSERT_EQ(sizeof(back), read(s[0], back, sizeof(back)));
 		EXPECT_EQ(-1, iou_verify(back, sizeof(back), i * 64, 5));
 	}
-	/* a socket without room */
+	/* fill the socket until it has no room */
 	do {
 		ret = write(s[1], back, sizeof(back));
 	} while (ret > 0);

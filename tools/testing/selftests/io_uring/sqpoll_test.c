@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: the SQPOLL thread - sleep, sharing, credentials, end */
 #include <pthread.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include "fault.h"
 #include "iou_test.h"
@@ -76,7 +77,7 @@ TEST(awake_needs_no_call)
 	unsigned int i;
 	struct iou r;
 
-	/* the thread starts asleep; its idle time begins with the first work */
+	/* the thread may be asleep before its first work; each work restarts its idle time */
 	ASSERT_EQ(0, ring_with_idle(&r, 2000, 0, 0));
 	iou_nop(&r, 0);
 	iou_flush(&r);
@@ -124,7 +125,7 @@ TEST(idle_default_is_a_second)
 	iou_exit(&r);
 }
 
-/* The call waits until the thread has made room in the SQ. */
+/* io_uring_enter() with IORING_ENTER_SQ_WAIT waits until the thread has made room in the SQ. */
 TEST(wait_for_room)
 {
 	unsigned int i, ready, nr = 0, total = iou_rounds(2000);
@@ -150,6 +151,45 @@ TEST(wait_for_room)
 	iou_exit(&r);
 }
 
+static unsigned int alarms;
+
+static void on_alarm(int sig)
+{
+	__atomic_fetch_add(&alarms, 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * A signal ends the wait for room.  The waits after it, and the thread that makes room then, do not
+ * find the ended wait in the queue.  Mutant: wait-for-room-stays-queued.
+ */
+TEST(signal_ends_the_wait_for_room)
+{
+	struct itimerval often = { .it_interval.tv_usec = 20000, .it_value.tv_usec = 20000 };
+	struct itimerval never = { };
+	struct sigaction act = { .sa_handler = on_alarm };
+	unsigned int i, before;
+	struct iou r;
+
+	ASSERT_EQ(0, ring_with_idle(&r, 5, 0, 0));
+	/* the thread does not check for SQEs while it sleeps, so it makes no room */
+	ASSERT_TRUE(soon(asleep(&r) && iou_is_idle(iou_fdinfo(&r, "SqThread"))));
+	for (i = 0; i < 8; i++)
+		ASSERT_NE(NULL, iou_nop(&r, i));
+	iou_flush(&r);
+	ASSERT_EQ(0, sigaction(SIGALRM, &act, NULL));
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &often, NULL));
+	for (i = 0; i < 3; i++) {
+		before = __atomic_load_n(&alarms, __ATOMIC_RELAXED);
+		EXPECT_EQ(0, iou_enter(&r, 0, 0, IORING_ENTER_SQ_WAIT));
+		EXPECT_LT(before, __atomic_load_n(&alarms, __ATOMIC_RELAXED));
+	}
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &never, NULL));
+	EXPECT_EQ(0, iou_ready(&r));
+	EXPECT_EQ(0, iou_enter(&r, 0, 0, IORING_ENTER_SQ_WAIT | IORING_ENTER_SQ_WAKEUP));
+	EXPECT_EQ(0, iou_discard(&r, 8));
+	iou_exit(&r);
+}
+
 TEST(bound_to_a_cpu)
 {
 	struct io_uring_params p = {
@@ -169,7 +209,7 @@ TEST(bound_to_a_cpu)
 	}
 }
 
-/* Four rings share one thread; each ring gets its turn, also while other rings are busy. */
+/* Four rings share one thread; each ring gets its turn, even while other rings are busy. */
 TEST(shared)
 {
 	unsigned int i, k, rounds = iou_rounds(200);
@@ -276,7 +316,7 @@ TEST(attach_needs_a_thread)
 	iou_exit(&poll);
 }
 
-/* The thread keeps the credentials of the ring's creator, also if the creator changes them. */
+/* The thread keeps the credentials of the ring's creator, even if the creator changes its own. */
 TEST(identity)
 {
 	struct stat st;
@@ -305,7 +345,7 @@ TEST(identity)
 	close(fd);
 }
 
-/* Once the owner and its thread are gone, calls of other tasks return -EOWNERDEAD. */
+/* Once the ring's creator and the SQPOLL thread are gone, io_uring_enter() returns -EOWNERDEAD. */
 TEST(owner_is_gone)
 {
 	unsigned int limits[2] = { 3, 4 };
@@ -376,7 +416,7 @@ static void end_by_threads(int who)
 }
 
 /*
- * The SQPOLL thread ends with the program, also if the program's last thread ends by
+ * The SQPOLL thread ends with the program, even if the program's last thread ends by
  * SYS_exit.  Mutant: sqpoll-stays.  differences: sqpoll-ends
  */
 TEST(ends_with_the_last_thread)
@@ -532,7 +572,10 @@ static void *attach_loop(void *arg)
 	return NULL;
 }
 
-/* Rings attach to a thread and leave it while it works, sleeps, and sets limits of workers. */
+/*
+ * Rings attach to a thread and leave it while the thread works and sleeps, and while a task sets
+ * the limits of its workers.
+ */
 TEST(join_and_leave)
 {
 	unsigned int i, limits[2], rounds = iou_rounds(100);
@@ -651,8 +694,8 @@ TEST(killed_in_setup)
 }
 
 /*
- * Set up a ring with its own thread, and a ring that attaches to a thread.  Each time
- * another allocation fails; if the thread exists by then, it has to end.
+ * Set up rings with a thread of their own, and rings that attach to a thread.  In each attempt a
+ * different allocation fails.  A thread that a failed setup has created must end.
  * Mutant: thread-without-its-count.
  */
 TEST(setup_without_memory)
@@ -691,40 +734,6 @@ TEST(setup_without_memory)
 	EXPECT_LT(10, failed);
 }
 
-/* Store in @cpus the CPUs that the thread @name of process @pid may use. */
-static int cpus_of(int pid, const char *name, char *cpus, size_t size)
-{
-	char path[320], line[256], *at;
-	struct dirent *entry;
-	bool found = false;
-	DIR *dir;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	if (!dir)
-		return -errno;
-	while (!found && (entry = readdir(dir))) {
-		snprintf(path, sizeof(path), "/proc/%d/task/%s/status", pid, entry->d_name);
-		f = fopen(path, "r");
-		if (!f)
-			continue;
-		if (fgets(line, sizeof(line), f) && strstr(line, name)) {
-			while (fgets(line, sizeof(line), f)) {
-				if (strncmp(line, "Cpus_allowed_list:", 18))
-					continue;
-				at = line + 18 + strspn(line + 18, " \t");
-				at[strcspn(at, "\n")] = 0;
-				snprintf(cpus, size, "%s", at);
-				found = true;
-			}
-		}
-		fclose(f);
-	}
-	closedir(dir);
-	return found ? 0 : -ESRCH;
-}
-
 #define CGROUPS		"/tmp/iou-cgroup"
 #define CGROUP		CGROUPS "/sqpoll"
 
@@ -752,7 +761,7 @@ TEST(stays_in_its_cpuset)
 	ASSERT_EQ(0, ring_with_idle(&r, 50, 0, 0));
 	iou_nop(&r, 1);
 	EXPECT_EQ(0, iou_one(&r));
-	EXPECT_EQ(0, cpus_of(getpid(), "iou-sqp-", cpus, sizeof(cpus)));
+	EXPECT_EQ(0, iou_cpus_of(getpid(), "iou-sqp-", cpus, sizeof(cpus)));
 	/* 6.12 lets the thread run on all CPUs */
 	if (!iou_on_stock())
 		EXPECT_STREQ("1", cpus);

@@ -136,7 +136,7 @@ static void *crowd_post(void *arg)
 	return NULL;
 }
 
-/* Check a CQE of a receive.  Return: true if it is right. */
+/* Count a CQE of a receive, and give its buffer back.  Return: true if the CQE is right. */
 static bool crowd_received(struct crowd *c, const struct io_uring_cqe *cqe)
 {
 	unsigned int k = cqe->user_data, bid = cqe->flags >> IORING_CQE_BUFFER_SHIFT;
@@ -165,7 +165,7 @@ static bool crowd_received(struct crowd *c, const struct io_uring_cqe *cqe)
 	return fine;
 }
 
-/* Consume all CQEs.  Return: true if they are right; otherwise *cqe is the first wrong one. */
+/* Consume CQEs until a CQE is wrong.  Return: true if all are right; otherwise *cqe is wrong. */
 static bool crowd_reap(struct crowd *c, struct io_uring_cqe *cqe)
 {
 	bool fine = true;
@@ -241,8 +241,8 @@ static void crowd_log(struct crowd *c)
 }
 
 /*
- * Each receive ends with one CQE, no byte is lost or reported twice, messages arrive in
- * order, and each buffer is in its group or was named by a CQE.
+ * Each receive ends with one CQE, and no byte is lost or reported twice.  Messages arrive
+ * in order.  Each buffer is in its group, or a CQE has named it.
  */
 TEST_F(crowd, few_buffers)
 {
@@ -438,7 +438,10 @@ static bool change_seen(struct change *c, const struct io_uring_cqe *cqe)
 	return !more && (cqe->res == -ENOBUFS || cqe->res == -ECANCELED || cqe->res == -EINTR);
 }
 
-/* Submit all SQEs, wait for @nr CQEs for a moment, and consume the CQEs that have come. */
+/*
+ * Submit all SQEs, wait for @nr CQEs for a moment, and consume the CQEs that have come.
+ * Return: true if they are right.
+ */
 static bool change_go(struct change *c, unsigned int nr)
 {
 	struct io_uring_cqe cqe;
@@ -471,7 +474,7 @@ static void change_arm(struct change *c)
 	c->armed = true;
 }
 
-/* Cancel the receive, until it has ended by a cancel or without buffers. */
+/* Cancel the receive until it has ended, by a cancel or for lack of buffers. */
 static bool change_end(struct change *c)
 {
 	unsigned long long end = iou_now_us() + 1000ULL * IOU_PATIENCE;
@@ -515,7 +518,10 @@ static bool change_register(struct change *c, bool mapped)
 	return c->ring != MAP_FAILED;
 }
 
-/* From PROVIDE_BUFFERS to a ring, and to no group.  Return: 0, or the line of a failure. */
+/*
+ * Fill the group by PROVIDE_BUFFERS, then make it a buffer ring, then remove it.
+ * Return: 0, or the line of a failure.
+ */
 static int change_round(struct change *c)
 {
 	unsigned int x = rand_r(&c->seed);
@@ -527,7 +533,7 @@ static int change_round(struct change *c)
 		return __LINE__;
 	if (!change_end(c) || !change_remove(c))
 		return __LINE__;
-	/* no CQE may name one of these buffers later */
+	/* no CQE may name one of the removed buffers later */
 	memset(c->given, 0, sizeof(c->given));
 	if (!change_register(c, mapped))
 		return __LINE__;
@@ -549,7 +555,7 @@ static int change_round(struct change *c)
 	return change_go(c, 0) ? 0 : __LINE__;
 }
 
-/* No received data is lost, also if the group is unregistered or mapped concurrently. */
+/* No received data is lost, even if the group is unregistered or mapped concurrently. */
 TEST_F(groups, come_and_go)
 {
 	unsigned int i, rounds = iou_rounds(40);

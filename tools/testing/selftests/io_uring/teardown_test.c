@@ -41,7 +41,7 @@ static void print_stack(int pid)
 	fflush(stdout);
 }
 
-/* Return: 0 if the process has ended with *status, or -ETIME. */
+/* Wait for the end of a process, at most grace() ms.  Return: 0 and its *status, or -ETIME. */
 static int gone(int pid, int *status)
 {
 	unsigned long long end = iou_now_us() + grace() * 1000ULL;
@@ -165,7 +165,7 @@ FIXTURE_TEARDOWN(teardown)
 
 /*
  * A task that uses a ring can exit and exec while the ring's lock is held, and other
- * tasks are not affected.  Mutant: exit-waits-for-ring-lock.  differences: exit-ring-lock
+ * tasks are not affected.  differences: exit-ring-lock
  */
 TEST_F(teardown, exit_while_the_lock_is_held)
 {
@@ -196,8 +196,8 @@ TEST_F(teardown, exit_while_the_lock_is_held)
 }
 
 /*
- * A killed task does not wait long, even for a request that holds a ring's file, for
- * which an exit would wait.  The request ends when the lock is free.
+ * A killed task does not wait long, even for a request that holds a ring's file.  An exit
+ * would wait for such a request.  The request ends when the lock is free.
  * Mutants: exit-waits-for-ring-lock, exit-forgets-orphans.  differences: exit-ring-lock
  */
 TEST_F(teardown, killed_while_the_lock_is_held)
@@ -377,7 +377,8 @@ static void hold_for_ever(struct iou *r, int fd)
 }
 
 /*
- * A SQPOLL thread that waits for its ring's lock ends with its process.  differences: lock-killable
+ * An SQPOLL thread that waits for its ring's lock ends with its process.
+ * differences: lock-killable
  */
 TEST_F(teardown, killed_while_its_sqpoll_thread_waits_for_the_lock)
 {
@@ -407,8 +408,8 @@ TEST_F(teardown, killed_while_its_sqpoll_thread_waits_for_the_lock)
 }
 
 /*
- * A task that waits for a SQPOLL thread, which is in a page fault, can be killed.
- * differences: lock-killable
+ * A task can be killed while it waits for an SQPOLL thread that is in a page fault.
+ * Mutant: park-not-killable.  differences: lock-killable
  */
 TEST_F(teardown, killed_while_it_waits_for_a_sqpoll_thread)
 {
@@ -607,7 +608,7 @@ TEST_F(teardown, exec_killed_while_the_lock_is_held)
 	EXPECT_TRUE(WIFSIGNALED(status));
 }
 
-/* Fork a child that queues task work to its parent every 5 ms: another session keyring. */
+/* Fork a child that gives its parent a new keyring every 5 ms, which queues task work. */
 static void nag_parent(void)
 {
 	if (fork())
@@ -623,7 +624,8 @@ static void nag_parent(void)
 
 /*
  * Other tasks keep queuing task work to the exec, as the scheduler does on a busy machine.
- * This is no progress.  Mutant: any-task-work-is-progress.  differences: exit-ring-lock
+ * The exec does not count this task work as progress of its requests, so a kill ends it.
+ * Mutant: any-task-work-is-progress.  differences: exit-ring-lock
  */
 TEST_F(teardown, exec_killed_while_it_has_task_work)
 {
@@ -739,7 +741,7 @@ TEST(exec_beside_a_busy_task)
 	iou_exit(&b.r);
 }
 
-/* A thread ends beside a busy thread of the same ring.  Mutant: exit-starves. */
+/* A thread exits while another thread keeps the same ring busy, and its exit ends soon. */
 TEST(thread_ends_beside_a_busy_one)
 {
 	struct submitter b = { .file = memfd_create("iou", 0) };
@@ -833,7 +835,7 @@ static void serve_from_slots(unsigned int flags, struct sockaddr_in *at, int fil
 
 /*
  * Files in slots of a killed process's ring are closed before wait(2) returns.
- * Mutants: slots-go-late, close-leaves-requests.  differences: close-files-end
+ * Mutant: slots-go-late.  differences: close-files-end
  */
 TEST(slots_end_with_the_process)
 {
@@ -1008,7 +1010,7 @@ TEST(stopped_tasks)
 
 /*
  * Let a kernel worker put the last reference to the file @fd: the worker ends a poll of it
- * after the poll's ring was closed.  Before that, only the ring's owner could end the poll.
+ * after the poll's ring was closed.  Before the close, only the ring's owner could end the poll.
  */
 static int put_by_worker(int fd)
 {
@@ -1097,6 +1099,16 @@ static void frozen_free(struct frozen *f)
 	rmdir(f->dir);
 }
 
+/* Free @f, and kill the task @pid that has left files there, if there is such a task. */
+static void frozen_end(struct frozen *f, int pid)
+{
+	frozen_free(f);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
 /* more works than a workqueue runs at a time */
 #define SLOW_ENDS	600
 
@@ -1125,7 +1137,7 @@ static int leave_slow_ends(const char *dir, int nr, int ready, int go)
 	return say(ready);
 }
 
-/* Fork a task of another user that leaves @nr such files.  Return: its pid, or -1. */
+/* Fork a task of another user that calls leave_slow_ends() for @nr files.  Return: pid, or -1. */
 static int slow_user(struct frozen *f, int nr)
 {
 	int ready[2], go[2], pid;
@@ -1184,14 +1196,10 @@ TEST(files_of_others_end)
 		}
 		close(p[0]);
 	}
-	frozen_free(&f);
-	if (pid > 0) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
+	frozen_end(&f, pid);
 }
 
-/* In another container, the same user closes a ring whose poll has the last end of a pipe. */
+/* In another container, the same user closes a ring with a poll of @fd, a pipe's last write end. */
 static int put_in_container(int fd)
 {
 	int pid = fork(), inner, status;
@@ -1229,11 +1237,93 @@ TEST(files_of_containers_end)
 	EXPECT_EQ(0, put_in_container(p[1]));
 	EXPECT_TRUE(await(p[0], POLLIN) & POLLHUP);
 	close(p[0]);
-	frozen_free(&f);
-	if (pid > 0) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
+	frozen_end(&f, pid);
+}
+
+/*
+ * Leave a chroot, as root may: no user namespace can be made in one.  The directory of the process
+ * lies outside the new root, so each step up leads on.
+ */
+static int leave_chroot(void)
+{
+	int i;
+
+	if (chdir("/") || chroot("/tmp"))
+		return -1;
+	for (i = 0; i < 16; i++)
+		if (chdir(".."))
+			return -1;
+	return chroot(".");
+}
+
+/* Map two users of the user namespace that @pid has made, 0 and 1. */
+static int map_users(int pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	if (iou_put(path, "0 100001 2"))
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d/gid_map", pid);
+	return iou_put(path, "0 100001 2");
+}
+
+/*
+ * Fork a task of a user namespace that another user has made.  As the namespace's user 0, the task
+ * does what slow_user() does.  As user 1, it closes a ring with a poll of @fd.  Return: pid, or -1.
+ */
+static int slow_container(struct frozen *f, int fd)
+{
+	int ready[2], go[2], pid;
+
+	if (pipe(ready) || pipe(go))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		if (leave_chroot() || fchdir(f->root) || setgid(65534) || setuid(65534) ||
+		    unshare(CLONE_NEWUSER) || say(ready[1]) ||
+		    hear(go[0]) || setgid(0) || setuid(0) ||
+		    leave_slow_ends(".", 8, ready[1], go[0]) ||
+		    setgid(1) || setuid(1) || put_by_worker(fd) || say(ready[1]))
+			_exit(1);
+		for (;;)
+			pause();
 	}
+	close(fd);
+	close(ready[1]);
+	if (hear(ready[0]) || map_users(pid) || say(go[1]) || hear(ready[0]) ||
+	    ioctl(f->root, FIFREEZE, 0) || say(go[1]) || hear(ready[0]) || hear(ready[0]))
+		pid = -1;
+	close(ready[0]);
+	close(go[0]);
+	close(go[1]);
+	return pid;
+}
+
+/*
+ * All users of a user namespace count as the user who has made it.  Otherwise, a program would get
+ * a further worker for each user that it maps.  Mutant: namespaces-have-users.
+ * differences: late-files-users
+ */
+TEST(users_of_a_namespace_wait)
+{
+	struct pollfd pfd = { };
+	struct frozen f;
+	int p[2], pid;
+
+	if (iou_on_stock())
+		SKIP(return, "stock has one queue for all");
+	if (frozen_mount(&f))
+		SKIP(return, "needs a filesystem on a loop device");
+	EXPECT_EQ(0, pipe(p));
+	pid = slow_container(&f, p[1]);
+	EXPECT_LT(0, pid);
+	pfd.fd = p[0];
+	EXPECT_EQ(0, poll(&pfd, 1, 300));
+	ioctl(f.root, FITHAW, 0);
+	EXPECT_TRUE(await(p[0], POLLIN) & POLLHUP);
+	close(p[0]);
+	frozen_end(&f, pid);
 }
 
 /*
@@ -1294,7 +1384,7 @@ static long work_of(pthread_t thread)
 }
 
 /*
- * Close the last descriptor of a ring while another task reads its long fdinfo, and the
+ * Close the last descriptor of a ring while another task reads its long fdinfo.  The
  * ring's thread waits in a page fault with the locks.  The reader continues.
  * Mutant: release-takes-lock.  differences: release-no-lock
  */
@@ -1509,8 +1599,8 @@ static int closed_begin(FIXTURE_DATA(closed) * self, int from, unsigned int flag
 }
 
 /*
- * Data that arrives after close(2) has returned is not consumed for the ring, although
- * the exit work is late, and the submitter continues with its task work.
+ * Data that arrives after close(2) has returned is not consumed for the ring.  This holds
+ * although the exit work is late, and the submitter continues with its task work.
  * Mutants: closed-ring-takes, closed-ring-takes-many.  differences: close-takes-nothing
  */
 TEST_F(closed, takes_nothing)
@@ -1576,7 +1666,10 @@ struct late_chain {
 	char fifo[64];
 };
 
-/* Run in a vfork() child, so that the submitter waits until this function ends. */
+/*
+ * Let the chain's open of a FIFO end, and close the ring.  This runs in a vfork() child, so that
+ * the submitter waits until this function ends.
+ */
 static int end_ring(void *data)
 {
 	struct late_chain *late = data;
@@ -1595,7 +1688,7 @@ static int end_ring(void *data)
 
 /*
  * A chain that continues after its ring was closed may need memory for a notification.
- * It takes no more requests than it uses, so that the ring can end.
+ * The kernel then allocates no spare requests, which would keep the ring from ending.
  * Mutant: requests-taken-at-the-end.
  */
 TEST(chain_is_the_last)
@@ -1652,7 +1745,7 @@ static int send_to_left(struct iou *target, int file)
 		printf("# SEND_FD: %d\n", ret);
 		return 11;
 	}
-	/* stock's kernel crashes at the first message */
+	/* 6.12 crashes at the first message */
 	if (iou_on_stock())
 		return 0;
 	for (i = 0; i < 3; i++) {
@@ -1686,7 +1779,7 @@ static void *enable(void *arg)
 	return (void *)(long)iou_register(r, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
 }
 
-/* The owner of a ring has only enabled it, and ends.  Mutant: owner-without-node. */
+/* A thread becomes a ring's owner by enabling it, and exits.  Mutant: owner-without-node. */
 TEST(owner_by_enabling_ends)
 {
 	struct iou r;
@@ -1790,7 +1883,7 @@ TEST(time_limit_of_a_thread_that_ended)
 	}
 }
 
-/* After the exec of a ring's owner, use the ring again, whose descriptor is still open. */
+/* After the exec of a ring's owner, use the ring again; its descriptor is still open. */
 static void __attribute__((constructor)) after_exec(void)
 {
 	const char *how = getenv("IOU_AFTER_EXEC");
@@ -1810,7 +1903,7 @@ static void __attribute__((constructor)) after_exec(void)
 	if (iou_map(&r))
 		_exit(12);
 	iou_find_words(&r);
-	/* the message that another task sends about now */
+	/* reap the message that another task sends about now */
 	if (iou_reap(&r, &cqe) || cqe.user_data != 40)
 		_exit(13);
 	if (getenv("IOU_ONLY_WAIT"))
@@ -1834,7 +1927,10 @@ struct returning {
 	int p[2];	/* the ring's parameters; a file to send */
 };
 
-/* Send after the exec, with @then also after the end.  Return: 0, or the step that failed. */
+/*
+ * Send a message after the exec, and if @then is set, again after the new program has ended.
+ * Return: 0, or the step that failed.
+ */
 static int send_to_returned(struct returning *b, bool then)
 {
 	struct iou sender;
@@ -1872,8 +1968,8 @@ static int return_after_exec(struct returning *b, char *self, int result, bool o
 }
 
 /*
- * The new program uses the ring again, or only waits for a message and ends.  After its
- * end messages are posted as for any ring whose owner is gone.
+ * The new program uses the ring again, or only waits for a message and ends.  After the
+ * program's end, messages are posted as for any ring whose owner is gone.
  * Mutant: waiting-owner-without-node.  differences: msg-owner-dead
  */
 TEST(owner_returns_after_exec)

@@ -55,7 +55,7 @@ static const struct {
 	{ "realtime", CLOCK_REALTIME, IORING_TIMEOUT_REALTIME },
 };
 
-/* Relative and absolute timeouts on each clock expire not early, and not much later. */
+/* A relative or absolute timeout does not expire early, nor much too late, on any clock. */
 TEST_F(to, expires)
 {
 	struct iou *r = &self->r;
@@ -104,11 +104,10 @@ TEST_F(to, wakes_a_waiter)
 	EXPECT_STREQ("2:ETIME 3:ETIME 1:ETIME", cqes(r, 3));
 }
 
-/* A timeout ends a wait for any number of CQEs. */
 /*
  * Submit the prepared SQEs and wait for more CQEs than will come.  Return: 0 if a timeout ended the
- * wait; -ETIME if the timeout expired before the wait began, as it may on a busy machine, so that
- * the caller has to try again with more time; another negative errno on failure.
+ * wait; -ETIME if the timeout expired before the wait began; another negative errno on failure.
+ * A busy machine may cause -ETIME, so the caller has to try again with more time.
  */
 static int ended(struct iou *r)
 {
@@ -121,6 +120,7 @@ static int ended(struct iou *r)
 
 #define TRIES	5
 
+/* A timeout ends a wait for any number of CQEs. */
 TEST_F(to, ends_a_wait)
 {
 	static const struct {
@@ -129,7 +129,7 @@ TEST_F(to, ends_a_wait)
 	} kinds[] = {
 		{ 0, 0, 0, "1:ETIME" },
 		{ 1, IORING_TIMEOUT_MULTISHOT, 0, "1:ETIME" },
-		/* also if the timeout posts no CQE */
+		/* a timeout that posts no CQE ends the wait, too */
 		{ 0, IORING_TIMEOUT_ETIME_SUCCESS, IOSQE_CQE_SKIP_SUCCESS, "" },
 	};
 	struct iou *r = &self->r;
@@ -210,7 +210,7 @@ TEST_F(to, refuses)
 	EXPECT_STREQ("1:EINVAL", one(r));
 	timeout(r, 0, 0, IORING_LINK_TIMEOUT_UPDATE, 1);
 	EXPECT_STREQ("1:EINVAL", one(r));
-	timeout(r, 0, 0, 1U << 7, 1);
+	timeout(r, 0, 0, 1U << 8, 1);
 	EXPECT_STREQ("1:EINVAL", one(r));
 	timeout(r, 0, 0, 1U << 31, 1);
 	EXPECT_STREQ("1:EINVAL", one(r));
@@ -230,7 +230,7 @@ TEST_F(to, refuses)
 	timeout(r, 0, 0, 0, 1)->addr = 16;
 	EXPECT_STREQ("1:EFAULT", one(r));
 	/* two mistakes: the flags are checked before the address */
-	timeout(r, 0, 0, 1U << 7, 1)->addr = 0;
+	timeout(r, 0, 0, 1U << 8, 1)->addr = 0;
 	EXPECT_STREQ("1:EINVAL", one(r));
 }
 
@@ -268,7 +268,7 @@ TEST_F(to, removed)
 	timeout_remove(r, 1, 2);
 	timeout_remove(r, 1, 3);
 	EXPECT_STREQ("2:0 3:ENOENT 1:ECANCELED", submit_cqes(r, 3));
-	/* removal by a worker */
+	/* a worker removes the timeout */
 	timeout(r, HOUR, 0, 0, 1);
 	EXPECT_STREQ("", submit_cqes(r, 0));
 	timeout_remove(r, 1, 2)->flags = IOSQE_ASYNC;
@@ -387,6 +387,83 @@ TEST_F(to, updated)
 	EXPECT_STREQ("2:0 1:ECANCELED", submit_cqes(r, 2));
 }
 
+/* Prepare a TIMEOUT or a LINK_TIMEOUT whose SQE has the time itself. */
+static struct io_uring_sqe *immediate(struct iou *r, int op, long long ns, unsigned int flags,
+				      unsigned long long data)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, op, -1, NULL, 1, 0);
+
+	sqe->addr = ns;
+	sqe->timeout_flags = flags | IORING_TIMEOUT_IMMEDIATE_ARG;
+	sqe->user_data = data;
+	return sqe;
+}
+
+/* Prepare an update with the time itself. */
+static void immediate_update(struct iou *r, unsigned long long of, long long ns,
+			     unsigned int flags)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_TIMEOUT_REMOVE, -1, NULL, 0, 0);
+
+	sqe->addr = of;
+	sqe->addr2 = ns;
+	sqe->timeout_flags = flags | IORING_TIMEOUT_UPDATE | IORING_TIMEOUT_IMMEDIATE_ARG;
+	sqe->user_data = 2;
+}
+
+/* The SQE has a number of nanoseconds instead of an address.  Mutant: immediate-time-negative. */
+TEST_F(to, immediate)
+{
+	struct iou *r = &self->r;
+	long long start;
+	unsigned int i;
+	int fds[2];
+	char c;
+
+	/* differences: none, 6.12 has no such flag */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_TIMEOUT_IMMEDIATE_ARG");
+	for (i = 0; i < ARRAY_LEN(clocks); i++) {
+		start = now_on(clocks[i].clock);
+		immediate(r, IORING_OP_TIMEOUT, 5 * MS, clocks[i].flag, 1);
+		EXPECT_STREQ("1:ETIME", submit_cqes(r, 1));
+		EXPECT_LE(start + 5 * MS, now_on(clocks[i].clock));
+		start = now_on(clocks[i].clock) + 5 * MS;
+		immediate(r, IORING_OP_TIMEOUT, start, clocks[i].flag | IORING_TIMEOUT_ABS, 1);
+		EXPECT_STREQ("1:ETIME", submit_cqes(r, 1));
+		EXPECT_LE(start, now_on(clocks[i].clock));
+	}
+	immediate(r, IORING_OP_TIMEOUT, MS, IORING_TIMEOUT_MULTISHOT, 1)->off = 2;
+	EXPECT_STREQ("1:ETIME+ 1:ETIME", submit_cqes(r, 2));
+
+	/* updates, to a sooner and to a later time */
+	immediate(r, IORING_OP_TIMEOUT, HOUR, 0, 1);
+	immediate_update(r, 1, 5 * MS, 0);
+	EXPECT_STREQ("2:0 1:ETIME", submit_cqes(r, 2));
+	timeout(r, HOUR, 0, 0, 1);
+	immediate_update(r, 1, now_on(CLOCK_MONOTONIC), IORING_TIMEOUT_ABS);
+	EXPECT_STREQ("2:0 1:ETIME", submit_cqes(r, 2));
+
+	ASSERT_EQ(0, pipe(fds));
+	iou_prep(r, IORING_OP_READ, fds[0], &c, 1, 0)->flags = IOSQE_IO_LINK;
+	immediate(r, IORING_OP_LINK_TIMEOUT, 5 * MS, 0, 3);
+	EXPECT_STREQ("3:ETIME 0:ECANCELED", submit_cqes(r, 2));
+	close(fds[0]);
+	close(fds[1]);
+
+	/* times below zero, the longest time, and a removal, which has no time */
+	immediate(r, IORING_OP_TIMEOUT, -1, 0, 1);
+	EXPECT_STREQ("1:EINVAL", submit_cqes(r, 1));
+	immediate(r, IORING_OP_TIMEOUT, 1LL << 63, IORING_TIMEOUT_ABS, 1);
+	EXPECT_STREQ("1:EINVAL", submit_cqes(r, 1));
+	immediate(r, IORING_OP_TIMEOUT, ~(1ULL << 63), 0, 1);
+	EXPECT_STREQ("", submit_cqes(r, 0));
+	immediate_update(r, 1, -1, 0);
+	EXPECT_STREQ("2:EINVAL", submit_cqes(r, 1));
+	timeout_remove(r, 1, 2);
+	EXPECT_STREQ("2:0 1:ECANCELED", submit_cqes(r, 2));
+}
+
 TEST_F(to, counts)
 {
 	struct iou *r = &self->r;
@@ -398,7 +475,7 @@ TEST_F(to, counts)
 	EXPECT_STREQ("2:0", submit_cqes(r, 1));
 	iou_nop(r, 3);
 	EXPECT_STREQ("3:0 1:0", submit_cqes(r, 2));
-	/* in one batch, CQEs of requests behind the timeout count, and of those before it */
+	/* in one batch, CQEs of requests before and behind the timeout count */
 	timeout(r, HOUR, 1, 0, 1);
 	iou_nop(r, 2);
 	EXPECT_STREQ("2:0 1:0", submit_cqes(r, 2));
@@ -473,7 +550,7 @@ TEST_F(to, counts_no_hidden)
 	struct iou *r = &self->r;
 	unsigned int i;
 
-	/* stock subtracts such timeouts from the number of CQEs */
+	/* 6.12 subtracts such timeouts from the number of CQEs */
 	if (iou_on_stock())
 		SKIP(return, "miscounts");
 	/* as long as timeout 9 waits, the ring keeps its count of CQEs, and does not begin anew */
@@ -534,7 +611,7 @@ static long long stop_counting(struct iou *r, unsigned int first, unsigned int n
 }
 
 /*
- * A timeout that counts starts and ends in the same time among many others as among few.  The
+ * To start or end a timeout that counts CQEs takes as long among many timeouts as among few.  The
  * test removes the timeouts that were added last.
  * differences: none, only the time that each takes differs
  */
@@ -596,7 +673,7 @@ TEST(hidden_ends_anothers_wait)
 	iou_exit(&r);
 }
 
-/* CQEs count that workers post, and that events cause before or during a wait. */
+/* CQEs that workers post count, as well as CQEs of events before or during a wait. */
 TEST_F(to, counts_late_ones)
 {
 	struct iou *r = &self->r;
@@ -753,9 +830,10 @@ TEST_F(to, success)
 }
 
 /*
- * A timeout that a link has held back begins in the call of its batch, and counts the CQEs that
- * this call publishes at its end, also behind a failed request with IOSQE_IO_HARDLINK.  On stock
- * it may begin later.  Mutant: held-back-begins-later.  differences: timeout-count-linked
+ * A timeout that waits for its link begins in the call that submits the batch.  It counts the CQEs
+ * that this call publishes at its end, even behind a failed request with IOSQE_IO_HARDLINK.
+ * On 6.12 the timeout may begin later.  Mutant: held-back-begins-later.
+ * differences: timeout-count-linked
  */
 TEST_F(to, counts_behind_a_link)
 {
@@ -791,9 +869,9 @@ TEST(not_on_polled_rings)
 }
 
 /*
- * In a time namespace, an absolute time is one of the clocks of the namespace.  6.12 takes it for
- * a time of the host, both in a request and in io_uring_enter().  So a wait in io_uring_enter()
- * shows whether the kernel converts such times.
+ * Return: true if the kernel takes an absolute time for a time of the caller's time namespace.
+ * 6.12 takes it for a time of the host, both in a request and in io_uring_enter().  So a wait in
+ * io_uring_enter() also shows what a request does.
  */
 static bool enter_knows_the_namespace(struct iou *r)
 {
@@ -814,7 +892,10 @@ static bool came_at(long long end, int clock)
 	return end <= now && now < end + 1000 * MS;
 }
 
-/* Test with clocks that are two seconds ahead of the host's.  Return: 0, or 1 if an end is wrong */
+/*
+ * Test with clocks that are two seconds ahead of the host's.  Return: 0; 1 if an end is wrong;
+ * 2 without a ring; KSFT_SKIP if the kernel does not convert times.
+ */
 static int in_namespace(void)
 {
 	struct iou r;
@@ -846,8 +927,8 @@ static int in_namespace(void)
 }
 
 /*
- * Check that times at the end of the clock, or beyond, never expire, for waits and for timeouts,
- * and with any offset of the namespace's clock.  Only a short timeout with user_data 7 expires.
+ * Check that times at the end of the clock, or beyond, never expire, neither of waits nor of
+ * timeouts, with any clock of a namespace.  Only a short timeout with user_data 7 expires.
  * Return: 0, or nonzero if this fails
  */
 static int far_times(void)
@@ -922,7 +1003,7 @@ TEST(time_namespace)
 	if (ret == KSFT_SKIP)
 		SKIP(return, "no time namespace, or it is not looked at");
 	EXPECT_EQ(0, ret);
-	/* wait until the clock of the namespace will not be below zero, soon after a boot */
+	/* soon after a boot, wait, or the clock of the namespace would be below zero */
 	while (now_on(CLOCK_MONOTONIC) < 3000 * MS)
 		iou_sleep_ms(10);
 	EXPECT_EQ(0, in_time_namespace("monotonic -2 0\nboottime -2 0\n", far_times));
@@ -1095,7 +1176,7 @@ static bool too_late(int answer)
 	return answer == -ENOENT || answer == -EALREADY;
 }
 
-/* With delays that are 2^6 times as long, a round takes 70 ms. */
+/* Return: the number of rounds.  With delays that are 2^6 times as long, a round takes 70 ms. */
 static unsigned int edge_rounds(void)
 {
 	return getenv("IOU_SOAK") ? iou_rounds(125) : iou_slow_kernel() ? 31 : 60;
@@ -1127,7 +1208,7 @@ TEST_F(edge, removal)
 			note_met(e, e->answer[i]);
 		}
 	}
-	/* the requests have hit the race only if some were late, and others were not */
+	/* the requests have hit the race only if some of them were late, and some were not */
 	EXPECT_LT(0, e->nr_late);
 	EXPECT_LT(e->nr_late, e->nr_met);
 }
@@ -1159,10 +1240,10 @@ TEST_F(edge, update)
 	EXPECT_LT(e->nr_late, e->nr_met);
 }
 
-/* A CQE of the submitter or of a worker ends timeouts that count, which expire at that time. */
+/* A CQE of the submitter or of a worker ends timeouts that count, at about their expiry. */
 TEST_F(edge, target)
 {
-	/* one of two rounds is a meeting for note_met() */
+	/* about every second round calls note_met() */
 	unsigned int round, i, rounds = 2 * edge_rounds();
 	struct ends *e = &self->e;
 	struct iou *r = &self->r;

@@ -32,7 +32,7 @@ static inline long long now_on(int clock)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* The kernel reads the time when it takes the SQE: on SQPOLL rings *ts has to stay until then. */
+/* Prepare a request with a time.  An SQPOLL thread reads *ts later, so *ts is static. */
 static inline struct io_uring_sqe *
 prep_time(struct iou *r, int op, long long ns, unsigned int nr, unsigned int flags,
 	  unsigned long long data)
@@ -130,7 +130,7 @@ static inline const char *cqes(struct iou *r, unsigned int nr)
 	return text;
 }
 
-/* Submit the prepared SQEs and wait for @nr CQEs. */
+/* Submit the prepared SQEs and wait for @nr CQEs.  Return: as cqes() */
 static inline const char *submit_cqes(struct iou *r, unsigned int nr)
 {
 	if (iou_submit(r) < 0)
@@ -143,7 +143,7 @@ static inline int by_text(const void *a, const void *b)
 	return strcmp(*(char **)a, *(char **)b);
 }
 
-/* Return: the list sorted by user_data, for CQEs that come in any order. */
+/* Return: the list, with its CQEs sorted as text, since they may come in any order. */
 static inline const char *sorted(const char *list)
 {
 	static char text[4096], copy[4096];

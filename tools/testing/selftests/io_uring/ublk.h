@@ -85,7 +85,7 @@ static inline int ublk_wait_state(struct ublk *u, int state)
 	return now < 0 ? now : -ETIME;
 }
 
-/* Return: 0, or a negative errno: -ENOENT where there is no ublk. */
+/* Add a device and set its parameters.  Return: 0 or a negative errno, -ENOENT without ublk. */
 static inline int ublk_add(struct ublk *u, unsigned long long flags)
 {
 	struct ublksrv_ctrl_dev_info info = {
@@ -339,7 +339,7 @@ static inline int ublk_recover(struct ublk *u)
 	return ret ?: ublk_ctl(u, UBLK_U_CMD_END_USER_RECOVERY, NULL, 0, u->server);
 }
 
-/* Wait for the end of the server.  Return: its status; -1 if the server does not end. */
+/* Wait for the end of the server.  Return: its status; 0 without a server; -1 after a timeout. */
 static inline int ublk_reap(struct ublk *u)
 {
 	unsigned long long end = iou_now_us() + 3 * IOU_PATIENCE * 1000ULL;

@@ -183,8 +183,9 @@ static bool wait_served(struct ublk *u, unsigned int nr)
 }
 
 /*
- * On stock, one SQPOLL thread in ten gets more requests of the device during its exit, after the
- * driver was told to end its commands.  These requests never end, and no task can end their users.
+ * Return: true if the kernel may lose requests of the device.  On 6.12, one SQPOLL thread in ten
+ * gets more requests during its exit, after the driver was told to end its commands.  These
+ * requests never end, and no task can end their users.
  * differences: none, 6.12 loses requests of the device
  */
 static bool loses_requests(unsigned int ring_flags)
@@ -366,7 +367,7 @@ TEST_F(ublk, left_unserved_again)
 	EXPECT_EQ(0, ublk_del(&served));
 }
 
-/* Submit to the server's own device more discards than it has tags, so that workers wait; exec. */
+/* Submit more discards to the server's own device than it has tags: workers wait.  Then exec. */
 static void exec_when_busy(int sig)
 {
 	struct iou *r = &leaving->r[0];
@@ -377,7 +378,7 @@ static void exec_when_busy(int sig)
 	for (i = 0; i < UBLK_DEPTH + 8; i++) {
 		sqe = iou_prep(r, IORING_OP_URING_CMD, fd, NULL, 0, 0);
 		sqe->cmd_op = BLOCK_URING_CMD_DISCARD;
-		/* none can be merged with the next */
+		/* no discard can be merged with the next one */
 		sqe->addr = i * 8192;
 		sqe->addr3 = 4096;
 	}
@@ -395,7 +396,7 @@ static void busy_when_told(struct ublk_srv *s)
 
 /*
  * A server ends with requests to its own device in flight.  On other kinds of ring, the driver
- * would use all its commands for these requests, and could not be told of the end by a command.
+ * would use all commands for these requests, and no idle command could tell it of the end.
  * differences: none, 6.12 loses requests of the device
  */
 TEST(left_busy)
@@ -424,7 +425,7 @@ TEST(left_busy)
 #define REGION		(UBLK_SIZE / REGIONS)
 #define PIECES		(REGION / UBLK_IO)
 
-/* The driver is told of a server's end by an idle command: requests leave half of them idle. */
+/* An idle command tells the driver of a server's end, so half of the commands must stay idle. */
 #define AT_ONCE		(UBLK_DEPTH / 2 / REGIONS)
 
 /*
@@ -508,7 +509,7 @@ static int start_verifiers(struct ublk *u, pid_t *users, bool may_fail, const un
  */
 static int kill_and_recover(struct ublk *u, bool may_fail, unsigned long kills)
 {
-	/* beside the count of requests, in shared memory */
+	/* the flag is in shared memory, behind the count of requests */
 	unsigned int *stop = u->fetched + 1;
 	pid_t users[REGIONS];
 	int ret;
@@ -556,7 +557,7 @@ TEST_F(ublk, recovered_with_errors)
 	EXPECT_EQ(0, write_and_verify(u, 1));
 }
 
-/* The device is deleted under a server that works. */
+/* The device is deleted while its server works. */
 TEST_F(ublk, deleted)
 {
 	unsigned long i, rounds = iou_rounds(4);
@@ -602,7 +603,7 @@ static int fetch_all(struct ublk_srv *s)
 		return ret ?: -EBADMSG;
 	if (!(s->u->sqe_flags & IOSQE_ASYNC))
 		return 0;
-	/* The driver gets commands of workers later.  -EINVAL: it has this one, but not all. */
+	/* Workers pass commands later.  -EINVAL: the driver has this command, but lacks others. */
 	do {
 		ublk_fetch(s, UBLK_U_IO_FETCH_REQ, UBLK_DEPTH - 1, 0);
 		ret = iou_one(r);
@@ -710,7 +711,7 @@ TEST_F(ublk, exec)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (ublk_srv_init(&s, u) || fetch_all(&s))
 				_exit(1);
-			/* exec keeps the ring open, or closes it */
+			/* in round 0 the exec keeps the ring open, in round 1 it closes the ring */
 			fcntl(s.r[0].fd, F_SETFD, i ? FD_CLOEXEC : 0);
 			fcntl(s.fd, F_SETFD, FD_CLOEXEC);
 			execl("/bin/sh", "sh", "-c", "exit 7", NULL);
@@ -782,7 +783,7 @@ static int zc_cmd(struct ublk_srv *s, unsigned int op, unsigned int tag, unsigne
 	return iou_one(&s->r[1]);
 }
 
-/* Move a part of a registered request to or from the backing file. */
+/* Prepare to move a part of a registered request to or from the backing file. */
 static struct io_uring_sqe *zc_prep_move(struct ublk_srv *s, int op, unsigned int slot,
 					 size_t from, size_t len, off_t at)
 {
@@ -793,7 +794,7 @@ static struct io_uring_sqe *zc_prep_move(struct ublk_srv *s, int op, unsigned in
 	return sqe;
 }
 
-/* Return: bytes or a negative errno. */
+/* Move a part as zc_prep_move() prepares it.  Return: bytes or a negative errno. */
 static int zc_move(struct ublk_srv *s, int op, unsigned int slot, size_t from, size_t len,
 		   off_t at)
 {
@@ -842,6 +843,52 @@ static int zc_chain(struct ublk_srv *s, int op, unsigned int tag, size_t len, of
 	return err;
 }
 
+/* Move two parts of a buffer, of which the second is ahead of the first. */
+static int zc_move_vec(struct ublk_srv *s, int op, unsigned int slot, size_t cut, size_t len,
+		       off_t at)
+{
+	struct iovec iov[2] = { { (void *)cut, len - cut }, { NULL, cut } };
+	struct io_uring_sqe *sqe = iou_prep(&s->r[1], op, backing, iov, 2, at);
+
+	sqe->flags = s->u->sqe_flags;
+	sqe->buf_index = slot;
+	return iou_one(&s->r[1]);
+}
+
+/* Check vectors of a buffer, whose data begins at @at.  Return: 0 or an error. */
+static int zc_vectors(struct ublk_srv *s, bool out, unsigned int slot, size_t len, off_t at)
+{
+	int op = out ? IORING_OP_WRITEV_FIXED : IORING_OP_READV_FIXED, err = 0;
+	int wrong = out ? IORING_OP_READV_FIXED : IORING_OP_WRITEV_FIXED;
+	char *old = malloc(len), *moved = malloc(len);
+	size_t cut = 700;
+
+	if (pread(backing, old, len, at) != (ssize_t)len)
+		return -EIO;
+	ZC_EXPECT(-EFAULT, zc_move_vec(s, wrong, slot, cut, len, at));
+	ZC_EXPECT(-EFAULT, zc_move_vec(s, op, slot, cut, len + 1, at));
+	ZC_EXPECT(-EFAULT, zc_move_vec(s, op, slot, len, len, at));
+	ZC_EXPECT((int)len, zc_move_vec(s, op, slot, cut, len, at));
+	if (out) {
+		/* what the vector has written, and what the whole buffer writes */
+		ZC_EXPECT((int)len, (int)pread(backing, moved, len, at));
+		ZC_EXPECT((int)len, zc_move(s, IORING_OP_WRITE_FIXED, slot, 0, len, at));
+		ZC_EXPECT((int)len, (int)pread(backing, old, len, at));
+		ZC_EXPECT(0, memcmp(moved, old + cut, len - cut));
+		ZC_EXPECT(0, memcmp(moved + len - cut, old, cut));
+	} else {
+		/* swap the parts in the file, and read them swapped: the device's reader checks */
+		memcpy(moved, old + cut, len - cut);
+		memcpy(moved + len - cut, old, cut);
+		ZC_EXPECT((int)len, (int)pwrite(backing, moved, len, at));
+		ZC_EXPECT((int)len, zc_move_vec(s, op, slot, cut, len, at));
+		ZC_EXPECT((int)len, (int)pwrite(backing, old, len, at));
+	}
+	free(moved);
+	free(old);
+	return err;
+}
+
 /* Serve a request without a copy, and check that wrong requests fail. */
 static int zc_serve(struct ublk_srv *s, unsigned int tag)
 {
@@ -873,6 +920,10 @@ static int zc_serve(struct ublk_srv *s, unsigned int tag)
 	ZC_EXPECT(-EINVAL, zc_cmd(s, UBLK_U_IO_UNREGISTER_IO_BUF, tag, tag));
 	ZC_EXPECT(-EFAULT, zc_move(s, op, tag, 0, 512, at));
 	ZC_EXPECT(0, zc_chain(s, op, tag, len, at));
+	/* last, so that the reader of the device gets the data of a vector */
+	ZC_EXPECT(0, zc_cmd(s, UBLK_U_IO_REGISTER_IO_BUF, tag, tag));
+	ZC_EXPECT(0, zc_vectors(s, out, tag, len, at));
+	ZC_EXPECT(0, zc_cmd(s, UBLK_U_IO_UNREGISTER_IO_BUF, tag, tag));
 	return err ?: (int)len;
 }
 
@@ -894,7 +945,7 @@ static int zc_add(struct ublk *u)
 	return ublk_add(u, UBLK_F_SUPPORT_ZERO_COPY);
 }
 
-/* A driver registers the pages of a request.  Mutants: driver-buffer-*. */
+/* A driver registers the pages of a request, and the server moves data to and from them. */
 TEST_F(ublk, zero_copy)
 {
 	struct ublk *u = &self->u;
@@ -913,6 +964,188 @@ TEST_F(ublk, zero_copy)
 	EXPECT_EQ(0, ublk_reap(u));
 	munmap(back, UBLK_SIZE);
 	close(backing);
+}
+
+/* Commands of 7.3 that pass many requests at once. */
+struct batch_io {
+	__u16 q_id;
+	__u16 flags;
+	__u16 nr_elem;
+	__u8 elem_bytes;
+	__u8 reserved;
+	__u64 reserved2;
+};
+
+struct batch_elem {
+	__u16 tag;
+	__u16 buf_index;
+	__s32 result;
+	__u64 addr;
+};
+
+#define BATCH_PREP		_IOWR('u', 0x25, struct batch_io)
+#define BATCH_COMMIT		_IOWR('u', 0x26, struct batch_io)
+#define BATCH_FETCH		_IOWR('u', 0x27, struct batch_io)
+#define BATCH_HAS_ADDR		2
+#define BATCH_F			0x8000ULL
+
+#define BATCH_BUFS		1	/* the driver often finds no buffer */
+#define BATCH_TAGS		4	/* tags in one buffer */
+#define BATCH_FETCHED		0x100000	/* user_data of the multishot command */
+#define BATCH_NOP		0x200000
+
+/* Buffers for tags, and elements that are indexed by the first tag of a batch. */
+struct batch {
+	struct ublk_srv *s;
+	struct io_uring_buf_ring *ring;
+	__u16 tags[BATCH_BUFS][BATCH_TAGS];
+	struct batch_elem elems[UBLK_DEPTH][UBLK_DEPTH];
+};
+
+static struct io_uring_sqe *batch_prep(struct ublk_srv *s, unsigned int op, unsigned int nr,
+				       unsigned int size, unsigned int flags)
+{
+	struct io_uring_sqe *sqe = iou_prep(&s->r[0], IORING_OP_URING_CMD, s->fd, NULL, 0, 0);
+	struct batch_io *io = (void *)sqe->cmd;
+
+	sqe->cmd_op = op;
+	sqe->flags = s->u->sqe_flags;
+	*io = (struct batch_io){ .nr_elem = nr, .elem_bytes = size, .flags = flags };
+	return sqe;
+}
+
+static void batch_elems(struct batch *b, unsigned int op, unsigned int first, unsigned int nr)
+{
+	struct io_uring_sqe *sqe = batch_prep(b->s, op, nr, sizeof(struct batch_elem),
+					      BATCH_HAS_ADDR);
+
+	sqe->addr = iou_addr(b->elems[first]);
+	sqe->len = nr * sizeof(struct batch_elem);
+	sqe->user_data = nr;
+}
+
+static void batch_fetch(struct batch *b)
+{
+	struct io_uring_sqe *sqe;
+
+	/* the worker that has run the NOP gets the command, too, while requests wait for it */
+	if (b->s->u->sqe_flags & IOSQE_ASYNC)
+		iou_nop(&b->s->r[0], BATCH_NOP)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+	sqe = batch_prep(b->s, BATCH_FETCH, 0, sizeof(__u16), 0);
+	sqe->uring_cmd_flags = IORING_URING_CMD_MULTISHOT;
+	sqe->flags |= IOSQE_BUFFER_SELECT;
+	sqe->buf_group = 1;
+	sqe->user_data = BATCH_FETCHED;
+}
+
+static void batch_provide(struct batch *b, unsigned int bid)
+{
+	struct io_uring_buf *buf = &b->ring->bufs[b->ring->tail % BATCH_BUFS];
+
+	buf->addr = iou_addr(b->tags[bid]);
+	buf->len = sizeof(b->tags[bid]);
+	buf->bid = bid;
+	store_rel(&b->ring->tail, (__u16)(b->ring->tail + 1));
+}
+
+/* Serve the requests whose tags are in a buffer, and commit them together. */
+static void batch_tags(struct batch *b, unsigned int bid, unsigned int nr)
+{
+	const __u16 *tags = b->tags[bid];
+	unsigned int i, first = tags[0];
+
+	for (i = 0; i < nr; i++) {
+		if (tags[i] >= UBLK_DEPTH)
+			_exit(10);
+		b->elems[first][i] = (struct batch_elem) {
+			.tag = tags[i], .result = ublk_serve_one(b->s, tags[i]),
+			.addr = iou_addr(b->s->buf + tags[i] * UBLK_IO),
+		};
+	}
+	batch_provide(b, bid);
+	batch_elems(b, BATCH_COMMIT, first, nr);
+}
+
+static void batch_cqe(struct batch *b, const struct io_uring_cqe *cqe)
+{
+	if (cqe->user_data == BATCH_NOP) {
+		if (cqe->res)
+			_exit(18);
+	} else if (cqe->user_data != BATCH_FETCHED) {
+		if (cqe->res != (int)(cqe->user_data * sizeof(struct batch_elem)))
+			_exit(11);
+	} else if (cqe->res > 0) {
+		if (!(cqe->flags & IORING_CQE_F_MORE) || !(cqe->flags & IORING_CQE_F_BUFFER) ||
+		    cqe->res % sizeof(__u16) || cqe->res > (int)sizeof(b->tags[0]))
+			_exit(12);
+		batch_tags(b, cqe->flags >> IORING_CQE_BUFFER_SHIFT, cqe->res / sizeof(__u16));
+	} else if (cqe->flags & IORING_CQE_F_MORE) {
+		_exit(13);
+	} else if (cqe->res == -ENOBUFS) {
+		/* the CQ was full: the CQE returns the buffer */
+		if (cqe->flags & IORING_CQE_F_BUFFER)
+			batch_provide(b, cqe->flags >> IORING_CQE_BUFFER_SHIFT);
+		__atomic_fetch_add(b->s->u->fetched + 2, 1, __ATOMIC_RELAXED);
+		batch_fetch(b);
+	} else {
+		_exit(cqe->res == UBLK_IO_RES_ABORT ? 0 : 14);
+	}
+}
+
+/* Serve in batches until the driver ends the commands, then exit. */
+static void batch_serve(struct ublk_srv *s)
+{
+	struct io_uring_buf_reg reg = { .ring_entries = BATCH_BUFS, .bgid = 1 };
+	struct batch *b = (void *)iou_map_anon(iou_page_up(sizeof(*b)));
+	struct io_uring_cqe cqe;
+	unsigned int i;
+
+	b->s = s;
+	b->ring = (void *)iou_map_anon(IOU_PAGE);
+	reg.ring_addr = iou_addr(b->ring);
+	/* drop the commands for single requests */
+	s->r[0].next = 0;
+	if (iou_register(&s->r[0], IORING_REGISTER_PBUF_RING, &reg, 1))
+		_exit(15);
+	for (i = 0; i < BATCH_BUFS; i++)
+		batch_provide(b, i);
+	for (i = 0; i < UBLK_DEPTH; i++)
+		b->elems[0][i] = (struct batch_elem) {
+			.tag = i, .addr = iou_addr(s->buf + i * UBLK_IO),
+		};
+	batch_elems(b, BATCH_PREP, 0, UBLK_DEPTH);
+	if (iou_one(&s->r[0]))
+		_exit(16);
+	batch_fetch(b);
+	for (;;) {
+		if (iou_submit(&s->r[0]) < 0 || iou_reap(&s->r[0], &cqe))
+			_exit(17);
+		batch_cqe(b, &cqe);
+	}
+}
+
+/*
+ * One multishot command passes all requests to the server, in provided buffers.  If a worker gets
+ * the command, it has to pass the command on: 7.3's own implementation crashes then.
+ * differences: none, 7.3 crashes
+ */
+TEST_F(ublk, batch)
+{
+	struct ublk *u = &self->u;
+
+	if (!iou_kernel_from("7"))
+		SKIP(return, "the driver of this kernel has no batches");
+	if (iou_on_stock() && variant->sqe_flags & IOSQE_ASYNC)
+		SKIP(return, "a worker crashes the kernel");
+	u->ready = batch_serve;
+	ASSERT_EQ(0, ublk_add(u, BATCH_F));
+	ASSERT_EQ(0, ublk_start(u));
+	EXPECT_EQ(0, write_and_verify(u, 1));
+	EXPECT_EQ(-1, iou_verify(u->mem, UBLK_SIZE, 0, 1));
+	EXPECT_EQ(0, write_and_verify(u, 2));
+	EXPECT_LT(0, u->fetched[2]);
+	EXPECT_EQ(0, ublk_ctl(u, UBLK_U_CMD_STOP_DEV, NULL, 0, 0));
+	EXPECT_EQ(0, ublk_reap(u));
 }
 
 TEST_HARNESS_MAIN

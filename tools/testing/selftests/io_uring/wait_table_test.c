@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: requests that wait in great numbers, and searches among them */
 /*
- * A cancel or a removal names a waiting request by its user_data.  Of several requests with one
- * name, it always finds the same one.  This takes about the same time however many requests wait.
- * Some searches have to look at all requests.  Their task can be killed during the search.
+ * A cancel or a removal names a waiting request by its user_data.  If several requests have one
+ * name, a search always finds the same request.  This takes about the same time however many
+ * requests wait.  Some searches have to look at all requests.  Their task can be killed meanwhile.
  */
 #include "fault.h"
 #include "sock.h"
@@ -72,7 +72,7 @@ static struct io_uring_sqe *cancel(struct iou *r, unsigned long long target, uns
 	return sqe;
 }
 
-/* Park @nr polls, whose user_data begins at @data and increases by @step each. */
+/* Submit @nr polls that wait.  Their user_data begins at @data and increases by @step each. */
 static int park_polls(struct iou *r, int fd, unsigned int nr, unsigned long long data,
 		      unsigned int step)
 {
@@ -87,7 +87,7 @@ static int park_polls(struct iou *r, int fd, unsigned int nr, unsigned long long
 	return 0;
 }
 
-/* Park @nr reads of one byte, all named @data. */
+/* Submit @nr reads of one byte that wait, all named @data. */
 static int park_reads(struct iou *r, int fd, unsigned int nr, unsigned long long data)
 {
 	static char byte;
@@ -124,9 +124,9 @@ static void two_polls(struct iou *r, int first, int second)
 }
 
 /*
- * Of requests with one name, a cancel or a removal finds the youngest poll or the oldest timer, and
- * a cancel finds a poll rather than a timer.  The test has few and many other requests, and the
- * wait table also grows after the named requests were parked.
+ * Of requests with one name, a cancel or a removal finds the youngest poll or the oldest timer.  A
+ * cancel finds a poll rather than a timer.  The test has few and many other requests, and the wait
+ * table also grows after the named requests have begun to wait.
  */
 TEST_F(table, who_is_found)
 {
@@ -143,7 +143,7 @@ TEST_F(table, who_is_found)
 		timeout(r, HOUR, 0, 0, 7);
 		EXPECT_STREQ("", submit_cqes(r, 0));
 		ASSERT_EQ(0, park_timeouts(r, others[i], 1000));
-		/* the younger poll */
+		/* the cancel finds the younger poll */
 		cancel(r, 7, 0, 1);
 		EXPECT_STREQ("1:0 7:ECANCELED", submit_cqes(r, 2));
 		ASSERT_EQ(1, write(self->p[1], "x", 1));
@@ -197,7 +197,7 @@ TEST_F(table, updated_ones_come_last)
 	timeout(r, HOUR, 0, 0, 5);
 	timeout(r, 2 * HOUR, 0, 0, 5);
 	timeout_update(r, 5, 3 * HOUR, 0, 1);
-	/* this finds the second timer */
+	/* the next update finds the second timer */
 	timeout_update(r, 5, 0, 0, 2);
 	EXPECT_STREQ("1:0 2:0 5:ETIME", sorted(submit_cqes(r, 3)));
 	timeout_update(r, 5, 0, 0, 3);
@@ -333,7 +333,7 @@ static int queued_reads(struct iou *r, int fd, unsigned int nr)
 	return hole_faults(&hole, 1) == 1 ? 0 : -1;
 }
 
-/* The requests of a batch of searches, and the function that parks what they search. */
+/* The requests of a batch of searches, and the function that submits what they search. */
 struct search {
 	const char *name;
 	int (*wait)(struct iou *r, int fd, unsigned int nr);
@@ -341,7 +341,7 @@ struct search {
 	unsigned int flags;
 };
 
-/* Park requests, then search for minutes.  *@progress is 1 after the parking, 2 at the end. */
+/* Submit requests that wait, and search for minutes.  *@progress is 1 between, 2 at the end. */
 static void search_long(const struct search *s, unsigned int parked, volatile int *progress)
 {
 	unsigned int nr = 32768, i;
@@ -373,10 +373,10 @@ static unsigned int time_to_die(int pid)
 }
 
 /*
- * A batch of searches, each of which looks at all requests, would take minutes, but its task can be
- * killed.  Mutant: parked-search-deaf, which only the removal shows, as a cancel checks for a kill
- * before each search.  The test does not need that check for the queue, whose killed worker ends
- * the queued requests first.  differences: search-killable
+ * Each search of a batch looks at all requests, so the batch would take minutes, but its task can
+ * be killed.  Mutant: parked-search-deaf.  Only the row with a removal fails with that mutant, as a
+ * cancel also checks for a kill before each search.  The row with a queue would pass even without
+ * this check, as the killed worker ends the queued requests first.  differences: search-killable
  */
 TEST(killed_while_searching)
 {
@@ -437,14 +437,14 @@ static void limit_at(struct iou *r, struct io_uring_sqe *sqe, const struct __ker
 		iou_submit(r);
 }
 
-/*
- * In one run of its task work, the task handles events of @nr polls, each with a linked request,
- * and then LINK_TIMEOUTs of @nr reads that wait for a worker.  For each LINK_TIMEOUT it searches
- * the ready requests for the read.  The LINK_TIMEOUTs expire after @patience times the time that
- * arming the polls took.  Exit with TOO_LATE if the reads were not submitted in that time.
- */
 #define TOO_LATE	2
 
+/*
+ * One run of task work first handles events of @nr polls, each with a linked request, and then
+ * LINK_TIMEOUTs of @nr reads that wait for a worker.  For each LINK_TIMEOUT the run searches the
+ * ready requests for the read.  The LINK_TIMEOUTs expire after @patience times the time that
+ * arming the polls took.  Exit with TOO_LATE if the reads were not submitted in that time.
+ */
 static void run_long(struct iou *r, unsigned int nr, unsigned int patience, volatile int *progress)
 {
 	int p[2], out[2], file = memfd_create("iou", 0);
@@ -454,7 +454,7 @@ static void run_long(struct iou *r, unsigned int nr, unsigned int patience, vola
 	static char byte;
 	unsigned int i;
 
-	/* on one CPU, where a competing task has the run handle the ready requests */
+	/* use CPU 0 alone: the run handles ready requests early if another task needs its CPU */
 	if (run_on(0) || pipe(p) || pipe(out) || hole_open(&hole, 1) ||
 	    queued_reads(r, 0, 1))
 		_exit(1);
@@ -538,8 +538,8 @@ TEST(killed_while_limits_expire)
 #define LONG		32768
 
 /*
- * Submit a batch whose first request kills the task: it writes into @p, whose read end sends
- * SIGKILL to its owner.  Each other request adds one to @event.
+ * Submit a batch.  Its first request kills the task, as it writes into @p, and the read end of @p
+ * sends SIGKILL to its owner.  Each other request adds one to @event.
  */
 static void submit_and_be_killed(unsigned int flags, int p[2], int event)
 {
@@ -595,7 +595,7 @@ TEST(killed_in_a_long_batch)
 	}
 }
 
-/* Record the longest time in which current, which sleeps for 1 ms each, did not run.  No end. */
+/* Sleep for 1 ms again and again, and record the longest time between two runs.  Never return. */
 static void measure_gaps(volatile unsigned long long *longest)
 {
 	unsigned long long last = iou_now_us(), now;
@@ -611,7 +611,7 @@ static void measure_gaps(volatile unsigned long long *longest)
 /*
  * The first cancel of a batch ends all waits, and each other cancel searches a large table that is
  * empty.  Other tasks run on the same CPU during the batch.
- * Mutant: empty-table-keeps-cpu.
+ * Mutant: empty-wait-table-keeps-cpu.
  */
 TEST(empty_table_lets_others_run)
 {
@@ -681,9 +681,9 @@ static unsigned long long gap_of_wakes(struct iou *r, unsigned int *word, unsign
 }
 
 /*
- * Each wake of a batch scans a long bucket and finds no waiter with its bits.  Other tasks run on
- * the same CPU after a few wakes: 10 on 6.12.  One good run of three is enough, as the
- * machine may be busy.
+ * Each wake of a batch scans a long hash bucket and finds no waiter with its bits.  Other tasks run
+ * on the same CPU after a few wakes; on 6.12, after 10 wakes.  One good run of three is enough, as
+ * the machine may be busy.
  * Mutant: futex-wake-keeps-cpu.
  */
 TEST(futex_wakes_let_others_run)
@@ -762,7 +762,7 @@ TEST(long_batch_lets_others_run)
 	munmap((void *)longest, IOU_PAGE);
 }
 
-/* Submit @nr requests, which wait behind a drained request that waits. */
+/* Submit @nr NOPs, which wait if a drained request before them waits. */
 static int queue_nops(struct iou *r, unsigned int nr)
 {
 	unsigned int i;
@@ -778,7 +778,7 @@ static int queue_nops(struct iou *r, unsigned int nr)
 }
 
 /*
- * Execute a program in a task with @nr requests that wait behind a drained one, and behind @nr
+ * Execute a program in a task with @nr requests that wait behind a drained request, and behind @nr
  * requests of another task.  Return: microseconds that this took; 0 on failure
  */
 static unsigned long long exec_behind(unsigned int nr)
@@ -868,8 +868,8 @@ static unsigned long long end_of_chosen(unsigned int nr)
 }
 
 /*
- * Check that @run does not take sixteen times as long for four times as many: the limit is nine.
- * The shortest of three rounds counts, or of up to ten if the machine is busy.
+ * Check that the time of @run is not quadratic: for four times as many requests it may take up to
+ * nine times as long.  The shortest of three rounds counts, or of up to ten on a busy machine.
  */
 static void four_times(struct __test_metadata *_metadata, unsigned int nr,
 		       unsigned long long (*run)(unsigned int nr))

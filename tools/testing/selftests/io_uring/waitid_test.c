@@ -18,7 +18,7 @@ FIXTURE_VARIANT(waitid) {
 IOU_KINDS(waitid);
 IOU_KINDS_ASYNC(waitid);
 
-/* Create a child that sleeps until a signal ends it, or until current exits. */
+/* Create a child that sleeps until a signal ends it, or until this process exits. */
 static int make_child(void)
 {
 	int parent = getpid(), pid = fork();
@@ -68,7 +68,10 @@ static int do_waitid(struct iou *r, unsigned int f, int which, int id, siginfo_t
 	return iou_one(r);
 }
 
-/* Mutants: waitid-event-missed, and for 32 bits compat-child-told-long. */
+/*
+ * A WAITID reports a child that ends during the wait, or that has ended before it.
+ * Mutant: waitid-event-missed.  Mutant, for 32 bits: compat-child-told-long.
+ */
 TEST_F(waitid, exit)
 {
 	unsigned int f = variant->sqe_flags;
@@ -283,8 +286,8 @@ TEST_F(waitid, taken_by_others)
 
 /*
  * Many requests wait for one child, on two rings, and some are cancelled.  The child's end ends
- * all others of them, one of which reaps it, and no other wait.  Mutants: waitid-rest-waits,
- * waitid-cancel-loses-rest.
+ * all others of these waits, and one of them reaps the child.  Waits for other events go on.
+ * Mutants: waitid-rest-waits, waitid-cancel-loses-rest.
  */
 TEST_F(waitid, many_for_one_child)
 {
@@ -305,7 +308,7 @@ TEST_F(waitid, many_for_one_child)
 			sqe->user_data = 1000 + i;
 		}
 		ASSERT_EQ(0, iou_submit_issued(&r[k]));
-		/* the youngest, the oldest, and some between */
+		/* cancel the youngest wait, the oldest wait, and some between */
 		for (i = 0; i < ARRAY_LEN(cancelled); i++) {
 			ASSERT_EQ(1, do_cancel(&r[k], 1000 + cancelled[i], 0));
 			ASSERT_EQ(-ECANCELED, iou_discard(&r[k], 1));
@@ -327,7 +330,7 @@ TEST_F(waitid, many_for_one_child)
 		iou_wait_ms(&r[k], 1, 20);
 		EXPECT_EQ(0, iou_ready(&r[k]));
 	}
-	/* the waits for a stop, which were woken in vain, still wait; one takes this stop */
+	/* the waits for a stop were woken in vain, and still wait; one of them takes this stop */
 	kill(second, SIGSTOP);
 	for (k = 0; !iou_ready(&r[0]) && !iou_ready(&r[1]) && k < IOU_PATIENCE; k++)
 		iou_wait_ms(&r[k % 2], 1, 1);

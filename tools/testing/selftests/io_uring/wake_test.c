@@ -25,7 +25,7 @@ struct event {
 	int	from;		/* is emptied, then @to gets a byte */
 	int	to;
 	struct hole *hole;	/* gets its page */
-	int	event;		/* an eventfd, gets one */
+	int	event;		/* an eventfd that gets the value 1 */
 };
 
 FIXTURE(several) {
@@ -81,7 +81,7 @@ static void *happen(void *arg)
 	return NULL;
 }
 
-/* Wait for @min CQEs.  Return: 0, or -ETIME if it was not a CQE that ended the wait */
+/* Wait for @min CQEs.  Return: 0, or -ETIME if the wait took IOU_PATIENCE, without a wake-up */
 static int woken(struct iou *r, unsigned int min)
 {
 	unsigned long long end = iou_now_us() + IOU_PATIENCE * 1000ULL;
@@ -97,7 +97,10 @@ static int woken(struct iou *r, unsigned int min)
 	return 0;
 }
 
-/* Stock counts one CQE for each request with task work.  differences: defer-wake-count */
+/*
+ * Return: true if the kernel loses wake-ups, as 6.12 counts one CQE for each request with task
+ * work.  differences: defer-wake-count
+ */
 static bool loses_wakes(unsigned int flags)
 {
 	return iou_on_stock() && flags == IOU_DEFER;
@@ -121,7 +124,7 @@ static int empty_slot(struct iou *r)
 	return iou_register(r, IORING_REGISTER_FILES_UPDATE, &up, 1);
 }
 
-/* Start a poll of the file in the slot, and wait until an SQPOLL thread has started it. */
+/* Submit a poll of the file in the slot, and give an SQPOLL thread 20 ms to start it. */
 static int start_poll(struct iou *r)
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, 0, NULL, 0, 0);
@@ -315,8 +318,8 @@ TEST(many_at_once)
 #define RUN	10000
 
 /*
- * Run a mailbox whose first item kills the task: a write that waited for room in @full, whose
- * read end sends SIGKILL to its owner.  Each other item would take one from @event.
+ * Run a mailbox.  Its first item kills the task: a write that waited for room in @full.  The read
+ * end of @full sends SIGKILL to its owner.  Each other item would subtract one from @event.
  */
 static void run_and_be_killed(int full[2], int event)
 {
@@ -389,7 +392,8 @@ static int pass_data(int s[2])
 }
 
 /*
- * Vain wakes come faster than the task can check the file.  A wait still ends at its time.
+ * Wakes for other events come faster than the task can check the file.  A wait still ends at its
+ * time.
  * Mutants: vain-wakes-without-pause, wait-deadline-after-sleep.  differences: wait-vain-wakes
  */
 TEST(times_of_waits_beside_vain_wakes)
@@ -402,7 +406,7 @@ TEST(times_of_waits_beside_vain_wakes)
 
 	if (iou_on_stock())
 		SKIP(return, "they are longer there");
-	/* three tasks keep a slow machine busy: test a poll on one kind, a multishot on one */
+	/* three tasks keep a slow machine busy: test a poll on one ring, a multishot on another */
 	step = iou_slow_kernel() && !getenv("IOU_SOAK") ? 5 : 1;
 	for (i = 0; i < 2 * ARRAY_LEN(kinds); i += step) {
 		multi = i % 2;

@@ -161,13 +161,13 @@ TEST_F(wq, cancelled_work_leaves_the_next_alone)
 	sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)2, 0, 0);
 	sqe->user_data = 4;
 	ASSERT_EQ(1, iou_submit(r));
-	/* in either order */
+	/* the two CQEs come in either order */
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 		EXPECT_EQ(cqe.user_data == 4 ? -EALREADY : -EINTR, cqe.res);
 		EXPECT_NE(3, cqe.user_data);
 	}
-	/* let a signal end the open, if there is one: a writer would hide the signal */
+	/* if a signal has gone to the second open, let it end this open before a writer does */
 	iou_sleep_ms(50);
 	EXPECT_EQ(0, let_fifo_open(r, second, 3));
 	unlink(first);
@@ -227,7 +227,8 @@ static void *hold_ring_lock(void *arg)
 
 /*
  * The only worker has written to a registered file, which it puts under the ring lock.  Another
- * task sleeps with that lock held.  The worker's next work, of another ring, does not wait for it.
+ * task sleeps with that lock held.  The worker's next work, of another ring, does not wait for the
+ * lock.
  * Mutant: worker-waits-for-the-ring.  differences: worker-ring-lock
  */
 TEST_F(wq, put_does_not_wait_for_the_ring)
@@ -272,6 +273,34 @@ TEST_F(wq, put_does_not_wait_for_the_ring)
 	iou_exit(&other);
 }
 
+/*
+ * A request for a worker whose registered buffer does not exist fails before a worker gets it,
+ * since the worker would wait for the ring lock.  Mutant: worker-finds-the-buffer.
+ */
+TEST_F(wq, missing_buffer_needs_no_worker)
+{
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	char byte = 0;
+
+	/* differences: none, 7.3 looks the buffer up on the worker */
+	if (iou_on_stock())
+		return;
+	ASSERT_EQ(0, set_limits(r, 1, 1));
+	busy_reads(r, self->file, self->hole.mem, 1);
+	ASSERT_EQ(1, hole_faults(&self->hole, 1));
+	sqe = iou_prep(r, IORING_OP_WRITE_FIXED, self->file, &byte, 1, 0);
+	sqe->flags = IOSQE_ASYNC;
+	sqe->user_data = 1;
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(1, cqe.user_data);
+	EXPECT_EQ(-EFAULT, cqe.res);
+	hole_give(&self->hole, 0, 1);
+	EXPECT_EQ(0, iou_discard(r, 1));
+}
+
 TEST_F(wq, bounded_limit)
 {
 	unsigned int i;
@@ -304,7 +333,7 @@ TEST_F(wq, unbounded_limit)
 	close(zero);
 }
 
-/* Another worker runs while one blocks, so that short work does not wait behind it. */
+/* While a worker blocks, another worker runs, so that short work does not wait. */
 TEST_F(wq, blocked_worker_does_not_stop_others)
 {
 	struct io_uring_cqe cqe;
@@ -328,7 +357,7 @@ TEST_F(wq, blocked_worker_does_not_stop_others)
 }
 
 /*
- * A worker on each CPU copies a lot of data.  Other work with IOSQE_ASYNC starts before they end.
+ * A worker on each CPU copies a lot of data.  Other work with IOSQE_ASYNC starts before this ends.
  * Mutant: busy-workers-alone.  differences: worker-beside-busy
  */
 TEST_F(wq, busy_workers_do_not_stop_others)
@@ -414,8 +443,8 @@ static void *end_slow_opens(void *arg)
 }
 
 /*
- * A task waits for CQEs that workers post one at a time.  It wakes up at most twice: early for one
- * of the first, and when all are there.  The first round creates the workers.
+ * A task waits for CQEs that workers post one at a time.  The task wakes up at most twice: early
+ * for one of the first CQEs, and once all CQEs are there.  The first round creates the workers.
  * Mutant: early-at-each-cqe.  differences: worker-wakes
  */
 TEST_F(wq, slow_work_wakes_twice)
@@ -483,7 +512,7 @@ TEST(long_work_does_not_crowd)
 	}
 	ASSERT_EQ(40, iou_submit(&r));
 	iou_sleep_ms(500);
-	/* this includes an idle spare worker of each kind */
+	/* the limit includes an idle spare worker of each kind */
 	nr = iou_threads(getpid(), "iou-wrk-");
 	EXPECT_GE(cpus + 9, nr);
 	iou_exit(&r);
@@ -591,7 +620,10 @@ static int reap_but_others(struct iou *r, struct io_uring_cqe *cqe, unsigned int
 	return ret;
 }
 
-/* differences: worker-write-order */
+/*
+ * Writes to one file wait for each other, and other requests do not wait.  Mutants:
+ * writes-not-serialised, writes-of-all-files-serialised.  differences: worker-write-order
+ */
 TEST_F(wq, writes_of_a_file_are_ordered)
 {
 	struct iou *r = &self->r;
@@ -638,7 +670,7 @@ TEST_F(wq, writes_of_a_file_are_ordered)
 		close(other[i]);
 }
 
-/* Writes to many files at once: those to one file keep their order, even if files share a hash. */
+/* Write to many files at once.  Writes to one file keep their order, even if files share a hash. */
 TEST_F(wq, order_of_many_files)
 {
 	unsigned int i, k, round, last[8];
@@ -681,8 +713,9 @@ struct change {
 };
 
 /*
- * Changes 1 and 2 write 'a', and wait in a fault with the inode locked.  As change 3, a write
- * writes 'c', as change 4 'd'.  If change 4 does not wait for its turn, it locks the inode first.
+ * Changes 1 and 2 write 'a', and wait in a fault with the inode locked.  If change 3 is a write, it
+ * writes 'c'; change 4 writes 'd'.  If change 4 does not wait for its turn, it locks the inode
+ * before change 3.
  */
 static const struct {
 	const char *want;
@@ -805,7 +838,10 @@ TEST_F(wq, idle_workers_go_with_the_ring)
 	EXPECT_TRUE(workers_gone(getpid(), 2500) || iou_on_stock());
 }
 
-/* Return: 0, or the step of the next test's child that failed.  differences: idle-workers */
+/*
+ * Unshare what @move says, and check that idle workers exit while the ring still works.
+ * Return: 0, or the number of the step that failed.  differences: idle-workers
+ */
 static int leave_idle_workers(int move)
 {
 	struct iou r;
@@ -1004,7 +1040,7 @@ static int stick_worker(struct iou *r, struct hole *hole, int file)
 	return hole_faults(hole, 1) == 1 ? 0 : -1;
 }
 
-/* Allow current's user one thread, or as many as before. */
+/* Allow this process's user one thread, or as many as before. */
 static int limit_threads(bool limited)
 {
 	struct rlimit limit;
@@ -1015,7 +1051,10 @@ static int limit_threads(bool limited)
 	return setrlimit(RLIMIT_NPROC, &limit);
 }
 
-/* Return: 0, or the number of the step that failed. */
+/*
+ * Queue a read while the thread limit prevents a second worker, and lift the limit later.
+ * Return: 0, or the number of the step that failed.
+ */
 static int wait_for_a_thread(struct hole *hole, int file)
 {
 	int ep = epoll_create1(0);
@@ -1063,14 +1102,14 @@ static int wait_a_moment(struct hole *hole, int file)
 		return 5;
 	if (iou_wait_ms(&r, 1, 2000))
 		return 6;
-	/* waits of 1, 2, 4, 8, 16 and perhaps 32 ms */
+	/* the kernel waits 1, 2, 4, 8, 16 and perhaps 32 ms between attempts */
 	if (iou_now_us() - begin > 300000)
 		return 7;
 	hole_give(hole, 0, 1);
 	return iou_discard(&r, 2) ? 8 : 0;
 }
 
-/* A thread limit of some milliseconds delays work not much longer.  Mutant: limit-costs-half. */
+/* A thread limit that lasts 20 ms does not delay work much longer.  Mutant: limit-costs-half. */
 TEST(limit_of_a_moment)
 {
 	int pid, status, file = iou_file(4096, 1);
@@ -1104,7 +1143,10 @@ static unsigned int interrupts(int ep, unsigned int ms)
 	return nr;
 }
 
-/* Return: 0, or the number of the step that failed. */
+/*
+ * Queue a read in a cgroup that has no room for a second worker, and check that attempts to create
+ * it stop interrupting this task.  Return: 0, or the number of the step that failed.
+ */
 static int wait_at_cgroup_limit(struct hole *hole, int file)
 {
 	int ep = epoll_create1(0);
@@ -1283,7 +1325,7 @@ TEST_F(wq, thread_limit_is_lifted)
 
 static const char exit_fifo[] = "/tmp/iou-exit-fifo";
 
-/* End while workers fall asleep in opens of a FIFO, and more opens are queued. */
+/* Return, and so exit, while workers fall asleep in opens of a FIFO and more opens are queued. */
 static void *end_beside_workers(void *arg)
 {
 	unsigned int *us = arg, i;
@@ -1299,8 +1341,8 @@ static void *end_beside_workers(void *arg)
 }
 
 /*
- * A thread ends while its worker requests another worker, which the thread cannot create any more.
- * Mutant: creation-fails-for-ever.
+ * A thread exits while its worker requests another worker, which the thread cannot create any more.
+ * The exit does not wait for that worker.
  */
 TEST(thread_ends_beside_a_creation)
 {
@@ -1346,7 +1388,7 @@ TEST(exit_beside_a_creation)
 	unlink(exit_fifo);
 }
 
-/* Use a ring for the first time, and read the limit of workers after that. */
+/* Use a ring for the first time, and then read the limits of its workers. */
 static void *join_ring(void *arg)
 {
 	struct joiner *joiner = arg;
@@ -1406,7 +1448,10 @@ static int into_the_root(void)
 	return unshare(CLONE_FS) || chroot(ROOT) || chdir("/");
 }
 
-/* Return: 0, or the step of the next test's child that failed. */
+/*
+ * Let workers open files after unshare() and chroot().  They use the task's new table of
+ * descriptors and its new root.  Return: 0, or the number of the step that failed.
+ */
 static int follow_the_owner(void)
 {
 	struct iou r;
@@ -1520,19 +1565,19 @@ static int leave_the_network(void)
 	return 0;
 }
 
-/* Give the children of current a pid namespace of their own. */
+/* Give the children of this process a pid namespace of their own. */
 static int leave_pids(void)
 {
 	return unshare(CLONE_NEWPID);
 }
 
-/* Do the same and leave the mounts, which the task shares with its workers. */
+/* Call leave_pids(), and also leave the mounts, which the task shares with its workers. */
 static int leave_pids_and_mounts(void)
 {
 	return unshare(CLONE_NEWPID | CLONE_NEWNS);
 }
 
-/* Enter the pid namespace of a child, in which current gets no pid. */
+/* Enter the pid namespace of a child, in which this process gets no pid. */
 static int enter_pids(void)
 {
 	char path[64];
@@ -1549,8 +1594,9 @@ static int enter_pids(void)
 }
 
 /*
- * Submit work of a task that can create no threads any more, while its worker runs, and after that
- * worker could have exited.  Return: 0, or the step of the next test's child that failed
+ * Submit work of a task that can create no threads any more: first while its worker runs, then
+ * after the time when an idle worker exits.  Return: 0, or the step of the next test's child that
+ * failed
  */
 static int work_without_threads(int (*leave)(void), unsigned int flags)
 {
@@ -1629,7 +1675,7 @@ TEST_F(wq, write_beside_a_chain)
 		}
 		ASSERT_EQ(CHAIN, iou_submit(r));
 		ASSERT_EQ(0, iou_reap(r, &cqe));
-		/* alone, or as the head of another chain */
+		/* the other write is alone in round 0, and the head of a chain in round 1 */
 		for (i = 0; i <= round; i++) {
 			sqe = iou_prep(r, IORING_OP_WRITE, fd, buf, 1, 0);
 			sqe->flags = IOSQE_ASYNC | (i < round ? IOSQE_IO_LINK : 0);
@@ -1651,8 +1697,8 @@ TEST_F(wq, write_beside_a_chain)
 }
 
 /*
- * The time limit of a chain's write runs.  The write does not wait for queued writes to the same
- * file, which may take longer than the limit.  Mutant: limited-write-waits.
+ * The LINK_TIMEOUT of a chain's write runs.  The write does not wait for queued writes to the same
+ * file, which may take longer than this timeout.  Mutant: limited-write-waits.
  */
 TEST_F(wq, limited_write_beside_others)
 {
@@ -1728,7 +1774,7 @@ static int write_and_unshare(void)
 	return failed ? 6 : 0;
 }
 
-/* Mutant: turns-behind-newer-work. */
+/* Chains that take turns keep their descriptors.  Mutant: turns-behind-newer-work. */
 TEST(chains_keep_their_descriptors)
 {
 	unsigned int i;
@@ -1797,8 +1843,8 @@ TEST_F(wq, poll_that_sleeps)
 }
 
 /*
- * A task that has left a root cannot reach it by threads created before; on 6.12 it can.
- * differences: worker-env, sqpoll-env
+ * A task that has left a root cannot reach it through threads that were created before; on 6.12 it
+ * can.  differences: worker-env, sqpoll-env
  */
 TEST(owner_moves)
 {
@@ -1826,6 +1872,49 @@ TEST(owner_moves)
 	unlink(OUTSIDE);
 	unlink(ROOT INSIDE);
 	rmdir(ROOT);
+}
+
+#define ONLINE	"/sys/devices/system/cpu/cpu1/online"
+
+/* Have a worker run a request, then store in @cpus the CPUs that this worker may use. */
+static int work_and_get_cpus(struct iou *r, char *cpus, size_t size)
+{
+	int ret;
+
+	iou_nop(r, 1)->flags = IOSQE_ASYNC;
+	ret = iou_one(r);
+	return ret ? ret : iou_cpus_of(getpid(), "iou-wrk-", cpus, size);
+}
+
+/*
+ * While the CPU of a worker is offline, the worker runs on another CPU.  Once the CPU is online,
+ * the worker returns.  Mutant: worker-stays-away.  differences: worker-cpu-online
+ */
+TEST(worker_returns_to_its_cpu)
+{
+	char cpus[128] = "";
+	cpu_set_t second;
+	struct iou r;
+
+	if (iou_put(ONLINE, "1"))
+		SKIP(return, "needs a second CPU, and to be root");
+	CPU_ZERO(&second);
+	CPU_SET(1, &second);
+	ASSERT_EQ(0, iou_init(&r, 8, 0));
+	ASSERT_EQ(0, set_limits(&r, 1, 1));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_IOWQ_AFF, &second, sizeof(second)));
+	EXPECT_EQ(0, work_and_get_cpus(&r, cpus, sizeof(cpus)));
+	EXPECT_STREQ("1", cpus);
+
+	ASSERT_EQ(0, iou_put(ONLINE, "0"));
+	EXPECT_EQ(0, work_and_get_cpus(&r, cpus, sizeof(cpus)));
+	EXPECT_STRNE("1", cpus);
+	ASSERT_EQ(0, iou_put(ONLINE, "1"));
+	EXPECT_EQ(0, work_and_get_cpus(&r, cpus, sizeof(cpus)));
+	/* on 6.12 the worker keeps the CPUs that it got meanwhile */
+	if (!iou_on_stock())
+		EXPECT_STREQ("1", cpus);
+	iou_exit(&r);
 }
 
 TEST_HARNESS_MAIN

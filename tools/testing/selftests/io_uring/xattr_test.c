@@ -70,7 +70,7 @@ static void set_and_get(struct __test_metadata *_metadata, struct iou *r, unsign
 	EXPECT_EQ(0, do_xattr(r, f, set, path, fd, NAME, "value", 5, 0));
 	EXPECT_EQ(5, do_xattr(r, f, get, path, fd, NAME, value, sizeof(value), 0));
 	EXPECT_STREQ("value", value);
-	/* the size of the value, and a buffer that is too small */
+	/* read only the size of the value, then the value to a buffer that is too small */
 	EXPECT_EQ(5, do_xattr(r, f, get, path, fd, NAME, NULL, 0, 0));
 	EXPECT_EQ(-ERANGE, do_xattr(r, f, get, path, fd, NAME, value, 4, 0));
 	EXPECT_EQ(5, do_xattr(r, f, get, path, fd, NAME, value, ~0U, 0));
@@ -122,6 +122,21 @@ TEST_F(xattr, by_path)
 	EXPECT_EQ(-EFAULT, do_xattr(r, f, get, (char *)8, -1, NAME, NULL, 0, 0));
 }
 
+/*
+ * Attributes of a registered file.  A path has no registered file.
+ * Mutant: xattr-refuses-slots.  differences: xattr-fixed-file
+ */
+TEST_F(xattr, by_slot)
+{
+	unsigned int f = variant->sqe_flags | IOSQE_FIXED_FILE;
+	struct iou *r = &self->r;
+
+	if (iou_on_older_stock())
+		return;
+	set_and_get(_metadata, r, f, IORING_OP_FSETXATTR, IORING_OP_FGETXATTR, NULL, 0);
+	EXPECT_EQ(-EBADF, do_xattr(r, f, IORING_OP_FGETXATTR, NULL, 1, NAME, NULL, 0, 0));
+}
+
 /* Wrong requests fail before the file is looked up.  The checks have the order of these lines. */
 TEST_F(xattr, refused)
 {
@@ -133,10 +148,12 @@ TEST_F(xattr, refused)
 	memset(longest, 'a', sizeof(longest));
 	longest[sizeof(longest) - 1] = '\0';
 	for (op = IORING_OP_FSETXATTR; op <= IORING_OP_GETXATTR; op++) {
-		EXPECT_EQ(-EBADF, do_xattr(r, f | IOSQE_FIXED_FILE, op, self->path, 0, (char *)8,
-					   NULL, 0, 8));
-		EXPECT_EQ(-EBADF, do_xattr(r, f | IOSQE_FIXED_FILE, op, self->path, 0, NAME,
-					   NULL, 0, 0));
+		if (op == IORING_OP_SETXATTR || op == IORING_OP_GETXATTR) {
+			EXPECT_EQ(-EBADF, do_xattr(r, f | IOSQE_FIXED_FILE, op, self->path, 0,
+						   (char *)8, NULL, 0, 8));
+			EXPECT_EQ(-EBADF, do_xattr(r, f | IOSQE_FIXED_FILE, op, self->path, 0,
+						   NAME, NULL, 0, 0));
+		}
 		EXPECT_EQ(-EINVAL, do_xattr(r, f, op, (char *)8, 999, (char *)8, NULL, 0, 8));
 		EXPECT_EQ(-EFAULT, do_xattr(r, f, op, (char *)8, 999, (char *)8, NULL, 0, 0));
 		EXPECT_EQ(-ERANGE, do_xattr(r, f, op, (char *)8, 999, "", NULL, 0, 0));
@@ -146,7 +163,7 @@ TEST_F(xattr, refused)
 
 /*
  * A request that fails posts a CQE in spite of IOSQE_CQE_SKIP_SUCCESS, and its chain goes on.  6.12
- * posts none.  Mutant: unbroken-failure-hidden.  differences: failed-told
+ * posts no CQE.  Mutant: unbroken-failure-hidden.  differences: failed-told
  */
 TEST_F(xattr, failures_are_told)
 {
@@ -323,7 +340,7 @@ static int hold(const struct holds *h, const char *group, int fd, const char *pa
 
 /*
  * The values and paths of waiting requests are charged to the memory cgroup of their task, but on
- * stock to no cgroup.  Mutants: xattr-value-uncharged, path-uncharged, long-path-uncharged.
+ * 6.12 to no cgroup.  Mutants: xattr-value-uncharged, path-uncharged, long-path-uncharged.
  * differences: op-memory-charged
  */
 TEST(what_waits_is_charged)
@@ -356,7 +373,9 @@ TEST(what_waits_is_charged)
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		/* a group is charged a little in advance; a request itself has less than 1 KiB */
 		EXPECT_LE(9, WEXITSTATUS(status)) TH_LOG("%s %u", h->name, len);
-		EXPECT_GE(15, WEXITSTATUS(status)) TH_LOG("%s %u", h->name, len);
+		/* KASAN doubles the memory of a long name from 7.3 on */
+		EXPECT_GE(iou_slow_kernel() && iou_kernel_from("7") ? 24 : 15, WEXITSTATUS(status))
+			TH_LOG("%s %u", h->name, len);
 		rmdir(group);
 	}
 	close(fd);
