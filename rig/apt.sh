@@ -23,11 +23,11 @@ apt_root() {
 	apt_private "$1" update
 }
 
-# apt_private FOLDER ARGS...: apt-get in that root.
+# apt_private FOLDER ARGS...: apt-get, or what APT names, in that root.
 apt_private() {
 	root_of_apt=$1
 	shift
-	apt-get -q \
+	${APT:-apt-get} -q \
 		-o Dir::Etc::SourceList="$root_of_apt/sources.list" \
 		-o Dir::Etc::SourceParts=/dev/null \
 		-o Dir::State::Lists="$root_of_apt/lists" \

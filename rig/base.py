@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
-BASES = ("6.12", "7.3")
-BASE = os.environ.get("BASE") or "6.12"
+BASES = ("7.3", "6.12")
+# where rig/deps says which base there is, if that is not the first one
+DEFAULT = TOP / "out" / "default"
+BASE = os.environ.get("BASE") or (DEFAULT.read_text().strip() if DEFAULT.exists() else BASES[0])
 if BASE not in BASES:
     sys.exit(f"error: BASE is {' or '.join(BASES)}, not '{BASE}'")
 RECORDED = TOP / "rig" / "recorded" / BASE
-OUT = TOP / "out" if BASE == "6.12" else TOP / "out" / BASE
+OUT = TOP / "out" if BASE == BASES[0] else TOP / "out" / BASE

@@ -2,27 +2,38 @@
 # SPDX-License-Identifier: GPL-2.0
 """rig/differences.py: tests that expect something else on stock name the row that says why.
 
-The rows are those of Documentation/io_uring/differences.rst, each with an id of its own.  A function
-of tools/testing/selftests/io_uring/*_test.c that calls iou_on_stock() says in its text, or in the
-comment directly before it:
+The rows are those of differences.rst and mainline.rst of Documentation/io_uring/, each with an id of
+its own.  A function of tools/testing/selftests/io_uring/*_test.c that calls iou_on_stock() or
+iou_on_older_stock() says in its text, or in the comment directly before it:
 
     differences: ID[, ID]...    the row, or rows, that it is about
     differences: none, WHY      it is about no difference
 
-A macro that calls it says so in the comment before it.  A line of rig/recorded/6.12/selftests has
+A macro that calls it says so in the comment before it.  A line of rig/recorded/BASE/selftests has
 the same words behind its colon.
 """
+import glob
 import os
 import re
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = "Documentation/io_uring/differences.rst"
+MAINLINE = "Documentation/io_uring/mainline.rst"
 TESTS = "tools/testing/selftests/io_uring"
-FAILS = "rig/recorded/6.12/selftests"
-CALL = re.compile(r"\biou_on_stock\(\)")
+FAILS = "rig/recorded/*/selftests"
+CALL = re.compile(r"\biou_on_(?:older_)?stock\(\)")
 ID = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 MENTION = re.compile(rf"differences:(?: (none), \w| ({ID}(?:, {ID})*)|)")
+
+
+def read_pages():
+    """The text of both pages."""
+    text = ""
+    for name in (PAGE, MAINLINE):
+        with open(os.path.join(TOP, name), encoding="utf-8") as f:
+            text += f.read()
+    return text
 
 
 def ids(page):
@@ -71,13 +82,13 @@ def judge(page, sources):
                         yield f"{name}:{line}: {row} is no row of {PAGE}"
 
 
-def judge_fails(page, text):
-    """Yield what is wrong with the list of tests that fail on stock."""
+def judge_fails(page, name, text):
+    """Yield what is wrong with a base's list of tests that fail on stock."""
     rows = ids(page)
     for number, line in enumerate(text.split("\n"), 1):
         words = line.partition(" : ")[2].strip()
         if line and line[0] != "#" and words not in rows and not re.match(r"none, \w", words):
-            yield f"{FAILS}:{number}: '{words}' is no row of {PAGE}"
+            yield f"{name}:{number}: '{words}' is no row of {PAGE}"
 
 
 def main():
@@ -86,10 +97,11 @@ def main():
         if name.endswith("_test.c"):
             with open(os.path.join(TOP, TESTS, name), encoding="utf-8") as f:
                 sources[name] = f.read()
-    with open(os.path.join(TOP, PAGE), encoding="utf-8") as f:
-        page = f.read()
-    with open(os.path.join(TOP, FAILS), encoding="utf-8") as f:
-        wrong = list(judge(page, sources)) + list(judge_fails(page, f.read()))
+    page = read_pages()
+    wrong = list(judge(page, sources))
+    for name in sorted(glob.glob(FAILS, root_dir=TOP)):
+        with open(os.path.join(TOP, name), encoding="utf-8") as f:
+            wrong += judge_fails(page, name, f.read())
     print("\n".join(wrong), end="\n" if wrong else "")
     calls = sum(len(CALL.findall(text)) for text in sources.values())
     print(f"differences: {len(ids(page))} rows, {calls} uses, {len(wrong)} findings")

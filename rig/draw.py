@@ -14,13 +14,16 @@ the object file is another one. What changes:
     a call              that is a statement goes
     a barrier           acquire and release become relaxed, a store-release a plain store
 
-Its tests are the programs that rows of rig/mutants.table name for the same function, then those
-for the same file, for files that begin with the same word, and for the folder; and at last all
-KUnit suites where the folder has some.  The first that notices ends the trial.
+Its tests are all programs that run the line, as rig/cover has counted: first those that rows of
+rig/mutants.table name for the same function, then those for the same file, each time the shortest
+first; and at last all KUnit suites where the folder has some.  The first that notices ends the
+trial.  The kernel is that of CONFIG=cover.
 """
 import collections
 import concurrent.futures
+import functools
 import glob
+import json
 import os
 import random
 import re
@@ -33,7 +36,7 @@ import mutants
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OUT = str(base.OUT)
-SRC, OBJ = OUT + "/ours/src", OUT + "/ours/perf"
+SRC, OBJ = OUT + "/ours/src", OUT + "/ours/cover"
 HEADERS = ("include/linux/io_uring.h", "include/linux/io_uring_types.h", "include/linux/io_uring")
 # of other folders of the kernel, whose headers ours include by path
 BESIDE = ("fs", "kernel", "net")
@@ -43,9 +46,14 @@ SWAPS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&
          "smp_store_release": "WRITE_ONCE", "smp_load_acquire": "READ_ONCE"}
 # Statements that check what holds anyway, or tell of it.
 CHECKS = re.compile(r"(lockdep_|might_|io_assert|WARN|BUILD_BUG|trace_|kasan_|kmsan_|static_assert)")
-# Programs for a function of which the table knows nothing.
-ANY = ("ring_test", "complete_test", "badinput_test")
-MOST = 6
+# Which programs run which lines.
+PROGRAMS = OUT + "/cover/programs.json"
+
+
+def build():
+    """Bring the kernel up to date that says how a file is compiled."""
+    subprocess.run([TOP + "/rig/kernel"], env={**os.environ, "KERNEL": "ours", "CONFIG": "cover"},
+                   stdout=subprocess.DEVNULL, check=True)
 
 
 def command(source, tree):
@@ -55,7 +63,8 @@ def command(source, tree):
         return None
     with open(path, encoding="utf-8") as f:
         line = f.readline().split(":=", 1)[1].split(" ; ")[0].strip()
-    line = re.sub(r"-Wp,-MMD,\S+| -o \S+", "", line).replace("ccache ", "")
+    # counters differ where the code does not
+    line = re.sub(r"-Wp,-MMD,\S+| -o \S+| -fprofile-arcs| -ftest-coverage", "", line).replace("ccache ", "")
     line = line.replace("../src/", SRC + "/").replace(SRC + "/io_uring", tree + "/io_uring")
     return line.replace("-I%s/include " % SRC, "-I%s/include -I%s/include " % (tree, SRC)) + " "
 
@@ -94,7 +103,7 @@ def compile_row(row):
             sources.update([path] if path.endswith(".c") else dependents(path)[:4])
         lines = [line for line in (command(source, tree) for source in sorted(sources)) if line]
         if not lines:
-            return row, "the perf kernel compiles nothing of it"
+            return row, "the kernel compiles nothing of it"
         for line in lines:
             done = subprocess.run(line.replace(" -c ", " -fsyntax-only "), shell=True, cwd=OBJ, text=True,
                                   capture_output=True, check=False)
@@ -106,8 +115,7 @@ def compile_row(row):
 
 def compile_rows(rows):
     """Yield the rows that do not compile, with the reason."""
-    if not os.path.exists(OBJ + "/io_uring"):
-        raise SystemExit("error: build the kernel first: CONFIG=perf rig/kernel")
+    build()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from ((row, fault) for row, fault in pool.map(compile_row, rows) if fault)
 
@@ -226,40 +234,45 @@ class Objects:
         return False
 
 
-def tests_for(change, rows):
-    """The tests of a random mutant, by what the table's rows name for places near it."""
-    ranked = collections.OrderedDict()
-    folder = os.path.dirname(change.path)
-    near = (lambda path, place: (path, place) == (change.path, change.place),
-            lambda path, place: path == change.path,
-            lambda path, place: os.path.dirname(path) == folder)
-    for wanted in near:
-        found = collections.Counter()
-        for row in rows:
-            if any(wanted(path, place) for path, place, _, _ in row.changes):
-                found.update(test.split()[1] for test in row.tests if test.startswith("selftests "))
-        for program, _ in found.most_common():
-            ranked.setdefault(program)
-        if len(ranked) >= MOST // 2:
-            break
-    for program in ANY:
-        ranked.setdefault(program)
-    tests = ["selftests " + program for program in list(ranked)[:MOST]]
-    if os.path.isdir(f"{TOP}/{folder}/tests"):
+@functools.cache
+def coverage():
+    """Return: what rig/cover has found, how long each program ran and which programs ran each line."""
+    if not os.path.exists(PROGRAMS):
+        raise SystemExit("error: which programs run a line is not known yet: rig/cover")
+    with open(PROGRAMS, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def tests_for(change, rows, covered, text):
+    """The programs that run the line of a random mutant, by what the table's rows name for places near it."""
+    lines = {int(n): programs for n, programs in covered["lines"].get(change.path, {}).items()}
+    # a statement counts in its first line
+    line = max((n for n in lines if n <= text.count("\n", 0, change.begin) + 1), default=None)
+    function, file = set(), set()
+    for row in rows:
+        names = {test.split()[1] for test in row.tests if test.startswith("selftests ")}
+        for path, place, _, _ in row.changes:
+            if path == change.path:
+                file |= names
+                function |= names if place == change.place else set()
+    tests = ["selftests " + program for program in sorted(lines.get(line, ()), key=lambda program: (
+        program not in function, program not in file, covered["seconds"].get(program, 0)))]
+    if os.path.isdir(f"{TOP}/{os.path.dirname(change.path)}/tests"):
         tests.append("kunit *")
     return tests
 
 
 def draw(number, seed, rows):
     """Return: the text of a table, a line each, of random mutants."""
-    if not os.path.exists(OBJ + "/io_uring"):
-        raise SystemExit("error: build the kernel first: CONFIG=perf rig/kernel")
-    everything = []
+    build()
+    covered = coverage()
+    everything, texts = [], {}
     for path in sorted(glob.glob(TOP + "/io_uring/**/*.[ch]", recursive=True)):
         name = os.path.relpath(path, TOP)
         if "/tests/" not in name:
             with open(path, encoding="utf-8") as f:
-                everything += candidates(name, f.read())
+                texts[name] = f.read()
+            everything += candidates(name, texts[name])
     random.Random(seed).shuffle(everything)
     lines, made, objects = [], 0, Objects()
     with tempfile.TemporaryDirectory(dir=OUT) as tree:
@@ -269,8 +282,9 @@ def draw(number, seed, rows):
                 break
             if objects.changes(change, tree):
                 made += 1
+                tests = tests_for(change, rows, covered, texts[change.path]) or ["none"]
                 lines += [f"# '{change.pattern}' becomes '{change.replacement}'.",
-                          f"{seed[:8]}-{made} | {change.path} | {change.place} | {'; '.join(tests_for(change, rows))}",
+                          f"{seed[:8]}-{made} | {change.path} | {change.place} | {'; '.join(tests)} | cover",
                           f"\t{change.pattern} => {change.replacement}"]
     if made < number:
         raise SystemExit(f"error: no more than {made} mutants can be drawn")

@@ -22,7 +22,7 @@ TOP, OUT = base.TOP, base.OUT
 SRC, OBJ = OUT / "ours/src", OUT / "ours/check"
 GUIDE = "Documentation/io_uring/adding-an-op.rst"
 TABLE = "Documentation/io_uring/interface/operations.csv"
-COPIED = ("io_uring", "include/uapi/linux/io_uring.h", "include/linux/io_uring", "include/linux/io_uring.h",
+COPIED = ("io_uring", "include/uapi/linux/io_uring.h", "include/uapi/linux/io_uring", "include/linux/io_uring", "include/linux/io_uring.h",
           "include/linux/io_uring_types.h", "include/trace/events/io_uring.h", "Documentation/io_uring",
           "tools/testing/selftests/io_uring", "rig/interface")
 
@@ -89,7 +89,7 @@ def main():
             # as it is laid over the base, where a backport may have changed it
             origin = SRC / path if (SRC / path).exists() else TOP / path
             (shutil.copytree if origin.is_dir() else shutil.copy)(origin, tree / path)
-        edit(tree / "include/uapi/linux/io_uring.h", "\tIORING_OP_LISTEN,\n", "\tIORING_OP_LISTEN,\n\tIORING_OP_TOY,\n")
+        edit(tree / "include/uapi/linux/io_uring.h", "\n\tIORING_OP_LAST,\n", "\tIORING_OP_TOY,\n\n\tIORING_OP_LAST,\n")
         (tree / "io_uring/op/toy.c").write_text(
             '// SPDX-License-Identifier: GPL-2.0\n#include <linux/errno.h>\n\n#include "op/list.h"\n\n' +
             "\n".join(toy(part) for part in code))
@@ -101,8 +101,11 @@ def main():
         if "IORING_OP_TOY has none" not in interface(tree).stdout:
             sys.exit("guide: rig/interface does not miss the row of a new opcode")
         with (tree / TABLE).open("a") as table:
-            number = re.search(r"^IORING_OP_LISTEN,(\d+)", (tree / TABLE).read_text(), re.M).group(1)
-            table.write(f"IORING_OP_TOY,{int(number) + 1},yes,7.4,rw_test.nop,none\n")
+            # behind the last row of an opcode that the header has
+            header = (TOP / "include/uapi/linux/io_uring.h").read_text()
+            number = max(int(row[1]) for row in re.findall(r"^(\w+),(\d+),", (tree / TABLE).read_text(), re.M)
+                         if re.search(rf"\t{row[0]}(\s*= \d+)?,\n", header))
+            table.write(f"IORING_OP_TOY,{number + 1},yes,7.4,rw_test.nop,none\n")
         done = interface(tree)
         if done.returncode:
             sys.exit(f"guide: rig/interface refuses the new row:\n{done.stdout}{done.stderr}")

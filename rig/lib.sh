@@ -5,15 +5,23 @@ set -euo pipefail
 export LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# The kernel that the sources are laid over: 6.12.y with backport/6.12/, or 7.3. What is built of
-# the two lies apart; rig/base.py says so to Python.
-BASE=${BASE:-6.12}
+# The kernel that the sources are laid over: 7.3, or 6.12.y with backport/6.12/, whose things lie
+# apart. Without BASE it is 7.3, or what rig/deps has found instead. rig/base.py has the same for
+# Python.
+# shellcheck disable=SC2034
+ASKED=${BASE:-}
+BASE=${BASE:-$(cat "$TOP/out/default" 2>/dev/null || echo 7.3)}
 case $BASE in
-6.12) OUT=$TOP/out ;;
-7.3) OUT=$TOP/out/$BASE ;;
-*) echo "error: BASE is 6.12 or 7.3, not '$BASE'" >&2; exit 1 ;;
+7.3) OUT=$TOP/out ;;
+6.12) OUT=$TOP/out/$BASE ;;
+*) echo "error: BASE is 7.3 or 6.12, not '$BASE'" >&2; exit 1 ;;
 esac
 export BASE
+# on_other COMMAND...: run a command of the rig for the other base.
+OTHER=6.12
+[ "$BASE" != 6.12 ] || OTHER=7.3
+on_other() { env -u KDIR BASE=$OTHER "$@"; }
+
 # stock's answers on this base, and what the rows of the benchmark cost
 # shellcheck disable=SC2034
 RECORDED=$TOP/rig/recorded/$BASE

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """rig/bench: the goals of the rows, those that are missed for now, and the best that a row was."""
 import tomllib
-from pathlib import Path
 
+import base
 from benching.common import WANTED, LOCKED, CYCLES, cycles, goal_of
 
-EXCUSES = Path(__file__).parent / "missed.toml"
+EXCUSES = base.RECORDED / "missed.toml"
 # What the names mean is said in goals.toml.
 NOISE, CREEP, MOST = (WANTED["counts"][k] for k in ("noise", "creep", "most"))
 

@@ -76,9 +76,9 @@ class TestDifferences(unittest.TestCase):
 
     def test_list_of_failures(self):
         good = "# a comment\n\na_test  a.*.b sometimes : one\na_test a.c : none, a race\n"
-        self.assertEqual([], list(differences.judge_fails(PAGE, good)))
+        self.assertEqual([], list(differences.judge_fails(PAGE, "fails", good)))
         for bad in ("a_test a.b : three\n", "a_test a.b : none\n", "a_test a.b\n"):
-            self.assertEqual(1, len(list(differences.judge_fails(PAGE, bad))))
+            self.assertEqual(1, len(list(differences.judge_fails(PAGE, "fails", bad))))
 
 
 if __name__ == "__main__":

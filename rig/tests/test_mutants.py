@@ -157,6 +157,20 @@ class Draw(Tree):
                               ("late", "<=", "<"), ("late", "3", "4")}, seen)
         self.assertNotIn("TWICE", {place for place, _, _ in seen})
 
+    def test_tests_are_the_programs_that_run_the_line(self):
+        change = next(change for change in draw.candidates("io_uring/op/one.c", SOURCE) if change.new == "&&")
+        line = SOURCE[:change.begin].count("\n") + 1
+        covered = {"seconds": {"a_test": 5, "b_test": 1, "c_test": 9, "d_test": 30},
+                   "lines": {"io_uring/op/one.c": {str(line - 1): ["a_test", "b_test", "c_test", "d_test"],
+                                                   str(line + 1): ["e_test"]}}}
+        rows = mutants.parse("n | io_uring/op/one.c | late | selftests c_test -r global.x\n\t3 => 4\n"
+                             "m | io_uring/op/one.c | enter | selftests d_test; kunit s\n\tnr => 4\n"
+                             "o | io_uring/op/two.h | enter | selftests a_test\n\tnr => 4\n")
+        self.assertEqual(draw.tests_for(change, rows, covered, SOURCE),
+                         [f"selftests {name}_test" for name in "dcba"] + ["kunit *"])
+        # io_uring/op/ has suites
+        self.assertEqual(draw.tests_for(change, rows, {"seconds": {}, "lines": {}}, SOURCE), ["kunit *"])
+
 
 def re_escape(words):
     return words.replace("|", r"\|")

@@ -6,6 +6,7 @@ import unittest
 
 RIG = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, RIG)
+import differences                                      # noqa: E402
 import faults                                           # noqa: E402
 import outcome                                          # noqa: E402
 
@@ -65,9 +66,8 @@ OURS = STOCK.replace("14: 1\n", "14: 1\n   ring 0: 112 = 8\n").replace("fd 50 is
 class Comparison(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        with open(RIG + "/fuzz.known", encoding="utf-8") as known, \
-                open(RIG + "/../Documentation/io_uring/differences.rst", encoding="utf-8") as page:
-            cls.known = outcome.Known(known.read(), page.read())
+        with open(RIG + "/fuzz.known", encoding="utf-8") as known:
+            cls.known = outcome.Known(known.read(), differences.read_pages())
 
     def left(self, stock, ours):
         return outcome.compare(self.known, LISTING, stock, ours)[1]
