@@ -200,7 +200,8 @@ static int io_waiter_wake(struct wait_queue_entry *entry, unsigned int mode, int
 {
 	struct io_waiter *w = container_of(entry, struct io_waiter, entry);
 
-	if (!io_waiter_ready(w) && !io_waiter_full(w->ctx) && !io_notify_early(w->ctx, entry->private))
+	if (!io_waiter_ready(w) && !io_waiter_full(w->ctx) &&
+	    !io_notify_early(w->ctx, entry->private))
 		return 0;
 	return autoremove_wake_function(entry, mode, flags, key);
 }
