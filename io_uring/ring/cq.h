@@ -142,4 +142,15 @@ static inline u32 io_cq_ready(const struct io_ring_ctx *ctx)
 	return READ_ONCE(rings->cq_tail) - READ_ONCE(rings->cq_head);
 }
 
+/**
+ * io_cq_used - count the slots that are in use, also by CQEs that are not published yet
+ * @ctx: a single-writer ring, its lock held
+ *
+ * Return: the number of slots
+ */
+static inline u32 io_cq_used(const struct io_ring_ctx *ctx)
+{
+	return ctx->cq.tail - READ_ONCE(ctx->rings->cq_head);
+}
+
 #endif

@@ -67,7 +67,7 @@ static bool io_tw_stop(unsigned int count)
 /* Return: true if the CQ has the CQEs that the caller waits for. */
 static bool io_run_enough(const struct io_ring_ctx *ctx, u32 wanted)
 {
-	return wanted && ctx->cq.tail - READ_ONCE(ctx->rings->cq_head) >= wanted;
+	return wanted && io_cq_used(ctx) >= wanted;
 }
 
 /**

@@ -5,8 +5,8 @@
  * A RECV_ZC is a multishot request of a TCP socket, see submit/multishot.c.  Each piece of data
  * gets a page of the queue (rsrc/zcrx.c) and a CQE with IORING_CQE_F_MORE, whose second half has
  * the offset of the data.  Data of the socket stays there until it has a page and a CQE: if there
- * is no page the request ends with -ENOMEM.  If the CQ is full, the program gets a chance to reap
- * CQEs.  If that does not help the request ends with -ENOSPC.
+ * is no page the request ends with -ENOMEM.  If the CQ is full the request tries again once the
+ * program has reaped CQEs.  It ends with -ENOSPC if the program does not reap any.
  *
  * sqe->len limits the bytes of all pieces.  Once they are received, the request ends with 0.
  *
@@ -25,6 +25,8 @@
 
 /* pieces that an attempt receives */
 #define IO_ZC_PIECES	16
+/* attempts that find the CQ full before the program has reaped CQEs */
+#define IO_ZC_TRIES	16
 
 /**
  * struct io_zc_attempt - an attempt of a RECV_ZC
@@ -54,6 +56,8 @@ static int io_recv_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	net->msg_flags = 0;
 	net->done = 0;
+	net->full_head = 0;
+	net->full_tries = 0;
 	net->len = READ_ONCE(sqe->len);
 	net->zcrx = io_zcrx_find(req->ctx, READ_ONCE(sqe->zcrx_ifq_idx));
 	if (!net->zcrx)
@@ -130,6 +134,26 @@ static bool io_recv_zc_reached(const struct io_net *net)
 	return net->how & IO_NET_LIMITED && !net->len;
 }
 
+/*
+ * Handle a full CQ.  Other requests may fill it again and again before this one gets its turn, so
+ * count only attempts between which the program has reaped nothing.  The program may wait for more
+ * CQEs than there is room for, so do not try forever.
+ * Return: the result for ->issue().
+ */
+static enum io_result io_recv_zc_full(struct io_kiocb *req)
+{
+	u32 head = READ_ONCE(req->ctx->rings->cq_head);
+	struct io_net *net = io_net(req);
+
+	if (head != net->full_head) {
+		net->full_head = head;
+		net->full_tries = 0;
+	} else if (net->full_tries++ == IO_ZC_TRIES) {
+		return io_done(req, -ENOSPC);
+	}
+	return IO_MORE_LATER;
+}
+
 /* Handle a socket without data; its lock is held.  Return: the result for ->issue(). */
 static enum io_result io_recv_zc_empty(struct io_kiocb *req, struct sock *sk)
 {
@@ -159,8 +183,8 @@ static enum io_result io_recv_zc_attempt(struct io_kiocb *req, struct sock *sk,
 	ret = tcp_read_sock(sk, &desc, io_recv_zc_skb);
 	if (io_recv_zc_reached(io_net(req)))
 		return io_done(req, 0);
-	if (attempt->err == -ENOSPC && attempt->nr)
-		return IO_MORE_LATER;
+	if (attempt->err == -ENOSPC)
+		return io_recv_zc_full(req);
 	if (attempt->err)
 		return io_done(req, attempt->err);
 	if (ret < 0)
@@ -187,6 +211,9 @@ static enum io_result io_recv_zc_issue(struct io_kiocb *req, unsigned int issue_
 	sock = io_net_begin(req, issue_flags, &result);
 	if (unlikely(!sock))
 		return result;
+	/* do not copy data for which there is no CQE */
+	if (unlikely(io_cq_used(req->ctx) >= req->ctx->cq_entries))
+		return io_recv_zc_full(req);
 	/* tcp_read_sock() does not ask, as sock_recvmsg() does */
 	ret = security_socket_recvmsg(sock, &msg, INT_MAX, MSG_DONTWAIT);
 	if (unlikely(ret))
