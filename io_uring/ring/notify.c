@@ -180,6 +180,18 @@ void io_notify_activate(struct io_ring_ctx *ctx)
 }
 
 /**
+ * io_notify_poll - wake the ring's pollers
+ * @ctx: the ring
+ *
+ * Context: Any.
+ */
+void io_notify_poll(struct io_ring_ctx *ctx)
+{
+	if (test_bit(IO_LISTEN_POLL, &ctx->listeners))
+		io_notify_pollers(ctx);
+}
+
+/**
  * io_notify_listeners - wake the ring's pollers and signal its eventfd
  * @ctx: the ring
  *
@@ -190,8 +202,7 @@ void io_notify_activate(struct io_ring_ctx *ctx)
  */
 void io_notify_listeners(struct io_ring_ctx *ctx)
 {
-	if (test_bit(IO_LISTEN_POLL, &ctx->listeners))
-		io_notify_pollers(ctx);
+	io_notify_poll(ctx);
 	if (test_bit(IO_LISTEN_EVENTFD, &ctx->listeners))
 		io_eventfd_signal(ctx);
 }
@@ -280,8 +291,7 @@ bool io_notify_try_early(struct io_ring_ctx *ctx, struct task_struct *waiter)
  */
 void io_notify_overflow(struct io_ring_ctx *ctx)
 {
-	if (test_bit(IO_LISTEN_POLL, &ctx->listeners))
-		io_notify_pollers(ctx);
+	io_notify_poll(ctx);
 	if (ctx->cq.mixed && wq_has_sleeper(&ctx->cq_wait))
 		__wake_up(&ctx->cq_wait, TASK_NORMAL, 0, NULL);
 }

@@ -15,6 +15,7 @@ int io_eventfd_unregister(struct io_ring_ctx *ctx);
 bool io_eventfd_is(struct io_ring_ctx *ctx, struct file *file);
 void io_notify_init(struct io_ring_ctx *ctx);
 void io_notify_activate(struct io_ring_ctx *ctx);
+void io_notify_poll(struct io_ring_ctx *ctx);
 void io_notify_listeners(struct io_ring_ctx *ctx);
 bool io_notify_try_early(struct io_ring_ctx *ctx, struct task_struct *waiter);
 void io_notify_listeners_late(struct io_ring_ctx *ctx, bool told);

@@ -15,8 +15,8 @@
  * - poll(2) of the ring, the callback after its first poll, the signal of the eventfd, and pushes
  *   to the mailbox, which set IORING_SQ_TASKRUN.  They are within RCU from the load of ctx->rings
  *   to the end of its use.  So old memory is freed after a grace period, for which no task waits,
- *   with two exceptions: a flag must not be set in old memory of the program after the call, and
- *   the old memory of a program that resizes in a loop must not add up.
+ *   with two exceptions: old memory of the program must not be used after the call, and the old
+ *   memory of a program that resizes in a loop must not add up.
  * - mmap() and fdinfo, which may sleep or take long.  They hold a reference to the struct, and only
  *   read the memory, or map its pages.
  *
@@ -38,6 +38,7 @@
 #include "ring/cq.h"
 #include "ring/locks.h"
 #include "ring/mailbox.h"
+#include "ring/notify.h"
 #include "ring/queues.h"
 #include "ring/region.h"
 #include "ring/sq.h"
@@ -255,9 +256,12 @@ void io_queues_replace(struct io_ring_ctx *ctx, struct io_queues *queues)
 		 * NO_UPDATE, NO_FLAG.
 		 */
 		io_taskrun_update(ctx, &ctx->mailbox);
-		/* the program may use its old memory for other data after the call */
-		if (old->ring_region.user)
-			synchronize_rcu();
+	}
+	/* the program may use its old memory for other data after the call */
+	if (old->ring_region.user) {
+		synchronize_rcu();
+		/* a poller may have read words that were being replaced in the same memory */
+		io_notify_poll(ctx);
 	}
 	ctx->old_pages += old->ring_region.nr_pages + old->sqe_region.nr_pages;
 	ctx->old_gp = get_state_synchronize_rcu();

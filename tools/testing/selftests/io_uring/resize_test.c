@@ -995,6 +995,52 @@ TEST_F(resize, race)
 	close(wake);
 }
 
+/* Poll the ring, which always has a CQE.  Return: the number of polls that did not say so. */
+static void *always_ready_thread(void *arg)
+{
+	struct race *race = arg;
+	struct pollfd fd = { .fd = race->r->fd, .events = POLLIN };
+	unsigned long missed = 0;
+
+	while (!load_acq(&race->stop))
+		missed += poll(&fd, 1, 0) != 1;
+	return (void *)missed;
+}
+
+/*
+ * A program may use its old memory for other data, and poll(2) does not read it.  Mutant:
+ * resize-polls-old.
+ */
+TEST_F(resize, poll_race)
+{
+	unsigned long long end = iou_race_end();
+	struct race race = { .r = &self->r };
+	struct iou *r = &self->r, old;
+	pthread_t poller;
+	unsigned int n = 0;
+	void *missed;
+
+	if (variant->flags != IOU_DEFER && !(variant->flags & IORING_SETUP_NO_MMAP))
+		return;
+	iou_nop(r, 1);
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(1, iou_ready(r));
+	ASSERT_EQ(0, pthread_create(&poller, NULL, always_ready_thread, &race));
+	while (iou_now_us() < end) {
+		if (resize_keep(r, ++n & 1 ? 16 : 4, 32, &old))
+			break;
+		if (r->flags & IORING_SETUP_NO_MMAP) {
+			store_rel(old.cq_head, 0);
+			store_rel(old.cq_tail, 0);
+		}
+		unmap_old(&old);
+	}
+	EXPECT_LE(end, iou_now_us());
+	store_rel(&race.stop, true);
+	ASSERT_EQ(0, pthread_join(poller, &missed));
+	EXPECT_EQ(NULL, missed);
+}
+
 /* A kill during resizes ends the task. */
 TEST_F(resize, killed)
 {
