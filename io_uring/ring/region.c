@@ -5,9 +5,9 @@
  * A region is a series of pages that the kernel maps at one address.  Either the
  * kernel allocates the pages and the program maps them through the ring's file, or
  * the program passes its own memory (IORING_SETUP_NO_MMAP, rings of buffers).  That
- * memory is pinned, and a vmap makes it contiguous for the kernel.  Kernel memory is
- * charged to the memory cgroup of the task that creates the region.  The program's
- * memory was charged when it was allocated.
+ * memory is pinned.  If its pages are not contiguous, a vmap makes them so for the kernel.
+ * Kernel memory is charged to the memory cgroup of the task that creates the region.
+ * The program's memory was charged when it was allocated.
  *
  * Pages are not charged against RLIMIT_MEMLOCK, which is too low for most programs.
  * Two kinds of regions are exceptions: rings of buffers beyond IO_GROUPS_UNCHARGED
@@ -83,7 +83,8 @@ static bool io_region_alloc_run(struct io_mapped_region *region)
 
 static bool io_region_alloc_pages(struct io_mapped_region *region)
 {
-	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN;
+	/* the OOM killer would kill other tasks, as this one has few pages that it counts */
+	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL;
 	unsigned int nr = 0;
 
 	/* a task that is killed must not use up the memory that it is to free */
@@ -118,7 +119,7 @@ int io_region_alloc(struct io_mapped_region *region, size_t size)
 {
 	size_t nr = PAGE_ALIGN(size) >> PAGE_SHIFT;
 
-	if (!nr || nr > INT_MAX)
+	if (!nr || nr > min(totalram_pages(), INT_MAX))
 		return -ENOMEM;
 	region->pages = kvcalloc(nr, sizeof(*region->pages), GFP_KERNEL_ACCOUNT);
 	if (!region->pages)
@@ -129,6 +130,19 @@ int io_region_alloc(struct io_mapped_region *region, size_t size)
 	kvfree(region->pages);
 	memset(region, 0, sizeof(*region));
 	return -ENOMEM;
+}
+
+/* Return: the address of contiguous pages in the direct map, or NULL. */
+static void *io_region_direct(struct page **pages, int nr)
+{
+	int i;
+
+	if (PageHighMem(pages[0]) || PageHighMem(pages[nr - 1]))
+		return NULL;
+	for (i = 1; i < nr; i++)
+		if (page_to_pfn(pages[i]) != page_to_pfn(pages[0]) + i)
+			return NULL;
+	return page_address(pages[0]);
 }
 
 /**
@@ -151,7 +165,8 @@ int io_region_pin(struct io_mapped_region *region, unsigned long uaddr, size_t s
 	pages = io_pin_pages(uaddr, size, &nr);
 	if (IS_ERR(pages))
 		return PTR_ERR(pages);
-	ptr = vmap(pages, nr, VM_MAP, PAGE_KERNEL);
+	/* a vmap costs time and TLB entries */
+	ptr = io_region_direct(pages, nr) ?: vmap(pages, nr, VM_MAP, PAGE_KERNEL);
 	if (!ptr) {
 		unpin_user_pages(pages, nr);
 		kvfree(pages);

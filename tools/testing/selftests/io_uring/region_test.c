@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "iou_test.h"
@@ -255,6 +256,69 @@ TEST(charged)
 		EXPECT_EQ(0, charge_child(70000 + 2 * user, 8, 8 * IOU_PAGE, user));
 		EXPECT_EQ(ENOMEM, charge_child(70001 + 2 * user, 7, 8 * IOU_PAGE, user));
 	}
+}
+
+#define SMALL_GROUP	"/sys/fs/cgroup/iou_region_test"
+
+/* Fork a child in SMALL_GROUP, which exits with an errno.  Return: its pid. */
+static pid_t child_in_group(int (*run)(void))
+{
+	char self[16];
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	snprintf(self, sizeof(self), "%d", getpid());
+	_exit(iou_put(SMALL_GROUP "/cgroup.procs", self) ? EPERM : -run());
+}
+
+static int sleep_in_group(void)
+{
+	for (;;)
+		pause();
+}
+
+/* Register a region that is four times as large as the memory of the group, and one of all RAM. */
+static int register_large(void)
+{
+	struct iou r;
+	int ret = iou_init(&r, 4, 0);
+
+	if (ret)
+		return ret;
+	if (register_region(r.fd, NULL, 1UL << 36, 0, NULL) != -ENOMEM)
+		return -EINVAL;
+	return register_region(r.fd, NULL, 32 << 20, 0, NULL);
+}
+
+/*
+ * A region that does not fit in memory gives an error, and no task is killed for its memory.
+ * Mutants: region-kills, region-of-all-memory.
+ */
+TEST(without_memory)
+{
+	pid_t other, pid;
+	int status;
+
+	if (no_regions())
+		SKIP(return, "no IORING_REGISTER_MEM_REGION");
+	iou_put("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	if (mkdir(SMALL_GROUP, 0755) && errno != EEXIST)
+		SKIP(return, "no cgroup v2 hierarchy that can be written");
+	if (iou_put(SMALL_GROUP "/memory.max", "8388608")) {
+		rmdir(SMALL_GROUP);
+		SKIP(return, "no memory controller");
+	}
+	other = child_in_group(sleep_in_group);
+	ASSERT_LT(0, other);
+	pid = child_in_group(register_large);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(ENOMEM, WEXITSTATUS(status));
+	EXPECT_EQ(0, waitpid(other, &status, WNOHANG));
+	kill(other, SIGKILL);
+	waitpid(other, &status, 0);
+	rmdir(SMALL_GROUP);
 }
 
 /* A wait that polls devices has no arguments in a region.  Mutant: region-iopoll. */
