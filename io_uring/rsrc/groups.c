@@ -532,8 +532,9 @@ static int io_group_check(const struct io_uring_buf_reg *reg)
 	/* with 65536 entries a full ring and an empty one would have equal 16-bit counters */
 	if (!is_power_of_2(reg->ring_entries) || reg->ring_entries >= 65536)
 		return -EINVAL;
+	/* as on 7.3, the address of a ring that the kernel allocates has no meaning */
 	if (reg->flags & IOU_PBUF_RING_MMAP)
-		return reg->ring_addr ? -EINVAL : 0;
+		return 0;
 	if (!reg->ring_addr)
 		return -EFAULT;
 	return PAGE_ALIGNED(reg->ring_addr) ? 0 : -EINVAL;

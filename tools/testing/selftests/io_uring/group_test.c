@@ -208,7 +208,11 @@ TEST_F(group, register_refused)
 		EXPECT_EQ(-EINVAL, reg(r, GROUP, NULL, 3, 0, 0));
 	EXPECT_EQ(-EINVAL, reg(r, GROUP, ring + 16, SLOTS, 0, 0));
 	EXPECT_EQ(-EFAULT, reg(r, GROUP, (void *)0x10000, SLOTS, 0, 0));
-	EXPECT_EQ(-EINVAL, reg(r, GROUP, ring, SLOTS, IOU_PBUF_RING_MMAP, 0));
+	/* differences: none, 6.12 refuses an address that 7.3 does not look at */
+	if (!iou_on_older_stock()) {
+		EXPECT_EQ(0, reg(r, GROUP, ring + 16, SLOTS, IOU_PBUF_RING_MMAP, 0));
+		EXPECT_EQ(0, unreg(r, GROUP));
+	}
 	EXPECT_EQ(-ENOENT, unreg(r, GROUP));
 	EXPECT_EQ(-ENOENT, head(r, GROUP));
 	EXPECT_EQ(0, reg(r, GROUP, ring, SLOTS, 0, 0));

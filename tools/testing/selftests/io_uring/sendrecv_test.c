@@ -584,7 +584,6 @@ static const struct {
 } refusals[] = {
 	{ "send ioprio 2", IORING_OP_SEND, IORING_RECV_MULTISHOT, -EINVAL },
 	{ "send ioprio 8", IORING_OP_SEND, IORING_SEND_ZC_REPORT_USAGE, -EINVAL },
-	{ "send ioprio 16", IORING_OP_SEND, IORING_RECVSEND_BUNDLE, -EINVAL },
 	{ "send ioprio 64", IORING_OP_SEND, 64, -EINVAL },
 	{ "sendmsg ioprio 2", IORING_OP_SENDMSG, IORING_RECV_MULTISHOT, -EINVAL },
 	{ "sendmsg ioprio 4", IORING_OP_SENDMSG, IORING_RECVSEND_FIXED_BUF, -EINVAL },
