@@ -5,6 +5,7 @@
  * ->prep() copies the vector, as for READV.  The entries are ranges of the registered buffer, which
  * is looked up at the first ->issue(), as in 7.3: a request ahead in the chain may register the
  * buffer.  From then on the request is a READ_FIXED or WRITE_FIXED of one range, see rsrc/parts.c.
+ * A request with a single entry is that from the start.
  *
  * The block layer of 7.3 does not check all segments of a registered buffer, as they are contiguous
  * but for these vectors.  A driver that copies the data of a bio may lose what is not a whole
@@ -28,19 +29,29 @@ int io_rw_vec_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 {
 	int ret = io_rw_prep_sqe(req, sqe);
 	struct io_rw *rw = io_rw(req);
-	struct io_rw_async *async;
-	struct iovec *iov;
+	struct iovec one, *iov = &one;
+	unsigned int nr = rw->len;
 
-	if (unlikely(ret) || !rw->len)
+	if (unlikely(ret) || !nr)
 		return ret;
-	if (unlikely(rw->len > UIO_MAXIOV))
+	if (unlikely(nr > UIO_MAXIOV))
 		return -EINVAL;
-	async = io_rw_async_vec(req, rw->len);
-	if (!async)
-		return -ENOMEM;
-	iov = iovec_from_user(u64_to_user_ptr(rw->addr), rw->len, rw->len, async->iov,
-			      req->ctx->compat);
-	return PTR_ERR_OR_ZERO(iov);
+	if (nr > 1) {
+		struct io_rw_async *async = io_rw_async_vec(req, nr);
+
+		if (!async)
+			return -ENOMEM;
+		iov = async->iov;
+	}
+	iov = iovec_from_user(u64_to_user_ptr(rw->addr), nr, nr, iov, req->ctx->compat);
+	if (IS_ERR(iov))
+		return PTR_ERR(iov);
+	if (nr > 1)
+		return 0;
+	/* an empty range is an error, so it gets an address that no buffer has */
+	rw->addr = one.iov_len ? (uintptr_t)one.iov_base : U64_MAX;
+	rw->len = clamp(one.iov_len, 1, MAX_RW_COUNT);
+	return 0;
 }
 
 /* Return: true if a part begins or ends within a sector, in a direct transfer by bios. */
@@ -81,25 +92,27 @@ static noinline int io_rw_vec_plain(struct io_kiocb *req)
  */
 int io_rw_vec_assign(struct io_kiocb *req)
 {
-	struct io_rw_async *async = req->async_data;
+	struct io_rw_async *async = req->flags & REQ_F_ASYNC_DATA ? req->async_data : NULL;
+	unsigned int nr = async ? async->nr_segs : 0;
+	int ret, ddir = io_rw_fixed_ddir(req);
 	struct io_rw *rw = io_rw(req);
-	unsigned int nr = rw->len;
-	int ret;
 
 	if (nr && async->plain)
 		return 0;
+	if (!nr && rw->len)
+		return io_rw_buf_assign(req, ddir);
 	ret = io_buf_assign(req, 0);
 	if (ret)
 		return ret;
-	/* also without an entry: then rw->len is 0, and there is no copy */
-	ret = io_buf_gather(req, io_rw_fixed_ddir(req), nr ? async->iov : NULL, nr);
+	/* also without an entry */
+	ret = io_buf_gather(req, ddir, nr ? async->iov : NULL, nr);
 	if (ret < 0) {
 		io_buf_forget(req);
 		return ret;
 	}
 	rw->addr = 0;
 	rw->len = ret;
-	if (unlikely(io_rw_vec_splits(req->file, async->iov, nr)))
+	if (unlikely(nr && io_rw_vec_splits(req->file, async->iov, nr)))
 		return io_rw_vec_plain(req);
 	return 0;
 }

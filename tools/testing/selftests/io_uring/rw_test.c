@@ -745,6 +745,7 @@ TEST_F(rw, vector_beyond_a_buffer)
 		{ { self->page, 16 }, -EFAULT },
 		{ { IOU_KERNEL, 8192 }, -EFAULT },
 		{ { self->buf, -1UL }, -EINVAL },
+		{ { self->buf, (size_t)((1ULL << 32) + 16) }, sizeof(long) == 8 ? -EFAULT : 32 },
 	};
 	unsigned int i, k;
 	static const int ops[] = { IORING_OP_READV_FIXED, IORING_OP_WRITEV_FIXED };
