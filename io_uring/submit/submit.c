@@ -119,10 +119,10 @@ noinline void io_submit_slow(struct io_kiocb *req, const struct io_uring_sqe *sq
 		io_buf_forget_driver(req);
 	trace_io_uring_submit_req(req);
 	io_req_move(req, IO_REQ_PREPPED);
-	if (req->flags & IO_REQ_SLOW_FLAGS || batch->ctx->submit_slow)
-		io_submit_chained(req);
-	else
+	if (io_req_is_next(req))
 		io_issue_inline(req);
+	else
+		io_submit_chained(req);
 }
 
 /* Reschedule if needed.  Return: false if a fatal signal ends the batch. */
