@@ -187,7 +187,8 @@ static enum io_result io_cmd_issue(struct io_kiocb *req, unsigned int issue_flag
 	if (unlikely(!f_op->uring_cmd))
 		return io_done(req, -EOPNOTSUPP);
 	cmd->file = req->file;
-	ret = security_uring_cmd(cmd);
+	/* for a later event of its file, the command was allowed, and has no SQE any more */
+	ret = issue_flags & IO_URING_F_MULTISHOT ? 0 : security_uring_cmd(cmd);
 	if (unlikely(ret))
 		return io_done(req, ret);
 	if (issue_flags & IO_URING_F_IOPOLL) {
