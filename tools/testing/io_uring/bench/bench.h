@@ -56,6 +56,8 @@ static inline void mark_end(void)
  * @ROW_APART:		provided buffers do not lie one behind the other
  * @ROW_DRIVE:		runs where there is an NVMe drive, and no other row does there
  * @ROW_AGAIN:		what is woken has been woken before, and no task has come for it
+ * @ROW_LATER:		runs from Linux 7.0 on
+ * @ROW_VECTORED:	a SEND has an iovec, IORING_SEND_VECTORIZED
  */
 enum row_flags {
 	ROW_RING	= 1 << 0,
@@ -78,6 +80,8 @@ enum row_flags {
 	ROW_APART	= 1 << 17,
 	ROW_DRIVE	= 1 << 18,
 	ROW_AGAIN	= 1 << 19,
+	ROW_LATER	= 1 << 20,
+	ROW_VECTORED	= 1 << 21,
 };
 
 struct bench;
@@ -95,7 +99,7 @@ struct bench;
  * @setup:	IORING_SETUP_* of the row's ring
  * @flags:	ROW_*
  * @open:	makes what else the row needs, after its ring, or NULL
- * @bytes:	of a message on sockets, 0: 32
+ * @bytes:	of a message on sockets, 0: 32; of an entry of a vector, 0: all
  */
 struct row {
 	const char	*name;
@@ -339,6 +343,12 @@ int open_proxy_bundle(struct bench *b);
 int run_proxy_epoll(struct bench *b, unsigned int rounds);
 int run_proxy_many(struct bench *b, unsigned int rounds);
 int run_proxy_bundle(struct bench *b, unsigned int rounds);
+int run_nop_large(struct bench *b, unsigned int rounds);
+int open_filter(struct bench *b);
+int open_wait_region(struct bench *b);
+int run_registered_wait(struct bench *b, unsigned int rounds);
+int open_tcp_zcrx(struct bench *b);
+int run_recv_zc(struct bench *b, unsigned int rounds);
 int run_msg(struct bench *b, unsigned int rounds);
 int run_msg_fd(struct bench *b, unsigned int rounds);
 

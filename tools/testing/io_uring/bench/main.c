@@ -608,6 +608,14 @@ static void run_row(const struct row *row, unsigned int wall)
 		report("fail %s %d %s\n", row->name, -ret, strerror(-ret));
 }
 
+/* Return: true if the kernel has what rows with ROW_LATER need. */
+static bool is_later(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && atoi(name.release) >= 7;
+}
+
 /*
  * bench [count|wall|pace|smp|demo|exec] [part of a row's name]; init takes them from the kernel's
  * command line, as bench_mode= and bench_rows=, which come as its environment.  With bench_drive=
@@ -656,6 +664,7 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < nr_rows && !exec && !demo && !pace && !smp; i++)
 		if (drive == !!(rows[i].flags & ROW_DRIVE) &&
+		    (!(rows[i].flags & ROW_LATER) || is_later()) &&
 		    (!only || strstr(rows[i].name, only)))
 			run_alone(run_row, &rows[i], wall);
 	report("done\n");

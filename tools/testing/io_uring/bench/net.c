@@ -111,11 +111,13 @@ static void fill_io(struct bench *b, unsigned int opcode, int fd, unsigned int i
 	sqe->user_data = i;
 	sqe->addr = (uintptr_t)b->buf + i * BYTES;
 	sqe->len = BYTES;
-	if (opcode == IORING_OP_SEND || opcode == IORING_OP_RECV)
+	if (b->row->flags & ROW_VECTORED)
+		sqe->ioprio = IORING_SEND_VECTORIZED;
+	else if (opcode == IORING_OP_SEND || opcode == IORING_OP_RECV)
 		return;
 	vec[i] = (struct iovec){ b->buf + i * BYTES, BYTES };
 	msg[i] = (struct msghdr){ .msg_iov = &vec[i], .msg_iovlen = 1 };
-	sqe->addr = (uintptr_t)&msg[i];
+	sqe->addr = b->row->flags & ROW_VECTORED ? (uintptr_t)&vec[i] : (uintptr_t)&msg[i];
 	sqe->len = 1;
 }
 

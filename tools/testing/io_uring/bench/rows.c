@@ -21,8 +21,9 @@
 
 static void fill_sqe(struct bench *b, struct io_uring_sqe *sqe, unsigned int i)
 {
-	static struct iovec vec[MAX_BATCH];
+	static struct iovec vec[MAX_BATCH][8];
 	const struct row *row = b->row;
+	unsigned int k, nr;
 
 	memset(sqe, 0, sizeof(*sqe));
 	sqe->opcode = row->opcode;
@@ -44,10 +45,13 @@ static void fill_sqe(struct bench *b, struct io_uring_sqe *sqe, unsigned int i)
 	if (row->flags & ROW_FIXED_BUF)
 		sqe->buf_index = i;
 	if (row->flags & ROW_VECTOR) {
-		vec[i].iov_base = b->buf + i * BLOCK;
-		vec[i].iov_len = row->len;
-		sqe->addr = (uintptr_t)&vec[i];
-		sqe->len = 1;
+		nr = row->bytes ? row->len / row->bytes : 1;
+		for (k = 0; k < nr; k++)
+			vec[i][k] = (struct iovec){
+				b->buf + i * BLOCK + k * row->len / nr, row->len / nr,
+			};
+		sqe->addr = (uintptr_t)vec[i];
+		sqe->len = nr;
 	}
 }
 
@@ -209,6 +213,7 @@ static int run_libaio(struct bench *b, unsigned int rounds)
 #define DRIVE	"/dev/ng0n1"
 #define BIG	(IORING_SETUP_SQE128 | IORING_SETUP_CQE32)
 #define CQE32	IORING_SETUP_CQE32
+#define MIXED	IORING_SETUP_CQE_MIXED
 #define COMMAND	(FIXED | ROW_BUFFERED | ROW_RUN | ROW_DRIVE)
 
 /* name, run, opcode, batch, bytes, file, ring, wants, opened by */
@@ -492,6 +497,33 @@ const struct row rows[] = {
 	{ "flat/tcp+80/b64", run_flat, 0, 64, 64, NULL, 0, ROW_RUN, open_tcp, 80 },
 	{ "sendzc/tcp+4096/b32", run_send_zc, 0, 32, 32,
 	  NULL, DEFER, ROW_RING | ROW_WAKE, open_tcp, 4096 },
+
+	{ "nop/defer+mixed/b32", run_ring, IORING_OP_NOP, 32, 0,
+	  NULL, DEFER | MIXED, ROW_RING | ROW_LATER },
+	{ "nop/plain+mixed/b32", run_ring, IORING_OP_NOP, 32, 0,
+	  NULL, MIXED, ROW_RING | ROW_LATER },
+	{ "nop/defer+mixed-large/b32", run_nop_large, IORING_OP_NOP, 32, 0,
+	  NULL, DEFER | MIXED, ROW_RING | ROW_LATER },
+	{ "nop128/defer/b32", run_nop_large, IORING_OP_NOP128, 32, 0,
+	  NULL, DEFER | IORING_SETUP_SQE_MIXED, ROW_RING | ROW_LATER },
+	{ "nop/defer+filter/b32", run_ring, IORING_OP_NOP, 32, 0,
+	  NULL, DEFER, ROW_RING | ROW_LATER, open_filter },
+	{ "wait/registered", run_registered_wait, IORING_OP_NOP, 1, 0,
+	  NULL, DEFER | IORING_SETUP_R_DISABLED, ROW_RING | ROW_LATER, open_wait_region },
+	{ "aux/mixed-loop/b128", run_aux, 0, 128, 128,
+	  NULL, DEFER | MIXED, ROW_RING | ROW_LATER, open_aux },
+	{ "readv4k/irq+fixed/b32", run_ring, IORING_OP_READV_FIXED, 32, 4096,
+	  NULLB, DEFER, FIXED | ROW_VECTOR | ROW_LATER },
+	{ "readv4k/irq+fixed+512/b32", run_ring, IORING_OP_READV_FIXED, 32, 4096,
+	  NULLB, DEFER, FIXED | ROW_VECTOR | ROW_LATER, NULL, 512 },
+	{ "send/tcp+vector/b32", run_net, IORING_OP_SEND, 32, 32,
+	  NULL, DEFER, ROW_RING | ROW_WAKE | ROW_LATER | ROW_VECTORED, open_tcp },
+	{ "recvzc/tcp+32/b1", run_recv_zc, IORING_OP_RECV_ZC, 1, 1,
+	  NULL, DEFER | CQE32, ROW_RING | ROW_RUN | ROW_LATER, open_tcp_zcrx, 32 },
+	{ "recvzc/tcp+4096/b1", run_recv_zc, IORING_OP_RECV_ZC, 1, 1,
+	  NULL, DEFER | CQE32, ROW_RING | ROW_RUN | ROW_LATER, open_tcp_zcrx, 4096 },
+	{ "recvzc/tcp+16384/b1", run_recv_zc, IORING_OP_RECV_ZC, 1, 1,
+	  NULL, DEFER | CQE32, ROW_RING | ROW_RUN | ROW_LATER, open_tcp_zcrx, 16384 },
 
 	{ "pread4k", run_sync, 0, 1, 4096, NULLB, 0, 0 },
 	{ "preadv2-hipri4k", run_sync, 0, 1, 4096, NULLB, 0, ROW_HIPRI },
