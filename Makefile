@@ -10,13 +10,13 @@ export DEV SPDK SPDK_DEV QUICK LABEL AGAINST RUNS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test shell kernel kunit selftests liburing clients fuzz bench tables check machines models mutants record soak series deps clean
+.PHONY: help run test shell kernel kunit selftests liburing clients foreign fuzz bench tables check machines models mutants record soak series deps clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | \
 		awk -F'\t' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 	@echo
-	@printf '%b\n' '  CONFIG=perf|debug|preempt|kcsan|cover  KERNEL=ours|stock  BASE=7.3|6.12  KDIR=/another/tree  T=one,two\n  ACCEL=auto (KVM where it really boots a guest; default: software emulation)'
+	@printf '%b\n' '  CONFIG=perf|debug|preempt|kcsan|cover|foreign  KERNEL=ours|stock  BASE=7.3|6.12  KDIR=/another/tree  T=one,two\n  ACCEL=auto (KVM where it really boots a guest; default: software emulation)'
 
 deps: ## install what is missing, with apt
 	@rig/deps
@@ -45,6 +45,10 @@ liburing: deps ## liburing's test programs in the guest (T=name,...: some of the
 clients: export CLIENTS = 1
 clients: deps ## programs that people run: databases, fio, QEMU, Samba, Node.js, Rust, OCaml (T=name,...)
 	@rig/clients $(subst $(comma), ,$(T))
+
+# Its kernel is foreign unless one is named.
+foreign: deps ## the base's own tests that use io_uring: ublk, pinned memory, sending, vsock (T=ublk/test_null_01,...)
+	@CONFIG=$(if $(filter file,$(origin CONFIG)),,$(CONFIG)) rig/foreign $(subst $(comma), ,$(T))
 
 # Its kernel is debug unless one is named, and perf when it compares.
 fuzz: deps ## programs from seeds (MINUTES=10, SEED=one, REDUCE=1; AGAINST=stock: on both kernels)
