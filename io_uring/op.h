@@ -16,8 +16,8 @@ struct io_uring_bpf_ctx;
  *	more to post.  Only with REQ_F_MULTISHOT; this also applies to IO_MORE_IF_READY
  * @IO_MORE_IF_READY: issue the request again if its file is ready: ->issue has posted a CQE or
  *	transferred a part, and there may be nothing more
- * @IO_MORE_LATER: issue the request again in another run of task work: ->issue has posted CQEs,
- *	and the CQ is full.  Only with REQ_F_MULTISHOT
+ * @IO_MORE_LATER: issue the request again in another run of task work, as the CQ is full.  Only
+ *	with REQ_F_MULTISHOT
  * @IO_PENDING: do not access the request: another context completes it, or has done so already
  * @IO_AGAIN: ->issue would have blocked: retry when the file is ready, or in a worker.  A multishot
  *	request waits for the next event, also if ->issue has posted CQEs

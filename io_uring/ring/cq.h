@@ -153,4 +153,16 @@ static inline u32 io_cq_used(const struct io_ring_ctx *ctx)
 	return ctx->cq.tail - READ_ONCE(ctx->rings->cq_head);
 }
 
+/**
+ * io_cq_is_full - check whether there is no room for the largest CQE of a ring
+ * @ctx: a single-writer ring, its lock held
+ *
+ * Return: true if io_post_more_large() fails.
+ */
+static inline bool io_cq_is_full(const struct io_ring_ctx *ctx)
+{
+	/* a large CQE of a mixed ring takes two slots */
+	return ctx->cq.overflowed || io_cq_used(ctx) >= ctx->cq_entries - ctx->cq.mixed;
+}
+
 #endif

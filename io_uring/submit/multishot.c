@@ -10,8 +10,8 @@
  *	IO_MORE_IF_READY	the op has posted or moved a part, and there may be more: issue
  *			the request again if the file is ready, or without this check while
  *			the poll is not armed
- *	IO_MORE_LATER	the op has posted until the CQ was full: issue the request again as task
- *			work, so that the program can reap CQEs before
+ *	IO_MORE_LATER	the CQ is full: issue the request again as task work, so that the program
+ *			can reap CQEs before, or at the first attempt, arm the poll
  *	IO_AGAIN	there is nothing more: wait for the next event
  *	IO_DONE		the last CQE is in req->cqe
  *

@@ -4,7 +4,7 @@
 /*
  * io_init_slow() checks personalities, and the SQE flags that not every op or ring
  * accepts, before ->prep.  io_submit_chained() runs after ->prep, for requests that are
- * linked, drained, refused or meant for a worker, and for all requests of a restricted ring.
+ * linked, drained, refused or meant for a worker.
  *
  * A chain is built in ctx->chain until the first SQE without a link flag, or the end
  * of the batch.  The request of a refused SQE stays in the chain, so that CQEs are

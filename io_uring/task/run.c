@@ -124,20 +124,23 @@ int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted)
  * @wanted: number of CQEs that end the caller's wait, 0 if it does not wait
  *
  * The function drops the ring lock every IO_RUN_SHARE items.  It returns when no item is left over,
- * after IO_RUN_SHARES rounds, or for a signal.
+ * after IO_RUN_SHARES rounds, for a signal, or when the CQ is full: requests that wait for room in
+ * the CQ would be issued in vain in each round.
  *
  * Context: Task context.  May sleep.
  */
 void io_run_local(struct io_ring_ctx *ctx, u32 wanted)
 {
 	unsigned int shares = IO_RUN_SHARES;
+	bool full;
 
 	do {
 		if (io_ring_lock(ctx))
 			return;
 		io_run_local_locked(ctx, wanted);
+		full = io_cq_is_full(ctx);
 		io_ring_unlock(ctx);
-	} while (unlikely(io_mailbox_leftover(&ctx->mailbox)) && --shares &&
+	} while (unlikely(io_mailbox_leftover(&ctx->mailbox)) && !full && --shares &&
 		 !task_sigpending(current));
 }
 

@@ -5,8 +5,8 @@
  * A RECV_ZC is a multishot request of a TCP socket, see submit/multishot.c.  Each piece of data
  * gets a page of the queue (rsrc/zcrx.c) and a CQE with IORING_CQE_F_MORE, whose second half has
  * the offset of the data.  Data of the socket stays there until it has a page and a CQE: if there
- * is no page the request ends with -ENOMEM.  If the CQ is full the request tries again once the
- * program has reaped CQEs.  It ends with -ENOSPC if the program does not reap any.
+ * is no page the request ends with -ENOMEM.  If the CQ is full the request tries again in further
+ * runs of task work.  It ends with -ENOSPC if the program reaps nothing between many of them.
  *
  * sqe->len limits the bytes of all pieces.  Once they are received, the request ends with 0.
  *
@@ -79,6 +79,9 @@ static int io_recv_zc_piece(struct io_kiocb *req, const struct sk_buff *skb, uns
 	void *to;
 	int ret;
 
+	/* do not copy data that cannot be reported */
+	if (io_cq_is_full(req->ctx))
+		return -ENOSPC;
 	if (!io_zcrx_take(zcrx, &piece))
 		return -ENOMEM;
 	to = kmap_local_page(piece.page);
@@ -211,9 +214,6 @@ static enum io_result io_recv_zc_issue(struct io_kiocb *req, unsigned int issue_
 	sock = io_net_begin(req, issue_flags, &result);
 	if (unlikely(!sock))
 		return result;
-	/* do not copy data for which there is no CQE */
-	if (unlikely(io_cq_used(req->ctx) >= req->ctx->cq_entries))
-		return io_recv_zc_full(req);
 	/* tcp_read_sock() does not ask, as sock_recvmsg() does */
 	ret = security_socket_recvmsg(sock, &msg, INT_MAX, MSG_DONTWAIT);
 	if (unlikely(ret))
