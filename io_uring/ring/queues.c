@@ -15,8 +15,8 @@
  * - poll(2) of the ring, the callback after its first poll, the signal of the eventfd, and pushes
  *   to the mailbox, which set IORING_SQ_TASKRUN.  They are within RCU from the load of ctx->rings
  *   to the end of its use.  So old memory is freed after a grace period, for which no task waits,
- *   with two exceptions: old memory of the program must not be used after the call, and the old
- *   memory of a program that resizes in a loop must not add up.
+ *   with two exceptions: these contexts must not use old memory of the program after the call, and
+ *   the old memory of a program that resizes in a loop must not add up.
  * - mmap() and fdinfo, which may sleep or take long.  They hold a reference to the struct, and only
  *   read the memory, or map its pages.
  *
@@ -262,8 +262,9 @@ void io_queues_replace(struct io_ring_ctx *ctx, struct io_queues *queues)
 		synchronize_rcu();
 		/* a poller may have read words that were being replaced in the same memory */
 		io_notify_poll(ctx);
+	} else {
+		ctx->old_pages += old->ring_region.nr_pages + old->sqe_region.nr_pages;
 	}
-	ctx->old_pages += old->ring_region.nr_pages + old->sqe_region.nr_pages;
 	ctx->old_gp = get_state_synchronize_rcu();
 	/* contexts within RCU may use the old memory until then; model: NO_GRACE */
 	INIT_RCU_WORK(&old->drop, io_queues_drop_work);

@@ -13,6 +13,7 @@
  * Two kinds of regions are exceptions: rings of buffers beyond IO_GROUPS_UNCHARGED
  * bytes, see rsrc/groups.c, and IORING_REGISTER_MEM_REGION, see rsrc/memory.c.
  */
+#include <linux/kasan.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/pagemap.h>
@@ -24,6 +25,9 @@
 
 /* number of pages that are allocated before the task looks for signals */
 #define IO_REGION_BULK	512U
+
+/* The OOM killer would kill other tasks, as the one that allocates has few pages that count. */
+#define IO_REGION_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
 
 /**
  * io_pin_pages - pin a range of the current task's memory (FOLL_LONGTERM)
@@ -48,7 +52,7 @@ struct page **io_pin_pages(unsigned long uaddr, unsigned long len, int *npages)
 	if (WARN_ON_ONCE(!nr) || nr > INT_MAX)
 		return ERR_PTR(-EINVAL);
 
-	pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	pages = kvmalloc_array(nr, sizeof(*pages), IO_REGION_GFP);
 	if (!pages)
 		return ERR_PTR(-ENOMEM);
 	pinned = pin_user_pages_fast(uaddr, nr, FOLL_WRITE | FOLL_LONGTERM, pages);
@@ -83,14 +87,13 @@ static bool io_region_alloc_run(struct io_mapped_region *region)
 
 static bool io_region_alloc_pages(struct io_mapped_region *region)
 {
-	/* the OOM killer would kill other tasks, as this one has few pages that it counts */
-	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL;
 	unsigned int nr = 0;
 
 	/* a task that is killed must not use up the memory that it is to free */
 	while (nr < region->nr_pages && !fatal_signal_pending(current)) {
 		unsigned int bulk = min(region->nr_pages - nr, IO_REGION_BULK);
-		unsigned int more = alloc_pages_bulk(gfp, bulk, region->pages + nr);
+		unsigned int more = alloc_pages_bulk(IO_REGION_GFP | __GFP_ZERO, bulk,
+						     region->pages + nr);
 
 		if (!more)
 			break;
@@ -121,7 +124,7 @@ int io_region_alloc(struct io_mapped_region *region, size_t size)
 
 	if (!nr || nr > min(totalram_pages(), INT_MAX))
 		return -ENOMEM;
-	region->pages = kvcalloc(nr, sizeof(*region->pages), GFP_KERNEL_ACCOUNT);
+	region->pages = kvcalloc(nr, sizeof(*region->pages), IO_REGION_GFP);
 	if (!region->pages)
 		return -ENOMEM;
 	region->nr_pages = nr;
@@ -142,7 +145,8 @@ static void *io_region_direct(struct page **pages, int nr)
 	for (i = 1; i < nr; i++)
 		if (page_to_pfn(pages[i]) != page_to_pfn(pages[0]) + i)
 			return NULL;
-	return page_address(pages[0]);
+	/* with tag-based KASAN, each page may have a tag of its own */
+	return kasan_reset_tag(page_address(pages[0]));
 }
 
 /**

@@ -258,6 +258,7 @@ TEST(charged)
 	}
 }
 
+#define ALL_MEMORY	((size_t)1 << (sizeof(long) == 8 ? 38 : 30))
 #define SMALL_GROUP	"/sys/fs/cgroup/iou_region_test"
 
 /* Fork a child in SMALL_GROUP, which exits with an errno.  Return: its pid. */
@@ -282,11 +283,11 @@ static int sleep_in_group(void)
 static int register_large(void)
 {
 	struct iou r;
-	int ret = iou_init(&r, 4, 0);
 
-	if (ret)
-		return ret;
-	if (register_region(r.fd, NULL, 1UL << 36, 0, NULL) != -ENOMEM)
+	if (iou_init(&r, 4, 0))
+		return -ENODEV;
+	if (register_region(r.fd, NULL, ALL_MEMORY, 0, NULL) != -ENOMEM ||
+	    !register_region(r.fd, iou_map_anon(IOU_PAGE), ALL_MEMORY, 0, NULL))
 		return -EINVAL;
 	return register_region(r.fd, NULL, 32 << 20, 0, NULL);
 }
