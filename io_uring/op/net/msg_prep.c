@@ -182,16 +182,14 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return ret;
 	io_send_prep_flags(net);
 	if (unlikely(net->how & IORING_RECVSEND_BUNDLE)) {
-		if (req->flags & REQ_F_BUFFER_SELECT) {
-			/* with MSG_WAITALL a request sends the rest of a bundle before it ends */
-			net->msg_flags |= MSG_WAITALL;
+		/* a request sends the rest before it ends, also that of a plain buffer, as on 7.3 */
+		net->msg_flags |= MSG_WAITALL;
+		if (req->flags & REQ_F_BUFFER_SELECT)
 			req->flags |= REQ_F_MULTISHOT;
-		} else if (net->how & IORING_RECVSEND_FIXED_BUF) {
+		else if (net->how & IORING_RECVSEND_FIXED_BUF)
 			return -EINVAL;
-		} else {
-			/* as on 7.3, it has no effect */
+		else
 			net->how &= ~IORING_RECVSEND_BUNDLE;
-		}
 	}
 	if (unlikely(uname || net->how & (IORING_SEND_VECTORIZED | IORING_RECVSEND_FIXED_BUF))) {
 		if (!io_net_fixed_valid(req, net->how))

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: bundles - sends and receives of several provided buffers at once */
+#include <pthread.h>
+
 #include "sock.h"
 
 #define GROUP	5
@@ -1055,25 +1057,64 @@ TEST_F(bundle, chain_behind_all)
 	sock_close_pair(fds);
 }
 
+/* Receive @bytes.  Return: true if they come. */
+static bool receive_bytes(int fd, size_t bytes)
+{
+	static char buf[1 << 16];
+	ssize_t n;
+
+	while (bytes) {
+		n = recv(fd, buf, bytes < sizeof(buf) ? bytes : sizeof(buf), 0);
+		if (n <= 0)
+			return false;
+		bytes -= n;
+	}
+	return true;
+}
+
+static void *receive_thread(void *arg)
+{
+	return receive_bytes(*(int *)arg, 1 << 20) ? NULL : (void *)1;
+}
+
 /*
- * Without a provided buffer, IORING_RECVSEND_BUNDLE has no effect on a SEND, as on 7.3.  Mutant:
- * bundle-without-selection.
+ * Without a provided buffer, IORING_RECVSEND_BUNDLE lets a SEND go on until all is sent.  Mutants:
+ * bundle-without-selection, bundle-plain-short.  differences: bundle-plain
  */
 TEST_F(bundle, of_a_plain_buffer)
 {
+	struct iou *r = &self->r;
 	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	pthread_t receiver;
 	int fds[2];
+	void *ret;
+	char *big;
 
-	/* differences: none, 6.12 refuses it */
 	if (iou_on_older_stock())
 		SKIP(return, "IORING_RECVSEND_BUNDLE needs IOSQE_BUFFER_SELECT");
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
-	sqe = prep_bundle(&self->r, IORING_OP_SEND, fds[0], 0, 0);
+	if (!iou_on_stock()) {
+		sqe = prep_bundle(r, IORING_OP_SEND, fds[0], 6, 0);
+		sqe->flags = 0;
+		sqe->addr = (uintptr_t)"bundle";
+		ASSERT_EQ(0, take(r, &cqe));
+		EXPECT_EQ(6, cqe.res);
+		EXPECT_EQ(0, cqe.flags);
+		EXPECT_EQ(0, iou_ready(r));
+		EXPECT_TRUE(receive_bytes(fds[1], 6));
+	}
+	big = iou_map_anon(1 << 20);
+	ASSERT_EQ(0, pthread_create(&receiver, NULL, receive_thread, &fds[1]));
+	sqe = prep_bundle(r, IORING_OP_SEND, fds[0], 1 << 20, 0);
 	sqe->flags = 0;
-	sqe->addr = (uintptr_t)"bundle";
-	sqe->len = 6;
-	EXPECT_EQ(6, iou_one(&self->r));
+	sqe->addr = (uintptr_t)big;
+	EXPECT_EQ(1 << 20, iou_one(r));
+	shutdown(fds[0], SHUT_WR);
+	ASSERT_EQ(0, pthread_join(receiver, &ret));
+	EXPECT_EQ(NULL, ret);
 	sock_close_pair(fds);
+	munmap(big, 1 << 20);
 }
 
 TEST_F(bundle, refused)
