@@ -182,12 +182,14 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 		return ret;
 	io_send_prep_flags(net);
 	if (unlikely(net->how & IORING_RECVSEND_BUNDLE)) {
-		/* a request sends the rest before it ends, also that of a plain buffer, as on 7.3 */
-		net->msg_flags |= MSG_WAITALL;
-		if (req->flags & REQ_F_BUFFER_SELECT)
-			req->flags |= REQ_F_MULTISHOT;
-		else if (net->how & IORING_RECVSEND_FIXED_BUF)
+		bool select = req->flags & REQ_F_BUFFER_SELECT;
+
+		if (!select && net->how & IORING_RECVSEND_FIXED_BUF)
 			return -EINVAL;
+		/* a request sends the rest before it ends; of a plain buffer as well, as on 7.3 */
+		net->msg_flags |= MSG_WAITALL;
+		if (select)
+			req->flags |= REQ_F_MULTISHOT;
 		else
 			net->how &= ~IORING_RECVSEND_BUNDLE;
 	}
