@@ -70,6 +70,9 @@
 
 static_assert(sizeof(struct io_uring_cmd) <= IO_OP_DATA_SIZE);
 
+/* the SQE that security modules see if there is no memory for a copy of the real one */
+static const struct io_uring_sqe io_cmd_no_sqe[2];
+
 /* Copy the SQE, before the program may reuse it.  Return: 0 or -ENOMEM. */
 static noinline int io_cmd_keep_sqe(struct io_kiocb *req)
 {
@@ -174,6 +177,10 @@ static enum io_result io_cmd_accepted(struct io_kiocb *req, unsigned int issue_f
 		/* if this fails, io_uring_cmd_issue_blocking() ends the command with -ENOMEM */
 		io_cmd_keep_sqe(req);
 		io_req_keep_creds(req);
+	} else if (S_ISSOCK(file_inode(req->file)->i_mode)) {
+		/* security modules look at the SQE for each event of the socket */
+		if (io_cmd_keep_sqe(req))
+			cmd->sqe = io_cmd_no_sqe;
 	}
 	return IO_PENDING;
 }
@@ -187,8 +194,7 @@ static enum io_result io_cmd_issue(struct io_kiocb *req, unsigned int issue_flag
 	if (unlikely(!f_op->uring_cmd))
 		return io_done(req, -EOPNOTSUPP);
 	cmd->file = req->file;
-	/* for a later event of its file, the command was allowed, and has no SQE any more */
-	ret = issue_flags & IO_URING_F_MULTISHOT ? 0 : security_uring_cmd(cmd);
+	ret = security_uring_cmd(cmd);
 	if (unlikely(ret))
 		return io_done(req, ret);
 	if (issue_flags & IO_URING_F_IOPOLL) {

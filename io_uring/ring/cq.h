@@ -144,7 +144,7 @@ static inline u32 io_cq_ready(const struct io_ring_ctx *ctx)
 
 /**
  * io_cq_used - count the slots that are in use, also by CQEs that are not published yet
- * @ctx: a single-writer ring, its lock held
+ * @ctx: a single-writer ring; current holds its lock or is its owner
  *
  * Return: the number of slots
  */
@@ -155,7 +155,7 @@ static inline u32 io_cq_used(const struct io_ring_ctx *ctx)
 
 /**
  * io_cq_is_full - check whether there is no room for the largest CQE of a ring
- * @ctx: a single-writer ring, its lock held
+ * @ctx: a single-writer ring; current holds its lock or is its owner
  *
  * Return: true if io_post_more_large() fails.
  */

@@ -132,15 +132,13 @@ int io_run_local_locked(struct io_ring_ctx *ctx, u32 wanted)
 void io_run_local(struct io_ring_ctx *ctx, u32 wanted)
 {
 	unsigned int shares = IO_RUN_SHARES;
-	bool full;
 
 	do {
 		if (io_ring_lock(ctx))
 			return;
 		io_run_local_locked(ctx, wanted);
-		full = io_cq_is_full(ctx);
 		io_ring_unlock(ctx);
-	} while (unlikely(io_mailbox_leftover(&ctx->mailbox)) && !full && --shares &&
+	} while (unlikely(io_mailbox_leftover(&ctx->mailbox)) && !io_cq_is_full(ctx) && --shares &&
 		 !task_sigpending(current));
 }
 
