@@ -28,9 +28,11 @@
 
 /**
  * struct io_net - a send or a receive
- * @addr: user address of data in one piece, or of the selected provided buffer
+ * @addr: user address of data in one piece, or of the selected provided buffer; RECV_ZC: the
+ *	program's head of the CQ when an attempt found the CQ full
  * @len: bytes to transfer; entries of a vector in a registered buffer, until io_notif_bind()
- * @done: bytes that earlier attempts have moved; MSG_WAITALL only
+ * @done: bytes that earlier attempts have moved, MSG_WAITALL only; RECV_ZC: number of attempts that
+ *	found the CQ full again with the head @addr
  * @msg_flags: MSG_*
  * @how: IORING_RECVSEND_*, IORING_RECV_MULTISHOT, IORING_SEND_*, IO_NET_*
  * @name_len: sends: length of the destination address
@@ -39,8 +41,6 @@
  * @control: SENDMSG, RECVMSG: user address of the ancillary data
  * @control_len: length of the ancillary data, or of the room for it
  * @name_room: multishot RECVMSG: bytes that each buffer reserves for the sender's address
- * @full_head: RECV_ZC: the program's head of the CQ when an attempt found the CQ full
- * @full_tries: RECV_ZC: number of later attempts that found the CQ full and this head
  * @name: SEND, SEND_ZC: the destination address, if it fits and there is no struct io_net_async
  * @notif: zero copy sends, with REQ_F_NEED_CLEANUP: the request that posts the notification
  * @total: multishot receives: bytes after which the request ends, 0 for no limit
@@ -63,10 +63,6 @@ struct io_net {
 			void __user			*control;
 			u32				control_len;
 			u32				name_room;
-		};
-		struct {
-			u32	full_head;
-			u32	full_tries;
 		};
 		u8	name[32] __aligned(8);
 	};

@@ -55,9 +55,8 @@ static int io_recv_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	if ((net->how & ~IORING_RECVSEND_POLL_FIRST) != IORING_RECV_MULTISHOT)
 		return -EINVAL;
 	net->msg_flags = 0;
+	net->addr = 0;
 	net->done = 0;
-	net->full_head = 0;
-	net->full_tries = 0;
 	net->len = READ_ONCE(sqe->len);
 	net->zcrx = io_zcrx_find(req->ctx, READ_ONCE(sqe->zcrx_ifq_idx));
 	if (!net->zcrx)
@@ -148,10 +147,10 @@ static enum io_result io_recv_zc_full(struct io_kiocb *req)
 	u32 head = READ_ONCE(req->ctx->rings->cq_head);
 	struct io_net *net = io_net(req);
 
-	if (head != net->full_head) {
-		net->full_head = head;
-		net->full_tries = 0;
-	} else if (net->full_tries++ == IO_ZC_TRIES) {
+	if (head != net->addr) {
+		net->addr = head;
+		net->done = 0;
+	} else if (net->done++ == IO_ZC_TRIES) {
 		return io_done(req, -ENOSPC);
 	}
 	return IO_MORE_LATER;
