@@ -104,7 +104,7 @@ int io_rw_vec_assign(struct io_kiocb *req)
 	ret = io_buf_assign(req, 0);
 	if (ret)
 		return ret;
-	/* also without an entry */
+	/* a vector without an entry needs a registered buffer as well */
 	ret = io_buf_gather(req, ddir, nr ? async->iov : NULL, nr);
 	if (ret < 0) {
 		io_buf_forget(req);
