@@ -2,18 +2,23 @@
 /* io_uring: queues for zero copy receives */
 
 /*
- * A queue has areas of the program's memory, which stay pinned.  A RECV_ZC takes a free page for
- * each piece of received data (op/net/recv_zc.c), and its CQE tells where the data is.  Then the
- * program has the page, until it writes an entry with that offset to the refill ring.
+ * A queue has areas of the program's memory, which stay pinned, in chunks of one size.  The CQEs
+ * of a RECV_ZC tell where its data is (op/net/recv_zc.c).  The program gives a piece of data back
+ * by an entry with its offset in the refill ring.
  *
- * Queues without a network device (ZCRX_REG_NODEV) are the only ones so far.  The kernel copies the
- * data, and reads the refill ring only for ZCRX_CTRL_FLUSH_RQ, as on 7.3.
+ * The receive queue of a network device gets chunks from here, and writes data to them: see
+ * zcrx_device.c.  It reads the refill ring when it needs more chunks.
+ *
+ * A queue without a device (ZCRX_REG_NODEV) takes a free chunk for each piece of data, and the
+ * kernel copies the data.  So it does with data that came by another queue than that of the device.
+ * The refill ring of a queue without a device is read only for ZCRX_CTRL_FLUSH_RQ, as on 7.3.
  *
  * The program may write anything to the refill ring at any time.  The kernel trusts its own copy of
- * the head, reads each entry once, and frees a page only if the program has that page.  Other
- * entries are skipped.  A flush reads no more entries than the ring has.
+ * the head, reads each entry once, and takes back only what the program has.  Other entries are
+ * skipped.  A flush reads no more entries than the ring has.
  *
- * Areas are never removed.  A queue ends with its last reference, when no request uses it.
+ * Areas are never removed.  A queue ends with its last user, when no request uses it.  Its memory
+ * stays until the page pools have all of it back, as data may be in the queues of sockets.
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -29,13 +34,11 @@
 
 /* most areas of a queue; their numbers have 16 bits */
 #define IO_ZCRX_AREAS	1024
-/* entries of the refill ring that are read before other users of the lock get their turn */
-#define IO_ZCRX_BATCH	64
 
 /**
- * io_zcrx_alloc - allocate a queue without areas, refill ring and owner
+ * io_zcrx_alloc - allocate a queue without areas, device, refill ring and owner
  *
- * Return: the queue with one reference, or NULL
+ * Return: the queue with one user, or NULL
  */
 struct io_zcrx *io_zcrx_alloc(void)
 {
@@ -43,7 +46,9 @@ struct io_zcrx *io_zcrx_alloc(void)
 
 	if (!zcrx)
 		return NULL;
+	refcount_set(&zcrx->users, 1);
 	refcount_set(&zcrx->refs, 1);
+	zcrx->shift = PAGE_SHIFT;
 	spin_lock_init(&zcrx->lock);
 	xa_init_flags(&zcrx->areas, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&zcrx->usable);
@@ -53,17 +58,18 @@ struct io_zcrx *io_zcrx_alloc(void)
 static void io_zcrx_area_free(struct io_zcrx_area *area)
 {
 	io_map_put(area->map);
+	kvfree(area->niovs);
 	kvfree(area->given);
 	kvfree(area);
 }
 
 /**
- * io_zcrx_put - drop a reference to a queue
+ * io_zcrx_unref - drop a reference to a queue
  * @zcrx: the queue; may be freed
  *
  * Context: Task context.  May sleep.
  */
-void io_zcrx_put(struct io_zcrx *zcrx)
+void io_zcrx_unref(struct io_zcrx *zcrx)
 {
 	struct io_zcrx_area *area;
 	unsigned long id;
@@ -75,8 +81,25 @@ void io_zcrx_put(struct io_zcrx *zcrx)
 		cond_resched();
 	}
 	xa_destroy(&zcrx->areas);
+	io_zcrx_device_free(zcrx);
 	io_memory_destroy(zcrx->memory);
 	kfree(zcrx);
+}
+
+/**
+ * io_zcrx_put - remove a user of a queue
+ * @zcrx: the queue; may be freed
+ *
+ * The last user detaches the queue from its device.
+ *
+ * Context: Task context.  May sleep, and waits for the lock of a network device.
+ */
+void io_zcrx_put(struct io_zcrx *zcrx)
+{
+	if (!refcount_dec_and_test(&zcrx->users))
+		return;
+	io_zcrx_device_close(zcrx);
+	io_zcrx_unref(zcrx);
 }
 
 static int io_zcrx_area_check(const struct io_uring_zcrx_area_reg *reg)
@@ -102,16 +125,50 @@ static struct io_zcrx_area *io_zcrx_area_alloc(u32 nr)
 
 	if (!area)
 		return NULL;
-	area->given = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL_ACCOUNT);
+	area->given = kvcalloc(nr, sizeof(*area->given), GFP_KERNEL_ACCOUNT);
 	if (!area->given) {
 		kvfree(area);
 		return NULL;
 	}
-	area->nr_pages = nr;
+	area->nr_chunks = nr;
 	area->nr_free = nr;
 	for (i = 0; i < nr; i++)
 		area->free[i] = i;
 	return area;
+}
+
+/* Return: the page at offset @at of pinned memory, see struct io_mapped_ubuf for its segments. */
+static struct page *io_zcrx_page_at(const struct io_mapped_ubuf *map, size_t at)
+{
+	unsigned long pfn;
+	size_t seg;
+
+	seg = (at + (1UL << map->shift) - map->bvec[0].bv_len) >> map->shift;
+	if (seg)
+		at = (at - map->bvec[0].bv_len) & ((1UL << map->shift) - 1);
+	pfn = page_to_pfn(map->bvec[seg].bv_page);
+	return pfn_to_page(pfn + (at >> PAGE_SHIFT));
+}
+
+/* Return: true if pinned memory has whole chunks, and each of them is contiguous. */
+static bool io_zcrx_has_chunks(const struct io_zcrx *zcrx, const struct io_mapped_ubuf *map,
+			       size_t len)
+{
+	size_t rest = (1UL << zcrx->shift) - 1, at;
+	unsigned long pfn, last = 0;
+
+	if (len & rest)
+		return false;
+	if (zcrx->shift == PAGE_SHIFT)
+		return true;
+	for (at = 0; at < len; at += PAGE_SIZE) {
+		pfn = page_to_pfn(io_zcrx_page_at(map, at));
+		if (at & rest && pfn != last + 1)
+			return false;
+		last = pfn;
+		cond_resched();
+	}
+	return true;
 }
 
 /**
@@ -121,8 +178,9 @@ static struct io_zcrx_area *io_zcrx_area_alloc(u32 nr)
  * @reg: the memory, from the program
  *
  * Return: the area, for io_zcrx_area_add() or io_zcrx_area_drop(); or an ERR_PTR(): -EINVAL, also
- * if the queue has too many areas; -EFAULT; -EOVERFLOW; -ENOMEM, also if the charge would exceed
- * RLIMIT_MEMLOCK; -EINTR if current is killed
+ * if the queue has too many areas; -ERANGE if the memory does not consist of chunks that are
+ * contiguous; -EFAULT; -EOVERFLOW; -ENOMEM, also if the charge would exceed RLIMIT_MEMLOCK; -EINTR
+ * if current is killed
  */
 struct io_zcrx_area *io_zcrx_area_make(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 				       const struct io_uring_zcrx_area_reg *reg)
@@ -137,7 +195,11 @@ struct io_zcrx_area *io_zcrx_area_make(struct io_ring_ctx *ctx, struct io_zcrx *
 	map = io_map_pin(ctx, reg->addr, reg->len);
 	if (IS_ERR(map))
 		return ERR_CAST(map);
-	area = io_zcrx_area_alloc(reg->len >> PAGE_SHIFT);
+	if (!io_zcrx_has_chunks(zcrx, map, reg->len)) {
+		io_map_put(map);
+		return ERR_PTR(-ERANGE);
+	}
+	area = io_zcrx_area_alloc(reg->len >> zcrx->shift);
 	if (!area) {
 		io_map_put(map);
 		return ERR_PTR(-ENOMEM);
@@ -155,16 +217,33 @@ struct io_zcrx_area *io_zcrx_area_make(struct io_ring_ctx *ctx, struct io_zcrx *
 }
 
 /**
- * io_zcrx_area_add - let receives use an area
+ * io_zcrx_area_publish - let receives, and the refill ring, find an area
  * @zcrx: the queue
  * @area: from io_zcrx_area_make()
  */
-void io_zcrx_area_add(struct io_zcrx *zcrx, struct io_zcrx_area *area)
+void io_zcrx_area_publish(struct io_zcrx *zcrx, struct io_zcrx_area *area)
 {
 	/* cannot fail, as the number is reserved */
 	xa_store(&zcrx->areas, area->offset >> IORING_ZCRX_AREA_SHIFT, area, GFP_KERNEL_ACCOUNT);
-	guard(spinlock)(&zcrx->lock);
+	guard(spinlock_bh)(&zcrx->lock);
 	list_add_tail(&area->node, &zcrx->usable);
+}
+
+/**
+ * io_zcrx_area_add - let receives use an area
+ * @zcrx: the queue
+ * @area: from io_zcrx_area_make()
+ *
+ * Context: Task context.  May sleep, and waits for the lock of a network device.
+ *
+ * Return: 0; or an error of io_zcrx_device_add(), and nothing is done
+ */
+int io_zcrx_area_add(struct io_zcrx *zcrx, struct io_zcrx_area *area)
+{
+	if (zcrx->device)
+		return io_zcrx_device_add(zcrx, area);
+	io_zcrx_area_publish(zcrx, area);
+	return 0;
 }
 
 /**
@@ -178,73 +257,111 @@ void io_zcrx_area_drop(struct io_zcrx *zcrx, struct io_zcrx_area *area)
 	io_zcrx_area_free(area);
 }
 
-/* Return: a page of an area.  See struct io_mapped_ubuf for the sizes of segments. */
-static struct page *io_zcrx_page(const struct io_zcrx_area *area, u32 index)
+/**
+ * io_zcrx_page - find the first page of a chunk
+ * @zcrx: the queue
+ * @area: the area
+ * @index: number of the chunk
+ *
+ * Return: the page
+ */
+struct page *io_zcrx_page(const struct io_zcrx *zcrx, const struct io_zcrx_area *area, u32 index)
 {
-	const struct io_mapped_ubuf *map = area->map;
-	size_t at = (size_t)index << PAGE_SHIFT;
-	unsigned long pfn;
-	size_t seg;
-
-	seg = (at + (1UL << map->shift) - map->bvec[0].bv_len) >> map->shift;
-	if (seg)
-		at = (at - map->bvec[0].bv_len) & ((1UL << map->shift) - 1);
-	pfn = page_to_pfn(map->bvec[seg].bv_page);
-	return pfn_to_page(pfn + (at >> PAGE_SHIFT));
+	return io_zcrx_page_at(area->map, (size_t)index << zcrx->shift);
 }
 
 /**
- * io_zcrx_take - take a free page, for the program
- * @zcrx: the queue
- * @piece: result
+ * io_zcrx_pop - take a free chunk
+ * @zcrx: the queue, its lock held
+ * @index: result, number of the chunk
  *
- * The page that became free last is the next to be taken, as it may be in a cache of the CPU.
- *
- * Return: false if no area has a free page
+ * Return: its area, or NULL if no area has a free chunk
  */
-bool io_zcrx_take(struct io_zcrx *zcrx, struct io_zcrx_piece *piece)
+struct io_zcrx_area *io_zcrx_pop(struct io_zcrx *zcrx, u32 *index)
 {
 	struct io_zcrx_area *area;
 
-	scoped_guard(spinlock, &zcrx->lock) {
-		area = list_first_entry_or_null(&zcrx->usable, struct io_zcrx_area, node);
-		if (!area)
+	lockdep_assert_held(&zcrx->lock);
+	area = list_first_entry_or_null(&zcrx->usable, struct io_zcrx_area, node);
+	if (!area)
+		return NULL;
+	*index = area->free[--area->nr_free];
+	if (!area->nr_free)
+		list_del(&area->node);
+	return area;
+}
+
+/**
+ * io_zcrx_take - take a free chunk, for the program
+ * @zcrx: the queue
+ * @piece: result
+ *
+ * The chunk that became free last is the next to be taken, as it may be in a cache of the CPU.
+ *
+ * Return: false if no area has a free chunk
+ */
+bool io_zcrx_take(struct io_zcrx *zcrx, struct io_zcrx_piece *piece)
+{
+	scoped_guard(spinlock_bh, &zcrx->lock) {
+		piece->area = io_zcrx_pop(zcrx, &piece->index);
+		if (!piece->area)
 			return false;
-		piece->index = area->free[--area->nr_free];
-		__set_bit(piece->index, area->given);
-		if (!area->nr_free)
-			list_del(&area->node);
+		piece->area->given[piece->index] = 1;
 	}
-	piece->area = area;
-	piece->page = io_zcrx_page(area, piece->index);
-	piece->offset = area->offset | (u64)piece->index << PAGE_SHIFT;
+	piece->page = io_zcrx_page(zcrx, piece->area, piece->index);
+	piece->offset = piece->area->offset | (u64)piece->index << zcrx->shift;
 	return true;
 }
 
-/* Free a page if the program has it. */
-static void io_zcrx_free_page(struct io_zcrx *zcrx, struct io_zcrx_area *area, u32 index)
+/**
+ * io_zcrx_free_chunk - free a chunk that neither the program nor a page pool has
+ * @zcrx: the queue, its lock held
+ * @area: the area
+ * @index: number of the chunk
+ */
+void io_zcrx_free_chunk(struct io_zcrx *zcrx, struct io_zcrx_area *area, u32 index)
 {
 	lockdep_assert_held(&zcrx->lock);
-	if (!__test_and_clear_bit(index, area->given))
-		return;
 	if (!area->nr_free)
 		list_add_tail(&area->node, &zcrx->usable);
 	area->free[area->nr_free++] = index;
 }
 
+/* Take a piece of data back, if the program has one in that chunk. */
+static void io_zcrx_take_back(struct io_zcrx *zcrx, struct io_zcrx_area *area, u32 index,
+			      struct io_zcrx_returns *returns)
+{
+	struct net_iov *niov;
+
+	lockdep_assert_held(&zcrx->lock);
+	if (!area->given[index])
+		return;
+	area->given[index]--;
+	niov = area->niovs ? io_zcrx_device_niov(area, index) : NULL;
+	if (niov)
+		returns->niovs[returns->nr++] = niov;
+	else
+		io_zcrx_free_chunk(zcrx, area, index);
+}
+
 /**
- * io_zcrx_return - undo io_zcrx_take(), when the program has not learned of the page
+ * io_zcrx_return - undo io_zcrx_take() or io_zcrx_device_hold()
  * @zcrx: the queue
- * @piece: the page
+ * @piece: the piece, of which the program has not learned
  */
 void io_zcrx_return(struct io_zcrx *zcrx, const struct io_zcrx_piece *piece)
 {
-	guard(spinlock)(&zcrx->lock);
-	io_zcrx_free_page(zcrx, piece->area, piece->index);
+	struct io_zcrx_returns returns;
+
+	returns.nr = 0;
+	scoped_guard(spinlock_bh, &zcrx->lock)
+		io_zcrx_take_back(zcrx, piece->area, piece->index, &returns);
+	io_zcrx_device_return(&returns);
 }
 
-/* Free the page of an entry of the refill ring, which may have any contents. */
-static void io_zcrx_refill_one(struct io_zcrx *zcrx, const struct io_uring_zcrx_rqe *rqe)
+/* Take back what an entry of the refill ring names.  The entry may have any contents. */
+static void io_zcrx_refill_one(struct io_zcrx *zcrx, const struct io_uring_zcrx_rqe *rqe,
+			       struct io_zcrx_returns *returns)
 {
 	u64 offset = READ_ONCE(rqe->off), index;
 	struct io_zcrx_area *area;
@@ -252,40 +369,53 @@ static void io_zcrx_refill_one(struct io_zcrx *zcrx, const struct io_uring_zcrx_
 	if (READ_ONCE(rqe->__pad))
 		return;
 	area = xa_load(&zcrx->areas, offset >> IORING_ZCRX_AREA_SHIFT);
-	index = (offset & ~IORING_ZCRX_AREA_MASK) >> PAGE_SHIFT;
-	if (!area || index >= area->nr_pages)
+	index = (offset & ~IORING_ZCRX_AREA_MASK) >> zcrx->shift;
+	if (!area || index >= area->nr_chunks)
 		return;
-	io_zcrx_free_page(zcrx, area, array_index_nospec((u32)index, area->nr_pages));
+	io_zcrx_take_back(zcrx, area, array_index_nospec((u32)index, area->nr_chunks), returns);
 }
 
-/* Read up to @max entries of the refill ring.  Return: the number of entries read. */
-static u32 io_zcrx_refill(struct io_zcrx *zcrx, u32 max)
+/**
+ * io_zcrx_refill - read entries of the refill ring
+ * @zcrx: the queue
+ * @max: most entries to read, at most IO_ZCRX_BATCH
+ * @returns: result; the memory of page pools that entries name
+ *
+ * Context: Any but hard interrupts.
+ *
+ * Return: the number of entries read
+ */
+u32 io_zcrx_refill(struct io_zcrx *zcrx, u32 max, struct io_zcrx_returns *returns)
 {
 	struct io_zcrx_refill *refill = zcrx->memory->region.ptr;
 	u32 i, nr;
 
-	guard(spinlock)(&zcrx->lock);
+	returns->nr = 0;
+	guard(spinlock_bh)(&zcrx->lock);
 	/* pairs with the program's store of the tail, after its entries */
 	nr = min(smp_load_acquire(&refill->tail) - zcrx->head, max);
 	for (i = 0; i < nr; i++)
-		io_zcrx_refill_one(zcrx, &refill->rqes[zcrx->head++ & (zcrx->entries - 1)]);
+		io_zcrx_refill_one(zcrx, &refill->rqes[zcrx->head++ & (zcrx->entries - 1)],
+				   returns);
 	/* pairs with the program's load of the head: it may reuse the entries */
 	smp_store_release(&refill->head, zcrx->head);
 	return nr;
 }
 
 /**
- * io_zcrx_flush - free the pages whose offsets are in the refill ring
+ * io_zcrx_flush - take back all that the refill ring names
  * @zcrx: the queue
  *
  * Context: Task context.  May sleep.
  */
 void io_zcrx_flush(struct io_zcrx *zcrx)
 {
+	struct io_zcrx_returns returns;
 	u32 left = zcrx->entries, nr;
 
 	do {
-		nr = io_zcrx_refill(zcrx, min(left, IO_ZCRX_BATCH));
+		nr = io_zcrx_refill(zcrx, min(left, IO_ZCRX_BATCH), &returns);
+		io_zcrx_device_return(&returns);
 		left -= nr;
 		cond_resched();
 	} while (nr == IO_ZCRX_BATCH && left);
@@ -304,7 +434,10 @@ static struct io_ring_ctx *io_zcrx_event_begin(struct io_zcrx *zcrx, u32 event)
 	return owner;
 }
 
-/* Post the CQE of an event.  @ctx: a ring whose lock is held, and whose CQEs current may write. */
+/*
+ * Post the CQE of an event.  @ctx: NULL, or a ring whose lock is held, and whose CQEs current may
+ * write.
+ */
 static void io_zcrx_event_post(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 			       struct io_ring_ctx *owner, u32 event)
 {
@@ -319,8 +452,27 @@ static void io_zcrx_event_post(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 	if (!IS_ERR(entry) && !io_message_post(owner, entry, val))
 		return;
 	/* no memory: report the next event instead */
-	guard(spinlock)(&zcrx->lock);
+	guard(spinlock_bh)(&zcrx->lock);
 	zcrx->armed |= BIT(event);
+}
+
+/**
+ * io_zcrx_report - report an event to the program
+ * @zcrx: the queue
+ * @event: the event
+ *
+ * Context: Task context, without the lock of a ring.  May sleep.
+ */
+void io_zcrx_report(struct io_zcrx *zcrx, u32 event)
+{
+	struct io_ring_ctx *owner;
+
+	scoped_guard(spinlock_bh, &zcrx->lock)
+		owner = io_zcrx_event_begin(zcrx, event);
+	if (!owner)
+		return;
+	io_zcrx_event_post(NULL, zcrx, owner, event);
+	percpu_ref_put(&owner->refs);
 }
 
 /**
@@ -338,7 +490,7 @@ void io_zcrx_copied(struct io_ring_ctx *ctx, struct io_zcrx *zcrx, unsigned int 
 
 	if (!stats && !zcrx->events)
 		return;
-	scoped_guard(spinlock, &zcrx->lock) {
+	scoped_guard(spinlock_bh, &zcrx->lock) {
 		if (stats) {
 			WRITE_ONCE(stats->copy_count, READ_ONCE(stats->copy_count) + copies);
 			WRITE_ONCE(stats->copy_bytes, READ_ONCE(stats->copy_bytes) + bytes);
@@ -362,7 +514,7 @@ int io_zcrx_arm(struct io_zcrx *zcrx, u32 event)
 {
 	if (event >= __ZCRX_EVENT_TYPE_LAST || !(zcrx->events & BIT(event)))
 		return -EINVAL;
-	guard(spinlock)(&zcrx->lock);
+	guard(spinlock_bh)(&zcrx->lock);
 	if (zcrx->armed & BIT(event))
 		return -EINVAL;
 	zcrx->armed |= BIT(event);

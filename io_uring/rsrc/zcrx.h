@@ -18,7 +18,9 @@
 #include "ctx.h"
 
 struct io_memory;
+struct net_iov;
 struct page;
+struct skb_frag;
 
 /* what programs can ask for, see IO_URING_QUERY_ZCRX */
 #define IO_ZCRX_REG_FLAGS	(ZCRX_REG_IMPORT | ZCRX_REG_NODEV)
@@ -52,28 +54,33 @@ struct io_zcrx_refill {
  * struct io_zcrx_area - memory to receive into, a part of a queue
  * @map: (-) the pinned pages
  * @offset: (-) number of the area, at the place that it has in offsets for the program
- * @nr_pages: (-) number of pages
+ * @nr_chunks: (-) number of chunks, of 1 << zcrx->shift bytes each
+ * @niovs: (-) the chunks as a page pool sees them, or NULL if the queue has no device
  * @node: in zcrx->usable while @nr_free is not 0, under zcrx->lock
- * @given: bitmap of the pages that the program has, under zcrx->lock
+ * @given: for each chunk, the pieces of data in it that the program has, under zcrx->lock
  * @nr_free: number of entries of @free, under zcrx->lock
- * @free: stack of the pages that the program does not have, under zcrx->lock
+ * @free: stack of the chunks that neither the program nor a page pool has, under zcrx->lock
  */
 struct io_zcrx_area {
 	struct io_mapped_ubuf	*map;
 	u64			offset;
-	u32			nr_pages;
+	u32			nr_chunks;
+	struct io_zcrx_niovs	*niovs;
 	struct list_head	node;
-	unsigned long		*given;
+	u32			*given;
 	u32			nr_free;
-	u32			free[] __counted_by(nr_pages);
+	u32			free[] __counted_by(nr_chunks);
 };
 
 /**
  * struct io_zcrx - a queue: areas to receive into, and the refill ring
- * @refs: (A) entries in tables of rings, and files of ZCRX_CTRL_EXPORT
- * @lock: see below; task context only, a leaf lock
+ * @users: (A) entries in tables of rings, and files of ZCRX_CTRL_EXPORT
+ * @refs: (A) all users together, page pools, and queued work
+ * @lock: see below; a leaf lock, also taken in softirq context
  * @areas: (A) the areas, by number; none is removed
- * @usable: areas that have a free page, under @lock
+ * @usable: areas that have a free chunk, under @lock
+ * @shift: (-) log2 of the bytes of a chunk, PAGE_SHIFT for a queue without a device
+ * @device: (-) the receive queue that uses the areas, or NULL
  * @memory: (-) the region of the refill ring
  * @entries: (-) size of the refill ring, a power of two
  * @head: next entry to be read, under @lock
@@ -86,11 +93,14 @@ struct io_zcrx_area {
  * Several rings may share a queue (ZCRX_REG_IMPORT).
  */
 struct io_zcrx {
+	refcount_t		users;
 	refcount_t		refs;
 	/* see above */
 	spinlock_t		lock;
 	struct xarray		areas;
 	struct list_head	usable;
+	u32			shift;
+	struct io_zcrx_device	*device;
 	struct io_memory	*memory;
 	u32			entries;
 	u32			head;
@@ -101,12 +111,25 @@ struct io_zcrx {
 	struct io_ring_ctx	*owner;
 };
 
+/* entries of the refill ring that are read before other users of the lock get their turn */
+#define IO_ZCRX_BATCH	64
+
 /**
- * struct io_zcrx_piece - a page of an area, to receive into
+ * struct io_zcrx_returns - memory of page pools that the program has given back
+ * @nr: number of entries
+ * @niovs: the memory; each entry is a reference, which the page pool has not got back yet
+ */
+struct io_zcrx_returns {
+	unsigned int	nr;
+	struct net_iov	*niovs[IO_ZCRX_BATCH];
+};
+
+/**
+ * struct io_zcrx_piece - a piece of data in a chunk of an area
  * @area: the area
- * @index: number of the page in the area
- * @page: the page
- * @offset: the offset that the program sees
+ * @index: number of the chunk in the area
+ * @page: the first page of the chunk if data has to be copied to its start
+ * @offset: the offset of the data that the program sees
  */
 struct io_zcrx_piece {
 	struct io_zcrx_area	*area;
@@ -117,17 +140,74 @@ struct io_zcrx_piece {
 
 struct io_zcrx *io_zcrx_alloc(void);
 void io_zcrx_put(struct io_zcrx *zcrx);
+void io_zcrx_unref(struct io_zcrx *zcrx);
 struct io_zcrx_area *io_zcrx_area_make(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 				       const struct io_uring_zcrx_area_reg *reg);
-void io_zcrx_area_add(struct io_zcrx *zcrx, struct io_zcrx_area *area);
+void io_zcrx_area_publish(struct io_zcrx *zcrx, struct io_zcrx_area *area);
+int io_zcrx_area_add(struct io_zcrx *zcrx, struct io_zcrx_area *area);
 void io_zcrx_area_drop(struct io_zcrx *zcrx, struct io_zcrx_area *area);
 
+struct io_zcrx_area *io_zcrx_pop(struct io_zcrx *zcrx, u32 *index);
 bool io_zcrx_take(struct io_zcrx *zcrx, struct io_zcrx_piece *piece);
 void io_zcrx_return(struct io_zcrx *zcrx, const struct io_zcrx_piece *piece);
+u32 io_zcrx_refill(struct io_zcrx *zcrx, u32 max, struct io_zcrx_returns *returns);
 void io_zcrx_flush(struct io_zcrx *zcrx);
+void io_zcrx_free_chunk(struct io_zcrx *zcrx, struct io_zcrx_area *area, u32 index);
+struct page *io_zcrx_page(const struct io_zcrx *zcrx, const struct io_zcrx_area *area, u32 index);
+void io_zcrx_report(struct io_zcrx *zcrx, u32 event);
 void io_zcrx_copied(struct io_ring_ctx *ctx, struct io_zcrx *zcrx, unsigned int copies,
 		    size_t bytes);
 int io_zcrx_arm(struct io_zcrx *zcrx, u32 event);
+
+#ifdef CONFIG_IO_URING_ZCRX
+int io_zcrx_device_find(struct io_zcrx *zcrx, u32 if_idx, u32 rxq);
+int io_zcrx_device_open(struct io_zcrx *zcrx);
+void io_zcrx_device_close(struct io_zcrx *zcrx);
+void io_zcrx_device_free(struct io_zcrx *zcrx);
+int io_zcrx_device_add(struct io_zcrx *zcrx, struct io_zcrx_area *area);
+bool io_zcrx_device_hold(struct io_zcrx *zcrx, const struct skb_frag *frag,
+			 struct io_zcrx_piece *piece);
+struct net_iov *io_zcrx_device_niov(const struct io_zcrx_area *area, u32 index);
+void io_zcrx_device_return(const struct io_zcrx_returns *returns);
+#else
+static inline int io_zcrx_device_find(struct io_zcrx *zcrx, u32 if_idx, u32 rxq)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int io_zcrx_device_open(struct io_zcrx *zcrx)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void io_zcrx_device_close(struct io_zcrx *zcrx)
+{
+}
+
+static inline void io_zcrx_device_free(struct io_zcrx *zcrx)
+{
+}
+
+static inline int io_zcrx_device_add(struct io_zcrx *zcrx, struct io_zcrx_area *area)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline bool io_zcrx_device_hold(struct io_zcrx *zcrx, const struct skb_frag *frag,
+				       struct io_zcrx_piece *piece)
+{
+	return false;
+}
+
+static inline struct net_iov *io_zcrx_device_niov(const struct io_zcrx_area *area, u32 index)
+{
+	return NULL;
+}
+
+static inline void io_zcrx_device_return(const struct io_zcrx_returns *returns)
+{
+}
+#endif
 
 #ifdef CONFIG_INET
 int io_zcrx_register(struct io_ring_ctx *ctx, void __user *arg);

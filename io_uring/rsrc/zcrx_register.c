@@ -14,9 +14,6 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/log2.h>
-#include <linux/netdevice.h>
-#include <linux/nsproxy.h>
-#include <linux/sched.h>
 #include <linux/uaccess.h>
 
 #include "ring/locks.h"
@@ -99,7 +96,7 @@ static int io_zcrx_read_args(struct io_zcrx_args *args)
 
 	if (copy_from_user(&args->desc, u64_to_user_ptr(reg->region_ptr), sizeof(args->desc)))
 		return -EFAULT;
-	if (reg->flags & ZCRX_REG_NODEV && (reg->if_idx || reg->if_rxq))
+	if (reg->flags & ZCRX_REG_NODEV ? reg->if_idx || reg->if_rxq : reg->if_rxq == U32_MAX)
 		return -EINVAL;
 	ret = io_zcrx_check_entries(reg);
 	if (ret)
@@ -111,13 +108,6 @@ static int io_zcrx_read_args(struct io_zcrx_args *args)
 	if (copy_from_user(&args->event, u64_to_user_ptr(reg->event_desc), sizeof(args->event)))
 		return -EFAULT;
 	return io_zcrx_check_event(&args->event);
-}
-
-/* Return: the error for a queue of a network device, which cannot be used yet. */
-static int io_zcrx_no_device(u32 if_idx)
-{
-	guard(rcu)();
-	return dev_get_by_index_rcu(current->nsproxy->net_ns, if_idx) ? -EOPNOTSUPP : -ENODEV;
 }
 
 /* Set up the refill ring of a queue.  Return: 0 or a negative errno. */
@@ -150,15 +140,16 @@ static int io_zcrx_make_refill(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 	return 0;
 }
 
-/* Check the size of the pieces of data.  Without a device only that of a page is possible. */
-static int io_zcrx_check_buf_len(struct io_uring_zcrx_ifq_reg *reg)
+/* Set the size of chunks.  Without a device only that of a page is possible. */
+static int io_zcrx_set_buf_len(struct io_zcrx *zcrx, struct io_uring_zcrx_ifq_reg *reg)
 {
 	u32 len = reg->rx_buf_len ?: PAGE_SIZE;
 
 	if (!is_power_of_2(len) || len < PAGE_SIZE)
 		return -EINVAL;
-	if (len > PAGE_SIZE)
+	if (len > PAGE_SIZE && !zcrx->device)
 		return -EOPNOTSUPP;
+	zcrx->shift = ilog2(len);
 	reg->rx_buf_len = len;
 	return 0;
 }
@@ -176,7 +167,7 @@ static int io_zcrx_tell(struct io_zcrx_args *args, void __user *arg)
 	return 0;
 }
 
-/* Give the queue its first area and its number in the ring. */
+/* Give the queue its first area, its device and its number in the ring. */
 static int io_zcrx_complete(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 			    struct io_zcrx_args *args, void __user *arg)
 {
@@ -187,7 +178,15 @@ static int io_zcrx_complete(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 	if (IS_ERR(area))
 		return PTR_ERR(area);
 	args->area.rq_area_token = area->offset;
-	io_zcrx_area_add(zcrx, area);
+	ret = io_zcrx_area_add(zcrx, area);
+	if (ret) {
+		io_zcrx_area_drop(zcrx, area);
+		return ret;
+	}
+	if (zcrx->device)
+		ret = io_zcrx_device_open(zcrx);
+	if (ret)
+		return ret;
 	ret = io_zcrx_reserve(ctx, &id);
 	if (ret)
 		return ret;
@@ -212,8 +211,6 @@ static int io_zcrx_make(struct io_ring_ctx *ctx, struct io_zcrx_args *args, void
 	ret = io_zcrx_read_args(args);
 	if (ret)
 		return ret;
-	if (!(args->reg.flags & ZCRX_REG_NODEV))
-		return io_zcrx_no_device(args->reg.if_idx);
 	zcrx = io_zcrx_alloc();
 	if (!zcrx)
 		return -ENOMEM;
@@ -222,8 +219,10 @@ static int io_zcrx_make(struct io_ring_ctx *ctx, struct io_zcrx_args *args, void
 	zcrx->events = args->event.type_mask;
 	zcrx->armed = zcrx->events;
 	ret = io_zcrx_make_refill(ctx, zcrx, args);
+	if (!ret && !(args->reg.flags & ZCRX_REG_NODEV))
+		ret = io_zcrx_device_find(zcrx, args->reg.if_idx, args->reg.if_rxq);
 	if (!ret)
-		ret = io_zcrx_check_buf_len(&args->reg);
+		ret = io_zcrx_set_buf_len(zcrx, &args->reg);
 	if (!ret)
 		ret = io_zcrx_complete(ctx, zcrx, args, arg);
 	if (ret)
@@ -240,7 +239,7 @@ static struct io_zcrx *io_zcrx_get_exported(unsigned int fd)
 	if (!fd_file(f) || fd_file(f)->f_op != &io_zcrx_fops)
 		return ERR_PTR(-EBADF);
 	zcrx = fd_file(f)->private_data;
-	refcount_inc(&zcrx->refs);
+	refcount_inc(&zcrx->users);
 	return zcrx;
 }
 
@@ -285,9 +284,9 @@ put:
  * Context: Task context.  Holds the ring lock.  May sleep.
  *
  * Return: 0; -EPERM without CAP_NET_ADMIN; -EINVAL, also for a ring without DEFER_TASKRUN or large
- * CQEs; -EFAULT; -ENODEV, -EOPNOTSUPP for a network device; -ERANGE for an offset of the counts
- * beyond the region; -EBADF for a descriptor that is no queue; or an error of io_memory_create() or
- * io_zcrx_area_make().  After an error nothing is left.
+ * CQEs; -EFAULT; -ERANGE for an offset of the counts beyond the region; -EBADF for a descriptor
+ * that is no queue; or an error of io_memory_create(), io_zcrx_area_make(), io_zcrx_device_find()
+ * or io_zcrx_device_open().  After an error nothing is left.
  */
 int io_zcrx_register(struct io_ring_ctx *ctx, void __user *arg)
 {
@@ -324,7 +323,7 @@ static int io_zcrx_export(struct io_zcrx *zcrx, struct zcrx_ctrl *ctrl, void __u
 		put_unused_fd(fd);
 		return PTR_ERR(file);
 	}
-	refcount_inc(&zcrx->refs);
+	refcount_inc(&zcrx->users);
 	ctrl->zc_export.zcrx_fd = fd;
 	if (copy_to_user(arg, ctrl, sizeof(*ctrl))) {
 		put_unused_fd(fd);
@@ -342,6 +341,7 @@ static int io_zcrx_add_area(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 	void __user *arg = u64_to_user_ptr(add->area_ptr);
 	struct io_uring_zcrx_area_reg reg;
 	struct io_zcrx_area *area;
+	int ret;
 
 	if (copy_from_user(&reg, arg, sizeof(reg)))
 		return -EFAULT;
@@ -355,8 +355,10 @@ static int io_zcrx_add_area(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 		io_zcrx_area_drop(zcrx, area);
 		return -EFAULT;
 	}
-	io_zcrx_area_add(zcrx, area);
-	return 0;
+	ret = io_zcrx_area_add(zcrx, area);
+	if (ret)
+		io_zcrx_area_drop(zcrx, area);
+	return ret;
 }
 
 /**
@@ -427,7 +429,7 @@ void io_zcrx_free_all(struct io_ring_ctx *ctx)
 	unsigned long id;
 
 	xa_for_each(&ctx->zcrxs, id, zcrx) {
-		scoped_guard(spinlock, &zcrx->lock)
+		scoped_guard(spinlock_bh, &zcrx->lock)
 			if (zcrx->owner == ctx)
 				zcrx->owner = NULL;
 		io_zcrx_put(zcrx);

@@ -3,10 +3,11 @@
 
 /*
  * A RECV_ZC is a multishot request of a TCP socket, see submit/multishot.c.  Each piece of data
- * gets a page of the queue (rsrc/zcrx.c) and a CQE with IORING_CQE_F_MORE, whose second half has
- * the offset of the data.  Data of the socket stays there until it has a page and a CQE: if there
- * is no page the request ends with -ENOMEM.  If the CQ is full the request tries again in further
- * runs of task work.  It ends with -ENOSPC if the program reaps nothing between many of them.
+ * gets a CQE with IORING_CQE_F_MORE, whose second half has the offset of the data in the areas of
+ * the queue (rsrc/zcrx.c).  Data that the device of the queue has written is there.  Other data is
+ * copied to a free chunk.  It stays in the socket until it has a chunk and a CQE: if no chunk is
+ * free the request ends with -ENOMEM.  If the CQ is full the request tries again in further runs
+ * of task work.  It ends with -ENOSPC if the program reaps nothing between many of them.
  *
  * sqe->len limits the bytes of all pieces.  Once they are received, the request ends with 0.
  *
@@ -32,15 +33,15 @@
  * struct io_zc_attempt - an attempt of a RECV_ZC
  * @req: the request
  * @nr: number of received pieces
- * @copies: number of socket buffers that they came from
- * @bytes: bytes in these pieces
+ * @copies: number of socket buffers of which pieces were copied
+ * @copied: bytes that were copied
  * @err: why no more pieces can be received: a negative errno or 0
  */
 struct io_zc_attempt {
 	struct io_kiocb	*req;
 	unsigned int	nr;
 	unsigned int	copies;
-	size_t		bytes;
+	size_t		copied;
 	int		err;
 };
 
@@ -69,41 +70,118 @@ static int io_recv_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return 0;
 }
 
-/* Copy a piece, and post its CQE.  Return: 0 or a negative errno; then nothing was received. */
-static int io_recv_zc_piece(struct io_kiocb *req, const struct sk_buff *skb, unsigned int offset,
-			    unsigned int len)
+/* Copy data to a free chunk.  Return: 0 or a negative errno, and the chunk stays free. */
+static int io_recv_zc_copy(struct io_zcrx *zcrx, struct io_zcrx_piece *piece,
+			   const struct sk_buff *skb, unsigned int offset, unsigned int len)
 {
-	struct io_zcrx *zcrx = io_net(req)->zcrx;
-	struct io_zcrx_piece piece;
+	unsigned int done, part;
+	struct page *page;
 	void *to;
 	int ret;
 
-	/* do not copy data that cannot be reported */
-	if (io_cq_is_full(req->ctx))
-		return -ENOSPC;
-	if (!io_zcrx_take(zcrx, &piece))
+	if (!io_zcrx_take(zcrx, piece))
 		return -ENOMEM;
-	to = kmap_local_page(piece.page);
-	ret = skb_copy_bits(skb, offset, to, len);
-	kunmap_local(to);
-	flush_dcache_page(piece.page);
-	if (!ret && !io_post_more_large(req, len, 0, (u64 []){ piece.offset, 0 }))
-		ret = -ENOSPC;
-	if (unlikely(ret))
-		io_zcrx_return(zcrx, &piece);
-	return ret;
+	for (done = 0; done < len; done += part) {
+		part = min(len - done, PAGE_SIZE);
+		page = piece->page + (done >> PAGE_SHIFT);
+		to = kmap_local_page(page);
+		ret = skb_copy_bits(skb, offset + done, to, part);
+		kunmap_local(to);
+		flush_dcache_page(page);
+		if (unlikely(ret)) {
+			io_zcrx_return(zcrx, piece);
+			return ret;
+		}
+	}
+	return 0;
 }
 
-/* Return: the number of bytes of the next piece, of at most @len bytes; 0 if there is none. */
+/**
+ * struct io_zc_data - a piece of data in a socket buffer
+ * @skb: the socket buffer, or one in its list
+ * @frag: the fragment with the data, or NULL for data that can only be copied
+ * @offset: offset in @frag, or else in @skb
+ * @len: number of bytes
+ */
+struct io_zc_data {
+	const struct sk_buff	*skb;
+	const skb_frag_t	*frag;
+	unsigned int		offset;
+	unsigned int		len;
+};
+
+/* Find the data from data->offset on.  data->len becomes smaller if not all is in one place. */
+static void io_recv_zc_find(struct io_zc_data *data)
+{
+	const struct sk_buff *skb = data->skb, *next;
+	unsigned int at = skb_headlen(skb), size, i;
+
+	if (data->offset < at) {
+		data->len = min(data->len, at - data->offset);
+		return;
+	}
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; at += size, i++) {
+		size = skb_frag_size(&skb_shinfo(skb)->frags[i]);
+		if (data->offset - at >= size)
+			continue;
+		data->frag = &skb_shinfo(skb)->frags[i];
+		data->offset -= at;
+		data->len = min(data->len, size - data->offset);
+		return;
+	}
+	skb_walk_frags(skb, next) {
+		if (data->offset - at < next->len) {
+			data->skb = next;
+			data->offset -= at;
+			data->len = min(data->len, next->len - data->offset);
+			io_recv_zc_find(data);
+			return;
+		}
+		at += next->len;
+	}
+}
+
+/*
+ * Receive up to @len bytes as one piece, and post its CQE.
+ * Return: the number of bytes, or a negative errno; then nothing was received.
+ */
+static int io_recv_zc_piece(struct io_zc_attempt *attempt, const struct sk_buff *skb,
+			    unsigned int offset, unsigned int len)
+{
+	struct io_zc_data data = { .skb = skb, .offset = offset, .len = len };
+	struct io_kiocb *req = attempt->req;
+	struct io_zcrx *zcrx = io_net(req)->zcrx;
+	struct io_zcrx_piece piece;
+	int ret;
+
+	/* do not take data that cannot be reported */
+	if (io_cq_is_full(req->ctx))
+		return -ENOSPC;
+	if (zcrx->device)
+		io_recv_zc_find(&data);
+	if (data.frag && io_zcrx_device_hold(zcrx, data.frag, &piece)) {
+		piece.offset += data.offset;
+	} else {
+		data.len = min(data.len, 1U << zcrx->shift);
+		ret = io_recv_zc_copy(zcrx, &piece, skb, offset, data.len);
+		if (unlikely(ret))
+			return ret;
+		attempt->copied += data.len;
+	}
+	if (likely(io_post_more_large(req, data.len, 0, (u64 []){ piece.offset, 0 })))
+		return data.len;
+	io_zcrx_return(zcrx, &piece);
+	return -ENOSPC;
+}
+
+/* Return: the most bytes of the next piece, at most @len; 0 if there is none. */
 static unsigned int io_recv_zc_next(const struct io_zc_attempt *attempt, size_t len)
 {
 	const struct io_net *net = io_net(attempt->req);
 
 	if (attempt->err || attempt->nr == IO_ZC_PIECES)
 		return 0;
-	if (net->how & IO_NET_LIMITED)
-		len = min(len, net->len);
-	return min(len, PAGE_SIZE);
+	return net->how & IO_NET_LIMITED ? min(len, net->len) : len;
 }
 
 /* Receive @len bytes of a socket buffer, as far as possible.  Return: number of received bytes. */
@@ -112,19 +190,22 @@ static int io_recv_zc_skb(read_descriptor_t *desc, struct sk_buff *skb, unsigned
 {
 	struct io_zc_attempt *attempt = desc->arg.data;
 	struct io_net *net = io_net(attempt->req);
-	unsigned int done = 0, piece;
+	size_t copied = attempt->copied;
+	unsigned int done = 0, most;
+	int ret;
 
-	while ((piece = io_recv_zc_next(attempt, len - done))) {
-		attempt->err = io_recv_zc_piece(attempt->req, skb, offset + done, piece);
-		if (attempt->err)
+	while ((most = io_recv_zc_next(attempt, len - done))) {
+		ret = io_recv_zc_piece(attempt, skb, offset + done, most);
+		if (ret < 0) {
+			attempt->err = ret;
 			break;
-		done += piece;
+		}
+		done += ret;
 		attempt->nr++;
-		attempt->bytes += piece;
 		if (net->how & IO_NET_LIMITED)
-			net->len -= piece;
+			net->len -= ret;
 	}
-	attempt->copies += !!done;
+	attempt->copies += attempt->copied != copied;
 	/* do not look at the next buffer if no piece may follow */
 	desc->count = io_recv_zc_next(attempt, 1);
 	return done;
@@ -221,9 +302,9 @@ static enum io_result io_recv_zc_issue(struct io_kiocb *req, unsigned int issue_
 	lock_sock(sock->sk);
 	result = io_recv_zc_attempt(req, sock->sk, &attempt);
 	release_sock(sock->sk);
-	if (attempt.nr)
+	if (attempt.copies)
 		io_zcrx_copied(req->ctx, io_net(req)->zcrx, attempt.copies,
-			       attempt.bytes);
+			       attempt.copied);
 	return result;
 }
 
