@@ -7,18 +7,18 @@
  * by an entry with its offset in the refill ring.
  *
  * The receive queue of a network device gets chunks from here, and writes data to them: see
- * zcrx_device.c.  It reads the refill ring when it needs more chunks.
+ * zcrx_device.c.  The kernel reads the refill ring when that receive queue needs more chunks.
  *
- * A queue without a device (ZCRX_REG_NODEV) takes a free chunk for each piece of data, and the
- * kernel copies the data.  So it does with data that came by another queue than that of the device.
- * The refill ring of a queue without a device is read only for ZCRX_CTRL_FLUSH_RQ, as on 7.3.
+ * Without a device (ZCRX_REG_NODEV) the kernel copies each piece of data to a free chunk.  It also
+ * copies the data that another receive queue got.  The refill ring of a queue without a device is
+ * read only for ZCRX_CTRL_FLUSH_RQ, as on 7.3.
  *
  * The program may write anything to the refill ring at any time.  The kernel trusts its own copy of
  * the head, reads each entry once, and takes back only what the program has.  Other entries are
  * skipped.  A flush reads no more entries than the ring has.
  *
- * Areas are never removed.  A queue ends with its last user, when no request uses it.  Its memory
- * stays until the page pools have all of it back, as data may be in the queues of sockets.
+ * Areas are never removed.  A queue ends with its last user.  No request uses it then, but data may
+ * be in the queues of sockets.  The memory stays until page pools have given all of it back.
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -104,7 +104,7 @@ void io_zcrx_put(struct io_zcrx *zcrx)
 
 static int io_zcrx_area_check(const struct io_uring_zcrx_area_reg *reg)
 {
-	/* a dma-buf is memory for a network device */
+	/* areas are memory of the program, no dma-buf */
 	if (reg->flags || reg->dmabuf_fd || reg->rq_area_token ||
 	    memchr_inv(reg->__resv2, 0, sizeof(reg->__resv2)))
 		return -EINVAL;
@@ -275,6 +275,8 @@ struct page *io_zcrx_page(const struct io_zcrx *zcrx, const struct io_zcrx_area 
  * @zcrx: the queue, its lock held
  * @index: result, number of the chunk
  *
+ * Of an area, the chunk that became free last is taken first, as it may be in a cache of the CPU.
+ *
  * Return: its area, or NULL if no area has a free chunk
  */
 struct io_zcrx_area *io_zcrx_pop(struct io_zcrx *zcrx, u32 *index)
@@ -289,28 +291,6 @@ struct io_zcrx_area *io_zcrx_pop(struct io_zcrx *zcrx, u32 *index)
 	if (!area->nr_free)
 		list_del(&area->node);
 	return area;
-}
-
-/**
- * io_zcrx_take - take a free chunk, for the program
- * @zcrx: the queue
- * @piece: result
- *
- * The chunk that became free last is the next to be taken, as it may be in a cache of the CPU.
- *
- * Return: false if no area has a free chunk
- */
-bool io_zcrx_take(struct io_zcrx *zcrx, struct io_zcrx_piece *piece)
-{
-	scoped_guard(spinlock_bh, &zcrx->lock) {
-		piece->area = io_zcrx_pop(zcrx, &piece->index);
-		if (!piece->area)
-			return false;
-		piece->area->given[piece->index] = 1;
-	}
-	piece->page = io_zcrx_page(zcrx, piece->area, piece->index);
-	piece->offset = piece->area->offset | (u64)piece->index << zcrx->shift;
-	return true;
 }
 
 /**
@@ -421,6 +401,41 @@ void io_zcrx_flush(struct io_zcrx *zcrx)
 	} while (nr == IO_ZCRX_BATCH && left);
 }
 
+/* Take a free chunk, and count a piece for it.  Return: false if no area has a free chunk. */
+static bool io_zcrx_pop_for_program(struct io_zcrx *zcrx, struct io_zcrx_piece *piece)
+{
+	guard(spinlock_bh)(&zcrx->lock);
+	piece->area = io_zcrx_pop(zcrx, &piece->index);
+	if (!piece->area)
+		return false;
+	piece->area->given[piece->index] = 1;
+	return true;
+}
+
+/**
+ * io_zcrx_take - take a free chunk, for the program
+ * @zcrx: the queue
+ * @piece: result
+ *
+ * Context: Task context.  May sleep.
+ *
+ * Return: false if no area has a free chunk
+ */
+bool io_zcrx_take(struct io_zcrx *zcrx, struct io_zcrx_piece *piece)
+{
+	if (!io_zcrx_pop_for_program(zcrx, piece)) {
+		/* if all data is copied, no page pool reads the refill ring */
+		if (!zcrx->device)
+			return false;
+		io_zcrx_flush(zcrx);
+		if (!io_zcrx_pop_for_program(zcrx, piece))
+			return false;
+	}
+	piece->page = io_zcrx_page(zcrx, piece->area, piece->index);
+	piece->offset = piece->area->offset | (u64)piece->index << zcrx->shift;
+	return true;
+}
+
 /* Get the ring that has to post a CQE for an event, and disarm the event.  Return: NULL if none. */
 static struct io_ring_ctx *io_zcrx_event_begin(struct io_zcrx *zcrx, u32 event)
 {
@@ -430,7 +445,7 @@ static struct io_ring_ctx *io_zcrx_event_begin(struct io_zcrx *zcrx, u32 event)
 	if (likely(!(zcrx->armed & BIT(event))) || !owner || READ_ONCE(owner->stops.disabled) ||
 	    !percpu_ref_tryget(&owner->refs))
 		return NULL;
-	zcrx->armed &= ~BIT(event);
+	WRITE_ONCE(zcrx->armed, zcrx->armed & ~BIT(event));
 	return owner;
 }
 
@@ -453,7 +468,7 @@ static void io_zcrx_event_post(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 		return;
 	/* no memory: report the next event instead */
 	guard(spinlock_bh)(&zcrx->lock);
-	zcrx->armed |= BIT(event);
+	WRITE_ONCE(zcrx->armed, zcrx->armed | BIT(event));
 }
 
 /**
@@ -517,6 +532,6 @@ int io_zcrx_arm(struct io_zcrx *zcrx, u32 event)
 	guard(spinlock_bh)(&zcrx->lock);
 	if (zcrx->armed & BIT(event))
 		return -EINVAL;
-	zcrx->armed |= BIT(event);
+	WRITE_ONCE(zcrx->armed, zcrx->armed | BIT(event));
 	return 0;
 }

@@ -76,7 +76,7 @@ struct io_zcrx_area {
  * struct io_zcrx - a queue: areas to receive into, and the refill ring
  * @users: (A) entries in tables of rings, and files of ZCRX_CTRL_EXPORT
  * @refs: (A) all users together, page pools, and queued work
- * @lock: see below; a leaf lock, also taken in softirq context
+ * @lock: see below; no other lock of io_uring is taken inside of it, and it is taken in softirqs
  * @areas: (A) the areas, by number; none is removed
  * @usable: areas that have a free chunk, under @lock
  * @shift: (-) log2 of the bytes of a chunk, PAGE_SHIFT for a queue without a device
@@ -160,6 +160,7 @@ void io_zcrx_copied(struct io_ring_ctx *ctx, struct io_zcrx *zcrx, unsigned int 
 int io_zcrx_arm(struct io_zcrx *zcrx, u32 event);
 
 #ifdef CONFIG_IO_URING_ZCRX
+int io_zcrx_device_check(u32 if_idx, u32 rxq);
 int io_zcrx_device_find(struct io_zcrx *zcrx, u32 if_idx, u32 rxq);
 int io_zcrx_device_open(struct io_zcrx *zcrx);
 void io_zcrx_device_close(struct io_zcrx *zcrx);
@@ -170,6 +171,11 @@ bool io_zcrx_device_hold(struct io_zcrx *zcrx, const struct skb_frag *frag,
 struct net_iov *io_zcrx_device_niov(const struct io_zcrx_area *area, u32 index);
 void io_zcrx_device_return(const struct io_zcrx_returns *returns);
 #else
+static inline int io_zcrx_device_check(u32 if_idx, u32 rxq)
+{
+	return -EOPNOTSUPP;
+}
+
 static inline int io_zcrx_device_find(struct io_zcrx *zcrx, u32 if_idx, u32 rxq)
 {
 	return -EOPNOTSUPP;

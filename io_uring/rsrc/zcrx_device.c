@@ -12,19 +12,21 @@
  *   pooled		a page pool has it: for the driver, or in a socket buffer
  *   copied to		the program has it, io_zcrx_take() gave it away
  *
- * Each piece of data of a pooled chunk that the program has is a reference to the chunk, as each
- * fragment of a socket buffer is.  With the last reference the chunk becomes free for the driver.
+ * The program has a reference to a pooled chunk for each piece of data there, as each fragment of a
+ * socket buffer has.  With the last reference the chunk becomes free for the driver.
  *
  * The device can go away at any time, and the program can end while data is in the queues of
  * sockets.  So the areas are unmapped from the device when the receive queue does not use them any
- * more, which is before the page pool has all chunks back.
+ * more.  The page pool may get the last chunks back much later.
  *
- * The lock of the network device is taken inside of the ring lock.
+ * Locks are taken in this order: the ring lock, that of the network device, that of a card whose
+ * queue is leased to that device, device->lock, zcrx->lock.
  */
 #include <linux/dma-mapping.h>
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/netdev_lock.h>
@@ -43,15 +45,17 @@
 /**
  * struct io_zcrx_device - the receive queue of a network device
  * @zcrx: the queue that provides its memory
- * @netdev: the network device, or NULL once the areas are not used any more; under zcrx->lock
+ * @lock: see below; also serializes mapping and unmapping of areas
+ * @netdev: the network device, or NULL once it does not use the areas any more; changes under @lock
  * @tracker: reference to @netdev
  * @rxq: (-) number of the receive queue
- * @open: the receive queue uses the areas, or has used them; under the lock of @netdev
- * @dma: (-) does the DMA, with a reference
+ * @open: true after netif_mp_open_rxq(), under the lock of @netdev
+ * @dma: does the DMA, with a reference; NULL together with @netdev
  * @starved: queued to report that the page pool found no free chunk
  */
 struct io_zcrx_device {
 	struct io_zcrx		*zcrx;
+	struct mutex		lock;
 	struct net_device	*netdev;
 	netdevice_tracker	tracker;
 	u32			rxq;
@@ -64,7 +68,7 @@ struct io_zcrx_device {
  * struct io_zcrx_niovs - the chunks of an area, for page pools
  * @base: what the network code knows of them
  * @area: the area
- * @nr_mapped: number of chunks that are mapped for DMA, under the lock of the network device
+ * @nr_mapped: number of chunks that are mapped for DMA, under device->lock
  * @niovs: the chunks
  */
 struct io_zcrx_niovs {
@@ -84,6 +88,22 @@ static void io_zcrx_starved(struct work_struct *work)
 	io_zcrx_unref(device->zcrx);
 }
 
+/* Return: what does the DMA of a receive queue, with a reference; or an ERR_PTR(). */
+static struct device *io_zcrx_get_dma(struct net_device *netdev, u32 rxq)
+{
+	struct device *dma = ERR_PTR(-ENODEV);
+
+	netdev_lock(netdev);
+	if (netdev->reg_state == NETREG_REGISTERED) {
+		/* netif_mp_open_rxq() refuses other numbers later, as the memory is checked first */
+		if (rxq >= netdev->real_num_rx_queues)
+			rxq = 0;
+		dma = get_device(netdev_queue_get_dma_dev(netdev, rxq, NETDEV_QUEUE_TYPE_RX));
+	}
+	netdev_unlock(netdev);
+	return dma ?: ERR_PTR(-EOPNOTSUPP);
+}
+
 /**
  * io_zcrx_device_find - find the network device of a queue
  * @zcrx: the queue
@@ -97,11 +117,13 @@ static void io_zcrx_starved(struct work_struct *work)
 int io_zcrx_device_find(struct io_zcrx *zcrx, u32 if_idx, u32 rxq)
 {
 	struct io_zcrx_device *device = kzalloc_obj(*device, GFP_KERNEL_ACCOUNT);
+	int ret;
 
 	if (!device)
 		return -ENOMEM;
 	device->zcrx = zcrx;
 	device->rxq = rxq;
+	mutex_init(&device->lock);
 	INIT_WORK(&device->starved, io_zcrx_starved);
 	device->netdev = netdev_get_by_index(current->nsproxy->net_ns, if_idx, &device->tracker,
 					     GFP_KERNEL);
@@ -109,39 +131,52 @@ int io_zcrx_device_find(struct io_zcrx *zcrx, u32 if_idx, u32 rxq)
 		kfree(device);
 		return -ENODEV;
 	}
-	netdev_lock(device->netdev);
-	if (device->netdev->reg_state == NETREG_REGISTERED)
-		device->dma = get_device(netdev_queue_get_dma_dev(device->netdev, rxq,
-								  NETDEV_QUEUE_TYPE_RX));
-	netdev_unlock(device->netdev);
-	if (!device->dma) {
+	device->dma = io_zcrx_get_dma(device->netdev, rxq);
+	if (IS_ERR(device->dma)) {
+		ret = PTR_ERR(device->dma);
 		netdev_put(device->netdev, &device->tracker);
 		kfree(device);
-		return -EOPNOTSUPP;
+		return ret;
 	}
 	zcrx->device = device;
 	return 0;
 }
 
 /**
+ * io_zcrx_device_check - look whether io_zcrx_device_find() would find a network device
+ * @if_idx: as for io_zcrx_device_find()
+ * @rxq: as for io_zcrx_device_find()
+ *
+ * No reference is kept, so that the device can go away while user memory is faulted in.
+ *
+ * Context: Task context.  May sleep.
+ *
+ * Return: as io_zcrx_device_find()
+ */
+int io_zcrx_device_check(u32 if_idx, u32 rxq)
+{
+	netdevice_tracker tracker;
+	struct net_device *netdev;
+	struct device *dma;
+
+	netdev = netdev_get_by_index(current->nsproxy->net_ns, if_idx, &tracker, GFP_KERNEL);
+	if (!netdev)
+		return -ENODEV;
+	dma = io_zcrx_get_dma(netdev, rxq);
+	netdev_put(netdev, &tracker);
+	if (IS_ERR(dma))
+		return PTR_ERR(dma);
+	put_device(dma);
+	return 0;
+}
+
+/**
  * io_zcrx_device_free - free what io_zcrx_device_find() has allocated
- * @zcrx: the queue; its device has been closed, or was never opened
+ * @zcrx: the queue, whose device has been closed
  */
 void io_zcrx_device_free(struct io_zcrx *zcrx)
 {
-	struct io_zcrx_device *device = zcrx->device;
-
-	if (!device)
-		return;
-	put_device(device->dma);
-	kfree(device);
-}
-
-/* Forget the network device.  Return: the device, whose reference the caller gets, or NULL. */
-static struct net_device *io_zcrx_forget(struct io_zcrx *zcrx)
-{
-	guard(spinlock_bh)(&zcrx->lock);
-	return xchg(&zcrx->device->netdev, NULL);
+	kfree(zcrx->device);
 }
 
 /* Lock the network device.  Return: the device; NULL if it does not use the areas any more. */
@@ -150,11 +185,11 @@ static struct net_device *io_zcrx_lock_netdev(struct io_zcrx *zcrx, netdevice_tr
 	struct io_zcrx_device *device = zcrx->device;
 	struct net_device *netdev;
 
-	scoped_guard(spinlock_bh, &zcrx->lock) {
+	scoped_guard(mutex, &device->lock) {
 		netdev = device->netdev;
 		if (!netdev)
 			return NULL;
-		netdev_hold(netdev, tracker, GFP_ATOMIC);
+		netdev_hold(netdev, tracker, GFP_KERNEL);
 	}
 	netdev_lock(netdev);
 	/* it may have gone while this waited for the lock */
@@ -207,42 +242,64 @@ int io_zcrx_device_open(struct io_zcrx *zcrx)
 	return ret;
 }
 
+static void io_zcrx_unmap_chunk(struct io_zcrx *zcrx, dma_addr_t addr)
+{
+	dma_unmap_page_attrs(zcrx->device->dma, addr, 1UL << zcrx->shift, DMA_FROM_DEVICE,
+			     IO_ZCRX_DMA);
+}
+
 static void io_zcrx_unmap_area(struct io_zcrx *zcrx, struct io_zcrx_niovs *niovs)
 {
-	netmem_ref netmem;
+	struct net_iov *niov;
 
 	while (niovs->nr_mapped) {
-		netmem = net_iov_to_netmem(&niovs->niovs[--niovs->nr_mapped]);
-		dma_unmap_page_attrs(zcrx->device->dma, page_pool_get_dma_addr_netmem(netmem),
-				     1UL << zcrx->shift, DMA_FROM_DEVICE, IO_ZCRX_DMA);
+		niov = &niovs->niovs[--niovs->nr_mapped];
+		io_zcrx_unmap_chunk(zcrx, page_pool_get_dma_addr_netmem(net_iov_to_netmem(niov)));
 		cond_resched();
 	}
 }
 
-/* Unmap all areas.  The lock of the network device is held, which does not use them any more. */
-static void io_zcrx_unmap(struct io_zcrx *zcrx)
+/*
+ * Unmap all areas, and forget the network device, which does not use them any more.  If that is
+ * done, wait until it is complete.
+ */
+static void io_zcrx_detach(struct io_zcrx *zcrx)
 {
+	struct io_zcrx_device *device = zcrx->device;
 	struct io_zcrx_area *area;
 	unsigned long id;
 
+	guard(mutex)(&device->lock);
+	if (!device->netdev)
+		return;
+	/* page_pool_scrub() does not wait for those that have seen pool->dma_sync */
+	if (dma_dev_need_sync(device->dma))
+		synchronize_net();
 	xa_for_each(&zcrx->areas, id, area)
 		io_zcrx_unmap_area(zcrx, area->niovs);
+	put_device(device->dma);
+	netdev_put(device->netdev, &device->tracker);
+	WRITE_ONCE(device->netdev, NULL);
 }
 
 static int io_zcrx_map_area(struct io_zcrx *zcrx, struct io_zcrx_area *area)
 {
 	struct io_zcrx_niovs *niovs = area->niovs;
 	struct device *dma = zcrx->device->dma;
+	int ret = -EFAULT;
 	dma_addr_t addr;
 
 	for (niovs->nr_mapped = 0; niovs->nr_mapped < area->nr_chunks; cond_resched()) {
+		if (fatal_signal_pending(current)) {
+			ret = -EINTR;
+			break;
+		}
 		addr = dma_map_page_attrs(dma, io_zcrx_page(zcrx, area, niovs->nr_mapped), 0,
 					  1UL << zcrx->shift, DMA_FROM_DEVICE, IO_ZCRX_DMA);
 		if (dma_mapping_error(dma, addr))
 			break;
 		if (net_mp_niov_set_dma_addr(&niovs->niovs[niovs->nr_mapped], addr)) {
-			dma_unmap_page_attrs(dma, addr, 1UL << zcrx->shift, DMA_FROM_DEVICE,
-					     IO_ZCRX_DMA);
+			io_zcrx_unmap_chunk(zcrx, addr);
 			break;
 		}
 		niovs->nr_mapped++;
@@ -250,13 +307,13 @@ static int io_zcrx_map_area(struct io_zcrx *zcrx, struct io_zcrx_area *area)
 	if (niovs->nr_mapped == area->nr_chunks)
 		return 0;
 	io_zcrx_unmap_area(zcrx, niovs);
-	return -EFAULT;
+	return ret;
 }
 
 static struct io_zcrx_niovs *io_zcrx_make_niovs(struct io_zcrx_area *area)
 {
 	struct io_zcrx_niovs *niovs = kvzalloc(struct_size(niovs, niovs, area->nr_chunks),
-					       GFP_KERNEL_ACCOUNT);
+					       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	u32 i;
 
 	if (!niovs)
@@ -264,8 +321,10 @@ static struct io_zcrx_niovs *io_zcrx_make_niovs(struct io_zcrx_area *area)
 	niovs->area = area;
 	niovs->base.niovs = niovs->niovs;
 	niovs->base.num_niovs = area->nr_chunks;
-	for (i = 0; i < area->nr_chunks; i++)
+	for (i = 0; i < area->nr_chunks; i++) {
 		net_iov_init(&niovs->niovs[i], &niovs->base, NET_IOV_IOURING);
+		cond_resched();
+	}
 	return niovs;
 }
 
@@ -276,42 +335,49 @@ static struct io_zcrx_niovs *io_zcrx_make_niovs(struct io_zcrx_area *area)
  *
  * Context: Task context.  May sleep.
  *
- * Return: 0; -ENODEV if the device has gone; -EFAULT if it cannot write to the memory; -ENOMEM
+ * Return: 0; -ENODEV if the device has gone; -EFAULT if it cannot write to the memory; -ENOMEM;
+ * -EINTR if current is killed
  */
 int io_zcrx_device_add(struct io_zcrx *zcrx, struct io_zcrx_area *area)
 {
-	netdevice_tracker tracker;
-	struct net_device *netdev;
 	int ret;
 
 	area->niovs = io_zcrx_make_niovs(area);
 	if (!area->niovs)
 		return -ENOMEM;
-	netdev = io_zcrx_lock_netdev(zcrx, &tracker);
-	if (!netdev)
+	guard(mutex)(&zcrx->device->lock);
+	if (!zcrx->device->netdev)
 		return -ENODEV;
 	ret = io_zcrx_map_area(zcrx, area);
 	if (!ret)
 		io_zcrx_area_publish(zcrx, area);
-	io_zcrx_unlock_netdev(netdev, &tracker);
 	return ret;
 }
 
+/* Drop @nr references to memory of a page pool. */
+static void io_zcrx_drop(struct net_iov *niov, unsigned int nr)
+{
+	netmem_ref netmem = net_iov_to_netmem(niov);
+	struct page_pool *pool = netmem_get_pp(netmem);
+
+	if (!page_pool_unref_netmem(netmem, nr))
+		page_pool_put_unrefed_netmem(pool, netmem, -1, false);
+}
+
 /* Take back all that the program has in an area, so that page pools can end. */
-static void io_zcrx_revoke(struct io_zcrx_area *area)
+static void io_zcrx_revoke(struct io_zcrx *zcrx, struct io_zcrx_area *area)
 {
 	struct net_iov *niov;
-	netmem_ref netmem;
-	u32 i;
+	u32 i, nr;
 
 	for (i = 0; i < area->nr_chunks; i++) {
-		niov = area->given[i] ? io_zcrx_device_niov(area, i) : NULL;
-		if (niov) {
-			netmem = net_iov_to_netmem(niov);
-			if (!page_pool_unref_netmem(netmem, area->given[i]))
-				page_pool_put_unrefed_netmem(niov->desc.pp, netmem, -1, false);
+		scoped_guard(spinlock_bh, &zcrx->lock) {
+			nr = area->given[i];
+			area->given[i] = 0;
+			niov = nr ? io_zcrx_device_niov(area, i) : NULL;
 		}
-		area->given[i] = 0;
+		if (niov)
+			io_zcrx_drop(niov, nr);
 		cond_resched();
 	}
 }
@@ -332,18 +398,22 @@ void io_zcrx_device_close(struct io_zcrx *zcrx)
 
 	if (!zcrx->device)
 		return;
+	/* before the page pool ends: it looks only once a second for chunks that are missing */
+	xa_for_each(&zcrx->areas, id, area)
+		io_zcrx_revoke(zcrx, area);
 	netdev = io_zcrx_lock_netdev(zcrx, &tracker);
 	if (netdev) {
 		io_zcrx_params(zcrx, &params);
 		if (zcrx->device->open)
 			netif_mp_close_rxq(netdev, zcrx->device->rxq, &params);
-		io_zcrx_unmap(zcrx);
-		io_zcrx_forget(zcrx);
-		netdev_put(netdev, &zcrx->device->tracker);
 		io_zcrx_unlock_netdev(netdev, &tracker);
 	}
-	xa_for_each(&zcrx->areas, id, area)
-		io_zcrx_revoke(area);
+	io_zcrx_detach(zcrx);
+}
+
+static struct io_zcrx_area *io_zcrx_area_of(const struct net_iov *niov)
+{
+	return container_of(net_iov_owner(niov), struct io_zcrx_niovs, base)->area;
 }
 
 /**
@@ -357,7 +427,6 @@ void io_zcrx_device_close(struct io_zcrx *zcrx)
 bool io_zcrx_device_hold(struct io_zcrx *zcrx, const skb_frag_t *frag, struct io_zcrx_piece *piece)
 {
 	netmem_ref netmem = skb_frag_netmem(frag);
-	struct io_zcrx_niovs *niovs;
 	struct page_pool *pool;
 	struct net_iov *niov;
 
@@ -367,8 +436,7 @@ bool io_zcrx_device_hold(struct io_zcrx *zcrx, const skb_frag_t *frag, struct io
 	if (!pool || pool->mp_ops != &io_zcrx_provider || pool->mp_priv != zcrx)
 		return false;
 	niov = netmem_to_net_iov(netmem);
-	niovs = container_of(net_iov_owner(niov), struct io_zcrx_niovs, base);
-	piece->area = niovs->area;
+	piece->area = io_zcrx_area_of(niov);
 	piece->index = net_iov_idx(niov);
 	piece->offset = (piece->area->offset | (u64)piece->index << zcrx->shift) +
 			skb_frag_off(frag);
@@ -400,16 +468,10 @@ struct net_iov *io_zcrx_device_niov(const struct io_zcrx_area *area, u32 index)
  */
 void io_zcrx_device_return(const struct io_zcrx_returns *returns)
 {
-	struct page_pool *pool;
-	netmem_ref netmem;
 	unsigned int i;
 
-	for (i = 0; i < returns->nr; i++) {
-		netmem = net_iov_to_netmem(returns->niovs[i]);
-		pool = netmem_get_pp(netmem);
-		if (page_pool_unref_and_test(netmem))
-			page_pool_put_unrefed_netmem(pool, netmem, -1, false);
-	}
+	for (i = 0; i < returns->nr; i++)
+		io_zcrx_drop(returns->niovs[i], 1);
 }
 
 /* Put a chunk without references into the cache of a page pool. */
@@ -423,25 +485,30 @@ static void io_zcrx_cache(struct page_pool *pool, struct net_iov *niov)
 	net_mp_netmem_place_in_cache(pool, netmem);
 }
 
-/* Put chunks that the program gives back into the cache. */
+/* Put chunks that the program gives back into the cache, which is empty. */
 static void io_zcrx_cache_returned(struct io_zcrx *zcrx, struct page_pool *pool)
 {
 	struct io_zcrx_returns returns;
+	u32 left = zcrx->entries, read;
 	struct net_iov *niov;
 	unsigned int i, nr;
 
-	io_zcrx_refill(zcrx, min(PP_ALLOC_CACHE_REFILL, IO_ZCRX_BATCH), &returns);
-	nr = returns.nr;
-	returns.nr = 0;
-	for (i = 0; i < nr; i++) {
-		niov = returns.niovs[i];
-		/* that of another page pool is from before the driver has restarted the queue */
-		if (niov->desc.pp != pool)
-			returns.niovs[returns.nr++] = niov;
-		else if (page_pool_unref_and_test(net_iov_to_netmem(niov)))
-			io_zcrx_cache(pool, niov);
-	}
-	io_zcrx_device_return(&returns);
+	static_assert(IO_ZCRX_BATCH <= PP_ALLOC_CACHE_SIZE);
+	do {
+		read = io_zcrx_refill(zcrx, min(left, IO_ZCRX_BATCH), &returns);
+		left -= read;
+		nr = returns.nr;
+		returns.nr = 0;
+		for (i = 0; i < nr; i++) {
+			niov = returns.niovs[i];
+			/* the driver has restarted the queue since another page pool got it */
+			if (niov->desc.pp != pool)
+				returns.niovs[returns.nr++] = niov;
+			else if (page_pool_unref_and_test(net_iov_to_netmem(niov)))
+				io_zcrx_cache(pool, niov);
+		}
+		io_zcrx_device_return(&returns);
+	} while (!pool->alloc.count && read == IO_ZCRX_BATCH && left);
 }
 
 /* Put free chunks into the cache. */
@@ -475,7 +542,7 @@ static netmem_ref io_zcrx_alloc_netmems(struct page_pool *pool, gfp_t gfp)
 	if (READ_ONCE(zcrx->armed) & BIT(ZCRX_EVENT_ALLOC_FAIL)) {
 		/* not the last reference, as the page pool has one */
 		refcount_inc(&zcrx->refs);
-		if (!schedule_work(&zcrx->device->starved))
+		if (!queue_work(system_dfl_wq, &zcrx->device->starved))
 			refcount_dec(&zcrx->refs);
 	}
 	return 0;
@@ -486,12 +553,10 @@ static bool io_zcrx_release_netmem(struct page_pool *pool, netmem_ref netmem)
 {
 	struct net_iov *niov = netmem_to_net_iov(netmem);
 	struct io_zcrx *zcrx = pool->mp_priv;
-	struct io_zcrx_niovs *niovs;
 
-	niovs = container_of(net_iov_owner(niov), struct io_zcrx_niovs, base);
 	guard(spinlock_bh)(&zcrx->lock);
 	net_mp_niov_clear_page_pool(niov);
-	io_zcrx_free_chunk(zcrx, niovs->area, net_iov_idx(niov));
+	io_zcrx_free_chunk(zcrx, io_zcrx_area_of(niov), net_iov_idx(niov));
 	return false;
 }
 
@@ -507,7 +572,7 @@ static int io_zcrx_init_pool(struct page_pool *pool)
 	return 0;
 }
 
-/* A page pool ends, which has given all chunks back. */
+/* A page pool ends.  It has given all chunks back. */
 static void io_zcrx_destroy_pool(struct page_pool *pool)
 {
 	io_zcrx_unref(pool->mp_priv);
@@ -526,16 +591,20 @@ static int io_zcrx_nl_fill(void *mp_priv, struct sk_buff *rsp, struct netdev_rx_
 	return 0;
 }
 
-/* The network device, whose lock is held, goes away. */
+/*
+ * A network device goes away, and holds its lock.  It may be a card, while the queue knows the device
+ * that the card has leased the receive queue to.
+ */
 static void io_zcrx_uninstall(void *mp_priv, struct netdev_rx_queue *rxq)
 {
 	struct io_zcrx *zcrx = mp_priv;
-	struct net_device *netdev = io_zcrx_forget(zcrx);
 
-	if (!netdev)
-		return;
-	io_zcrx_unmap(zcrx);
-	netdev_put(netdev, &zcrx->device->tracker);
+	/* the last user waits for this in io_zcrx_detach() */
+	refcount_inc(&zcrx->refs);
+	/* nothing else may call this provider */
+	memset(&rxq->mp_params, 0, sizeof(rxq->mp_params));
+	io_zcrx_detach(zcrx);
+	io_zcrx_unref(zcrx);
 }
 
 static const struct memory_provider_ops io_zcrx_provider = {

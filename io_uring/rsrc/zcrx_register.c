@@ -147,7 +147,7 @@ static int io_zcrx_set_buf_len(struct io_zcrx *zcrx, struct io_uring_zcrx_ifq_re
 
 	if (!is_power_of_2(len) || len < PAGE_SIZE)
 		return -EINVAL;
-	if (len > PAGE_SIZE && !zcrx->device)
+	if (len > PAGE_SIZE && reg->flags & ZCRX_REG_NODEV)
 		return -EOPNOTSUPP;
 	zcrx->shift = ilog2(len);
 	reg->rx_buf_len = len;
@@ -178,7 +178,11 @@ static int io_zcrx_complete(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 	if (IS_ERR(area))
 		return PTR_ERR(area);
 	args->area.rq_area_token = area->offset;
-	ret = io_zcrx_area_add(zcrx, area);
+	ret = 0;
+	if (!(args->reg.flags & ZCRX_REG_NODEV))
+		ret = io_zcrx_device_find(zcrx, args->reg.if_idx, args->reg.if_rxq);
+	if (!ret)
+		ret = io_zcrx_area_add(zcrx, area);
 	if (ret) {
 		io_zcrx_area_drop(zcrx, area);
 		return ret;
@@ -199,6 +203,9 @@ static int io_zcrx_complete(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 		return ret;
 	}
 	io_zcrx_publish(ctx, id, zcrx);
+	/* from now on, it can report events */
+	guard(spinlock_bh)(&zcrx->lock);
+	zcrx->owner = ctx;
 	return 0;
 }
 
@@ -214,13 +221,12 @@ static int io_zcrx_make(struct io_ring_ctx *ctx, struct io_zcrx_args *args, void
 	zcrx = io_zcrx_alloc();
 	if (!zcrx)
 		return -ENOMEM;
-	zcrx->owner = ctx;
 	zcrx->user_data = args->event.user_data;
 	zcrx->events = args->event.type_mask;
 	zcrx->armed = zcrx->events;
 	ret = io_zcrx_make_refill(ctx, zcrx, args);
 	if (!ret && !(args->reg.flags & ZCRX_REG_NODEV))
-		ret = io_zcrx_device_find(zcrx, args->reg.if_idx, args->reg.if_rxq);
+		ret = io_zcrx_device_check(args->reg.if_idx, args->reg.if_rxq);
 	if (!ret)
 		ret = io_zcrx_set_buf_len(zcrx, &args->reg);
 	if (!ret)
@@ -286,7 +292,7 @@ put:
  * Return: 0; -EPERM without CAP_NET_ADMIN; -EINVAL, also for a ring without DEFER_TASKRUN or large
  * CQEs; -EFAULT; -ERANGE for an offset of the counts beyond the region; -EBADF for a descriptor
  * that is no queue; or an error of io_memory_create(), io_zcrx_area_make(), io_zcrx_device_find()
- * or io_zcrx_device_open().  After an error nothing is left.
+ * or io_zcrx_device_open().  After an error the program has nothing.
  */
 int io_zcrx_register(struct io_ring_ctx *ctx, void __user *arg)
 {
@@ -430,8 +436,10 @@ void io_zcrx_free_all(struct io_ring_ctx *ctx)
 
 	xa_for_each(&ctx->zcrxs, id, zcrx) {
 		scoped_guard(spinlock_bh, &zcrx->lock)
-			if (zcrx->owner == ctx)
+			if (zcrx->owner == ctx) {
 				zcrx->owner = NULL;
+				WRITE_ONCE(zcrx->armed, 0);
+			}
 		io_zcrx_put(zcrx);
 		cond_resched();
 	}

@@ -70,7 +70,7 @@ static int io_recv_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return 0;
 }
 
-/* Copy data to a free chunk.  Return: 0 or a negative errno, and the chunk stays free. */
+/* Copy data to a free chunk.  Return: 0 or a negative errno; on an error the chunk is free again. */
 static int io_recv_zc_copy(struct io_zcrx *zcrx, struct io_zcrx_piece *piece,
 			   const struct sk_buff *skb, unsigned int offset, unsigned int len)
 {
@@ -83,7 +83,7 @@ static int io_recv_zc_copy(struct io_zcrx *zcrx, struct io_zcrx_piece *piece,
 		return -ENOMEM;
 	for (done = 0; done < len; done += part) {
 		part = min(len - done, PAGE_SIZE);
-		page = piece->page + (done >> PAGE_SHIFT);
+		page = pfn_to_page(page_to_pfn(piece->page) + (done >> PAGE_SHIFT));
 		to = kmap_local_page(page);
 		ret = skb_copy_bits(skb, offset + done, to, part);
 		kunmap_local(to);
@@ -110,7 +110,10 @@ struct io_zc_data {
 	unsigned int		len;
 };
 
-/* Find the data from data->offset on.  data->len becomes smaller if not all is in one place. */
+/*
+ * Find the data at data->offset of a socket buffer with memory that the CPU may not read.  Make
+ * data->len smaller if not all of the data is in one place.
+ */
 static void io_recv_zc_find(struct io_zc_data *data)
 {
 	const struct sk_buff *skb = data->skb, *next;
@@ -152,26 +155,30 @@ static int io_recv_zc_piece(struct io_zc_attempt *attempt, const struct sk_buff 
 	struct io_kiocb *req = attempt->req;
 	struct io_zcrx *zcrx = io_net(req)->zcrx;
 	struct io_zcrx_piece piece;
+	bool copy = true;
 	int ret;
 
 	/* do not take data that cannot be reported */
 	if (io_cq_is_full(req->ctx))
 		return -ENOSPC;
-	if (zcrx->device)
+	if (zcrx->device && (!skb_frags_readable(skb) || skb_has_frag_list(skb)))
 		io_recv_zc_find(&data);
 	if (data.frag && io_zcrx_device_hold(zcrx, data.frag, &piece)) {
 		piece.offset += data.offset;
+		copy = false;
 	} else {
 		data.len = min(data.len, 1U << zcrx->shift);
 		ret = io_recv_zc_copy(zcrx, &piece, skb, offset, data.len);
 		if (unlikely(ret))
 			return ret;
-		attempt->copied += data.len;
 	}
-	if (likely(io_post_more_large(req, data.len, 0, (u64 []){ piece.offset, 0 })))
-		return data.len;
-	io_zcrx_return(zcrx, &piece);
-	return -ENOSPC;
+	if (unlikely(!io_post_more_large(req, data.len, 0, (u64 []){ piece.offset, 0 }))) {
+		io_zcrx_return(zcrx, &piece);
+		return -ENOSPC;
+	}
+	if (copy)
+		attempt->copied += data.len;
+	return data.len;
 }
 
 /* Return: the most bytes of the next piece, at most @len; 0 if there is none. */

@@ -20,6 +20,8 @@
 unsigned int if_nametoindex(const char *name);
 
 #define QUEUES		4
+/* a receive queue that has a memory provider during the whole test */
+#define HELD		3
 /* user_data of events */
 #define EVENT		77
 #define SERVER		0x0a630001
@@ -106,11 +108,32 @@ static int move(const char *name, int ns)
 	return ret ? -errno : reply.err.error;
 }
 
+/* Prepare the arguments for receive queue @rxq of a device. */
+static void zq_args_of(struct zq *q, unsigned int index, unsigned int rxq, unsigned int pages)
+{
+	zq_args(q, pages, pages);
+	q->reg.flags = 0;
+	q->reg.if_idx = index;
+	q->reg.if_rxq = rxq;
+}
+
+/* Let the devices of this namespace send nothing of their own. */
+static void quiet(void)
+{
+	int fd = open("/proc/sys/net/ipv6/conf/all/disable_ipv6", O_WRONLY);
+
+	if (fd < 0)
+		return;
+	if (write(fd, "1", 1) != 1)
+		perror("disable_ipv6");
+	close(fd);
+}
+
 FIXTURE(device) {
 	int		home, away;
 	unsigned int	index;
-	struct iou	r;
-	struct zq	q;
+	struct iou	r, holder;
+	struct zq	q, held;
 	bool		loaded;
 };
 
@@ -140,7 +163,9 @@ FIXTURE_SETUP(device)
 	self->home = open("/proc/self/ns/net", O_RDONLY);
 	ASSERT_EQ(0, unshare(CLONE_NEWNET));
 	self->away = open("/proc/self/ns/net", O_RDONLY);
+	quiet();
 	ASSERT_EQ(0, setns(self->home, CLONE_NEWNET));
+	quiet();
 	ASSERT_EQ(0, move("iou1", self->away));
 	ASSERT_EQ(0, up("iou0", SERVER));
 	ASSERT_EQ(0, setns(self->away, CLONE_NEWNET));
@@ -148,6 +173,13 @@ FIXTURE_SETUP(device)
 	ASSERT_EQ(0, setns(self->home, CLONE_NEWNET));
 	self->index = if_nametoindex("iou0");
 	ASSERT_EQ(0, iou_init(&self->r, 64, variant->flags));
+	/*
+	 * The first memory provider of all patches code of the page pool.  This is done while no
+	 * packet is received, because emulators may execute the breakpoint that is there meanwhile.
+	 */
+	ASSERT_EQ(0, iou_init(&self->holder, 4, variant->flags));
+	zq_args_of(&self->held, self->index, HELD, 1);
+	ASSERT_EQ(0, zq_register(&self->holder, &self->held));
 }
 
 FIXTURE_TEARDOWN(device)
@@ -155,17 +187,9 @@ FIXTURE_TEARDOWN(device)
 	if (!self->loaded)
 		return;
 	iou_exit(&self->r);
+	iou_exit(&self->holder);
 	close(self->away);
 	EXPECT_EQ(0, unload());
-}
-
-/* Prepare the arguments for receive queue @rxq of a device. */
-static void zq_args_of(struct zq *q, unsigned int index, unsigned int rxq, unsigned int pages)
-{
-	zq_args(q, pages, pages);
-	q->reg.flags = 0;
-	q->reg.if_idx = index;
-	q->reg.if_rxq = rxq;
 }
 
 /* Ask for the counts, and for the events of @mask. */
@@ -344,6 +368,14 @@ TEST_F(device, refused)
 	EXPECT_EQ(0, zq_register(&self->r, q));
 	zq_args_of(q, self->index, 1, 16);
 	EXPECT_EQ(-EEXIST, zq_register(&self->r, q));
+	/* the program cannot learn the number, so the receive queue is given up */
+	q = iou_map_anon(IOU_PAGE);
+	zq_args_of(q, self->index, 2, 16);
+	ASSERT_EQ(0, mprotect(q, IOU_PAGE, PROT_READ));
+	EXPECT_EQ(-EFAULT, zq_register(&self->r, q));
+	ASSERT_EQ(0, mprotect(q, IOU_PAGE, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(0, register_when_free(&self->r, q));
+	EXPECT_EQ(1, q->reg.zcrx_id);
 }
 
 /* What was refused leaves the receive queue as it was. */
@@ -352,7 +384,7 @@ TEST_F(device, again)
 	struct zq *q = &self->q;
 	unsigned int i;
 
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < HELD; i++) {
 		zq_args_of(q, self->index, i, 16);
 		EXPECT_EQ(0, register_once(q, variant->flags));
 		EXPECT_EQ(0, register_once(q, variant->flags));
@@ -479,6 +511,32 @@ TEST_F(device, copied)
 	EXPECT_EQ(40000, stats->copy_bytes);
 	EXPECT_EQ(0, zq_flush(&self->r, q));
 	EXPECT_EQ(got.pieces, zq_head(q));
+	close_pair(fds);
+}
+
+/*
+ * All data is copied, so the device never needs a chunk.  Mutant: zcrx-device-copies-run-out.
+ * differences: zcrx-copies
+ */
+TEST_F(device, copied_for_long)
+{
+	struct zq *q = &self->q;
+	struct got got = {};
+	unsigned int i;
+	int fds[2];
+
+	zq_args_of(q, self->index, 1, 128);
+	ASSERT_EQ(0, zq_register(&self->r, q));
+	ASSERT_EQ(0, pair(self->home, self->away, 2, fds));
+	recv_zc(&self->r, fds[1], 0);
+	ASSERT_EQ(1, iou_submit(&self->r));
+	for (i = 0; i < 300; i++) {
+		ASSERT_TRUE(put(fds[0], 1000, i * 1000));
+		ASSERT_TRUE(reap(&self->r, q, &got, i * 1000 + 1000, true)) {
+			TH_LOG("round %u: %d", i, got.end);
+		}
+	}
+	EXPECT_FALSE(got.wrong);
 	close_pair(fds);
 }
 
@@ -649,6 +707,7 @@ TEST_F(device, removed)
 	EXPECT_EQ(-ENODEV, register_once(q, variant->flags));
 	close_pair(fds);
 	iou_exit(&self->r);
+	iou_exit(&self->holder);
 	close(self->away);
 }
 

@@ -53,12 +53,14 @@ MODULE_PARM_DESC(large, "let memory providers choose the size of buffers");
  * @pool: memory for data
  * @packets: packets from the other device
  * @index: number of the queue
+ * @count: number of buffers that it needed, for the parameter "starve"
  */
 struct nic_queue {
 	struct napi_struct	napi;
 	struct page_pool	*pool;
 	struct sk_buff_head	packets;
 	unsigned int		index;
+	unsigned int		count;
 };
 
 /**
@@ -139,15 +141,17 @@ static struct sk_buff *nic_make(const struct nic *nic, struct nic_queue *queue,
 {
 	unsigned int done = nic_headers(nic, packet), len;
 	struct sk_buff *skb = napi_alloc_skb(&queue->napi, done);
-	static unsigned int count;
 
 	if (!skb)
 		return NULL;
 	skb_mark_for_recycle(skb);
 	skb_copy_bits(packet, 0, skb_put(skb, done), done);
 	while (done < packet->len) {
-		len = starve && !(++count % starve) ? 0 : nic_add(queue, skb, packet, done);
-		if (!len || skb_shinfo(skb)->nr_frags == MAX_SKB_FRAGS) {
+		len = 0;
+		if (skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS &&
+		    (!starve || ++queue->count % starve))
+			len = nic_add(queue, skb, packet, done);
+		if (!len) {
 			kfree_skb(skb);
 			return NULL;
 		}
@@ -232,6 +236,7 @@ static int nic_open(struct net_device *dev)
 
 			__netif_napi_del_locked(&queue->napi);
 			while (i--) {
+				netif_queue_set_napi(dev, i, NETDEV_QUEUE_TYPE_RX, NULL);
 				napi_disable_locked(&nic->queues[i].napi);
 				__netif_napi_del_locked(&nic->queues[i].napi);
 				page_pool_destroy(nic->queues[i].pool);
