@@ -588,18 +588,20 @@ struct io_napi {
 };
 
 /**
- * union io_stops - reasons for io_uring_enter() to fail or to pause at its beginning, in one word
+ * union io_stops - reasons for io_uring_enter() to take another path at its beginning, in one word
  * @disabled: (A) IORING_SETUP_R_DISABLED, until the ring is enabled
  * @starved: (A) a context that does not wait for the ring lock has failed to take it for a
  *	while, so submitters yield (see io_ring_yield())
- * @any: (A) @disabled and @starved, to check both by one load
+ * @loop: (A) a BPF loop is attached, see sys/loop.c
+ * @any: (A) all of these, to check them by one load
  */
 union io_stops {
 	struct {
 		bool	disabled;
 		bool	starved;
+		bool	loop;
 	};
-	u16	any;
+	u32	any;
 };
 
 /**
@@ -625,7 +627,7 @@ struct io_ring_ctx {
 		unsigned long		check_cq;
 		/** @issue_flags: (-) IO_URING_F_* that follow from the setup flags */
 		unsigned int		issue_flags;
-		/** @stops: reasons for io_uring_enter() to fail or to pause */
+		/** @stops: reasons for io_uring_enter() to take another path */
 		union io_stops		stops;
 		/** @iopoll: (-) IORING_SETUP_IOPOLL */
 		/** @syscall_iopoll: (-) IOPOLL without SQPOLL: io_uring_enter() reaps */
@@ -748,6 +750,8 @@ struct io_ring_ctx {
 	struct io_napi		napi;
 	/** @zcrxs: (A) queues for zero copy receives, see rsrc/zcrx_register.c */
 	struct xarray		zcrxs;
+	/** @loop: the attached BPF loop, see sys/loop.c, or NULL */
+	struct io_uring_bpf_ops __rcu *loop;
 	/** @rcu: frees this struct, a grace period after @exit.free_work has run */
 	struct rcu_head		rcu;
 };

@@ -23,6 +23,7 @@
 #include "submit/submit.h"
 #include "sys/file.h"
 #include "sys/flags.h"
+#include "sys/loop.h"
 #include "sys/wait.h"
 #include "task/run.h"
 #include "task/sqpoll.h"
@@ -256,6 +257,8 @@ static long io_enter(struct io_ring_ctx *ctx, u32 to_submit, u32 min_complete, u
 		if (READ_ONCE(ctx->stops.disabled))
 			return -EBADFD;
 		io_ring_yield(ctx);
+		if (READ_ONCE(ctx->stops.loop))
+			return io_loop_run(ctx);
 	}
 	if (ctx->flags & IORING_SETUP_SQPOLL) {
 		taken = io_enter_sqpoll(ctx, to_submit, flags);

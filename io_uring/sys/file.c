@@ -25,6 +25,7 @@
 #include "rsrc/zcrx.h"
 #include "sys/fdinfo.h"
 #include "sys/file.h"
+#include "sys/loop.h"
 #include "task/exit.h"
 #include "task/run.h"
 
@@ -52,6 +53,7 @@ static int io_ring_release(struct inode *inode, struct file *file)
 	struct io_ring_ctx *ctx = file->private_data;
 
 	file->private_data = NULL;
+	io_loop_end(ctx);
 	io_ring_kill(ctx);
 	return 0;
 }

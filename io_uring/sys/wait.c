@@ -466,3 +466,34 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 		restore_saved_sigmask_unless(ret == -EINTR);
 	return ret > 0 || (ret != -EBADR && io_cq_ready(ctx)) ? 0 : ret;
 }
+
+/**
+ * io_wait_tail - run pending work, then wait until the CQ's tail reaches a position
+ * @ctx: a single-writer ring, its lock not held; current is the owner
+ * @tail: the position; a full CQ ends the wait before it, as does a timeout
+ *
+ * Context: Task context.  May sleep.
+ *
+ * Return: 0, -EINTR for a signal, or -EBADR if a CQE was lost
+ */
+int io_wait_tail(struct io_ring_ctx *ctx, u32 tail)
+{
+	struct io_waiter w = {
+		.ctx = ctx, .timeouts = io_cq_timeouts(ctx), .deadline = KTIME_MAX,
+	};
+	s32 room;
+	int ret;
+
+	w.begin = READ_ONCE(ctx->rings->cq_tail);
+	room = READ_ONCE(ctx->rings->cq_head) + ctx->cq_entries - w.begin;
+	w.target = w.begin + min((s32)(tail - w.begin), room);
+	ret = io_wait_catch_up(ctx, io_waiter_wanted(&w));
+	if (ret < 0)
+		return ret;
+	/* the caller may call this in a loop, so check for signals also if the wait is over */
+	if (task_sigpending(current))
+		return -EINTR;
+	if (!ret && !io_waiter_ready(&w))
+		ret = io_wait_loop(&w);
+	return min(ret, 0);
+}

@@ -33,6 +33,7 @@ struct io_wait_arg {
 int io_wait_arg_read(struct io_ring_ctx *ctx, struct io_wait_arg *arg, unsigned int enter_flags,
 		     const void __user *argp, size_t size);
 int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg);
+int io_wait_tail(struct io_ring_ctx *ctx, u32 tail);
 
 /* Return: true if current may wait.  On single-writer rings, only their owner may. */
 static inline bool io_may_wait(const struct io_ring_ctx *ctx)
