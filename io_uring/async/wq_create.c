@@ -418,12 +418,25 @@ static void io_wq_create_retry(struct work_struct *work)
 		io_wq_give_up(lane);
 }
 
+/*
+ * Return: true if current can create a worker.  A BPF program, such as a step of a loop, cannot
+ * migrate to another CPU, and a thread would inherit this state for good.
+ */
+static bool io_wq_creates_here(const struct io_wq *wq)
+{
+#ifdef CONFIG_IO_URING_BPF_OPS
+	if (unlikely(current->migration_disabled))
+		return false;
+#endif
+	return current == wq->task;
+}
+
 /* Have the pool's task create a worker.  In the scheduler's hook, current is a worker. */
 static void io_wq_request(struct io_wq_lane *lane)
 {
 	struct io_wq *wq = lane->wq;
 
-	if (current == wq->task)
+	if (io_wq_creates_here(wq))
 		io_wq_spawn(lane);
 	else if (task_work_add(wq->task, &lane->create, TWA_SIGNAL))
 		schedule_delayed_work(&lane->retry, 0);
@@ -587,7 +600,7 @@ void io_wq_kick(struct io_wq_lane *lane, bool concurrent)
 			need = io_wq_need(lane, concurrent);
 	}
 	if (unlikely(concurrent && need == IO_WQ_BUSY && !delayed_work_pending(&lane->late))) {
-		if (current == lane->wq->task)
+		if (io_wq_creates_here(lane->wq))
 			io_wq_keep_spare(lane, lane->wq->generation);
 		io_wq_watch(lane);
 	}
