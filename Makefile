@@ -10,7 +10,7 @@ export DEV SPDK SPDK_DEV QUICK LABEL AGAINST RUNS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test shell kernel kunit selftests liburing clients foreign fuzz bench tables check machines models mutants record soak series deps clean
+.PHONY: help run test shell kernel kunit selftests liburing clients bpf foreign fuzz bench tables check machines models mutants record soak series deps clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | \
@@ -45,6 +45,11 @@ liburing: deps ## liburing's test programs in the guest (T=name,...: some of the
 clients: export CLIENTS = 1
 clients: deps ## programs that people run: databases, fio, QEMU, Samba, Node.js, Rust, OCaml (T=name,...)
 	@rig/clients $(subst $(comma), ,$(T))
+
+# Its kernel is btf unless one is named.
+bpf: export BPF = 1
+bpf: deps ## kselftests of BPF programs that drive a ring, on a kernel with BTF
+	@CONFIG=$(if $(filter file,$(origin CONFIG)),,$(CONFIG)) rig/bpf
 
 # Its kernel is foreign unless one is named.
 foreign: deps ## the base's own tests that use io_uring: ublk, pinned memory, sending, vsock (T=ublk/test_null_01,...)
@@ -82,6 +87,7 @@ record: deps ## refresh stock's recorded answers
 	@rig/record
 
 soak: export CLIENTS = 1
+soak: export BPF = 1
 soak: deps ## long loops, KCSAN, ThreadSanitizer, all of liburing on the debug kernel
 	@rig/soak
 

@@ -7,9 +7,10 @@ A row breaks our code in one way; a line or more say why, one names it, others s
     <tab>fatal_signal_pending(current) => false
 
 The columns are the mutant's name, a file, a place in it, the tests that have to notice (kinds:
-'selftests PROGRAM [-r fixture.test]', 'kunit SUITE[.CASE]' and 'liburing PROGRAM'; several are
-joined by ';'), and, where 64-bit programs on the perf kernel cannot notice, 'debug', 'preempt',
-'cover' or '32'. A place is a function, struct, initialiser or macro by its name, or '-' for the whole file.
+'selftests PROGRAM [-r fixture.test]', 'bpf' with the same, 'kunit SUITE[.CASE]' and 'liburing
+PROGRAM'; several are joined by ';'), and, where 64-bit programs on the perf kernel cannot notice,
+'debug', 'preempt', 'cover', 'btf' or '32'. A place is a function, struct, initialiser or macro by
+its name, or '-' for the whole file.
 
 Each line that begins with a tab is 'pattern => replacement'. A pattern is a row of tokens, so
 white space and comments do not count, and it occurs exactly once in its place. The replacement
@@ -21,7 +22,7 @@ import os
 import re
 
 ROOTS = ("io_uring", "include")
-CONFIGS = ("debug", "preempt", "cover", "32")
+CONFIGS = ("debug", "preempt", "cover", "btf", "32")
 # The standing rules for the sentence that says what goes wrong.
 WORDS = 25
 VAGUE = re.compile(r"\b(who(so)?ever|(no|some|any)body|so many)\b", re.I)
@@ -44,7 +45,7 @@ class Row:
         cells = [cell.strip() for cell in head.split(" | ")]
         self.why, self.at, self.config, self.bits, self.changes = why, at, "perf", "", []
         if len(cells) not in (4, 5) or not all(cells) or cells[4:] and cells[4] not in CONFIGS:
-            raise MutantError(f"line {at}: 'name | file | place | tests', or with debug, preempt, cover or 32 behind")
+            raise MutantError(f"line {at}: 'name | file | place | tests', or with debug, preempt, cover, btf or 32 behind")
         self.name, self.file, self.place = cells[:3]
         self.tests = [test.strip() for test in cells[3].split(";")]
         if cells[4:] == ["32"]:
