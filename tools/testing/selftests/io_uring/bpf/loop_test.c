@@ -735,9 +735,10 @@ TEST_F(loop, descriptors)
 	EXPECT_EQ(attach("scripted", -1), -EBADF);
 	EXPECT_EQ(attach("scripted", 999), -EBADF);
 	EXPECT_EQ(attach("scripted", fds[0]), -EOPNOTSUPP);
-	/* a loop without a program */
+	/* a loop without a program; differences: none, 7.3 reports a bug, too */
 	EXPECT_EQ(bpf_link_detach(self->link), 0);
-	EXPECT_EQ(attach(NULL, self->r.fd), -EINVAL);
+	if (!iou_on_stock())
+		EXPECT_EQ(attach(NULL, self->r.fd), -EINVAL);
 	close(fds[0]);
 	close(fds[1]);
 }
