@@ -93,10 +93,9 @@ def judge_fails(page, name, text):
 
 def main():
     sources = {}
-    for name in os.listdir(os.path.join(TOP, TESTS)):
-        if name.endswith("_test.c"):
-            with open(os.path.join(TOP, TESTS, name), encoding="utf-8") as f:
-                sources[name] = f.read()
+    for name in glob.glob("**/*_test.c", root_dir=os.path.join(TOP, TESTS), recursive=True):
+        with open(os.path.join(TOP, TESTS, name), encoding="utf-8") as f:
+            sources[name] = f.read()
     page = read_pages()
     wrong = list(judge(page, sources))
     for name in sorted(glob.glob(FAILS, root_dir=TOP)):

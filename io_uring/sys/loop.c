@@ -108,6 +108,9 @@ int io_loop_run(struct io_ring_ctx *ctx)
 		cond_resched_tasks_rcu_qs();
 	} while (!ret);
 	bpf_struct_ops_put(ops);
+	/* report a lost CQE once, as without a loop */
+	if (unlikely(ret == -EBADR))
+		clear_bit(IO_CHECK_CQ_DROPPED, &ctx->check_cq);
 	return ret == IOU_LOOP_STOP ? 0 : ret;
 }
 

@@ -479,7 +479,7 @@ static int run_on_worker(struct iou *r)
 
 /*
  * A worker that is created in a step can move to other CPUs.  Mutant: loop-binds-workers
- * differences: none, on 7.3 it inherits that BPF programs cannot migrate
+ * differences: loop-workers
  */
 TEST_F(loop, workers_migrate)
 {
@@ -680,7 +680,7 @@ static void *detach_thread(void *arg)
 
 /*
  * A loop that has lost its link does not go on.
- * differences: none, a detach on 7.3 waits for the ring lock, which the loop takes again at once
+ * differences: loop-detach
  */
 TEST_F(loop, detached_while_it_spins)
 {
@@ -735,7 +735,7 @@ TEST_F(loop, descriptors)
 	EXPECT_EQ(attach("scripted", -1), -EBADF);
 	EXPECT_EQ(attach("scripted", 999), -EBADF);
 	EXPECT_EQ(attach("scripted", fds[0]), -EOPNOTSUPP);
-	/* a loop without a program; differences: none, 7.3 reports a bug, too */
+	/* a loop without a program; differences: loop-empty */
 	EXPECT_EQ(bpf_link_detach(self->link), 0);
 	if (!iou_on_stock())
 		EXPECT_EQ(attach(NULL, self->r.fd), -EINVAL);
