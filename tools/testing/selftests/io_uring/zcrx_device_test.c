@@ -807,7 +807,7 @@ TEST_F(device, areas)
 
 /*
  * Entries with any contents, while the device receives.  Only the program's own data suffers.
- * Mutant: zcrx-free-twice.
+ * Mutant: zcrx-device-free-twice.
  */
 TEST_F(device, wild_entries)
 {
