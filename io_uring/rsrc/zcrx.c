@@ -309,7 +309,7 @@ void io_zcrx_free_chunk(struct io_zcrx *zcrx, struct io_zcrx_area *area, u32 ind
 
 /* Take a piece of data back, if the program has one in that chunk. */
 static void io_zcrx_take_back(struct io_zcrx *zcrx, struct io_zcrx_area *area, u32 index,
-			      struct io_zcrx_returns *returns)
+			      struct io_zcrx_returns *back)
 {
 	struct net_iov *niov;
 
@@ -319,7 +319,7 @@ static void io_zcrx_take_back(struct io_zcrx *zcrx, struct io_zcrx_area *area, u
 	area->given[index]--;
 	niov = area->niovs ? io_zcrx_device_niov(area, index) : NULL;
 	if (niov)
-		returns->niovs[returns->nr++] = niov;
+		back->niovs[back->nr++] = niov;
 	else
 		io_zcrx_free_chunk(zcrx, area, index);
 }
@@ -331,17 +331,17 @@ static void io_zcrx_take_back(struct io_zcrx *zcrx, struct io_zcrx_area *area, u
  */
 void io_zcrx_return(struct io_zcrx *zcrx, const struct io_zcrx_piece *piece)
 {
-	struct io_zcrx_returns returns;
+	struct io_zcrx_returns back;
 
-	returns.nr = 0;
+	back.nr = 0;
 	scoped_guard(spinlock_bh, &zcrx->lock)
-		io_zcrx_take_back(zcrx, piece->area, piece->index, &returns);
-	io_zcrx_device_return(&returns);
+		io_zcrx_take_back(zcrx, piece->area, piece->index, &back);
+	io_zcrx_device_return(&back);
 }
 
 /* Take back what an entry of the refill ring names.  The entry may have any contents. */
 static void io_zcrx_refill_one(struct io_zcrx *zcrx, const struct io_uring_zcrx_rqe *rqe,
-			       struct io_zcrx_returns *returns)
+			       struct io_zcrx_returns *back)
 {
 	u64 offset = READ_ONCE(rqe->off), index;
 	struct io_zcrx_area *area;
@@ -352,31 +352,31 @@ static void io_zcrx_refill_one(struct io_zcrx *zcrx, const struct io_uring_zcrx_
 	index = (offset & ~IORING_ZCRX_AREA_MASK) >> zcrx->shift;
 	if (!area || index >= area->nr_chunks)
 		return;
-	io_zcrx_take_back(zcrx, area, array_index_nospec((u32)index, area->nr_chunks), returns);
+	io_zcrx_take_back(zcrx, area, array_index_nospec((u32)index, area->nr_chunks), back);
 }
 
 /**
  * io_zcrx_refill - read entries of the refill ring
  * @zcrx: the queue
  * @max: most entries to read, at most IO_ZCRX_BATCH
- * @returns: result; the memory of page pools that entries name
+ * @back: result; the memory of page pools that entries name
  *
  * Context: Any but hard interrupts.
  *
  * Return: the number of entries read
  */
-u32 io_zcrx_refill(struct io_zcrx *zcrx, u32 max, struct io_zcrx_returns *returns)
+u32 io_zcrx_refill(struct io_zcrx *zcrx, u32 max, struct io_zcrx_returns *back)
 {
 	struct io_zcrx_refill *refill = zcrx->memory->region.ptr;
 	u32 i, nr;
 
-	returns->nr = 0;
+	back->nr = 0;
 	guard(spinlock_bh)(&zcrx->lock);
 	/* pairs with the program's store of the tail, after its entries */
 	nr = min(smp_load_acquire(&refill->tail) - zcrx->head, max);
 	for (i = 0; i < nr; i++)
 		io_zcrx_refill_one(zcrx, &refill->rqes[zcrx->head++ & (zcrx->entries - 1)],
-				   returns);
+				   back);
 	/* pairs with the program's load of the head: it may reuse the entries */
 	smp_store_release(&refill->head, zcrx->head);
 	return nr;
@@ -390,12 +390,12 @@ u32 io_zcrx_refill(struct io_zcrx *zcrx, u32 max, struct io_zcrx_returns *return
  */
 void io_zcrx_flush(struct io_zcrx *zcrx)
 {
-	struct io_zcrx_returns returns;
+	struct io_zcrx_returns back;
 	u32 left = zcrx->entries, nr;
 
 	do {
-		nr = io_zcrx_refill(zcrx, min(left, IO_ZCRX_BATCH), &returns);
-		io_zcrx_device_return(&returns);
+		nr = io_zcrx_refill(zcrx, min(left, IO_ZCRX_BATCH), &back);
+		io_zcrx_device_return(&back);
 		left -= nr;
 		cond_resched();
 	} while (nr == IO_ZCRX_BATCH && left);

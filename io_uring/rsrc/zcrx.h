@@ -150,7 +150,7 @@ void io_zcrx_area_drop(struct io_zcrx *zcrx, struct io_zcrx_area *area);
 struct io_zcrx_area *io_zcrx_pop(struct io_zcrx *zcrx, u32 *index);
 bool io_zcrx_take(struct io_zcrx *zcrx, struct io_zcrx_piece *piece);
 void io_zcrx_return(struct io_zcrx *zcrx, const struct io_zcrx_piece *piece);
-u32 io_zcrx_refill(struct io_zcrx *zcrx, u32 max, struct io_zcrx_returns *returns);
+u32 io_zcrx_refill(struct io_zcrx *zcrx, u32 max, struct io_zcrx_returns *back);
 void io_zcrx_flush(struct io_zcrx *zcrx);
 void io_zcrx_free_chunk(struct io_zcrx *zcrx, struct io_zcrx_area *area, u32 index);
 struct page *io_zcrx_page(const struct io_zcrx *zcrx, const struct io_zcrx_area *area, u32 index);
@@ -169,7 +169,7 @@ int io_zcrx_device_add(struct io_zcrx *zcrx, struct io_zcrx_area *area);
 bool io_zcrx_device_hold(struct io_zcrx *zcrx, const struct skb_frag *frag,
 			 struct io_zcrx_piece *piece);
 struct net_iov *io_zcrx_device_niov(const struct io_zcrx_area *area, u32 index);
-void io_zcrx_device_return(const struct io_zcrx_returns *returns);
+void io_zcrx_device_return(const struct io_zcrx_returns *back);
 #else
 static inline int io_zcrx_device_check(u32 if_idx, u32 rxq)
 {
@@ -210,7 +210,7 @@ static inline struct net_iov *io_zcrx_device_niov(const struct io_zcrx_area *are
 	return NULL;
 }
 
-static inline void io_zcrx_device_return(const struct io_zcrx_returns *returns)
+static inline void io_zcrx_device_return(const struct io_zcrx_returns *back)
 {
 }
 #endif

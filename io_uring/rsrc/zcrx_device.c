@@ -45,7 +45,7 @@
 /**
  * struct io_zcrx_device - the receive queue of a network device
  * @zcrx: the queue that provides its memory
- * @lock: see below; also serializes mapping and unmapping of areas
+ * @lock: protects @netdev, and serializes mapping and unmapping of areas
  * @netdev: the network device, or NULL once it does not use the areas any more; changes under @lock
  * @tracker: reference to @netdev
  * @rxq: (-) number of the receive queue
@@ -55,6 +55,7 @@
  */
 struct io_zcrx_device {
 	struct io_zcrx		*zcrx;
+	/* see above */
 	struct mutex		lock;
 	struct net_device	*netdev;
 	netdevice_tracker	tracker;
@@ -95,7 +96,7 @@ static struct device *io_zcrx_get_dma(struct net_device *netdev, u32 rxq)
 
 	netdev_lock(netdev);
 	if (netdev->reg_state == NETREG_REGISTERED) {
-		/* netif_mp_open_rxq() refuses other numbers later, as the memory is checked first */
+		/* the memory is checked before netif_mp_open_rxq() refuses other numbers */
 		if (rxq >= netdev->real_num_rx_queues)
 			rxq = 0;
 		dma = get_device(netdev_queue_get_dma_dev(netdev, rxq, NETDEV_QUEUE_TYPE_RX));
@@ -462,16 +463,16 @@ struct net_iov *io_zcrx_device_niov(const struct io_zcrx_area *area, u32 index)
 
 /**
  * io_zcrx_device_return - give memory back to its page pools
- * @returns: the memory
+ * @back: the memory
  *
  * Context: Any but hard interrupts, without the lock of a queue.
  */
-void io_zcrx_device_return(const struct io_zcrx_returns *returns)
+void io_zcrx_device_return(const struct io_zcrx_returns *back)
 {
 	unsigned int i;
 
-	for (i = 0; i < returns->nr; i++)
-		io_zcrx_drop(returns->niovs[i], 1);
+	for (i = 0; i < back->nr; i++)
+		io_zcrx_drop(back->niovs[i], 1);
 }
 
 /* Put a chunk without references into the cache of a page pool. */
@@ -488,26 +489,26 @@ static void io_zcrx_cache(struct page_pool *pool, struct net_iov *niov)
 /* Put chunks that the program gives back into the cache, which is empty. */
 static void io_zcrx_cache_returned(struct io_zcrx *zcrx, struct page_pool *pool)
 {
-	struct io_zcrx_returns returns;
+	struct io_zcrx_returns back;
 	u32 left = zcrx->entries, read;
 	struct net_iov *niov;
 	unsigned int i, nr;
 
 	static_assert(IO_ZCRX_BATCH <= PP_ALLOC_CACHE_SIZE);
 	do {
-		read = io_zcrx_refill(zcrx, min(left, IO_ZCRX_BATCH), &returns);
+		read = io_zcrx_refill(zcrx, min(left, IO_ZCRX_BATCH), &back);
 		left -= read;
-		nr = returns.nr;
-		returns.nr = 0;
+		nr = back.nr;
+		back.nr = 0;
 		for (i = 0; i < nr; i++) {
-			niov = returns.niovs[i];
+			niov = back.niovs[i];
 			/* the driver has restarted the queue since another page pool got it */
 			if (niov->desc.pp != pool)
-				returns.niovs[returns.nr++] = niov;
+				back.niovs[back.nr++] = niov;
 			else if (page_pool_unref_and_test(net_iov_to_netmem(niov)))
 				io_zcrx_cache(pool, niov);
 		}
-		io_zcrx_device_return(&returns);
+		io_zcrx_device_return(&back);
 	} while (!pool->alloc.count && read == IO_ZCRX_BATCH && left);
 }
 
@@ -592,8 +593,8 @@ static int io_zcrx_nl_fill(void *mp_priv, struct sk_buff *rsp, struct netdev_rx_
 }
 
 /*
- * A network device goes away, and holds its lock.  It may be a card, while the queue knows the device
- * that the card has leased the receive queue to.
+ * A network device goes away, and its lock is held.  It may be a card that has leased the receive
+ * queue to the device that the queue knows.
  */
 static void io_zcrx_uninstall(void *mp_priv, struct netdev_rx_queue *rxq)
 {

@@ -70,7 +70,7 @@ static int io_recv_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return 0;
 }
 
-/* Copy data to a free chunk.  Return: 0 or a negative errno; on an error the chunk is free again. */
+/* Copy data to a free chunk, which is free again after an error.  Return: 0 or a negative errno. */
 static int io_recv_zc_copy(struct io_zcrx *zcrx, struct io_zcrx_piece *piece,
 			   const struct sk_buff *skb, unsigned int offset, unsigned int len)
 {
