@@ -369,7 +369,7 @@ static int io_waiter_late(const struct io_waiter *w, ktime_t until)
 	return until != KTIME_MAX && io_wait_now(w->ctx) >= until ? -ETIME : 0;
 }
 
-static int io_wait_loop(struct io_waiter *w)
+static __always_inline int io_wait_loop(struct io_waiter *w)
 {
 	int ret, timeout;
 	bool slept;
