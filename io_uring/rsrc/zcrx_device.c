@@ -50,7 +50,7 @@
  * @tracker: reference to @netdev
  * @rxq: (-) number of the receive queue
  * @open: true after netif_mp_open_rxq(), under the lock of @netdev
- * @dma: does the DMA, with a reference; NULL together with @netdev
+ * @dma: does the DMA; its reference is dropped with that to @netdev
  * @starved: queued to report that the page pool found no free chunk
  */
 struct io_zcrx_device {

@@ -369,7 +369,7 @@ static int io_waiter_late(const struct io_waiter *w, ktime_t until)
 	return until != KTIME_MAX && io_wait_now(w->ctx) >= until ? -ETIME : 0;
 }
 
-static __always_inline int io_wait_loop(struct io_waiter *w)
+static int io_wait_loop(struct io_waiter *w)
 {
 	int ret, timeout;
 	bool slept;
@@ -467,6 +467,7 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 	return ret > 0 || (ret != -EBADR && io_cq_ready(ctx)) ? 0 : ret;
 }
 
+#ifdef CONFIG_IO_URING_BPF_OPS
 /**
  * io_wait_tail - run pending work, then wait until the CQ's tail reaches a position
  * @ctx: a single-writer ring, its lock not held; current is the owner
@@ -497,3 +498,4 @@ int io_wait_tail(struct io_ring_ctx *ctx, u32 tail)
 		ret = io_wait_loop(&w);
 	return min(ret, 0);
 }
+#endif
