@@ -27,7 +27,6 @@ TEST(refused)
 		ROW(reg.rq_entries, 200, -EINVAL),
 		ROW(reg.rq_entries, 32768, -EINVAL),
 		ROW(reg.rq_entries, 32769, -EINVAL),
-		ROW(reg.flags, 0, -ENODEV),
 		ROW(reg.flags, 4, -EINVAL),
 		ROW(reg.flags, ZCRX_REG_NODEV | 4, -EINVAL),
 		ROW(reg.flags, ZCRX_REG_NODEV | ZCRX_REG_IMPORT, -EINVAL),
