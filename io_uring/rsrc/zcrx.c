@@ -386,11 +386,9 @@ u32 io_zcrx_refill(struct io_zcrx *zcrx, u32 max, struct io_zcrx_returns *back)
  * io_zcrx_flush - take back all that the refill ring names
  * @zcrx: the queue
  *
- * Not inline in io_zcrx_take(), because the kernel may clear the array on the stack at each call.
- *
  * Context: Task context.  May sleep.
  */
-noinline void io_zcrx_flush(struct io_zcrx *zcrx)
+void io_zcrx_flush(struct io_zcrx *zcrx)
 {
 	struct io_zcrx_returns back;
 	u32 left = zcrx->entries, nr;
@@ -406,7 +404,7 @@ noinline void io_zcrx_flush(struct io_zcrx *zcrx)
 /* Take a free chunk, and count a piece for it.  Return: false if no area has a free chunk. */
 static bool io_zcrx_pop_for_program(struct io_zcrx *zcrx, struct io_zcrx_piece *piece)
 {
-	guard(io_zcrx)(zcrx);
+	guard(spinlock_bh)(&zcrx->lock);
 	piece->area = io_zcrx_pop(zcrx, &piece->index);
 	if (!piece->area)
 		return false;
@@ -507,7 +505,7 @@ void io_zcrx_copied(struct io_ring_ctx *ctx, struct io_zcrx *zcrx, unsigned int 
 
 	if (!stats && !zcrx->events)
 		return;
-	scoped_guard(io_zcrx, zcrx) {
+	scoped_guard(spinlock_bh, &zcrx->lock) {
 		if (stats) {
 			WRITE_ONCE(stats->copy_count, READ_ONCE(stats->copy_count) + copies);
 			WRITE_ONCE(stats->copy_bytes, READ_ONCE(stats->copy_bytes) + bytes);

@@ -3,7 +3,6 @@
 #ifndef IO_RSRC_ZCRX_H
 #define IO_RSRC_ZCRX_H
 
-#include <linux/cleanup.h>
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/refcount.h>
@@ -246,25 +245,6 @@ static inline void io_zcrx_init(struct io_ring_ctx *ctx)
 {
 	xa_init_flags(&ctx->zcrxs, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 }
-
-/* Take zcrx->lock in a task: interrupts use the lock only if there is a device. */
-static inline void io_zcrx_lock(struct io_zcrx *zcrx) __acquires(zcrx->lock)
-{
-	if (zcrx->device)
-		spin_lock_bh(&zcrx->lock);
-	else
-		spin_lock(&zcrx->lock);
-}
-
-static inline void io_zcrx_unlock(struct io_zcrx *zcrx) __releases(zcrx->lock)
-{
-	if (zcrx->device)
-		spin_unlock_bh(&zcrx->lock);
-	else
-		spin_unlock(&zcrx->lock);
-}
-
-DEFINE_LOCK_GUARD_1(io_zcrx, struct io_zcrx, io_zcrx_lock(_T->lock), io_zcrx_unlock(_T->lock))
 
 /* Return: true if the CQEs of a ring have room for the offset of received data. */
 static inline bool io_zcrx_fits_cqe(const struct io_ring_ctx *ctx)

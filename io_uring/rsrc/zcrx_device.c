@@ -80,7 +80,6 @@ struct io_zcrx_niovs {
 };
 
 static const struct memory_provider_ops io_zcrx_provider;
-static struct lock_class_key io_zcrx_device_key;
 
 static void io_zcrx_starved(struct work_struct *work)
 {
@@ -140,8 +139,6 @@ int io_zcrx_device_find(struct io_zcrx *zcrx, u32 if_idx, u32 rxq)
 		kfree(device);
 		return ret;
 	}
-	/* from now on, page pools take the lock in softirqs */
-	lockdep_set_class(&zcrx->lock, &io_zcrx_device_key);
 	zcrx->device = device;
 	return 0;
 }
