@@ -105,6 +105,24 @@ static struct device *io_zcrx_get_dma(struct net_device *netdev, u32 rxq)
 	return dma ?: ERR_PTR(-EOPNOTSUPP);
 }
 
+/*
+ * Find a network device, and what does the DMA of a receive queue of it.
+ * Return: the latter, with references to both; -ENODEV or -EOPNOTSUPP as an ERR_PTR().
+ */
+static struct device *io_zcrx_find_dma(u32 if_idx, u32 rxq, struct net_device **netdev,
+				       netdevice_tracker *tracker)
+{
+	struct device *dma;
+
+	*netdev = netdev_get_by_index(current->nsproxy->net_ns, if_idx, tracker, GFP_KERNEL);
+	if (!*netdev)
+		return ERR_PTR(-ENODEV);
+	dma = io_zcrx_get_dma(*netdev, rxq);
+	if (IS_ERR(dma))
+		netdev_put(*netdev, tracker);
+	return dma;
+}
+
 /**
  * io_zcrx_device_find - find the network device of a queue
  * @zcrx: the queue
@@ -126,16 +144,9 @@ int io_zcrx_device_find(struct io_zcrx *zcrx, u32 if_idx, u32 rxq)
 	device->rxq = rxq;
 	mutex_init(&device->lock);
 	INIT_WORK(&device->starved, io_zcrx_starved);
-	device->netdev = netdev_get_by_index(current->nsproxy->net_ns, if_idx, &device->tracker,
-					     GFP_KERNEL);
-	if (!device->netdev) {
-		kfree(device);
-		return -ENODEV;
-	}
-	device->dma = io_zcrx_get_dma(device->netdev, rxq);
+	device->dma = io_zcrx_find_dma(if_idx, rxq, &device->netdev, &device->tracker);
 	if (IS_ERR(device->dma)) {
 		ret = PTR_ERR(device->dma);
-		netdev_put(device->netdev, &device->tracker);
 		kfree(device);
 		return ret;
 	}
@@ -158,16 +169,12 @@ int io_zcrx_device_check(u32 if_idx, u32 rxq)
 {
 	netdevice_tracker tracker;
 	struct net_device *netdev;
-	struct device *dma;
+	struct device *dma = io_zcrx_find_dma(if_idx, rxq, &netdev, &tracker);
 
-	netdev = netdev_get_by_index(current->nsproxy->net_ns, if_idx, &tracker, GFP_KERNEL);
-	if (!netdev)
-		return -ENODEV;
-	dma = io_zcrx_get_dma(netdev, rxq);
-	netdev_put(netdev, &tracker);
 	if (IS_ERR(dma))
 		return PTR_ERR(dma);
 	put_device(dma);
+	netdev_put(netdev, &tracker);
 	return 0;
 }
 
