@@ -2,9 +2,9 @@
 /* io_uring: queues for zero copy receives */
 
 /*
- * A queue has areas of the program's memory, which stay pinned, in chunks of one size.  The CQEs
- * of a RECV_ZC tell where its data is (op/net/recv_zc.c).  The program gives a piece of data back
- * by an entry with its offset in the refill ring.
+ * A queue has areas in chunks of one size: memory of the program, which stays pinned, or dma-bufs
+ * (zcrx_dmabuf.c).  The CQEs of a RECV_ZC tell where its data is (op/net/recv_zc.c).  The program
+ * gives a piece of data back by an entry with its offset in the refill ring.
  *
  * The receive queue of a network device gets chunks from here, and writes data to them: see
  * zcrx_device.c.  The kernel reads the refill ring when that receive queue needs more chunks.
@@ -57,7 +57,9 @@ struct io_zcrx *io_zcrx_alloc(void)
 
 static void io_zcrx_area_free(struct io_zcrx_area *area)
 {
-	io_map_put(area->map);
+	if (area->map)
+		io_map_put(area->map);
+	io_zcrx_dmabuf_put(area->dmabuf);
 	kvfree(area->niovs);
 	kvfree(area->given);
 	kvfree(area);
@@ -104,8 +106,8 @@ void io_zcrx_put(struct io_zcrx *zcrx)
 
 static int io_zcrx_area_check(const struct io_uring_zcrx_area_reg *reg)
 {
-	/* areas are memory of the program, no dma-buf */
-	if (reg->flags || reg->dmabuf_fd || reg->rq_area_token ||
+	if (reg->flags & ~IO_ZCRX_AREA_FLAGS || (!reg->flags && reg->dmabuf_fd) ||
+	    reg->rq_area_token ||
 	    memchr_inv(reg->__resv2, 0, sizeof(reg->__resv2)))
 		return -EINVAL;
 	if (!reg->len)
@@ -171,28 +173,13 @@ static bool io_zcrx_has_chunks(const struct io_zcrx *zcrx, const struct io_mappe
 	return true;
 }
 
-/**
- * io_zcrx_area_make - pin memory for a queue, and reserve a number
- * @ctx: the ring, its lock held, which is charged for the memory
- * @zcrx: the queue
- * @reg: the memory, from the program
- *
- * Return: the area, for io_zcrx_area_add() or io_zcrx_area_drop(); or an ERR_PTR(): -EINVAL, also
- * if the queue has too many areas; -ERANGE if the memory does not consist of chunks that are
- * contiguous; -EFAULT; -EOVERFLOW; -ENOMEM, also if the charge would exceed RLIMIT_MEMLOCK; -EINTR
- * if current is killed
- */
-struct io_zcrx_area *io_zcrx_area_make(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
-				       const struct io_uring_zcrx_area_reg *reg)
+/* Make an area of pinned memory. */
+static struct io_zcrx_area *io_zcrx_area_pin(struct io_ring_ctx *ctx, const struct io_zcrx *zcrx,
+					     const struct io_uring_zcrx_area_reg *reg)
 {
-	int ret = io_zcrx_area_check(reg);
-	struct io_mapped_ubuf *map;
+	struct io_mapped_ubuf *map = io_map_pin(ctx, reg->addr, reg->len);
 	struct io_zcrx_area *area;
-	u32 id;
 
-	if (ret)
-		return ERR_PTR(ret);
-	map = io_map_pin(ctx, reg->addr, reg->len);
 	if (IS_ERR(map))
 		return ERR_CAST(map);
 	if (!io_zcrx_has_chunks(zcrx, map, reg->len)) {
@@ -205,6 +192,59 @@ struct io_zcrx_area *io_zcrx_area_make(struct io_ring_ctx *ctx, struct io_zcrx *
 		return ERR_PTR(-ENOMEM);
 	}
 	area->map = map;
+	return area;
+}
+
+/* Make an area of a whole dma-buf. */
+static struct io_zcrx_area *io_zcrx_area_import(const struct io_zcrx *zcrx,
+						const struct io_uring_zcrx_area_reg *reg)
+{
+	struct io_zcrx_dmabuf *dmabuf;
+	struct io_zcrx_area *area;
+
+	if (reg->addr)
+		return ERR_PTR(-EINVAL);
+	dmabuf = io_zcrx_dmabuf_get(reg->dmabuf_fd, reg->len);
+	if (IS_ERR(dmabuf))
+		return ERR_CAST(dmabuf);
+	if (!IS_ALIGNED(reg->len, 1UL << zcrx->shift)) {
+		io_zcrx_dmabuf_put(dmabuf);
+		return ERR_PTR(-ERANGE);
+	}
+	area = io_zcrx_area_alloc(reg->len >> zcrx->shift);
+	if (!area) {
+		io_zcrx_dmabuf_put(dmabuf);
+		return ERR_PTR(-ENOMEM);
+	}
+	area->dmabuf = dmabuf;
+	return area;
+}
+
+/**
+ * io_zcrx_area_make - get memory for a queue, and reserve a number
+ * @ctx: the ring, its lock held, which is charged for memory of the program
+ * @zcrx: the queue
+ * @reg: the memory, from the program
+ *
+ * Return: the area, for io_zcrx_area_add() or io_zcrx_area_drop(); or an ERR_PTR(): -EINVAL, also
+ * if the queue has too many areas, or areas of the other kind; -ERANGE if the memory does not
+ * consist of chunks that are contiguous; -EBADF for the descriptor of a dma-buf; -EFAULT;
+ * -EOVERFLOW; -ENOMEM, also if the charge would exceed RLIMIT_MEMLOCK; -EINTR if current is killed
+ */
+struct io_zcrx_area *io_zcrx_area_make(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
+				       const struct io_uring_zcrx_area_reg *reg)
+{
+	int ret = io_zcrx_area_check(reg);
+	struct io_zcrx_area *area;
+	u32 id;
+
+	if (ret)
+		return ERR_PTR(ret);
+	if (zcrx->dmabuf != (reg->flags & IORING_ZCRX_AREA_DMABUF))
+		return ERR_PTR(-EINVAL);
+	area = zcrx->dmabuf ? io_zcrx_area_import(zcrx, reg) : io_zcrx_area_pin(ctx, zcrx, reg);
+	if (IS_ERR(area))
+		return area;
 	/* the number is taken, but io_zcrx_flush() does not find the area yet */
 	ret = xa_alloc(&zcrx->areas, &id, NULL, XA_LIMIT(0, IO_ZCRX_AREAS - 1),
 		       GFP_KERNEL_ACCOUNT);
@@ -260,7 +300,7 @@ void io_zcrx_area_drop(struct io_zcrx *zcrx, struct io_zcrx_area *area)
 /**
  * io_zcrx_page - find the first page of a chunk
  * @zcrx: the queue
- * @area: the area
+ * @area: the area, which is no dma-buf
  * @index: number of the chunk
  *
  * Return: the page
@@ -419,10 +459,12 @@ static bool io_zcrx_pop_for_program(struct io_zcrx *zcrx, struct io_zcrx_piece *
  *
  * Context: Task context.  May sleep.
  *
- * Return: false if no area has a free chunk
+ * Return: false if no area has a free chunk, or the areas are dma-bufs
  */
 bool io_zcrx_take(struct io_zcrx *zcrx, struct io_zcrx_piece *piece)
 {
+	if (zcrx->dmabuf)
+		return false;
 	if (!io_zcrx_pop_for_program(zcrx, piece)) {
 		/* if all data is copied, no page pool reads the refill ring */
 		if (!zcrx->device)

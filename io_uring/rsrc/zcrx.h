@@ -3,6 +3,7 @@
 #ifndef IO_RSRC_ZCRX_H
 #define IO_RSRC_ZCRX_H
 
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/refcount.h>
@@ -17,6 +18,7 @@
 
 #include "ctx.h"
 
+struct device;
 struct io_memory;
 struct net_iov;
 struct page;
@@ -24,6 +26,7 @@ struct skb_frag;
 
 /* what programs can ask for, see IO_URING_QUERY_ZCRX */
 #define IO_ZCRX_REG_FLAGS	(ZCRX_REG_IMPORT | ZCRX_REG_NODEV)
+#define IO_ZCRX_AREA_FLAGS	IORING_ZCRX_AREA_DMABUF
 #define IO_ZCRX_FEATURES	(ZCRX_FEATURE_RX_PAGE_SIZE | ZCRX_FEATURE_EVENT)
 #define IO_ZCRX_DESC_FLAGS	ZCRX_EVENT_DESC_FLAG_STATS
 #define IO_ZCRX_EVENTS		(BIT(__ZCRX_EVENT_TYPE_LAST) - 1)
@@ -52,7 +55,8 @@ struct io_zcrx_refill {
 
 /**
  * struct io_zcrx_area - memory to receive into, a part of a queue
- * @map: (-) the pinned pages
+ * @map: (-) the pinned pages, or NULL for a dma-buf
+ * @dmabuf: (-) the dma-buf, or NULL
  * @offset: (-) number of the area, at the place that it has in offsets for the program
  * @nr_chunks: (-) number of chunks, of 1 << zcrx->shift bytes each
  * @niovs: (-) the chunks as a page pool sees them, or NULL if the queue has no device
@@ -63,6 +67,7 @@ struct io_zcrx_refill {
  */
 struct io_zcrx_area {
 	struct io_mapped_ubuf	*map;
+	struct io_zcrx_dmabuf	*dmabuf;
 	u64			offset;
 	u32			nr_chunks;
 	struct io_zcrx_niovs	*niovs;
@@ -80,6 +85,7 @@ struct io_zcrx_area {
  * @areas: (A) the areas, by number; none is removed
  * @usable: areas that have a free chunk, under @lock
  * @shift: (-) log2 of the bytes of a chunk, PAGE_SHIFT for a queue without a device
+ * @dmabuf: (-) true if each area is a dma-buf, which the kernel does not copy to
  * @device: (-) the receive queue that uses the areas, or NULL
  * @memory: (-) the region of the refill ring
  * @entries: (-) size of the refill ring, a power of two
@@ -100,6 +106,7 @@ struct io_zcrx {
 	struct xarray		areas;
 	struct list_head	usable;
 	u32			shift;
+	bool			dmabuf;
 	struct io_zcrx_device	*device;
 	struct io_memory	*memory;
 	u32			entries;
@@ -212,6 +219,28 @@ static inline struct net_iov *io_zcrx_device_niov(const struct io_zcrx_area *are
 
 static inline void io_zcrx_device_return(const struct io_zcrx_returns *back)
 {
+}
+#endif
+
+#if defined(CONFIG_IO_URING_ZCRX) && defined(CONFIG_DMA_SHARED_BUFFER)
+struct io_zcrx_dmabuf *io_zcrx_dmabuf_get(int fd, u64 len);
+void io_zcrx_dmabuf_put(struct io_zcrx_dmabuf *dmabuf);
+int io_zcrx_dmabuf_map(struct io_zcrx_area *area, struct device *dma, u32 shift,
+		       struct net_iov *niovs);
+#else
+static inline struct io_zcrx_dmabuf *io_zcrx_dmabuf_get(int fd, u64 len)
+{
+	return ERR_PTR(-EINVAL);
+}
+
+static inline void io_zcrx_dmabuf_put(struct io_zcrx_dmabuf *dmabuf)
+{
+}
+
+static inline int io_zcrx_dmabuf_map(struct io_zcrx_area *area, struct device *dma, u32 shift,
+				     struct net_iov *niovs)
+{
+	return -EINVAL;
 }
 #endif
 

@@ -16,8 +16,8 @@
  * socket buffer has.  With the last reference the chunk becomes free for the driver.
  *
  * The device can go away at any time, and the program can end while data is in the queues of
- * sockets.  So the areas are unmapped from the device when the receive queue does not use them any
- * more.  The page pool may get the last chunks back much later.
+ * sockets.  So pinned memory is unmapped from the device when the receive queue does not use it any
+ * more.  The page pool may get the last chunks back much later.  A dma-buf stays mapped until then.
  *
  * Locks are taken in this order: the ring lock, that of the network device, that of a card whose
  * queue is leased to that device, device->lock, zcrx->lock.
@@ -69,7 +69,7 @@ struct io_zcrx_device {
  * struct io_zcrx_niovs - the chunks of an area, for page pools
  * @base: what the network code knows of them
  * @area: the area
- * @nr_mapped: number of chunks that are mapped for DMA, under device->lock
+ * @nr_mapped: number of chunks that are mapped for DMA, under device->lock; 0 for a dma-buf
  * @niovs: the chunks
  */
 struct io_zcrx_niovs {
@@ -268,8 +268,8 @@ static void io_zcrx_unmap_area(struct io_zcrx *zcrx, struct io_zcrx_niovs *niovs
 }
 
 /*
- * Unmap all areas, and forget the network device, which does not use them any more.  If that is
- * done, wait until it is complete.
+ * Unmap all pinned memory, and forget the network device, which does not use the areas any more.
+ * If that is done, wait until it is complete.
  */
 static void io_zcrx_detach(struct io_zcrx *zcrx)
 {
@@ -318,6 +318,23 @@ static int io_zcrx_map_area(struct io_zcrx *zcrx, struct io_zcrx_area *area)
 	return ret;
 }
 
+/* Map a dma-buf, without device->lock, because the driver that made it may be slow. */
+static int io_zcrx_map_dmabuf(struct io_zcrx *zcrx, struct io_zcrx_area *area)
+{
+	struct io_zcrx_device *device = zcrx->device;
+	struct device *dma = NULL;
+	int ret;
+
+	scoped_guard(mutex, &device->lock)
+		if (device->netdev)
+			dma = get_device(device->dma);
+	if (!dma)
+		return -ENODEV;
+	ret = io_zcrx_dmabuf_map(area, dma, zcrx->shift, area->niovs->niovs);
+	put_device(dma);
+	return ret;
+}
+
 static struct io_zcrx_niovs *io_zcrx_make_niovs(struct io_zcrx_area *area)
 {
 	struct io_zcrx_niovs *niovs = kvzalloc(struct_size(niovs, niovs, area->nr_chunks),
@@ -344,7 +361,7 @@ static struct io_zcrx_niovs *io_zcrx_make_niovs(struct io_zcrx_area *area)
  * Context: Task context.  May sleep.
  *
  * Return: 0; -ENODEV if the device has gone; -EFAULT if it cannot write to the memory; -ENOMEM;
- * -EINTR if current is killed
+ * -EINTR for a signal; or another error of io_zcrx_dmabuf_map()
  */
 int io_zcrx_device_add(struct io_zcrx *zcrx, struct io_zcrx_area *area)
 {
@@ -353,10 +370,14 @@ int io_zcrx_device_add(struct io_zcrx *zcrx, struct io_zcrx_area *area)
 	area->niovs = io_zcrx_make_niovs(area);
 	if (!area->niovs)
 		return -ENOMEM;
+	ret = area->dmabuf ? io_zcrx_map_dmabuf(zcrx, area) : 0;
+	if (ret)
+		return ret;
 	guard(mutex)(&zcrx->device->lock);
 	if (!zcrx->device->netdev)
 		return -ENODEV;
-	ret = io_zcrx_map_area(zcrx, area);
+	if (!area->dmabuf)
+		ret = io_zcrx_map_area(zcrx, area);
 	if (!ret)
 		io_zcrx_area_publish(zcrx, area);
 	return ret;
@@ -576,6 +597,11 @@ static int io_zcrx_init_pool(struct page_pool *pool)
 		return -EOPNOTSUPP;
 	if (pool->p.order != zcrx->shift - PAGE_SHIFT)
 		return -EINVAL;
+	/* the driver that made a dma-buf keeps it coherent */
+	if (zcrx->dmabuf) {
+		pool->dma_sync = false;
+		pool->dma_sync_for_cpu = false;
+	}
 	refcount_inc(&zcrx->refs);
 	return 0;
 }

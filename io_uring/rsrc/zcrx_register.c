@@ -221,6 +221,9 @@ static int io_zcrx_make(struct io_ring_ctx *ctx, struct io_zcrx_args *args, void
 	zcrx = io_zcrx_alloc();
 	if (!zcrx)
 		return -ENOMEM;
+	/* copies need memory of the program */
+	zcrx->dmabuf = args->area.flags & IORING_ZCRX_AREA_DMABUF &&
+		       !(args->reg.flags & ZCRX_REG_NODEV);
 	zcrx->user_data = args->event.user_data;
 	zcrx->events = args->event.type_mask;
 	zcrx->armed = zcrx->events;

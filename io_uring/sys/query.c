@@ -38,6 +38,7 @@ static size_t io_query_zcrx(struct io_uring_query_zcrx *answer)
 {
 	*answer = (struct io_uring_query_zcrx){
 		.register_flags		= IO_ZCRX_REG_FLAGS,
+		.area_flags		= IO_ZCRX_AREA_FLAGS,
 		.nr_ctrl_opcodes	= __ZCRX_CTRL_LAST,
 		.features		= IO_ZCRX_FEATURES,
 		.rq_hdr_size		= offsetof(struct io_zcrx_refill, rqes),

@@ -10,6 +10,7 @@
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <linux/udmabuf.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -323,7 +324,6 @@ TEST_F(device, refused)
 		ROW(reg.rx_buf_len, 3 * IOU_PAGE, -EINVAL),
 		ROW(reg.rx_buf_len, 32 * IOU_PAGE, -ERANGE),
 		ROW(reg.rx_buf_len, 1U << 31, -ERANGE),
-		ROW(area.flags, IORING_ZCRX_AREA_DMABUF, -EINVAL),
 		ROW(area.dmabuf_fd, 1, -EINVAL),
 		ROW(area.addr, 0, -EFAULT),
 	};
@@ -640,6 +640,28 @@ static long pinned(void)
 }
 
 /*
+ * Receive a packet on each CPU.  A CPU keeps socket buffers that other CPUs have freed until its next
+ * packet, and they keep the memory of their data.
+ */
+static void receive_everywhere(void)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), cpu;
+	cpu_set_t all, one;
+
+	addr.sin_port = htons(9);
+	sched_getaffinity(0, sizeof(all), &all);
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		if (CPU_ISSET(cpu, &all) && !sched_setaffinity(0, sizeof(one), &one))
+			sendto(fd, "", 1, MSG_DONTWAIT, (void *)&addr, sizeof(addr));
+	}
+	sched_setaffinity(0, sizeof(all), &all);
+	close(fd);
+}
+
+/*
  * The ring ends while the program has pieces, and while data is in a socket.  Mutants:
  * zcrx-device-stays-open, zcrx-device-keeps-pieces, zcrx-device-foreign.
  */
@@ -677,8 +699,10 @@ TEST_F(device, ring_ends)
 	/* the old memory is unpinned with the last data in it */
 	EXPECT_LT(before, pinned());
 	close_pair(fds);
-	for (tries = 0; tries < 500 && pinned() > before; tries++)
+	for (tries = 0; tries < 500 && pinned() > before; tries++) {
+		receive_everywhere();
 		usleep(10000);
+	}
 	EXPECT_EQ(before, pinned());
 }
 
@@ -869,6 +893,324 @@ TEST_F(device, killed)
 	zq_args_of(q, self->index, 1, 16);
 	EXPECT_EQ(0, register_when_free(&self->r, q));
 	close_pair(fds);
+}
+
+#define HUGE		(2 << 20)
+#define SHMEM_ENABLED	"/sys/kernel/mm/transparent_hugepage/shmem_enabled"
+
+/* Map a whole file so that its memory can be a huge page. */
+static char *map_huge(int fd, size_t size)
+{
+	char *mem = mmap(NULL, size + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int enabled = open(SHMEM_ENABLED, O_WRONLY);
+
+	if (enabled >= 0 && write(enabled, "advise", 6) != 6)
+		perror(SHMEM_ENABLED);
+	close(enabled);
+	mem += HUGE - (uintptr_t)mem % HUGE;
+	mem = mmap(mem, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	madvise(mem, size, MADV_HUGEPAGE);
+	return mem;
+}
+
+/*
+ * Make a dma-buf of @pages, which are also mapped at *@mem.  @torn: no two pages of it are
+ * contiguous in memory.  Return: its descriptor or a negative errno.
+ */
+static int make_dmabuf(unsigned int pages, bool torn, char **mem)
+{
+	struct udmabuf_create create = { .size = pages * IOU_PAGE };
+	int dev = open("/dev/udmabuf", O_RDWR), fd, ret;
+	unsigned int i;
+
+	if (dev < 0)
+		return -errno;
+	fd = memfd_create("dmabuf", MFD_ALLOW_SEALING);
+	if (ftruncate(fd, create.size) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
+		return -errno;
+	*mem = create.size == HUGE ? map_huge(fd, create.size) :
+	       mmap(NULL, create.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (*mem == MAP_FAILED)
+		return -errno;
+	for (i = 0; i < pages; i++)
+		(*mem)[(torn ? i * 7 % pages : i) * IOU_PAGE] = 1;
+	create.memfd = fd;
+	ret = ioctl(dev, UDMABUF_CREATE, &create);
+	if (ret < 0)
+		ret = -errno;
+	close(dev);
+	close(fd);
+	return ret;
+}
+
+/* Return: the number of dma-bufs of the machine. */
+static int count_dmabufs(void)
+{
+	FILE *file = fopen("/sys/kernel/debug/dma_buf/bufinfo", "r");
+	char line[256];
+	int nr = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "Total %d objects", &nr);
+	if (file)
+		fclose(file);
+	return nr;
+}
+
+/* Return: true once the machine has @nr dma-bufs. */
+static bool dmabufs_are(int nr)
+{
+	int tries = 500;
+
+	while (count_dmabufs() != nr && tries--) {
+		receive_everywhere();
+		usleep(20000);
+	}
+	return count_dmabufs() == nr;
+}
+
+/* Cancel the RECV_ZC of a socket, whose data stays there then. */
+static void recv_zc_end(struct iou *r, int fd)
+{
+	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_ASYNC_CANCEL, fd, NULL, 0, 0);
+
+	sqe->cancel_flags = IORING_ASYNC_CANCEL_FD;
+	iou_submit(r);
+}
+
+/* Prepare the arguments for a queue whose area is dma-buf @fd, which is mapped at @mem. */
+static void zq_args_dmabuf(struct zq *q, unsigned int index, unsigned int rxq, unsigned int pages,
+			   int fd, char *mem)
+{
+	zq_args_of(q, index, rxq, pages);
+	munmap(q->mem, q->size);
+	q->mem = mem;
+	q->area.addr = 0;
+	q->area.flags = IORING_ZCRX_AREA_DMABUF;
+	q->area.dmabuf_fd = fd;
+}
+
+/* The device writes to a dma-buf.  Mutant: zcrx-dmabuf-stays. */
+TEST_F(device, dmabuf)
+{
+	const size_t total = 400000, part = 8000;
+	struct zcrx_stats *stats;
+	struct zq *q = &self->q;
+	struct got got = {};
+	int fds[2], fd;
+	struct iou r;
+	size_t sent;
+	char *mem;
+
+	ASSERT_TRUE(dmabufs_are(0));
+	fd = make_dmabuf(32, false, &mem);
+	ASSERT_LE(0, fd);
+	zq_args_dmabuf(q, self->index, 1, 32, fd, mem);
+	stats = zq_want(q, 1 << ZCRX_EVENT_COPY);
+	ASSERT_EQ(0, iou_init(&r, 64, variant->flags));
+	ASSERT_EQ(0, zq_register(&r, q));
+	EXPECT_EQ(0, q->area.rq_area_token);
+	close(fd);
+	ASSERT_EQ(0, pair(self->home, self->away, 1, fds));
+	recv_zc(&r, fds[1], 0);
+	ASSERT_EQ(1, iou_submit(&r));
+	for (sent = 0; sent < total; sent += part) {
+		ASSERT_TRUE(put(fds[0], part, sent));
+		ASSERT_TRUE(reap(&r, q, &got, sent + part, true));
+	}
+	EXPECT_FALSE(got.wrong);
+	EXPECT_EQ(0, got.events[ZCRX_EVENT_COPY]);
+	EXPECT_EQ(0, stats->copy_bytes);
+	EXPECT_EQ(1, count_dmabufs());
+	/* data in a socket keeps the dma-buf */
+	recv_zc_end(&r, fds[1]);
+	ASSERT_TRUE(put(fds[0], part, total));
+	ASSERT_TRUE(arrived(fds[1], part));
+	iou_exit(&r);
+	zq_args_of(q, self->index, 1, 16);
+	EXPECT_EQ(0, register_when_free(&self->r, q));
+	receive_everywhere();
+	EXPECT_EQ(1, count_dmabufs());
+	close_pair(fds);
+	EXPECT_TRUE(dmabufs_are(0));
+}
+
+/* Chunks of a dma-buf that are larger than a page.  Mutant: zcrx-dmabuf-one-address. */
+TEST_F(device, dmabuf_large)
+{
+	const size_t total = 3 << 20, part = 15000;
+	struct zq *q = &self->q;
+	struct got got = {};
+	int fds[2], fd, ret;
+	size_t sent;
+	char *mem;
+
+	fd = make_dmabuf(HUGE / IOU_PAGE, false, &mem);
+	ASSERT_LE(0, fd);
+	zq_args_dmabuf(q, self->index, 1, HUGE / IOU_PAGE, fd, mem);
+	q->reg.rx_buf_len = 65536;
+	ret = zq_register(&self->r, q);
+	if (ret == -ERANGE)
+		SKIP(return, "no huge page for a memfd");
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, pair(self->home, self->away, 1, fds));
+	recv_zc(&self->r, fds[1], 0);
+	ASSERT_EQ(1, iou_submit(&self->r));
+	for (sent = 0; sent < total; sent += part) {
+		ASSERT_TRUE(put(fds[0], part, sent));
+		ASSERT_TRUE(reap(&self->r, q, &got, sent + part, true));
+	}
+	EXPECT_FALSE(got.wrong);
+	close_pair(fds);
+	close(fd);
+}
+
+/* Mutant: zcrx-dmabuf-torn-chunk. */
+TEST_F(device, dmabuf_refused)
+{
+	const struct {
+		size_t		at, size;
+		__u64		value;
+		int		ret;
+		const char	*name;
+	} rows[] = {
+		ROW(area.flags, 0, -EINVAL),
+		ROW(area.flags, 2, -EINVAL),
+		ROW(area.flags, 3, -EINVAL),
+		ROW(area.addr, 8, -EINVAL),
+		ROW(area.addr, IOU_PAGE, -EINVAL),
+		ROW(area.addr, -IOU_PAGE, -EOVERFLOW),
+		ROW(area.len, 0, -EFAULT),
+		ROW(area.len, 15 * IOU_PAGE, -EINVAL),
+		ROW(area.len, 15 * IOU_PAGE + 8, -EINVAL),
+		ROW(area.len, 17 * IOU_PAGE, -EINVAL),
+		ROW(area.len, 1ULL << 50, -EINVAL),
+		ROW(area.dmabuf_fd, -1U, -EBADF),
+		ROW(area.dmabuf_fd, 9999, -EBADF),
+		ROW(area.dmabuf_fd, self->r.fd, -EINVAL),
+		ROW(area.rq_area_token, 1, -EINVAL),
+		ROW(reg.rx_buf_len, 32 * IOU_PAGE, -ERANGE),
+		ROW(reg.rx_buf_len, 2 * IOU_PAGE, -ERANGE),
+		ROW(reg.if_rxq, QUEUES, -ERANGE),
+	};
+	struct zq *q = &self->q;
+	unsigned int i;
+	char *mem;
+	int fd;
+
+	fd = make_dmabuf(16, true, &mem);
+	ASSERT_LE(0, fd);
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
+		zq_args_dmabuf(q, self->index, 1, 16, fd, mem);
+		memcpy((char *)q + rows[i].at, &rows[i].value, rows[i].size);
+		EXPECT_EQ(rows[i].ret, register_once(q, variant->flags)) {
+			TH_LOG("row %u: %s %llx", i, rows[i].name, rows[i].value);
+		}
+		munmap(q->refill, q->desc.size);
+	}
+	zq_args_dmabuf(q, 0, 0, 16, fd, mem);
+	q->reg.flags = ZCRX_REG_NODEV;
+	EXPECT_EQ(-EINVAL, register_once(q, variant->flags));
+	zq_args_dmabuf(q, self->index, 1, 16, fd, mem);
+	EXPECT_EQ(0, register_once(q, variant->flags));
+	close(fd);
+}
+
+static int add_dmabuf(struct iou *r, struct io_uring_zcrx_area_reg *area, unsigned int pages,
+		      int fd)
+{
+	struct zcrx_ctrl ctrl = {
+		.op = ZCRX_CTRL_ADD_AREA, .zc_area.area_ptr = (uintptr_t)area,
+	};
+
+	*area = (struct io_uring_zcrx_area_reg){
+		.len = pages * IOU_PAGE, .flags = IORING_ZCRX_AREA_DMABUF, .dmabuf_fd = fd,
+	};
+	return iou_register(r, IORING_REGISTER_ZCRX_CTRL, &ctrl, 0);
+}
+
+/* A queue has areas of one kind.  Mutants: zcrx-dmabuf-kinds-mix, zcrx-dmabuf-copied-to. */
+TEST_F(device, dmabuf_areas)
+{
+	struct io_uring_zcrx_area_reg area;
+	unsigned int second = 0;
+	struct zq *q = &self->q;
+	struct got got = {};
+	struct piece p;
+	struct iou r;
+	int fds[2], fd;
+	char *mem;
+
+	fd = make_dmabuf(64, false, &mem);
+	ASSERT_LE(0, fd);
+	/* memory of the program first */
+	ASSERT_EQ(0, iou_init(&r, 64, variant->flags));
+	zq_args_of(q, self->index, 1, 4);
+	ASSERT_EQ(0, zq_register(&r, q));
+	EXPECT_EQ(-EINVAL, add_dmabuf(&r, &area, 64, fd));
+	EXPECT_EQ(0, zq_add_area(&r, &area, iou_map_anon(IOU_PAGE), IOU_PAGE));
+	iou_exit(&r);
+	/* a dma-buf first, which may be an area more than once */
+	zq_args_dmabuf(q, self->index, 1, 64, fd, mem);
+	ASSERT_EQ(0, register_when_free(&self->r, q));
+	EXPECT_EQ(-EINVAL, zq_add_area(&self->r, &area, iou_map_anon(IOU_PAGE), IOU_PAGE));
+	fd = make_dmabuf(64, false, &mem);
+	ASSERT_EQ(0, add_dmabuf(&self->r, &area, 64, fd));
+	EXPECT_EQ(1ULL << IORING_ZCRX_AREA_SHIFT, area.rq_area_token);
+	ASSERT_EQ(0, pair(self->home, self->away, 1, fds));
+	recv_zc(&self->r, fds[1], 0);
+	ASSERT_EQ(1, iou_submit(&self->r));
+	while (got.bytes < 400000) {
+		ASSERT_TRUE(put(fds[0], 1000, got.bytes));
+		ASSERT_EQ(0, get_piece(&self->r, &p));
+		ASSERT_EQ(1000, p.res);
+		if (p.off >> IORING_ZCRX_AREA_SHIFT)
+			second++;
+		EXPECT_GT(0, iou_verify((p.off >> IORING_ZCRX_AREA_SHIFT ? mem : q->mem) +
+					(p.off & 0xffffffff), p.res, got.bytes, 1));
+		got.bytes += p.res;
+		if (second)
+			zq_write(q, p.off, p.res, 0);
+	}
+	EXPECT_LE(1, second);
+	close_pair(fds);
+	EXPECT_EQ(0, next_res(&self->r));
+	/* data of another receive queue cannot be copied to a dma-buf */
+	ASSERT_EQ(0, pair(self->home, self->away, 2, fds));
+	recv_zc(&self->r, fds[1], 0);
+	ASSERT_EQ(1, iou_submit(&self->r));
+	ASSERT_TRUE(put(fds[0], 1000, 0));
+	EXPECT_EQ(-ENOMEM, next_res(&self->r));
+	close_pair(fds);
+}
+
+/* The driver is removed while it has the addresses of a dma-buf. */
+TEST_F(device, dmabuf_removed)
+{
+	struct zq *q = &self->q;
+	struct got got = {};
+	int fds[2], fd;
+	char *mem;
+
+	ASSERT_TRUE(dmabufs_are(0));
+	fd = make_dmabuf(16, false, &mem);
+	ASSERT_LE(0, fd);
+	zq_args_dmabuf(q, self->index, 1, 16, fd, mem);
+	ASSERT_EQ(0, zq_register(&self->r, q));
+	ASSERT_EQ(0, pair(self->home, self->away, 1, fds));
+	recv_zc(&self->r, fds[1], 0);
+	ASSERT_EQ(1, iou_submit(&self->r));
+	ASSERT_TRUE(put(fds[0], 5000, 0));
+	ASSERT_TRUE(reap(&self->r, q, &got, 5000, false));
+	EXPECT_FALSE(got.wrong);
+	ASSERT_EQ(0, unload());
+	self->loaded = false;
+	close_pair(fds);
+	iou_exit(&self->r);
+	iou_exit(&self->holder);
+	close(self->away);
+	close(fd);
+	EXPECT_TRUE(dmabufs_are(0));
 }
 
 TEST_HARNESS_MAIN

@@ -1477,6 +1477,7 @@ TEST(query)
 	EXPECT_EQ(0, hdr[0].result);
 	EXPECT_EQ(sizeof(zcrx), hdr[0].size);
 	EXPECT_EQ(ZCRX_REG_IMPORT | ZCRX_REG_NODEV, zcrx.register_flags);
+	EXPECT_EQ(IORING_ZCRX_AREA_DMABUF, zcrx.area_flags);
 	EXPECT_EQ(4, zcrx.nr_ctrl_opcodes);
 	EXPECT_EQ(ZCRX_FEATURE_RX_PAGE_SIZE | ZCRX_FEATURE_EVENT, zcrx.features);
 	EXPECT_EQ(HEADER, zcrx.rq_hdr_size);
