@@ -62,7 +62,8 @@ struct io_waiter {
 	unsigned int		flags;
 };
 
-static int io_read_ext_arg(struct io_wait_arg *arg, const void __user *argp, size_t size)
+static int io_read_ext_arg(const struct io_ring_ctx *ctx, struct io_wait_arg *arg,
+			   const void __user *argp, size_t size)
 {
 	struct io_uring_getevents_arg ext __uninitialized;
 
@@ -72,8 +73,11 @@ static int io_read_ext_arg(struct io_wait_arg *arg, const void __user *argp, siz
 		return -EFAULT;
 	arg->sig = u64_to_user_ptr(ext.sigmask);
 	arg->sig_size = ext.sigmask_sz;
-	arg->ts = u64_to_user_ptr(ext.ts);
-	arg->timed = arg->ts;
+	arg->timed = ext.ts;
+	/* a wait that polls devices has no limit */
+	if (arg->timed && !ctx->syscall_iopoll &&
+	    get_timespec64(&arg->time, u64_to_user_ptr(ext.ts)))
+		return -EFAULT;
 	arg->min_wait = (u64)ext.min_wait_usec * NSEC_PER_USEC;
 	return 0;
 }
@@ -98,7 +102,6 @@ static noinline int io_read_reg_arg(struct io_ring_ctx *ctx, struct io_wait_arg 
 	arg->sig_size = READ_ONCE(reg->sigmask_sz);
 	arg->min_wait = (u64)READ_ONCE(reg->min_wait_usec) * NSEC_PER_USEC;
 	arg->timed = flags & IORING_REG_WAIT_TS;
-	arg->ts = NULL;
 	arg->time.tv_sec = READ_ONCE(reg->ts.tv_sec);
 	arg->time.tv_nsec = READ_ONCE(reg->ts.tv_nsec);
 	return 0;
@@ -122,7 +125,7 @@ int io_wait_arg_read(struct io_ring_ctx *ctx, struct io_wait_arg *arg, unsigned 
 	if (enter_flags & IORING_ENTER_EXT_ARG) {
 		if (unlikely(enter_flags & IORING_ENTER_EXT_ARG_REG))
 			return io_read_reg_arg(ctx, arg, (unsigned long)argp, size);
-		return io_read_ext_arg(arg, argp, size);
+		return io_read_ext_arg(ctx, arg, argp, size);
 	}
 	arg->sig = argp;
 	arg->sig_size = size;
@@ -152,27 +155,21 @@ static ktime_t io_wait_until(struct timespec64 after, ktime_t now)
 	return ktime_add_safe(time, now);
 }
 
-static int io_waiter_deadlines(struct io_waiter *w, const struct io_wait_arg *arg)
+static void io_waiter_set_deadlines(struct io_waiter *w, const struct io_wait_arg *arg)
 {
 	struct io_ring_ctx *ctx = w->ctx;
-	struct timespec64 ts __uninitialized;
 
 	w->deadline = KTIME_MAX;
 	w->min_deadline = 0;
 	if (arg->min_wait)
 		w->min_deadline = ktime_add_ns(io_wait_now(ctx), arg->min_wait);
 	if (!arg->timed)
-		return 0;
-	if (!arg->ts)
-		ts = arg->time;
-	else if (get_timespec64(&ts, arg->ts))
-		return -EFAULT;
+		return;
 	/* an absolute time below 0 becomes 0: hrtimers treat a negative time as "never" */
 	if (arg->flags & IORING_ENTER_ABS_TIMER)
-		w->deadline = io_time_to_host(ctx->clockid, io_wait_until(ts, 0));
+		w->deadline = io_time_to_host(ctx->clockid, io_wait_until(arg->time, 0));
 	else
-		w->deadline = io_wait_until(ts, io_wait_now(ctx));
-	return 0;
+		w->deadline = io_wait_until(arg->time, io_wait_now(ctx));
 }
 
 static bool io_waiter_ready(const struct io_waiter *w)
@@ -455,9 +452,8 @@ int io_wait_cqes(struct io_ring_ctx *ctx, u32 nr, const struct io_wait_arg *arg)
 		INIT_LIST_HEAD(&w.entry.entry);
 		w.entry.private = current;
 	}
-	ret = io_waiter_deadlines(&w, arg);
-	if (!ret)
-		ret = io_wait_set_sigmask(arg);
+	io_waiter_set_deadlines(&w, arg);
+	ret = io_wait_set_sigmask(arg);
 	if (ret)
 		return ret;
 	trace_io_uring_cqring_wait(ctx, nr);

@@ -14,20 +14,18 @@
  * struct io_wait_arg - the arguments of io_uring_enter() for its wait
  * @sig: user pointer to a signal mask, or NULL
  * @sig_size: size of the mask
- * @timed: a time limits the wait
- * @ts: with @timed: user pointer to a struct __kernel_timespec, or NULL if the time is in @time
- * @time: see @ts
+ * @timed: @time limits the wait
+ * @time: a time, absolute with IORING_ENTER_ABS_TIMER
  * @min_wait: nanoseconds during which only min_complete CQEs end the wait
  * @flags: IORING_ENTER_*
  */
 struct io_wait_arg {
-	const sigset_t __user			*sig;
-	size_t					sig_size;
-	bool					timed;
-	const struct __kernel_timespec __user	*ts;
-	struct timespec64			time;
-	u64					min_wait;
-	unsigned int				flags;
+	const sigset_t __user	*sig;
+	size_t			sig_size;
+	bool			timed;
+	struct timespec64	time;
+	u64			min_wait;
+	unsigned int		flags;
 };
 
 int io_wait_arg_read(struct io_ring_ctx *ctx, struct io_wait_arg *arg, unsigned int enter_flags,
