@@ -77,9 +77,10 @@ static inline int __must_check io_ring_lock(struct io_ring_ctx *ctx)
 
 /*
  * Returned by a function that drops the ring lock of its caller, if current is killed before
- * the function has retaken the lock.  After this result the caller does not hold the lock.
+ * the function has retaken the lock.  After this result the caller does not hold the lock.  It is
+ * no errno, so that no other function of the kernel returns it.
  */
-#define IO_RING_LOST	(-ERESTARTSYS)
+#define IO_RING_LOST	INT_MIN
 
 static inline bool io_ring_trylock(struct io_ring_ctx *ctx)
 {
