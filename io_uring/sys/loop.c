@@ -18,9 +18,9 @@
  * the link is detached or the ring is closed, both pointers are cleared.  A task that runs the loop
  * holds a reference to it, and checks before each step that the loop is still attached.
  *
- * All links of struct_ops share a mutex, which the callers of ->reg() and ->unreg() hold.  The
+ * The callers of ->reg() and ->unreg() may hold a mutex that all links of struct_ops share.  The
  * holder of a ring lock may sleep for a long time, also in ->loop_step(), so these functions do not
- * wait for the ring lock: a step may still be running when a link is detached.
+ * wait for the ring lock: a step may still be running, or begin, when a link is detached.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_verifier.h>
@@ -34,6 +34,7 @@
 
 #include "ring/cq.h"
 #include "ring/locks.h"
+#include "ring/mailbox.h"
 #include "ring/queues.h"
 #include "rsrc/memory.h"
 #include "submit/submit.h"
@@ -63,8 +64,10 @@ static const struct io_uring_bpf_ops *io_loop_get(struct io_ring_ctx *ctx)
 static int io_loop_step(struct io_ring_ctx *ctx, const struct io_uring_bpf_ops *ops,
 			struct iou_loop_params *params)
 {
-	int ret = io_ring_lock(ctx);
+	int ret;
 
+	io_ring_yield(ctx);
+	ret = io_ring_lock(ctx);
 	if (ret)
 		return ret;
 	ret = -EFAULT;

@@ -620,6 +620,25 @@ TEST_F(loop, second_link)
 	close(map);
 }
 
+/* A map that is made without BPF_F_LINK is attached until its element is deleted. */
+TEST_F(loop, without_link)
+{
+	int map, key = 0;
+
+	close(self->link);
+	self->link = -1;
+	map = loop_map("scripted", self->r.fd, 0);
+	ASSERT_GE(map, 0);
+	step(0, LOOP_NONE, STOP);
+	EXPECT_EQ(run(&self->r), 0);
+	EXPECT_EQ(data->steps, 1);
+	EXPECT_EQ(bpf_map_delete_elem(map, &key), 0);
+	data->next = 0;
+	EXPECT_EQ(run(&self->r), 0);
+	EXPECT_EQ(data->steps, 1);
+	close(map);
+}
+
 /* Without its link a ring is as others. */
 TEST_F(loop, detached)
 {
