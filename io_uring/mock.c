@@ -25,6 +25,7 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -119,14 +120,28 @@ static bool io_mock_contains(const struct kiocb *iocb, size_t len)
 	return iocb->ki_pos >= 0 && iocb->ki_pos <= file->size && len <= file->size - iocb->ki_pos;
 }
 
+/* Zero the memory.  Return: the number of bytes, less if memory is missing or current is killed. */
+static size_t io_mock_zero(struct iov_iter *to)
+{
+	size_t zeroed = 0, part, nr;
+
+	do {
+		part = min(iov_iter_count(to), SZ_1M);
+		nr = iov_iter_zero(part, to);
+		zeroed += nr;
+		cond_resched();
+	} while (nr == part && iov_iter_count(to) && !fatal_signal_pending(current));
+	return zeroed;
+}
+
 static ssize_t io_mock_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	size_t zeroed, len = iov_iter_count(to);
 
 	if (!io_mock_contains(iocb, len))
 		return -EINVAL;
-	zeroed = iov_iter_zero(len, to);
-	/* a read into memory that is not there ends at once, and is short */
+	zeroed = io_mock_zero(to);
+	/* such a read ends at once, and is short */
 	return zeroed == len ? io_mock_end(iocb, len) : zeroed;
 }
 
