@@ -189,6 +189,15 @@ void name_fd(struct gen *g, struct call *c, int fd)
 	}
 }
 
+/* An address for data; buffer i begins at page 2 * i, see iovecs(). */
+static uint64_t data_address(struct gen *g, const struct call *c, bool fixed, unsigned int len,
+			     bool aligned)
+{
+	if (!fixed || pct(g, 10))
+		return buffer(g, len, aligned);
+	return AT(AREA_BUF) + c->sqe.buf_index * 2 * PAGE + (aligned ? 0 : below(g, 200));
+}
+
 /* /dev/zero looks behind each page whether its reader has work to do.  A slot may have it. */
 static unsigned int steady(struct gen *g, struct call *c, int fd, unsigned int len,
 			   unsigned int most)
@@ -199,10 +208,14 @@ static unsigned int steady(struct gen *g, struct call *c, int fd, unsigned int l
 	return g->p->compared && zero && len > most ? most : len;
 }
 
-static void gen_rw(struct gen *g, struct call *c)
+/* Read or write. */
+void gen_rw(struct gen *g, struct call *c)
 {
-	bool vector = c->sqe.opcode == IORING_OP_READV || c->sqe.opcode == IORING_OP_WRITEV;
-	bool fixed = c->sqe.opcode == IORING_OP_READ_FIXED ||
+	bool both = c->sqe.opcode == IORING_OP_READV_FIXED ||
+		    c->sqe.opcode == IORING_OP_WRITEV_FIXED;
+	bool vector = both || c->sqe.opcode == IORING_OP_READV ||
+		      c->sqe.opcode == IORING_OP_WRITEV;
+	bool fixed = both || c->sqe.opcode == IORING_OP_READ_FIXED ||
 		     c->sqe.opcode == IORING_OP_WRITE_FIXED;
 	bool iopoll = g->flags[c->ring] & IORING_SETUP_IOPOLL;
 	bool aligned, slow;
@@ -218,25 +231,23 @@ static void gen_rw(struct gen *g, struct call *c)
 	c->sqe.off = position(g, aligned);
 	if (fd >= FD_PIPE_R && fd <= FD_EVENT && pct(g, 80))
 		c->sqe.len = fd == FD_EVENT ? 8 : PICK(g, 1, 2, 8, 100, 4096);
+	if (fixed)
+		c->sqe.buf_index = below(g, g->bufs[c->ring] + (pct(g, 10) ? 2 : 1));
 	if (vector) {
 		struct iovec iov[4];
 		unsigned int i, nr = 1 + below(g, 4);
 
 		for (i = 0; i < nr; i++) {
 			iov[i].iov_len = steady(g, c, fd, length(g, aligned), PAGE / nr);
-			iov[i].iov_base = (void *)buffer(g, iov[i].iov_len, aligned);
+			/* which of two errors a range has is not said */
+			if (both && g->p->compared && iov[i].iov_len > 2 * PAGE)
+				iov[i].iov_len = 2 * PAGE;
+			iov[i].iov_base = (void *)data_address(g, c, fixed, iov[i].iov_len, aligned);
 		}
 		c->sqe.addr = put(g, c, iov, nr * sizeof(iov[0]));
 		c->sqe.len = nr;
 	} else {
-		c->sqe.addr = buffer(g, c->sqe.len, aligned);
-	}
-	if (fixed) {
-		c->sqe.buf_index = below(g, g->bufs[c->ring] + (pct(g, 10) ? 2 : 1));
-		/* buffer i begins at page 2 * i, see iovecs() */
-		if (pct(g, 90))
-			c->sqe.addr = AT(AREA_BUF) + c->sqe.buf_index * 2 * PAGE +
-				      (aligned ? 0 : below(g, 200));
+		c->sqe.addr = data_address(g, c, fixed, c->sqe.len, aligned);
 	}
 	if (pct(g, 8)) {
 		c->sqe.rw_flags = PICK(g, RWF_NOWAIT, RWF_APPEND, RWF_DSYNC, RWF_SYNC,
@@ -530,12 +541,18 @@ static void gen_op(struct gen *g, struct call *c, unsigned int op)
 	if (op == IORING_OP_NOP && pct(g, 15)) {
 		c->sqe.nop_flags = pct(g, 85) ? IORING_NOP_INJECT_RESULT : odd(g);
 		/* 6.12 has no other flags */
-		if (g->p->compared)
+		if (!NEWER(g))
 			c->sqe.nop_flags &= ~(2 * IORING_NOP_CQE32 - 1) | IORING_NOP_INJECT_RESULT;
 		c->sqe.len = odd(g);
-	} else if (op == IORING_OP_NOP && !g->p->compared && pct(g, 50) &&
+	} else if (op == IORING_OP_NOP && NEWER(g) && pct(g, 50) &&
 		   g->flags[c->ring] & (IORING_SETUP_CQE32 | IORING_SETUP_CQE_MIXED)) {
 		c->sqe.nop_flags = IORING_NOP_CQE32;
+	}
+	if (NEWER(g) && pct(g, g->flags[c->ring] & IORING_SETUP_SQE_MIXED ? 40 : 1)) {
+		if (op == IORING_OP_NOP)
+			c->sqe.opcode = IORING_OP_NOP128;
+		else if (op == IORING_OP_URING_CMD)
+			c->sqe.opcode = IORING_OP_URING_CMD128;
 	}
 	c->sqe.user_data = fresh(g);
 }
@@ -683,6 +700,9 @@ static void gen_wait(struct gen *g, struct call *c)
 	if (pct(g, 20))
 		arg.min_wait_usec = PICK(g, 0, 1, 100, 2000);
 	arg.ts = put(g, c, &ts, sizeof(ts));
+	/* 6.12 reads the time only if it waits */
+	if (!NEWER(g) && arg.ts - ARG(c - g->p->call) >= ARG_SIZE)
+		arg.ts = 0;
 	if (g->rare && pct(g, 5)) {
 		arg.sigmask = PICK(g, 0, AT(AREA_BUF));
 		arg.sigmask_sz = PICK(g, 0, 8, 4, 16);
@@ -934,6 +954,9 @@ static void reg_misc(struct gen *g, struct call *c)
 		break;
 	case IORING_REGISTER_QUERY:
 		hdr.query_op = below(g, 5);
+		/* the sizes of headers are those of a kernel */
+		if (g->p->compared && hdr.query_op == IO_URING_QUERY_SCQ)
+			hdr.query_op = IO_URING_QUERY_OPCODES;
 		hdr.size = PICK(g, 48, 48, 16, 10, 0, 4096, 4097, -1);
 		c->a[1] = put(g, c, &hdr, sizeof(hdr));
 		break;
@@ -946,6 +969,25 @@ static void reg_misc(struct gen *g, struct call *c)
 		c->a[2] = 1;
 		break;
 	}
+}
+
+/* Other sizes, with room for what is in the ring or without; do_register() maps the result. */
+static void reg_resize(struct gen *g, struct call *c)
+{
+	struct io_uring_params p = {
+		.sq_entries = PICK(g, 8, 16, 16, 32, 64, 1, 4, 5),
+		.flags = PICK(g, 0, IORING_SETUP_CLAMP, IORING_SETUP_CQSIZE, IORING_SETUP_CQSIZE,
+			      IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP),
+	};
+
+	if (p.flags & IORING_SETUP_CQSIZE)
+		p.cq_entries = PICK(g, 16, 32, 64, 128, 4, 1, 20);
+	if (g->rare && pct(g, 10))
+		p.flags |= 1u << below(g, 20);
+	if (g->rare && pct(g, 5))
+		p.sq_entries = odd(g);
+	c->a[1] = put(g, c, &p, sizeof(p));
+	c->a[2] = 1;
 }
 
 /* Register a queue for RECV_ZC, or change it.  The refill ring is memory that calls write to. */
@@ -1024,6 +1066,9 @@ static void gen_register_op(struct gen *g, unsigned int ring, unsigned int op)
 	case IORING_REGISTER_ZCRX_CTRL:
 		reg_queue(g, c);
 		break;
+	case IORING_REGISTER_RESIZE_RINGS:
+		reg_resize(g, c);
+		break;
 	default:
 		reg_misc(g, c);
 	}
@@ -1055,11 +1100,13 @@ static void gen_register(struct gen *g)
 		op = PICK(g, IORING_REGISTER_PBUF_RING, IORING_REGISTER_PBUF_RING,
 			  IORING_REGISTER_PBUF_RING, IORING_REGISTER_PBUF_RING,
 			  IORING_UNREGISTER_PBUF_RING, IORING_REGISTER_PBUF_STATUS);
-	if (!g->p->compared && pct(g, 4))
-		op = PICK(g, IORING_REGISTER_NAPI, IORING_UNREGISTER_NAPI, IORING_REGISTER_QUERY,
-			  IORING_REGISTER_MEM_REGION);
-	if (!g->p->compared && pct(g, 4))
-		op = PICK(g, IORING_REGISTER_ZCRX_IFQ, IORING_REGISTER_ZCRX_CTRL);
+	if (!g->p->compared && pct(g, 2))
+		op = PICK(g, IORING_REGISTER_NAPI, IORING_UNREGISTER_NAPI);
+	if (NEWER(g) && pct(g, 12))
+		op = PICK(g, IORING_REGISTER_ZCRX_IFQ, IORING_REGISTER_ZCRX_CTRL,
+			  IORING_REGISTER_QUERY, IORING_REGISTER_MEM_REGION,
+			  IORING_REGISTER_RESIZE_RINGS, IORING_REGISTER_RESIZE_RINGS,
+			  IORING_REGISTER_RESIZE_RINGS);
 	if (!g->p->compared && pct(g, 5))
 		op = below(g, IORING_REGISTER_LAST + 2);
 	gen_register_op(g, below(g, g->rings), op);
@@ -1083,9 +1130,12 @@ static unsigned int ring_flags(struct gen *g)
 		flags |= IORING_SETUP_SQE128;
 	if (pct(g, 8))
 		flags |= IORING_SETUP_CQE32;
-	else if (!g->p->compared && pct(g, 10))
-		/* 6.12 has no such rings */
+	else if (NEWER(g) && pct(g, 10))
 		flags |= IORING_SETUP_CQE_MIXED;
+	if (NEWER(g) && !(flags & IORING_SETUP_SQE128) && pct(g, 8))
+		flags |= IORING_SETUP_SQE_MIXED;
+	if (NEWER(g) && flags & IORING_SETUP_IOPOLL && pct(g, 20))
+		flags |= IORING_SETUP_HYBRID_IOPOLL;
 	if (pct(g, 10))
 		flags |= IORING_SETUP_NO_SQARRAY;
 	if (pct(g, 65))
@@ -1099,7 +1149,7 @@ static unsigned int ring_flags(struct gen *g)
 	if (pct(g, 8))
 		flags |= IORING_SETUP_ATTACH_WQ;
 	if (g->rare && pct(g, 5))
-		flags ^= 1u << below(g, 18);
+		flags ^= 1u << below(g, NEWER(g) ? 22 : 18);
 	return flags;
 }
 

@@ -20,6 +20,9 @@ struct gen {
 	bool rare;			/* odd values are welcome */
 };
 
+/* May the program have what mainline has added since 6.12? */
+#define NEWER(g) (!OLDER || !(g)->p->compared)
+
 #define PICK(g, ...) ({ \
 	static const uint64_t list_[] = { __VA_ARGS__ }; \
 	list_[below(g, ARRAY_SIZE(list_))]; \
@@ -35,6 +38,7 @@ uint64_t put(struct gen *g, struct call *c, const void *data, unsigned int len);
 uint64_t buffer(struct gen *g, unsigned int len, bool aligned);
 unsigned int length(struct gen *g, bool aligned);
 void name_fd(struct gen *g, struct call *c, int fd);
+void gen_rw(struct gen *g, struct call *c);
 
 /* gen_more.c */
 unsigned int draw_more(struct gen *g);

@@ -104,7 +104,7 @@ static void gen_vector(struct gen *g, struct call *c)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(iov); i++) {
-		iov[i].iov_len = length(g, false);
+		iov[i].iov_len = g->p->compared ? below(g, 40) : length(g, false);
 		iov[i].iov_base = (void *)buffer(g, iov[i].iov_len, false);
 	}
 	c->sqe.addr = put(g, c, iov, sizeof(iov));
@@ -151,9 +151,13 @@ static void gen_transfer(struct gen *g, struct call *c)
 			c->sqe.flags &= ~IOSQE_BUFFER_SELECT;
 		c->sqe.len = c->sqe.addr ? below(g, 100) : PICK(g, 0, 0, 1, 100);
 		/* 6.12 refuses a length of a multishot receive, which 6.17 has added */
-		if (c->sqe.opcode == IORING_OP_RECV && c->sqe.len)
+		if (!NEWER(g) && c->sqe.opcode == IORING_OP_RECV && c->sqe.len)
 			c->sqe.ioprio &= ~IORING_RECV_MULTISHOT;
 		c->sqe.msg_flags = PICK(g, 0, 0, 0, MSG_DONTWAIT, MSG_PEEK, MSG_NOSIGNAL);
+		if (NEWER(g) && sends && !message && pct(g, 12))
+			gen_vector(g, c);
+		if (NEWER(g) && !message && pct(g, 10))
+			gen_registered(g, c);
 		return;
 	}
 	c->sqe.msg_flags = PICK(g, 0, 0, 0, 0, MSG_DONTWAIT, MSG_WAITALL, MSG_PEEK, MSG_TRUNC,
@@ -455,9 +459,11 @@ static const struct {
 	{ IORING_OP_FADVISE, 1, gen_little, 1 },
 	{ IORING_OP_MADVISE, 2, gen_little, 1 },
 	{ IORING_OP_EPOLL_CTL, 2, gen_event, 2 },
-	/* 6.12 has not got them */
-	{ IORING_OP_PIPE, 2, gen_little, 0 },
-	{ IORING_OP_EPOLL_WAIT, 3, gen_little, 0 },
+	{ IORING_OP_PIPE, 2, gen_little, !OLDER * 2 },
+	{ IORING_OP_EPOLL_WAIT, 3, gen_little, !OLDER * 2 },
+	{ IORING_OP_READV_FIXED, 3, gen_rw, !OLDER * 3 },
+	{ IORING_OP_WRITEV_FIXED, 3, gen_rw, !OLDER * 3 },
+	/* into how many pieces TCP divides the data is not said */
 	{ IORING_OP_RECV_ZC, 3, gen_little, 0 },
 	{ IORING_OP_STATX, 1, gen_name, 2 },
 	{ IORING_OP_UNLINKAT, 1, gen_name, 2 },
@@ -501,7 +507,8 @@ void gen_more(struct gen *g, struct call *c)
 			ops[i].gen(g, c);
 			/* only these end, or wait, in the call that submits them */
 			if (ops[i].gen != gen_transfer && ops[i].gen != gen_multiread &&
-			    ops[i].gen != gen_futex && ops[i].gen != gen_command)
+			    ops[i].gen != gen_futex && ops[i].gen != gen_command &&
+			    ops[i].gen != gen_rw)
 				g->racy = true;
 		}
 }
@@ -545,7 +552,7 @@ void reg_group(struct gen *g, struct call *c)
 			reg.flags &= ~IOU_PBUF_RING_MMAP;
 		if (!(reg.flags & IOU_PBUF_RING_MMAP))
 			reg.ring_addr = AT(AREA_GROUP + reg.bgid);
-		if (reg.flags & IOU_PBUF_RING_INC && pct(g, 20) && !g->p->compared)
+		if (reg.flags & IOU_PBUF_RING_INC && pct(g, 20) && NEWER(g))
 			reg.min_left = PICK(g, 1, 64, 4096);
 		g->room[c->ring][reg.bgid] = reg.ring_entries;
 	}

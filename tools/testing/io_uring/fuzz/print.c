@@ -25,6 +25,7 @@ static const char * const ops[IORING_OP_LAST] = {
 	"FIXED_FD_INSTALL", "FTRUNCATE", "BIND", "LISTEN",
 	[IORING_OP_RECV_ZC] = "RECV_ZC",
 	[IORING_OP_EPOLL_WAIT] = "EPOLL_WAIT", [IORING_OP_PIPE] = "PIPE",
+	[IORING_OP_READV_FIXED] = "READV_FIXED", [IORING_OP_WRITEV_FIXED] = "WRITEV_FIXED",
 	[IORING_OP_NOP128] = "NOP128",
 	[IORING_OP_URING_CMD128] = "URING_CMD128",
 };
@@ -52,7 +53,7 @@ static const char * const slots[FD_END - FD_FIRST] = {
 static const char * const setup[] = {
 	"IOPOLL", "SQPOLL", "SQ_AFF", "CQSIZE", "CLAMP", "ATTACH_WQ", "R_DISABLED", "SUBMIT_ALL",
 	"COOP", "TASKRUN_FLAG", "SQE128", "CQE32", "SINGLE", "DEFER", "NO_MMAP", "REG_FD_ONLY",
-	"NO_SQARRAY", "HYBRID_IOPOLL", "CQE_MIXED",
+	"NO_SQARRAY", "HYBRID_IOPOLL", "CQE_MIXED", "SQE_MIXED", "SQ_REWIND",
 };
 
 static const char * const sqe_flags[] = {

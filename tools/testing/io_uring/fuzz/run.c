@@ -107,6 +107,7 @@ static void map_ring(struct ring *r)
 {
 	size_t cq = r->p.cq_off.cqes + (size_t)r->p.cq_entries * cqe_size(r);
 	size_t sq = r->p.sq_off.array + (size_t)r->p.sq_entries * 4;
+	unsigned int i;
 
 	if (r->p.flags & IORING_SETUP_NO_SQARRAY)
 		sq = 0;
@@ -115,20 +116,23 @@ static void map_ring(struct ring *r)
 	if (r->p.flags & IORING_SETUP_NO_MMAP) {
 		r->rings = (char *)r->p.cq_off.user_addr;
 		r->sqes = (char *)r->p.sq_off.user_addr;
+	} else {
+		r->rings = mmap(NULL, r->rings_len, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
+				IORING_OFF_SQ_RING);
+		r->sqes = mmap(NULL, r->sqes_len, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
+			       IORING_OFF_SQES);
+	}
+	if (r->rings == MAP_FAILED || r->sqes == MAP_FAILED) {
+		r->rings = NULL;
 		return;
 	}
-	r->rings = mmap(NULL, r->rings_len, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
-			IORING_OFF_SQ_RING);
-	r->sqes = mmap(NULL, r->sqes_len, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
-		       IORING_OFF_SQES);
-	if (r->rings == MAP_FAILED || r->sqes == MAP_FAILED)
-		r->rings = NULL;
+	for (i = 0; i < r->p.sq_entries && !(r->p.flags & IORING_SETUP_NO_SQARRAY); i++)
+		word(r, r->p.sq_off.array)[i] = i;
 }
 
 static long do_ring(const struct call *c)
 {
 	struct ring *r = &rings[c->ring];
-	unsigned int i;
 	int fd;
 
 	if (r->there)
@@ -155,9 +159,6 @@ static long do_ring(const struct call *c)
 	map_ring(r);
 	if (!r->rings)
 		return -ENOMEM;
-	if (!(r->p.flags & IORING_SETUP_NO_SQARRAY))
-		for (i = 0; i < r->p.sq_entries; i++)
-			word(r, r->p.sq_off.array)[i] = i;
 	r->there = true;
 	if (out)
 		fprintf(out, "   sq %u cq %u features %x\n", r->p.sq_entries, r->p.cq_entries,
@@ -165,19 +166,30 @@ static long do_ring(const struct call *c)
 	return 0;
 }
 
+/* How many slots does an SQE take?  One of 128 bytes does not go round the end of the array. */
+static unsigned int sqe_slots(struct ring *r, const struct io_uring_sqe *sqe)
+{
+	if (!(r->p.flags & IORING_SETUP_SQE_MIXED) || r->p.sq_entries < 2)
+		return 1;
+	return sqe->opcode == IORING_OP_NOP128 || sqe->opcode == IORING_OP_URING_CMD128 ? 2 : 1;
+}
+
 static long do_sqe(const struct call *c)
 {
 	struct ring *r = &rings[c->ring];
-	unsigned int at;
+	unsigned int slots = sqe_slots(r, &c->sqe), at;
 	char *sqe;
 
 	if (!r->there)
 		return -EBADF;
-	if (r->prepared - load(word(r, r->p.sq_off.head)) >= r->p.sq_entries)
+	if (r->prepared - load(word(r, r->p.sq_off.head)) + slots > r->p.sq_entries)
 		return -EBUSY;
-	at = r->prepared++ & (r->p.sq_entries - 1);
+	at = r->prepared & (r->p.sq_entries - 1);
+	if (at + slots > r->p.sq_entries)
+		slots = 1;
+	r->prepared += slots;
 	sqe = r->sqes + at * sqe_size(r);
-	memset(sqe, 0, sqe_size(r));
+	memset(sqe, 0, sqe_size(r) * slots);
 	memcpy(sqe, &c->sqe, sizeof(c->sqe));
 	if (c->sqe.opcode == IORING_OP_TIMEOUT || c->sqe.opcode == IORING_OP_LINK_TIMEOUT ||
 	    c->sqe.opcode == IORING_OP_TIMEOUT_REMOVE)
@@ -249,6 +261,22 @@ static uint32_t sum(const void *data, unsigned int len)
 	return h;
 }
 
+/* The old rings stay mapped, as another thread may look at them. */
+static void map_resized(struct ring *r, const struct io_uring_params *p)
+{
+	struct ring new = *r;
+
+	new.p.sq_entries = p->sq_entries;
+	new.p.cq_entries = p->cq_entries;
+	new.p.sq_off = p->sq_off;
+	new.p.cq_off = p->cq_off;
+	map_ring(&new);
+	if (new.rings)
+		*r = new;
+	else
+		r->there = false;
+}
+
 static long do_register(const struct call *c)
 {
 	struct ring *r = &rings[c->ring];
@@ -264,6 +292,8 @@ static long do_register(const struct call *c)
 		op |= IORING_REGISTER_USE_REGISTERED_RING;
 	}
 	ret = syscall(__NR_io_uring_register, fd, op, c->a[1], c->a[2]);
+	if (!ret && c->a[0] == IORING_REGISTER_RESIZE_RINGS)
+		map_resized(r, (void *)c->a[1]);
 	return ret < 0 ? -errno : ret;
 }
 
@@ -628,13 +658,23 @@ static bool threads_sleep(void)
 static void collect(struct ring *r)
 {
 	uint32_t tail = load(word(r, r->p.cq_off.tail));
+	const struct io_uring_cqe *cqe;
+	unsigned int size;
 
 	if (!r->cqes)
 		r->cqes = calloc(MAX_CQES, 32);
-	for (; r->seen != tail && r->got < MAX_CQES; r->seen++) {
+	while (r->seen != tail && r->got < MAX_CQES) {
+		cqe = (void *)(r->rings + r->p.cq_off.cqes +
+			      (r->seen & (r->p.cq_entries - 1)) * cqe_size(r));
+		size = cqe_size(r);
+		if (r->p.flags & IORING_SETUP_CQE_MIXED && cqe->flags & IORING_CQE_F_32)
+			size = 32;
+		r->seen += size / cqe_size(r);
+		/* fills the slots behind which a larger one does not fit */
+		if (r->p.flags & IORING_SETUP_CQE_MIXED && cqe->flags & IORING_CQE_F_SKIP)
+			continue;
 		memset(r->cqes[r->got], 0, 32);
-		memcpy(r->cqes[r->got++], r->rings + r->p.cq_off.cqes +
-		       (r->seen & (r->p.cq_entries - 1)) * cqe_size(r), cqe_size(r));
+		memcpy(r->cqes[r->got++], cqe, size);
 	}
 	if (!prog->keeps || over || r->p.flags & IORING_SETUP_IOPOLL)
 		store(word(r, r->p.cq_off.head), r->seen);
@@ -691,7 +731,8 @@ static bool has_place(const uint64_t *cqe)
 	/* the rest of a chain that breaks is told earlier, or later, also what is refused in it */
 	if ((int)cqe[1] < 0 && !(sqe->nop_flags && (int)cqe[1] == (int)sqe->len))
 		return false;
-	return sqe->opcode == IORING_OP_NOP && !(sqe->flags & ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK));
+	return sqe->opcode == IORING_OP_NOP && !(sqe->nop_flags & IORING_NOP_TW) &&
+	       !(sqe->flags & ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK));
 }
 
 static int cqe_order(const void *a, const void *b)
@@ -804,7 +845,13 @@ static void log_call(const struct call *c, unsigned int at, long ret)
 	for (i = 0; i < MAX_RINGS; i++)
 		if (rings[i].there)
 			log_ring(i);
-	if (c->kind == C_REGISTER)
+	if (c->kind != C_REGISTER)
+		return;
+	/* where things are in new rings is not said */
+	if (c->a[0] == IORING_REGISTER_RESIZE_RINGS)
+		fprintf(out, "   sq %u cq %u\n", rings[c->ring].p.sq_entries,
+			rings[c->ring].p.cq_entries);
+	else
 		fprintf(out, "   argument %08x\n", sum((void *)ARG(at), ARG_SIZE));
 }
 
