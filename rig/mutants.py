@@ -18,6 +18,7 @@ may be empty; an #include in it gets a line of its own. A line '<tab>@ FILE | PL
 place for the lines below it.
 """
 import collections
+import hashlib
 import os
 import re
 
@@ -52,6 +53,11 @@ class Row:
             self.bits = "32"
         elif cells[4:]:
             self.config = cells[4]
+
+    def fingerprint(self):
+        """Another one if the row changes, but for its sentence."""
+        what = (self.file, self.place, self.tests, self.config, self.bits, self.changes)
+        return hashlib.sha256(repr(what).encode()).hexdigest()[:8]
 
 
 def parse(text):

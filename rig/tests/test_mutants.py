@@ -83,6 +83,15 @@ class Tree(unittest.TestCase):
             self.change(place, *changes)
 
 
+class Fingerprint(unittest.TestCase):
+    def test_changes_with_the_row(self):
+        def of(why, test, change):
+            return mutants.parse(f"# {why}\nname | io_uring/op/one.c | enter | {test}\n\t{change}\n")[0].fingerprint()
+        self.assertEqual(of("Why.", "kunit a", "1 => 2"), of("Why not.", "kunit a", "1 => 2"))
+        self.assertNotEqual(of("Why.", "kunit a", "1 => 2"), of("Why.", "kunit a", "1 => 3"))
+        self.assertNotEqual(of("Why.", "kunit a", "1 => 2"), of("Why.", "kunit b", "1 => 2"))
+
+
 class Apply(Tree):
     def test_in_each_kind_of_place(self):
         self.assert_changed("int second;\n};", "long second;\n};", "thing", "int second; => long second;")
