@@ -37,8 +37,7 @@ static int io_pipe_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	pipe->file_index = READ_ONCE(sqe->file_index);
 	if (pipe->flags & ~(O_CLOEXEC | O_NONBLOCK | O_DIRECT | O_NOTIFICATION_PIPE))
 		return -EINVAL;
-	/* exec does not close registered files, so a slot cannot have O_CLOEXEC */
-	return pipe->file_index && pipe->flags & O_CLOEXEC ? -EINVAL : 0;
+	return 0;
 }
 
 /* Reserve two descriptors.  Return: 0, or a negative errno. */
@@ -79,8 +78,15 @@ static enum io_result io_pipe_issue(struct io_kiocb *req, unsigned int issue_fla
 {
 	const struct io_pipe *pipe = io_pipe(req);
 	struct file *files[2];
-	int ret = create_pipe_files(files, pipe->flags);
+	int ret;
 
+	/*
+	 * exec does not close registered files, so a slot cannot have O_CLOEXEC.  As on 7.3, this is
+	 * not checked before the requests ahead in the chain have run.
+	 */
+	if (pipe->file_index && pipe->flags & O_CLOEXEC)
+		return io_done(req, -EINVAL);
+	ret = create_pipe_files(files, pipe->flags);
 	if (ret)
 		return io_done(req, ret);
 	if (pipe->file_index)
