@@ -208,6 +208,7 @@ int io_send_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 static int io_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 valid)
 {
 	struct io_net *net = io_net(req);
+	u16 how = READ_ONCE(sqe->ioprio);
 	int ret;
 
 	if (unlikely(READ_ONCE(sqe->__pad2[0])))
@@ -216,7 +217,7 @@ static int io_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 
 	if (unlikely(req->flags & REQ_F_CQE_SKIP))
 		return -EINVAL;
 	ret = io_notif_make(req, READ_ONCE(sqe->addr3) ?: req->cqe.user_data,
-			    READ_ONCE(sqe->ioprio) & IORING_SEND_ZC_REPORT_USAGE);
+			    !(how & ~valid) && how & IORING_SEND_ZC_REPORT_USAGE);
 	if (unlikely(ret))
 		return ret;
 	ret = io_net_prep_fields(req, sqe, valid);

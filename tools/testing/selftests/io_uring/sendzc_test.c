@@ -257,6 +257,20 @@ TEST_F(sendzc, usage)
 	}
 }
 
+/* Nothing is reported of a request whose flags are refused.  Mutant: refused-is-copied. */
+TEST_F(sendzc, usage_of_a_refused_one)
+{
+	struct iou *r = &self->r;
+	bool more;
+
+	prep_zc(r, variant->sqe_flags, self->pair[0][0], self->out, 10, 0)->ioprio =
+		IORING_SEND_ZC_REPORT_USAGE | IORING_RECV_MULTISHOT;
+	ASSERT_LE(0, iou_submit(r));
+	EXPECT_EQ(-EINVAL, take_sent(r, &more));
+	ASSERT_TRUE(more);
+	EXPECT_EQ(0, take_notice(r));
+}
+
 /* A device that needs no copy: the notification reports none.  Mutant: sent-is-copied. */
 TEST_F(sendzc, usage_without_copy)
 {
