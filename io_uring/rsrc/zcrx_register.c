@@ -128,8 +128,7 @@ static int io_zcrx_make_refill(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 	if (size < used)
 		return -EINVAL;
 	refill = memory->region.ptr;
-	WRITE_ONCE(refill->head, 0);
-	WRITE_ONCE(refill->tail, 0);
+	memset(refill, 0, sizeof(*refill));
 	if (!(event->flags & ZCRX_EVENT_DESC_FLAG_STATS))
 		return 0;
 	if (event->stats_offset % __alignof__(*zcrx->stats))
@@ -137,6 +136,7 @@ static int io_zcrx_make_refill(struct io_ring_ctx *ctx, struct io_zcrx *zcrx,
 	if (event->stats_offset < used || event->stats_offset > size - sizeof(*zcrx->stats))
 		return -ERANGE;
 	zcrx->stats = memory->region.ptr + event->stats_offset;
+	memset(zcrx->stats, 0, sizeof(*zcrx->stats));
 	return 0;
 }
 

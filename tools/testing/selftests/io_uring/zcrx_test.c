@@ -180,6 +180,32 @@ TEST(stats_offset)
 	iou_exit(&r);
 }
 
+/* The header of the refill ring is cleared, and the counts.  Mutant: zcrx-counts-from-garbage. */
+TEST(cleared)
+{
+	const size_t at = HEADER + 8 * 16 + 64;
+	unsigned int i;
+	struct iou r;
+	struct zq q;
+
+	SKIP_WITHOUT_ZCRX();
+	ASSERT_EQ(0, iou_init(&r, 4, CQE32_DEFER));
+	zq_args(&q, 1, 8);
+	memset(q.refill, 0xaa, IOU_PAGE);
+	q.reg.event_desc = (uintptr_t)&q.event;
+	q.event.flags = STATS;
+	q.event.stats_offset = at;
+	ASSERT_EQ(0, zq_register(&r, &q));
+	for (i = 0; i < IOU_PAGE; i++) {
+		bool ours = i < HEADER || (i >= at && i < at + sizeof(struct zcrx_stats));
+
+		ASSERT_EQ(ours ? 0 : (char)0xaa, q.refill[i]) {
+			TH_LOG("byte %u", i);
+		}
+	}
+	iou_exit(&r);
+}
+
 /*
  * The kernel cannot tell the program the number or the token, so nothing is registered.  Mutant:
  * zcrx-number-kept.
