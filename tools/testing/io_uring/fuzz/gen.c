@@ -646,6 +646,7 @@ static void gen_chain(struct gen *g, unsigned int ring, unsigned int nr)
 			struct __kernel_timespec never = { .tv_sec = 1ll << 33 };
 
 			memcpy(c->blob, &never, sizeof(never));
+			c->sqe.addr = ARG(c - g->p->call);
 		}
 		if (g->p->compared && op == IORING_OP_TIMEOUT)
 			count_nothing(c);
