@@ -271,6 +271,24 @@ TEST_F(sendzc, usage_of_a_refused_one)
 	EXPECT_EQ(0, take_notice(r));
 }
 
+/*
+ * A drained send does not wait for its own notification.  Mutant: drained-waits-for-notice.
+ * differences: drain-zc-notice
+ */
+TEST_F(sendzc, drained)
+{
+	struct iou *r = &self->r;
+	bool more;
+
+	prep_zc(r, variant->sqe_flags | IOSQE_IO_DRAIN, self->pair[0][0], self->out, 10, 0);
+	ASSERT_LE(0, iou_submit(r));
+	EXPECT_EQ(10, take_sent(r, &more));
+	ASSERT_TRUE(more);
+	EXPECT_EQ(0, take_notice(r));
+	ASSERT_TRUE(sock_readable(self->pair[0][1]));
+	EXPECT_TRUE(got(self->pair[0][1], self->in, 10, 0));
+}
+
 /* A device that needs no copy: the notification reports none.  Mutant: sent-is-copied. */
 TEST_F(sendzc, usage_without_copy)
 {
