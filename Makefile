@@ -70,9 +70,9 @@ tables: ## the presentations' tables anew on the kernel that runs (DEV=/dev/nvme
 check: deps ## checkpatch, sparse, W=1, kernel-doc, htmldocs, layers, our own rules
 	@rig/check
 
-machines: export MACHINES = 1
-machines: deps ## compile io_uring/ for arm64, s390x, i386, with clang, and without options (T=name,...)
-	@rig/machines $(subst $(comma), ,$(T))
+machines: export MACHINES = $(if $(BOOT),boot,1)
+machines: deps ## compile io_uring/ for arm64, s390x, i386, with clang, and without options (T=name,...; BOOT=1: kselftests on the three)
+	@rig/machines$(if $(BOOT),-boot) $(subst $(comma), ,$(T))
 
 models: deps ## the spin models of Documentation/io_uring/models
 	@Documentation/io_uring/models/check
@@ -88,6 +88,7 @@ record: deps ## refresh stock's recorded answers
 
 soak: export CLIENTS = 1
 soak: export BPF = 1
+soak: export MACHINES = boot
 soak: deps ## long loops, KCSAN, ThreadSanitizer, all of liburing on the debug kernel
 	@rig/soak
 
