@@ -1052,6 +1052,8 @@ TEST_F(group, part_keeps_its_buffer)
 	unsigned int w, i;
 	struct iovec iov = {};
 
+	if (access(polled[0], R_OK))
+		SKIP(return, "needs tables of ACPI");
 	for (i = 0; i < POLLED; i++)
 		ASSERT_TRUE(open_polled(&file[i], polled[i]));
 	ASSERT_EQ(1, write(self->pipe[1], "x", 1));

@@ -1202,6 +1202,17 @@ TEST(names)
 	iou_exit(&r);
 }
 
+/* What the names of system calls begin with in the kernel. */
+#if defined(__aarch64__)
+#define CALL_PREFIX "__arm64_"
+#elif defined(__s390x__)
+#define CALL_PREFIX "__s390x_"
+#elif defined(__i386__)
+#define CALL_PREFIX "__ia32_"
+#else
+#define CALL_PREFIX "__x64_"
+#endif
+
 /* The kernel has the system calls, and the symbols that other parts of it use. */
 TEST(doors)
 {
@@ -1217,7 +1228,7 @@ TEST(doors)
 
 		if (!call && strcmp(t->row[i].of, "symbol"))
 			continue;
-		snprintf(name, sizeof(name), "%s%s", call ? "__x64_" : "", t->row[i].name);
+		snprintf(name, sizeof(name), "%s%s", call ? CALL_PREFIX : "", t->row[i].name);
 		EXPECT_TRUE(in_file("/proc/kallsyms", name)) {
 			TH_LOG("no %s", name);
 		}
