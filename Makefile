@@ -10,10 +10,10 @@ export DEV SPDK SPDK_DEV QUICK LABEL AGAINST RUNS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test shell kernel kunit selftests liburing clients bpf foreign fuzz bench tables check machines models mutants record soak series deps clean
+.PHONY: help run test shell kernel kunit selftests liburing clients bpf foreign fuzz bench tables check machines models mutants record soak series deb deb-test deps clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | \
+	@sed -n 's/^\([a-z-]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | \
 		awk -F'\t' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 	@echo
 	@printf '%b\n' '  CONFIG=perf|debug|preempt|kcsan|cover|foreign  KERNEL=ours|stock  BASE=7.3|6.12  KDIR=/another/tree  T=one,two\n  ACCEL=auto (KVM where it really boots a guest; default: software emulation)'
@@ -83,14 +83,22 @@ mutants: deps ## break our code as rig/mutants.table says; the named tests must 
 series: deps ## the patch series as mails, checked and applied (PROVE=1: each patch built and booted; T=topic)
 	@rig/series $(if $(PROVE),--prove)
 
+# rig/deb looks at FROM and at the disk first, and then for packages.
+deb: ## Debian packages of this kernel, to install (FROM=running, cloud or a file; 'Installing it' in README.md)
+	@rig/deb '$(or $(FROM),running)'
+
+deb-test: ## install and boot such a package in a guest with Debian, and go back
+	@rig/deb-test
+
 record: deps ## refresh stock's recorded answers
 	@rig/record
 
 soak: export CLIENTS = 1
 soak: export BPF = 1
 soak: export MACHINES = boot
+soak: export DEB = 1
 soak: deps ## long loops, KCSAN, ThreadSanitizer, all of liburing on the debug kernel
 	@rig/soak
 
 clean: ## remove what was built, keep downloads and the compiler's cache
-	cd out$(if $(filter 6.12,$(BASE)),/6.12) && rm -rf ours stock mutant series peer-* selftests log docs base default
+	cd out$(if $(filter 6.12,$(BASE)),/6.12) && rm -rf ours stock mutant series peer-* selftests log docs base default deb deb-test
