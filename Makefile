@@ -24,6 +24,7 @@ deps: ## install what is missing, with apt
 run: deps ## boot a kernel with this io_uring; fio reads, writes and verifies (one table)
 	@rig/run
 
+test: export MACHINES = 1
 test: deps ## everything below that gates a change; last line 'N passed, N failed, N skipped'
 	@rig/test
 
