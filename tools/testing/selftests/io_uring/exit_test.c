@@ -768,7 +768,8 @@ TEST_F(end, timers_of_a_thread)
  * Prepare @nr writes, and limit the ring to one worker, so that the thread exits before the worker
  * has begun all of them.
  */
-static int prep_last_writes(struct iou *r, int file, const void *buf, unsigned int size, unsigned int nr)
+static int prep_last_writes(struct iou *r, int file, const void *buf, unsigned int size,
+			    unsigned int nr)
 {
 	__u32 limits[2] = { 1, 1 };
 	unsigned long i;
