@@ -81,8 +81,8 @@ static enum io_result io_pipe_issue(struct io_kiocb *req, unsigned int issue_fla
 	int ret;
 
 	/*
-	 * exec does not close registered files, so a slot cannot have O_CLOEXEC.  As on 7.3, this is
-	 * not checked before the requests ahead in the chain have run.
+	 * exec does not close registered files, so a slot cannot have O_CLOEXEC.  As on 7.3, the
+	 * requests ahead in the chain run before this is checked.
 	 */
 	if (pipe->file_index && pipe->flags & O_CLOEXEC)
 		return io_done(req, -EINVAL);
