@@ -277,6 +277,9 @@ static enum io_result io_write_issue(struct io_kiocb *req, unsigned int issue_fl
 		kiocb->ki_flags |= IOCB_NOWAIT;
 	} else {
 		io_rw_let_block(req);
+		/* ext4 waits for some writes of parts of blocks, and does not poll the device */
+		if (S_ISREG(file_inode(req->file)->i_mode))
+			kiocb->ki_flags &= ~IOCB_HIPRI;
 	}
 	if (unlikely(!io_write_start(kiocb)))
 		return io_rw_incomplete(req, -EAGAIN);

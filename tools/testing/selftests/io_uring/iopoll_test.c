@@ -53,20 +53,20 @@ static void null_set(const char *dir, const char *key, const char *value)
 	iou_put(path, value);
 }
 
-/* Return: the device's name, or NULL if it cannot be created. */
-static const char *null_device(bool polled)
+/* Create /dev/nullb@nr unless it is there.  Return: 0 or -1. */
+static int null_create(int nr, bool polled, const char *blocksize)
 {
-	const char *dir = polled ? "/sys/kernel/config/nullb/nullb5" :
-			  "/sys/kernel/config/nullb/nullb6";
-	const char *dev = polled ? "/dev/nullb5" : "/dev/nullb6";
+	char dir[48], dev[16];
 
+	snprintf(dir, sizeof(dir), "/sys/kernel/config/nullb/nullb%d", nr);
+	snprintf(dev, sizeof(dev), "/dev/nullb%d", nr);
 	if (!access(dev, F_OK))
-		return dev;
+		return 0;
 	mount("none", "/sys/kernel/config", "configfs", 0, NULL);
 	if (mkdir(dir, 0700))
-		return NULL;
+		return -1;
 	null_set(dir, "size", "64");
-	null_set(dir, "blocksize", "4096");
+	null_set(dir, "blocksize", blocksize);
 	null_set(dir, "memory_backed", "1");
 	null_set(dir, "submit_queues", "2");
 	null_set(dir, "poll_queues", polled ? "2" : "0");
@@ -75,7 +75,15 @@ static const char *null_device(bool polled)
 	null_set(dir, "completion_nsec", "20000000");
 	null_set(dir, "power", "1");
 	iou_touch(dev);
-	return access(dev, F_OK) ? NULL : dev;
+	return access(dev, F_OK);
+}
+
+/* Return: the device's name, or NULL if it cannot be created. */
+static const char *null_device(bool polled)
+{
+	if (null_create(polled ? 5 : 6, polled, "4096"))
+		return NULL;
+	return polled ? "/dev/nullb5" : "/dev/nullb6";
 }
 
 static int mount_ext4(const char *dev, const char *dir)
@@ -285,6 +293,37 @@ TEST_F(polled, write)
 			EXPECT_EQ(-1, iou_verify(self->buf, AREA, 0, round));
 		}
 	}
+}
+
+/*
+ * A worker writes parts of old and new blocks, for which ext4 waits.  Mutant: worker-write-polled.
+ * differences: iopoll-worker-write
+ */
+TEST(part_of_a_block)
+{
+	char dir[] = "/tmp/iopoll_test.XXXXXX", path[48];
+	char *buf = iou_map_anon(2 * BLOCK);
+	struct iou r;
+	int fd, tries;
+
+	if (null_create(7, true, "512"))
+		SKIP(return, "needs null_blk and configfs");
+	ASSERT_NE(NULL, mkdtemp(dir));
+	if (mount_ext4("/dev/nullb7", dir))
+		SKIP(return, "needs ext4 and mkfs.ext4");
+	snprintf(path, sizeof(path), "%s/file", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_DIRECT, 0600);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(BLOCK, pwrite(fd, buf, BLOCK, 0));
+	ASSERT_EQ(0, posix_fallocate(fd, BLOCK, 2 * BLOCK));
+	ASSERT_EQ(0, iou_init(&r, 4, IORING_SETUP_IOPOLL));
+	iou_prep(&r, IORING_OP_WRITE, fd, buf, 2 * BLOCK, 512)->flags = IOSQE_ASYNC;
+	EXPECT_EQ(2 * BLOCK, iou_one(&r));
+	iou_exit(&r);
+	close(fd);
+	for (tries = 0; tries < 500 && umount(dir); tries++)
+		iou_sleep_ms(10);
+	rmdir(dir);
 }
 
 /* The kernel polls at most the first extent of a READ that has several extents. */
