@@ -288,6 +288,9 @@ static void gen_pipe(struct gen *g, struct call *c)
 {
 	int in = PICK(g, FD_PIPE_R, FD_PIPE2_R, FD_FULL_R, FD_TMP, FD_SOCK1, FD_EXT_BUF, FD_BAD);
 
+	/* a splice that waits for a socket keeps the pipe locked, and world_state() would wait */
+	if (g->p->compared && in == FD_SOCK1)
+		in = FD_PIPE_R;
 	name_fd(g, c, PICK(g, FD_PIPE_W, FD_PIPE2_W, FD_FULL_W, FD_SOCK2, FD_TMP, FD_EXT_BUF));
 	c->sqe.splice_fd_in = in;
 	c->sqe.splice_flags = PICK(g, 0, 0, 0, 1, 2, 4, 16);
