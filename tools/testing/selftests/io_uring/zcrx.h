@@ -115,15 +115,20 @@ static inline int zq_arm(struct iou *r, unsigned int event)
 	return iou_register(r, IORING_REGISTER_ZCRX_CTRL, &ctrl, 0);
 }
 
-static inline int zq_add_area(struct iou *r, struct io_uring_zcrx_area_reg *area, void *mem,
-			      size_t size)
+static inline int zq_add(struct iou *r, struct io_uring_zcrx_area_reg *area)
 {
 	struct zcrx_ctrl ctrl = {
 		.op = ZCRX_CTRL_ADD_AREA, .zc_area.area_ptr = (uintptr_t)area,
 	};
 
-	*area = (struct io_uring_zcrx_area_reg){ .addr = (uintptr_t)mem, .len = size };
 	return iou_register(r, IORING_REGISTER_ZCRX_CTRL, &ctrl, 0);
+}
+
+static inline int zq_add_area(struct iou *r, struct io_uring_zcrx_area_reg *area, void *mem,
+			      size_t size)
+{
+	*area = (struct io_uring_zcrx_area_reg){ .addr = (uintptr_t)mem, .len = size };
+	return zq_add(r, area);
 }
 
 /* Return: a descriptor of queue @id, or a negative errno. */
@@ -229,6 +234,13 @@ static inline bool no_zcrx(void)
 } while (0)
 
 /* A row of a table: a field of struct zq, its value, and what the registration returns */
+struct zq_row {
+	size_t		at, size;
+	__u64		value;
+	int		ret;
+	const char	*name;
+};
+
 #define ROW(field, number, err)						\
 	{ offsetof(struct zq, field), sizeof(((struct zq *)0)->field), (number), (err), #field }
 

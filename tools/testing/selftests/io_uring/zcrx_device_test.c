@@ -274,6 +274,17 @@ static bool reap(struct iou *r, struct zq *q, struct got *got, size_t bytes, boo
 	return true;
 }
 
+/* Send @total bytes in parts, each of which is received before the next one. */
+static bool stream(struct iou *r, struct zq *q, struct got *got, int fd, size_t total, size_t part)
+{
+	size_t sent;
+
+	for (sent = 0; sent < total; sent += part)
+		if (!put(fd, part, sent) || !reap(r, q, got, sent + part, true))
+			return false;
+	return true;
+}
+
 /* Return: true once @len bytes wait in a socket. */
 static bool arrived(int fd, int len)
 {
@@ -309,12 +320,7 @@ static int register_once(struct zq *q, unsigned int flags)
 /* Mutant: zcrx-device-any-queue. */
 TEST_F(device, refused)
 {
-	const struct {
-		size_t		at, size;
-		__u64		value;
-		int		ret;
-		const char	*name;
-	} rows[] = {
+	const struct zq_row rows[] = {
 		ROW(reg.if_idx, 1, -EOPNOTSUPP),
 		ROW(reg.if_idx, 9999, -ENODEV),
 		ROW(reg.if_rxq, QUEUES, -ERANGE),
@@ -401,7 +407,6 @@ TEST_F(device, stream)
 	struct zcrx_stats *stats;
 	struct zq *q = &self->q;
 	struct got got = {};
-	size_t sent;
 	int fds[2];
 
 	zq_args_of(q, self->index, 1, 32);
@@ -410,10 +415,7 @@ TEST_F(device, stream)
 	ASSERT_EQ(0, pair(self->home, self->away, 1, fds));
 	recv_zc(&self->r, fds[1], 0);
 	ASSERT_EQ(1, iou_submit(&self->r));
-	for (sent = 0; sent < total; sent += part) {
-		ASSERT_TRUE(put(fds[0], part, sent));
-		ASSERT_TRUE(reap(&self->r, q, &got, sent + part, true));
-	}
+	ASSERT_TRUE(stream(&self->r, q, &got, fds[0], total, part));
 	EXPECT_FALSE(got.wrong);
 	EXPECT_EQ(0, got.events[ZCRX_EVENT_COPY]);
 	EXPECT_EQ(0, stats->copy_count);
@@ -431,7 +433,6 @@ TEST_F(device, large_chunks)
 	const size_t size = 2 << 20, total = 300000, part = 15000;
 	static const unsigned int lens[] = { 8192, 65536 };
 	struct zq *q = &self->q;
-	size_t sent;
 	char *mem;
 	unsigned int i;
 	int fds[2];
@@ -459,10 +460,7 @@ TEST_F(device, large_chunks)
 		ASSERT_EQ(0, pair(self->home, self->away, 1, fds));
 		recv_zc(&r, fds[1], 0);
 		ASSERT_EQ(1, iou_submit(&r));
-		for (sent = 0; sent < total; sent += part) {
-			ASSERT_TRUE(put(fds[0], part, sent));
-			ASSERT_TRUE(reap(&r, q, &got, sent + part, true));
-		}
+		ASSERT_TRUE(stream(&r, q, &got, fds[0], total, part));
 		EXPECT_FALSE(got.wrong);
 		close_pair(fds);
 		iou_exit(&r);
@@ -999,7 +997,6 @@ TEST_F(device, dmabuf)
 	struct got got = {};
 	int fds[2], fd;
 	struct iou r;
-	size_t sent;
 	char *mem;
 
 	ASSERT_TRUE(dmabufs_are(0));
@@ -1014,10 +1011,7 @@ TEST_F(device, dmabuf)
 	ASSERT_EQ(0, pair(self->home, self->away, 1, fds));
 	recv_zc(&r, fds[1], 0);
 	ASSERT_EQ(1, iou_submit(&r));
-	for (sent = 0; sent < total; sent += part) {
-		ASSERT_TRUE(put(fds[0], part, sent));
-		ASSERT_TRUE(reap(&r, q, &got, sent + part, true));
-	}
+	ASSERT_TRUE(stream(&r, q, &got, fds[0], total, part));
 	EXPECT_FALSE(got.wrong);
 	EXPECT_EQ(0, got.events[ZCRX_EVENT_COPY]);
 	EXPECT_EQ(0, stats->copy_bytes);
@@ -1042,7 +1036,6 @@ TEST_F(device, dmabuf_large)
 	struct zq *q = &self->q;
 	struct got got = {};
 	int fds[2], fd, ret;
-	size_t sent;
 	char *mem;
 
 	fd = make_dmabuf(HUGE / IOU_PAGE, false, &mem);
@@ -1056,10 +1049,7 @@ TEST_F(device, dmabuf_large)
 	ASSERT_EQ(0, pair(self->home, self->away, 1, fds));
 	recv_zc(&self->r, fds[1], 0);
 	ASSERT_EQ(1, iou_submit(&self->r));
-	for (sent = 0; sent < total; sent += part) {
-		ASSERT_TRUE(put(fds[0], part, sent));
-		ASSERT_TRUE(reap(&self->r, q, &got, sent + part, true));
-	}
+	ASSERT_TRUE(stream(&self->r, q, &got, fds[0], total, part));
 	EXPECT_FALSE(got.wrong);
 	close_pair(fds);
 	close(fd);
@@ -1068,12 +1058,7 @@ TEST_F(device, dmabuf_large)
 /* Mutant: zcrx-dmabuf-torn-chunk. */
 TEST_F(device, dmabuf_refused)
 {
-	const struct {
-		size_t		at, size;
-		__u64		value;
-		int		ret;
-		const char	*name;
-	} rows[] = {
+	const struct zq_row rows[] = {
 		ROW(area.flags, 0, -EINVAL),
 		ROW(area.flags, 2, -EINVAL),
 		ROW(area.flags, 3, -EINVAL),
@@ -1119,14 +1104,10 @@ TEST_F(device, dmabuf_refused)
 static int add_dmabuf(struct iou *r, struct io_uring_zcrx_area_reg *area, unsigned int pages,
 		      int fd)
 {
-	struct zcrx_ctrl ctrl = {
-		.op = ZCRX_CTRL_ADD_AREA, .zc_area.area_ptr = (uintptr_t)area,
-	};
-
 	*area = (struct io_uring_zcrx_area_reg){
 		.len = pages * IOU_PAGE, .flags = IORING_ZCRX_AREA_DMABUF, .dmabuf_fd = fd,
 	};
-	return iou_register(r, IORING_REGISTER_ZCRX_CTRL, &ctrl, 0);
+	return zq_add(r, area);
 }
 
 /* A queue has areas of one kind.  Mutants: zcrx-dmabuf-kinds-mix, zcrx-dmabuf-copied-to. */

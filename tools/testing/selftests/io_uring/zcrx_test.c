@@ -13,12 +13,7 @@
 /* Mutant: zcrx-small-region. */
 TEST(refused)
 {
-	const struct {
-		size_t		at, size;
-		__u64		value;
-		int		ret;
-		const char	*name;
-	} rows[] = {
+	const struct zq_row rows[] = {
 		ROW(reg.if_idx, 1, -EINVAL),
 		ROW(reg.if_rxq, 1, -EINVAL),
 		ROW(reg.rq_entries, 0, -EINVAL),
