@@ -141,7 +141,7 @@ static ssize_t io_mock_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	if (!io_mock_contains(iocb, len))
 		return -EINVAL;
 	zeroed = io_mock_zero(to);
-	/* such a read ends at once, and is short */
+	/* a short read ends at once, without the delay */
 	return zeroed == len ? io_mock_end(iocb, len) : zeroed;
 }
 

@@ -216,6 +216,7 @@ static int io_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe, u16 
 	/* without the first CQE the program cannot know that a notification follows */
 	if (unlikely(req->flags & REQ_F_CQE_SKIP))
 		return -EINVAL;
+	/* as on 7.3, nothing is reported of a request whose flags are refused */
 	ret = io_notif_make(req, READ_ONCE(sqe->addr3) ?: req->cqe.user_data,
 			    !(how & ~valid) && how & IORING_SEND_ZC_REPORT_USAGE);
 	if (unlikely(ret))
