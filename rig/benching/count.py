@@ -25,9 +25,6 @@ DRIVE = ("-blockdev", "driver=null-co,node-name=drive,size=1073741824,read-zeroe
 # Rows in which a memory clear counts as one instruction, and the functions that clear.
 CLEARED_ROWS = "msg/"
 CLEARS = ("memset", "__memset", "memset_orig", "clear_page_orig", "clear_page_rep")
-# Rows whose operations a worker runs: how two tasks take turns depends on what came before, and the
-# cheapest repetition is not the usual one.
-WORKER_ROWS = "unlink/"
 # fio, from start to exit with each of two numbers of I/Os; the difference is told.
 FIO = ("--name=r --filename=/dev/nullb0 --direct=1 --rw=randread --bs=4k --size=4g --thread "
        "--norandommap --gtod_reduce=1 --clocksource=clock_gettime --output=/dev/null")
@@ -97,11 +94,10 @@ def read_regions(path, kernel):
 
 
 def settle(name, batch, ops, regions, kernel):
-    """One row's figures an operation: its cheapest repetition, as what disturbs one only adds; with
-    workers the one in the middle."""
+    """One row's figures an operation: its cheapest repetition, as what disturbs one only adds."""
     clean = [r for r in regions if TICK not in r["functions"]] or regions
     clean.sort(key=lambda r: cycles(r, "kernel"))
-    pick = clean[len(clean) // 2] if name.startswith(WORKER_ROWS) else clean[0]
+    pick = clean[0]
     inside = sum(n for f, n in pick["functions"].items() if f in kernel.ours)
     instr = pick["kernel"]
     if name.startswith(CLEARED_ROWS):

@@ -5,7 +5,7 @@ import subprocess
 from benching.common import (TOP, OUT, FIGURES, STOCK_FIGURES, WANTED, LIMIT, PEER_GOALS,
                              WORSE, REQUEST, die, say, cycles, goal_of)
 from benching.guest import build_tools, write_initrd, kernel_image, Kernel
-from benching.count import count, CLEARED_ROWS, FIO_ROWS, WORKER_ROWS
+from benching.count import count, CLEARED_ROWS, FIO_ROWS
 from benching.goals import Goals
 
 # Where timers and threads take part, the figures also depend on where in a tick the guest
@@ -18,8 +18,7 @@ def print_table(stock, ours, same):
     missed, goals = 0, Goals()
     print("\nkernel instructions and locked operations an operation, one CPU, QEMU -icount;"
           " cycles = 0.3 instr + 20 locked + 115 a system call (a model, not a time);"
-          f" {CLEARED_ROWS}: a memory clear is one instruction;"
-          f" {WORKER_ROWS}: the middle of all repetitions, not the cheapest\n")
+          f" {CLEARED_ROWS}: a memory clear is one instruction\n")
     print(f"{'':28} {'stock':>16} {'ours':>16} {'ratio':>7} {'ratio':>7}")
     print(f"{'row':28} {'instr':>9} {'lock':>6} {'instr':>9} {'lock':>6} {'instr':>7} {'cycles':>7}"
           f"  goal")
