@@ -378,13 +378,15 @@ struct io_polled {
  * @awaited: (R) number of buffers whose last users a task on ->work_wait waits for
  * @abandoned: (A) the waiting task was killed, so its unregistration has to be undone
  * @leaving: (R) number of slots of ->buf_table, whose nr is 0 during the wait
- * @spare: (A) memory for the parts of a vector (see io_uring/rsrc/parts.c), or NULL
+ * @nr_spare: (R) number of entries in @spare
+ * @spare: (R) list of memory for the parts of vectors (see io_uring/rsrc/parts.c)
  */
 struct io_buf_life {
 	unsigned int		alive;
 	unsigned int		awaited;
 	bool			abandoned;
 	unsigned int		leaving;
+	unsigned int		nr_spare;
 	struct io_buf_parts	*spare;
 };
 

@@ -420,7 +420,7 @@ int io_uring_cmd_import_fixed_vec(struct io_uring_cmd *ioucmd, const struct iove
 	iov = iovec_from_user(uvec, uvec_segs, 0, NULL, req->ctx->compat);
 	if (IS_ERR(iov))
 		return PTR_ERR(iov);
-	ret = io_buf_gather(req, ddir, iov, uvec_segs);
+	ret = io_buf_gather(req, ddir, iov, uvec_segs, issue_flags);
 	kfree(iov);
 	if (ret < 0)
 		return ret;

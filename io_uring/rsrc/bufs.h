@@ -125,7 +125,8 @@ static inline void io_buf_iter(const struct io_buf_node *buf, int ddir, u32 offs
 	};
 }
 
-int io_buf_gather(struct io_kiocb *req, int ddir, const struct iovec *iov, unsigned int nr);
+int io_buf_gather(struct io_kiocb *req, int ddir, const struct iovec *iov, unsigned int nr,
+		  unsigned int issue_flags);
 void io_parts_free(struct io_ring_ctx *ctx);
 int io_buf_set_driver(struct io_ring_ctx *ctx, unsigned int slot, struct io_mapped_ubuf *map,
 		      u32 len, unsigned int dirs);

@@ -8,9 +8,9 @@
  * a request with one range.
  *
  * The request's buffer holds the request's reference to the registered buffer.  As the request is
- * its only user, it is made and replaced without the ring lock.  The segments stay in memory until
- * the request is freed, as a device or a packet may use them until then.  The ring keeps the memory
- * of one buffer for the next request.
+ * its only user, a worker makes and replaces it without the ring lock.  The segments stay in memory
+ * until the request is freed, as a device or a packet may use them until then.  Holders of the ring
+ * lock keep the memory of some buffers for the next requests.
  */
 #include <linux/sched/signal.h>
 #include <linux/sizes.h>
@@ -22,20 +22,27 @@
  * struct io_buf_parts - parts of a registered buffer
  * @buf: the buffer that the request uses
  * @whole: the registered buffer, with a reference
+ * @next: (R) next in ctx->bufs.spare, if no request uses this memory
  * @nr_max: number of segments for which there is memory
  * @map: segments of the parts; ->release only tells whether @whole is a driver's buffer
  */
 struct io_buf_parts {
 	struct io_buf_node	buf;
-	struct io_rsrc_node	*whole;
+	union {
+		struct io_rsrc_node	*whole;
+		struct io_buf_parts	*next;
+	};
 	unsigned int		nr_max;
 	struct io_mapped_ubuf	map;
 };
 
 /* most segments of a request; their array then has 4 MiB */
 #define IO_PARTS_MAX	(SZ_4M / sizeof(struct bio_vec))
-/* most segments for which the ring keeps memory */
-#define IO_PARTS_KEPT	(SZ_64K / sizeof(struct bio_vec))
+/* least segments for which memory is allocated, and most for which the ring keeps it */
+#define IO_PARTS_LEAST	16
+#define IO_PARTS_KEPT	64
+/* most buffers whose memory a ring keeps */
+#define IO_PARTS_SPARE	64
 
 static struct io_buf_parts *io_buf_parts(struct io_rsrc_node *node)
 {
@@ -43,33 +50,43 @@ static struct io_buf_parts *io_buf_parts(struct io_rsrc_node *node)
 }
 
 /* Get memory for @nr segments.  Return: NULL without memory. */
-static struct io_buf_parts *io_buf_parts_alloc(struct io_ring_ctx *ctx, unsigned int nr)
+static struct io_buf_parts *io_buf_parts_alloc(struct io_ring_ctx *ctx, unsigned int nr,
+					       bool locked)
 {
-	struct io_buf_parts *parts = xchg(&ctx->bufs.spare, NULL);
+	struct io_buf_parts *parts;
 
-	if (parts && parts->nr_max >= nr)
+	if (locked && ctx->bufs.spare && nr <= ctx->bufs.spare->nr_max) {
+		parts = ctx->bufs.spare;
+		ctx->bufs.spare = parts->next;
+		ctx->bufs.nr_spare--;
 		return parts;
-	kvfree(parts);
+	}
+	nr = max(nr, IO_PARTS_LEAST);
 	parts = kvmalloc(struct_size(parts, map.bvec, nr), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (parts)
 		parts->nr_max = nr;
 	return parts;
 }
 
-/* Keep the memory for the next request, or free it. */
-static void io_buf_parts_free(struct io_ring_ctx *ctx, struct io_buf_parts *parts)
+/* Keep the memory for a later request, or free it. */
+static void io_buf_parts_free(struct io_ring_ctx *ctx, struct io_buf_parts *parts, bool locked)
 {
-	if (parts->nr_max <= IO_PARTS_KEPT)
-		parts = xchg(&ctx->bufs.spare, parts);
-	kvfree(parts);
+	if (!locked || parts->nr_max > IO_PARTS_KEPT || ctx->bufs.nr_spare >= IO_PARTS_SPARE) {
+		kvfree(parts);
+		return;
+	}
+	parts->next = ctx->bufs.spare;
+	ctx->bufs.spare = parts;
+	ctx->bufs.nr_spare++;
 }
 
+/* The request is freed; ring lock held. */
 static void io_buf_parts_release(struct io_ring_ctx *ctx, struct io_rsrc_node *node)
 {
 	struct io_buf_parts *parts = io_buf_parts(node);
 
 	io_node_put(ctx, parts->whole);
-	io_buf_parts_free(ctx, parts);
+	io_buf_parts_free(ctx, parts, true);
 }
 
 /**
@@ -78,62 +95,77 @@ static void io_buf_parts_release(struct io_ring_ctx *ctx, struct io_rsrc_node *n
  */
 void io_parts_free(struct io_ring_ctx *ctx)
 {
-	kvfree(ctx->bufs.spare);
-	ctx->bufs.spare = NULL;
+	struct io_buf_parts *parts;
+
+	while ((parts = ctx->bufs.spare)) {
+		ctx->bufs.spare = parts->next;
+		kvfree(parts);
+	}
 }
 
-/* Set up an iterator over a range, which is a part of the buffer. */
-static void io_buf_range(const struct io_buf_node *buf, int ddir, const struct iovec *range,
-			 struct iov_iter *iter)
+/* Return: the segment with the byte at @offset; *@skip becomes the byte's offset in the segment. */
+static const struct bio_vec *io_buf_find(const struct io_buf_node *buf, u32 offset, u32 *skip)
 {
-	io_buf_iter(buf, ddir, (uintptr_t)range->iov_base - buf->ubuf, range->iov_len, iter);
+	const struct bio_vec *bvec = buf->bvec;
+
+	if (likely(buf->shift)) {
+		u32 pos = offset + buf->head;
+		u32 first = pos >> buf->shift;
+
+		*skip = first ? pos & ((1U << buf->shift) - 1) : offset;
+		return bvec + first;
+	}
+	for (; offset >= bvec->bv_len; bvec++)
+		offset -= bvec->bv_len;
+	*skip = offset;
+	return bvec;
 }
 
-/* Return: the number of segments of a range. */
-static unsigned int io_buf_count(const struct io_buf_node *buf, int ddir, const struct iovec *range)
+/* Return: the number of segments of a range of a driver's buffer. */
+static unsigned int io_buf_count(const struct io_buf_node *buf, u32 offset, u32 len)
 {
-	const struct bio_vec *bvec;
-	struct iov_iter iter;
-	size_t left;
-
-	io_buf_range(buf, ddir, range, &iter);
-	if (buf->shift)
-		return iter.nr_segs;
-	left = range->iov_len + iter.iov_offset;
-	for (bvec = iter.bvec; left > bvec->bv_len; bvec++)
-		left -= bvec->bv_len;
-	return bvec - iter.bvec + 1;
-}
-
-/* Store the segments of a range at @to.  Return: the end of them. */
-static struct bio_vec *io_buf_split(const struct io_buf_node *buf, int ddir,
-				    const struct iovec *range, struct bio_vec *to)
-{
-	size_t left = range->iov_len;
-	const struct bio_vec *bvec;
-	struct iov_iter iter;
+	const struct bio_vec *bvec, *first;
 	u32 skip;
 
-	io_buf_range(buf, ddir, range, &iter);
-	skip = iter.iov_offset;
-	for (bvec = iter.bvec; left; bvec++, skip = 0) {
+	first = io_buf_find(buf, offset, &skip);
+	len += skip;
+	for (bvec = first; len > bvec->bv_len; bvec++)
+		len -= bvec->bv_len;
+	return bvec - first + 1;
+}
+
+/* Store the segments of a range, which is not empty, at @to.  Return: the end of them. */
+static struct bio_vec *io_buf_split(const struct io_buf_node *buf, u32 offset, u32 left,
+				    struct bio_vec *to)
+{
+	const struct bio_vec *bvec;
+	u32 skip;
+
+	bvec = io_buf_find(buf, offset, &skip);
+	do {
 		u32 at = bvec->bv_offset + skip;
-		u32 len = min_t(size_t, bvec->bv_len - skip, left);
+		u32 len = min(bvec->bv_len - skip, left);
 
 		bvec_set_page(to++, bvec->bv_page + (at >> PAGE_SHIFT), len, offset_in_page(at));
 		left -= len;
-	}
+		bvec++;
+		skip = 0;
+	} while (left);
 	return to;
 }
 
-/* Check the ranges, and count their segments and bytes.  Return: 0 or a negative errno. */
+/*
+ * Check the ranges, and add up their bytes.  *@nr_bvecs becomes the largest number of segments that
+ * they may have.  In user memory, each range has up to two incomplete segments.
+ *
+ * Return: 0 or a negative errno.
+ */
 static int io_buf_measure(const struct io_buf_node *buf, int ddir, const struct iovec *iov,
 			  unsigned int nr, unsigned int *nr_bvecs, u32 *len)
 {
-	unsigned int i;
+	unsigned int i, nr_segs = 0;
 	u64 sum = 0;
 
-	*nr_bvecs = 0;
 	for (i = 0; i < nr; i++) {
 		/* as on Linux 7.3, an empty entry is an error, unlike in READV */
 		if (!iov[i].iov_len ||
@@ -143,13 +175,19 @@ static int io_buf_measure(const struct io_buf_node *buf, int ddir, const struct 
 	}
 	if (sum > MAX_RW_COUNT)
 		return -EINVAL;
-	for (i = 0; i < nr && *nr_bvecs <= IO_PARTS_MAX; i++) {
+	*len = sum;
+	if (likely(buf->shift)) {
+		nr_segs = sum >> buf->shift;
+		*nr_bvecs = nr_segs + 2 * nr;
+		return nr_segs > IO_PARTS_MAX ? -ENOMEM : 0;
+	}
+	for (i = 0; i < nr && nr_segs <= IO_PARTS_MAX; i++) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		*nr_bvecs += io_buf_count(buf, ddir, &iov[i]);
+		nr_segs += io_buf_count(buf, (uintptr_t)iov[i].iov_base, iov[i].iov_len);
 	}
-	*len = sum;
-	return *nr_bvecs > IO_PARTS_MAX ? -ENOMEM : 0;
+	*nr_bvecs = nr_segs;
+	return nr_segs > IO_PARTS_MAX ? -ENOMEM : 0;
 }
 
 /**
@@ -158,6 +196,7 @@ static int io_buf_measure(const struct io_buf_node *buf, int ddir, const struct 
  * @ddir: ITER_DEST or ITER_SOURCE
  * @iov: the parts in the order of their use, with addresses as for io_buf_covers()
  * @nr: number of parts
+ * @issue_flags: as for ->issue()
  *
  * Afterwards ->buf_node has the parts, and nothing else: the first byte has the address 0.  A
  * repeated call replaces the parts.
@@ -168,8 +207,10 @@ static int io_buf_measure(const struct io_buf_node *buf, int ddir, const struct 
  * too many bytes; -ENOMEM, also for too many segments; -EINTR after a kill.  On failure ->buf_node
  * stays as it is.
  */
-int io_buf_gather(struct io_kiocb *req, int ddir, const struct iovec *iov, unsigned int nr)
+int io_buf_gather(struct io_kiocb *req, int ddir, const struct iovec *iov, unsigned int nr,
+		  unsigned int issue_flags)
 {
+	bool locked = !(issue_flags & IO_URING_F_UNLOCKED);
 	struct io_rsrc_node *node = req->buf_node, *whole = node;
 	bool again = node->release == io_buf_parts_release;
 	const struct io_buf_node *buf;
@@ -185,7 +226,7 @@ int io_buf_gather(struct io_kiocb *req, int ddir, const struct iovec *iov, unsig
 	ret = io_buf_measure(buf, ddir, iov, nr, &nr_bvecs, &len);
 	if (ret)
 		return ret;
-	parts = io_buf_parts_alloc(req->ctx, nr_bvecs);
+	parts = io_buf_parts_alloc(req->ctx, nr_bvecs, locked);
 	if (!parts)
 		return -ENOMEM;
 	io_rsrc_node_init(&parts->buf.node, io_buf_parts_release);
@@ -197,15 +238,15 @@ int io_buf_gather(struct io_kiocb *req, int ddir, const struct iovec *iov, unsig
 	parts->buf.bvec = parts->map.bvec;
 	parts->buf.map = &parts->map;
 	parts->whole = whole;
-	parts->map.nr_bvecs = nr_bvecs;
 	parts->map.release = buf->map->release;
 	to = parts->map.bvec;
 	for (i = 0; i < nr; i++) {
-		to = io_buf_split(buf, ddir, &iov[i], to);
+		to = io_buf_split(buf, (uintptr_t)iov[i].iov_base - buf->ubuf, iov[i].iov_len, to);
 		cond_resched();
 	}
+	parts->map.nr_bvecs = to - parts->map.bvec;
 	if (again)
-		io_buf_parts_free(req->ctx, io_buf_parts(node));
+		io_buf_parts_free(req->ctx, io_buf_parts(node), locked);
 	req->buf_node = &parts->buf.node;
 	return len;
 }

@@ -82,7 +82,10 @@ static const struct ubuf_info_ops io_notif_ops = {
 	.complete = io_notif_complete,
 };
 
-/* Let the notification hold the parts of the registered buffer that are in the send's vector. */
+/*
+ * Let the notification hold the parts of the registered buffer that are in the send's vector; ring
+ * lock held.
+ */
 static noinline int io_notif_gather(struct io_kiocb *req, struct io_kiocb *notif)
 {
 	struct io_net_async *async = req->async_data;
@@ -90,7 +93,8 @@ static noinline int io_notif_gather(struct io_kiocb *req, struct io_kiocb *notif
 	int ret;
 
 	/* a vector without an entry has no copy */
-	ret = io_buf_gather(notif, ITER_SOURCE, net->len ? async->iov : NULL, net->len);
+	ret = io_buf_gather(notif, ITER_SOURCE, net->len ? async->iov : NULL, net->len,
+			    0);
 	if (ret < 0) {
 		io_buf_forget(notif);
 		return ret;

@@ -105,7 +105,7 @@ int io_rw_vec_assign(struct io_kiocb *req)
 	if (ret)
 		return ret;
 	/* a vector without an entry needs a registered buffer as well */
-	ret = io_buf_gather(req, ddir, nr ? async->iov : NULL, nr);
+	ret = io_buf_gather(req, ddir, nr ? async->iov : NULL, nr, 0);
 	if (ret < 0) {
 		io_buf_forget(req);
 		return ret;

@@ -211,15 +211,15 @@ static void cmd_buf_parts(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, cmd_buf_set(fix, IO_BUF_DEST, 0), 0);
 	req->buf_index = 0;
 	KUNIT_ASSERT_EQ(test, io_buf_assign(req, 0), 0);
-	KUNIT_EXPECT_EQ(test, io_buf_gather(req, ITER_SOURCE, first, 2), -EFAULT);
-	KUNIT_EXPECT_EQ(test, io_buf_gather(req, ITER_DEST, outside, 2), -EFAULT);
-	KUNIT_EXPECT_EQ(test, io_buf_gather(req, ITER_DEST, empty, 2), -EFAULT);
+	KUNIT_EXPECT_EQ(test, io_buf_gather(req, ITER_SOURCE, first, 2, 0), -EFAULT);
+	KUNIT_EXPECT_EQ(test, io_buf_gather(req, ITER_DEST, outside, 2, 0), -EFAULT);
+	KUNIT_EXPECT_EQ(test, io_buf_gather(req, ITER_DEST, empty, 2, 0), -EFAULT);
 	KUNIT_EXPECT_PTR_EQ(test, req->buf_node, fix->ctx->buf_table.nodes[0]);
-	KUNIT_ASSERT_EQ(test, io_buf_gather(req, ITER_DEST, first, 2), 25);
+	KUNIT_ASSERT_EQ(test, io_buf_gather(req, ITER_DEST, first, 2, 0), 25);
 	cmd_buf_expect(test, first_segs, ARRAY_SIZE(first_segs));
 	/* other parts of the same buffer, not parts of the parts */
-	KUNIT_EXPECT_EQ(test, io_buf_gather(req, ITER_DEST, outside, 2), -EFAULT);
-	KUNIT_ASSERT_EQ(test, io_buf_gather(req, ITER_DEST, second, 1), 1);
+	KUNIT_EXPECT_EQ(test, io_buf_gather(req, ITER_DEST, outside, 2, 0), -EFAULT);
+	KUNIT_ASSERT_EQ(test, io_buf_gather(req, ITER_DEST, second, 1, 0), 1);
 	cmd_buf_expect(test, second_segs, ARRAY_SIZE(second_segs));
 	KUNIT_EXPECT_EQ(test, cmd_buf_clear(fix, 0), 0);
 	KUNIT_EXPECT_EQ(test, fix->released, 0);

@@ -833,6 +833,60 @@ TEST_F(rw, vector_waits)
 	close(p[1]);
 }
 
+/*
+ * Vectors of any lengths wait at the same time.  Each has its own parts, also if it uses memory that
+ * earlier requests have left, and all parts cross pages.
+ * Mutants: parts-shared, parts-too-few, parts-half-room.
+ */
+TEST_F(rw, vectors_wait_together)
+{
+	static const unsigned int nrs[] = { 2, 16, 17, 64, 65, 700 };
+	static unsigned char data[2 * 700];
+	struct iovec *iov = calloc(700, sizeof(*iov));
+	int p[ARRAY_LEN(nrs)][2];
+	struct iou *r = &self->r;
+	unsigned int i, k, nr, round;
+	struct io_uring_cqe cqe;
+
+	/* differences: none, 6.12 has no READV_FIXED */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_OP_READV_FIXED");
+	ASSERT_NE(NULL, iov);
+	for (i = 0; i < ARRAY_LEN(nrs); i++)
+		ASSERT_EQ(0, pipe(p[i]));
+	for (round = 0; round < 2 * ARRAY_LEN(nrs); round++) {
+		for (k = 0; k < ARRAY_LEN(nrs); k++) {
+			nr = nrs[(k + round) % ARRAY_LEN(nrs)];
+			for (i = 0; i < nr; i++)
+				iov[i] = (struct iovec){ self->buf + (k + 1) * IOU_PAGE - 1, 2 };
+			iou_prep(r, IORING_OP_READV_FIXED, p[k][0], iov, nr, 0)->buf_index = 1;
+			ASSERT_EQ(0, iou_submit_issued(r));
+		}
+		memset(self->buf, 0, BUF_SIZE);
+		for (k = 0; k < ARRAY_LEN(nrs); k++) {
+			unsigned char *end = self->buf + (k + 1) * IOU_PAGE + 1;
+
+			nr = nrs[(k + round) % ARRAY_LEN(nrs)];
+			memset(data, 0xee, 2 * nr);
+			data[2 * nr - 2] = k + 1;
+			data[2 * nr - 1] = round + 100;
+			ASSERT_EQ(2 * nr, write(p[k][1], data, 2 * nr));
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			EXPECT_EQ(2 * (int)nr, cqe.res);
+			EXPECT_EQ(k + 1, end[-2]);
+			EXPECT_EQ(round + 100, end[-1]);
+			memset(end - 2, 0, 2);
+		}
+		for (i = 0; i < BUF_SIZE; i++)
+			ASSERT_EQ(0, self->buf[i]);
+	}
+	for (i = 0; i < ARRAY_LEN(nrs); i++) {
+		close(p[i][0]);
+		close(p[i][1]);
+	}
+	free(iov);
+}
+
 TEST_F(rw, bad_memory)
 {
 	char *hole = mmap(NULL, 2 * IOU_PAGE, PROT_READ | PROT_WRITE,
