@@ -70,115 +70,148 @@ static int io_recv_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return 0;
 }
 
-/* Copy data to a free chunk, which is free again after an error.  Return: 0 or a negative errno. */
-static int io_recv_zc_copy(struct io_zcrx *zcrx, struct io_zcrx_piece *piece,
-			   const struct sk_buff *skb, unsigned int offset, unsigned int len)
+/**
+ * struct io_zc_place - a place in a socket buffer, up to the end of the memory that it is in
+ * @skb: the socket buffer, or one in its list
+ * @frag: the fragment with the data, or NULL for data in @skb's head
+ * @offset: offset in @frag, or else in the head
+ * @left: number of bytes; at 0 the next place has to be found
+ */
+struct io_zc_place {
+	const struct sk_buff	*skb;
+	const skb_frag_t	*frag;
+	unsigned int		offset;
+	unsigned int		left;
+};
+
+/* Find the place of the data at @offset of a socket buffer. */
+static void io_recv_zc_find(const struct sk_buff *skb, unsigned int offset,
+			    struct io_zc_place *place)
 {
-	unsigned int done, part;
-	struct page *page;
-	void *to;
+	unsigned int size = skb_headlen(skb), i;
+	const struct sk_buff *next;
+
+	*place = (struct io_zc_place){ .skb = skb, .offset = offset };
+	if (offset < size) {
+		place->left = size - offset;
+		return;
+	}
+	offset -= size;
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		size = skb_frag_size(&skb_shinfo(skb)->frags[i]);
+		if (offset < size) {
+			place->frag = &skb_shinfo(skb)->frags[i];
+			place->offset = offset;
+			place->left = size - offset;
+			return;
+		}
+		offset -= size;
+	}
+	skb_walk_frags(skb, next) {
+		if (offset < next->len) {
+			io_recv_zc_find(next, offset, place);
+			return;
+		}
+		offset -= next->len;
+	}
+}
+
+/*
+ * Copy up to @len bytes from @place to offset @at of a chunk, within one page of each.
+ * Return: the number of bytes, or -EFAULT for memory that the CPU may not read.
+ */
+static int io_recv_zc_copy_part(struct page *chunk, unsigned int at, unsigned int len,
+				const struct io_zc_place *place)
+{
+	struct page *to = pfn_to_page(page_to_pfn(chunk) + (at >> PAGE_SHIFT)), *from;
+	unsigned int pos = place->offset;
+
+	len = min3(len, place->left, PAGE_SIZE - offset_in_page(at));
+	if (!place->frag) {
+		memcpy_to_page(to, offset_in_page(at), place->skb->data + pos, len);
+		return len;
+	}
+	if (unlikely(!skb_frags_readable(place->skb)))
+		return -EFAULT;
+	pos += skb_frag_off(place->frag);
+	from = pfn_to_page(page_to_pfn(skb_frag_page(place->frag)) + (pos >> PAGE_SHIFT));
+	len = min(len, PAGE_SIZE - offset_in_page(pos));
+	memcpy_page(to, offset_in_page(at), from, offset_in_page(pos), len);
+	flush_dcache_page(to);
+	return len;
+}
+
+/*
+ * Copy up to @len bytes at @offset of a socket buffer to a free chunk.  @place is the place of the
+ * first byte.
+ *
+ * Return: the number of bytes, fewer than @len if the memory that follows may not be read; or a
+ * negative errno, and the chunk is free again
+ */
+static int io_recv_zc_copy(struct io_zcrx *zcrx, struct io_zcrx_piece *piece,
+			   const struct sk_buff *skb, unsigned int offset, unsigned int len,
+			   struct io_zc_place *place)
+{
+	unsigned int done = 0;
 	int ret;
 
 	if (!io_zcrx_take(zcrx, piece))
 		return -ENOMEM;
-	for (done = 0; done < len; done += part) {
-		part = min(len - done, PAGE_SIZE);
-		page = pfn_to_page(page_to_pfn(piece->page) + (done >> PAGE_SHIFT));
-		to = kmap_local_page(page);
-		ret = skb_copy_bits(skb, offset + done, to, part);
-		kunmap_local(to);
-		flush_dcache_page(page);
-		if (unlikely(ret)) {
-			io_zcrx_return(zcrx, piece);
-			return ret;
-		}
+	while (1) {
+		ret = io_recv_zc_copy_part(piece->page, done, len - done, place);
+		if (unlikely(ret < 0))
+			break;
+		done += ret;
+		place->offset += ret;
+		place->left -= ret;
+		if (done == len)
+			return done;
+		if (!place->left)
+			io_recv_zc_find(skb, offset + done, place);
 	}
-	return 0;
-}
-
-/**
- * struct io_zc_data - a piece of data in a socket buffer
- * @skb: the socket buffer, or one in its list
- * @frag: the fragment with the data, or NULL for data that can only be copied
- * @offset: offset in @frag, or else in @skb
- * @len: number of bytes
- */
-struct io_zc_data {
-	const struct sk_buff	*skb;
-	const skb_frag_t	*frag;
-	unsigned int		offset;
-	unsigned int		len;
-};
-
-/*
- * Find the data at data->offset of a socket buffer with memory that the CPU may not read.  Make
- * data->len smaller if not all of the data is in one place.
- */
-static void io_recv_zc_find(struct io_zc_data *data)
-{
-	const struct sk_buff *skb = data->skb, *next;
-	unsigned int at = skb_headlen(skb), size, i;
-
-	if (data->offset < at) {
-		data->len = min(data->len, at - data->offset);
-		return;
-	}
-	for (i = 0; i < skb_shinfo(skb)->nr_frags; at += size, i++) {
-		size = skb_frag_size(&skb_shinfo(skb)->frags[i]);
-		if (data->offset - at >= size)
-			continue;
-		data->frag = &skb_shinfo(skb)->frags[i];
-		data->offset -= at;
-		data->len = min(data->len, size - data->offset);
-		return;
-	}
-	skb_walk_frags(skb, next) {
-		if (data->offset - at < next->len) {
-			data->skb = next;
-			data->offset -= at;
-			data->len = min(data->len, next->len - data->offset);
-			io_recv_zc_find(data);
-			return;
-		}
-		at += next->len;
-	}
+	if (done)
+		return done;
+	io_zcrx_return(zcrx, piece);
+	return ret;
 }
 
 /*
- * Receive up to @len bytes as one piece, and post its CQE.
+ * Receive up to @len bytes as one piece, and post its CQE.  @place is the place of the first byte,
+ * and then that of the next one.
  * Return: the number of bytes, or a negative errno; then nothing was received.
  */
 static int io_recv_zc_piece(struct io_zc_attempt *attempt, const struct sk_buff *skb,
-			    unsigned int offset, unsigned int len)
+			    unsigned int offset, unsigned int len, struct io_zc_place *place)
 {
-	struct io_zc_data data = { .skb = skb, .offset = offset, .len = len };
 	struct io_kiocb *req = attempt->req;
 	struct io_zcrx *zcrx = io_net(req)->zcrx;
 	struct io_zcrx_piece piece;
-	bool copy = true;
+	unsigned int copied = 0;
 	int ret;
 
 	/* do not take data that cannot be reported */
 	if (io_cq_is_full(req->ctx))
 		return -ENOSPC;
-	if (zcrx->device && (!skb_frags_readable(skb) || skb_has_frag_list(skb)))
-		io_recv_zc_find(&data);
-	if (data.frag && io_zcrx_device_hold(zcrx, data.frag, &piece)) {
-		piece.offset += data.offset;
-		copy = false;
+	if (!place->left)
+		io_recv_zc_find(skb, offset, place);
+	if (zcrx->device && place->frag && io_zcrx_device_hold(zcrx, place->frag, &piece)) {
+		piece.offset += place->offset;
+		ret = min(len, place->left);
+		place->offset += ret;
+		place->left -= ret;
 	} else {
-		data.len = min(data.len, 1U << zcrx->shift);
-		ret = io_recv_zc_copy(zcrx, &piece, skb, offset, data.len);
-		if (unlikely(ret))
+		ret = io_recv_zc_copy(zcrx, &piece, skb, offset, min(len, 1U << zcrx->shift),
+				      place);
+		if (unlikely(ret < 0))
 			return ret;
+		copied = ret;
 	}
-	if (unlikely(!io_post_more_large(req, data.len, 0, (u64 []){ piece.offset, 0 }))) {
+	if (unlikely(!io_post_more_large(req, ret, 0, (u64 []){ piece.offset, 0 }))) {
 		io_zcrx_return(zcrx, &piece);
 		return -ENOSPC;
 	}
-	if (copy)
-		attempt->copied += data.len;
-	return data.len;
+	attempt->copied += copied;
+	return ret;
 }
 
 /* Return: the most bytes of the next piece, at most @len; 0 if there is none. */
@@ -198,11 +231,12 @@ static int io_recv_zc_skb(read_descriptor_t *desc, struct sk_buff *skb, unsigned
 	struct io_zc_attempt *attempt = desc->arg.data;
 	struct io_net *net = io_net(attempt->req);
 	size_t copied = attempt->copied;
+	struct io_zc_place place = { .left = 0 };
 	unsigned int done = 0, most;
 	int ret;
 
 	while ((most = io_recv_zc_next(attempt, len - done))) {
-		ret = io_recv_zc_piece(attempt, skb, offset + done, most);
+		ret = io_recv_zc_piece(attempt, skb, offset + done, most, &place);
 		if (ret < 0) {
 			attempt->err = ret;
 			break;

@@ -495,7 +495,10 @@ TEST_F(zcrx, other_files)
 	EXPECT_EQ(0, iou_ready(r));
 }
 
-/* Data of many sizes goes through an area that is smaller than the data. */
+/*
+ * Data of many sizes goes through an area that is smaller than the data.
+ * Mutants: zcrx-copy-stays, zcrx-copy-first-page.
+ */
 TEST_F(zcrx, sizes)
 {
 	static const unsigned int sizes[] = {
