@@ -13,7 +13,7 @@ archive() {
 		'Created-By: Packages' |
 	awk -F'|' -v c="$codename" '
 		($2 == c || $3 == c) && $4 == "main" &&
-		($5 == "Debian" || $5 ~ /LABEL/) { print $1; exit }'
+		($5 == "Debian" || $5 ~ /LABEL/) && !n++ { print $1 }'
 }
 
 # apt_root FOLDER TYPE URI SUITE: make one with this source alone, and read its lists.
