@@ -164,7 +164,8 @@ void io_buf_iter_segments(const struct io_buf_node *buf, int ddir, u32 offset, u
 			  struct iov_iter *iter)
 {
 	iov_iter_bvec(iter, ddir, buf->bvec, buf->map->nr_bvecs, (size_t)offset + len);
-	if (offset)
+	/* a driver's first segments may be empty */
+	if (offset || !buf->bvec->bv_len)
 		iov_iter_advance(iter, offset);
 }
 

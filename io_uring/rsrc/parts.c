@@ -8,9 +8,9 @@
  * a request with one range.
  *
  * The request's buffer holds the request's reference to the registered buffer.  As the request is
- * its only user, a worker makes and replaces it without the ring lock.  The segments stay in memory
- * until the request is freed, as a device or a packet may use them until then.  Holders of the ring
- * lock keep the memory of some buffers for the next requests.
+ * its only user, the ring lock is not needed to make or replace it.  The segments stay in memory
+ * until the request is freed, as a device or a packet may use them until then.  The ring keeps the
+ * memory of small buffers for later requests.
  */
 #include <linux/sched/signal.h>
 #include <linux/sizes.h>
@@ -23,7 +23,7 @@
  * @buf: the buffer that the request uses
  * @whole: the registered buffer, with a reference
  * @next: (R) next in ctx->bufs.spare, if no request uses this memory
- * @nr_max: number of segments for which there is memory
+ * @small: true if there is memory for IO_PARTS_SMALL segments, false for more
  * @map: segments of the parts; ->release only tells whether @whole is a driver's buffer
  */
 struct io_buf_parts {
@@ -32,16 +32,15 @@ struct io_buf_parts {
 		struct io_rsrc_node	*whole;
 		struct io_buf_parts	*next;
 	};
-	unsigned int		nr_max;
+	bool			small;
 	struct io_mapped_ubuf	map;
 };
 
-/* most segments of a request; their array then has 4 MiB */
+/* most segments of a request, besides the incomplete ones; their array then has 4 MiB */
 #define IO_PARTS_MAX	(SZ_4M / sizeof(struct bio_vec))
-/* least segments for which memory is allocated, and most for which the ring keeps it */
-#define IO_PARTS_LEAST	16
-#define IO_PARTS_KEPT	64
-/* most buffers whose memory a ring keeps */
+/* segments of a small buffer, which has an object of 2 KiB */
+#define IO_PARTS_SMALL	((SZ_2K - sizeof(struct io_buf_parts)) / sizeof(struct bio_vec))
+/* most small buffers whose memory a ring keeps */
 #define IO_PARTS_SPARE	64
 
 static struct io_buf_parts *io_buf_parts(struct io_rsrc_node *node)
@@ -55,26 +54,29 @@ static struct io_buf_parts *io_buf_parts_alloc(struct io_ring_ctx *ctx, unsigned
 {
 	struct io_buf_parts *parts;
 
-	if (locked && ctx->bufs.spare && nr <= ctx->bufs.spare->nr_max) {
+	if (locked)
+		io_assert_ring(ctx);
+	if (locked && ctx->bufs.spare && nr <= IO_PARTS_SMALL) {
 		parts = ctx->bufs.spare;
 		ctx->bufs.spare = parts->next;
 		ctx->bufs.nr_spare--;
 		return parts;
 	}
-	nr = max(nr, IO_PARTS_LEAST);
+	nr = max(nr, IO_PARTS_SMALL);
 	parts = kvmalloc(struct_size(parts, map.bvec, nr), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (parts)
-		parts->nr_max = nr;
+		parts->small = nr == IO_PARTS_SMALL;
 	return parts;
 }
 
 /* Keep the memory for a later request, or free it. */
 static void io_buf_parts_free(struct io_ring_ctx *ctx, struct io_buf_parts *parts, bool locked)
 {
-	if (!locked || parts->nr_max > IO_PARTS_KEPT || ctx->bufs.nr_spare >= IO_PARTS_SPARE) {
+	if (!locked || !parts->small || ctx->bufs.nr_spare >= IO_PARTS_SPARE) {
 		kvfree(parts);
 		return;
 	}
+	io_assert_ring(ctx);
 	parts->next = ctx->bufs.spare;
 	ctx->bufs.spare = parts;
 	ctx->bufs.nr_spare++;
@@ -155,8 +157,8 @@ static struct bio_vec *io_buf_split(const struct io_buf_node *buf, u32 offset, u
 }
 
 /*
- * Check the ranges, and add up their bytes.  *@nr_bvecs becomes the largest number of segments that
- * they may have.  In user memory, each range has up to two incomplete segments.
+ * Check the ranges, and add up their bytes.  *@nr_bvecs becomes a number of segments that is large
+ * enough.  In user memory, each range has up to two incomplete segments.
  *
  * Return: 0 or a negative errno.
  */
@@ -181,6 +183,7 @@ static int io_buf_measure(const struct io_buf_node *buf, int ddir, const struct 
 		*nr_bvecs = nr_segs + 2 * nr;
 		return nr_segs > IO_PARTS_MAX ? -ENOMEM : 0;
 	}
+	/* in a driver's buffer, addresses are offsets */
 	for (i = 0; i < nr && nr_segs <= IO_PARTS_MAX; i++) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -201,11 +204,12 @@ static int io_buf_measure(const struct io_buf_node *buf, int ddir, const struct 
  * Afterwards ->buf_node has the parts, and nothing else: the first byte has the address 0.  A
  * repeated call replaces the parts.
  *
- * Context: Task context.  May sleep.
+ * Context: Task context.  May sleep.  The caller holds the ring lock unless @issue_flags has
+ * %IO_URING_F_UNLOCKED.
  *
  * Return: number of bytes; -EFAULT for an empty part, or one that is not in the buffer; -EINVAL for
- * too many bytes; -ENOMEM, also for too many segments; -EINTR after a kill.  On failure ->buf_node
- * stays as it is.
+ * too many bytes; -ENOMEM, also for too many segments; for a driver's buffer, -EINTR after a kill.
+ * On failure ->buf_node stays as it is.
  */
 int io_buf_gather(struct io_kiocb *req, int ddir, const struct iovec *iov, unsigned int nr,
 		  unsigned int issue_flags)

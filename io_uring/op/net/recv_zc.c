@@ -71,11 +71,11 @@ static int io_recv_zc_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 }
 
 /**
- * struct io_zc_place - a place in a socket buffer, up to the end of the memory that it is in
- * @skb: the socket buffer, or one in its list
- * @frag: the fragment with the data, or NULL for data in @skb's head
- * @offset: offset in @frag, or else in the head
- * @left: number of bytes; at 0 the next place has to be found
+ * struct io_zc_place - a byte of a socket buffer, and the bytes that follow it in memory
+ * @skb: the socket buffer, or one in its list; NULL if no byte was looked for
+ * @frag: the fragment with the byte, or NULL for a byte in the head of @skb
+ * @offset: offset of the byte in @frag, or else in the head
+ * @left: number of bytes up to the end of the fragment or head
  */
 struct io_zc_place {
 	const struct sk_buff	*skb;
@@ -84,7 +84,7 @@ struct io_zc_place {
 	unsigned int		left;
 };
 
-/* Find the place of the data at @offset of a socket buffer. */
+/* Find the byte at @offset of a socket buffer.  ->left stays 0 if there is none. */
 static void io_recv_zc_find(const struct sk_buff *skb, unsigned int offset,
 			    struct io_zc_place *place)
 {
@@ -117,8 +117,38 @@ static void io_recv_zc_find(const struct sk_buff *skb, unsigned int offset,
 }
 
 /*
- * Copy up to @len bytes from @place to offset @at of a chunk, within one page of each.
- * Return: the number of bytes, or -EFAULT for memory that the CPU may not read.
+ * Go to the byte at @offset of @skb, which follows the last byte of @place.  A long list of socket
+ * buffers is not searched from its start for each of them.
+ */
+static void io_recv_zc_step(const struct sk_buff *skb, unsigned int offset,
+			    struct io_zc_place *place)
+{
+	const struct sk_buff *at = place->skb;
+	const skb_frag_t *frag, *end;
+
+	if (at) {
+		frag = place->frag ? place->frag + 1 : skb_shinfo(at)->frags;
+		end = skb_shinfo(at)->frags + skb_shinfo(at)->nr_frags;
+		if (frag < end && skb_frag_size(frag)) {
+			place->frag = frag;
+			place->offset = 0;
+			place->left = skb_frag_size(frag);
+			return;
+		}
+		if (frag == end && at != skb && at->next && at->next->len &&
+		    !skb_has_frag_list(at)) {
+			io_recv_zc_find(at->next, 0, place);
+			return;
+		}
+	}
+	io_recv_zc_find(skb, offset, place);
+}
+
+/*
+ * Copy up to @len bytes from @place to offset @at of a chunk.  The bytes are in one page of the
+ * chunk, and in one page of a fragment.
+ *
+ * Return: the number of bytes; -EFAULT for memory that the CPU may not read, or for no data.
  */
 static int io_recv_zc_copy_part(struct page *chunk, unsigned int at, unsigned int len,
 				const struct io_zc_place *place)
@@ -127,6 +157,8 @@ static int io_recv_zc_copy_part(struct page *chunk, unsigned int at, unsigned in
 	unsigned int pos = place->offset;
 
 	len = min3(len, place->left, PAGE_SIZE - offset_in_page(at));
+	if (unlikely(!len))
+		return -EFAULT;
 	if (!place->frag) {
 		memcpy_to_page(to, offset_in_page(at), place->skb->data + pos, len);
 		return len;
@@ -143,10 +175,9 @@ static int io_recv_zc_copy_part(struct page *chunk, unsigned int at, unsigned in
 
 /*
  * Copy up to @len bytes at @offset of a socket buffer to a free chunk.  @place is the place of the
- * first byte.
+ * first byte.  The copy ends at memory that the CPU may not read.
  *
- * Return: the number of bytes, fewer than @len if the memory that follows may not be read; or a
- * negative errno, and the chunk is free again
+ * Return: the number of bytes, or a negative errno; then the chunk is free again.
  */
 static int io_recv_zc_copy(struct io_zcrx *zcrx, struct io_zcrx_piece *piece,
 			   const struct sk_buff *skb, unsigned int offset, unsigned int len,
@@ -167,7 +198,7 @@ static int io_recv_zc_copy(struct io_zcrx *zcrx, struct io_zcrx_piece *piece,
 		if (done == len)
 			return done;
 		if (!place->left)
-			io_recv_zc_find(skb, offset + done, place);
+			io_recv_zc_step(skb, offset + done, place);
 	}
 	if (done)
 		return done;
@@ -193,7 +224,7 @@ static int io_recv_zc_piece(struct io_zc_attempt *attempt, const struct sk_buff 
 	if (io_cq_is_full(req->ctx))
 		return -ENOSPC;
 	if (!place->left)
-		io_recv_zc_find(skb, offset, place);
+		io_recv_zc_step(skb, offset, place);
 	if (zcrx->device && place->frag && io_zcrx_device_hold(zcrx, place->frag, &piece)) {
 		piece.offset += place->offset;
 		ret = min(len, place->left);
@@ -231,7 +262,7 @@ static int io_recv_zc_skb(read_descriptor_t *desc, struct sk_buff *skb, unsigned
 	struct io_zc_attempt *attempt = desc->arg.data;
 	struct io_net *net = io_net(attempt->req);
 	size_t copied = attempt->copied;
-	struct io_zc_place place = { .left = 0 };
+	struct io_zc_place place = { .skb = NULL };
 	unsigned int done = 0, most;
 	int ret;
 

@@ -53,6 +53,7 @@ static void cmd_buf_exit(struct kunit *test)
 
 	guard(mutex)(&fix->ctx->uring_lock.mutex);
 	io_rsrc_table_free(fix->ctx, &fix->ctx->buf_table);
+	io_parts_free(fix->ctx);
 }
 
 static int cmd_buf_set(struct cmd_buf_fixture *fix, u8 dir, unsigned int slot)

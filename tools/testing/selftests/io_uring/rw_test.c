@@ -840,7 +840,7 @@ TEST_F(rw, vector_waits)
  */
 TEST_F(rw, vectors_wait_together)
 {
-	static const unsigned int nrs[] = { 2, 16, 17, 64, 65, 700 };
+	static const unsigned int nrs[] = { 2, 8, 9, 60, 61, 700 };
 	static unsigned char data[2 * 700];
 	struct iovec *iov = calloc(700, sizeof(*iov));
 	int p[ARRAY_LEN(nrs)][2];
