@@ -155,10 +155,12 @@ static void io_show_files(struct seq_file *m, struct io_ring_ctx *ctx, bool lock
 		struct io_rsrc_node *node = io_rsrc_find(table, i);
 
 		cond_resched();
+		seq_printf(m, "%5u: ", i);
 		if (node)
-			seq_printf(m, "%5u: %pD\n", i, io_file_node(node)->file);
+			seq_file_path(m, io_file_node(node)->file, " \t\n\\");
 		else
-			seq_printf(m, "%5u: <none>\n", i);
+			seq_puts(m, "<none>");
+		seq_putc(m, '\n');
 	}
 }
 

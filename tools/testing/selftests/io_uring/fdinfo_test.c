@@ -143,6 +143,34 @@ TEST_F(fdinfo, resources)
 	munmap(mem, 4 * IOU_PAGE);
 }
 
+/*
+ * A registered file has its whole path, and a name adds no lines.  differences: fdinfo-file-name
+ * Mutant: fdinfo-name-not-escaped.
+ */
+TEST_F(fdinfo, file_names)
+{
+	char path[] = "/tmp/iou fd\tin\\fo\nUserFiles:\t9";
+	int fds[2], p[2];
+
+	ASSERT_EQ(0, pipe(p));
+	fds[0] = open(path, O_CREAT | O_RDWR, 0600);
+	ASSERT_LE(0, fds[0]);
+	fds[1] = p[0];
+	ASSERT_EQ(0, iou_register(&self->r, IORING_REGISTER_FILES, fds, 2));
+	ASSERT_EQ(0, read_fdinfo(self->r.fd, self->text, TEXT_SIZE));
+	if (!iou_on_older_stock()) {
+		EXPECT_NE(NULL, strstr(self->text, "UserFiles:\t2\n    0: /tmp/"
+				       "iou\\040fd\\011in\\134fo\\012UserFiles:\\0119\n"
+				       "    1: pipe:[")) {
+			TH_LOG("%s", self->text);
+		}
+	}
+	close(fds[0]);
+	close(p[0]);
+	close(p[1]);
+	unlink(path);
+}
+
 /* Many personalities make the reader's buffer grow; 256 are listed.  differences: fdinfo-lists */
 TEST_F(fdinfo, personalities)
 {
