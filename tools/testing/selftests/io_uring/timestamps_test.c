@@ -254,7 +254,7 @@ TEST_F(timestamps, of_a_stream)
 	sock_close_pair(pair);
 }
 
-/* Errors of other kinds stay in the queue.  Mutant: timestamps-take-errors. */
+/* Errors stay in the queue. */
 TEST_F(timestamps, leaves_errors)
 {
 	struct iou *r = &self->r;
@@ -281,6 +281,26 @@ TEST_F(timestamps, leaves_errors)
 	EXPECT_EQ(1, next_key(r, SCM_TSTAMP_SND, &since));
 	EXPECT_FALSE(came(r));
 	EXPECT_EQ(2, take_errors(self->from, SO_EE_ORIGIN_ICMP));
+	EXPECT_EQ(-ECANCELED, end_by_cancel(r));
+}
+
+/* Notifications of MSG_ZEROCOPY stay in the queue.  Mutant: timestamps-take-errors. */
+TEST_F(timestamps, leaves_notifications)
+{
+	struct iou *r = &self->r;
+	struct timespec since;
+	int one = 1;
+
+	clock_gettime(CLOCK_REALTIME, &since);
+	ASSERT_EQ(0, setsockopt(self->from, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)));
+	ASSERT_TRUE(take_stamps(self->from, STAMPS | SOF_TIMESTAMPING_RAW_HARDWARE));
+	prep_stamps(r, self->from, variant->sqe_flags);
+	ASSERT_EQ(1, iou_submit(r));
+	EXPECT_FALSE(came(r));
+	ASSERT_EQ(1, send(self->from, "x", 1, MSG_ZEROCOPY));
+	EXPECT_EQ(0, next_key(r, SCM_TSTAMP_SND, &since));
+	EXPECT_FALSE(came(r));
+	EXPECT_EQ(1, take_errors(self->from, SO_EE_ORIGIN_ZEROCOPY));
 	EXPECT_EQ(-ECANCELED, end_by_cancel(r));
 }
 
