@@ -93,8 +93,7 @@ static noinline int io_notif_gather(struct io_kiocb *req, struct io_kiocb *notif
 	int ret;
 
 	/* a vector without an entry has no copy */
-	ret = io_buf_gather(notif, ITER_SOURCE, net->len ? async->iov : NULL, net->len,
-			    0);
+	ret = io_buf_gather(notif, ITER_SOURCE, net->len ? async->iov : NULL, net->len, 0);
 	if (ret < 0) {
 		io_buf_forget(notif);
 		return ret;
