@@ -277,10 +277,16 @@ void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box)
 /* Notify the listeners of a push, because only the owner can turn the item into CQEs. */
 static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 {
-	unsigned long listeners = READ_ONCE(ctx->listeners);
+	unsigned long listeners;
 
 	if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
 		io_taskrun_update(ctx, &ctx->mailbox);
+	/*
+	 * Read this after the barrier in io_taskrun_update().  Then a program that registers an
+	 * eventfd finds IORING_SQ_TASKRUN set, or gets a signal.  Model: NO_ANNOUNCE of
+	 * models/cq_weak.pml.
+	 */
+	listeners = READ_ONCE(ctx->listeners);
 	if (likely(!listeners))
 		return;
 	if (unlikely(push_flags & IO_PUSH_LATE))

@@ -16,6 +16,8 @@
  *   EVENTFD	a publication that signals an eventfd, and a program that reads it
  *   TOGGLE	as EVENTFD, the program clears IORING_CQ_EVENTFD_DISABLED, looks, and sleeps
  *   REGISTER	as EVENTFD, the program registers it while a worker posts, looks, and sleeps
+ *   ANNOUNCE	as REGISTER, for a single-writer ring: the program looks at IORING_SQ_TASKRUN, which
+ *		stands in the place of the tail (io_ring_announce())
  *
  * Checked: a program reads the CQE that the tail stands for; no one sleeps on while there is what
  * it waits for; a wait that a timeout ends finds the CQE.
@@ -37,6 +39,8 @@
  *   NO_KEPT	io_notify_look_again() does not look at the overflow list
  *   NO_TOGGLE	no smp_mb() and second look at IORING_CQ_EVENTFD_DISABLED in io_eventfd_signal()
  *   NO_REGISTER	io_eventfd_register() does not take cq.lock
+ *   NO_ANNOUNCE	io_ring_announce() looks for listeners before it sets the flag
+ *   NO_LISTEN	no barrier in io_eventfd_register() of a single-writer ring
  *
  * Not needed: cq.lock for the look at sleepers (NO_C_LOOK), since a sleeper that had the lock
  * before the publisher is seen, and one that had it after the publisher sees the tail.
@@ -386,14 +390,23 @@ proctype kernel()
 {
 	byte flag;
 
-#ifdef REGISTER
+#if defined(REGISTER)
 	lock(KERNEL, LOCK);
 	publish(KERNEL, 1);
 	unlock(KERNEL, LOCK);
+	load(KERNEL, FLAG, flag);
+#elif defined(NO_ANNOUNCE)
+	load(KERNEL, FLAG, flag);
+	set_bit(KERNEL, TAIL);
+	smp_mb(KERNEL);
+#elif defined(ANNOUNCE)
+	set_bit(KERNEL, TAIL);
+	smp_mb(KERNEL);
+	load(KERNEL, FLAG, flag);
 #else
 	publish(KERNEL, 1);
-#endif
 	load(KERNEL, FLAG, flag);
+#endif
 #if defined(TOGGLE) && !defined(NO_TOGGLE)
 	/* disabled, or that is an old value */
 	if
@@ -427,6 +440,12 @@ proctype program()
 	lock(PROGRAM, LOCK);
 	set_bit(PROGRAM, FLAG);
 	unlock(PROGRAM, LOCK);
+#endif
+	load_acquire(PROGRAM, TAIL, tail);
+#elif defined(ANNOUNCE)
+	set_bit(PROGRAM, FLAG);
+#ifndef NO_LISTEN
+	smp_mb(PROGRAM);
 #endif
 	load_acquire(PROGRAM, TAIL, tail);
 #endif
