@@ -89,29 +89,38 @@ void io_group_put(struct io_buf_group *group)
 	kfree(group);
 }
 
+/* Return: of @pinned pages, the number that is charged. */
+static unsigned long io_groups_charge(unsigned long pinned)
+{
+	unsigned long free = IO_GROUPS_UNCHARGED >> PAGE_SHIFT;
+
+	return pinned > free ? pinned - free : 0;
+}
+
 static void io_group_uncharge(struct io_ring_ctx *ctx, struct io_buf_group *group)
 {
+	unsigned long charged = io_groups_charge(ctx->groups.pinned);
+
 	if (!group || !group->pinned)
 		return;
 	ctx->groups.pinned -= group->pinned;
 	group->pinned = 0;
-	if (group->charged)
-		atomic_long_sub(group->charged, &ctx->account.user->locked_vm);
+	charged -= io_groups_charge(ctx->groups.pinned);
+	if (charged && ctx->account.user)
+		atomic_long_sub(charged, &ctx->account.user->locked_vm);
 }
 
 /* Charge the pages of a group.  Return: 0, or -ENOMEM if the charge would exceed RLIMIT_MEMLOCK. */
 static int io_group_charge(struct io_ring_ctx *ctx, struct io_buf_group *group, u32 pages)
 {
-	unsigned long free = IO_GROUPS_UNCHARGED >> PAGE_SHIFT;
 	unsigned long pinned = ctx->groups.pinned + pages;
+	unsigned long more = io_groups_charge(pinned) - io_groups_charge(ctx->groups.pinned);
 
-	if (pinned > free && ctx->account.user) {
-		u32 charge = min(pages, pinned - free);
-		int ret = io_user_charge(ctx->account.user, charge);
+	if (more && ctx->account.user) {
+		int ret = io_user_charge(ctx->account.user, more);
 
 		if (ret)
 			return ret;
-		group->charged = charge;
 	}
 	group->pinned = pages;
 	ctx->groups.pinned = pinned;

@@ -30,7 +30,6 @@
  * @whole: (R) with @taker: copy of the buffer before that piece was consumed
  * @region: (-) with @ring: memory of @bufs
  * @pinned: (R) number of pages of @region, if @region is pinned user memory
- * @charged: (-) number of @pinned pages that are charged to the ring's user
  */
 struct io_buf_group {
 	refcount_t			refs;
@@ -47,7 +46,6 @@ struct io_buf_group {
 	struct io_uring_buf		whole;
 	struct io_mapped_region		region;
 	u32				pinned;
-	u32				charged;
 };
 
 /**

@@ -290,6 +290,7 @@ static int pin_without_limit(unsigned int flags, bool stock)
 /* Test an RLIMIT_MEMLOCK of three buffer rings.  Return: as pin_without_limit(). */
 static int pin_within_limit(unsigned int flags)
 {
+	struct iovec iov;
 	struct iou r;
 	char *mem;
 	int i;
@@ -307,6 +308,22 @@ static int pin_within_limit(unsigned int flags)
 			if (unreg(&r, 100 * i + k))
 				return __LINE__;
 	}
+	/* it does not matter which of them are replaced, or go first */
+	if (pin_groups(&r, mem, 0, 40) != 11)
+		return __LINE__;
+	for (i = 0; i < 11; i++)
+		if (unreg(&r, i) || pin_groups(&r, mem, i, 1) != 1)
+			return __LINE__;
+	for (i = 0; i < 8; i++)
+		if (unreg(&r, i))
+			return __LINE__;
+	iov = (struct iovec){ mem, 3 * LARGEST_SIZE };
+	if (iou_register(&r, IORING_REGISTER_BUFFERS, &iov, 1) ||
+	    iou_register(&r, IORING_UNREGISTER_BUFFERS, NULL, 0))
+		return __LINE__;
+	for (; i < 11; i++)
+		if (unreg(&r, i))
+			return __LINE__;
 	/* memory that cannot be pinned is not charged */
 	for (i = 0; i < 20; i++)
 		if (reg(&r, 900, (void *)IOU_PAGE, LARGEST, 0, 0) != -EFAULT)
