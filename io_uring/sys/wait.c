@@ -186,10 +186,10 @@ static u32 io_waiter_wanted(const struct io_waiter *w)
 	return w->target - READ_ONCE(w->ctx->rings->cq_head);
 }
 
-/* Return: true if a CQE of two slots has found one free slot, so the CQ gets no more CQEs. */
+/* Return: true if a CQE of two slots has overflowed or was lost, as there was one free slot. */
 static bool io_waiter_full(const struct io_ring_ctx *ctx)
 {
-	return ctx->cq.mixed && test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
+	return ctx->cq.mixed && READ_ONCE(ctx->check_cq);
 }
 
 /* The wake function of a sleeper.  The poster calls it without cq.lock. */
