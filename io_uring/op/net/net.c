@@ -26,9 +26,11 @@ struct io_net_async *io_net_async_alloc(struct io_kiocb *req, unsigned int nr_se
 
 /*
  * Send to the request's destination address.  The protocol gets a copy with room for any address,
- * because a BPF program of the cgroup may replace the address.  Return: as sock_sendmsg().
+ * because a BPF program of the cgroup may replace the address.  @control: the request may have
+ * ancillary data.  Return: as sock_sendmsg().
  */
-noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct msghdr *msg)
+noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
+			     bool control)
 {
 	struct io_net_async *async = req->async_data;
 	struct io_net *net = io_net(req);
@@ -38,7 +40,7 @@ noinline int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct m
 	       net->name_len);
 	msg->msg_name = &name;
 	msg->msg_namelen = net->name_len;
-	return sock_sendmsg(sock, msg);
+	return control ? io_sendmsg_control(req, sock, msg) : sock_sendmsg(sock, msg);
 }
 
 /**

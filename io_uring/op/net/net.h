@@ -267,13 +267,14 @@ static inline void io_send_msg_init(struct io_kiocb *req, struct msghdr *msg,
 	msg->msg_flags = io_net_flags(net, issue_flags);
 }
 
-int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct msghdr *msg);
+int io_send_to_name(struct io_kiocb *req, struct socket *sock, struct msghdr *msg,
+		    bool control);
 
 /* Send @msg, to the destination address if the SQE has any.  Return: see sock_sendmsg(). */
 static inline int io_send_msg(struct io_kiocb *req, struct socket *sock, struct msghdr *msg)
 {
 	if (unlikely(io_net(req)->how & IO_NET_NAMED))
-		return io_send_to_name(req, sock, msg);
+		return io_send_to_name(req, sock, msg, false);
 	return sock_sendmsg(sock, msg);
 }
 
@@ -330,6 +331,19 @@ static inline void io_net_iter(struct io_kiocb *req, int ddir, struct iov_iter *
 	iov_iter_ubuf(iter, ddir, u64_to_user_ptr(net->addr + net->done), net->len - net->done);
 }
 
+/* Send the message, and with its first part the ancillary data.  Return: see sock_sendmsg(). */
+static inline int io_sendmsg_control(struct io_kiocb *req, struct socket *sock, struct msghdr *msg)
+{
+	struct io_net *net = io_net(req);
+
+	if (likely(!net->control_len || net->done))
+		return sock_sendmsg(sock, msg);
+	msg->msg_control_user = net->control;
+	msg->msg_control_is_user = true;
+	msg->msg_controllen = net->control_len;
+	return __sys_sendmsg_sock(sock, msg, msg->msg_flags);
+}
+
 /**
  * io_sendmsg_attempt - make one attempt at a SENDMSG
  * @req: the request
@@ -344,20 +358,10 @@ static __always_inline int io_sendmsg_attempt(struct io_kiocb *req, struct socke
 {
 	struct io_net *net = io_net(req);
 
-	if (unlikely(net->name_len)) {
-		struct io_net_async *async = req->async_data;
-
-		msg->msg_name = &async->name;
-		msg->msg_namelen = net->name_len;
-	}
 	msg->msg_flags = io_net_flags(net, issue_flags);
-	/* ancillary data is sent once, with the first part */
-	if (likely(!net->control_len || net->done))
-		return sock_sendmsg(sock, msg);
-	msg->msg_control_user = net->control;
-	msg->msg_control_is_user = true;
-	msg->msg_controllen = net->control_len;
-	return __sys_sendmsg_sock(sock, msg, msg->msg_flags);
+	if (unlikely(net->name_len))
+		return io_send_to_name(req, sock, msg, true);
+	return io_sendmsg_control(req, sock, msg);
 }
 
 #endif

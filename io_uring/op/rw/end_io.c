@@ -104,8 +104,7 @@ void io_rw_fail(struct io_kiocb *req)
 	if (!io_rw_begun(req) || !rw->done)
 		return;
 	req->cqe.res = rw->done;
-	if (req->flags & REQ_F_CUR_POS)
-		WRITE_ONCE(req->file->f_pos, rw->kiocb.ki_pos);
+	io_rw_tell(req);
 }
 
 /**
