@@ -268,7 +268,12 @@ struct io_kiocb *io_complete_in_worker(struct io_kiocb *req, bool locked)
 	return NULL;
 }
 
-static void io_req_set_failed(struct io_kiocb *req, s32 res)
+/**
+ * io_req_set_failed - set the result of a prepared request that fails without another attempt
+ * @req: the request, which the caller has to complete
+ * @res: negative errno; an op whose earlier attempts have moved data reports that instead
+ */
+void io_req_set_failed(struct io_kiocb *req, s32 res)
 {
 	const struct io_op *op = io_ops[req->opcode];
 

@@ -30,6 +30,7 @@ void io_complete_uncounted(struct io_kiocb *req);
 void io_complete_later(struct io_kiocb *req);
 struct io_kiocb *io_complete_in_worker(struct io_kiocb *req, bool locked);
 void io_complete_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags);
+void io_req_set_failed(struct io_kiocb *req, s32 res);
 void io_req_fail(struct io_kiocb *req, s32 res);
 void io_req_fail_later(struct io_kiocb *req, s32 res);
 void io_req_put_unlocked(struct io_kiocb *req);

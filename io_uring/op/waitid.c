@@ -371,6 +371,9 @@ static enum io_result io_waitid_issue(struct io_kiocb *req, unsigned int issue_f
 	struct io_waitid *waitid = io_waitid(req);
 	long found;
 
+	/* these are the children of the submitter, not those of its process */
+	if (issue_flags & IO_URING_F_IOWQ && waitid->options & __WNOTHREAD)
+		return IO_AGAIN;
 	if (!io_may_add_waiting(req))
 		return io_done(req, -ECANCELED);
 	memset(wait, 0, sizeof(*wait));

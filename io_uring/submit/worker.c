@@ -80,8 +80,11 @@ static noinline enum io_result io_work_unfinished(struct io_kiocb *req, enum io_
 {
 	if (result != IO_AGAIN)
 		return result;
-	if (req->flags & REQ_F_AFTER_WORKER && io_issue_heeds_nonblock(req))
-		return io_done(req, -EAGAIN);
+	if (req->flags & REQ_F_AFTER_WORKER && io_issue_heeds_nonblock(req)) {
+		/* the attempt may have moved a part of the data */
+		io_req_set_failed(req, -EAGAIN);
+		return IO_DONE;
+	}
 	if (!io_work_again(req, flags))
 		return IO_PENDING;
 	/* a polled device has no free tag; retry until other tasks have reaped */
@@ -140,12 +143,17 @@ static bool io_work_only_waits(const struct io_kiocb *next)
 
 /*
  * Issue a request that only waits.  A program that has received the CQE of the request before may
- * cancel @req.  So the caller has held the ring lock since before that CQE.
+ * cancel @req.  So the caller has held the ring lock since before that CQE.  An op returns IO_AGAIN
+ * if only the submitter may make the attempt.
  */
 static enum io_result io_work_issue_wait(struct io_kiocb *req)
 {
 	enum io_result result = io_issue(req, IO_URING_F_IOWQ);
 
+	if (unlikely(result == IO_AGAIN)) {
+		io_req_push(req, io_issue_tw, IO_PUSH_NOW);
+		return IO_PENDING;
+	}
 	/* @req still exists: a pending request ends under the ring lock, which current holds */
 	if (result == IO_PENDING && req->flags & REQ_F_HAS_TIMEOUT)
 		io_issue_linked_timeout(req);

@@ -1021,6 +1021,42 @@ TEST_F(chain, limited_send_behind_a_worker)
 }
 
 /*
+ * A SENDMSG behind a worker's request, which fails as its socket has O_NONBLOCK and no more room,
+ * tells what it has sent.  Mutant: part-behind-a-worker-untold.
+ */
+TEST_F(chain, part_behind_a_worker)
+{
+	static char out[4 << 20], in[65536];
+	struct iovec iov = { out, sizeof(out) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe cqe;
+	ssize_t total = 0, got;
+	bool ended;
+	int s[2];
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s));
+	nop(r, 1, LINK | IOSQE_ASYNC);
+	sqe = iou_prep(r, IORING_OP_SENDMSG, s[0], &msg, 1, 0);
+	sqe->msg_flags = MSG_WAITALL;
+	sqe->user_data = 2;
+	ASSERT_EQ(2, iou_submit(r));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(1, cqe.user_data);
+	do {
+		iou_wait_ms(r, 1, 20);
+		ended = iou_ready(r);
+		while ((got = read(s[1], in, sizeof(in))) > 0)
+			total += got;
+	} while (!ended);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(total, cqe.res);
+	close(s[0]);
+	close(s[1]);
+}
+
+/*
  * A limit that expires just as a worker goes on to the limited request finds this request.
  * Mutant: limit-finds-nothing.
  */

@@ -336,7 +336,8 @@ TEST_F(timestamps, leaves_data)
 /* Mutant: timestamps-not-cancelled. */
 TEST_F(timestamps, cancelled)
 {
-	struct __kernel_timespec ts = { .tv_nsec = 10000000 };
+	/* a worker has to begin the command's wait before */
+	struct __kernel_timespec ts = { .tv_nsec = 200000000 };
 	unsigned int f = variant->sqe_flags;
 	struct iou *r = &self->r;
 	struct io_uring_sqe *sqe;

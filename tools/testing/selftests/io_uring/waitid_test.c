@@ -109,6 +109,35 @@ TEST_F(waitid, exit)
 	self->child = 0;
 }
 
+/*
+ * With __WNOTHREAD the child is one of the submitter's, also behind a request of a worker.
+ * Mutant: waitid-children-of-a-worker.
+ * differences: none, a worker of 7.3 looks for children of its own
+ */
+TEST_F(waitid, own_child_behind_a_worker)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	iou_prep(r, IORING_OP_NOP, -1, NULL, 0, 0)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+	prep_waitid(r, P_PID, self->child, NULL, WEXITED | __WNOTHREAD)->flags = variant->sqe_flags;
+	ASSERT_EQ(2, iou_submit(r));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(0, cqe.user_data);
+	/* the thread of the ring has no children */
+	if (!(variant->flags & IORING_SETUP_SQPOLL)) {
+		iou_wait_ms(r, 1, 20);
+		if (!iou_on_stock())
+			EXPECT_EQ(0, iou_ready(r));
+		kill(self->child, SIGKILL);
+	}
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	if (!iou_on_stock())
+		EXPECT_EQ(variant->flags & IORING_SETUP_SQPOLL ? -ECHILD : 0, cqe.res);
+	if (!cqe.res)
+		self->child = 0;
+}
+
 TEST_F(waitid, stop_and_go_on)
 {
 	siginfo_t info = {};
