@@ -231,8 +231,11 @@ static bool io_waiter_register(struct io_waiter *w)
 		return io_waiter_arm(w);
 	guard(spinlock)(&ctx->cq.lock);
 	prepare_to_wait(&ctx->cq_wait, &w->entry, TASK_INTERRUPTIBLE);
-	/* a CQE of one slot that goes to the overflow list wakes no waiter: flush the list first */
-	return !io_waiter_ready(w) && !test_bit(IO_CHECK_CQ_OVERFLOW, &ctx->check_cq);
+	/*
+	 * Do not sleep before io_wait_catch_up().  A CQE of one slot that goes to the overflow list
+	 * wakes no waiter, and a lost CQE may have done so before.
+	 */
+	return !io_waiter_ready(w) && !READ_ONCE(ctx->check_cq);
 }
 
 static void io_waiter_unregister(struct io_waiter *w)
