@@ -281,11 +281,7 @@ static void io_ring_announce(struct io_ring_ctx *ctx, unsigned int push_flags)
 
 	if (ctx->flags & IORING_SETUP_TASKRUN_FLAG)
 		io_taskrun_update(ctx, &ctx->mailbox);
-	/*
-	 * Read this after the barrier in io_taskrun_update().  Then a program that registers an
-	 * eventfd finds IORING_SQ_TASKRUN set, or gets a signal.  Model: NO_ANNOUNCE of
-	 * models/cq_weak.pml.
-	 */
+	/* after the barrier in io_taskrun_update(); model: NO_ANNOUNCE of cq_weak.pml */
 	listeners = READ_ONCE(ctx->listeners);
 	if (likely(!listeners))
 		return;

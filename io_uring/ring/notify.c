@@ -329,7 +329,8 @@ int io_eventfd_register(struct io_ring_ctx *ctx, void __user *arg, bool async)
 	rcu_assign_pointer(ctx->notify.ev_fd, ev);
 	if (ctx->cq.single_writer) {
 		set_bit(IO_LISTEN_EVENTFD, &ctx->listeners);
-		/* before the program looks at IORING_SQ_TASKRUN; see io_ring_announce() */
+		/* the program either finds IORING_SQ_TASKRUN set or gets a signal */
+		/* pairs with the barrier in io_taskrun_update(); model: NO_LISTEN */
 		smp_mb__after_atomic();
 	} else {
 		/* a worker either has published before this section, or finds the bit */
