@@ -80,14 +80,17 @@ bool io_file_borrow(struct io_kiocb *req)
 enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 			     unsigned int issue_flags)
 {
-	const struct cred *old = NULL;
+	const struct cred *creds = NULL, *old;
 	enum io_result result;
 
 	/* ->issue is not called, so there is no audit record */
 	if (issue_flags & IO_URING_F_NONBLOCK && op->blocks)
 		return IO_AGAIN;
-	if (req->flags & REQ_F_CREDS && req->creds != current_cred())
-		old = override_creds(req->creds);
+	if (req->flags & REQ_F_CREDS && req->creds != current_cred()) {
+		/* ->issue may end and free the request while current still uses its credentials */
+		creds = get_cred(req->creds);
+		old = override_creds(creds);
+	}
 	if (!op->audit_skip)
 		audit_uring_entry(req->opcode);
 	result = io_issue_op(req, op, issue_flags);
@@ -100,8 +103,10 @@ enum io_result io_issue_slow(struct io_kiocb *req, const struct io_op *op,
 			res = req->cqe.res;
 		audit_uring_exit(res >= 0, res);
 	}
-	if (old)
+	if (creds) {
 		revert_creds(old);
+		put_cred(creds);
+	}
 	return result;
 }
 

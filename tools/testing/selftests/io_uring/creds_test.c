@@ -62,7 +62,7 @@ static void wait_for_pipe(struct iou *r, int fd, unsigned int flags)
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL, 0, 0);
 
-	sqe->poll32_events = 1;
+	sqe->poll32_events = poll_word(1);
 	sqe->flags = flags;
 }
 
@@ -188,6 +188,36 @@ TEST_F(creds, waits_for_its_file)
 	EXPECT_EQ(0, iou_discard(&self->r, 1));
 	close(sv[0]);
 	close(sv[1]);
+}
+
+/*
+ * A NOP with a 32-byte CQE holds the last reference to the credentials of a personality, and may
+ * end while it is issued.
+ */
+TEST_F(creds, last_reference)
+{
+	struct io_uring_sqe *sqe;
+	struct iou r;
+	int id;
+
+	/* differences: none, 6.12 has no IORING_NOP_CQE32 */
+	if (iou_on_older_stock())
+		SKIP(return, "no IORING_NOP_CQE32");
+	ASSERT_EQ(0, iou_init(&r, 8, variant->flags | IORING_SETUP_CQE32));
+	/* each change gives the thread a new set of credentials */
+	ASSERT_EQ(0, become(NOBODY, 0));
+	id = iou_register(&r, IORING_REGISTER_PERSONALITY, NULL, 0);
+	ASSERT_LT(0, id);
+	ASSERT_EQ(0, become(NOBODY, NOBODY));
+	wait_for_pipe(&r, self->pipe[0], IOSQE_IO_LINK);
+	sqe = iou_nop(&r, 2);
+	sqe->nop_flags = IORING_NOP_CQE32;
+	sqe->personality = id;
+	ASSERT_LE(0, iou_submit_issued(&r));
+	ASSERT_EQ(0, iou_register(&r, IORING_UNREGISTER_PERSONALITY, NULL, id));
+	ASSERT_EQ(1, write(self->pipe[1], "", 1));
+	EXPECT_EQ(0, iou_discard(&r, 2));
+	iou_exit(&r);
 }
 
 TEST_HARNESS_MAIN
