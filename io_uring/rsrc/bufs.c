@@ -153,7 +153,7 @@ void io_buf_forget_driver(struct io_kiocb *req)
 }
 
 /**
- * io_buf_iter_segments - set up an iterator over a driver's buffer, with segments of any size
+ * io_buf_iter_segments - do the part of io_buf_iter() for segments of any size, or for addresses
  * @buf: the buffer
  * @ddir: ITER_DEST or ITER_SOURCE
  * @offset: offset of the first byte in the buffer
@@ -163,9 +163,15 @@ void io_buf_forget_driver(struct io_kiocb *req)
 void io_buf_iter_segments(const struct io_buf_node *buf, int ddir, u32 offset, u32 len,
 			  struct iov_iter *iter)
 {
-	iov_iter_bvec(iter, ddir, buf->bvec, buf->map->nr_bvecs, (size_t)offset + len);
-	/* a driver's first segments may be empty */
-	if (offset || !buf->bvec->bv_len)
+	const struct io_mapped_ubuf *map = buf->map;
+	size_t all = (size_t)offset + len;
+
+	if (buf->bvec)
+		iov_iter_bvec(iter, ddir, buf->bvec, map->nr_bvecs, all);
+	else
+		iov_iter_init(iter, ddir, map->priv, map->nr_bvecs, all);
+	/* a driver's first segments may be empty, and a vector without an entry has none */
+	if (offset || (len && buf->bvec && !buf->bvec->bv_len))
 		iov_iter_advance(iter, offset);
 }
 
@@ -510,7 +516,8 @@ static int io_clone_nodes(struct io_ring_ctx *ctx, struct io_ring_ctx *src,
 	if (io_rsrc_table_alloc(new, max(clone->dst_off + clone->nr, ctx->buf_table.nr)))
 		return -ENOMEM;
 	to = new->nodes + clone->dst_off;
-	from = src->buf_table.nodes + clone->src_off;
+	/* a clone of no buffer may begin at the end of the table */
+	from = src->buf_table.nodes + array_index_nospec(clone->src_off, src->buf_table.nr + 1);
 	for (i = 0; i < clone->nr; i++) {
 		cond_resched();
 		if (!from[i])

@@ -26,7 +26,7 @@
  *	memory; 0 for a direction that a driver does not allow
  * @head: (-) bytes by which the first segment is shorter than a full segment
  * @shift: (-) @map->shift
- * @bvec: (-) @map->bvec
+ * @bvec: (-) @map->bvec; NULL after io_parts_by_address()
  * @map: (-) the memory, with a reference
  */
 struct io_buf_node {
@@ -127,6 +127,7 @@ static inline void io_buf_iter(const struct io_buf_node *buf, int ddir, u32 offs
 
 int io_buf_gather(struct io_kiocb *req, int ddir, const struct iovec *iov, unsigned int nr,
 		  unsigned int issue_flags);
+void io_parts_by_address(struct io_kiocb *req, struct iovec *iov, unsigned int nr);
 void io_parts_free(struct io_ring_ctx *ctx);
 int io_buf_set_driver(struct io_ring_ctx *ctx, unsigned int slot, struct io_mapped_ubuf *map,
 		      u32 len, unsigned int dirs);

@@ -91,7 +91,7 @@ struct io_mapped_ubuf *io_map_alloc(unsigned int nr_bvecs)
 {
 	struct io_mapped_ubuf *map;
 
-	map = kvmalloc(struct_size(map, bvec, nr_bvecs), GFP_KERNEL_ACCOUNT);
+	map = kvmalloc(struct_size(map, bvec, nr_bvecs), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!map)
 		return NULL;
 	refcount_set(&map->refs, 1);

@@ -24,7 +24,8 @@
  * @whole: the registered buffer, with a reference
  * @next: (R) next in ctx->bufs.spare, if no request uses this memory
  * @small: true if there is memory for IO_PARTS_SMALL segments, false for more
- * @map: segments of the parts; ->release only tells whether @whole is a driver's buffer
+ * @map: segments of the parts; ->release only tells whether @whole is a driver's buffer, and ->priv
+ *	has the vector if @buf has no segments
  */
 struct io_buf_parts {
 	struct io_buf_node	buf;
@@ -187,10 +188,28 @@ static int io_buf_measure(const struct io_buf_node *buf, int ddir, const struct 
 	for (i = 0; i < nr && nr_segs <= IO_PARTS_MAX; i++) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
+		cond_resched();
 		nr_segs += io_buf_count(buf, (uintptr_t)iov[i].iov_base, iov[i].iov_len);
 	}
 	*nr_bvecs = nr_segs;
 	return nr_segs > IO_PARTS_MAX ? -ENOMEM : 0;
+}
+
+/**
+ * io_parts_by_address - let a request use the addresses of its vector, as a READV does
+ * @req: a request whose parts of user memory io_buf_gather() has set
+ * @iov: the same vector, which exists as long as @req
+ * @nr: number of entries
+ *
+ * The request keeps its reference to the registered buffer.
+ */
+void io_parts_by_address(struct io_kiocb *req, struct iovec *iov, unsigned int nr)
+{
+	struct io_buf_parts *parts = io_buf_parts(req->buf_node);
+
+	parts->buf.bvec = NULL;
+	parts->map.nr_bvecs = nr;
+	parts->map.priv = iov;
 }
 
 /**

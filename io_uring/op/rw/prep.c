@@ -30,7 +30,6 @@ struct io_rw_async *io_rw_async_alloc(struct io_kiocb *req, unsigned int nr_segs
 	if (async) {
 		async->nr_segs = nr_segs;
 		async->has_meta = false;
-		async->plain = false;
 	}
 	return async;
 }

@@ -50,9 +50,8 @@ static_assert(!offsetof(struct io_rw, kiocb));
  * @seed: the seed of the first attempt
  * @nr_segs: number of entries in @iov, 0 if the data is in one piece
  * @has_meta: the program has passed metadata
- * @plain: a vector in a registered buffer is transferred by its addresses, see vec.c
- * @iov: copy of the program's vector.  With a registered buffer, only io_rw_pieces() uses the copy
- *	once the buffer is found
+ * @iov: copy of the program's vector.  With a registered buffer, only io_rw_pieces() and
+ *	io_parts_by_address() use the copy once the buffer is found
  */
 struct io_rw_async {
 	union {
@@ -64,7 +63,6 @@ struct io_rw_async {
 	};
 	unsigned int		nr_segs;
 	bool			has_meta;
-	bool			plain;
 	struct iovec		iov[] __counted_by(nr_segs);
 };
 

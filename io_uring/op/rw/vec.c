@@ -54,7 +54,10 @@ int io_rw_vec_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return 0;
 }
 
-/* Return: true if a part begins or ends within a sector, in a direct transfer by bios. */
+/*
+ * Return: true if a part begins or ends within a sector, in a direct transfer that may be one by
+ * bios.  A regular file may belong to another filesystem (overlayfs, FUSE passthrough).
+ */
 static bool io_rw_vec_splits(const struct file *file, const struct iovec *iov, unsigned int nr)
 {
 	const struct inode *inode = file_inode(file);
@@ -63,30 +66,32 @@ static bool io_rw_vec_splits(const struct file *file, const struct iovec *iov, u
 
 	if (!(file->f_flags & O_DIRECT) || nr < 2)
 		return false;
-	if (!S_ISBLK(inode->i_mode) && !(S_ISREG(inode->i_mode) && inode->i_sb->s_bdev))
+	if (!S_ISBLK(inode->i_mode) && !S_ISREG(inode->i_mode))
 		return false;
 	for (i = 0; i < nr; i++)
 		all |= (uintptr_t)iov[i].iov_base | iov[i].iov_len;
 	return all & (SECTOR_SIZE - 1);
 }
 
-/* Let the request use the addresses of its vector.  Return: 0, or -EINVAL for a driver's buffer. */
+/*
+ * Let the request use the addresses of its vector.  Return: 0; -EINVAL for a driver's buffer, which
+ * the request then has no more.
+ */
 static noinline int io_rw_vec_plain(struct io_kiocb *req)
 {
 	struct io_rw_async *async = req->async_data;
-	bool driver = io_buf_node(req->buf_node)->map->release;
 
-	io_buf_forget(req);
-	if (driver)
+	if (io_buf_node(req->buf_node)->map->release) {
+		io_buf_forget(req);
 		return -EINVAL;
-	async->plain = true;
+	}
+	io_parts_by_address(req, async->iov, async->nr_segs);
 	return 0;
 }
 
 /**
  * io_rw_vec_assign - find the registered buffer of a READV_FIXED or WRITEV_FIXED
- * @req: the request, which has its file, but no buffer; ring lock held, unless an earlier call has
- *	decided that the request uses the addresses of its vector
+ * @req: the request, which has its file, but no buffer; ring lock held
  *
  * Return: 0 or a negative errno.
  */
@@ -97,8 +102,6 @@ int io_rw_vec_assign(struct io_kiocb *req)
 	int ret, ddir = io_rw_fixed_ddir(req);
 	struct io_rw *rw = io_rw(req);
 
-	if (nr && async->plain)
-		return 0;
 	if (!nr && rw->len)
 		return io_rw_buf_assign(req, ddir);
 	ret = io_buf_assign(req, 0);

@@ -1816,6 +1816,48 @@ TEST_F(direct, vector_of_sectors)
 	munmap(back, BLOCK);
 }
 
+/* Put @iov with @tag into slot 1 of the registered buffers. */
+static int replace_buffer(struct iou *r, const struct iovec *iov, __u64 tag)
+{
+	struct io_uring_rsrc_update2 up = {
+		.offset = 1, .data = (uintptr_t)iov, .tags = (uintptr_t)&tag, .nr = 1,
+	};
+
+	return iou_register(r, IORING_REGISTER_BUFFERS_UPDATE, &up, sizeof(up));
+}
+
+/*
+ * A read into parts of sectors holds its registered buffer until it has ended, although it uses the
+ * addresses in its vector.  Its ring posts no CQE before the program asks for it.  Mutant:
+ * vector-drops-its-buffer.
+ */
+TEST_F(direct, vector_within_sectors)
+{
+	struct iovec iov[] = { { self->buf, 256 }, { self->buf + BLOCK, BLOCK - 256 } };
+	struct iovec area = { self->buf, AREA }, none = { };
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	struct io_uring_sqe *sqe;
+
+	/* 6.12 refuses segments of less than a block of the device */
+	if (!iou_kernel_from("7"))
+		return;
+	if (!(variant->flags & (IORING_SETUP_IOPOLL | IORING_SETUP_DEFER_TASKRUN)) ||
+	    variant->flags & IORING_SETUP_SQPOLL)
+		SKIP(return, "a ring that posts CQEs at any time");
+	ASSERT_EQ(1, replace_buffer(r, &area, 7));
+	sqe = iou_prep(r, IORING_OP_READV_FIXED, self->fd, iov, 2, 0);
+	sqe->buf_index = 1;
+	sqe->user_data = 1;
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(1, replace_buffer(r, &none, 0));
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(1, cqe.user_data);
+	EXPECT_EQ(BLOCK, cqe.res);
+	ASSERT_EQ(0, iou_reap(r, &cqe));
+	EXPECT_EQ(7, cqe.user_data);
+}
+
 /* An IOPOLL ring refuses requests that cannot be polled. */
 TEST_F(direct, what_polling_refuses)
 {
@@ -1969,7 +2011,8 @@ TEST_F(rw, direct_behind_another)
 			EXPECT_EQ(-ETIME, iou_one(r));
 			break;
 		case 1:
-			iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events = POLLIN;
+			iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events =
+				poll_word(POLLIN);
 			ASSERT_EQ(1, iou_submit(r));
 			ASSERT_EQ(1, write(p[1], "x", 1));
 			ASSERT_EQ(0, iou_reap(r, &cqe));
@@ -1977,7 +2020,8 @@ TEST_F(rw, direct_behind_another)
 			break;
 		case 2:
 			/* the event is there already */
-			iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events = POLLIN;
+			iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events =
+				poll_word(POLLIN);
 			EXPECT_EQ(POLLIN, iou_one(r));
 		}
 		iou_prep(r, IORING_OP_WRITE, fd, self->page, IOU_PAGE, 0);
