@@ -15,6 +15,7 @@
 #include "req/put.h"
 #include "ring/cq.h"
 #include "rsrc/files.h"
+#include "rsrc/groups.h"
 #include "submit/issue.h"
 
 /* Let a worker's request wait for its file.  Return: false if @req waits: do not access it. */
@@ -83,6 +84,9 @@ static noinline enum io_result io_work_unfinished(struct io_kiocb *req, enum io_
 	if (req->flags & REQ_F_AFTER_WORKER && io_issue_heeds_nonblock(req)) {
 		/* the attempt may have moved a part of the data */
 		io_req_set_failed(req, -EAGAIN);
+		/* return the rest of an incremental buffer */
+		if (req->flags & REQ_F_PICKED)
+			req->cqe.flags = io_buf_used(req, req->cqe.res, IO_URING_F_UNLOCKED);
 		return IO_DONE;
 	}
 	if (!io_work_again(req, flags))
@@ -144,7 +148,7 @@ static bool io_work_only_waits(const struct io_kiocb *next)
 /*
  * Issue a request that only waits.  A program that has received the CQE of the request before may
  * cancel @req.  So the caller has held the ring lock since before that CQE.  An op returns IO_AGAIN
- * if only the submitter may make the attempt.
+ * if only the submitter may make the attempt; a cancel does not find the request before that.
  */
 static enum io_result io_work_issue_wait(struct io_kiocb *req)
 {
@@ -229,13 +233,19 @@ static noinline struct io_wq_work *io_work_end_chained(struct io_kiocb *req)
 	locked = io_work_chain_needs_lock(req) && io_ring_lock_soon(ctx);
 	while ((next = io_complete_in_worker(req, locked))) {
 		bool waits = locked && io_work_only_waits(next);
+		/* each of them may end at once, so current would hold the lock for long */
+		bool late = waits && (need_resched() || fatal_signal_pending(current));
 
 		/* a TIMEOUT counts the CQE of a linked timeout in front of it */
-		if (waits && io_work_issue_wait(next) == IO_PENDING)
+		if (waits && !late && io_work_issue_wait(next) == IO_PENDING)
 			break;
 		/* the CQE of a linked timeout comes before those of the next request */
 		if (locked)
 			io_cq_commit(ctx);
+		if (late) {
+			io_req_push(next, io_issue_tw, IO_PUSH_NOW);
+			break;
+		}
 		if (!waits) {
 			work = io_work_go_on(next, locked);
 			break;

@@ -1139,6 +1139,39 @@ static int one_piece(struct iou *r, struct io_uring_sqe *sqe, unsigned char flag
 }
 
 /*
+ * Behind a worker's request, a read of an empty O_NONBLOCK pipe ends.  It gives back what it has
+ * taken of an incremental buffer.  Mutant: piece-kept-by-eagain.  differences: inc-gives-back
+ */
+TEST_F(group, incremental_in_vain)
+{
+	char *mem = iou_map_anon(IOU_PAGE);
+	struct io_uring_sqe *sqe;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	if (iou_on_stock())
+		return;
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
+	add(self->ring, mem, IOU_PAGE, 1);
+	ASSERT_EQ(0, fcntl(self->pipe[0], F_SETFL, O_NONBLOCK));
+	iou_nop(r, 1)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+	sqe = prep_read(r, IORING_OP_READ, self->pipe[0], 100);
+	sqe->user_data = 2;
+	ASSERT_EQ(2, iou_submit(r));
+	ASSERT_EQ(0, take(r, &cqe));
+	EXPECT_EQ(1, cqe.user_data);
+	ASSERT_EQ(0, take(r, &cqe));
+	EXPECT_EQ(-EAGAIN, cqe.res);
+	ASSERT_EQ(3, write(self->pipe[1], "abc", 3));
+	prep_read(r, IORING_OP_READ, self->pipe[0], 100);
+	ASSERT_EQ(1, iou_submit(r));
+	ASSERT_EQ(0, take(r, &cqe));
+	EXPECT_EQ(3, cqe.res);
+	EXPECT_EQ(0, memcmp(mem, "abc", 3));
+	munmap(mem, IOU_PAGE);
+}
+
+/*
  * A request that takes more of an incremental buffer than it fills gives the rest back, so that the
  * next data follows without a gap.  Mutant: piece-kept.  differences: inc-gives-back
  */
