@@ -180,12 +180,24 @@ static bool io_wq_should_retry(struct io_wq_lane *lane, int err)
 	return false;
 }
 
+/*
+ * Let a kworker ask for the worker again.  This may drop the creation's reference to the pool, as
+ * io_wq_stop_creation() disables the work while it waits for the kworker.
+ */
+static void io_wq_retry_in(struct io_wq_lane *lane, unsigned int ms)
+{
+	if (!schedule_delayed_work(&lane->retry, msecs_to_jiffies(ms)))
+		io_wq_give_up(lane);
+}
+
 /* Schedule a retry.  Delays double from 1 ms to 0.5 s, because other threads may exit soon. */
 static void io_wq_retry_later(struct io_wq_lane *lane)
 {
-	schedule_delayed_work(&lane->retry, msecs_to_jiffies(1U << lane->tries));
-	if (lane->tries < IO_WQ_CREATE_TRIES)
-		lane->tries++;
+	unsigned int tries = lane->tries;
+
+	if (tries < IO_WQ_CREATE_TRIES)
+		lane->tries = tries + 1;
+	io_wq_retry_in(lane, 1U << tries);
 }
 
 /*
@@ -439,7 +451,7 @@ static void io_wq_request(struct io_wq_lane *lane)
 	if (io_wq_creates_here(wq))
 		io_wq_spawn(lane);
 	else if (task_work_add(wq->task, &lane->create, TWA_SIGNAL))
-		schedule_delayed_work(&lane->retry, 0);
+		io_wq_retry_in(lane, 0);
 }
 
 /* Return: true if a worker may be created now.  Reliable only under the lock. */

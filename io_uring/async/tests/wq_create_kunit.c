@@ -102,11 +102,27 @@ static void create_one_for_a_key(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, called);
 }
 
+/* The pool exits while a kworker finds that it has to retry the creation of a worker. */
+static void create_retry_is_refused(struct kunit *test)
+{
+	struct wake_test *wake = wake_make(test, 1);
+	struct io_wq_lane *lane = &wake->wq.lane[IO_WQ_BOUNDED];
+
+	/* one reference is the creation's */
+	refcount_set(&wake->wq.refs, 2);
+	lane->creating = true;
+	disable_delayed_work_sync(&lane->retry);
+	io_wq_retry_later(lane);
+	KUNIT_EXPECT_FALSE(test, lane->creating);
+	KUNIT_EXPECT_EQ(test, refcount_read(&wake->wq.refs), 1);
+}
+
 static struct kunit_case wake_cases[] = {
 	KUNIT_CASE(wake_one_for_a_key),
 	KUNIT_CASE(wake_two_for_two_keys),
 	KUNIT_CASE(wake_all_for_plain),
 	KUNIT_CASE(create_one_for_a_key),
+	KUNIT_CASE(create_retry_is_refused),
 	{}
 };
 
