@@ -37,7 +37,7 @@ static inline struct io_cqe_entry *io_message_prepare(struct io_ring_ctx *target
 
 	if (!target->cq.single_writer || unlikely(target == sender && io_cq_is_writer(target)))
 		return NULL;
-	entry = likely(sender) ? io_entry_get(sender) : io_entry_alloc(IO_ENTRY_BEYOND);
+	entry = likely(sender) ? io_entry_get(sender) : io_cq_entry(target);
 	return likely(entry) ? entry : ERR_PTR(-ENOMEM);
 }
 

@@ -265,12 +265,18 @@ static void io_cq_keep(struct io_ring_ctx *ctx, struct io_cqe_entry *entry)
 		io_notify_overflow(ctx);
 }
 
-/*
- * Allocate memory for a CQE if the ring has no room.  A program that never makes room may need more
- * and more memory.  So the allocation fails at the limit of its cgroup if reclaim does not help.  A
- * kernel thread charges the ring's memory cgroup without reclaim, because it serves other rings.
+/**
+ * io_cq_entry - allocate an entry for a CQE of a ring, which is freed after its one use
+ * @ctx: the ring that gets the CQE, kept alive by the caller
+ *
+ * A program that never reaps may need more and more memory.  So the allocation fails at the limit
+ * of its cgroup if reclaim does not help.  A kernel thread charges the ring's memory cgroup without
+ * reclaim, because it serves other rings.
+ *
+ * Context: Task context.  A task may sleep.
+ * Return: the entry, or NULL.
  */
-static struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
+struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx)
 {
 	struct mem_cgroup *memcg, *old;
 	struct io_cqe_entry *entry;

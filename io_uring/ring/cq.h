@@ -27,6 +27,7 @@ bool io_cq_post_entry(struct io_ring_ctx *ctx, struct io_cqe_entry *entry);
 void io_cq_commit_shared(struct io_ring_ctx *ctx);
 void io_cq_tell(struct io_ring_ctx *ctx, bool sleepers);
 void io_cq_lost(struct io_ring_ctx *ctx);
+struct io_cqe_entry *io_cq_entry(struct io_ring_ctx *ctx);
 void io_cq_flush_overflow(struct io_ring_ctx *ctx);
 
 void io_cq_target_add(struct io_ring_ctx *ctx, struct io_cq_target *target, u32 nr);

@@ -41,6 +41,8 @@
 
 /* the page pool and the driver synchronize what the device has written */
 #define IO_ZCRX_DMA	(DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_WEAK_ORDERING)
+/* most entries of the refill ring that one call of the page pool reads, in a softirq */
+#define IO_ZCRX_SOFTIRQ	(16 * IO_ZCRX_BATCH)
 
 /**
  * struct io_zcrx_device - the receive queue of a network device
@@ -518,7 +520,7 @@ static void io_zcrx_cache(struct page_pool *pool, struct net_iov *niov)
 static void io_zcrx_cache_returned(struct io_zcrx *zcrx, struct page_pool *pool)
 {
 	struct io_zcrx_returns back;
-	u32 left = zcrx->entries, read;
+	u32 left = min(zcrx->entries, IO_ZCRX_SOFTIRQ), read;
 	struct net_iov *niov;
 	unsigned int i, nr;
 
