@@ -997,7 +997,7 @@ static bool set_field(struct io_uring_sqe *sqe, unsigned int field, __u64 v)
 		sqe->len = v;
 		return v <= 0xffffffff;
 	case 6:
-		sqe->rw_flags = v;
+		sqe->rw_flags = sqe->opcode == IORING_OP_POLL_ADD ? poll_word(v) : v;
 		return v <= 0xffffffff;
 	case 7:
 		sqe->user_data = v;
@@ -1019,6 +1019,9 @@ static bool set_field(struct io_uring_sqe *sqe, unsigned int field, __u64 v)
 		return true;
 	}
 }
+
+/* more than 0x8000 bytes, which are the longest range that MADVISE has to find mapped */
+#define SWEEP_PAGES	16
 
 FIXTURE(sweep) {
 	struct iou r;
@@ -1055,11 +1058,11 @@ FIXTURE_SETUP(sweep)
 	int fds[2] = { -1, -1 };
 
 	self->record = fopen(record_path, "r");
-	self->mem = mmap(NULL, 2 * IOU_PAGE, PROT_READ | PROT_WRITE,
+	self->mem = mmap(NULL, SWEEP_PAGES * IOU_PAGE, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->mem);
 	/* accesses beyond the page fault; no other mapping can be placed there */
-	mprotect(self->mem + IOU_PAGE, IOU_PAGE, PROT_NONE);
+	mprotect(self->mem + IOU_PAGE, (SWEEP_PAGES - 1) * IOU_PAGE, PROT_NONE);
 	self->fd = memfd_create("sweep", 0);
 	ASSERT_LE(0, self->fd);
 	snprintf(self->dir, sizeof(self->dir), "/tmp/sweep.XXXXXX");
@@ -1080,7 +1083,7 @@ FIXTURE_TEARDOWN(sweep)
 	close(self->fd);
 	clear_names(self->dfd);
 	rmdir(self->dir);
-	munmap(self->mem, 2 * IOU_PAGE);
+	munmap(self->mem, SWEEP_PAGES * IOU_PAGE);
 	if (self->record)
 		fclose(self->record);
 }
@@ -1151,6 +1154,11 @@ static bool is_other_result(const char *name, int got)
 		return false;
 	if (!strcmp(name, "timeout rw_flags=80"))
 		return got == -ETIME;
+#ifdef __s390x__
+	/* the record is of x86-64; here all addresses can be a program's, and the file is asked */
+	if (!strncmp(name, "read addr=", 10) || !strncmp(name, "write addr=", 11))
+		return got == -EOPNOTSUPP;
+#endif
 	if (strncmp(name, "unlinkat addr3=", 15) && strncmp(name, "unlinkat pad2=", 14))
 		return false;
 	return !got;
@@ -1192,7 +1200,7 @@ static unsigned int swept_ops(const struct _test_data_sweep *self, struct swept_
 		{ "read_fixed", IORING_OP_READ_FIXED, mem + 128, 0, 512 },
 		{ "write_fixed", IORING_OP_WRITE_FIXED, mem + 128, 0, 512 },
 		{ "sync_file_range", IORING_OP_SYNC_FILE_RANGE, 0, 0, 4096 },
-		{ "poll_add", IORING_OP_POLL_ADD, 0, 0, 0, POLLIN },
+		{ "poll_add", IORING_OP_POLL_ADD, 0, 0, 0, poll_word(POLLIN) },
 		{ "poll_remove", IORING_OP_POLL_REMOVE, 77 },
 		{ "timeout", IORING_OP_TIMEOUT, mem + 1024, 0, 1 },
 		{ "timeout_remove", IORING_OP_TIMEOUT_REMOVE, 77, mem + 1024 },

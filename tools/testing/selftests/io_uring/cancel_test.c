@@ -66,7 +66,7 @@ static struct io_uring_sqe *prep_poll(struct iou *r, int fd, __u64 data)
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL, 0, 0);
 
-	sqe->poll32_events = POLLIN;
+	sqe->poll32_events = poll_word(POLLIN);
 	sqe->user_data = data;
 	return sqe;
 }

@@ -941,7 +941,7 @@ TEST(taskrun_flag_down)
 	ASSERT_EQ(0, pipe(p));
 	ASSERT_EQ(0, iou_init(&r, 4, IOU_DEFER | IORING_SETUP_TASKRUN_FLAG));
 	sqe = iou_prep(&r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0);
-	sqe->poll32_events = POLLIN;
+	sqe->poll32_events = poll_word(POLLIN);
 	sqe->flags = IOSQE_IO_LINK;
 	iou_prep(&r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0);
 	ASSERT_EQ(2, iou_submit(&r));
@@ -1053,7 +1053,7 @@ static void race_for_flag(struct __test_metadata *_metadata, unsigned int flags)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, write_rounds, &f));
 	while (f.wanted < 20000 && iou_now_us() < end) {
 		sqe = iou_prep(&r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0);
-		sqe->poll32_events = POLLIN;
+		sqe->poll32_events = poll_word(POLLIN);
 		ASSERT_EQ(1, iou_submit(&r));
 		__atomic_store_n(&f.wanted, f.wanted + 1, __ATOMIC_RELEASE);
 		while (!iou_ready(&r))
@@ -1542,7 +1542,7 @@ static int park_polls(struct iou *r, int event, unsigned int nr)
 	for (i = 0; i <= nr; i++) {
 		sqe = iou_prep(r, IORING_OP_POLL_ADD, i < nr ? event : 0, NULL, 0, 0);
 		sqe->flags = i < nr ? 0 : IOSQE_FIXED_FILE;
-		sqe->poll32_events = POLLIN;
+		sqe->poll32_events = poll_word(POLLIN);
 		if ((!iou_sq_room(r) || i == nr) && iou_submit(r) < 0)
 			return 1;
 	}

@@ -118,7 +118,7 @@ static struct io_uring_sqe *prep_poll(struct iou *r, int fd, bool multishot)
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL, multishot, 0);
 
-	sqe->poll32_events = POLLIN;
+	sqe->poll32_events = poll_word(POLLIN);
 	return sqe;
 }
 
@@ -2261,7 +2261,7 @@ TEST(exits_while_polls_are_woken)
 	if (!pid) {
 		for (i = 0; i < 200; i++)
 			iou_prep(&r, IORING_OP_POLL_ADD, fd, NULL, IORING_POLL_ADD_MULTI,
-				 0)->poll32_events = POLLIN;
+				 0)->poll32_events = poll_word(POLLIN);
 		iou_submit(&r);
 		/* wait until many CQEs are posted */
 		while (iou_ready(&r) < 1000)

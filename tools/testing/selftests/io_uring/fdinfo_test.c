@@ -216,7 +216,8 @@ TEST_F(fdinfo, lists)
 		SKIP(return, "nothing can be submitted");
 	ASSERT_EQ(0, pipe(p));
 	if (polls) {
-		iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events = POLLIN;
+		iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events =
+			poll_word(POLLIN);
 		ASSERT_LE(0, iou_submit(r));
 	}
 	/* the CQ has 16 entries */
@@ -290,7 +291,8 @@ TEST_F(fdinfo, long_lists_are_cut)
 		nr = 0;
 	for (i = 0; i < nr; i++) {
 		if (i % 2) {
-			iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events = POLLIN;
+			iou_prep(r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events =
+				poll_word(POLLIN);
 		} else {
 			iou_prep(r, IORING_OP_READ, p[0], text, 1, 0);
 		}

@@ -490,7 +490,8 @@ static int try_timeout_remove(struct iou *r, unsigned int flags)
 
 static int try_poll(struct iou *r, unsigned int flags)
 {
-	iou_prep(r, IORING_OP_POLL_ADD, pipe_with_data(), NULL, flags, 0)->poll32_events = POLLIN;
+	iou_prep(r, IORING_OP_POLL_ADD, pipe_with_data(), NULL, flags, 0)->poll32_events =
+		poll_word(POLLIN);
 	return iou_one(r);
 }
 

@@ -420,6 +420,15 @@ static inline struct io_uring_sqe *iou_prep(struct iou *r, int op, int fd,
 	return sqe;
 }
 
+/* Return: @events in the form of poll32_events, whose halves big-endian programs swap. */
+static inline __u32 poll_word(__u32 events)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	events = events << 16 | events >> 16;
+#endif
+	return events;
+}
+
 static inline struct io_uring_sqe *iou_nop(struct iou *r, unsigned long long data)
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_NOP, -1, NULL, 0, 0);

@@ -95,7 +95,7 @@ static void wait_readable(struct iou *r, int fd, unsigned long long data, unsign
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL, 0, 0);
 
-	sqe->poll32_events = POLLIN;
+	sqe->poll32_events = poll_word(POLLIN);
 	sqe->user_data = data;
 	sqe->flags = flags;
 }
@@ -529,7 +529,7 @@ TEST_F(chain, drained_row)
 	struct io_uring_cqe cqe;
 	unsigned int i, nr = 20;
 
-	iou_prep(r, IORING_OP_POLL_ADD, self->p[0], NULL, 0, 0)->poll32_events = POLLIN;
+	iou_prep(r, IORING_OP_POLL_ADD, self->p[0], NULL, 0, 0)->poll32_events = poll_word(POLLIN);
 	for (i = 1; i <= nr; i++)
 		nop(r, i, IOSQE_IO_DRAIN);
 	ASSERT_LE(0, iou_submit(r));
@@ -735,7 +735,7 @@ static void behind_a_drained_one(struct __test_metadata *_metadata, struct _test
 	EXPECT_STREQ("1:EBADF 2:0", submit_cqes(r, 2));
 	/* a multishot request holds all others up until it ends */
 	sqe = iou_prep(r, IORING_OP_POLL_ADD, self->p[0], NULL, IORING_POLL_ADD_MULTI, 0);
-	sqe->poll32_events = POLLIN;
+	sqe->poll32_events = poll_word(POLLIN);
 	sqe->user_data = 1;
 	sqe->flags = IOSQE_IO_DRAIN;
 	nop(r, 2, 0);

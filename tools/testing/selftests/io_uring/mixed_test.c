@@ -532,7 +532,7 @@ TEST_F(mixed, multishot)
 	ASSERT_EQ(0, make(self, variant->flags, 8));
 	fd = eventfd(0, EFD_NONBLOCK);
 	sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL, IORING_POLL_ADD_MULTI, 0);
-	sqe->poll32_events = POLLIN;
+	sqe->poll32_events = poll_word(POLLIN);
 	sqe->user_data = 99;
 	ASSERT_EQ(1, submit(r));
 	for (i = 0; i < 60; i++) {
@@ -554,7 +554,7 @@ TEST_F(mixed, multishot)
 				if (!(cqe->flags & IORING_CQE_F_MORE)) {
 					sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL,
 						       IORING_POLL_ADD_MULTI, 0);
-					sqe->poll32_events = POLLIN;
+					sqe->poll32_events = poll_word(POLLIN);
 					sqe->user_data = 99;
 					ASSERT_EQ(8, read(fd, &value, 8));
 				}

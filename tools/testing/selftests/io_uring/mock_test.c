@@ -592,7 +592,7 @@ TEST_F(mock, polled)
 		EXPECT_EQ(file, epoll_wait(ep, &ev, 1, 0));
 		EXPECT_EQ(0, epoll_wait(ep, &ev, 1, 0));
 		sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL, IORING_POLL_ADD_MULTI, 0);
-		sqe->poll32_events = POLLIN | POLLOUT | POLLPRI;
+		sqe->poll32_events = poll_word(POLLIN | POLLOUT | POLLPRI);
 		sqe->flags = variant->sqe_flags;
 		sqe->user_data = 1;
 		ASSERT_EQ(1, iou_submit(r));

@@ -72,7 +72,7 @@ TEST_F(busy, multishot_goes_on)
 	char c;
 
 	sqe = iou_prep(r, IORING_OP_POLL_ADD, self->pipe[0], NULL, IORING_POLL_ADD_MULTI, 0);
-	sqe->poll32_events = POLLIN;
+	sqe->poll32_events = poll_word(POLLIN);
 	sqe->user_data = POLL_DATA;
 	ASSERT_LE(0, iou_submit(r));
 	for (i = 0; i < rounds; i++) {

@@ -46,15 +46,6 @@ FIXTURE_TEARDOWN(poll)
 	close(self->p[1]);
 }
 
-/* Return: @events in the form of poll32_events, whose halves big-endian programs swap. */
-static inline __u32 poll_word(__u32 events)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	events = events << 16 | events >> 16;
-#endif
-	return events;
-}
-
 static inline struct io_uring_sqe *prep_poll(struct iou *r, int fd, __u32 events,
 					     unsigned int flags, __u64 data)
 {

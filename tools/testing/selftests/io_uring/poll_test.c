@@ -361,7 +361,7 @@ TEST_F(poll, multi_oneshot)
 			ASSERT_EQ(1, write(self->p[1], "x", 1));
 		sqe = iou_prep(r, IORING_OP_POLL_ADD, self->p[0], NULL, 0, 0);
 		sqe->len = IORING_POLL_ADD_MULTI;
-		sqe->poll32_events = POLLIN | EPOLLONESHOT;
+		sqe->poll32_events = poll_word(POLLIN | EPOLLONESHOT);
 		sqe->user_data = 1;
 		ASSERT_LE(0, iou_submit(r));
 		if (!there) {

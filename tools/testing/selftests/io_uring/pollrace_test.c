@@ -575,7 +575,7 @@ static int poll_own_mounts(unsigned int rounds)
 			return 2;
 		for (i = 0; i < 128; i++) {
 			sqe = iou_prep(&r, IORING_OP_POLL_ADD, fd, NULL, 0, 0);
-			sqe->poll32_events = POLLIN | POLLPRI | EPOLLEXCLUSIVE;
+			sqe->poll32_events = poll_word(POLLIN | POLLPRI | EPOLLEXCLUSIVE);
 			sqe->flags = IOSQE_ASYNC;
 		}
 		iou_submit(&r);

@@ -725,7 +725,7 @@ TEST(taskrun)
 		SKIP(return, "no IORING_REGISTER_RESIZE_RINGS");
 	ASSERT_EQ(0, pipe(fds));
 	ASSERT_EQ(0, iou_init(&r, 8, TASKRUN));
-	iou_prep(&r, IORING_OP_POLL_ADD, fds[0], NULL, 0, 0)->poll32_events = POLLIN;
+	iou_prep(&r, IORING_OP_POLL_ADD, fds[0], NULL, 0, 0)->poll32_events = poll_word(POLLIN);
 	ASSERT_EQ(1, iou_submit(&r));
 	ASSERT_EQ(1, write(fds[1], "x", 1));
 	EXPECT_TRUE(load_acq(r.sq_flags) & IORING_SQ_TASKRUN);

@@ -1070,7 +1070,7 @@ TEST_F(sendzc, slots_end_before_the_notification)
 	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_FILES, &listener, 1));
 	close(listener);
 	sqe = iou_prep(&r, IORING_OP_POLL_ADD, 0, NULL, 0, 0);
-	sqe->poll32_events = POLLIN;
+	sqe->poll32_events = poll_word(POLLIN);
 	sqe->flags = IOSQE_FIXED_FILE;
 	sqe->user_data = 9;
 	prep_zc(&r, 0, self->narrow[0], self->out, BYTES, MSG_WAITALL);

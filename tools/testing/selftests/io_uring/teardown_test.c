@@ -212,7 +212,7 @@ TEST_F(teardown, killed_while_the_lock_is_held)
 	close(self->pipe[1]);
 	pid = CHILD_OF(self,
 		       iou_prep(&self->h.r, IORING_OP_POLL_ADD, q.fd, NULL, 0,
-				0)->poll32_events = POLLIN,
+				0)->poll32_events = poll_word(POLLIN),
 		       pause());
 	ASSERT_LT(0, pid);
 	ASSERT_EQ(0, hear(self->from[0]));
@@ -687,7 +687,8 @@ static void *leave_poll(void *arg)
 	struct submitter *b = arg;
 	pthread_t thread;
 
-	iou_prep(&b->r, IORING_OP_POLL_ADD, b->r.fd, NULL, 0, 0)->poll32_events = POLLERR;
+	iou_prep(&b->r, IORING_OP_POLL_ADD, b->r.fd, NULL, 0, 0)->poll32_events =
+		poll_word(POLLERR);
 	if (iou_submit(&b->r) != 1 || pthread_create(&thread, NULL, submitting, b))
 		return (void *)1;
 	iou_sleep_ms(100);
@@ -786,9 +787,10 @@ TEST_F(teardown, killed_while_mail_comes)
 			_exit(1);
 		for (i = 0; i < EVENTS; i++)
 			iou_prep(&x, IORING_OP_POLL_ADD, event[i], NULL, 0, 0)->poll32_events =
-				POLLIN;
+				poll_word(POLLIN);
 		/* a request that holds the file of a ring has to end with its task */
-		iou_prep(&self->h.r, IORING_OP_POLL_ADD, x.fd, NULL, 0, 0)->poll32_events = POLLERR;
+		iou_prep(&self->h.r, IORING_OP_POLL_ADD, x.fd, NULL, 0, 0)->poll32_events =
+			poll_word(POLLERR);
 		if (iou_submit(&x) != EVENTS || iou_submit(&self->h.r) != 1 ||
 		    say(self->from[1]))
 			_exit(2);
@@ -1018,7 +1020,7 @@ static int put_by_worker(int fd)
 
 	if (iou_init(&r, 8, IOU_DEFER))
 		return -1;
-	iou_prep(&r, IORING_OP_POLL_ADD, fd, NULL, 0, 0)->poll32_events = POLLPRI;
+	iou_prep(&r, IORING_OP_POLL_ADD, fd, NULL, 0, 0)->poll32_events = poll_word(POLLPRI);
 	if (iou_submit(&r) != 1)
 		return -1;
 	close(fd);
@@ -1645,11 +1647,11 @@ TEST_F(closed, passes_on)
 	ASSERT_EQ(0, closed_begin(self, OF_TCP, variant->flags));
 	iou_prep(&self->r, IORING_OP_READ, self->slow[0], self->hole.mem, 1, -1);
 	iou_prep(&self->r, IORING_OP_POLL_ADD, self->fds[1], NULL, 0, 0)->poll32_events =
-		POLLIN | EPOLLEXCLUSIVE;
+		poll_word(POLLIN | EPOLLEXCLUSIVE);
 	ASSERT_EQ(2, iou_submit(&self->r));
 	ASSERT_EQ(0, iou_init(&other, 4, 0));
 	iou_prep(&other, IORING_OP_POLL_ADD, self->fds[1], NULL, 0, 0)->poll32_events =
-		POLLIN | EPOLLEXCLUSIVE;
+		poll_word(POLLIN | EPOLLEXCLUSIVE);
 	ASSERT_EQ(1, iou_submit(&other));
 	failed = close_and_send(self);
 	ASSERT_EQ(NULL, failed) {

@@ -44,7 +44,7 @@ static struct io_uring_sqe *poll_in(struct iou *r, int fd, unsigned long long da
 {
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, fd, NULL, 0, 0);
 
-	sqe->poll32_events = POLLIN;
+	sqe->poll32_events = poll_word(POLLIN);
 	sqe->user_data = data;
 	return sqe;
 }
@@ -736,7 +736,8 @@ TEST(long_batch_lets_others_run)
 	event = eventfd(0, EFD_NONBLOCK);
 	ASSERT_EQ(0, iou_init_cq(&r, BATCH, 4 * BATCH, IOU_DEFER));
 	for (i = 0; i < parked; i++) {
-		iou_prep(&r, IORING_OP_POLL_ADD, event, NULL, 0, 0)->poll32_events = POLLPRI;
+		iou_prep(&r, IORING_OP_POLL_ADD, event, NULL, 0, 0)->poll32_events =
+			poll_word(POLLPRI);
 		if (!iou_sq_room(&r))
 			ASSERT_EQ(BATCH, iou_submit(&r));
 	}
@@ -832,7 +833,7 @@ static unsigned long long end_of_exclusive(unsigned int nr, bool each)
 	for (i = 0; i < nr; i++) {
 		struct io_uring_sqe *sqe = poll_in(&r, s[1], i);
 
-		sqe->poll32_events = POLLIN | EPOLLEXCLUSIVE;
+		sqe->poll32_events = poll_word(POLLIN | EPOLLEXCLUSIVE);
 		sqe->len = multi;
 		if ((i + 1) % BATCH == 0 || i + 1 == nr)
 			if (iou_submit(&r) <= 0)

@@ -130,7 +130,7 @@ static int start_poll(struct iou *r)
 	struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, 0, NULL, 0, 0);
 	int ret;
 
-	sqe->poll32_events = POLLIN;
+	sqe->poll32_events = poll_word(POLLIN);
 	sqe->flags = IOSQE_FIXED_FILE;
 	ret = iou_submit(r);
 	iou_wait_ms(r, 1, 20);
@@ -238,7 +238,7 @@ TEST_F(several, poll_and_drained)
 
 	if (loses_wakes(variant->flags))
 		SKIP(return, "loses the wake-up");
-	iou_prep(r, IORING_OP_POLL_ADD, self->p[0], NULL, 0, 0)->poll32_events = POLLIN;
+	iou_prep(r, IORING_OP_POLL_ADD, self->p[0], NULL, 0, 0)->poll32_events = poll_word(POLLIN);
 	iou_nop(r, 2)->flags = IOSQE_IO_DRAIN;
 	ASSERT_EQ(2, iou_submit(r));
 	self->event.fd = self->p[1];
@@ -299,7 +299,7 @@ TEST(many_at_once)
 		if (!iou_sq_room(&r))
 			ASSERT_EQ(1024, iou_submit(&r));
 		sqe = iou_prep(&r, IORING_OP_POLL_ADD, event.event, NULL, 0, 0);
-		sqe->poll32_events = POLLIN;
+		sqe->poll32_events = poll_word(POLLIN);
 		sqe->user_data = i;
 	}
 	ASSERT_LT(0, iou_submit(&r));
@@ -412,7 +412,8 @@ TEST(times_of_waits_beside_vain_wakes)
 		multi = i % 2;
 		ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, s));
 		ASSERT_EQ(0, iou_init(&r, 8, kinds[i / 2]));
-		iou_prep(&r, IORING_OP_POLL_ADD, s[0], NULL, multi, 0)->poll32_events = POLLPRI;
+		iou_prep(&r, IORING_OP_POLL_ADD, s[0], NULL, multi, 0)->poll32_events =
+			poll_word(POLLPRI);
 		ASSERT_EQ(0, iou_submit_issued(&r));
 		for (k = 0; k < ARRAY_LEN(pid); k++)
 			pid[k] = pass_data(s);

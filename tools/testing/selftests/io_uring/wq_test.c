@@ -1819,7 +1819,7 @@ TEST_F(wq, poll_that_sleeps)
 		struct io_uring_sqe *sqe = iou_prep(r, IORING_OP_POLL_ADD, ep, NULL,
 						    i ? IORING_POLL_ADD_MULTI : 0, 0);
 
-		sqe->poll32_events = EPOLLIN;
+		sqe->poll32_events = poll_word(EPOLLIN);
 		sqe->flags = IOSQE_ASYNC;
 		sqe->user_data = 1 + i;
 	}
