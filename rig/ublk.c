@@ -3,6 +3,7 @@
  * For rig/run: a program that serves a block device from memory, by IORING_OP_URING_CMD,
  * until its input ends.  It prints the device's path when the device is there.
  */
+#define _GNU_SOURCE
 #define UBLK_SIZE	(32 << 20)
 #include "ublk.h"
 
