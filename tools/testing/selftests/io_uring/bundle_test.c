@@ -371,6 +371,8 @@ TEST_F(bundle, send_fails)
 	/* no buffer was used */
 	EXPECT_EQ(0, cqe.flags);
 	EXPECT_EQ(0, head(r, GROUP));
+	if (!iou_splits_addresses())
+		return;
 	/* use an address outside user space */
 	slot(self->ring, 1)->addr = 0xffff888000000000UL;
 	prep_bundle(r, IORING_OP_SEND, fds[1], 0, 0);

@@ -398,6 +398,19 @@ static inline struct io_uring_sqe *iou_sqe(struct iou *r)
 	return sqe;
 }
 
+/*
+ * Return: true if the kernel and programs share one address space, so that an address alone shows
+ * that it is the kernel's.  On s390 each has a space of its own.
+ */
+static inline bool iou_splits_addresses(void)
+{
+#ifdef __s390__
+	return false;
+#else
+	return true;
+#endif
+}
+
 /* Return: an address for an SQE or a buffer; kernel addresses are above all 32-bit pointers. */
 static inline unsigned long long iou_addr(const void *addr)
 {
