@@ -240,10 +240,7 @@ TEST_F(fd, epoll_wait)
 	close(epfd);
 }
 
-/*
- * Events that another task takes again and again end no EPOLL_WAIT.
- * Mutant: epoll-wait-gives-up.
- */
+/* Events that another task takes again and again end no EPOLL_WAIT. */
 TEST_F(fd, epoll_wait_in_vain)
 {
 	struct iou *r = &self->r;
