@@ -92,8 +92,10 @@ TEST_F(group, provide_refused)
 	EXPECT_EQ(-EINVAL, iou_one(r));
 	prep_provide(r, GROUP, IOU_KERNEL, 4096, 65535, 0);
 	EXPECT_EQ(-EOVERFLOW, iou_one(r));
-	prep_provide(r, GROUP, NULL, PIECE, 1, 0)->addr = 0xffff800000000000ULL;
-	EXPECT_EQ(-EFAULT, iou_one(r));
+	if (iou_splits_addresses()) {
+		prep_provide(r, GROUP, NULL, PIECE, 1, 0)->addr = 0xffff800000000000ULL;
+		EXPECT_EQ(-EFAULT, iou_one(r));
+	}
 	sqe = prep_provide(r, GROUP, m, PIECE, 1, 0);
 	sqe->rw_flags = 1;
 	EXPECT_EQ(-EINVAL, iou_one(r));
@@ -813,6 +815,8 @@ TEST_F(group, kernel_address)
 	struct io_uring_sqe *sqe;
 	unsigned int i, f;
 
+	if (!iou_splits_addresses())
+		return;
 	ASSERT_LE(0, null);
 	ASSERT_EQ(4, write(self->pipe[1], "abcd", 4));
 	for (i = 0; i < ARRAY_LEN(kernel_reads); i++) {
@@ -1149,7 +1153,8 @@ TEST_F(group, incremental_in_vain)
 	struct iou *r = &self->r;
 	struct io_uring_cqe cqe;
 
-	if (iou_on_stock())
+	/* on a single-writer ring the submitter reads, and waits for data */
+	if (iou_on_stock() || variant->flags & IORING_SETUP_DEFER_TASKRUN)
 		return;
 	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, IOU_PBUF_RING_INC, 0));
 	add(self->ring, mem, IOU_PAGE, 1);
