@@ -52,6 +52,8 @@ static enum io_result io_fadvise_issue(struct io_kiocb *req, unsigned int issue_
 	struct io_advise *adv = io_advise(req);
 	int ret;
 
+	if (io_file_is_path(req->file))
+		return io_done(req, -EBADF);
 	if (issue_flags & IO_URING_F_NONBLOCK && io_fadvise_may_block(adv->advice))
 		return IO_AGAIN;
 	ret = vfs_fadvise(req->file, adv->start, adv->len, adv->advice);

@@ -80,6 +80,9 @@ static int io_openat2_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 
 	if (size < OPEN_HOW_SIZE_VER0)
 		return -EINVAL;
+	/* as openat2(2): copy_struct_from_user() reads all of it, however long */
+	if (size > PAGE_SIZE)
+		return -E2BIG;
 	ret = copy_struct_from_user(&io_open(req)->how, sizeof(struct open_how),
 				    u64_to_user_ptr(READ_ONCE(sqe->addr2)), size);
 	return ret ?: io_open_prep(req, sqe);

@@ -75,6 +75,8 @@ static enum io_result io_sync_range_issue(struct io_kiocb *req, unsigned int iss
 
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
+	if (io_file_is_path(req->file))
+		return io_done(req, -EBADF);
 	ret = sync_file_range(req->file, sync->off, sync->len, sync->flags);
 	return io_done_unbroken(req, io_no_restart(ret));
 }

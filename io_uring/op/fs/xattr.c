@@ -138,6 +138,8 @@ static enum io_result io_fsetxattr_issue(struct io_kiocb *req, unsigned int issu
 
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
+	if (io_file_is_path(req->file))
+		return io_done(req, -EBADF);
 	ret = file_setxattr(req->file, &io_xattr(req)->attr);
 	return io_done_unbroken(req, io_no_restart(ret));
 }
@@ -160,6 +162,8 @@ static enum io_result io_fgetxattr_issue(struct io_kiocb *req, unsigned int issu
 
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return IO_AGAIN;
+	if (io_file_is_path(req->file))
+		return io_done(req, -EBADF);
 	ret = file_getxattr(req->file, &io_xattr(req)->attr);
 	return io_done_unbroken(req, io_no_restart(ret));
 }

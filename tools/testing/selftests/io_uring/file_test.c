@@ -384,6 +384,47 @@ static int do_madvise(struct iou *r, unsigned int f, void *mem, int advice,
 	return iou_one(r);
 }
 
+/*
+ * A slot can have a file that was opened with O_PATH.  Requests on this file fail as system calls
+ * do.  Mutants: path-advised, path-synced, path-attribute-read, path-attribute-set.
+ * differences: path-only-file
+ */
+TEST_F(file, path_only)
+{
+	static const struct {
+		unsigned char op;
+		unsigned int len;
+	} uses[] = {
+		{ IORING_OP_FADVISE, 4096 }, { IORING_OP_SYNC_FILE_RANGE, 4096 },
+		{ IORING_OP_FGETXATTR, 4 }, { IORING_OP_FSETXATTR, 4 },
+	};
+	struct iou *r = &self->r;
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+	char value[4];
+	int fd;
+
+	/* this replaces the fixture's file */
+	sqe = iou_prep(r, IORING_OP_OPENAT, AT_FDCWD, "/tmp", 0, 0);
+	sqe->open_flags = O_PATH;
+	sqe->file_index = 1;
+	ASSERT_EQ(0, iou_one(r));
+	for (i = 0; i < ARRAY_LEN(uses); i++) {
+		sqe = iou_prep(r, uses[i].op, 0, NULL, uses[i].len, 0);
+		if (i >= 2) {
+			sqe->addr = (uintptr_t)"user.x";
+			sqe->addr2 = (uintptr_t)value;
+		}
+		sqe->flags = IOSQE_FIXED_FILE | variant->sqe_flags;
+		EXPECT_TRUE(iou_one(r) == -EBADF || iou_on_stock()) TH_LOG("op %u", uses[i].op);
+	}
+	iou_prep(r, IORING_OP_FIXED_FD_INSTALL, 0, NULL, 0, 0)->flags = IOSQE_FIXED_FILE;
+	fd = iou_one(r);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(O_PATH, fcntl(fd, F_GETFL) & O_PATH);
+	close(fd);
+}
+
 TEST_F(file, madvise)
 {
 	unsigned int f = variant->sqe_flags;

@@ -146,6 +146,23 @@ TEST_F(open, no_file_of_an_earlier_request)
 	}
 }
 
+/* Mutant: open-how-of-any-size.  differences: open-how-size */
+TEST_F(open, how_of_many_bytes)
+{
+	struct open_how *how = (struct open_how *)iou_map_anon(2 * IOU_PAGE);
+	int fd;
+
+	/* zeros behind the structure change nothing */
+	fd = do_open2(&self->r, variant->sqe_flags, self->dfd, "here", how, IOU_PAGE);
+	EXPECT_LE(0, fd);
+	close(fd);
+	fd = do_open2(&self->r, variant->sqe_flags, self->dfd, "here", how, IOU_PAGE + 1);
+	EXPECT_TRUE(fd == -E2BIG || iou_on_stock());
+	if (fd >= 0)
+		close(fd);
+	munmap(how, 2 * IOU_PAGE);
+}
+
 TEST_F(open, how)
 {
 	struct {
