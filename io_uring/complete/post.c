@@ -2,8 +2,8 @@
 /* io_uring: CQEs that do not end a request */
 
 /*
- * io_post_more() posts a CQE for a request that continues, or fails without a side effect if the
- * CQE does not fit.  After a failure the op ends the request with this result, in its last CQE.
+ * io_post_more() posts a CQE for a request that continues, or fails if the CQE does not fit.  After
+ * a failure the op ends the request with this result, in its last CQE.
  *
  * io_post_to() posts a CQE without a request: the tag of a registered resource.  A caller holds
  * the ring lock, but is not always the writer of a single-writer ring.  If the caller is not the
@@ -14,6 +14,13 @@
 #include "complete/complete.h"
 #include "complete/message.h"
 
+/* The last CQE of @req has a result, so IOSQE_CQE_SKIP_SUCCESS must not hide it.  Return: false. */
+static bool io_post_last(struct io_kiocb *req)
+{
+	req->flags &= ~REQ_F_CQE_SKIP;
+	return false;
+}
+
 static bool io_post_more_any(struct io_kiocb *req, s32 res, u32 cflags, bool counted)
 {
 	struct io_cqe_val val = {
@@ -23,7 +30,7 @@ static bool io_post_more_any(struct io_kiocb *req, s32 res, u32 cflags, bool cou
 	};
 
 	if (!io_cq_post_more(req->ctx, &val, counted))
-		return false;
+		return io_post_last(req);
 	trace_io_uring_complete(req->ctx, req, val.user_data, val.res, val.flags, 0, 0);
 	return true;
 }
@@ -34,8 +41,8 @@ static bool io_post_more_any(struct io_kiocb *req, s32 res, u32 cflags, bool cou
  * @res: result
  * @cflags: IORING_CQE_F_* besides F_MORE
  *
- * Return: true if the CQE was posted; false, without a side effect, if there is no room.  On false
- * the caller has to end the request with this result.
+ * Return: true if the CQE was posted; false if there is no room.  On false the caller has to end
+ * the request with this result, which its last CQE tells in spite of IOSQE_CQE_SKIP_SUCCESS.
  */
 bool io_post_more(struct io_kiocb *req, s32 res, u32 cflags)
 {
@@ -60,7 +67,7 @@ bool io_post_more_large(struct io_kiocb *req, s32 res, u32 cflags, const u64 *ex
 	};
 
 	if (!io_cq_post_more_large(req->ctx, &val, extra))
-		return false;
+		return io_post_last(req);
 	trace_io_uring_complete(req->ctx, req, val.user_data, val.res, val.flags, extra[0],
 				extra[1]);
 	return true;

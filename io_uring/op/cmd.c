@@ -96,8 +96,8 @@ static noinline int io_cmd_keep_sqe(struct io_kiocb *req)
  * Prepare a command that posts CQEs with provided buffers.  The driver posts under the ring lock,
  * so only the submitter issues the command.
  *
- * Return: 0; -EINVAL for wrong flags; -EOPNOTSUPP for a command with a provided buffer that posts
- * no such CQEs.
+ * Return: 0; -EINVAL for wrong flags, or for a command with a provided buffer that posts no such
+ * CQEs.
  */
 static noinline int io_cmd_prep_multishot(struct io_kiocb *req)
 {
@@ -471,9 +471,8 @@ bool io_uring_mshot_cmd_post_cqe(struct io_uring_cmd *ioucmd, struct io_br_sel *
 		return true;
 	if (likely(io_post_more(req, sel->val, cflags)))
 		return false;
-	/* the last CQE, which must be posted, returns the buffer to the program */
+	/* the last CQE returns the buffer to the program */
 	req->cqe.flags = cflags;
-	req->flags &= ~REQ_F_CQE_SKIP;
 	return true;
 }
 EXPORT_SYMBOL_GPL(io_uring_mshot_cmd_post_cqe);

@@ -55,6 +55,41 @@ static struct io_uring_sqe *prep_many(struct iou *r, unsigned int sqe_flags, int
 	return sqe;
 }
 
+/*
+ * A full CQ ends the request.  Its last CQE has a descriptor, so IOSQE_CQE_SKIP_SUCCESS does not
+ * hide it.  Mutant: last-result-skipped.  differences: multishot-skip-last
+ */
+TEST_F(acceptmulti, last_descriptor_is_told)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < r->p.cq_entries; i++) {
+		iou_nop(r, 1);
+		ASSERT_LE(0, iou_submit(r));
+	}
+	ASSERT_EQ(0, iou_wait(r, r->p.cq_entries));
+	fd = sock_connected(&self->addr);
+	ASSERT_LE(0, fd);
+	prep_many(r, IOSQE_CQE_SKIP_SUCCESS, self->listener, 0, 0)->user_data = 2;
+	ASSERT_LE(0, iou_submit(r));
+	iou_sleep_ms(variant->flags & IORING_SETUP_SQPOLL ? 100 : 0);
+	for (i = 0; i < r->p.cq_entries; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(1, cqe.user_data);
+	}
+	if (!iou_on_stock()) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(2, cqe.user_data);
+		EXPECT_LE(0, cqe.res);
+		EXPECT_EQ(0, cqe.flags & IORING_CQE_F_MORE);
+		close(cqe.res);
+	}
+	close(fd);
+}
+
 /* Return: true if @a and @b are the two ends of one connection. */
 static bool talk(int a, int b)
 {
