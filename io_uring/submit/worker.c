@@ -193,6 +193,9 @@ static noinline struct io_wq_work *io_work_go_on(struct io_kiocb *next, bool loc
 
 	if (READ_ONCE(next->ctx->dying) || (!locked && io_work_needs_lock(next)))
 		goto push;
+	/* the submitter makes the first attempt, which may have to end with -EAGAIN */
+	if (next->flags & REQ_F_MULTISHOT && !(next->flags & REQ_F_FORCE_ASYNC))
+		goto push;
 	/* look up the file before the timeout starts, as io_file_keep() needs the file */
 	if (io_work_looks_up(next) && !io_file_assign(next, flags))
 		goto push;

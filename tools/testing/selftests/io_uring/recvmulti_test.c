@@ -972,7 +972,7 @@ TEST_F(recvmulti, many_end)
 
 /*
  * With MSG_DONTWAIT a request ends once it has received all data, even if the socket
- * reports that it is empty.  In a worker the request waits for events nevertheless.
+ * reports that it is empty.
  * Mutant: recv-dontwait-waits.
  */
 TEST_F(recvmulti, many_without_waiting)
@@ -999,6 +999,26 @@ TEST_F(recvmulti, many_without_waiting)
 		EXPECT_CQE(r, 3, BUFFER(2) | IORING_CQE_F_MORE);
 		EXPECT_CQE(r, sock_more(fds[1]) ? -EAGAIN : -ENOBUFS, 0U);
 	}
+}
+
+/*
+ * A request with MSG_DONTWAIT does not wait behind a worker's request either.
+ * Mutant: worker-waits-for-dontwait.  differences: multishot-dontwait
+ */
+TEST_F(recvmulti, many_behind_a_worker)
+{
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+
+	if (variant->sqe_flags || iou_on_stock())
+		return;
+	ASSERT_EQ(0, reg(r, GROUP, self->ring, SLOTS, 0, 0));
+	add_some(self->ring, self->mem, 3, 16);
+	iou_nop(r, 1)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+	prep_many(r, 0, IORING_OP_RECV, self->pair[0][1])->msg_flags = MSG_DONTWAIT;
+	ASSERT_EQ(0, take(r, &cqe));
+	EXPECT_EQ(1, cqe.user_data);
+	EXPECT_CQE(r, -EAGAIN, 0U);
 }
 
 /*
