@@ -754,6 +754,8 @@ struct io_ring_ctx {
 	struct xarray		zcrxs;
 	/** @loop: the attached BPF loop, see sys/loop.c, or NULL */
 	struct io_uring_bpf_ops __rcu *loop;
+	/** @loop_link: the link that has attached @loop; only compared */
+	struct bpf_link		*loop_link;
 	/** @rcu: frees this struct, a grace period after @exit.free_work has run */
 	struct rcu_head		rcu;
 };

@@ -243,7 +243,8 @@ static int io_loop_init_member(const struct btf_type *t, const struct btf_member
 }
 
 /* Attach a loop to a ring.  Return: 0 or a negative errno. */
-static int io_loop_attach(struct io_ring_ctx *ctx, struct io_uring_bpf_ops *ops)
+static int io_loop_attach(struct io_ring_ctx *ctx, struct io_uring_bpf_ops *ops,
+			  struct bpf_link *link)
 {
 	/* a loop cannot poll devices */
 	if (!ctx->cq.single_writer || ctx->iopoll)
@@ -254,6 +255,7 @@ static int io_loop_attach(struct io_ring_ctx *ctx, struct io_uring_bpf_ops *ops)
 	if (ops->priv || rcu_access_pointer(ctx->loop))
 		return -EBUSY;
 	ops->priv = ctx;
+	ctx->loop_link = link;
 	rcu_assign_pointer(ctx->loop, ops);
 	WRITE_ONCE(ctx->stops.loop, true);
 	return 0;
@@ -278,15 +280,18 @@ static int io_loop_reg(void *kdata, struct bpf_link *link)
 		return -EBADF;
 	if (!io_is_uring_fops(fd_file(f)))
 		return -EOPNOTSUPP;
-	return io_loop_attach(fd_file(f)->private_data, ops);
+	return io_loop_attach(fd_file(f)->private_data, ops, link);
 }
 
 static void io_loop_unreg(void *kdata, struct bpf_link *link)
 {
 	struct io_uring_bpf_ops *ops = kdata;
+	struct io_ring_ctx *ctx;
 
 	guard(spinlock)(&io_loop_lock);
-	if (ops->priv)
+	ctx = ops->priv;
+	/* another link may have attached the same loop since the ring of this link was closed */
+	if (ctx && ctx->loop_link == link)
 		io_loop_detach(ops);
 }
 
