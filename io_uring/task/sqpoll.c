@@ -527,7 +527,10 @@ static void io_sq_say_dead(struct io_sq_data *sqd)
 	}
 }
 
-/* Let an unpinned thread run on all CPUs of its cpuset, not only on those of its creator. */
+/*
+ * Let an unpinned thread run on all CPUs of its cpuset.  The kernel excludes those that the creator
+ * has excluded by sched_setaffinity(2).
+ */
 static void io_sq_unpin(void)
 {
 	cpumask_var_t allowed;
