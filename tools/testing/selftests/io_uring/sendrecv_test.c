@@ -529,7 +529,9 @@ TEST_F(sendrecv, errors)
 	fd = self->pair[UNIX_STREAM][0];
 	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SEND, fd, (void *)8, 100, 0));
 	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SEND, fd, IOU_KERNEL, 100, 0));
-	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_RECV, fd, IOU_KERNEL, 100, 0));
+	/* elsewhere the request waits for data */
+	if (iou_splits_addresses())
+		EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_RECV, fd, IOU_KERNEL, 100, 0));
 	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_SENDMSG, fd, (void *)8, 1, 0));
 	EXPECT_EQ(-EFAULT, do_io(r, f, IORING_OP_RECVMSG, fd, (void *)8, 1, 0));
 	shutdown(self->pair[UNIX_STREAM][1], SHUT_RD);
@@ -1409,6 +1411,8 @@ TEST_F(sendrecv, refused_when_read)
 			IORING_OP_SEND, IORING_OP_RECV, IORING_OP_SENDMSG, IORING_OP_RECVMSG,
 		};
 
+		if (i < 2 && !iou_splits_addresses())
+			continue;
 		prep_io(r, variant->sqe_flags, ops[i], fd, IOU_KERNEL, 100, 0);
 		iou_nop(r, 0);
 		ASSERT_EQ(1, iou_submit(r));
