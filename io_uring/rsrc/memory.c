@@ -92,7 +92,8 @@ struct io_memory *io_memory_create(struct io_ring_ctx *ctx,
 	ret = io_memory_check_desc(desc);
 	if (ret)
 		return ERR_PTR(ret);
-	memory = kzalloc_obj(*memory, GFP_KERNEL_ACCOUNT);
+	/* as for the pages: no task is killed if the cgroup has no room */
+	memory = kzalloc_obj(*memory, GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL);
 	if (!memory)
 		return ERR_PTR(-ENOMEM);
 	pages = desc->size >> PAGE_SHIFT;
