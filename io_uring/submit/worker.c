@@ -58,7 +58,8 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 	io_req_move(req, IO_REQ_ISSUING);
 	if (*flags & IO_URING_F_NONBLOCK && !io_work_hold(req, flags))
 		return false;
-	req->flags &= ~REQ_F_MULTISHOT;
+	/* the only CQE has the result */
+	req->flags &= ~(REQ_F_MULTISHOT | REQ_F_CQE_SKIP);
 	return true;
 }
 
@@ -179,7 +180,8 @@ static bool io_work_needs_lock(const struct io_kiocb *next)
 /*
  * Let current, a worker, continue a chain, because the submitter may compute, or sleep in a system
  * call, for long.  The submitter continues the chain if the ring is closed, if the file or buffer
- * of @next is not found, or if current could not get the ring lock.
+ * of @next is not found, if @next is a multishot request that must not wait, or if current could
+ * not get the ring lock.
  *
  * The submitter may have replaced its root, descriptors or namespaces after it submitted the chain.
  * The worker still has the old ones, which the chain has to use.
@@ -193,8 +195,8 @@ static noinline struct io_wq_work *io_work_go_on(struct io_kiocb *next, bool loc
 
 	if (READ_ONCE(next->ctx->dying) || (!locked && io_work_needs_lock(next)))
 		goto push;
-	/* the submitter makes the first attempt, which may have to end with -EAGAIN */
-	if (next->flags & REQ_F_MULTISHOT && !(next->flags & REQ_F_FORCE_ASYNC))
+	/* a worker would wait for an event before the first attempt */
+	if (next->flags & REQ_F_MULTISHOT && next->flags & REQ_F_NOWAIT)
 		goto push;
 	/* look up the file before the timeout starts, as io_file_keep() needs the file */
 	if (io_work_looks_up(next) && !io_file_assign(next, flags))
@@ -220,6 +222,20 @@ static bool io_work_chain_needs_lock(const struct io_kiocb *req)
 }
 
 /*
+ * Release the ring lock for a while.  @req has ended without a wait, but has no CQE yet, and many
+ * such requests may follow.  Return: true if the lock is held again; false also after a kill.
+ */
+static bool io_work_relock(const struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	io_ring_unlock(ctx);
+	cond_resched();
+	return !fatal_signal_pending(current) && req->flags & REQ_F_HAS_LINK &&
+	       io_work_chain_needs_lock(req) && io_ring_lock_soon(ctx);
+}
+
+/*
  * End a request of a chain, and continue with the next one.  A program that has received the CQE
  * of @req may cancel the next request, and the cancel has to find that request.  So take the lock
  * before the CQE is posted.  The lock's holder may wait for the chain, so limit the attempts.
@@ -236,24 +252,20 @@ static noinline struct io_wq_work *io_work_end_chained(struct io_kiocb *req)
 	locked = io_work_chain_needs_lock(req) && io_ring_lock_soon(ctx);
 	while ((next = io_complete_in_worker(req, locked))) {
 		bool waits = locked && io_work_only_waits(next);
-		/* each of them may end at once, so current would hold the lock for long */
-		bool late = waits && (need_resched() || fatal_signal_pending(current));
 
 		/* a TIMEOUT counts the CQE of a linked timeout in front of it */
-		if (waits && !late && io_work_issue_wait(next) == IO_PENDING)
+		if (waits && io_work_issue_wait(next) == IO_PENDING)
 			break;
 		/* the CQE of a linked timeout comes before those of the next request */
 		if (locked)
 			io_cq_commit(ctx);
-		if (late) {
-			io_req_push(next, io_issue_tw, IO_PUSH_NOW);
-			break;
-		}
 		if (!waits) {
 			work = io_work_go_on(next, locked);
 			break;
 		}
 		req = next;
+		if (need_resched() || fatal_signal_pending(current))
+			locked = io_work_relock(req);
 	}
 	if (locked)
 		io_ring_unlock(ctx);

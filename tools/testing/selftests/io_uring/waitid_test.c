@@ -138,6 +138,52 @@ TEST_F(waitid, own_child_behind_a_worker)
 		self->child = 0;
 }
 
+static void *compute(void *arg)
+{
+	int *stop = arg;
+
+	while (!load_acq(stop))
+		;
+	return NULL;
+}
+
+/*
+ * A worker ends many requests in a chain that need not wait.  Threads that compute make it release
+ * the ring lock now and then.  The CQEs come in order.
+ */
+TEST_F(waitid, chain_that_need_not_wait)
+{
+	unsigned int i, round, rounds = iou_rounds(40), nr;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	pthread_t thread[4];
+	siginfo_t info;
+	int stop = 0;
+
+	nr = r->p.sq_entries - 1;
+	for (i = 0; i < ARRAY_LEN(thread); i++)
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, compute, &stop));
+	for (round = 0; round < rounds; round++) {
+		iou_nop(r, 0)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+		for (i = 1; i <= nr; i++) {
+			struct io_uring_sqe *sqe = prep_waitid(r, P_PID, self->child, &info,
+							       WEXITED | WNOHANG);
+
+			sqe->user_data = i;
+			sqe->flags = i < nr ? IOSQE_IO_LINK : 0;
+		}
+		ASSERT_EQ(nr + 1, iou_submit(r));
+		for (i = 0; i <= nr; i++) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			ASSERT_EQ(i, cqe.user_data);
+			ASSERT_EQ(0, cqe.res);
+		}
+	}
+	store_rel(&stop, 1);
+	for (i = 0; i < ARRAY_LEN(thread); i++)
+		pthread_join(thread[i], NULL);
+}
+
 TEST_F(waitid, stop_and_go_on)
 {
 	siginfo_t info = {};
