@@ -72,8 +72,10 @@ static int io_accept_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 			return -EINVAL;
 		req->flags |= REQ_F_MULTISHOT;
 		/* issue it inline: a worker would wait for an event before the first attempt */
-		if (accept->how & IORING_ACCEPT_DONTWAIT)
+		if (accept->how & IORING_ACCEPT_DONTWAIT) {
 			req->flags &= ~REQ_F_FORCE_ASYNC;
+			req->flags |= REQ_F_NOWAIT;
+		}
 	}
 	/* a worker may arm the poll before any attempt, and ->cleanup() has to pass events on */
 	if (req->flags & REQ_F_FORCE_ASYNC)

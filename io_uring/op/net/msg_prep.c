@@ -42,8 +42,10 @@ static noinline int io_recv_prep_rare(struct io_kiocb *req)
 	net->total = 0;
 	req->flags |= REQ_F_MULTISHOT;
 	/* issue it inline: a worker would wait for an event before the first attempt */
-	if (net->msg_flags & MSG_DONTWAIT)
+	if (net->msg_flags & MSG_DONTWAIT) {
 		req->flags &= ~REQ_F_FORCE_ASYNC;
+		req->flags |= REQ_F_NOWAIT;
+	}
 	return 0;
 }
 

@@ -143,7 +143,10 @@ static enum io_result io_recv_more(struct io_kiocb *req, const struct msghdr *ms
 	return IO_MORE_IF_READY;
 }
 
-/* Count received bytes.  The CQE of those that complete sqe->optlen is the last. */
+/*
+ * Count received bytes.  The CQE of those that complete sqe->optlen is the last.  It has data, so
+ * IOSQE_CQE_SKIP_SUCCESS does not hide it.
+ */
 static void io_recv_count(struct io_kiocb *req, int ret)
 {
 	struct io_net *net = io_net(req);
@@ -153,7 +156,7 @@ static void io_recv_count(struct io_kiocb *req, int ret)
 	if (ret < net->total)
 		net->total -= ret;
 	else
-		req->flags &= ~REQ_F_MULTISHOT;
+		req->flags &= ~(REQ_F_MULTISHOT | REQ_F_CQE_SKIP);
 }
 
 /**
