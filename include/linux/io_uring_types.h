@@ -133,7 +133,7 @@ enum {
 	REQ_F_CREDS_BIT,		/* ->creds is held */
 
 	/* op/rw: reads and writes */
-	REQ_F_NOWAIT_BIT,		/* end with -EAGAIN, do not retry; also multishots of op/net */
+	REQ_F_NOWAIT_BIT,		/* end with -EAGAIN, do not retry; also in op/net */
 	REQ_F_CUR_POS_BIT,		/* at the file's current position */
 	REQ_F_REISSUE_BIT,		/* the completion requests a retry by a worker */
 
