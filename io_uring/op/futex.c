@@ -26,6 +26,9 @@
  * waker changes ->state before it takes its entry off, and must not access the request afterwards.
  * The first waker is an exception, as the request exists until its task work has run.
  *
+ * A cancel takes all entries off itself.  If wakers were faster at some of them, the request ends
+ * with the index of the last such entry, as futex_waitv(2) does when a signal meets a wake.
+ *
  * The keys of private futexes contain the mm of the task.  So io_req_track() makes the task end all
  * waits before it drops its mm.  An exit that cannot end a wait keeps the mm (io_tctx_keep_mm()).
  */
@@ -88,7 +91,7 @@ struct io_futex {
 /**
  * struct io_futex_vector - a FUTEX_WAITV
  * @futexes: the futexes and their entries, freed by ->cleanup()
- * @nr: number of @futexes
+ * @nr: number of @futexes; 0 after a cancel has taken all entries off
  * @state: (A) IO_FUTEX_*, or the index of the first futex that was woken
  */
 struct io_futex_vector {
@@ -150,8 +153,7 @@ static void io_futex_vector_tw(struct io_ring_ctx *ctx, struct io_tw *tw,
 	struct io_futex_vector *vector = io_futex_vector(req);
 	int state = atomic_read(&vector->state);
 
-	if (state != IO_FUTEX_CANCELLED)
-		futex_unqueue_multiple(vector->futexes, vector->nr);
+	futex_unqueue_multiple(vector->futexes, vector->nr);
 	io_wait_table_del(req);
 	io_done(req, state == IO_FUTEX_CANCELLED ? -ECANCELED : state);
 	io_complete(req);
@@ -177,16 +179,20 @@ static void io_futex_vector_woken(struct wake_q_head *wake_q, struct futex_q *q)
 static bool io_futex_vector_cancel(struct io_kiocb *req)
 {
 	struct io_futex_vector *vector = io_futex_vector(req);
-	int old;
+	int state, woken;
 
 	io_wait_table_hide(req);
-	old = atomic_cmpxchg(&vector->state, IO_FUTEX_WAITS, IO_FUTEX_CANCELLED);
-	if (old == IO_FUTEX_WAITS) {
+	state = atomic_cmpxchg(&vector->state, IO_FUTEX_WAITS, IO_FUTEX_CANCELLED);
+	if (state == IO_FUTEX_WAITS) {
 		/* do not leave this to the task work: the entries would consume wakes until then */
-		futex_unqueue_multiple(vector->futexes, vector->nr);
+		woken = futex_unqueue_multiple(vector->futexes, vector->nr);
+		vector->nr = 0;
+		/* an entry has consumed a wake after the cancel, so the CQE must tell the wake */
+		state = woken < 0 ? IO_FUTEX_CANCELLED : woken;
+		atomic_set(&vector->state, state);
 		io_req_push(req, io_futex_vector_tw, 0);
 	}
-	return old == IO_FUTEX_WAITS || old == IO_FUTEX_CANCELLED;
+	return state == IO_FUTEX_CANCELLED;
 }
 
 static void io_futex_vector_cleanup(struct io_kiocb *req)
@@ -272,9 +278,10 @@ static int io_futex_waitv_prep(struct io_kiocb *req, const struct io_uring_sqe *
  */
 static bool io_futex_add_waiting(struct io_kiocb *req)
 {
+	/* before the check: an exit that finds no tracked request does not search the wait table */
+	io_req_track(req);
 	if (!io_may_add_waiting(req))
 		return false;
-	io_req_track(req);
 	/* this may sleep to grow the table */
 	io_wait_table_add(req);
 	return true;

@@ -89,6 +89,9 @@ static inline void io_req_keep_creds(struct io_kiocb *req)
  * A request that holds a ring's file keeps that ring alive: rings that hold each other
  * would never be freed.  A request that waits on a futex has a key that depends on the
  * task's mm.  An exiting task waits for the end of its tracked requests only.
+ *
+ * The task may be exiting while its worker issues the request.  So a request that may wait is
+ * tracked before io_may_add_waiting().
  */
 static inline void io_req_track(struct io_kiocb *req)
 {
@@ -96,6 +99,8 @@ static inline void io_req_track(struct io_kiocb *req)
 		return;
 	req->flags |= REQ_F_TRACKED;
 	atomic_inc(&req->tctx->inflight_tracked);
+	/* before a read of in_cancel; pairs with smp_mb__after_atomic() in io_cancel_task() */
+	smp_mb__after_atomic();
 }
 
 /**

@@ -425,8 +425,9 @@ void io_cancel_task(struct io_uring_task *tctx, bool cancel_all)
 	WRITE_ONCE(tctx->cmds_asked, false);
 	atomic_inc(&tctx->in_cancel);
 	/*
-	 * A context that reads in_cancel as 0 has pushed or queued before the search.
-	 * Pairs with smp_mb__after_atomic() in io_tctx_uncharge().
+	 * A context that reads in_cancel as 0 has pushed or queued before the search, and counted
+	 * a tracked request before io_cancel_left() reads the count.  Pairs with
+	 * smp_mb__after_atomic() in io_tctx_uncharge() and io_req_track().
 	 */
 	smp_mb__after_atomic();
 	gone = io_cancel_until_gone(&w);

@@ -14,6 +14,7 @@
 #endif
 
 #define WAITERS	16
+#define RACES	500
 #define ANYBODY	0xffffffffULL
 
 FIXTURE(futex) {
@@ -440,6 +441,67 @@ TEST_F(futex, woken_then_cancelled)
 	}
 }
 
+struct racing_waker {
+	const unsigned int *word;
+	unsigned int round;	/* (A) the round that the thread may wake in */
+	unsigned int done;	/* (A) the round whose result is in @woken */
+	long woken;
+};
+
+static void *racing_waker_run(void *arg)
+{
+	struct racing_waker *waker = arg;
+	unsigned int round, spin;
+
+	for (round = 1; round <= RACES; round++) {
+		while (__atomic_load_n(&waker->round, __ATOMIC_ACQUIRE) != round)
+			sched_yield();
+		for (spin = round % 64 * 100; spin; spin--)
+			__asm__ volatile("");
+		waker->woken = sys_wake(waker->word, 1);
+		__atomic_store_n(&waker->done, round, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/*
+ * A cancel and a wake meet at a vector: the request tells each wake that it has consumed.
+ * Mutant: futex-cancel-swallows-wake.  differences: futexv-cancelled-wake
+ */
+TEST_F(futex, cancel_meets_wake)
+{
+	struct racing_waker waker = { .word = self->word + FUTEX_WAITV_MAX - 1 };
+	struct futex_waitv waits[FUTEX_WAITV_MAX];
+	unsigned int i, told, swallowed = 0;
+	struct iou *r = &self->r;
+	struct io_uring_cqe cqe;
+	pthread_t thread;
+
+	fill_waitv(waits, self->word, FUTEX_WAITV_MAX);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, racing_waker_run, &waker));
+	for (i = 1; i <= RACES; i++) {
+		prep_waitv(r, waits, FUTEX_WAITV_MAX);
+		ASSERT_EQ(0, iou_submit_issued(r));
+		iou_prep(r, IORING_OP_ASYNC_CANCEL, -1, (void *)1, 0, 0)->user_data = 3;
+		__atomic_store_n(&waker.round, i, __ATOMIC_RELEASE);
+		ASSERT_EQ(1, iou_submit(r));
+		ASSERT_EQ(0, iou_wait(r, 2));
+		told = 0;
+		while (iou_ready(r)) {
+			ASSERT_EQ(0, iou_reap(r, &cqe));
+			told += cqe.user_data == 1 && cqe.res >= 0;
+		}
+		while (__atomic_load_n(&waker.done, __ATOMIC_ACQUIRE) != i)
+			sched_yield();
+		swallowed += told != waker.woken;
+	}
+	pthread_join(thread, NULL);
+	if (iou_on_stock())
+		TH_LOG("%u of %u wakes were swallowed", swallowed, RACES);
+	else
+		EXPECT_EQ(0, swallowed);
+}
+
 /* A chain continues when its wait is woken, and breaks if the word has another value. */
 TEST_F(futex, chain)
 {
@@ -768,6 +830,37 @@ TEST_F(futex, wake_own)
 		ASSERT_EQ(0, iou_reap(r, &cqe));
 		EXPECT_EQ(cqe.user_data == 2, cqe.res);
 	}
+}
+
+/*
+ * A worker issues a wait on a private futex while its task exits.  The wait must end before the
+ * hash table of these futexes is freed.  Mutant: futex-tracked-late.
+ */
+TEST(worker_waits_while_its_task_exits)
+{
+	unsigned int *word = iou_map_anon(IOU_PAGE), i, spin;
+	struct iou r;
+	int status;
+	pid_t pid;
+
+	for (i = 0; i < 100; i++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			if (iou_init(&r, 8, 0))
+				_exit(1);
+			iou_nop(&r, 1)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+			prep_wait(&r, word, 0, 2);
+			if (iou_submit(&r) != 2)
+				_exit(2);
+			for (spin = i * 200; spin; spin--)
+				__asm__ volatile("");
+			_exit(0);
+		}
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_EQ(0, status);
+	}
+	munmap(word, IOU_PAGE);
 }
 
 TEST_HARNESS_MAIN
