@@ -64,7 +64,8 @@ int io_tctx_create(struct io_ring_ctx *ctx, struct task_struct *task)
 	xa_init_flags(&tctx->nodes, XA_FLAGS_ACCOUNT);
 	init_waitqueue_head(&tctx->wait);
 	init_task_work(&tctx->task_work, io_tctx_task_work);
-	task->io_uring = tctx;
+	/* publish initialized memory; pairs with READ_ONCE() in io_task_is_user() */
+	smp_store_release(&task->io_uring, tctx);
 	return 0;
 }
 
