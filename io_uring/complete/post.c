@@ -17,7 +17,7 @@
 /* The last CQE of @req has a result, so IOSQE_CQE_SKIP_SUCCESS must not hide it.  Return: false. */
 static bool io_post_last(struct io_kiocb *req)
 {
-	req->flags &= ~REQ_F_CQE_SKIP;
+	io_req_show_cqe(req);
 	return false;
 }
 

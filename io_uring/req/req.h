@@ -60,6 +60,16 @@ static inline struct io_kiocb *io_work_to_req(struct io_wq_work *work)
 	return container_of(work, struct io_kiocb, work);
 }
 
+/*
+ * Let the last CQE of a request be posted in spite of IOSQE_CQE_SKIP_SUCCESS.  If the request fails,
+ * the rest of its chain still ends without CQEs.
+ */
+static inline void io_req_show_cqe(struct io_kiocb *req)
+{
+	if (req->flags & REQ_F_CQE_SKIP)
+		req->flags = (req->flags & ~REQ_F_CQE_SKIP) | REQ_F_SKIP_LINK_CQES;
+}
+
 /* Return: the number of requests that have not ended, without notifs. */
 static inline unsigned int io_reqs_alive(const struct io_ring_ctx *ctx)
 {

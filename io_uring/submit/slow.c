@@ -163,8 +163,7 @@ static void io_chain_append(struct io_ring_ctx *ctx, struct io_kiocb *req)
 	ctx->chain.last = req;
 	if (req->flags & REQ_F_FAIL && !(head->flags & REQ_F_FAIL)) {
 		/* the CQE of @req has the error; earlier requests of the chain are cancelled */
-		if (head->flags & REQ_F_CQE_SKIP)
-			head->flags = (head->flags & ~REQ_F_CQE_SKIP) | REQ_F_SKIP_LINK_CQES;
+		io_req_show_cqe(head);
 		io_done(head, -ECANCELED);
 	}
 }

@@ -59,7 +59,8 @@ static bool io_work_take_multishot(struct io_kiocb *req, unsigned int *flags)
 	if (*flags & IO_URING_F_NONBLOCK && !io_work_hold(req, flags))
 		return false;
 	/* the only CQE has the result */
-	req->flags &= ~(REQ_F_MULTISHOT | REQ_F_CQE_SKIP);
+	req->flags &= ~REQ_F_MULTISHOT;
+	io_req_show_cqe(req);
 	return true;
 }
 

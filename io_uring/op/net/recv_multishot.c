@@ -79,9 +79,14 @@ int io_recvmsg_multishot(struct io_kiocb *req, struct socket *sock, struct msghd
 	ret = sock_recvmsg(sock, msg, io_net_flags(net, issue_flags));
 	if (unlikely(ret < 0))
 		return ret;
-	/* after the end of a stream or an empty message this CQE is the last, without payload */
-	if (unlikely(!ret))
+	/*
+	 * After the end of a stream or an empty message this CQE is the last.  It has a buffer with
+	 * the header.
+	 */
+	if (unlikely(!ret)) {
 		req->flags &= ~REQ_F_MULTISHOT;
+		io_req_show_cqe(req);
+	}
 	err = io_recvmsg_tell(net, msg, ret);
 	/* with MSG_TRUNC @ret is the full length of the message, even if it was truncated */
 	return unlikely(err) ? err : head + min_t(u32, ret, net->len - head);
@@ -153,10 +158,12 @@ static void io_recv_count(struct io_kiocb *req, int ret)
 
 	if (ret <= 0)
 		return;
-	if (ret < net->total)
+	if (ret < net->total) {
 		net->total -= ret;
-	else
-		req->flags &= ~(REQ_F_MULTISHOT | REQ_F_CQE_SKIP);
+		return;
+	}
+	req->flags &= ~REQ_F_MULTISHOT;
+	io_req_show_cqe(req);
 }
 
 /**

@@ -1249,6 +1249,67 @@ TEST_F(recvmulti, many_end_with_the_data)
 	}
 }
 
+/*
+ * IOSQE_CQE_SKIP_SUCCESS does not hide a last CQE that returns a buffer.
+ * Mutant: empty-message-skipped.  differences: multishot-skip-last
+ */
+TEST_F(recvmulti, last_buffer_is_told)
+{
+	struct msghdr msg = {};
+	struct io_uring_cqe cqe;
+	struct iou r;
+	int fds[2];
+
+	ASSERT_EQ(0, iou_init(&r, 4, variant->flags));
+	self->ring->tail = 0;
+	ASSERT_EQ(0, reg(&r, GROUP, self->ring, SLOTS, 0, 0));
+	add_some(self->ring, self->mem, 4, PIECE);
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, fds));
+	prep_many(&r, variant->sqe_flags | IOSQE_CQE_SKIP_SUCCESS, IORING_OP_RECVMSG,
+		  fds[1])->addr = (uintptr_t)&msg;
+	ASSERT_EQ(1, iou_submit(&r));
+	ASSERT_EQ(0, send(fds[0], "", 0, 0));
+	iou_wait_ms(&r, 1, iou_on_stock() ? 20 : IOU_PATIENCE);
+	EXPECT_EQ(!iou_on_stock(), iou_ready(&r));
+	if (iou_ready(&r)) {
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		EXPECT_EQ((int)sizeof(struct io_uring_recvmsg_out), cqe.res);
+		EXPECT_EQ(IORING_CQE_F_BUFFER, cqe.flags);
+	}
+	sock_close_pair(fds);
+	iou_exit(&r);
+}
+
+/*
+ * A request with IOSQE_CQE_SKIP_SUCCESS that fails ends the rest of its chain without CQEs, also if
+ * a worker has made it single-shot.  Mutant: shown-breaks-aloud.
+ */
+TEST_F(recvmulti, failure_ends_chain_silently)
+{
+	unsigned int i, flags = IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
+	int null = open("/dev/null", O_RDWR);
+	struct io_uring_cqe cqe;
+	struct iou r;
+
+	ASSERT_LE(0, null);
+	ASSERT_EQ(0, iou_init(&r, 4, variant->flags));
+	self->ring->tail = 0;
+	ASSERT_EQ(0, reg(&r, GROUP, self->ring, SLOTS, 0, 0));
+	add_some(self->ring, self->mem, 4, PIECE);
+	for (i = 0; i < 2; i++) {
+		prep_many(&r, flags | (i ? IOSQE_ASYNC : 0), IORING_OP_RECV, null)->user_data = 1;
+		iou_nop(&r, 2);
+		ASSERT_EQ(2, iou_submit(&r));
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		EXPECT_EQ(1, cqe.user_data);
+		EXPECT_EQ(-ENOTSOCK, cqe.res);
+		iou_wait_ms(&r, 1, 20);
+		EXPECT_EQ(0, iou_ready(&r));
+	}
+	close(null);
+	iou_exit(&r);
+}
+
 /* A multishot receive that always finds data lets other requests run. */
 TEST_F(recvmulti, fair)
 {
