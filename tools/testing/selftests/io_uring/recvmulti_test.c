@@ -1302,7 +1302,7 @@ TEST_F(recvmulti, failure_ends_chain_silently)
 		ASSERT_EQ(2, iou_submit(&r));
 		ASSERT_EQ(0, iou_reap(&r, &cqe));
 		EXPECT_EQ(1, cqe.user_data);
-		EXPECT_EQ(-ENOTSOCK, cqe.res);
+		EXPECT_GT(0, cqe.res);
 		iou_wait_ms(&r, 1, 20);
 		EXPECT_EQ(0, iou_ready(&r));
 	}
