@@ -226,6 +226,39 @@ TEST_F(teardown, killed_while_the_lock_is_held)
 	}
 }
 
+/*
+ * A worker ends a request with a linked timeout while the ring's lock is held for long.  The chain
+ * goes on when the lock is free.  Mutant: chain-ends-with-worker.
+ */
+TEST_F(teardown, worker_ends_while_the_lock_is_held)
+{
+	struct __kernel_timespec ts = { .tv_sec = 100 };
+	int zero = open("/dev/zero", O_RDONLY), nr;
+	struct iou *r = &self->h.r;
+	struct io_uring_cqe cqe;
+	struct hole dest;
+
+	ASSERT_LE(0, zero);
+	ASSERT_EQ(0, hole_open(&dest, 1));
+	iou_prep(r, IORING_OP_READ, zero, dest.mem, 1, 0)->flags = IOSQE_ASYNC | IOSQE_IO_LINK;
+	iou_prep(r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0)->flags = IOSQE_IO_LINK;
+	iou_nop(r, 3);
+	ASSERT_EQ(3, iou_submit(r));
+	ASSERT_EQ(1, hole_faults(&dest, 1));
+	ASSERT_EQ(0, held_begin(&self->h));
+	ASSERT_EQ(0, hole_give(&dest, 0, 1));
+	/* longer than a worker tries to take the lock */
+	iou_sleep_ms(400);
+	held_end(&self->h);
+	/* the timeout of the thread that held the lock has a CQE as well */
+	for (nr = 0; nr < 4; nr++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		if (cqe.user_data == 3)
+			EXPECT_EQ(0, cqe.res);
+	}
+	close(zero);
+}
+
 /* Wait until a thread of the process is in state D.  Return: true if that happens in time. */
 static bool waits(int pid)
 {
