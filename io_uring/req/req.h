@@ -61,8 +61,8 @@ static inline struct io_kiocb *io_work_to_req(struct io_wq_work *work)
 }
 
 /*
- * Let the last CQE of a request be posted in spite of IOSQE_CQE_SKIP_SUCCESS.  If the request fails,
- * the rest of its chain still ends without CQEs.
+ * Let the last CQE of a request be posted in spite of IOSQE_CQE_SKIP_SUCCESS.  If the request
+ * fails, the rest of its chain still ends without CQEs.
  */
 static inline void io_req_show_cqe(struct io_kiocb *req)
 {
