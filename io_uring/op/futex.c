@@ -92,7 +92,8 @@ struct io_futex {
  * struct io_futex_vector - a FUTEX_WAITV
  * @futexes: the futexes and their entries, freed by ->cleanup()
  * @nr: number of @futexes; 0 after a cancel has taken all entries off
- * @state: (A) IO_FUTEX_*, or the index of the first futex that was woken
+ * @state: (A) IO_FUTEX_*, or the index of a futex that was woken: the first that reported it, or
+ *	the last in the order of @futexes if a cancel found it
  */
 struct io_futex_vector {
 	struct futex_vector	*futexes;
