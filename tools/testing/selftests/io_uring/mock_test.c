@@ -3,6 +3,7 @@
 #include <linux/io_uring/mock_file.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include "iou_test.h"
 
@@ -746,6 +747,47 @@ TEST_F(mgr, delayed_system_calls)
 	}
 	EXPECT_GT(DELAY_MAX / 1000, took);
 	EXPECT_TRUE(WIFSIGNALED(status));
+	close(file);
+}
+
+/* Return: the CPU time in microseconds of a child that reads @file, or no file (-1), and executes. */
+static unsigned long long exec_with_a_read(int file)
+{
+	struct rusage usage;
+	int pid, status;
+	char buf[100];
+	struct iou r;
+
+	pid = fork();
+	if (!pid) {
+		if (iou_init(&r, 1, 0))
+			_exit(2);
+		if (file >= 0)
+			iou_prep(&r, IORING_OP_READ, file, buf, sizeof(buf), 0);
+		if (iou_submit(&r) < 0)
+			_exit(3);
+		execl("/bin/true", "true", NULL);
+		_exit(4);
+	}
+	if (wait4(pid, &status, 0, &usage) != pid || status)
+		return -1ULL;
+	return usage.ru_stime.tv_sec * 1000000ULL + usage.ru_stime.tv_usec;
+}
+
+/*
+ * An exec waits for a read that cannot be cancelled, and uses no CPU meanwhile.
+ * Mutant: exec-spins-idle.
+ */
+TEST_F(mgr, exec_sleeps)
+{
+	unsigned long long begin, used = exec_with_a_read(-1);
+	int file = create(self->fd, 0, DELAY_MAX);
+
+	ASSERT_LE(0, file);
+	ASSERT_NE(-1ULL, used);
+	begin = iou_now_us();
+	EXPECT_GT(used + DELAY_MAX / 2000, exec_with_a_read(file));
+	EXPECT_LE(DELAY_MAX / 1000, iou_now_us() - begin);
 	close(file);
 }
 
