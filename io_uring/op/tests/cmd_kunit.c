@@ -228,8 +228,22 @@ static struct kunit_case cmd_cases[] = {
 	{}
 };
 
+/* Make the recycled requests valid objects for KASAN again: KUnit frees them next. */
+static void cmd_exit(struct kunit *test)
+{
+	struct cmd_fixture *fix = test->priv;
+
+	if (!fix || !fix->ctx)
+		return;
+	mutex_lock(&fix->ctx->uring_lock.mutex);
+	while (fix->ctx->reqs.nr_free)
+		io_req_take(fix->ctx);
+	mutex_unlock(&fix->ctx->uring_lock.mutex);
+}
+
 static struct kunit_suite cmd_suite = {
 	.name = "io_uring_cmd",
+	.exit = cmd_exit,
 	.test_cases = cmd_cases,
 };
 
