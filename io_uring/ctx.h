@@ -113,7 +113,7 @@ struct io_cq_target {
 };
 
 /**
- * struct io_cq_uncounted - CQEs that no target counts (see io_cq_uncount())
+ * struct io_cq_uncounted - CQEs that no target counts (see io_cq_settle())
  * @nr: number of such CQEs that were put into the ring since its setup
  * @seen: number of such CQEs that are published while the published tail is @at
  * @at: published tail for which @seen is valid

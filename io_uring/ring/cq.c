@@ -202,26 +202,29 @@ static void io_cq_fill(struct io_ring_ctx *ctx, const struct io_cqe_val *val, co
 }
 
 /*
- * Exclude the CQE that was filled last from the count.  To keep commits fast, io_cq_publish() does
- * not update the number of published uncounted CQEs.  While cq->published equals uncounted.at, this
- * number is uncounted.seen.  After the next publication it is uncounted.nr.
+ * Set uncounted.seen to the number of published uncounted CQEs.  To keep commits fast,
+ * io_cq_publish() does not update it: after each publication it is uncounted.nr.
  */
-static void io_cq_uncount(struct io_cqring *cq)
+static void io_cq_settle(struct io_cqring *cq)
 {
 	if (cq->uncounted.at != cq->published) {
 		cq->uncounted.seen = cq->uncounted.nr;
 		cq->uncounted.at = cq->published;
 	}
+}
+
+/* Exclude the CQE that was filled last from the count. */
+static void io_cq_uncount(struct io_cqring *cq)
+{
+	io_cq_settle(cq);
 	cq->uncounted.nr++;
 }
 
 /* Return: the number of published CQEs that targets count.  The number never decreases. */
 static u64 io_cq_counted(struct io_cqring *cq)
 {
-	bool settled = cq->uncounted.at != cq->published;
-	u32 now = cq->published - (settled ? cq->uncounted.nr : cq->uncounted.seen);
-
-	cq->counted += now - (u32)cq->counted;
+	io_cq_settle(cq);
+	cq->counted += cq->published - cq->uncounted.seen - (u32)cq->counted;
 	return cq->counted;
 }
 

@@ -375,6 +375,31 @@ static void cq_counts_no_overflowed(struct kunit *test)
 	cq_count_one(test, ctx, true, &ended, 1);
 }
 
+/* After 2^32 CQEs the tail is where uncounted CQEs were posted.  They are not counted again. */
+static void cq_counts_beyond_a_wrap(struct kunit *test)
+{
+	struct io_ring_ctx *ctx = cq_ring(test, 8);
+	struct io_cqe_val val = cq_val(1);
+	struct cq_counter counter = {};
+	int ended = 0, i;
+	u32 pos;
+
+	KUNIT_ASSERT_EQ(test, 0, io_ring_lock(ctx));
+	for (i = 0; i < 3; i++)
+		io_cq_post_uncounted(ctx, &val);
+	io_ring_unlock(ctx);
+	pos = ctx->cq.uncounted.at - 1;
+	ctx->rings->cq_head = pos;
+	ctx->rings->cq_tail = pos;
+	ctx->cq.tail = pos;
+	ctx->cq.published = pos;
+	ctx->cq.limit = pos + ctx->cq_entries;
+	cq_count(test, ctx, &counter, &ended, 8);
+	for (i = 1; i < 8; i++)
+		cq_count_one(test, ctx, true, &ended, 0);
+	cq_count_one(test, ctx, true, &ended, 1);
+}
+
 static struct kunit_case cq_cases[] = {
 	KUNIT_CASE_PARAM(cq_visible_at_commit, cq_kind_gen_params),
 	KUNIT_CASE_PARAM(cq_goes_round, cq_kind_gen_params),
@@ -387,6 +412,7 @@ static struct kunit_case cq_cases[] = {
 	KUNIT_CASE_PARAM(cq_empty_commit, cq_kind_gen_params),
 	KUNIT_CASE_PARAM(cq_counts, cq_kind_gen_params),
 	KUNIT_CASE_PARAM(cq_counts_no_overflowed, cq_kind_gen_params),
+	KUNIT_CASE_PARAM(cq_counts_beyond_a_wrap, cq_kind_gen_params),
 	KUNIT_CASE(cq_now_does_not_wait),
 	KUNIT_CASE(cq_now_overflows_in_order),
 	{}
