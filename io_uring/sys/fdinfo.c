@@ -232,9 +232,9 @@ static void io_show_polls(struct seq_file *m, struct io_ring_ctx *ctx, bool lock
 	if (!locked)
 		return;
 	io_for_each_waiting(ctx, bucket, tmp, req) {
-		if (seq_has_overflowed(m) || nr == IO_SHOW_MOST)
+		/* requests that are not shown may be many */
+		if (seq_has_overflowed(m) || nr == IO_SHOW_MOST || !io_wait_table_walk(ctx))
 			return;
-		cond_resched();
 		if (req->opcode != IORING_OP_POLL_ADD && !(req->flags & REQ_F_POLLED))
 			continue;
 		nr++;
