@@ -16,7 +16,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | \
 		awk -F'\t' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 	@echo
-	@printf '%b\n' '  CONFIG=perf|debug|preempt|kcsan|lean|cover|foreign  KERNEL=ours|stock  BASE=7.3|6.12  KDIR=/another/tree  T=one,two\n  ACCEL=auto (KVM where it really boots a guest; default: software emulation)'
+	@printf '%b\n' '  CONFIG=perf|debug|preempt|kcsan|cover|foreign  KERNEL=ours|stock  BASE=7.3|6.12  KDIR=/another/tree  T=one,two\n  ACCEL=auto (KVM where it really boots a guest; default: software emulation)'
 
 deps: ## install what is missing, with apt
 	@rig/deps
