@@ -239,6 +239,16 @@ static noinline struct io_kiocb *io_complete_chained(struct io_kiocb *req, bool 
 	return next;
 }
 
+/*
+ * The owner of a single-writer ring drops the request's reference to its file.  If it is the last
+ * one, another request may wait for the end of a pipe or a socket.
+ * Return: IO_PUSH_NOW if the owner must not sleep on for more CQEs; else 0.
+ */
+static unsigned int io_worker_push_flags(const struct io_kiocb *req)
+{
+	return req->flags & REQ_F_FILE_PUT && file_count(req->file) == 1 ? IO_PUSH_NOW : 0;
+}
+
 /**
  * io_complete_in_worker - end a request that a worker has finished
  * @req: the request, its result is in req->cqe
@@ -254,7 +264,7 @@ static noinline struct io_kiocb *io_complete_chained(struct io_kiocb *req, bool 
 struct io_kiocb *io_complete_in_worker(struct io_kiocb *req, bool locked)
 {
 	if (req->ctx->cq.single_writer) {
-		io_complete_later(req);
+		io_req_push(req, io_complete_tw, io_worker_push_flags(req));
 		return NULL;
 	}
 	io_req_move(req, IO_REQ_DONE);

@@ -157,8 +157,9 @@ void io_taskrun_update(struct io_ring_ctx *ctx, const struct io_mailbox *box);
  * The rule for wake-ups: an owner that waits for n CQEs must not sleep once n CQEs could be
  * posted.  The owner sleeps until n items have arrived.  An item may be only counted if it
  * causes at most one CQE, and no other CQE depends on its run.  All other items wake the owner
- * at once: items pushed with IO_PUSH_NOW (a retry, or an item before others in a chain), and
- * items that may cause further CQEs in the present state of the ring (io_ring_is_urgent()).
+ * at once: items pushed with IO_PUSH_NOW (a retry, an item before others in a chain, or one that
+ * holds the last reference to a file), and items that may cause further CQEs in the present state
+ * of the ring (io_ring_is_urgent()).
  * A worker may wake the owner too early, once in each wait (io_notify_early()).
  */
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: SPLICE and TEE - data between pipes and files */
+#include <pthread.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include "iou_test.h"
@@ -297,6 +299,51 @@ TEST_F(splice, killed)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(SIGKILL, WTERMSIG(status));
+}
+
+static void *close_later(void *fd)
+{
+	iou_sleep_ms(100);
+	close(*(int *)fd);
+	return NULL;
+}
+
+/*
+ * A worker's SPLICE holds the last reference to a pipe's end.  A task that waits for two CQEs gets
+ * the second one only because the SPLICE has let go of that end.  All runs on one CPU, where no
+ * early wake-up helps.  Mutant: end-of-pipe-waits.
+ */
+TEST(end_of_a_pipe)
+{
+	int from[2], to[2], i;
+	cpu_set_t cpus = {};
+	pthread_t closer;
+	struct iou r;
+	char c;
+
+	CPU_SET(0, &cpus);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
+	ASSERT_EQ(0, pipe(from));
+	ASSERT_EQ(0, pipe(to));
+	ASSERT_EQ(0, iou_init(&r, 8, IOU_DEFER));
+	ASSERT_EQ(0, iou_register(&r, IORING_REGISTER_IOWQ_AFF, &cpus, sizeof(cpus)));
+	prep_splice(&r, 0, IORING_OP_SPLICE, from[0], -1, to[1], -1, 100, 0);
+	ASSERT_EQ(1, iou_submit(&r));
+	/* stock looks up the file in the worker */
+	iou_sleep_ms(200);
+	close(to[1]);
+	iou_prep(&r, IORING_OP_READ, to[0], &c, 1, 0);
+	ASSERT_EQ(1, iou_submit(&r));
+	ASSERT_EQ(0, pthread_create(&closer, NULL, close_later, &from[1]));
+	EXPECT_EQ(0, iou_wait_ms(&r, 2, IOU_PATIENCE));
+	pthread_join(closer, NULL);
+	for (i = 0; i < 2; i++) {
+		struct io_uring_cqe cqe;
+
+		ASSERT_EQ(0, iou_reap(&r, &cqe));
+		EXPECT_EQ(0, cqe.res);
+	}
+	iou_exit(&r);
 }
 
 TEST_HARNESS_MAIN
