@@ -481,7 +481,7 @@ int io_poll_arm(struct io_kiocb *req, struct io_poll *poll, io_poll_run run,
 	io_poll_set_events(poll, events);
 	poll->head = NULL;
 	poll->second = NULL;
-	/* a dequeue reads them, also of a file without a wait queue */
+	/* io_poll_dequeue() reads them even if ->poll() adds no entry */
 	poll->wait.flags = 0;
 	req->poll = poll;
 	req->tw.run = run;

@@ -203,7 +203,7 @@ static void io_cq_fill(struct io_ring_ctx *ctx, const struct io_cqe_val *val, co
 
 /*
  * Set uncounted.seen to the number of published uncounted CQEs.  To keep commits fast,
- * io_cq_publish() does not update it: after each publication it is uncounted.nr.
+ * io_cq_publish() does not do this.  After a publication, the number is uncounted.nr.
  */
 static void io_cq_settle(struct io_cqring *cq)
 {
