@@ -869,20 +869,6 @@ TEST_F(work, chain)
 	EXPECT_EQ(0, collect(r, &e, 1));
 }
 
-struct later {
-	struct hole *hole;
-	unsigned int after_ms;
-};
-
-static void *give_later(void *arg)
-{
-	struct later *l = arg;
-
-	iou_sleep_ms(l->after_ms);
-	give_all(l->hole);
-	return NULL;
-}
-
 /*
  * On 6.12, IORING_REGISTER_SYNC_CANCEL finds only work of the calling task's workers.
  * differences: sync-cancel-others
@@ -895,7 +881,7 @@ static void *give_later(void *arg)
  */
 TEST_F(work, sync_waits)
 {
-	struct later later = { &self->hole, 300 };
+	struct hole_later later = { &self->hole, 300 };
 	struct iou *r = &self->r;
 	unsigned long long start;
 	struct ended e = { };
@@ -917,7 +903,7 @@ TEST_F(work, sync_waits)
 	EXPECT_LE(1100000, iou_now_us() - start);
 	/* request 2 is queued, so the call has nothing to wait for */
 	EXPECT_EQ(0, sync_cancel_for(r, 2, 0, 0, 0, 0, 0));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, give_later, &later));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, hole_give_later, &later));
 	start = iou_now_us();
 	if (iou_on_stock() && variant->flags & IORING_SETUP_DEFER_TASKRUN) {
 		/* only a CQE wakes the call, and no task posts a CQE: the call would not end */

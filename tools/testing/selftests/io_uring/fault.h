@@ -54,6 +54,21 @@ static inline int hole_give(struct hole *h, unsigned int first, unsigned int nr)
 	return ioctl(h->uffd, UFFDIO_COPY, &copy);
 }
 
+struct hole_later {
+	struct hole *hole;
+	unsigned int after_ms;
+};
+
+/* Supply all pages later, as a thread with a struct hole_later. */
+static inline void *hole_give_later(void *arg)
+{
+	struct hole_later *later = arg;
+
+	iou_sleep_ms(later->after_ms);
+	hole_give(later->hole, 0, later->hole->pages);
+	return NULL;
+}
+
 /* Wait for @expected page faults, and a moment for more.  Return: the number of faults. */
 static inline unsigned int hole_faults(struct hole *h, unsigned int expected)
 {

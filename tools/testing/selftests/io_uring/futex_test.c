@@ -741,7 +741,6 @@ TEST_F(futex, memory_is_not_reused)
 	int pid, status, i, p[2];
 	pthread_t thread;
 	struct hole h;
-	cpu_set_t cpu;
 	char c;
 
 	if (variant->flags & (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_SQPOLL))
@@ -751,9 +750,7 @@ TEST_F(futex, memory_is_not_reused)
 	if (iou_on_stock())
 		SKIP(return, "the process waits for the lock");
 	/* stay on one CPU, which reuses the memory that it has freed */
-	CPU_ZERO(&cpu);
-	CPU_SET(0, &cpu);
-	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpu), &cpu));
+	ASSERT_EQ(0, iou_run_on(0));
 	ASSERT_EQ(0, hole_open(&h, 1));
 	ASSERT_EQ(0, pipe(p));
 	pid = fork();

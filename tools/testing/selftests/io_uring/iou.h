@@ -490,6 +490,16 @@ static inline bool iou_taken(struct iou *r, unsigned int ms)
 	return load_acq(r->sq_head) == r->sent;
 }
 
+/* Run on one CPU only.  Return: 0 or -1. */
+static inline int iou_run_on(int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	return sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
 /* Submit the prepared SQEs.  Wait at most a second for an SQPOLL thread to take them. */
 static inline int iou_submit(struct iou *r)
 {

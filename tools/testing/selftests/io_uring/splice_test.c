@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring selftests: SPLICE and TEE - data between pipes and files */
 #include <pthread.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include "iou_test.h"
@@ -322,7 +321,7 @@ TEST(end_of_a_pipe)
 	char c;
 
 	CPU_SET(0, &cpus);
-	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
+	ASSERT_EQ(0, iou_run_on(0));
 	ASSERT_EQ(0, pipe(from));
 	ASSERT_EQ(0, pipe(to));
 	ASSERT_EQ(0, iou_init(&r, 8, IOU_DEFER));

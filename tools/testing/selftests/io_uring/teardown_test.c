@@ -226,16 +226,6 @@ TEST_F(teardown, killed_while_the_lock_is_held)
 	}
 }
 
-/* End the hold after longer than a worker tries to take the lock. */
-static void *give_later(void *arg)
-{
-	struct held *h = arg;
-
-	iou_sleep_ms(1000);
-	hole_give(&h->hole, 0, 1);
-	return NULL;
-}
-
 /*
  * A worker ends a request with a linked timeout while the ring's lock is held for long.  The chain
  * goes on when the lock is free.  Its task work waits for the lock, so another thread ends the hold.
@@ -247,6 +237,8 @@ TEST_F(teardown, worker_ends_while_the_lock_is_held)
 	int zero = open("/dev/zero", O_RDONLY), nr;
 	struct iou *r = &self->h.r;
 	struct io_uring_cqe cqe;
+	/* after longer than a worker tries to take the lock */
+	struct hole_later later = { &self->h.hole, 1000 };
 	struct hole dest;
 	pthread_t giver;
 
@@ -258,7 +250,7 @@ TEST_F(teardown, worker_ends_while_the_lock_is_held)
 	ASSERT_EQ(3, iou_submit(r));
 	ASSERT_EQ(1, hole_faults(&dest, 1));
 	ASSERT_EQ(0, held_begin(&self->h));
-	ASSERT_EQ(0, pthread_create(&giver, NULL, give_later, &self->h));
+	ASSERT_EQ(0, pthread_create(&giver, NULL, hole_give_later, &later));
 	ASSERT_EQ(0, hole_give(&dest, 0, 1));
 	pthread_join(giver, NULL);
 	held_end(&self->h);

@@ -419,15 +419,6 @@ TEST(killed_while_searching)
 	}
 }
 
-static int run_on(int cpu)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu, &cpus);
-	return sched_setaffinity(0, sizeof(cpus), &cpus);
-}
-
 /* Link to @sqe, which was prepared last, a LINK_TIMEOUT that expires at @end. */
 static void limit_at(struct iou *r, struct io_uring_sqe *sqe, const struct __kernel_timespec *end)
 {
@@ -455,7 +446,7 @@ static void run_long(struct iou *r, unsigned int nr, unsigned int patience, vola
 	unsigned int i;
 
 	/* use CPU 0 alone: the run handles ready requests early if another task needs its CPU */
-	if (run_on(0) || pipe(p) || pipe(out) || hole_open(&hole, 1) ||
+	if (iou_run_on(0) || pipe(p) || pipe(out) || hole_open(&hole, 1) ||
 	    queued_reads(r, 0, 1))
 		_exit(1);
 	start = iou_now_us();
@@ -480,7 +471,7 @@ static void run_long(struct iou *r, unsigned int nr, unsigned int patience, vola
 		_exit(TOO_LATE);
 	/* all events come while the task sleeps in a fault of its write() below */
 	if (!fork()) {
-		run_on(1);
+		iou_run_on(1);
 		iou_sleep_ms(100);
 		if (write(p[1], "x", 1) != 1)
 			_exit(3);
@@ -510,7 +501,7 @@ TEST(killed_while_limits_expire)
 
 	if (iou_on_stock())
 		SKIP(return, "it has no such list");
-	run_on(1);
+	iou_run_on(1);
 	do {
 		ASSERT_EQ(0, iou_init_cq(&r, BATCH, 4 * BATCH, 0));
 		pid = fork();
@@ -622,7 +613,7 @@ TEST(empty_table_lets_others_run)
 	unsigned int word = 0;
 	int pid;
 
-	ASSERT_EQ(0, run_on(0));
+	ASSERT_EQ(0, iou_run_on(0));
 	longest = mmap(NULL, IOU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_EQ(0, iou_init_cq(r, BATCH, 4 * BATCH, IOU_DEFER));
 	if (!iou_has_op(r, IORING_OP_FUTEX_WAIT))
@@ -694,7 +685,7 @@ TEST(futex_wakes_let_others_run)
 	struct iou ring, *r = &ring;
 	unsigned int word = 0;
 
-	ASSERT_EQ(0, run_on(0));
+	ASSERT_EQ(0, iou_run_on(0));
 	longest = mmap(NULL, IOU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_EQ(0, iou_init_cq(r, BATCH, 4 * BATCH, IOU_DEFER));
 	if (!iou_has_op(r, IORING_OP_FUTEX_WAIT))
@@ -731,7 +722,7 @@ TEST(long_batch_lets_others_run)
 	int pid, event;
 	struct iou r;
 
-	ASSERT_EQ(0, run_on(0));
+	ASSERT_EQ(0, iou_run_on(0));
 	longest = mmap(NULL, IOU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	event = eventfd(0, EFD_NONBLOCK);
 	ASSERT_EQ(0, iou_init_cq(&r, BATCH, 4 * BATCH, IOU_DEFER));

@@ -645,14 +645,12 @@ static void receive_everywhere(void)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_DGRAM, 0), cpu;
-	cpu_set_t all, one;
+	cpu_set_t all;
 
 	addr.sin_port = htons(9);
 	sched_getaffinity(0, sizeof(all), &all);
 	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		if (CPU_ISSET(cpu, &all) && !sched_setaffinity(0, sizeof(one), &one))
+		if (CPU_ISSET(cpu, &all) && !iou_run_on(cpu))
 			sendto(fd, "", 1, MSG_DONTWAIT, (void *)&addr, sizeof(addr));
 	}
 	sched_setaffinity(0, sizeof(all), &all);
