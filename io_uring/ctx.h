@@ -738,6 +738,8 @@ struct io_ring_ctx {
 	struct io_account	account;
 	/** @creds: credentials with which requests are issued */
 	struct io_creds		creds;
+	/** @cmd_cancelled: (A) command whose driver is called to cancel it, or NULL */
+	const struct io_kiocb	*cmd_cancelled;
 	/** @memory: (A) region that the program has registered, set once; NULL before */
 	struct io_memory	*memory;
 	/** @work_wait: tasks that wait until workers drop requests, or requests release buffers */

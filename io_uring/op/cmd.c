@@ -37,8 +37,13 @@
  * file without ->uring_cmd_iopoll() is not polled: its commands end as on other rings.
  *
  * The bytes of a command are in its SQE.  Only the first ->issue(), in the submitter, may read the
- * SQE; later calls need a copy.  A block device may accept a command, and report only later that
- * the command would block (io_uring_cmd_issue_blocking()), so its commands need a copy, too.
+ * SQE; later calls need a copy, or find a blank SQE.  A block device may accept a command, and
+ * report only later that the command would block (io_uring_cmd_issue_blocking()), so its commands
+ * need a copy, too.
+ *
+ * The driver may end a command on one CPU while io_cmd_cancel() calls the driver for this command
+ * on another CPU.  A driver frees its own data once io_uring_cmd_done() has returned, so that
+ * function waits for the other call (io_cmd_await_cancel()).
  */
 #include <linux/export.h>
 #include <linux/fs.h>
@@ -65,12 +70,12 @@
 #define IO_CMD_DONE	1	/* the driver has ended the command, or requested a callback */
 #define IO_CMD_UNPOLLED	2	/* the driver owns the command; polled rings do not poll for it */
 
-/* cmd->flags: a cancel came before the worker could mark the command as cancelable */
-#define IO_CMD_UNMARKED	BIT(29)
-
 static_assert(sizeof(struct io_uring_cmd) <= IO_OP_DATA_SIZE);
 
-/* the SQE that security modules see if there is no memory for a copy of the real one */
+/*
+ * The SQE of a command that has no copy of the real one, and has been accepted.  The program may
+ * reuse the real one, and IORING_REGISTER_RESIZE_RINGS frees its memory.
+ */
 static const struct io_uring_sqe io_cmd_no_sqe[2];
 
 /* Copy the SQE, before the program may reuse it.  Return: 0 or -ENOMEM. */
@@ -113,11 +118,11 @@ static noinline int io_cmd_prep_multishot(struct io_kiocb *req)
 /* Handle the flags of a command, and a provided buffer.  Return: 0 or a negative errno. */
 static int io_cmd_prep_flags(struct io_kiocb *req, u32 flags)
 {
-	if (unlikely(flags != IORING_URING_CMD_FIXED))
-		return io_cmd_prep_multishot(req);
-	/* a slot that is empty, or not there, is an error only if the driver imports the buffer */
-	io_buf_assign(req, 0);
-	return 0;
+	/*
+	 * The driver imports the buffer if the command needs it.  A command may wait for days
+	 * before that, and IORING_UNREGISTER_BUFFERS would wait for the command.
+	 */
+	return likely(flags == IORING_URING_CMD_FIXED) ? 0 : io_cmd_prep_multishot(req);
 }
 
 static int io_cmd_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
@@ -149,27 +154,21 @@ static int io_cmd128_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 	return io_sq_take_second(req->ctx, sqe) ?: io_cmd_prep(req, sqe);
 }
 
-/* Poll for a command that its driver has accepted on a polled ring. */
-static void io_cmd_poll(struct io_kiocb *req, unsigned int issue_flags)
-{
-	if (issue_flags & IO_URING_F_UNLOCKED)
-		io_iopoll_add_unlocked(req);
-	else
-		io_iopoll_add(req);
-}
-
-static bool io_cmd_cancel(struct io_kiocb *req);
-
-/* Handle -EIOCBQUEUED.  The driver may have ended the command already. */
+/*
+ * Handle -EIOCBQUEUED.  The driver may have ended the command already, and a worker does not hold
+ * the ring lock.  So a worker must not access the command, unless the ring polls for it.
+ */
 static enum io_result io_cmd_accepted(struct io_kiocb *req, unsigned int issue_flags)
 {
 	struct io_uring_cmd *cmd = io_req_cmd(req);
 
+	if (issue_flags & IO_URING_F_UNLOCKED) {
+		if (issue_flags & IO_URING_F_IOPOLL)
+			io_iopoll_add_unlocked(req);
+		return IO_PENDING;
+	}
 	if (issue_flags & IO_URING_F_IOPOLL) {
-		io_cmd_poll(req, issue_flags);
-	} else if (issue_flags & IO_URING_F_UNLOCKED) {
-		if (unlikely(READ_ONCE(cmd->flags) & IO_CMD_UNMARKED))
-			io_cmd_cancel(req);
+		io_iopoll_add(req);
 	} else if (issue_flags & IO_URING_F_MULTISHOT) {
 		/* the command has handled one event of its file, and there may be another one */
 		return IO_MORE;
@@ -179,9 +178,10 @@ static enum io_result io_cmd_accepted(struct io_kiocb *req, unsigned int issue_f
 		io_req_keep_creds(req);
 	} else if (S_ISSOCK(file_inode(req->file)->i_mode)) {
 		/* security modules look at the SQE for each event of the socket */
-		if (io_cmd_keep_sqe(req))
-			cmd->sqe = io_cmd_no_sqe;
+		io_cmd_keep_sqe(req);
 	}
+	if (!(req->flags & REQ_F_ASYNC_DATA))
+		cmd->sqe = io_cmd_no_sqe;
 	return IO_PENDING;
 }
 
@@ -277,6 +277,21 @@ static struct io_kiocb *io_cmd_called_back(unsigned int issue_flags)
 	return current->io_uring->cmd_req;
 }
 
+/*
+ * Wait until no other task calls the driver to cancel a command that the driver has ended.  Only
+ * drivers that end commands without the ring lock need this.  As in 6.12, the driver does not
+ * hold a lock here that its cancel needs.
+ */
+static noinline void io_cmd_await_cancel(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx = req->ctx;
+
+	/* pairs with io_cmd_cancel(): that function reads iopoll_done, or this one cmd_cancelled */
+	smp_mb();
+	/* the caller frees what the driver's cancel has used */
+	wait_var_event(&ctx->cmd_cancelled, smp_load_acquire(&ctx->cmd_cancelled) != req);
+}
+
 /* Documented in linux/io_uring/cmd.h. */
 void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned int issue_flags,
 			 bool is_cqe32)
@@ -293,6 +308,8 @@ void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned i
 	/* after this io_cmd_cancel() does not call the driver */
 	if (!io_cmd_is_polled(req))
 		WRITE_ONCE(req->iopoll_done, IO_CMD_DONE);
+	if (unlikely(issue_flags & IO_URING_F_UNLOCKED && cmd->flags & IORING_URING_CMD_CANCELABLE))
+		io_cmd_await_cancel(req);
 	called = io_cmd_called_back(issue_flags);
 	if (likely(called == req))
 		current->io_uring->cmd_ended = true;
@@ -315,16 +332,24 @@ EXPORT_SYMBOL_GPL(__io_uring_cmd_done);
  * Without a cancel, current calls the driver, even if the task exits or the ring is closed.  ublk
  * treats the task that issues the first commands of a queue as the server of that queue, and a
  * kernel worker in this role would never exit.
+ *
+ * An exiting task that has dropped its memory runs in the memory of another task, which a driver
+ * would write to.  The fallback worker has empty memory (io_fallback_run()).
  */
 static bool io_cmd_is_abandoned(struct io_kiocb *req)
 {
 	const struct io_uring_task *tctx = current->io_uring;
-	bool leaves = tctx && atomic_read(&tctx->in_cancel);
-	bool closed = tctx && READ_ONCE(req->ctx->dying);
+	bool leaves, closed;
 
-	if (!leaves && !closed)
+	/* an exiting task has released a ring of others */
+	if (unlikely(!tctx))
+		return !current->mm;
+	leaves = atomic_read(&tctx->in_cancel);
+	closed = READ_ONCE(req->ctx->dying);
+	if (likely(!leaves && !closed))
 		return false;
-	return (leaves && READ_ONCE(tctx->cmds_asked)) || (closed && READ_ONCE(req->ctx->asked)) ||
+	return !current->mm || (leaves && READ_ONCE(tctx->cmds_asked)) ||
+	       (closed && READ_ONCE(req->ctx->asked)) ||
 	       READ_ONCE(io_req_cmd(req)->flags) & IORING_URING_CMD_CANCELABLE;
 }
 
@@ -489,16 +514,15 @@ void io_uring_cmd_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_f
 	if (unlikely(!(issue_flags & IO_URING_F_UNLOCKED) && !current->io_uring))
 		return;
 	if (io_issue_lock(ctx, issue_flags)) {
-		/* the worker was killed: io_cmd_accepted() cancels the command */
-		cmd->flags |= IO_CMD_UNMARKED;
-		return;
+		/* a killed worker has to go on: the end of the ring must find the command */
+		while (!io_ring_lock_soon(ctx))
+			;
 	}
 	cmd->flags |= IORING_URING_CMD_CANCELABLE;
-	/* an earlier cancel may have missed the command: io_cmd_accepted() cancels it again */
-	if (issue_flags & IO_URING_F_UNLOCKED && (!io_wq_disown() || !io_may_add_waiting(req)))
-		cmd->flags |= IO_CMD_UNMARKED;
-	else
-		io_wait_table_add(req);
+	/* the search of an exec, or of the end of a ring, is repeated while the command exists */
+	if (issue_flags & IO_URING_F_UNLOCKED)
+		io_wq_disown();
+	io_wait_table_add(req);
 	io_issue_unlock(ctx, issue_flags);
 }
 EXPORT_SYMBOL_GPL(io_uring_cmd_mark_cancelable);
@@ -507,12 +531,22 @@ EXPORT_SYMBOL_GPL(io_uring_cmd_mark_cancelable);
 static bool io_cmd_cancel(struct io_kiocb *req)
 {
 	struct io_uring_cmd *cmd = io_req_cmd(req);
+	struct io_ring_ctx *ctx = req->ctx;
 
-	if (READ_ONCE(req->iopoll_done) == IO_CMD_DONE)
-		return true;
-	WRITE_ONCE(req->tctx->cmds_asked, true);
-	WRITE_ONCE(req->ctx->asked, true);
-	cmd->file->f_op->uring_cmd(cmd, IO_URING_F_CANCEL | IO_URING_F_COMPLETE_DEFER);
+	io_assert_ring(ctx);
+	WRITE_ONCE(ctx->cmd_cancelled, req);
+	/* pairs with smp_mb() in io_cmd_await_cancel() */
+	smp_mb();
+	if (READ_ONCE(req->iopoll_done) != IO_CMD_DONE) {
+		WRITE_ONCE(req->tctx->cmds_asked, true);
+		WRITE_ONCE(ctx->asked, true);
+		cmd->file->f_op->uring_cmd(cmd, IO_URING_F_CANCEL | IO_URING_F_COMPLETE_DEFER);
+	}
+	/* pairs with smp_load_acquire() in io_cmd_await_cancel() */
+	smp_store_release(&ctx->cmd_cancelled, NULL);
+	/* order the store before wake_up_var() looks for a waiter */
+	smp_mb();
+	wake_up_var(&ctx->cmd_cancelled);
 	return true;
 }
 

@@ -323,8 +323,8 @@ int io_register_buffers2(struct io_ring_ctx *ctx, void __user *arg, unsigned int
  * from their slots before.  The slot of a buffer in use drops its reference, so that the put of the
  * last user calls ->release, which counts the buffer down.
  *
- * A driver gets its memory back at once, or when the last request that uses the memory ends.
- * IORING_UNREGISTER_BUFFERS does not wait for this, as the program cannot reuse the memory.
+ * IORING_UNREGISTER_BUFFERS does not wait for the users of a driver's memory, as the program cannot
+ * reuse that memory.  These slots keep their references until the table is dropped.
  *
  * Return: 0, or -ENXIO if there is no table.
  */
@@ -340,12 +340,8 @@ int io_bufs_begin_leave(struct io_ring_ctx *ctx)
 		struct io_rsrc_node *node = table->nodes[i];
 
 		cond_resched();
-		if (!node)
+		if (!node || io_buf_node(node)->map->release)
 			continue;
-		if (io_buf_node(node)->map->release) {
-			io_rsrc_set_slot(ctx, table, i, NULL);
-			continue;
-		}
 		if (node->refs == 1) {
 			awaited--;
 			continue;

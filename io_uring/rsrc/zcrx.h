@@ -34,6 +34,8 @@ struct skb_frag;
 /* the mmap offset of the refill ring of queue 0; those of other queues follow */
 #define IO_OFF_ZCRX		0x30000000ULL
 #define IO_OFF_ZCRX_SHIFT	16
+/* number of queues of a ring that such an offset can name */
+#define IO_ZCRX_MAX		2048
 /* the alignment of the words and entries of a refill ring */
 #define IO_ZCRX_ALIGN		64
 

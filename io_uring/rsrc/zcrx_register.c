@@ -58,10 +58,12 @@ static void io_zcrx_tell_offsets(struct io_uring_zcrx_ifq_reg *reg)
 	};
 }
 
+static_assert(!((u64)(IO_ZCRX_MAX - 1) << IO_OFF_ZCRX_SHIFT & IORING_OFF_MMAP_MASK));
+
 /* Reserve a number of a queue: io_zcrx_find() finds no queue there yet. */
 static int io_zcrx_reserve(struct io_ring_ctx *ctx, u32 *id)
 {
-	return xa_alloc(&ctx->zcrxs, id, NULL, XA_LIMIT(0, U16_MAX), GFP_KERNEL_ACCOUNT);
+	return xa_alloc(&ctx->zcrxs, id, NULL, XA_LIMIT(0, IO_ZCRX_MAX - 1), GFP_KERNEL_ACCOUNT);
 }
 
 /* Put a queue at its reserved number. */

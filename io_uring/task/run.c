@@ -7,6 +7,8 @@
  * the items of tasks that are gone.  Each context takes all items of a mailbox and runs them under
  * the ring lock.  One commit publishes the CQEs of a batch.
  */
+#include <linux/kthread.h>
+#include <linux/sched/mm.h>
 #include <trace/events/io_uring.h>
 
 #include "async/iopoll.h"
@@ -309,6 +311,13 @@ void io_leave_polled(struct io_ring_ctx *ctx)
 		queue_delayed_work(system_dfl_wq, &ctx->fallback.work, 0);
 }
 
+/*
+ * Empty memory for kernel workers, in which each access to user memory fails.  Without it they run
+ * in the memory of an earlier task, and the callback of a driver may write to user memory: btrfs
+ * does so for an encoded read.
+ */
+static struct mm_struct *io_no_memory __ro_after_init;
+
 /**
  * io_fallback_run - run the items of tasks that are gone
  * @ctx: the ring, its lock held
@@ -320,15 +329,30 @@ void io_fallback_run(struct io_ring_ctx *ctx)
 	unsigned int flags = IO_URING_F_COMPLETE_DEFER | IO_URING_F_TASK_DEAD;
 	unsigned int count = 0;
 	struct io_tw *tw;
+	bool bare;
 
 	io_assert_ring(ctx);
 	io_poll_recheck(ctx);
 	tw = io_fallback_take(ctx);
+	bare = tw && !current->mm && current->flags & PF_KTHREAD;
+	if (bare)
+		kthread_use_mm(io_no_memory);
 	while (tw) {
 		tw = io_tw_run_step(ctx, tw, flags, &count);
 		cond_resched();
 	}
+	if (bare)
+		kthread_unuse_mm(io_no_memory);
 }
+
+static int __init io_fallback_setup(void)
+{
+	io_no_memory = mm_alloc();
+	if (!io_no_memory)
+		panic("io_uring: cannot allocate memory for kernel workers\n");
+	return 0;
+}
+core_initcall(io_fallback_setup);
 
 /**
  * io_fallback_work - do the work of the fallback worker, for tasks that are gone

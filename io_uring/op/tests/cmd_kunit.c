@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* io_uring: tests of commands that a driver ends in its callback */
 #include <kunit/test-bug.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
 
 #include "ring/tests/test_ring.h"
+#include "task/run.h"
 
 /**
  * struct cmd_fixture - a command whose driver calls back
@@ -219,12 +222,141 @@ static void cmd_posts_to_a_full_cq(struct kunit *test)
 			IORING_CQE_F_BUFFER | (i - 1) << IORING_CQE_BUFFER_SHIFT);
 }
 
+/**
+ * struct cmd_race - a command that its driver ends while the driver is called to cancel it
+ * @cmd: the command
+ * @called: completed by the cancel call, which is in the driver then
+ * @leave: completed to let that call return
+ * @ended: completed when io_uring_cmd_done() has returned
+ * @blank: the accepted command had an SQE without its bytes
+ */
+struct cmd_race {
+	struct io_uring_cmd	*cmd;
+	struct completion	called, leave, ended;
+	bool			blank;
+};
+
+/* a race at a time: the threads of a test are not the test's task */
+static struct cmd_race cmd_race;
+
+static int cmd_race_driver(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	if (!(issue_flags & IO_URING_F_CANCEL))
+		return -EIOCBQUEUED;
+	cmd_race.blank = cmd->sqe == io_cmd_no_sqe;
+	complete(&cmd_race.called);
+	wait_for_completion(&cmd_race.leave);
+	return 0;
+}
+
+static int cmd_race_cancel(void *arg)
+{
+	struct io_kiocb *req = cmd_to_io_kiocb(cmd_race.cmd);
+
+	mutex_lock(&req->ctx->uring_lock.mutex);
+	io_cmd_cancel(req);
+	mutex_unlock(&req->ctx->uring_lock.mutex);
+	return 0;
+}
+
+static int cmd_race_end(void *arg)
+{
+	io_uring_cmd_done(cmd_race.cmd, 0, IO_URING_F_UNLOCKED);
+	complete(&cmd_race.ended);
+	return 0;
+}
+
+/*
+ * A driver frees its own data after io_uring_cmd_done(), so that function waits for a cancel call.
+ * The SQE of the command may be gone at that time.
+ */
+static void cmd_ends_during_a_cancel(struct kunit *test)
+{
+	static const struct file_operations driver = { .uring_cmd = cmd_race_driver };
+	struct io_uring_sqe sqe = { .opcode = IORING_OP_URING_CMD };
+	struct cmd_fixture *fix = cmd_make(test);
+	struct inode *inode = kunit_kzalloc(test, sizeof(*inode), GFP_KERNEL);
+	struct file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
+	struct task_struct *cancels, *ends;
+	struct io_kiocb *req = fix->req[0];
+
+	KUNIT_ASSERT_NOT_NULL(test, inode);
+	KUNIT_ASSERT_NOT_NULL(test, file);
+	file->f_op = &driver;
+	file->f_inode = inode;
+	req->file = file;
+	cmd_race.cmd = io_req_cmd(req);
+	init_completion(&cmd_race.called);
+	init_completion(&cmd_race.leave);
+	init_completion(&cmd_race.ended);
+	mutex_lock(&fix->ctx->uring_lock.mutex);
+	KUNIT_EXPECT_EQ(test, io_cmd_prep(req, &sqe), 0);
+	KUNIT_EXPECT_EQ(test, io_cmd_issue(req, IO_URING_F_NONBLOCK), IO_PENDING);
+	mutex_unlock(&fix->ctx->uring_lock.mutex);
+	cmd_race.cmd->flags |= IORING_URING_CMD_CANCELABLE;
+
+	cancels = kthread_create(cmd_race_cancel, NULL, "cmd_cancels");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(cancels));
+	ends = kthread_create(cmd_race_end, NULL, "cmd_ends");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ends));
+	get_task_struct(cancels);
+	get_task_struct(ends);
+	wake_up_process(cancels);
+	wait_for_completion(&cmd_race.called);
+	KUNIT_EXPECT_TRUE(test, cmd_race.blank);
+	wake_up_process(ends);
+	msleep(50);
+	KUNIT_EXPECT_FALSE(test, completion_done(&cmd_race.ended));
+	complete(&cmd_race.leave);
+	wait_for_completion(&cmd_race.ended);
+	kthread_stop_put(cancels);
+	kthread_stop_put(ends);
+	/* a later cancel does not call the driver for a command that has ended */
+	reinit_completion(&cmd_race.called);
+	cmd_race_cancel(NULL);
+	KUNIT_EXPECT_FALSE(test, completion_done(&cmd_race.called));
+}
+
+/* A driver's callback that writes to user memory fails, if a kernel worker calls it. */
+static void cmd_has_no_memory(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int issue_flags)
+{
+	struct kunit *test = kunit_get_current_test();
+	struct cmd_fixture *fix = test->priv;
+	char __user *addr = (char __user *)PAGE_SIZE;
+
+	KUNIT_EXPECT_NOT_NULL(test, current->mm);
+	KUNIT_EXPECT_NE(test, copy_to_user(addr, "", 1), 0);
+	fix->posted++;
+}
+
+static void cmd_in_a_kernel_worker(struct kunit *test)
+{
+	struct cmd_fixture *fix = cmd_make(test);
+	struct io_kiocb *req = fix->req[0];
+
+	INIT_DELAYED_WORK(&fix->ctx->fallback.work, io_fallback_work);
+	req->tw.run = cmd_has_no_memory;
+#ifdef CONFIG_IO_URING_DEBUG
+	req->state = IO_REQ_TW_QUEUED;
+#endif
+	mutex_lock(&fix->ctx->uring_lock.mutex);
+	/* the lock keeps the worker away */
+	io_fallback_push(fix->ctx, &req->tw);
+	io_fallback_run(fix->ctx);
+	mutex_unlock(&fix->ctx->uring_lock.mutex);
+	cancel_delayed_work_sync(&fix->ctx->fallback.work);
+	KUNIT_EXPECT_EQ(test, fix->posted, 1);
+	KUNIT_EXPECT_NULL(test, current->mm);
+}
+
 static struct kunit_case cmd_cases[] = {
 	KUNIT_CASE(cmd_outlives_its_callback),
 	KUNIT_CASE(cmd_ends_another),
 	KUNIT_CASE(cmd_stays_the_drivers),
 	KUNIT_CASE(cmd_posts_buffers),
 	KUNIT_CASE(cmd_posts_to_a_full_cq),
+	KUNIT_CASE(cmd_ends_during_a_cancel),
+	KUNIT_CASE(cmd_in_a_kernel_worker),
 	{}
 };
 

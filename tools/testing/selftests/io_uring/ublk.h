@@ -28,7 +28,7 @@ struct ublk {
 	int id;
 	unsigned int flags;		/* UBLK_SLOW, UBLK_TWO_RINGS */
 	unsigned int ring_flags;
-	unsigned int sqe_flags;
+	unsigned int sqe_flags, cmd_flags;
 	void (*ready)(struct ublk_srv *s);	/* called in a server, before it serves */
 	int (*serve)(struct ublk_srv *s, unsigned int tag);	/* moves the data */
 	bool zero_copy;			/* requests have no buffers of the server */
@@ -155,6 +155,7 @@ static inline struct io_uring_sqe *ublk_fetch(struct ublk_srv *s, unsigned int o
 
 	sqe->cmd_op = op;
 	sqe->flags = s->u->sqe_flags;
+	sqe->uring_cmd_flags = s->u->cmd_flags;
 	sqe->user_data = tag;
 	cmd->q_id = 0;
 	cmd->tag = tag;

@@ -650,6 +650,42 @@ TEST_F(ublk, not_by_name)
 	ublk_srv_exit(&s);
 }
 
+static void on_alarm(int sig)
+{
+}
+
+/* A command does not use the registered buffer that it names before the driver imports it. */
+TEST_F(ublk, buffer_is_unused)
+{
+	struct sigaction action = { .sa_handler = on_alarm };
+	struct ublk *u = &self->u;
+	struct io_uring_cqe cqe;
+	struct ublk_srv s;
+	struct iovec iov;
+	struct iou *r;
+	int i;
+
+	if (variant->sqe_flags)
+		SKIP(return, "told by others");
+	ASSERT_EQ(0, ublk_add(u, 0));
+	u->cmd_flags = IORING_URING_CMD_FIXED;
+	ASSERT_EQ(0, ublk_srv_init(&s, u));
+	r = &s.r[0];
+	iov = (struct iovec){ s.buf, UBLK_IO };
+	ASSERT_EQ(0, iou_register(r, IORING_REGISTER_BUFFERS, &iov, 1));
+	ASSERT_EQ(0, fetch_all(&s));
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	alarm(2);
+	EXPECT_EQ(0, iou_register(r, IORING_UNREGISTER_BUFFERS, NULL, 0));
+	alarm(0);
+	ASSERT_EQ(0, ublk_ctl(u, UBLK_U_CMD_STOP_DEV, NULL, 0, 0));
+	for (i = 0; i < UBLK_DEPTH; i++) {
+		ASSERT_EQ(0, iou_reap(r, &cqe));
+		EXPECT_EQ(UBLK_IO_RES_ABORT, cqe.res);
+	}
+	ublk_srv_exit(&s);
+}
+
 /* A ring is closed while the driver has its commands; then the device can be deleted. */
 TEST_F(ublk, ring_closed)
 {
