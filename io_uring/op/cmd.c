@@ -37,9 +37,9 @@
  * file without ->uring_cmd_iopoll() is not polled: its commands end as on other rings.
  *
  * The bytes of a command are in its SQE.  Only the first ->issue(), in the submitter, may read the
- * SQE; later calls need a copy, or find a blank SQE.  A block device may accept a command, and
- * report only later that the command would block (io_uring_cmd_issue_blocking()), so its commands
- * need a copy, too.
+ * SQE; later calls need a copy, and a cancel finds a blank SQE if there is none.  A block device
+ * may accept a command, and report only later that the command would block
+ * (io_uring_cmd_issue_blocking()), so its commands need a copy, too.
  *
  * The driver may end a command on one CPU while io_cmd_cancel() calls the driver for this command
  * on another CPU.  A driver frees its own data once io_uring_cmd_done() has returned, so that
@@ -73,8 +73,8 @@
 static_assert(sizeof(struct io_uring_cmd) <= IO_OP_DATA_SIZE);
 
 /*
- * The SQE of a command that has no copy of the real one, and has been accepted.  The program may
- * reuse the real one, and IORING_REGISTER_RESIZE_RINGS frees its memory.
+ * The SQE that a driver's cancel and security modules see if a command has no copy of the real one.
+ * The program may reuse the real one, and IORING_REGISTER_RESIZE_RINGS frees its memory.
  */
 static const struct io_uring_sqe io_cmd_no_sqe[2];
 
@@ -155,13 +155,12 @@ static int io_cmd128_prep(struct io_kiocb *req, const struct io_uring_sqe *sqe)
 }
 
 /*
- * Handle -EIOCBQUEUED.  The driver may have ended the command already, and a worker does not hold
- * the ring lock.  So a worker must not access the command, unless the ring polls for it.
+ * Handle -EIOCBQUEUED.  The driver may have ended the command already.  A worker does not hold the
+ * ring lock, so another task may complete the command now.  The worker leaves the command alone,
+ * unless the ring polls for it.
  */
 static enum io_result io_cmd_accepted(struct io_kiocb *req, unsigned int issue_flags)
 {
-	struct io_uring_cmd *cmd = io_req_cmd(req);
-
 	if (issue_flags & IO_URING_F_UNLOCKED) {
 		if (issue_flags & IO_URING_F_IOPOLL)
 			io_iopoll_add_unlocked(req);
@@ -178,10 +177,9 @@ static enum io_result io_cmd_accepted(struct io_kiocb *req, unsigned int issue_f
 		io_req_keep_creds(req);
 	} else if (S_ISSOCK(file_inode(req->file)->i_mode)) {
 		/* security modules look at the SQE for each event of the socket */
-		io_cmd_keep_sqe(req);
+		if (io_cmd_keep_sqe(req))
+			io_req_cmd(req)->sqe = io_cmd_no_sqe;
 	}
-	if (!(req->flags & REQ_F_ASYNC_DATA))
-		cmd->sqe = io_cmd_no_sqe;
 	return IO_PENDING;
 }
 
@@ -321,6 +319,8 @@ void __io_uring_cmd_done(struct io_uring_cmd *cmd, s32 ret, u64 res2, unsigned i
 EXPORT_SYMBOL_GPL(__io_uring_cmd_done);
 
 /*
+ * For a task or a ring that ends.
+ *
  * Return: true if the fallback worker has to call the driver back, instead of current.
  *
  * After a cancel of its commands, a driver takes back the work that it has passed to programs.
@@ -339,18 +339,17 @@ EXPORT_SYMBOL_GPL(__io_uring_cmd_done);
 static bool io_cmd_is_abandoned(struct io_kiocb *req)
 {
 	const struct io_uring_task *tctx = current->io_uring;
-	bool leaves, closed;
+	const struct io_ring_ctx *ctx = req->ctx;
 
-	/* an exiting task has released a ring of others */
-	if (unlikely(!tctx))
-		return !current->mm;
-	leaves = atomic_read(&tctx->in_cancel);
-	closed = READ_ONCE(req->ctx->dying);
-	if (likely(!leaves && !closed))
+	if (!current->mm)
+		return true;
+	if (!tctx)
 		return false;
-	return !current->mm || (leaves && READ_ONCE(tctx->cmds_asked)) ||
-	       (closed && READ_ONCE(req->ctx->asked)) ||
-	       READ_ONCE(io_req_cmd(req)->flags) & IORING_URING_CMD_CANCELABLE;
+	if (atomic_read(&tctx->in_cancel) && READ_ONCE(tctx->cmds_asked))
+		return true;
+	if (READ_ONCE(ctx->dying) && READ_ONCE(ctx->asked))
+		return true;
+	return READ_ONCE(io_req_cmd(req)->flags) & IORING_URING_CMD_CANCELABLE;
 }
 
 /* Call the driver back; ring lock held. */
@@ -361,14 +360,19 @@ static void io_cmd_tw(struct io_ring_ctx *ctx, struct io_tw *tw, unsigned int is
 	struct io_uring_cmd *cmd = io_req_cmd(req);
 	io_tw_token_t token;
 
-	if (unlikely(io_cmd_is_abandoned(req))) {
-		io_fallback_push(ctx, tw);
-		return;
+	if (unlikely(!tctx || atomic_read(&tctx->in_cancel) || READ_ONCE(ctx->dying))) {
+		if (io_cmd_is_abandoned(req)) {
+			io_fallback_push(ctx, tw);
+			return;
+		}
+		/* PF_EXITING is set after in_cancel */
+		if (current->flags & PF_EXITING)
+			issue_flags |= IO_URING_F_TASK_DEAD;
 	}
 	io_req_move(req, IO_REQ_WAITING);
 	if (ctx->iopoll)
 		req->iopoll_done = IO_CMD_UNPOLLED;
-	token.cancel = issue_flags & IO_URING_F_TASK_DEAD || current->flags & PF_EXITING;
+	token.cancel = issue_flags & IO_URING_F_TASK_DEAD;
 	/* the fallback worker has no io_uring_task: a command that ends there comes back to it */
 	if (likely(tctx))
 		tctx->cmd_req = req;
@@ -399,12 +403,19 @@ void __io_uring_cmd_do_in_task(struct io_uring_cmd *cmd, io_req_tw_func_t task_w
 }
 EXPORT_SYMBOL_GPL(__io_uring_cmd_do_in_task);
 
-/* Find a buffer that was not registered at ->prep().  Return: 0 or a negative errno. */
-static noinline int io_cmd_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
+static noinline int io_cmd_buf_assign_unlocked(struct io_kiocb *req)
+{
+	return io_buf_assign(req, IO_URING_F_UNLOCKED);
+}
+
+/* Find the registered buffer of a command.  Return: 0 or a negative errno. */
+static int io_cmd_buf_assign(struct io_kiocb *req, unsigned int issue_flags)
 {
 	if (!(io_req_cmd(req)->flags & IORING_URING_CMD_FIXED))
 		return -EINVAL;
-	return io_buf_assign(req, issue_flags);
+	if (unlikely(issue_flags & IO_URING_F_UNLOCKED))
+		return io_cmd_buf_assign_unlocked(req);
+	return io_buf_assign(req, 0);
 }
 
 /* Documented in linux/io_uring/cmd.h. */
@@ -412,14 +423,11 @@ int io_uring_cmd_import_fixed(u64 ubuf, unsigned long len, int rw, struct iov_it
 			      struct io_uring_cmd *ioucmd, unsigned int issue_flags)
 {
 	struct io_kiocb *req = cmd_to_io_kiocb(ioucmd);
+	int ret = io_cmd_buf_assign(req, issue_flags);
 	const struct io_buf_node *buf;
 
-	if (unlikely(!(req->flags & REQ_F_BUF_NODE))) {
-		int ret = io_cmd_buf_assign(req, issue_flags);
-
-		if (ret)
-			return ret;
-	}
+	if (unlikely(ret))
+		return ret;
 	buf = io_buf_node(req->buf_node);
 	if (unlikely(!io_buf_covers(buf, rw, ubuf, len)))
 		return -EFAULT;
@@ -540,6 +548,8 @@ static bool io_cmd_cancel(struct io_kiocb *req)
 	if (READ_ONCE(req->iopoll_done) != IO_CMD_DONE) {
 		WRITE_ONCE(req->tctx->cmds_asked, true);
 		WRITE_ONCE(ctx->asked, true);
+		if (!(req->flags & REQ_F_ASYNC_DATA))
+			cmd->sqe = io_cmd_no_sqe;
 		cmd->file->f_op->uring_cmd(cmd, IO_URING_F_CANCEL | IO_URING_F_COMPLETE_DEFER);
 	}
 	/* pairs with smp_load_acquire() in io_cmd_await_cancel() */
