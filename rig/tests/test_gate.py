@@ -62,6 +62,14 @@ class Gate(unittest.TestCase):
             runs = re.findall(r"^\s*(?:\w+\(\) \{ )?(?:part|once) (\w\S*)", f.read(), re.M)
         self.assertEqual(sorted(runs), sorted(s.name for s in gate.read(gate.STAGES, gate.Stage)))
 
+    def test_no_program_is_left_out(self):
+        top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        folder = top + "/tools/testing/selftests/io_uring"
+        with open(folder + "/Makefile", encoding="utf-8") as f:
+            built = re.findall(r"^TEST_GEN_PROGS [:+]= (\w+)$", f.read(), re.M)
+        programs = [name[:-2] for name in os.listdir(folder) if name.endswith("_test.c")]
+        self.assertEqual(sorted(built), sorted(programs))
+
 
 if __name__ == "__main__":
     unittest.main()

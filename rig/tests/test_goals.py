@@ -37,6 +37,12 @@ class TestGoals(unittest.TestCase):
         self.assertTrue(self.judge(KNOWN, row(1053))[0])
         self.assertTrue(self.judge(KNOWN, row(1050), "rows/b1")[0])
 
+    def test_an_excuse_is_for_instructions(self):
+        self.assertTrue(self.judge(KNOWN, row(1050, 57))[0])
+        locks = {"missed": {"row/": {**KNOWN["missed"]["row/"], "locked": 12.0}}}
+        self.assertFalse(self.judge(locks, row(1050, 12))[0])
+        self.assertTrue(self.judge(locks, row(1050, 13))[0])
+
     def test_an_excuse_that_is_not_needed(self):
         goals = Goals(KNOWN)
         goals.against_stock("row/b1", STOCK, row(990))
