@@ -35,7 +35,7 @@ class Goals:
         good = ratio <= goal + NOISE
         if ours["locked"] > locked + NOISE * max(locked, 50):
             good, words = False, words + f", lock {ours['locked']:.2f} <= {locked:.2f}"
-            if key_of(name, self.missed) and not self.locks_excused(name, ours["locked"]):
+            if key_of(name, self.missed) and not self.locks_excused(name, ours["locked"] / locked):
                 return True, words + " FAIL: missed.toml excuses instructions only"
         if times is not None:
             # system calls are not recorded; as many on both
@@ -54,10 +54,9 @@ class Goals:
             return True, words + f" FAIL: above {floor:.3f} of missed.toml"
         return False, words + f" missed, {floor:.3f} is known"
 
-    def locks_excused(self, name, locked):
-        """missed.toml may give a row of a missed goal a number of locked operations as well."""
-        most = self.missed[key_of(name, self.missed)].get("locked", 0)
-        return locked <= most + NOISE * max(most, 50)
+    def locks_excused(self, name, ratio):
+        """missed.toml may say how far a row misses its goal for locked operations as well."""
+        return ratio <= self.missed[key_of(name, self.missed)].get("locked", 1) + NOISE
 
     def against_best(self, name, ours, best):
         """One row beside the least that it ever cost."""

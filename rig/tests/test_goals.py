@@ -39,7 +39,7 @@ class TestGoals(unittest.TestCase):
 
     def test_an_excuse_is_for_instructions(self):
         self.assertTrue(self.judge(KNOWN, row(1050, 57))[0])
-        locks = {"missed": {"row/": {**KNOWN["missed"]["row/"], "locked": 12.0}}}
+        locks = {"missed": {"row/": {**KNOWN["missed"]["row/"], "locked": 1.2}}}
         self.assertFalse(self.judge(locks, row(1050, 12))[0])
         self.assertTrue(self.judge(locks, row(1050, 13))[0])
 
