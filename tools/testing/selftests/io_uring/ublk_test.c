@@ -665,8 +665,6 @@ TEST_F(ublk, buffer_is_unused)
 	struct iou *r;
 	int i;
 
-	if (variant->sqe_flags)
-		SKIP(return, "told by others");
 	ASSERT_EQ(0, ublk_add(u, 0));
 	u->cmd_flags = IORING_URING_CMD_FIXED;
 	ASSERT_EQ(0, ublk_srv_init(&s, u));
